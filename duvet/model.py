@@ -90,7 +90,7 @@ class Edit(Struct, frozen=True):
 
 
 class Applicability(StrEnum):
-    """The safety of a fix; a safe one can be applied without checking the code."""
+    """Whether a fix is safe; a safe fix can be applied without checking the code."""
 
     SAFE = "safe"
     UNSAFE = "unsafe"
@@ -172,11 +172,11 @@ class Annotation(Struct, frozen=True, omit_defaults=True):
 
 
 class RequirementForm(Struct, frozen=True):
-    """The way in which a Markdown specification writes its requirements."""
+    """The form of the requirements in a Markdown specification."""
 
     any_case: bool = False  # Whether keywords in lower case count.
     needs_id: bool = False  # Whether exactly the texts with an id are requirements.
-    ids: str = ""  # A pattern for ids in addition to the usual ones.
+    ids: str = ""  # A pattern for more ids, besides the built-in forms.
 
 
 class Statement(Struct, frozen=True, array_like=True):

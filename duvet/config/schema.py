@@ -148,7 +148,7 @@ SettingKeys = tuple[str | int, ...]
 
 
 class SettingOrigin(StrEnum):
-    """The origin of the value of a setting."""
+    """The origin of a setting's value."""
 
     FILE = "file"
     DEFAULT = "default"

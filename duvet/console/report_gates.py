@@ -22,7 +22,7 @@ from duvet.trace.gates import (
     find_unimplemented,
     find_untested,
     has_implementation,
-    word_like_upstream,
+    use_upstream_wording,
 )
 from duvet.trace.records import Requirement
 
@@ -82,7 +82,7 @@ def _check_lines(project: Project, citations: bool, tests: bool, snapshot: bytes
 
 def _choose_words(project: Project, problems: Iterable[Problem]) -> list[Problem]:
     """Use awslabs duvet's messages if the project has awslabs duvet's schema."""
-    return [word_like_upstream(one) if project.is_like_upstream else one for one in problems]
+    return [use_upstream_wording(one) if project.is_like_upstream else one for one in problems]
 
 
 def _check_snapshot(project: Project, path: str, snapshot: bytes) -> list[Problem]:

@@ -37,17 +37,17 @@ class RecordedAnswers:
         self._listings = list(project.listings)
         self._unmatched = {""} if recalled else set()
 
-    def altered(self) -> set[str]:
+    def find_changes(self) -> set[str]:
         """Return the paths whose content or existence has changed."""
         found = set(find_altered_paths(self.record, self.tree))
         if any(True for _ in find_refilled_folders(self.record, self.tree)):
-            found |= self.listed_otherwise()
+            found |= self.find_listing_changes()
         return found
 
-    def altered_among(self, paths: Collection[str]) -> set[str]:
+    def find_changes_among(self, paths: Collection[str]) -> set[str]:
         return set(find_altered_paths(self.record.select(paths), self.tree))
 
-    def linked(self) -> Iterator[str]:
+    def find_hard_linked_files(self) -> Iterator[str]:
         """Yield the files that have several hard links."""
         for path in self.record.files:
             # A missing file is a separate change.
@@ -55,22 +55,22 @@ class RecordedAnswers:
                 if os.stat(self.tree.disk.at(path)).st_nlink > 1:
                     yield path
 
-    def listed_otherwise(self) -> set[str]:
+    def find_listing_changes(self) -> set[str]:
         """Return the files that patterns match now but didn't before, or vice versa; record new folders."""
         if self.matched is None:
-            return self._unmatched or self._find_changed_listings()
+            return self._unmatched or self._find_other_listing_changes()
         patterns, before = self.matched
         tree = RecordedTree(self.tree.disk)
         now = patterns.match(tree, Cache())
         self.record.update(tree.record)
-        if others := self._find_changed_listings():
+        if others := self._find_other_listing_changes():
             return others
         if _describe_inputs(now) == _describe_inputs(before):
             return set()
         return _list_input_paths(now) ^ _list_input_paths(before) or {""}
 
-    def _find_changed_listings(self) -> set[str]:
-        """Return the same for files that were read in addition to the trace."""
+    def _find_other_listing_changes(self) -> set[str]:
+        """Return the files that other listings contain now but not before, or vice versa; record new folders."""
         tree, found = RecordedTree(self.tree.disk), set[str]()
         for names, before in self._listings:
             found.update(set(names(tree)) ^ set(before))
@@ -148,11 +148,11 @@ class WatchedPlaces:
         self._around.add(path)
         return _resolve_path(path)
 
-    def grown(self) -> bool:
+    def has_grown(self) -> bool:
         """Return whether a missing folder now exists."""
         return any(map(os.path.isdir, self._missing))
 
-    def hints(self, events: Iterable[FolderEvent]) -> EventHints:
+    def make_hints(self, events: Iterable[FolderEvent]) -> EventHints:
         found = EventHints(set())
         for kind, event in events:
             path = _use_slashes(event)
@@ -208,32 +208,32 @@ class FollowedReading:
     def folders(self) -> set[str]:
         return self._places.folders
 
-    def about(self, events: Iterable[FolderEvent]) -> set[str] | None:
+    def find_affected_paths(self, events: Iterable[FolderEvent]) -> set[str] | None:
         """Return the recorded paths that these events may affect; None if that is unknown."""
         if events is UNKNOWN_EVENTS:
             return None
-        hints = self._places.hints(events)
+        hints = self._places.make_hints(events)
         if hints.whole:
             return None
         return {path for path in hints.paths if self.answers.record.contains(path)}
 
-    def among(self, events: Iterable[FolderEvent]) -> set[str]:
+    def find_changes(self, events: Iterable[FolderEvent]) -> set[str]:
         """Return the paths that these events affect and that have changed."""
-        hints = self._places.hints(events)
+        hints = self._places.make_hints(events)
         if events is UNKNOWN_EVENTS or hints.whole:
-            return self.everything(anew=True)
+            return self.find_all_changes(anew=True)
         ##= man/spec/watch.md#noticing-changes
         ##% Until it is interrupted, `duvet report --watch` MUST report again when a file that it read is changed, moved
         ##% or removed, even during a run, or when the patterns match other files.
-        changed = self.answers.altered_among(hints.paths)
+        changed = self.answers.find_changes_among(hints.paths)
         if not hints.listing:
             return changed
         known = len(self.answers.record.folders)
-        changed |= self.answers.listed_otherwise()
+        changed |= self.answers.find_listing_changes()
         grown = len(self.answers.record.folders) > known
-        return self.everything() if grown and not changed else changed
+        return self.find_all_changes() if grown and not changed else changed
 
-    def everything(self, *, anew: bool = False) -> set[str]:
+    def find_all_changes(self, *, anew: bool = False) -> set[str]:
         """Start watching all folders, and then return everything that has changed."""
         while True:
             answers = self.answers
@@ -244,8 +244,8 @@ class FollowedReading:
             if anew or self._places.folders != self._source.folders:
                 self._source.open(self._places.folders)
             known = len(self.answers.record.folders)
-            changed = self.answers.altered()
-            grown = len(self.answers.record.folders) > known or self._places.grown()
+            changed = self.answers.find_changes()
+            grown = len(self.answers.record.folders) > known or self._places.has_grown()
             if changed or not grown:
                 return changed
 
@@ -283,7 +283,7 @@ class ChangeWatcher:
         ##% Until it is interrupted, `duvet report --watch` MUST report again when a file that it read is changed, moved
         ##% or removed, even during a run, or when the patterns match other files. `duvet report --watch` MUST ignore
         ##% files that it wrote itself, and changes that do not affect the result.
-        self._changed = self._followed.everything()
+        self._changed = self._followed.find_all_changes()
 
     def are_outputs(self, paths: Iterable[str]) -> bool:
         """Return whether the project's own run wrote all of these paths."""
@@ -296,5 +296,5 @@ class ChangeWatcher:
             events = self._watcher.wait(self._stop)
             if events is None:
                 return None
-            changed = self._followed.among(events)
+            changed = self._followed.find_changes(events)
         return tuple(sorted(path or "." for path in changed))

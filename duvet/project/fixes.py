@@ -101,7 +101,7 @@ class SpecificationTexts:
         self.project = project
         self._near: dict[str, Neighbourhood] = {}
 
-    def spot(self, annotation: Annotation) -> ResolvedTarget | None:
+    def resolve_target(self, annotation: Annotation) -> ResolvedTarget | None:
         """Resolve an annotation's target; None if its specification does not exist."""
         name, _, section = annotation.target.partition("#")
         base = annotation.path if annotation.from_file else self.project.root
@@ -114,10 +114,10 @@ class SpecificationTexts:
 
     def is_valid(self, annotation: Annotation) -> bool:
         """Return True if the section or requirement in the annotation's target contains its quote."""
-        spot = self.spot(annotation)
+        spot = self.resolve_target(annotation)
         return spot is not None and spot.contains(annotation.quote)
 
-    def others(self, but: Neighbourhood | None = None) -> Iterator[tuple[str, Neighbourhood]]:
+    def list_others(self, but: Neighbourhood | None = None) -> Iterator[tuple[str, Neighbourhood]]:
         """Yield the other configured specifications (or cited ones, if none is configured) with their names in targets."""
         project = self.project
         second = {other.locator for other, _ in find_second_spellings(project.trace.coverages, project.root)}
@@ -154,7 +154,7 @@ class SpecificationTexts:
 
 
 def correct_drifted_quote(texts: SpecificationTexts, annotation: Annotation) -> Correction:
-    spot, quote = texts.spot(annotation), annotation.quote
+    spot, quote = texts.resolve_target(annotation), annotation.quote
     if spot is None or spot.section is None:
         return Correction()
     if spot.named:
@@ -189,13 +189,13 @@ def _correct_named_quote(annotation: Annotation, spot: ResolvedTarget) -> Correc
 
 
 def _add_named_quote(texts: SpecificationTexts, annotation: Annotation) -> Correction:
-    spot = texts.spot(annotation)
+    spot = texts.resolve_target(annotation)
     is_sure = spot is not None and len(spot.named) == 1
     return Correction(quote=" ".join(split_words(spot.named[0].text))) if spot and is_sure else Correction()
 
 
 def _correct_one_edit(texts: SpecificationTexts, annotation: Annotation) -> Correction:
-    spot, quote = texts.spot(annotation), annotation.quote
+    spot, quote = texts.resolve_target(annotation), annotation.quote
     if spot is None or spot.section is None or (own := spot.near.find_near(spot.section, quote)) is None:
         return Correction()
     correction = _quote_nearest(quote, own)
@@ -246,7 +246,7 @@ def _correct_misplaced_quote(texts: SpecificationTexts, annotation: Annotation, 
     """Find a quote in other sections and specifications if its own section has no similar text."""
     index, stretch = near.find_anywhere(annotation.quote) or (0, None)
     if stretch is None or stretch.score < _FAR:
-        for name, other in texts.others(near):
+        for name, other in texts.list_others(near):
             held = other.find_containing_sections(annotation.quote)
             if held:
                 return Correction(f"the quote is in {name}#{other.section_name(held[0])}")
@@ -261,7 +261,7 @@ def _correct_misplaced_quote(texts: SpecificationTexts, annotation: Annotation, 
 
 def _show_nearest_elsewhere(texts: SpecificationTexts, quote: str, near: Neighbourhood) -> Correction:
     """Show the most similar text of other specifications; it is never certain enough for a fix."""
-    others = list(texts.others(near))
+    others = list(texts.list_others(near))
     likely = sorted(
         (
             (share, number, index)
@@ -286,7 +286,7 @@ def _show_nearest_elsewhere(texts: SpecificationTexts, quote: str, near: Neighbo
 
 def correct_section(texts: SpecificationTexts, annotation: Annotation) -> Correction:
     """Correct a target whose section is missing or doesn't exist."""
-    spot = texts.spot(annotation)
+    spot = texts.resolve_target(annotation)
     name, _, section = annotation.target.partition("#")
     # The id of a requirement in a specification that is not configured needs no other target.
     if spot is None or (not any(spot.near.names) and is_stated_name(spot.near.specification, section)):
@@ -324,7 +324,9 @@ def correct_section(texts: SpecificationTexts, annotation: Annotation) -> Correc
 def _correct_specification(texts: SpecificationTexts, annotation: Annotation) -> Correction:
     name, _, section = annotation.target.partition("#")
     known = [
-        (other, near) for other, near in texts.others() if load_rapidfuzz().fuzz.ratio(name, other) >= _SIMILAR_NAME
+        (other, near)
+        for other, near in texts.list_others()
+        if load_rapidfuzz().fuzz.ratio(name, other) >= _SIMILAR_NAME
     ]
     fitting = []
     for other, near in known:
@@ -337,7 +339,7 @@ def _correct_specification(texts: SpecificationTexts, annotation: Annotation) ->
         # A file that was renamed may have an entirely different name.
         held = [
             other
-            for other, near in texts.others()
+            for other, near in texts.list_others()
             if (index := find_section_index(near.specification, section)) is not None
             and near.contains(index, annotation.quote)
         ]
@@ -348,7 +350,7 @@ def _correct_specification(texts: SpecificationTexts, annotation: Annotation) ->
 
 def _correct_spelling(texts: SpecificationTexts, annotation: Annotation) -> Correction:
     """Correct a target that spells the path of a known specification differently."""
-    spot = texts.spot(annotation)
+    spot = texts.resolve_target(annotation)
     if spot is None:
         return Correction()
     written, _, section = annotation.target.partition("#")
@@ -420,7 +422,7 @@ class AnnotationFixer:
 
     def _introduce_change(self, annotation: Annotation, correction: Correction) -> Correction:
         """Return the correction with a hint that says whether the requirement has changed."""
-        spot = self.texts.spot(annotation)
+        spot = self.texts.resolve_target(annotation)
         ##= man/spec/names.md#targets
         ##% If the requirement with the target's id does not contain the quote, `duvet validate` MUST mark the differing
         ##% words, and say that the requirement has changed only if git or the snapshot contains the quoted words.
@@ -459,7 +461,7 @@ class AnnotationFixer:
         ##% or the snapshot shows that the specification did not change since the citation was written.
         if old and (changed := describe_changed_meaning(old, new)):
             return changed.partition(";")[0]
-        spot = self.texts.spot(replace(annotation, target=correction.target or annotation.target))
+        spot = self.texts.resolve_target(replace(annotation, target=correction.target or annotation.target))
         if spot is None:
             return "no earlier version of the specification is available"
         doubt = self.history.find_doubt(spot.near.specification, annotation, new, text)
@@ -467,7 +469,7 @@ class AnnotationFixer:
         return doubt or ("" if is_typo else "the quote and the specification differ in more than a typo")
 
     def _find_target_doubt(self, annotation: Annotation, correction: Correction) -> str:
-        spot = self.texts.spot(annotation)
+        spot = self.texts.resolve_target(annotation)
         if not annotation.quote:
             before, after = (
                 re.findall(r"\d+", one.partition("#")[2]) for one in (annotation.target, correction.target or "")
@@ -476,7 +478,7 @@ class AnnotationFixer:
         if spot is None or spot.section is None or self.texts.is_valid(annotation):
             return ""
         own = spot.near.find_near(spot.section, annotation.quote)
-        moved = self.texts.spot(replace(annotation, target=correction.target or ""))
+        moved = self.texts.resolve_target(replace(annotation, target=correction.target or ""))
         if moved is not None and (moved.near, moved.section) == (spot.near, spot.section):
             # Another requirement of the section contains the quote.
             return ""
@@ -529,7 +531,7 @@ class AnnotationFixer:
         return True
 
     def _find_surroundings(self, annotation: Annotation, text: str) -> tuple[int, int]:
-        """Return the range of the consecutive lines with comment signs of annotations around an annotation."""
+        """Return the range of the annotation and of all adjacent lines that contain an annotation prefix."""
         styles = self.styles.get(annotation.path)
         if styles is None:
             return 0, len(text)

@@ -191,7 +191,7 @@ class Options(Struct, frozen=True):
 
     config_path: str | None = None
     sources: tuple[SourceRule, ...] = ()
-    requirements: tuple[str, ...] = ()  # Patterns of further requirement files.
+    requirements: tuple[str, ...] = ()  # Patterns of additional requirement files.
     spec_path: str | None = None  # The parent of the folder for downloads in projects without a configuration.
     policy: Policy = Policy()
     notes: tuple[NotesRule, ...] | None = None

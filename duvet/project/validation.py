@@ -20,7 +20,7 @@ from duvet.project.history import TextHistory
 from duvet.project.project import Project
 from duvet.project.setup import find_missing_reasons, find_setup_problems
 from duvet.sources.editor import apply_edits
-from duvet.sources.fragments import lines_in_literals, may_have_literals
+from duvet.sources.fragments import find_lines_in_literals, may_have_literals
 from duvet.text import join_names, quote_text, shorten_text
 from duvet.trace.build import find_second_spellings, make_two_spellings_problem
 from duvet.trace.coverage import find_partial_quotes, find_quotes_outside_requirements
@@ -106,7 +106,7 @@ def _find_literals(project: Project, by_path: dict[str, list[int]], places: Anno
 
     def read(path: str) -> LiteralLines:
         lines = [annotations[id].line for id in by_path[path]]
-        return LiteralLines(lines_in_literals(path, places.text(path), lines))
+        return LiteralLines(find_lines_in_literals(path, places.text(path), lines))
 
     message = "this annotation is in a string literal, not in a comment"
     hint = "exclude the file from the sources, or move the annotation into a comment"

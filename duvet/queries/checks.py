@@ -58,7 +58,7 @@ class QueryFilter(Struct, frozen=True):
 
 
 class Completeness(StrEnum):
-    """The extent to which a first pool of annotations covers an annotation, and the overlap of a second pool."""
+    """How completely a first pool of annotations covers an annotation, and whether a second pool overlaps it."""
 
     COMPLETE = "complete"
     MIXED = "mixed"

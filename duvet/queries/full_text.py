@@ -66,7 +66,7 @@ class RequirementIndex:
         connection.deserialize(self._data)
         return connection
 
-    def matches(self, expression: str) -> dict[int, float]:
+    def find_matches(self, expression: str) -> dict[int, float]:
         """Return the matching requirements with scores, best first; raise QueryError for an invalid expression."""
         # Further digits may differ between machines.
         rows = _query(self._connection, _SCORES, expression)
@@ -77,12 +77,12 @@ class RequirementIndex:
         # In sqlite, the lowest score is the best.
         return {index: -score for score, index in scores}
 
-    def shares(self, query: Query) -> dict[int, float]:
+    def compute_shares(self, query: Query) -> dict[int, float]:
         """Map each requirement with any of the words to its score, as a share of the highest score that is possible."""
         total = len(self._texts)
         counts = [len(_query(self._connection, _MATCHES, quote_term(word))) for word in query.words]
         most = sum(_TERM_LIMIT * log(1 + (total - count + 0.5) / (count + 0.5)) for count in counts)
-        return {index: min(score / most, 1.0) for index, score in self.matches(query.some_of_it).items()}
+        return {index: min(score / most, 1.0) for index, score in self.find_matches(query.some_of_it).items()}
 
     def marks(self, expression: str, indexes: Sequence[int]) -> dict[int, MatchSpans]:
         """Return the matching parts of each requirement."""

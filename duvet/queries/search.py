@@ -121,7 +121,7 @@ def find_hits(
         ##% With `--semantic`, `duvet search` MUST rank requirements by both words and vectors, but find the same
         ##% requirements for a reference as without it.
         words = index()
-        shares = {one: share for one, share in words.shares(query).items() if one in allowed}
+        shares = {one: share for one, share in words.compute_shares(query).items() if one in allowed}
         most = max(request.limit, _DEPTH) if request.limit else len(catalogue.requirements)
         scores = dict(islice(blend_scores(shares, dict(near)).items(), most))
         found = SearchHits([*scores], scores, partial(words.marks, query.some_of_it))
@@ -143,7 +143,7 @@ def find_hits(
 def _match(index: RequirementIndex, expressions: Sequence[str], allowed: Container[int]) -> SearchHits:
     """Return the matches of the first expression that has any."""
     for number, expression in enumerate(expressions):
-        scores = {one: score for one, score in index.matches(expression).items() if one in allowed}
+        scores = {one: score for one, score in index.find_matches(expression).items() if one in allowed}
         if scores:
             return SearchHits([*scores], scores, partial(index.marks, expression), is_loose=number > 0)
     return _NO_HITS

@@ -285,7 +285,7 @@ _DIGEST_BYTES = 16
 
 
 class MiniLm:
-    """An embedder of sentences. `sentences` has the rows of the texts so far, by digest, so that callers can store them."""
+    """An embedder of sentences. `sentences` maps the digest of each embedded text to its row, for callers to store."""
 
     def __init__(self, model: Path, tokenizer: Path, words: WordLlama) -> None:
         import onnxruntime
@@ -324,7 +324,7 @@ class MiniLm:
         return None if words is None else MiniLmSpace(self, words)
 
     def encode(self, text: str) -> bytes:
-        """Return the row of a text; one text at a time, so that it does not depend on others."""
+        """Return the row of a single text; in a batch, it would depend on the other texts."""
         key = blake3(f"{self._version}\0{text}".encode(errors="replace")).digest(_DIGEST_BYTES)
         row = self.sentences.get(key)
         if row is None:
@@ -337,7 +337,7 @@ class MiniLm:
 
 
 class MiniLmSpace:
-    """Joins the vector of a sentence with the mean of its words; a text without words has no direction."""
+    """Joins the vector of a sentence with the mean of its word vectors; the vector of text without words is zero."""
 
     def __init__(self, model: MiniLm, words: Any) -> None:
         self.width = model.width

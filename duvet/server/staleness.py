@@ -46,7 +46,7 @@ class ChangeDetector:
         if self._descriptor is None or self._changed or not self._descriptor.is_silent():
             return False
         followed, linked = self._followed, self._linked
-        return not (linked and followed and followed.answers.altered_among(linked))
+        return not (linked and followed and followed.answers.find_changes_among(linked))
 
     def wait_for_calm(self, milliseconds: int) -> None:
         """Wait until nothing has changed for this long; give up after a few attempts."""
@@ -65,8 +65,8 @@ class ChangeDetector:
     def _find_touched(self, followed: FollowedReading) -> set[str]:
         """Return the files that changed, or were written to, even with the same content."""
         events = self._read_events()
-        written = followed.about(events) or set()
-        return written | followed.among(events) | followed.answers.altered_among(self._linked)
+        written = followed.find_affected_paths(events) or set()
+        return written | followed.find_changes(events) | followed.answers.find_changes_among(self._linked)
 
     def forget(self) -> None:
         """Stop watching, and report the project as changed until the next reading."""
@@ -80,16 +80,16 @@ class ChangeDetector:
         """Watch the files of this reading; return True if none of them changed while it was made."""
         watched_before = self._descriptor.folders if self._descriptor and self._followed else set()
         followed = self._followed = FollowedReading(answers, self._descriptor or _NoDescriptor())
-        self._changed = self._find_changes(followed, followed.everything)
+        self._changed = self._find_changes(followed, followed.find_all_changes)
         if self._descriptor is not None:
             self._mounts = self._mounts or file_events.read_mounts()
             if self._mounts.are_blind(followed.folders):
                 self._retire()
             else:
-                self._linked = set(followed.answers.linked())
+                self._linked = set(followed.answers.find_hard_linked_files())
         events = self._read_events()
-        touched = followed.about(events)
-        self._changed |= self._find_changes(followed, lambda: followed.among(events))
+        touched = followed.find_affected_paths(events)
+        self._changed |= self._find_changes(followed, lambda: followed.find_changes(events))
         ##= man/spec/mcp.md#freshness
         ##% An answer MUST describe one state of the project, which includes all files written before the request.
         # If only one file has changed since the reading began, the reading is consistent: it has the old or the new file.
@@ -103,15 +103,15 @@ class ChangeDetector:
         """Return the changed files; if the system can't watch any more folders, stop using notifications."""
         for _ in range(_ATTEMPTS):
             if self._descriptor is None:
-                return followed.answers.altered()
+                return followed.answers.find_changes()
             try:
                 return find()
             except FileNotFoundError:
                 # A folder was just removed.
-                find = followed.everything
+                find = followed.find_all_changes
             except OSError:
                 self._retire()
-                return followed.answers.altered()
+                return followed.answers.find_changes()
         return _ANYTHING
 
     def _retire(self) -> None:

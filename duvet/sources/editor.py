@@ -105,7 +105,7 @@ def format_annotation(
     lines = [f"source={target}" if "=" in target else target]
     for key, value in (written | dict(fields or {})).items():
         words = split_words(value)
-        # Only a reason may continue on further lines.
+        # Only a reason may continue on additional lines.
         wrapped = wrap_words(words, room - len(key) - 1) if key == "reason" else [words]
         lines += [f"{key}={' '.join(line)}" for line in wrapped]
     quoted = [" ".join(line) for line in wrap_words(split_words(quote), most - measure_line(content))]

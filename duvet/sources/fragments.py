@@ -80,7 +80,7 @@ def may_have_literals(path: str) -> bool:
     return _find_family(path) is not None
 
 
-def lines_in_literals(path: str, text: str, lines: Iterable[int]) -> list[int]:
+def find_lines_in_literals(path: str, text: str, lines: Iterable[int]) -> list[int]:
     """Return the given lines that begin inside a string literal, up to the first unclear literal."""
     ##= man/spec/validate.md#checks
     ##% `duvet validate` SHOULD warn about duplicate annotations, about annotations in string literals, and about code
@@ -146,6 +146,6 @@ def find_unread_citations(path: str, data: bytes, styles: Sequence[SourceStyle])
     if not found:
         return []
     lines = sorted(place.line for places in found.values() for _, place in places)
-    literal = set(lines_in_literals(path, text, lines))
+    literal = set(find_lines_in_literals(path, text, lines))
     kept = {mark: [one for one in places if one[1].line not in literal] for mark, places in found.items()}
     return [UnreadCitation(mark, *map(tuple, zip(*places, strict=True))) for mark, places in kept.items() if places]

@@ -204,7 +204,7 @@ class InnerTree(FilteredTree):
             if is_folder(entry):
                 path = start + entry.name
                 if not entry.is_symlink():
-                    self.inside.know(path)
+                    self.inside.add_known(path)
                 elif not self.inside.has_folder(path):
                     self.report(path)
                     continue

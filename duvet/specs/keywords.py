@@ -73,7 +73,7 @@ INTRODUCTION = "introduction"  # The sentence introduces a list, whose items are
 
 @cache
 def _compile_unspaced() -> re.Pattern[str]:
-    """Compile the pattern for characters of Chinese, Japanese and Korean, which takes 2 ms.
+    """Compile the pattern for Chinese, Japanese and Korean characters, which takes 2 ms.
 
     No space separates a keyword from such a character.
     """

@@ -97,7 +97,7 @@ _FRONT_LENGTH = 8192  # The number of characters that contain the first page of 
 
 
 class ParsedSpecification(Struct, frozen=True):
-    """The parsed content of a text, independent of where the text is stored."""
+    """The parsed content of a specification, independent of where the specification is stored."""
 
     format: Format
     name: str

@@ -35,7 +35,7 @@ class Block(NamedTuple):
     cells: tuple[tuple[int, int], ...] = ()  # The range of each cell of a row, in characters.
     is_head: bool = False  # Whether the block is the header row of a table.
     code: tuple[tuple[int, int], ...] = ()  # The ranges of code, in characters.
-    lines: tuple[int, ...] = ()  # The offsets at which further lines begin.
+    lines: tuple[int, ...] = ()  # The offsets at which additional lines begin.
     marked: int = 0  # If the block begins with emphasis, a link or code, where this ends.
 
     @property

@@ -103,8 +103,8 @@ _UPSTREAM_MESSAGES = {
 }
 
 
-def word_like_upstream(problem: Problem) -> Problem:
-    """Replace the message of a gate's problem with the one of awslabs duvet."""
+def use_upstream_wording(problem: Problem) -> Problem:
+    """Replace the message of a gate's problem with awslabs duvet's wording."""
     return replace(problem, message=_UPSTREAM_MESSAGES.get(problem.code, problem.message))
 
 

@@ -69,7 +69,7 @@ TITLE_LINE = -1  # The line index of a section's title, which an empty quote ref
 
 
 class Fit(Rank):
-    """The exactness of the match of a quote, best first."""
+    """How exactly a quote matches, best first."""
 
     EXACT = 0
     NORMALISED = 1

@@ -90,7 +90,7 @@ class BlobStore:
                     return decode_blob(payload, kind) if start.endswith(recorder.digest_content(payload)) else None
         return None
 
-    def start(self, name: str) -> bytes:
+    def read_header(self, name: str) -> bytes:
         """Return the header of a file; empty if it can't be read."""
         with suppress(OSError, UnreadableError):
             handle, _ = DiskTree(self.folder).opened(name)
@@ -183,7 +183,7 @@ def list_cache_files(blobs: BlobStore) -> tuple[CacheFile, ...]:
 
 
 def _inspect_file(blobs: BlobStore, name: str) -> CacheFile:
-    start, size = blobs.start(name), 0
+    start, size = blobs.read_header(name), 0
     if start:
         with suppress(OSError):
             size = os.stat(os.path.join(blobs.folder, name)).st_size

@@ -71,9 +71,9 @@ class DiskTree:
         return os.path.join(self.root, path) if self.root else path or "."
 
     def read(self, path: str) -> bytes:
-        return self.read_with_marks(path)[0]
+        return self.read_with_status(path)[0]
 
-    def read_with_marks(self, path: str) -> tuple[bytes, os.stat_result]:
+    def read_with_status(self, path: str) -> tuple[bytes, os.stat_result]:
         """Return the bytes of a file, and its status just before reading."""
         handle, info = self.opened(path)
         try:
@@ -126,10 +126,10 @@ class DiskTree:
             raise UnreadableError(describe_os_error(error), path=folder) from error
 
     def identity(self, folder: str) -> object:
-        info = self.marks(folder)
+        info = self.status(folder)
         return (info.st_dev, info.st_ino)
 
-    def marks(self, path: str) -> os.stat_result:
+    def status(self, path: str) -> os.stat_result:
         try:
             return os.stat(self.at(path))
         except (OSError, ValueError) as error:
@@ -255,7 +255,7 @@ class FolderMembership:
             self._folders[folder] = self._is_inside(folder)
         return self._folders[folder]
 
-    def know(self, folder: str) -> None:
+    def add_known(self, folder: str) -> None:
         """Record that a folder is inside, without checking it."""
         self._folders[folder] = True
 

@@ -269,7 +269,7 @@ class GitPaths:
         """
         return _PathWalk(self).run(path, follow=follow)
 
-    def inside(self, place: GitPlace) -> dict[str, GitNode]:
+    def list_entries(self, place: GitPlace) -> dict[str, GitNode]:
         """Return the entries of a folder; none for a submodule, whose files are in another repository."""
         if place.node.is_submodule:
             return {}
@@ -288,7 +288,7 @@ class GitPaths:
     def child(self, place: GitPlace, name: str) -> GitPlace:
         if not place.node.is_folder:
             raise _make_os_error(errno.ENOTDIR)
-        node = self.inside(place).get(name)
+        node = self.list_entries(place).get(name)
         if node is None:
             raise _make_os_error(errno.ENOENT)
         return GitPlace(posixpath.join(place.path, name), node)
@@ -422,7 +422,7 @@ class GitTree:
             if isinstance(place, str):
                 return self.disk.entries(place)
             is_listed = place.node.is_folder and not is_own_folder(place.path)
-            nodes = self.paths.inside(place) if is_listed else {}
+            nodes = self.paths.list_entries(place) if is_listed else {}
         except (OSError, ValueError) as error:
             if isinstance(error, (FileNotFoundError, NotADirectoryError)):
                 return iter(())

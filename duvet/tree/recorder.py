@@ -214,7 +214,7 @@ class RecordedTree:
         return content.data
 
     def _load(self, path: str) -> FileContent:
-        return self.pinned.get(path) or FileContent(*self.disk.read_with_marks(path))
+        return self.pinned.get(path) or FileContent(*self.disk.read_with_status(path))
 
     def _note_content(self, path: str, content: FileContent) -> None:
         digest = digest_content(content.data) if is_fresh(content.info, self.now) else b""
@@ -236,7 +236,7 @@ class RecordedTree:
         if self.disk.is_own(folder):
             return
         try:
-            info = self.disk.marks(folder)
+            info = self.disk.status(folder)
             found = list(self.disk.entries(folder))
         except UnreadableError as error:
             if self._note_failure(folder, error, self.record.unlisted):
@@ -250,7 +250,7 @@ class RecordedTree:
 
     def identity(self, folder: str) -> object:
         try:
-            info = self.disk.marks(folder)
+            info = self.disk.status(folder)
         except UnreadableError as error:
             self._note_failure(folder, error, self.record.absent)
             raise
@@ -419,7 +419,7 @@ def _renew_folders(folders: dict[str, FileStamp], tree: RecordedTree) -> dict[st
 def _compare_folder(path: str, stamp: FileStamp, tree: RecordedTree) -> FileStamp | None:
     """Return the current stamp of a folder if its entries are the same; otherwise None."""
     try:
-        info = tree.disk.marks(path)
+        info = tree.disk.status(path)
         if not stamp.looks_like(info):
             return None
         if stamp.digest and digest_content(encode_listing(tree.disk.entries(path))) != stamp.digest:
@@ -454,7 +454,7 @@ def _find_other_changes(record: TreeRecord, disk: DiskTree) -> Iterator[str]:
 def _is_there(disk: DiskTree, path: str) -> bool:
     """Return False only if a path certainly doesn't exist, because a fault may hide a file."""
     try:
-        disk.marks(path)
+        disk.status(path)
     except UnreadableError as error:
         return not isinstance(error.__cause__, (FileNotFoundError, NotADirectoryError))
     return True

@@ -75,7 +75,7 @@ class RecipeCatalogue:
 
     def _read(self, path: str, origin: str) -> recipe.RecipeFile:
         try:
-            if self._disk.marks(path).st_size > MAX_DOCUMENT_BYTES:
+            if self._disk.status(path).st_size > MAX_DOCUMENT_BYTES:
                 return recipe.make_broken_recipe(
                     path, origin, errors.UnreadableError("the file is larger than 1 MiB", path=path)
                 )

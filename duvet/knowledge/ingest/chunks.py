@@ -114,10 +114,10 @@ class IngestReader:
             data = self._project.tree.read(path)
             return (data if len(data) <= self._max_bytes else None), None, None
         disk = self._project.disk
-        info = disk.marks(path)
+        info = disk.status(path)
         if stat.S_ISREG(info.st_mode) and info.st_size > self._max_bytes:
             return None, make_file_stamp(info), info.st_mtime
-        data, info = disk.read_with_marks(path)
+        data, info = disk.read_with_status(path)
         # A file that has just been written may change again without getting a new stamp.
         seen = make_file_stamp(info, b"?" if is_fresh(info, self._now) else b"")
         return (data if len(data) <= self._max_bytes else None), seen, info.st_mtime

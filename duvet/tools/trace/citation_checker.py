@@ -156,7 +156,7 @@ class NearestFinder:
 
     def _find_quote(self, annotation: Annotation) -> NearestMatch:
         answer = correct_drifted_quote(self.texts, annotation)
-        spot = self.texts.spot(annotation)
+        spot = self.texts.resolve_target(annotation)
         if spot is None or spot.section is None:
             # Its file has been removed in the meantime.
             return NearestMatch(hint=answer.hint)
@@ -169,7 +169,7 @@ class NearestFinder:
 
     def _find_section(self, annotation: Annotation) -> NearestMatch:
         answer = correct_section(self.texts, annotation)
-        spot = self.texts.spot(annotation)
+        spot = self.texts.resolve_target(annotation)
         name, _, section = annotation.target.partition("#")
         near = (
             SectionNames(spot.near.specification.sections, spot.near.names).find_nearest(section)
@@ -234,7 +234,7 @@ class _Texts(SpecificationTexts):
         self._requirements = context.catalogue.requirements
         self._neighbourhoods: dict[int, Neighbourhood] = {}
 
-    def spot(self, annotation: Annotation) -> ResolvedTarget | None:
+    def resolve_target(self, annotation: Annotation) -> ResolvedTarget | None:
         name, _, section = annotation.target.partition("#")
         try:
             locator = resolve_specification(
@@ -248,7 +248,7 @@ class _Texts(SpecificationTexts):
         near = self._open_neighbourhood(number) if is_known and number is not None else _Neighbourhood(specification)
         return resolve_section(near, section)
 
-    def others(self, but: Neighbourhood | None = None) -> Iterator[tuple[str, Neighbourhood]]:
+    def list_others(self, but: Neighbourhood | None = None) -> Iterator[tuple[str, Neighbourhood]]:
         is_any = any(card.is_configured for card in self.specifications.cards)
         for number, card in enumerate(self.specifications.cards):
             near = self._open_neighbourhood(number)

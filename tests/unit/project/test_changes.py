@@ -219,10 +219,10 @@ def test_the_folders_of_paths_are_watched(root: Path) -> None:
     path = f"{root.parent}/specs/spec.md"
     assert places(root, path).folders == {str(root), str(root.parent), f"{root.parent}/specs"}
     found = places(root, "docs/new/spec.md")
-    assert not found.grown()
+    assert not found.has_grown()
     (root / "docs" / "new").mkdir()
-    assert found.grown()
-    assert not places(root, "docs/new/spec.md").grown()
+    assert found.has_grown()
+    assert not places(root, "docs/new/spec.md").has_grown()
 
 
 HINTS: dict[str, tuple[FolderEvent, EventHints]] = {
@@ -240,7 +240,7 @@ HINTS: dict[str, tuple[FolderEvent, EventHints]] = {
 @pytest.mark.parametrize("event, expected", HINTS.values(), ids=HINTS)
 def test_hints_name_the_limit_of_the_system(event: FolderEvent, expected: EventHints, root: Path) -> None:
     disk = DiskTree(str(root))
-    listed = {"src": make_file_stamp(disk.marks("src"))}
+    listed = {"src": make_file_stamp(disk.status("src"))}
     record = TreeRecord(folders=listed, absent=dict.fromkeys(("src/a.rs", "link/b.rs", "b.rs")))
     kind, path = event
-    assert WatchedPlaces(record, disk).hints([(kind, f"{root.parent}/{path}")]) == expected
+    assert WatchedPlaces(record, disk).make_hints([(kind, f"{root.parent}/{path}")]) == expected

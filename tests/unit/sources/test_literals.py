@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from duvet.sources.fragments import lines_in_literals, may_have_literals
+from duvet.sources.fragments import find_lines_in_literals, may_have_literals
 
 # Each sign in a line of its own: `!` where the line begins in a literal.
 INSIDE = {
@@ -27,7 +27,7 @@ def test_literals_of_a_language(path: str) -> None:
     lines = INSIDE[path].split("\n")
     expected = [number for number, line in enumerate(lines, 1) if line.startswith("!")]
     text = "\n".join(line.removeprefix("!") for line in lines)
-    assert expected and lines_in_literals(path, text, range(1, len(lines) + 1)) == expected
+    assert expected and find_lines_in_literals(path, text, range(1, len(lines) + 1)) == expected
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_literals_of_a_language(path: str) -> None:
     ],
 )
 def test_unclear_literals_are_ignored(path: str, text: str) -> None:
-    assert lines_in_literals(path, text, range(1, 9)) == []
+    assert find_lines_in_literals(path, text, range(1, 9)) == []
 
 
 def test_known_languages() -> None:

@@ -34,11 +34,14 @@ def test_an_index_answers_in_every_thread(context: ProjectSnapshot) -> None:
     index = RequirementIndex(context.catalogue, context.memory)
     plain = RequirementIndex(context.catalogue, context.memory)
     answers: list[dict[int, float]] = []
-    thread = Thread(target=lambda: answers.append(index.matches("hot OR lid")))
+    thread = Thread(target=lambda: answers.append(index.find_matches("hot OR lid")))
     thread.start()
     thread.join()
-    assert answers == [plain.matches("hot OR lid")] and answers[0]
-    assert [index.matches("handling"), index.marks("hot", [4])] == [plain.matches("handling"), plain.marks("hot", [4])]
+    assert answers == [plain.find_matches("hot OR lid")] and answers[0]
+    assert [index.find_matches("handling"), index.marks("hot", [4])] == [
+        plain.find_matches("handling"),
+        plain.marks("hot", [4]),
+    ]
 
 
 def test_an_index_is_closed_with_its_snapshot() -> None:
