@@ -32,6 +32,7 @@ from duvet.console.problems import has_errors, list_error_problems, print_proble
 from duvet.console.project import load_catalogue
 from duvet.console.streams import FAILED, OK, print_line, print_remark, write_stdout
 from duvet.errors import DuvetError, ProblemsError, QueryError
+from duvet.llm.records import ModelError, NoModelError
 from duvet.model import Problem, Severity
 from duvet.queries.records import describe_incompleteness
 from duvet.reports.cells import escape_cell
@@ -342,8 +343,6 @@ def _ask_models(application: Application) -> tuple[Sequence[str], Sequence[str]]
 
 
 async def _ping_model(router: StaticRouter, provider: str, model: str) -> tuple[str, bool]:
-    from duvet.llm.records import ModelError, NoModelError
-
     ##= man/spec/ask.md#discovery
     ##% `duvet mcp --check --models` MUST send a short test prompt to every configured and discovered model, and show
     ##% the model's latency or the reason why it does not answer.

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from duvet.errors import DuvetError, NotFoundError
 from duvet.model import Format
+from duvet.specs.locator import locate_specification
 from duvet.text import make_text_id, normalise, quote_text, shorten_text, suggest_nearest
 from duvet.trace import locations
 from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue
@@ -169,7 +170,6 @@ def _find_by_earlier_id(catalogue: Catalogue, prefix: str, files: locations.Proj
     ##% gives this id, because awslabs duvet keeps Markdown markup in the text.
     from duvet.specs.extraction import list_extracted_sections
     from duvet.specs.library import Library
-    from duvet.specs.locator import locate_specification
     from duvet.specs.markdown import remove_markup
 
     found: dict[int, None] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import traceback
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -79,6 +80,4 @@ async def connect(
 
 
 def _print_exception(tool: str, error: BaseException) -> None:
-    import traceback
-
     traceback.print_exception(error)

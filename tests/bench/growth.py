@@ -80,13 +80,13 @@ def sweep(shared: Path, scratch: Path, command: str, runs: int, clock: Clock) ->
 
     start, base = cost(START), cost(BASE)
     for name, count in COUNTS.items():
-        costs = [base, *(cost(grown(name, factor)) for factor in FACTORS[1:])]
+        costs = [base, *(cost(grow_project(name, factor)) for factor in FACTORS[1:])]
         for state in STATES:
             figures = tuple(figure[state] for figure in costs)
             yield Curve(name, state, tuple(count * factor for factor in FACTORS), start[state], figures)
 
 
-def grown(name: str, factor: int) -> Size:
+def grow_project(name: str, factor: int) -> Size:
     """Return the base project with more of one part, and of everything that the part needs."""
     part = {"sources": "sources", "annotations": "citations", "specifications": "requirements"}[name]
     return BASE._replace(**{part: getattr(BASE, part) * factor})

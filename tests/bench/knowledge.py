@@ -48,7 +48,7 @@ def main(options: Namespace) -> int:
 
     def measure(scratch: Path) -> Iterator[Figure]:
         sentences = sentences_of(options.shared / "rfc")
-        yield from meant(options, scratch / "requirements")
+        yield from measure_semantic_search(options, scratch / "requirements")
         yield from measured(options.duvet, scratch / "few", FEW, FILES, sentences)
         yield from measured(options.duvet, scratch / "many", MANY, FILES, sentences)
 
@@ -62,7 +62,7 @@ def sentences_of(folder: Path) -> Sequence[str]:
     return [*found]
 
 
-def meant(options: Namespace, folder: Path) -> Iterator[Figure]:
+def measure_semantic_search(options: Namespace, folder: Path) -> Iterator[Figure]:
     """Measure a search by meaning for requirements, after a first one."""
     make_tree(budgets.ASKED, options.shared, folder)
     command = [options.duvet, "search", "--semantic", "resume a session with a ticket"]

@@ -11,6 +11,6 @@ WITHOUT_VECTORS = {"duvet.config.yaml": "ingest: {semantic: false}\n"}
 STORE = ".duvet/knowledge/store.db"
 
 
-def known(folder: Path) -> list[str]:
+def list_indexed_files(folder: Path) -> list[str]:
     with closing(opened(folder)) as store:
         return list(store.artifacts())

@@ -91,7 +91,9 @@ class Screen:
             self.drawn.append(self.lines[self._row].rstrip())
 
 
-def shown(command: str, folder: Path, *args: str, columns: int = 80, stream: str = "stdout", **environ: str) -> str:
+def show_on_terminal(
+    command: str, folder: Path, *args: str, columns: int = 80, stream: str = "stdout", **environ: str
+) -> str:
     """Return what the command writes to a standard stream that is a terminal with this many columns."""
     reader, writer = _open_terminal(columns)
     streams: dict[str, Any] = {**dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL), stream: writer}

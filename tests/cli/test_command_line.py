@@ -15,7 +15,7 @@ from duvet.errors import DuvetError
 from duvet.version import VERSION
 from tests.cli.command import Done, Run, failed, files, run
 from tests.cli.sample_project import make
-from tests.cli.terminals import shown
+from tests.cli.terminals import show_on_terminal
 
 COLOURED = {"CLICOLOR_FORCE": "1"}
 RED = "\x1b[1;31merror\x1b[0m"
@@ -252,7 +252,7 @@ def test_colours(
 )
 def test_colours_on_a_terminal(environ: dict[str, str], coloured: bool, kettle: Path, duvet_command: str) -> None:
     make(kettle, {"src/a.rs": WRONG})
-    written = shown(duvet_command, kettle, "-q", "report", columns=80, stream="stderr", **environ)
+    written = show_on_terminal(duvet_command, kettle, "-q", "report", columns=80, stream="stderr", **environ)
     assert written.startswith(RED if coloured else "error:")
 
 

@@ -15,7 +15,7 @@ from duvet.config.schema import json_schema, service_schema
 from duvet.errors import UnreadableError
 from tests.cli.command import Done, Run, run, runner
 from tests.cli.sample_project import make
-from tests.cli.terminals import shown
+from tests.cli.terminals import show_on_terminal
 
 PATH, GITIGNORE = ".duvet/config.toml", ".duvet/.gitignore"
 TEXT = """'$schema' = "https://awslabs.github.io/duvet/config/v0.4.json"
@@ -126,8 +126,8 @@ def test_a_narrow_terminal_gets_a_narrow_table(duvet_command: str, tmp_path: Pat
     patterns = ", ".join(f'"src/part-{number}/**/*.py"' for number in range(9))
     text = f"'$schema' = 'duvet-cli/config/v1'\n[[source]]\npattern = [{patterns}]\n"
     make(tmp_path, {".duvet/config.toml": text})
-    lines = shown(duvet_command, tmp_path, "--color", "never", "config").splitlines()
+    lines = show_on_terminal(duvet_command, tmp_path, "--color", "never", "config").splitlines()
     assert lines[0].split() == ["setting", "value", "(origin)"] and max(map(len, lines)) <= 80
     assert "report.html.enabled              true (default)" in lines
-    wide = shown(duvet_command, tmp_path, "--color", "never", "config", columns=400)
+    wide = show_on_terminal(duvet_command, tmp_path, "--color", "never", "config", columns=400)
     assert wide == run(duvet_command, tmp_path, "config").out

@@ -14,7 +14,7 @@ from duvet.errors import NotFoundError
 from duvet.rules import list_rules
 from tests.cli.command import Done, Run, run_whole
 from tests.cli.sample_project import KETTLE, SPECIFICATION, make
-from tests.cli.terminals import shown
+from tests.cli.terminals import show_on_terminal
 from tests.conftest import ROOT
 
 STATES = ["done", "excepted", "needs tests", "needs code", "in progress", "to do", "uncited", "not applicable"]
@@ -79,7 +79,7 @@ def test_on_a_terminal_pages_are_rendered(duvet_command: str, tmp_path: Path) ->
     ##% On a terminal, `duvet help TOPIC` and `duvet explain` MUST render Markdown in the width of the terminal, but in
     ##% at most 100 columns.
     for words in ("explain DUV050", "validate --explain DUV050"):
-        lines = shown(duvet_command, tmp_path, "--color", "never", *words.split()).splitlines()
+        lines = show_on_terminal(duvet_command, tmp_path, "--color", "never", *words.split()).splitlines()
         assert lines[0].strip() == "DUV050 quote-not-found" and max(map(len, lines)) <= 80
         assert "src/a.rs:" in lines and "spec.md:" in lines and "## Bad" not in lines and "Bad" in lines
 

@@ -61,7 +61,7 @@ DAMAGE: dict[str, Damage] = {
 }
 
 
-def kept(folder: Path) -> dict[str, bytes]:
+def read_kept_files(folder: Path) -> dict[str, bytes]:
     """Return the files that a failed run must keep: all but the HTML report, which shows the errors."""
     return {name: data for name, data in files(folder).items() if name != PAGE}
 
@@ -69,10 +69,10 @@ def kept(folder: Path) -> dict[str, bytes]:
 @pytest.mark.parametrize("name", DAMAGE)
 def test_a_damaged_input(name: str, reported: Path, duvet: Run, gold: Snapshot) -> None:
     DAMAGE[name](reported)
-    before = kept(reported)
+    before = read_kept_files(reported)
     code, out, err = duvet("-q", "report")
     gold.assert_match(err, f"{name.replace(' ', '_')}.txt")
-    assert (code, out, kept(reported)) == (1, "", before)
+    assert (code, out, read_kept_files(reported)) == (1, "", before)
     # NUL is valid in a configuration; it fails where patterns and paths are used.
     if name.startswith("configuration ") and "NUL" not in name:
         assert duvet("-q", "config") == Done(code, out, err)
@@ -244,9 +244,9 @@ def test_a_folder_that_may_not_be_written(named: str, public: Path, duvet_comman
 
 def test_requirements_that_can_not_be_written(reported: Path, duvet: Run) -> None:
     directory(HEATING)(reported)
-    before = kept(reported)
+    before = read_kept_files(reported)
     assert duvet("-q", "report") == refused("Is a directory (os error 21)", HEATING)
-    assert kept(reported) == before
+    assert read_kept_files(reported) == before
 
 
 def test_extract_and_init_say_it_too(kettle: Path, duvet_command: str, duvet: Run) -> None:

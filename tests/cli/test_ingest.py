@@ -17,7 +17,7 @@ import pytest
 
 from duvet.store.location import open_store
 from tests.cli.command import NOBODY, environment, run
-from tests.cli.indexed_project import STORE, WITHOUT_VECTORS, known
+from tests.cli.indexed_project import STORE, WITHOUT_VECTORS, list_indexed_files
 from tests.unit.knowledge.ingest.ingest_projects import LEDGER, opened, written
 
 
@@ -124,7 +124,7 @@ def test_a_file_that_may_not_be_read(public: Path, duvet_command: str) -> None:
         assert store.artifacts()["secret.md"].skipped == "unreadable"
 
 
-def torn(data: bytes) -> bytes:
+def overwrite_parts(data: bytes) -> bytes:
     """Overwrite much of each block of a file."""
     chance = random.Random(1)
     return b"".join(
@@ -133,13 +133,13 @@ def torn(data: bytes) -> bytes:
 
 
 @pytest.mark.parametrize(
-    "damage", [torn, lambda data: b"no database at all\n" * 100, lambda data: data[: len(data) // 2]]
+    "damage", [overwrite_parts, lambda data: b"no database at all\n" * 100, lambda data: data[: len(data) // 2]]
 )
 def test_a_store_that_is_damaged_is_replaced(
     damage: Callable[[bytes], bytes], ledger: Path, duvet_command: str
 ) -> None:
     assert run(duvet_command, ledger, "ingest").code == 0
-    before = known(ledger)
+    before = list_indexed_files(ledger)
     for elsewhere in (False, True):
         if elsewhere:
             written(ledger, {"duvet.config.yaml": "ingest: {semantic: false}\nstore: {path: kept/all.db}\n"})

@@ -48,7 +48,7 @@ def all_codes(done: Done) -> list[str]:
     return re.findall(r"^(?:error|warning): .*\[(DUV\d+)\]$", done.err, re.MULTILINE)
 
 
-def owed(code: str, message: str, line: int, shown: str, hint: str) -> str:
+def format_gate_problem(code: str, message: str, line: int, shown: str, hint: str) -> str:
     """Return the problem of a requirement that fails a gate."""
     margin = " " * len(str(line))
     return (
@@ -112,14 +112,16 @@ def test_when_a_snapshot_is_checked(ci: str | None, args: str, code: int, kettle
 BOIL, WHISTLE, DRIP = "The kettle MUST boil water.", "It SHOULD whistle when done.", "The spout MAY drip."
 ##= man/spec/gates.md#verdicts
 ##% With awslabs duvet's schema, gates MUST print awslabs duvet's messages.
-NOT_CITED = owed(
+NOT_CITED = format_gate_problem(
     "DUV062",
     "Specification requirements missing citation.",
     11,
     DRIP,
     "cite spec.md#pouring in the code that implements it",
 )
-NOT_TESTED = owed("DUV063", "Citation missing test.", 5, BOIL, "cite spec.md#heating in the test that checks it")
+NOT_TESTED = format_gate_problem(
+    "DUV063", "Citation missing test.", 5, BOIL, "cite spec.md#heating in the test that checks it"
+)
 
 
 @pytest.mark.parametrize(
@@ -145,7 +147,7 @@ def offender(code: str, what: str, line: int, text: str, target: str) -> str:
     """Return the problem of a requirement in a target."""
     shown = SPECIFICATION.splitlines()[line - 1]
     place = "the code that implements it" if code == "DUV062" else "the test that checks it"
-    return owed(code, f'"{text}" is not fully {what}', line, shown, f"cite spec.md#{target} in {place}")
+    return format_gate_problem(code, f'"{text}" is not fully {what}', line, shown, f"cite spec.md#{target} in {place}")
 
 
 NO_WHISTLE = offender("DUV062", "implemented (uncited)", 5, WHISTLE, "heating")

@@ -151,7 +151,7 @@ def browser(tmp_path: Path) -> Path:
     return script
 
 
-def shown(browser: Path) -> list[str]:
+def list_opened(browser: Path) -> list[str]:
     """Return what the browser opened, without the folder of the test."""
     path = browser.with_name("shown")
     lines = path.read_text().splitlines() if path.exists() else []
@@ -164,17 +164,17 @@ def test_the_page_that_is_written_or_kept(kettle: Path, duvet: Run, browser: Pat
     ##% report was written.
     environ = {"BROWSER": str(browser)}
     assert duvet("report").code == 0
-    assert shown(browser) == []
+    assert list_opened(browser) == []
     again = duvet("report", "--open", environ=environ)
     assert "nothing has changed" in again.err
     assert duvet("--no-cache", "report", "--open", environ=environ).code == 0
     usual = f"<test>/kettle/{PAGE}"
-    assert shown(browser) == [usual] * 2
+    assert list_opened(browser) == [usual] * 2
     # Another file, and a run that fails.
     done = duvet("report", "--html", "a page#1.html", "--open", environ=environ)
-    assert (done.code, shown(browser)[2:]) == (0, ["<test>/kettle/a%20page%231.html"])
+    assert (done.code, list_opened(browser)[2:]) == (0, ["<test>/kettle/a%20page%231.html"])
     (kettle / "src/a.rs").write_text("//= spec.md#heating\n//# It is cold.\n")
-    assert (duvet("report", "--open", environ=environ).code, shown(browser)[3:]) == (1, [usual])
+    assert (duvet("report", "--open", environ=environ).code, list_opened(browser)[3:]) == (1, [usual])
 
 
 @pytest.mark.parametrize("options", [(), ("--html", "-")])
@@ -182,14 +182,14 @@ def test_no_html_report_to_open_is_an_error(kettle: Path, duvet: Run, browser: P
     (kettle / ".duvet/config.toml").write_text(CONFIG + "[report.html]\nenabled = false\n")
     done = duvet("report", "--open", *options, environ={"BROWSER": str(browser)})
     hint = "add `--html FILE`, or set `enabled = true` in `[report.html]` of the configuration"
-    assert (done.code, shown(browser)) == (1, [])
+    assert (done.code, list_opened(browser)) == (1, [])
     assert done.err.endswith(failed("no HTML report to open", hint=hint).err)
 
 
 def test_no_page_could_be_written(kettle: Path, duvet: Run, browser: Path) -> None:
     (kettle / PAGE).mkdir(parents=True)
     done = duvet("report", "--open", environ={"BROWSER": str(browser)})
-    assert (done.code, shown(browser)) == (1, [])
+    assert (done.code, list_opened(browser)) == (1, [])
     assert "can't write this file" in done.err and "no page to open" not in done.err
 
 
@@ -206,18 +206,18 @@ def test_the_html_report_follows_changes(kettle: Path, browser: Path, watch: Wat
     save_by_rename("src/a.rs", "")(kettle)
     watched.until()
     watched.interrupted()
-    assert shown(browser) == [f"<test>/kettle/{PAGE}"]
+    assert list_opened(browser) == [f"<test>/kettle/{PAGE}"]
 
 
 def test_watching_what_can_not_be_reported_on_at_first(kettle: Path, browser: Path, watch: Watch) -> None:
     (kettle / ".duvet/config.toml").write_text("[")
     watched = watch("report", "--watch", "--open", BROWSER=str(browser))
     watched.until()
-    assert shown(browser) == []
+    assert list_opened(browser) == []
     save_by_rename(".duvet/config.toml", CONFIG)(kettle)
     watched.until()
     watched.interrupted()
-    assert shown(browser) == [f"<test>/kettle/{PAGE}"]
+    assert list_opened(browser) == [f"<test>/kettle/{PAGE}"]
 
 
 def test_the_page_on_standard_output(kettle: Path, duvet: Run) -> None:

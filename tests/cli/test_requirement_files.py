@@ -45,7 +45,7 @@ def written(folder: Path, duvet: Run) -> Path:
     return folder
 
 
-def kept(folder: Path) -> list[str]:
+def list_requirement_files(folder: Path) -> list[str]:
     return sorted(path for path in files(folder) if path.startswith(FOLDER))
 
 
@@ -91,12 +91,12 @@ def test_files_of_removed_requirements_are_removed(folder: Path, written: Path, 
     make(folder, {CONFIG: OURS + WRITING, "spec.md": SPECIFICATION.replace("MAY drip", "may drip")})
     done = duvet("report")
     assert (done.code, done.err.startswith(REMOVED.format("1 requirement file"))) == (0, True)
-    assert kept(folder) == [HEATING]
+    assert list_requirement_files(folder) == [HEATING]
     make(folder, {CONFIG: (OURS + WRITING).replace("spec.md", "tea.md"), "tea.md": "# Tea\n\nIt MUST be hot.\n"})
     make(folder, {"src/a.rs": ""})
     done = duvet("report")
     assert (done.code, done.err.startswith(REMOVED.format("1 requirement file"))) == (0, True)
-    assert kept(folder) == [f"{FOLDER}/tea/tea.toml"]
+    assert list_requirement_files(folder) == [f"{FOLDER}/tea/tea.toml"]
 
 
 @pytest.mark.parametrize("command", ["uncited", "validate", "report"])
@@ -107,7 +107,7 @@ def test_old_files_do_not_count(command: str, written: Path, duvet: Run) -> None
     text = SPECIFICATION.replace("## Pouring\n\nThe spout MAY drip.\n", "").replace("whistle", "sing")
     make(written, {"spec.md": text, "src/a.rs": HALF})
     before = duvet("--no-cache", command)
-    for path in kept(written):
+    for path in list_requirement_files(written):
         (written / path).unlink()
     after = duvet("--no-cache", command)
     assert before._replace(err=before.err.replace(REMOVED.format("2 requirement files"), "")) == after
@@ -129,7 +129,7 @@ def test_a_file_that_somebody_changed_stays(written: Path, duvet: Run) -> None:
     done = duvet("report")
     assert (done.code, done.err.startswith(REMOVED.format("1 requirement file") + IGNORED)) == (0, True)
     assert done.err.endswith("\nOK: all 3 annotations are valid, 1 warning\ncoverage: 33 % (1 of 3)\n")
-    assert kept(written) == [mine, HEATING]
+    assert list_requirement_files(written) == [mine, HEATING]
 
 
 def test_fixes_leave_them_alone(written: Path, duvet: Run) -> None:

@@ -15,7 +15,7 @@ from duvet.reports.tables import ListFormat
 from duvet.words import MAX_QUERY_CHARACTERS
 from tests.cli.command import Done, Run, environment, failed
 from tests.cli.sample_project import make
-from tests.cli.terminals import shown
+from tests.cli.terminals import show_on_terminal
 from tests.unit.queries.query_projects import SEARCH_FILES as FILES
 
 PROJECT = FILES
@@ -154,14 +154,14 @@ def test_suggestions_if_nothing_is_found(query: str, hint: str, duvet: Run) -> N
 
 @pytest.mark.parametrize("columns", [40, 80, 120])
 def test_a_terminal_gets_a_table(columns: int, duvet_command: str, folder: Path, gold: Snapshot) -> None:
-    coloured = shown(duvet_command, folder, "search", "server", columns=columns)
+    coloured = show_on_terminal(duvet_command, folder, "search", "server", columns=columns)
     gold.assert_match(coloured, f"terminal_{columns}.txt")
     plain = re.sub(r"\x1b\[1;33m|(?<=server)\x1b\[0m", "**", coloured)
-    dumb = shown(duvet_command, folder, "search", "server", columns=columns, NO_COLOR="1")
+    dumb = show_on_terminal(duvet_command, folder, "search", "server", columns=columns, NO_COLOR="1")
     if columns > 100:
         assert dumb == re.sub(r"\x1b\[\d*m", "", plain)
     assert "\x1b" not in dumb and dumb.count("**server**") == 4
-    assert shown(duvet_command, folder, "search", "coffee") == ""
+    assert show_on_terminal(duvet_command, folder, "search", "coffee") == ""
 
 
 NARROW = """\
@@ -178,7 +178,7 @@ id
 
 
 def test_on_a_terminal_that_is_too_narrow(duvet_command: str, folder: Path) -> None:
-    assert shown(duvet_command, folder, "--color", "never", "search", "cups", columns=5) == NARROW
+    assert show_on_terminal(duvet_command, folder, "--color", "never", "search", "cups", columns=5) == NARROW
 
 
 def test_a_pipe_gets_plain_lines_and_colours_only_on_request(duvet: Run) -> None:

@@ -10,7 +10,7 @@ from pytest_snapshot.plugin import Snapshot
 from tests.cli.command import Run, failed
 from tests.cli.sample_project import make
 from tests.cli.tea_project import TEA_PROJECT
-from tests.cli.terminals import shown
+from tests.cli.terminals import show_on_terminal
 
 PROJECT = TEA_PROJECT
 THINGS = {
@@ -101,5 +101,5 @@ def test_a_file_that_became_unreadable_is_reported(
 
 
 def test_colours_and_width_of_a_terminal(duvet_command: str, folder: Path, gold: Snapshot) -> None:
-    written = shown(duvet_command, folder, "--color", "always", "show", "1dd64a53", columns=64)
+    written = show_on_terminal(duvet_command, folder, "--color", "always", "show", "1dd64a53", columns=64)
     gold.assert_match(written, "terminal.txt")

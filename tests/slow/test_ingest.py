@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.cli.command import files, run, start
-from tests.cli.indexed_project import WITHOUT_VECTORS, known
+from tests.cli.indexed_project import WITHOUT_VECTORS, list_indexed_files
 from tests.histories import ENVIRON, git
 from tests.unit.knowledge.generated_tree import written_tree
 from tests.unit.knowledge.ingest.ingest_projects import LEDGER, opened, written
@@ -92,7 +92,7 @@ def test_two_runs_at_once_index_what_one_would(tmp_path: Path, duvet_command: st
     for one in both:
         one.communicate(timeout=LONGEST)
     assert [one.returncode for one in both] == [0, 0]
-    assert len(known(folder)) == 302
+    assert len(list_indexed_files(folder)) == 302
     with closing(opened(folder)) as store:
         assert sorted(run.changed for run in store.runs()) == [0, 302]
 
@@ -111,15 +111,15 @@ def start_reading(command: str, folder: Path) -> subprocess.Popen[str]:
 def test_an_interrupted_run_changes_nothing(how: signal.Signals, tmp_path: Path, duvet_command: str) -> None:
     folder = written(tmp_path, {**LEDGER, **WITHOUT_VECTORS})
     run(duvet_command, folder, "ingest")
-    before = known(folder)
+    before = list_indexed_files(folder)
     written_tree(folder, 3000)
     ended = start_reading(duvet_command, folder)
     ended.send_signal(how)
     ended.communicate(timeout=LONGEST)
     assert ended.returncode != 0
-    assert known(folder) == before
+    assert list_indexed_files(folder) == before
     done = run(duvet_command, folder, "ingest")
-    assert done.code == 0 and len(known(folder)) == len(before) + 3001
+    assert done.code == 0 and len(list_indexed_files(folder)) == len(before) + 3001
 
 
 def test_files_that_are_removed_during_a_run(tmp_path: Path, duvet_command: str) -> None:
@@ -131,4 +131,4 @@ def test_files_that_are_removed_during_a_run(tmp_path: Path, duvet_command: str)
     _, err = going.communicate(timeout=LONGEST)
     assert going.returncode == 0, err
     run(duvet_command, folder, "ingest")
-    assert known(folder) == sorted(path for path in files(folder) if not path.startswith(".duvet/"))
+    assert list_indexed_files(folder) == sorted(path for path in files(folder) if not path.startswith(".duvet/"))

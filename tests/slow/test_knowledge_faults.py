@@ -25,7 +25,7 @@ from duvet.knowledge.search_query import SearchRequest
 from duvet.knowledge.settings import KnowledgeSettings
 from duvet.store.database import StoreError
 from tests.unit.knowledge.archives import manifest as archived, member, packed
-from tests.unit.knowledge.ingest.ingest_projects import LEDGER, taken, written
+from tests.unit.knowledge.ingest.ingest_projects import LEDGER, ingest_files, written
 from tests.unit.knowledge.stored_project import CLOCK, fill, first_lines, make_backup, places, run_program
 from tests.unit.knowledge.test_feedback import WRITE
 
@@ -77,7 +77,7 @@ def ask_everything(folder: Path) -> bool:
 
 @pytest.mark.parametrize(("heavily", "count"), [(True, 6), (False, 60)])
 def test_damage_anywhere_is_a_store_error(heavily: bool, count: int, tmp_path: Path) -> None:
-    taken(written(tmp_path, LEDGER), WANTED)
+    ingest_files(written(tmp_path, LEDGER), WANTED)
     file = tmp_path / StoreSection().path
     whole, found = file.read_bytes(), 0
     for seed in range(count):
@@ -89,7 +89,7 @@ def test_damage_anywhere_is_a_store_error(heavily: bool, count: int, tmp_path: P
             warnings.simplefilter("error")
             found += not ask_everything(tmp_path)
             with suppress(StoreError):
-                taken(tmp_path, WANTED)
+                ingest_files(tmp_path, WANTED)
     assert found * 4 > count
 
 
@@ -142,7 +142,7 @@ def test_no_backup_or_restore_of_a_damaged_store_succeeds(tmp_path: Path) -> Non
     ##= man/spec/knowledge.md#storage
     ##% duvet MUST check the whole index for damage before it makes a backup, restores a backup, or indexes a project
     ##% with `--full`.
-    taken(written(tmp_path / "tea", LEDGER), WANTED)
+    ingest_files(written(tmp_path / "tea", LEDGER), WANTED)
     paths = places(tmp_path / "tea")
     make_backup(paths)
     whole = Path(paths.store).read_bytes()

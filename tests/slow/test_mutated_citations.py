@@ -11,7 +11,7 @@ from duvet.project.project import Options, Project
 from duvet.project.validation import fix_project, overlay_project
 from duvet.specs.library import Policy
 from tests.unit.project.mutations import HOW, MOVE, WRAP, Spoiler
-from tests.unit.project.test_mutations import LEFT, OTHER, RESTORED, SEEDS, hold
+from tests.unit.project.test_mutations import LEFT, OTHER, RESTORED, SEEDS, check_mutations
 
 LEAST = {"drop": 80, "change": 80, "dashes": 60, "swap": 80, "case": 80, "end": 40, MOVE: 80}
 """Of what is wrong, so many in a hundred are mended at least; the others have several answers, or none."""
@@ -28,7 +28,7 @@ def golden(shared: Path, name: str) -> Project:
 @pytest.mark.parametrize("name", GOLDEN)
 def test_mutated_citations_of_real_projects_are_reported(name: str, seed: int, shared: Path) -> None:
     project = golden(shared, name)
-    counts = hold(project, Spoiler(project).spoil(random.Random(seed)))
+    counts = check_mutations(project, Spoiler(project).spoil(random.Random(seed)))
     for how, least in LEAST.items():
         restored, other, left = (counts[how, what] for what in (RESTORED, OTHER, LEFT))
         assert 100 * (restored + other) >= least * (restored + other + left), (how, counts)

@@ -14,7 +14,7 @@ import pytest
 from duvet.store.location import open_store
 from duvet.store.records import ChunkFilters, Store
 from tests.unit.knowledge.stored_project import first_lines, run_program
-from tests.unit.store.store_files import everything, fill, frequencies, store_path, taken
+from tests.unit.store.store_files import fill, frequencies, make_ingested_file, read_whole_store, store_path
 
 WRITE = """
 import sys
@@ -43,14 +43,14 @@ def file(tmp_path: Path) -> Path:
 def test_a_killed_writer_changes_nothing(file: Path, count: int) -> None:
     with closing(open_store(str(file), create=True)) as store:
         fill(store)
-        before = everything(store)
+        before = read_whole_store(store)
     with run_program(WRITE, file, "killed", count, 0, stdin=subprocess.PIPE) as process:
         assert first_lines(process) == ["written"]
         process.send_signal(signal.SIGKILL)
     with closing(open_store(str(file))) as store:
-        assert everything(store) == before
+        assert read_whole_store(store) == before
         with store.writing() as writing:
-            writing.put(taken("a.md", "kettle\n"))
+            writing.put(make_ingested_file("a.md", "kettle\n"))
         assert frequencies(store, "kettle") == {"kettle": 5}
     assert sorted(path.name for path in file.parent.iterdir()) == [".gitignore", "store.db"]
 
@@ -73,7 +73,7 @@ def put_many(store: Store, files: int) -> None:
     with store.writing() as writing:
         for number in range(files):
             text = "".join(" ".join(made.choices(WORDS, k=20)) + "\n" for _ in range(8))
-            writing.put(taken(f"{number}.md", text, vectors=made.randbytes(4 * 260)))
+            writing.put(make_ingested_file(f"{number}.md", text, vectors=made.randbytes(4 * 260)))
 
 
 def test_removed_and_replaced_files_take_no_space(file: Path) -> None:

@@ -161,9 +161,9 @@ _VOLATILE = {
 }
 
 
-def lasting(value: Any) -> Any:
+def replace_varying_values(value: Any) -> Any:
     """Replace the values that differ from call to call, and keep their names."""
     if isinstance(value, dict):
         kept = {name: one for name, one in value.items() if name != "feedback_prompt"}
-        return {name: "…" if name in _VOLATILE else lasting(one) for name, one in kept.items()}
-    return [lasting(one) for one in value] if isinstance(value, list) else value
+        return {name: "…" if name in _VOLATILE else replace_varying_values(one) for name, one in kept.items()}
+    return [replace_varying_values(one) for one in value] if isinstance(value, list) else value

@@ -12,7 +12,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 
 from tests.cli.sample_project import SPECIFICATION
-from tests.unit.server.clients import LISTS, MODERN, Transport, below, client_of, got, hearing, over_stdio
+from tests.unit.server.clients import LISTS, MODERN, Transport, client_of, got, hearing, list_below, over_stdio
 from tests.unit.server.http.command import Command
 from tests.unit.server.http.http_server import MEDIA, MODERN_HEADERS, messages_in
 from tests.unit.server.servers import LONGEST
@@ -47,11 +47,11 @@ async def test_our_own_methods(connect: Connect, version: str) -> None:
         async with client_of(connect(), version) as client:
             assert await got(client, path="/specifications/spec") == KETTLE
             assert await got(client, uri="duvet:///specifications/spec") == KETTLE
-            (child,) = (await below(client, "/specifications")).resources
+            (child,) = (await list_below(client, "/specifications")).resources
             assert (child.uri, child.meta) == ("duvet:///specifications/spec", {"duvet/object": KETTLE})
-            assert len((await below(client, "/requirements?limit=2")).resources) == 2
+            assert len((await list_below(client, "/requirements?limit=2")).resources) == 2
             for path in ("/specifications/tee", "/nothing"):
-                for ask in (got(client, path=path), below(client, path)):
+                for ask in (got(client, path=path), list_below(client, path)):
                     with pytest.raises(MCPError) as refused:
                         await ask
                     code = -32602 if version == MODERN else -32002

@@ -149,7 +149,7 @@ def text_of(section: dict[str, Any]) -> list[str]:
     return lines_of([run for line in lines for run in [*line, (False, "\n")]][:-1])
 
 
-def shown(page: Page, specification: str) -> dict[str, list[str]]:
+def read_section_texts(page: Page, specification: str) -> dict[str, list[str]]:
     """Return the text of each section on the page, by anchor."""
     go(page, f"#{specification}")
     parts = page.locator(f'[id="{specification}"] section.part')
@@ -165,7 +165,7 @@ def assert_text_is_that_of_json(page: Page, report: projects.Report) -> dict[str
     found = {}
     for specification, locator in locators(page).items():
         sections = {one["id"]: text_of(one) for one in report.json["specifications"][locator]["sections"]}
-        found[specification] = parts = shown(page, specification)
+        found[specification] = parts = read_section_texts(page, specification)
         assert views(page) == [specification]
         assert parts == {id: sections[id] for id in parts}
         cited = {id for id, lines in sections.items() if any("⟦" in line for line in lines)}

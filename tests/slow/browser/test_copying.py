@@ -62,7 +62,7 @@ def copied(page: Page, kind: str, form: str = "comment") -> str:
     return clipboard(page)
 
 
-def said(annotation: Annotation) -> tuple[Kind, str, str, str]:
+def describe_annotation(annotation: Annotation) -> tuple[Kind, str, str, str]:
     return annotation.kind, annotation.target, annotation.quote, annotation.reason
 
 
@@ -78,7 +78,7 @@ def test_a_citation_is_copied_as_a_comment(visit: Visits, tea: Report, style: st
         text = copied(page, name)
         annotations, problems = scan_comments("source", text, STYLES[style])
         reason = REASON if kind is Kind.EXCEPTION else ""
-        assert [said(one) for one in annotations] == [(kind, TARGET, quote_of(page), reason)]
+        assert [describe_annotation(one) for one in annotations] == [(kind, TARGET, quote_of(page), reason)]
         assert problems == []
         assert [line for line in text.splitlines() if len(line) > 80 and "https://" not in line] == []
         assert ("type=" in text) == (kind is not STYLES[style].kind)
@@ -95,7 +95,7 @@ def test_a_citation_is_copied_as_toml(visit: Visits, tea: Report, reason: str) -
     page.fill("#panel .reason", reason)
     text = copied(page, "exception", "toml") + copied(page, "todo", "toml")
     annotations, problems = read_requirement_file("more.toml", text.encode())
-    assert [said(one) for one in annotations] == [
+    assert [describe_annotation(one) for one in annotations] == [
         (Kind.EXCEPTION, TARGET, quote_of(page), reason),
         (Kind.TODO, TARGET, quote_of(page), ""),
     ]
@@ -151,7 +151,7 @@ def test_text_is_selected_where_copying_fails(visit: Visits, tea: Report) -> Non
     area = page.locator("#panel .hand")
     expect(area).to_be_focused()
     annotations, _ = read_requirement_file("more.toml", area.input_value().encode())
-    assert [said(one) for one in annotations] == [(Kind.TODO, TARGET, quote_of(page), "")]
+    assert [describe_annotation(one) for one in annotations] == [(Kind.TODO, TARGET, quote_of(page), "")]
     assert page.evaluate("getSelection().toString()") == area.input_value()
     page.click("#panel [data-do=toml][data-kind=exception]")
     expect(area).to_have_count(1)

@@ -18,7 +18,7 @@ from tests.slow.browser.reports import Report, Reports
 from tests.slow.browser.test_content import counted
 from tests.unit.reports.html_pages import page as page_of_files, tree
 from tests.unit.reports.report_projects import finished
-from tests.unit.reports.test_html_render import elements, many
+from tests.unit.reports.test_html_render import elements, make_large_project
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_no_project_is_too_large_for_a_browser(visit: Visits, reports: Reports, 
 
 def test_most_elements_are_created_later() -> None:
     problem = Problem("DUV050", "no such text", "src/a.rs", Place(3, 5, 4), "not in this section", "look again")
-    shown = page_of_files(finished(many(3000, 1)), problems=(problem,) * 5000)
+    shown = page_of_files(finished(make_large_project(3000, 1)), problems=(problem,) * 5000)
     assert elements(shown) < 1000
     assert elements(shown, scripting=False) > 20_000
     whole = tree(shown)

@@ -9,11 +9,11 @@ from msgspec import json
 from duvet.tools.pagination import MAX_PAGE_BYTES
 from tests.unit.tools.knowledge.knowledge_calls import STATUS, Asking
 from tests.unit.tools.tool_calls import answer, ask, context_of
-from tests.unit.tools.trace.test_pack import COVERAGE, many
+from tests.unit.tools.trace.test_pack import COVERAGE, make_many_specifications
 
 
 def test_very_long_answers_are_cut() -> None:
-    context = context_of(many(200))
+    context = context_of(make_many_specifications(200))
     found, words = answer(context, COVERAGE)
     shown = found["specifications"]
     assert words == (
@@ -22,7 +22,7 @@ def test_very_long_answers_are_cut() -> None:
     )
     assert 100 < len(shown) < 202 and shown[0]["id"] == "a199"
     assert len(json.encode(ask(context, COVERAGE).value)) <= MAX_PAGE_BYTES
-    assert len(answer(context_of(many(200), page_size=0), COVERAGE)[0]["specifications"]) == 202
+    assert len(answer(context_of(make_many_specifications(200), page_size=0), COVERAGE)[0]["specifications"]) == 202
 
 
 def test_a_store_that_is_locked(known: Asking) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from tests.bench import figures, growth, pages, readme, retrieval, table, watching
 from tests.bench.budgets import PROJECTS, QUESTIONS, Budget, State
-from tests.bench.growth import BASE, COUNTS, STATES, Line, grown
+from tests.bench.growth import BASE, COUNTS, STATES, Line, grow_project
 from tests.bench.measure import Cost
 from tests.bench.plot import HEIGHT, STYLE, WIDTH, Panel, marks, render
 from tests.bench.results import FILE, About, Curve, Figure, Results, committed, decode, encode, slips
@@ -177,7 +177,7 @@ def test_the_table_of_growth() -> None:
 def test_one_part_of_a_project_grows_at_a_time() -> None:
     base = BASE._asdict()
     changes = {
-        name: {key: one for key, one in grown(name, 10)._asdict().items() if one != base[key]} for name in COUNTS
+        name: {key: one for key, one in grow_project(name, 10)._asdict().items() if one != base[key]} for name in COUNTS
     }
     assert changes == {
         "sources": {"sources": 1000},

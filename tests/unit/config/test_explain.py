@@ -30,10 +30,10 @@ ENVIRON = {"REV": "abc", "HOST": "https://host"}
 def explained(text: str, given: Mapping[str, CommandLineValue] | None = None) -> list[str]:
     """Return each setting as `key value origin, line and variables or the option`."""
     config = read_config(text.encode(), CONFIG_PATH, ENVIRON)
-    return [shown(setting) for setting in explain_config(config, ENVIRON, given or {})]
+    return [format_setting(setting) for setting in explain_config(config, ENVIRON, given or {})]
 
 
-def shown(setting: Setting) -> str:
+def format_setting(setting: Setting) -> str:
     details = [str(setting.line) if setting.line else "", *setting.variables, setting.option]
     return " ".join([setting.key, str(setting.value), setting.origin, *filter(None, details)])
 

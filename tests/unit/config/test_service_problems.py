@@ -120,7 +120,7 @@ def test_hints_are_in_the_format_of_the_file(ending: str) -> None:
     )
 
 
-def shown(text: str, form: ProblemFormat = ProblemFormat.TEXT) -> str:
+def render_service_problems(text: str, form: ProblemFormat = ProblemFormat.TEXT) -> str:
     context = ProblemContext(read_line=lambda path, line: text.split("\n")[line - 1])
     return render_problems(service_problems(text), form, context).decode()
 
@@ -131,7 +131,7 @@ def test_possible_secrets_are_never_shown(value: str, form: ProblemFormat) -> No
     ##= man/spec/service.md#configuration
     ##% duvet MUST NOT show the values of secrets and environment variables in messages.
     text = f"providers: {{a: {{apiKey: {value}, apikey: sk-hidden}}}}\n"
-    page = shown(text, form)
+    page = render_service_problems(text, form)
     assert "providers.a.apiKey" in page
     assert [part for part in ("hidden", "ecret7", "4711") if part in page] == []
 
@@ -176,7 +176,7 @@ def test_names_of_variables_are_shown() -> None:
 
 @pytest.mark.parametrize("text", ["a: &x {apiKey: sk-hidden", "apiKey: !sk-hidden x", "apiKey: *sk-hidden", "a: 'sk"])
 def test_a_secret_is_not_shown_where_the_file_is_broken(text: str) -> None:
-    page = shown(text)
+    page = render_service_problems(text)
     assert "error" in page and "sk" not in page.replace("duvet.config", "")
 
 

@@ -26,7 +26,7 @@ from duvet.store import records
 from duvet.store.location import open_store
 from duvet.store.records import Artifact, FileKind, GraphNode, IngestedFile, IngestRun, Relation, RemovedFile
 from tests.cli.command import environment
-from tests.unit.store.store_files import edge, everything, node, symbol
+from tests.unit.store.store_files import edge, node, read_whole_store, symbol
 
 DAY = 86_400
 NOW = 1_800_000_000.0
@@ -120,7 +120,7 @@ def plain(value: object) -> Any:
     return json.decode(json.encode(value))
 
 
-def taken(one: Artifact) -> IngestedFile:
+def make_ingested_file(one: Artifact) -> IngestedFile:
     """Return the file with its text, chunks and symbols."""
     has_symbols = one.kind is FileKind.CODE and one.chunk_count > 0
     pieces = (
@@ -143,7 +143,7 @@ def fill(folder: Path, runs: Sequence[IngestRun] = (RUN,)) -> Path:
         for number, run in enumerate(runs):
             with store.writing() as writing:
                 for one in ARTIFACTS:
-                    writing.put(taken(one))
+                    writing.put(make_ingested_file(one))
                 writing.replace_graph(NODES, EDGES)
                 writing.put_run(run)
                 save_reports(writing, replace(facts(), run=run), NOW + number)
@@ -185,7 +185,7 @@ def make_backup(paths: StorePaths) -> str:
     return create_backup(paths, paths.backups, CLOCK).path
 
 
-def ask_store(path: str, question: Callable[[records.Store], Any] = everything) -> Any:
+def ask_store(path: str, question: Callable[[records.Store], Any] = read_whole_store) -> Any:
     with closing(open_store(path)) as store:
         return question(store)
 

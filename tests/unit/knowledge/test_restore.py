@@ -22,7 +22,7 @@ from duvet.store.location import open_store
 from duvet.store.records import IngestRun
 from tests.cli.damage import small_disk
 from tests.unit.knowledge import stored_project
-from tests.unit.store.store_files import everything, taken
+from tests.unit.store.store_files import make_ingested_file, read_whole_store
 
 FULL = """
 import resource, sys
@@ -46,10 +46,10 @@ def test_an_open_store_sees_the_restored_index(paths: StorePaths) -> None:
     with closing(open_store(paths.store)) as server:
         with server.writing() as writing:
             writing.remove("docs/tea.md")
-            writing.put(taken("a.md", "kettle\n"))
-        after = everything(server)
+            writing.put(make_ingested_file("a.md", "kettle\n"))
+        after = read_whole_store(server)
         found = restore_backup(paths, archive, stored_project.CLOCK)
-        assert everything(server) == stored_project.ask_store(paths.store) == before != after
+        assert read_whole_store(server) == stored_project.ask_store(paths.store) == before != after
     assert os.path.basename(found.kept) == f"km-backup-{stored_project.STAMP}-2.tgz"
     assert restore_backup(paths, found.kept, stored_project.CLOCK, keeps=False).kept == ""
     assert stored_project.ask_store(paths.store) == after
@@ -156,10 +156,10 @@ def test_a_run_that_ends_during_a_restore_is_backed_up(paths: StorePaths, tmp_pa
 def test_the_log_of_a_removed_store_is_saved(paths: StorePaths, tmp_path: Path, keeps: bool) -> None:
     archive = create_backup(paths, str(tmp_path / "a.tgz"), stored_project.CLOCK).path
     with closing(open_store(paths.store)) as store:
-        before = everything(store)
+        before = read_whole_store(store)
         with store.writing() as writing:
             for number in range(50):
-                writing.put(taken(f"new/{number}.md", f"kettle {number}\n" * 500))
+                writing.put(make_ingested_file(f"new/{number}.md", f"kettle {number}\n" * 500))
         with closing(open_store(paths.store)) as reader, reader.reading():
             reader.chunk_total()
             # The log is not written back while somebody reads.
@@ -199,7 +199,7 @@ def test_a_restore_needs_room_for_both_indexes(disk: StorePaths, tmp_path: Path,
     small = create_backup(disk, str(tmp_path / "small.tgz"), stored_project.CLOCK).path
     with closing(open_store(disk.store)) as store, store.writing() as writing:
         # This file hardly can be compressed.
-        writing.put(taken("large.md", "\n".join(os.urandom(500).hex() for _ in range(2000))))
+        writing.put(make_ingested_file("large.md", "\n".join(os.urandom(500).hex() for _ in range(2000))))
     size = os.path.getsize(disk.store)
     before, archive = (
         stored_project.ask_store(disk.store),

@@ -20,7 +20,7 @@ from duvet.store.location import open_store
 from duvet.store.records import SPACE_KEY, Chunk, FileKind, GraphNode, IngestedFile, Relation, Store, Symbol
 from tests.unit.knowledge.stored_project import DAY, NOW, plain
 from tests.unit.queries.query_projects import embedder
-from tests.unit.store.store_files import edge, node, symbol, taken
+from tests.unit.store.store_files import edge, make_ingested_file, node, symbol
 
 BOIL = "def boil(water):\n    return heat(water)\nclass Spout:\n    def pourSlowly(self):\n"
 GUIDE = "# The kettle\nA kettle boils water; fill it before you switch it on.\n"
@@ -31,11 +31,11 @@ CODE: dict[str, Any] = {"symbols": SYMBOLS, "criticality": "high", "namespace": 
 STEEP, CHECK = "def steep(leaves):\n    wait(minutes=3)\n", "def test_boil():\n    assert boil(1) == 100\n"
 TEST: dict[str, Any] = {"kind": FileKind.TEST, "namespace": "tests"}
 FILES = (
-    taken("docs/kettle.md", GUIDE, git_timestamp=NOW - 40 * DAY, **DOC, **KETTLE),
-    taken("docs/notes.txt", "Old notes on porcelain.\nNothing about anything.\n", tags=("Attic",), **DOC),
-    taken("src/kettle/boil.py", BOIL, git_timestamp=NOW - 2 * DAY, **CODE),
-    taken("src/tea/leaves.py", STEEP, subsystem="Tea", namespace="tea", git_timestamp=NOW - 10 * DAY),
-    taken("tests/test_boil.py", CHECK, git_timestamp=NOW, **TEST, **KETTLE),
+    make_ingested_file("docs/kettle.md", GUIDE, git_timestamp=NOW - 40 * DAY, **DOC, **KETTLE),
+    make_ingested_file("docs/notes.txt", "Old notes on porcelain.\nNothing about anything.\n", tags=("Attic",), **DOC),
+    make_ingested_file("src/kettle/boil.py", BOIL, git_timestamp=NOW - 2 * DAY, **CODE),
+    make_ingested_file("src/tea/leaves.py", STEEP, subsystem="Tea", namespace="tea", git_timestamp=NOW - 10 * DAY),
+    make_ingested_file("tests/test_boil.py", CHECK, git_timestamp=NOW, **TEST, **KETTLE),
 )
 MODEL = embedder()
 ALONE = "searched by words only: "
@@ -94,7 +94,7 @@ def ids(response: SearchResponse) -> list[str]:
     return [result.chunk.chunk_id for result in response.results]
 
 
-def found(engine: SearchEngine, query: str, **more: Any) -> list[str]:
+def find_ids(engine: SearchEngine, query: str, **more: Any) -> list[str]:
     return ids(ask(engine, query, **more))
 
 
@@ -222,15 +222,17 @@ def test_a_search_answers_with_all_fields(tmp_path: Path) -> None:
 
 def test_a_search_sees_the_last_run(stored: Store) -> None:
     search = engine(stored, MODEL)
-    assert NOTES_TXT in found(search, "porcelain")
+    assert NOTES_TXT in find_ids(search, "porcelain")
     space = MODEL.space(stored.kept("space") or b"")
     assert space is not None
-    cups = taken("docs/cups.md", "# Cups\nCups are made of porcelain.\n", vectors=space.rows(["cups"]), **DOC)
+    cups = make_ingested_file(
+        "docs/cups.md", "# Cups\nCups are made of porcelain.\n", vectors=space.rows(["cups"]), **DOC
+    )
     with stored.writing() as writing:
         writing.remove("docs/notes.txt")
         writing.put(cups)
-    assert found(search, "porcelain")[0] == "docs/cups.md::0"
-    assert NOTES_TXT not in found(search, "porcelain")
+    assert find_ids(search, "porcelain")[0] == "docs/cups.md::0"
+    assert NOTES_TXT not in find_ids(search, "porcelain")
     with stored.writing() as writing:
         writing.put(replace(cups, vectors=b""))
     answer = ask(search, "cups")
@@ -255,7 +257,7 @@ class OvertakenStore:
             self._is_new = True
             with closing(open_store(str(self._folder / "store.db"))) as other, other.writing() as writing:
                 writing.remove("docs/notes.txt")
-                writing.put(taken("docs/cups.md", "Cups are made\nof porcelain.\n", kind=FileKind.DOC))
+                writing.put(make_ingested_file("docs/cups.md", "Cups are made\nof porcelain.\n", kind=FileKind.DOC))
                 writing.replace_graph(NODES, EDGES)
         return found
 
@@ -263,7 +265,7 @@ class OvertakenStore:
 def test_one_answer_is_of_one_run(tmp_path: Path) -> None:
     with closing(filled(tmp_path)) as store:
         search = engine(cast(Store, OvertakenStore(store, tmp_path)))
-        assert [found(search, "porcelain") for _ in range(2)] == [[NOTES_TXT], ["docs/cups.md::0"]]
+        assert [find_ids(search, "porcelain") for _ in range(2)] == [[NOTES_TXT], ["docs/cups.md::0"]]
 
 
 def test_long_lists_in_the_graph_context_are_cut(tmp_path: Path) -> None:
@@ -298,12 +300,12 @@ def test_filters_restrict_the_results(
     name: str, values: list[str], expected: list[str], words: SearchEngine, both: SearchEngine
 ) -> None:
     filters = {name: values}
-    assert {*found(words, "boil water", filters=filters)} == {*expected}
+    assert {*find_ids(words, "boil water", filters=filters)} == {*expected}
     answer = ask(both, "boil water", filters=filters)
     assert {*expected} <= {*ids(answer)}
     applied = [one.lower() for one in values] if name == "artifact_types" else values
     assert plain(answer.metadata)["filters_applied"] == {name: applied}
-    assert set(found(both, "boil", filters={"subsystems": ["TEA"]})) <= {LEAVES_PY}
+    assert set(find_ids(both, "boil", filters={"subsystems": ["TEA"]})) <= {LEAVES_PY}
     recent = ask(words, "boil water porcelain", filters={"max_age_days": 3})
     assert {*ids(recent)} == {BOIL_PY, TEST_PY}
     assert recent.metadata.warnings[1:] == ("recency filter skipped results lacking timestamps",)
@@ -383,7 +385,11 @@ def test_named_files_and_symbols_come_first(model: Embedder | None, tmp_path: Pa
     ##= man/spec/knowledge.md#search
     ##% `km-search` MUST list files and symbols that the query names first, then chunks with all words, then chunks with
     ##% some of the words.
-    files = (taken("b.py", "Pour slowly, slowly, and slowly pour\n"), *FILES, taken("a.py", "use(x.pour_slowly)\n"))
+    files = (
+        make_ingested_file("b.py", "Pour slowly, slowly, and slowly pour\n"),
+        *FILES,
+        make_ingested_file("a.py", "use(x.pour_slowly)\n"),
+    )
     with closing(filled(tmp_path, model, files)) as store:
         for query, expected in NAMES.items():
             answer = ask(engine(store, model), query)
@@ -410,7 +416,7 @@ QUERIES = {
 
 def test_queries_find_chunks(words: SearchEngine, both: SearchEngine) -> None:
     for query, expected in QUERIES.items():
-        assert found(words, query) == expected
+        assert find_ids(words, query) == expected
         assert all(one.scoring.vector_score <= 1 for one in ask(both, query).results)
     answer = ask(words, f"porcelain {' ' * 2000}{'kettle ' * 150_000}", limit=99)
     assert (ids(answer), len(answer.query)) == ([NOTES_TXT], 2000)
@@ -424,13 +430,13 @@ def test_weights_order_equally_good_results(tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#search
     ##% `km-search` MUST use the configured weights only to order results with equal scores.
     same = [
-        taken(f"src/{name}.py", BOIL, subsystem=subsystem, criticality=criticality)
+        make_ingested_file(f"src/{name}.py", BOIL, subsystem=subsystem, criticality=criticality)
         for name, subsystem, criticality in (("a", "", ""), ("b", "Other", "low"), ("c", "Spout", "critical"))
     ]
-    better = taken("z.md", "spout spout spout\nspout\n", kind=FileKind.DOC, title="Spout")
-    rest = [taken(f"rest/{number}.md", "no water\n") for number in range(9)]
+    better = make_ingested_file("z.md", "spout spout spout\nspout\n", kind=FileKind.DOC, title="Spout")
+    rest = [make_ingested_file(f"rest/{number}.md", "no water\n") for number in range(9)]
     with closing(filled(tmp_path, None, (*same, better, *rest))) as store:
-        assert found(engine(store), "spout") == ["z.md::0", "src/c.py::1", "src/b.py::1", "src/a.py::1"]
+        assert find_ids(engine(store), "spout") == ["z.md::0", "src/c.py::1", "src/b.py::1", "src/a.py::1"]
 
 
 def test_profiles_of_weights() -> None:

@@ -63,7 +63,7 @@ async def routing(config: Mapping[str, Any], **more: Any) -> AsyncIterator[Made]
         await made.router.aclose()
 
 
-def at(wire: Wire, kind: str = "openai", **more: Any) -> dict[str, Any]:
+def make_provider(wire: Wire, kind: str = "openai", **more: Any) -> dict[str, Any]:
     return {"kind": kind, "baseUrl": f"{wire.url}/v1", "defaultModel": "small", **more}
 
 
@@ -73,7 +73,7 @@ async def one(wire: Wire, *replies: Reply, kind: str = "openai", **section: Any)
     if replies:
         wire.replies.clear()
         wire.plan(*replies)
-    async with routing({"providers": {"one": at(wire, kind, **section)}}) as made:
+    async with routing({"providers": {"one": make_provider(wire, kind, **section)}}) as made:
         yield made
 
 

@@ -10,7 +10,7 @@ import pytest
 from duvet.llm.records import ModelError, ModelFault, ModelRequest, NoModelError
 from duvet.tree.cache import BlobStore
 from tests.unit.llm.provider_server import Reply, Wire, openai_says, refuses
-from tests.unit.llm.routers import FINE, at, one, routing
+from tests.unit.llm.routers import FINE, make_provider, one, routing
 from tests.unit.llm.test_discovery import models
 
 pytestmark = pytest.mark.anyio
@@ -42,7 +42,7 @@ async def test_a_discovered_model_is_used(
     ##% If a provider has no default model, duvet MUST use a model that discovery finds: the only model, or the first
     ##% one that answers, starting with the models that `llms.txt` names for the task.
     wire.files = files
-    section = at(wire, discover="/v1/models" in files, llmsTxt="/llms.txt" in files)
+    section = make_provider(wire, discover="/v1/models" in files, llmsTxt="/llms.txt" in files)
     del section["defaultModel"]
     wire.plan(*[refuses(400)] * (len(asked) - 1), FINE)
     async with routing({"providers": {"one": section}}) as made:
@@ -55,7 +55,7 @@ async def test_a_discovered_model_is_used(
 
 
 async def test_choosing_without_a_model_is_an_error(wire: Wire) -> None:
-    section = at(wire, discover=True)
+    section = make_provider(wire, discover=True)
     del section["defaultModel"]
     wire.files = {"/v1/models": models()}
     async with routing({"providers": {"one": section}}) as made:
@@ -104,7 +104,7 @@ async def test_a_day_has_a_limit(wire: Wire, tmp_path: Path, reports: bool) -> N
     blobs, limit = BlobStore(str(tmp_path)), 16 if reports else 3
 
     wire.plan(said)
-    config = {"providers": {"one": at(wire, dailyTokens=limit)}}
+    config = {"providers": {"one": make_provider(wire, dailyTokens=limit)}}
     async with routing(config, blobs=blobs) as made:
         await made.ask()
     # Another process.

@@ -12,7 +12,7 @@ from duvet.llm.records import KnownModel
 from duvet.llm.router import ModelHint, parse_model_hints
 from duvet.tree.cache import BlobStore
 from tests.unit.llm.provider_server import Reply, Wire
-from tests.unit.llm.routers import FINE, KEY, at, one, routing
+from tests.unit.llm.routers import FINE, KEY, make_provider, one, routing
 
 pytestmark = pytest.mark.anyio
 LLMS = """\
@@ -55,7 +55,7 @@ async def test_known_models_are_from_configuration_list_and_llms_txt(wire: Wire)
     listed = models("small", "large", "b\x1bad", "", "two words", "l" * 201)
     wire.files = {"/v1/models": listed, "/llms.txt": Reply(body=LLMS.encode())}
     config = {
-        "providers": {"off": {"enabled": False}, "one": at(wire, apiKey="$K", discover=True, llmsTxt=True)},
+        "providers": {"off": {"enabled": False}, "one": make_provider(wire, apiKey="$K", discover=True, llmsTxt=True)},
         "routing": {"ask": {"model": "one/routed", "fallbacks": ["one", "gone/x"]}},
     }
     async with routing(config) as made:
@@ -141,7 +141,7 @@ async def test_concurrent_calls_discover_once(wire: Wire) -> None:
 
 
 async def test_a_list_is_cached_for_an_hour_and_a_failure_is_not(wire: Wire, tmp_path: Path) -> None:
-    config = {"providers": {"one": at(wire, discover=True)}}
+    config = {"providers": {"one": make_provider(wire, discover=True)}}
     blobs = BlobStore(str(tmp_path / "cache"))
     for asked in (1, 2):
         async with routing(config, blobs=blobs) as made:

@@ -11,7 +11,7 @@ from duvet.llm import records
 from duvet.llm.providers import Sampler
 from duvet.llm.records import SETUP_HINT, ModelRequest, ModelResponse, ResolvedModel
 from tests.unit.llm.provider_server import Reply, Wire, anthropic_says, openai_says, refuses
-from tests.unit.llm.routers import FINE, KEY, Made, at, one, routing
+from tests.unit.llm.routers import FINE, KEY, Made, make_provider, one, routing
 
 pytestmark = pytest.mark.anyio
 LOCAL = {"baseUrl": "http://localhost:1/v1"}
@@ -172,7 +172,7 @@ async def test_a_fallback_answers_with_a_warning(wire: Wire, other: Wire) -> Non
     wire.plan(refuses(401, "no"))
     other.plan(anthropic_says("Hi"), Reply(body=b"{}"))
     config = {
-        "providers": {"one": at(wire), "two": at(other, "anthropic")},
+        "providers": {"one": make_provider(wire), "two": make_provider(other, "anthropic")},
         "routing": {
             "ask": {"model": "one/big", "fallbacks": ["two", "one"]},
             "sum": {"model": "one", "fallbacks": ["two"]},
@@ -214,7 +214,7 @@ async def test_the_model_of_a_client(wire: Wire) -> None:
     own = {"own": {"kind": "client"}}
     wire.plan(openai_says("from one"))
     requests: list[ModelRequest] = []
-    async with routing({"providers": {**own, "one": at(wire)}}) as made:
+    async with routing({"providers": {**own, "one": make_provider(wire)}}) as made:
         router = made.router.with_sampler(sampler("from the client", requests))
         request = ModelRequest(prompt="Hi", system="Be brief.")
         assert await router.invoke(request) == ModelResponse("from the client", "own", "")

@@ -54,13 +54,13 @@ def project(folder: Path, configured: list[str], source: str = "") -> Path:
     return folder
 
 
-def kept(folder: Path) -> dict[str, bytes]:
+def read_downloads(folder: Path) -> dict[str, bytes]:
     """Return the downloaded texts, by path below their host."""
     host = folder / ".duvet/specifications/127.0.0.1"
     return {path.relative_to(host).as_posix(): path.read_bytes() for path in host.rglob("*") if path.is_file()}
 
 
-def shown(problem: Problem) -> tuple[str, str, int, str]:
+def describe_problem(problem: Problem) -> tuple[str, str, int, str]:
     return (problem.code, problem.path, problem.place.line, problem.message.rpartition("/")[2])
 
 
@@ -77,13 +77,13 @@ def test_the_order_in_which_downloads_end_does_not_matter(held: Held, tmp_path: 
     turns = Turns(held, order)
     found = Project(str(root), ALLOWED, progress=turns)
     missing, page = "b: the server answered 404 Not Found", "d: the response is an HTML page, expected text or Markdown"
-    assert [shown(one) for one in found.trace.problems] == [
+    assert [describe_problem(one) for one in found.trace.problems] == [
         ("DUV045", ".duvet/config.toml", 6, missing),
         ("DUV045", ".duvet/config.toml", 10, page),
         ("DUV045", ".duvet/config.toml", 12, missing),
     ]
     assert [one.specification.path[-10:] for one in found.trace.coverages] == ["good/a.txt", "good/c.txt"]
-    assert kept(root) == {"good/a.txt": text("a"), "good/c.txt": text("c")}
+    assert read_downloads(root) == {"good/a.txt": text("a"), "good/c.txt": text("c")}
     assert (turns.counts, sorted(held.seen)) == ([4], sorted(paths))
 
 
@@ -96,13 +96,13 @@ def test_urls_in_comments_are_downloaded_in_parallel(held: Held, tmp_path: Path)
     root = project(tmp_path / "project", [f"{held.url}/good/a", f"{held.url}/bad/e"], comments)
     turns = Turns(held)
     found = Project(str(root), ALLOWED, progress=turns).trace
-    assert [shown(one) for one in found.problems] == [
+    assert [describe_problem(one) for one in found.problems] == [
         ("DUV045", ".duvet/config.toml", 6, "e: the server answered 404 Not Found"),
         ("DUV045", "a.rs", 4, "c: the server answered 404 Not Found"),
         ("DUV044", "a.rs", 16, "b are the same text, but count as two specifications"),
     ]
     assert [match is not None for match in found.match_of[-6:]] == [True, False, True, False, True, True]
-    assert kept(root) == {f"good/{name}.txt": text(name) for name in "abd"}
+    assert read_downloads(root) == {f"good/{name}.txt": text(name) for name in "abd"}
     assert turns.counts == [2, 4]
     assert sorted(held.seen) == ["/bad/c", "/bad/e", "/good/a", "/good/b", "/good/d"]
 

@@ -54,16 +54,16 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Project:
     return Project(str(make(tmp_path_factory.mktemp("own"), OWN)))
 
 
-def wrong(findings: Findings) -> set[int]:
+def list_invalid(findings: Findings) -> set[int]:
     """Return the invalid citations, and those with imprecise quotes."""
     return {one.id for one in findings.found if one.problem.code in CODES}
 
 
-def hold(project: Project, spoilt: Spoilt) -> Counter[tuple[str, str]]:
+def check_mutations(project: Project, spoilt: Spoilt) -> Counter[tuple[str, str]]:
     """Check what must be true after any change; count the outcomes for wrong citations."""
     changed = overlay_project(project, spoilt.files)
     done = fix_project(changed, lambda findings: findings.files, lambda *_: True)
-    before, after = wrong(done.first), wrong(done.findings)
+    before, after = list_invalid(done.first), list_invalid(done.findings)
     ##= man/spec/validate.md#checks
     ##% `duvet validate` MUST report every problem of an annotation that `duvet report` reports.
     assert {id for id in spoilt.how if id in before} == {id for id, right in spoilt.right.items() if not right}
@@ -98,7 +98,7 @@ def _numbers(project: Project) -> dict[int, int]:
 @pytest.mark.seeded
 @pytest.mark.parametrize("seed", range(10 * SEEDS))
 def test_mutated_citations_of_a_small_project_are_reported(seed: int, own: Project) -> None:
-    counts = hold(own, Spoiler(own).spoil(random.Random(seed)))
+    counts = check_mutations(own, Spoiler(own).spoil(random.Random(seed)))
     # What goes on after a part of a sentence has no answer, nor has such a part that ends with two other words.
     assert {how for (how, what), count in counts.items() if what == LEFT} <= {"end", "swap"}
 

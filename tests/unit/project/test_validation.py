@@ -19,7 +19,7 @@ from tests.conftest import ROOT
 from tests.unit.project.faulty_project import FILES, project
 
 
-def found(one: Project, path: str) -> list[tuple[int, str, str, str]]:
+def list_fixes(one: Project, path: str) -> list[tuple[int, str, str, str]]:
     """Return line, code, hint and the description of the fix for each problem in a file."""
     checked = validate(one).of([path])
     return [
@@ -79,7 +79,7 @@ def test_problems_have_hints_and_fixes(snapshot: Snapshot) -> None:
     told: list[str] = []
     for name, (files, text) in {"everything": ({}, FILES["src/broken.rs"]), **OFFERS}.items():
         told += [f"# {name}", ""]
-        for line, code, hint, fix in found(project({**files, "src/broken.rs": text}), "src/broken.rs"):
+        for line, code, hint, fix in list_fixes(project({**files, "src/broken.rs": text}), "src/broken.rs"):
             told += [f"{line} {code} {hint}", f"fix: {fix or '-'}", ""]
     snapshot.snapshot_dir = ROOT / "tests" / "gold" / "validate"
     snapshot.assert_match("\n".join(told), "offers.txt")
@@ -98,7 +98,7 @@ def test_a_requirement_file_and_a_source_that_is_right() -> None:
     doubt = f"note: no earlier version of the specification is available; {step}"
     hint = f"{NEAREST}The pot MUST be rinsed with [-vinegar-]{{+water,+}}\n{doubt}"
     path = ".duvet/exceptions/cleaning.toml"
-    assert found(project(), path) == [(4, "DUV050", hint, "update the quote")]
+    assert list_fixes(project(), path) == [(4, "DUV050", hint, "update the quote")]
     checked = validate(project()).of(["src/right.py"])
     assert (checked.problems, checked.annotations, checked.files) == ((), 1, 1)
 
@@ -123,14 +123,16 @@ def test_no_fix_breaks_the_code_around_it(quote: str, text: str) -> None:
     ]
     for specification, broken, code, fix in offers:
         one = project({"tea.md": specification, "src/broken.rs": broken})
-        assert [(found_code, found_fix) for _, found_code, _, found_fix in found(one, "src/broken.rs")] == [(code, fix)]
+        assert [(found_code, found_fix) for _, found_code, _, found_fix in list_fixes(one, "src/broken.rs")] == [
+            (code, fix)
+        ]
 
 
 def test_another_way_to_a_specification_is_no_spelling() -> None:
     """Other tools may read the file from a different folder."""
     path = f"/{project().root.lstrip('/')}/tea.md"
     files = {path: FILES["tea.md"], "src/broken.rs": f"//= {path}#brewing\n//# The leaves MUST be dry.\n"}
-    assert found(project(files), "src/broken.rs") == [(1, "DUV044", "write tea.md everywhere", "")]
+    assert list_fixes(project(files), "src/broken.rs") == [(1, "DUV044", "write tea.md everywhere", "")]
 
 
 _CONFIG = {".duvet/config.toml": b"'$schema' = 'duvet-cli/config/v1'\n[[source]]\npattern = 'src/*.rs'\n"}

@@ -33,7 +33,7 @@ def test_comment_styles_are_listed() -> None:
     assert list_comment_styles(()) == ()
 
 
-def below(text: str, most: int = 3) -> list[str | None]:
+def read_code(text: str, most: int = 3) -> list[str | None]:
     """Return the code below each `@`, which stands for an annotation."""
     spots = [(number, "src/a.rs", found.span()) for number, found in enumerate(re.finditer("@+", text))]
     found = read_code_below(spots[::-1], lambda path: text if path == "src/a.rs" else None, most)
@@ -73,13 +73,13 @@ def test_the_code_below_an_annotation_is_shown(case: str) -> None:
     ##= man/spec/page.md#requirements-and-citations
     ##% The report MUST show the code below each citation, up to the next annotation and at most `snippet-lines` lines.
     text, expected = CODE_BELOW[case]
-    assert below(text) == expected
+    assert read_code(text) == expected
 
 
 def test_the_code_below_has_at_most_the_given_number_of_lines() -> None:
     text = "@\n" + "".join(f"{number}\n" for number in range(60))
     lines = "\n".join(map(str, range(50)))
-    assert [below(text, most) for most in (0, 1, 50)] == [[None], ["0"], [lines]]
+    assert [read_code(text, most) for most in (0, 1, 50)] == [[None], ["0"], [lines]]
 
 
 def test_each_file_is_read_once() -> None:

@@ -191,7 +191,7 @@ THEIRS = Tokenizer.from_file(str(FOLDER / embeddings.TOKENIZER_PATH))
 OURS = TextTokenizer(FOLDER / embeddings.TOKENIZER_PATH)
 
 
-def theirs(word: str) -> tuple[int, ...]:
+def tokenize_as_reference(word: str) -> tuple[int, ...]:
     return tuple(THEIRS.encode(word, add_special_tokens=False).ids)
 
 
@@ -199,7 +199,7 @@ def test_words_are_tokenized_as_the_reference_tokenizer_does() -> None:
     texts = [path.read_text(encoding="utf-8") for path in sorted((ROOT / "man" / "spec").glob("*.md"))]
     words = sorted({*re.findall(r"\w+", " ".join(texts)), "naïve", "日本語", "🫖", "ꙮ", "e\N{COMBINING ACUTE ACCENT}"})
     assert len(words) > 1000
-    assert {word: OURS.of_word(word) for word in words} == {word: theirs(word) for word in words}
+    assert {word: OURS.of_word(word) for word in words} == {word: tokenize_as_reference(word) for word in words}
 
 
 @pytest.mark.parametrize(
@@ -216,7 +216,9 @@ def test_words_are_tokenized_as_the_reference_tokenizer_does() -> None:
 )
 def test_names_are_split_into_words(text: str, words: str) -> None:
     # Words that were cut once are remembered.
-    assert OURS.of(text) == OURS.of(text) == [number for word in words.split() for number in theirs(word)]
+    assert (
+        OURS.of(text) == OURS.of(text) == [number for word in words.split() for number in tokenize_as_reference(word)]
+    )
 
 
 WIDTH = 8
@@ -226,7 +228,7 @@ def numbers(random: Random) -> list[int]:
     return [random.randint(-127, 127) for _ in range(WIDTH)]
 
 
-def kept(vector: list[int]) -> bytes:
+def make_row(vector: list[int]) -> bytes:
     return embeddings.make_vector_row(bytes(number % 256 for number in vector))
 
 
@@ -251,7 +253,7 @@ def test_the_nearest_vectors_are_found(total: int, every: int, kind: Kind) -> No
     vectors = [numbers(random) for _ in range((total + 1) // 2)] * 2
     names = [7 * at for at in range(total)]
     segments = [
-        VectorSegment(tuple(names[at : at + 100]), b"".join(map(kept, vectors[at : min(at + 100, total)])))
+        VectorSegment(tuple(names[at : at + 100]), b"".join(map(make_row, vectors[at : min(at + 100, total)])))
         for at in range(0, total, 100)
     ]
     matrix = kind(WIDTH, segments)
@@ -271,17 +273,17 @@ def test_the_nearest_vectors_are_found(total: int, every: int, kind: Kind) -> No
 
 
 def test_rows_of_another_width_and_numbers_that_are_gone_are_left_out(kind: Kind) -> None:
-    good, bad = VectorSegment((3,), kept([1] * WIDTH)), VectorSegment((4,), b"x" * 260)
+    good, bad = VectorSegment((3,), make_row([1] * WIDTH)), VectorSegment((4,), b"x" * 260)
     matrix = kind(WIDTH, [bad, good, bad])
     assert [name for name, _ in matrix.best(asked([1] * WIDTH), 5, [1, 3, 4, 99])] == [3]
     assert matrix.best(asked([1] * WIDTH), 5, []) == []
 
 
 def test_a_damaged_row_and_one_without_a_direction_are_left_out(kind: Kind) -> None:
-    good = kept([5] * WIDTH)
+    good = make_row([5] * WIDTH)
     for scale in (float("nan"), float("inf"), -0.5, 1e30):
         matrix = kind(WIDTH, [VectorSegment((1, 2), good[:WIDTH] + pack("<f", scale) + good)])
         assert (len(matrix), [name for name, _ in matrix.best(asked([1] * WIDTH), 5)]) == (1, [2])
-    matrix = kind(WIDTH, [VectorSegment((1, 2), kept([0] * WIDTH) + good)])
+    matrix = kind(WIDTH, [VectorSegment((1, 2), make_row([0] * WIDTH) + good)])
     assert [name for name, _ in matrix.best(asked([1] * WIDTH), 5)] == [2]
     assert matrix.best(bytes(4 * WIDTH), 5) == []

@@ -36,7 +36,7 @@ WARM, ROUND, LEAK = "1dd64a535306", "a5415b83517f", "2c79658776d2"
 PLACES = [f"/specifications/tea/sections/{section}/requirements/{WARM}" for section in ("pot", "cup")]
 
 
-def shown(meant: ResolvedReference, catalogue: Catalogue = CATALOGUE) -> list[str]:
+def name_references(meant: ResolvedReference, catalogue: Catalogue = CATALOGUE) -> list[str]:
     """Return the names of what a reference refers to."""
     match meant:
         case RequirementRef(indexes):
@@ -122,11 +122,11 @@ def test_resolved_references(reference: str) -> None:
     ##= man/spec/show.md#references
     ##% duvet MUST resolve a line of code to the annotations directly above it, or else name the nearest annotations in
     ##% the file, and a line of a specification to the requirement that begins on it.
-    assert shown(resolve_reference(CATALOGUE, reference, TREE)) == MEANT[reference]
+    assert name_references(resolve_reference(CATALOGUE, reference, TREE)) == MEANT[reference]
 
 
 def test_without_files_a_line_means_the_last_annotation_above_it() -> None:
-    assert shown(resolve_reference(CATALOGUE, "src/pot.rs:12")) == ["src/pot.rs:5"]
+    assert name_references(resolve_reference(CATALOGUE, "src/pot.rs:12")) == ["src/pot.rs:5"]
 
 
 CLASHING = {
@@ -159,7 +159,7 @@ def test_an_exact_name_wins_over_another_spelling() -> None:
     config = '"$schema" = "duvet-cli/config/v1"\n' + rules
     rfc = {".duvet/specifications/www.rfc-editor.org/rfc/rfc1.txt": "1. Cup\n"}
     catalogue = make_catalogue({".duvet/config.toml": config, **CLASHING, **rfc})
-    found = {name: shown(resolve_reference(catalogue, name), catalogue) for name in CLASHING_NAMES}
+    found = {name: name_references(resolve_reference(catalogue, name), catalogue) for name in CLASHING_NAMES}
     assert found == {name: [meant] for name, meant in CLASHING_NAMES.items()}
 
 

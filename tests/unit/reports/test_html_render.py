@@ -175,7 +175,7 @@ def elements(text: str, *, scripting: bool = True) -> int:
     return sum(1 for _ in html_pages.tree(text, scripting=scripting).iter())
 
 
-def many(requirements: int, citations: int) -> dict[str, str]:
+def make_large_project(requirements: int, citations: int) -> dict[str, str]:
     """Make this many requirements with this many citations each."""
     sentences = [f"The pot MUST be {number}." for number in range(requirements)]
     sections = [
@@ -191,5 +191,5 @@ def test_citations_are_no_elements() -> None:
     ##% The report MUST NOT create more than 20,000 HTML elements when a browser opens it.
     ##= man/spec/page.md#size-and-accessibility
     ##% Each citation MUST add at most 200 bytes to the report, not counting the code that is shown.
-    few, more = (elements(html_pages.page(finished(many(50, citations)))) for citations in (1, 20))
+    few, more = (elements(html_pages.page(finished(make_large_project(50, citations)))) for citations in (1, 20))
     assert few == more

@@ -28,7 +28,7 @@ CITE = v2.CiteRecord(source=HERE, target=TARGET, type="CITATION")
 ENTRY = v2.NotApplicableRecord(target="a", reason="b", requirements=3)
 
 
-def of(**buckets: Any) -> v2.V2Report:
+def make_report(**buckets: Any) -> v2.V2Report:
     sources = {name: buckets.pop(name) for name in ("inline", "linked") if name in buckets}
     top = {name: buckets.pop(name) for name in ("issue_links", "repositories") if name in buckets}
     return v2.V2Report(**top, sources=v2.V2Sources(**sources), annotations=v2.V2Annotations(**buckets))
@@ -50,14 +50,18 @@ def conflicts(*reports: v2.V2Report) -> list[tuple[str, str]]:
 def test_nothing_to_merge_and_one_report() -> None:
     with pytest.raises(DuvetError, match="at least one input report"):
         merge_reports([])
-    report = of(issue_links=("b", "a", "b"), linked={"lnk-1": v2.LinkedSource(file_name="a.rs")}, cite={"cite-1": CITE})
+    report = make_report(
+        issue_links=("b", "a", "b"), linked={"lnk-1": v2.LinkedSource(file_name="a.rs")}, cite={"cite-1": CITE}
+    )
     assert merged(report) == report
 
 
 def test_annotations_are_united() -> None:
-    first = of(issue_links=("b", "a"), repositories={"repo-1": REPOSITORY}, inline={"src-1": INLINE})
-    second = of(issue_links=("a",), inline={"src-1": INLINE}, linked={"lnk-1": LINKED}, section={"sec-1": SECTION})
-    assert merged(first, second) == of(
+    first = make_report(issue_links=("b", "a"), repositories={"repo-1": REPOSITORY}, inline={"src-1": INLINE})
+    second = make_report(
+        issue_links=("a",), inline={"src-1": INLINE}, linked={"lnk-1": LINKED}, section={"sec-1": SECTION}
+    )
+    assert merged(first, second) == make_report(
         issue_links=("a", "b"),
         repositories={"repo-1": REPOSITORY},
         inline={"src-1": INLINE},
@@ -68,12 +72,16 @@ def test_annotations_are_united() -> None:
 
 def test_entries_that_are_not_applicable_are_united() -> None:
     more, other = replace(ENTRY, requirements=5), replace(ENTRY, target="c")
-    for reports in permutations([of(not_applicable={"1": ENTRY, "2": other}), of(not_applicable={"1": more}), of()]):
+    for reports in permutations(
+        [make_report(not_applicable={"1": ENTRY, "2": other}), make_report(not_applicable={"1": more}), make_report()]
+    ):
         assert merged(*reports).annotations.not_applicable == {"1": more, "2": other}
 
 
 def test_a_url_that_one_report_has_is_kept() -> None:
-    for reports in permutations([of(specification={"spc-1": SPECIFICATION}), of(specification={"spc-1": FOUND})]):
+    for reports in permutations(
+        [make_report(specification={"spc-1": SPECIFICATION}), make_report(specification={"spc-1": FOUND})]
+    ):
         assert merged(*reports).annotations.specification == {"spc-1": FOUND}
 
 
@@ -82,7 +90,7 @@ def test_coverage_is_united() -> None:
     first = replace(REQUIREMENT, coverage={"cite-2": (ranges[0], ranges[1]), "cite-1": (ranges[0],)})
     second = replace(REQUIREMENT, coverage={"cite-2": (ranges[2], ranges[1])})
     expected = replace(REQUIREMENT, coverage={"cite-1": (ranges[0],), "cite-2": (ranges[2], ranges[1], ranges[0])})
-    found = merged(of(requirement={"req-1": first}), of(requirement={"req-1": second}))
+    found = merged(make_report(requirement={"req-1": first}), make_report(requirement={"req-1": second}))
     assert found.annotations.requirement == {"req-1": expected}
 
 
@@ -128,22 +136,24 @@ def test_conflicting_reports_are_refused(prefix: str, record: v2.V2Record, chang
     ##% `duvet merge` MUST refuse reports that contradict each other and list the contradictions, and its result MUST
     ##% NOT depend on the order of its inputs.
     bucket, id = BUCKETS[type(record)]
-    found = conflicts(of(**{bucket: {id: record}}), of(**{bucket: {id: replace(record, **change)}}))
+    found = conflicts(make_report(**{bucket: {id: record}}), make_report(**{bucket: {id: replace(record, **change)}}))
     assert found == [("1.json", f"{prefix}input #1 has {words}".format("conflicting with previously seen"))]
 
 
 def test_every_conflict_is_listed() -> None:
-    first = of(section={"sec-1": SECTION}, cite={"cite-1": CITE})
-    second = of(section={"sec-1": replace(SECTION, short_name="b", long_name="B")})
-    third = of(cite={"cite-1": replace(CITE, type="TODO")})
+    first = make_report(section={"sec-1": SECTION}, cite={"cite-1": CITE})
+    second = make_report(section={"sec-1": replace(SECTION, short_name="b", long_name="B")})
+    third = make_report(cite={"cite-1": replace(CITE, type="TODO")})
     found = [(path, message.partition(" has ")[0]) for path, message in conflicts(first, second, third)]
     assert found == [("1.json", "input #1"), ("1.json", "input #1"), ("2.json", "input #2")]
 
 
 def test_files_without_a_repository_may_be_in_one_report_only() -> None:
-    report = of(linked={"lnk-1": v2.LinkedSource(file_name="a.rs"), "lnk-2": v2.LinkedSource(file_name="b.rs")})
+    report = make_report(
+        linked={"lnk-1": v2.LinkedSource(file_name="a.rs"), "lnk-2": v2.LinkedSource(file_name="b.rs")}
+    )
     words = "without a repository appears in inputs #0 and #2"
-    assert conflicts(report, of(), report) == [
+    assert conflicts(report, make_report(), report) == [
         ("2.json", f"linked source 'lnk-1' (file 'a.rs') {words}"),
         ("2.json", f"linked source 'lnk-2' (file 'b.rs') {words}"),
     ]
@@ -164,7 +174,9 @@ def test_extensions_must_agree() -> None:
 def test_metadata_drift_is_reconciled_with_a_warning() -> None:
     first = replace(CITE, comment="b", feature="f", tags=("z", "a"))
     second = replace(CITE, comment="a", tracking_issue="7", tags=("b",))
-    found, (warning,) = merge_reports([("0", of(cite={"cite-1": first})), ("1", of(cite={"cite-1": second}))])
+    found, (warning,) = merge_reports(
+        [("0", make_report(cite={"cite-1": first})), ("1", make_report(cite={"cite-1": second}))]
+    )
     expected = replace(CITE, comment="a", feature="f", tracking_issue="7", tags=("a", "b", "z"))
     assert found.annotations.cite == {"cite-1": expected}
     words = "cite annotation 'cite-1' with metadata drift from previously seen (comment, feature, tracking_issue, tags)"
@@ -175,7 +187,7 @@ IDS = st.sampled_from(["1", "2", "3"])
 TEXTS = st.none() | st.sampled_from(["a", "b"])
 RANGES = st.lists(st.builds(v2.ByteRange, st.integers(0, 3), st.integers(0, 3)), max_size=3).map(tuple)
 REPORTS = st.builds(
-    of,
+    make_report,
     issue_links=st.lists(IDS).map(tuple),
     specification=st.dictionaries(IDS, st.sampled_from([SPECIFICATION, FOUND])),
     requirement=st.dictionaries(

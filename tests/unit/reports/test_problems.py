@@ -55,7 +55,7 @@ def read_line(path: str, line: int) -> str | None:
     return LINES.get(line)
 
 
-def shown(problems: Sequence[Problem], read_line: LineReader = read_line, *, colour: bool = False) -> str:
+def render_text(problems: Sequence[Problem], read_line: LineReader = read_line, *, colour: bool = False) -> str:
     return render_problems_text(problems, ProblemContext(read_line, colour)).decode()
 
 
@@ -63,8 +63,8 @@ def test_places_are_shown(snapshot: Snapshot) -> None:
     ##= man/spec/trace.md#diagnostics
     ##% duvet MUST print the line of a problem, and mark the part of it that is wrong.
     snapshot.snapshot_dir = ROOT / "tests" / "gold" / "problems"
-    snapshot.assert_match(shown(PROBLEMS), "plain.txt")
-    snapshot.assert_match(shown((PROBLEMS[0], PROBLEMS[6]), colour=True), "colours.txt")
+    snapshot.assert_match(render_text(PROBLEMS), "plain.txt")
+    snapshot.assert_match(render_text((PROBLEMS[0], PROBLEMS[6]), colour=True), "colours.txt")
 
 
 def test_errors_and_warnings_are_counted() -> None:
@@ -81,14 +81,14 @@ def test_errors_and_warnings_are_counted() -> None:
 
 @given(HOSTILE, TEXT)
 def test_nothing_drives_the_terminal(problems: tuple[Problem, ...], line: str) -> None:
-    assert shown(problems, lambda *_: line).replace("\n", "").isprintable()
+    assert render_text(problems, lambda *_: line).replace("\n", "").isprintable()
 
 
 @example("0" * 22 + "\x1f" * 8 + "\U00018cd6" + 2 * "\U0002ebe1", 1, 1)
 @given(st.text(st.characters(codec="utf-8"), max_size=300), st.integers(1, 300), st.integers(1, 300))
 def test_the_caret_stands_below_the_text(text: str, column: int, length: int) -> None:
     problem = Problem("DUV050", "m", "p", Place(1, column, length))
-    _, _, _, source, carets, *_ = shown([problem], lambda *_: text).split("\n")
+    _, _, _, source, carets, *_ = render_text([problem], lambda *_: text).split("\n")
     assert measure_width(source) <= 100
     assert len(carets) <= 100
     assert set(carets.removeprefix("  | ")) <= {" ", "^"}
@@ -101,7 +101,7 @@ def test_the_caret_stands_below_the_text(text: str, column: int, length: int) ->
 )
 def test_the_carets_underline_the_place(before: str, here: str, after: str) -> None:
     problem = Problem("DUV050", "m", "p", Place(1, len(before) + 1, len(here)))
-    _, _, _, source, carets, *_ = shown([problem], lambda *_: before + here + after).split("\n")
+    _, _, _, source, carets, *_ = render_text([problem], lambda *_: before + here + after).split("\n")
     start = carets.index("^")
     spread = here.replace("\t", "    ")
     assert carets.count("^") == measure_width(spread)

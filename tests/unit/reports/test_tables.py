@@ -38,7 +38,7 @@ HOSTILE = (
 )
 
 
-def shown(rows: Sequence[Cup], format: str, look: TableLook = TableLook(), **more: Any) -> str:  # noqa: B008 - immutable
+def render(rows: Sequence[Cup], format: str, look: TableLook = TableLook(), **more: Any) -> str:  # noqa: B008 - immutable
     return tables.render_listing(
         tables.Listing((NAME, PLACE, TEXT), rows, **more), tables.ListFormat(format), look
     ).decode()
@@ -59,25 +59,25 @@ def with_names(texts: Mapping[str, str]) -> str:
 def test_rows_are_rendered_in_every_format(format: str, snapshot: Snapshot) -> None:
     snapshot.snapshot_dir = GOLD
     found = {
-        "rows": shown(CUPS, format),
-        "grouped": shown(CUPS, format, heading=by_place),
-        "empty": shown((), format),
-        "empty, grouped": shown((), format, heading=by_place),
-        "hostile": shown(HOSTILE, format),
+        "rows": render(CUPS, format),
+        "grouped": render(CUPS, format, heading=by_place),
+        "empty": render((), format),
+        "empty, grouped": render((), format, heading=by_place),
+        "hostile": render(HOSTILE, format),
     }
     snapshot.assert_match(with_names(found), f"{format}.txt")
 
 
 @pytest.mark.parametrize("format", list(tables.ListFormat))
 def test_names_that_are_not_utf8(format: str) -> None:
-    written = shown((Cup("caf\udce9", "It holds tea."),), format)
+    written = render((Cup("caf\udce9", "It holds tea."),), format)
     assert written.count(r"caf\u{dce9}" if format not in ("json", "jsonl", "markdown") else "caf") == 1
     assert (r"caf\\u{dce9}" in written) is (format == "markdown")
 
 
 @given(st.lists(st.tuples(TEXTS, TEXTS), max_size=4))
 def test_values_come_back_from_csv_as_they_are_seen(rows: list[tuple[str, str]]) -> None:
-    _, *found = csv.reader(shown([Cup(*row) for row in rows], "csv").splitlines())
+    _, *found = csv.reader(render([Cup(*row) for row in rows], "csv").splitlines())
     assert found == [[escape_cell(name), "shelf", escape_cell(text)] for name, text in rows]
 
 
@@ -87,15 +87,15 @@ HEADING = "\x1b[1mname  place  text\x1b[0m\n"
 
 def test_colours_are_only_in_tables() -> None:
     row = "red   shelf  It holds \x1b[1;33mtea\x1b[0m.\n"
-    assert shown(CUPS[:1], "table", COLOURED) == HEADING + row
-    assert shown(CUPS[:1], "plain", COLOURED) == "red\tshelf\tIt holds \x1b[1;33mtea\x1b[0m.\n"
-    assert shown(CUPS[:1], "markdown", COLOURED) == shown(CUPS[:1], "markdown")
-    assert shown(CUPS[:1], "table", COLOURED, heading=by_place) == (
+    assert render(CUPS[:1], "table", COLOURED) == HEADING + row
+    assert render(CUPS[:1], "plain", COLOURED) == "red\tshelf\tIt holds \x1b[1;33mtea\x1b[0m.\n"
+    assert render(CUPS[:1], "markdown", COLOURED) == render(CUPS[:1], "markdown")
+    assert render(CUPS[:1], "table", COLOURED, heading=by_place) == (
         "\x1b[1mon the shelf\x1b[0m\nred  It holds \x1b[1;33mtea\x1b[0m.\n"
     )
     # A mark goes on in the next line.
     marked = Cup("blue", CUPS[1].text, "table", ((3, 30),))
-    assert shown((marked,), "table", TableLook(40, colour=True)) == (
+    assert render((marked,), "table", TableLook(40, colour=True)) == (
         f"{HEADING}blue  table  It \x1b[1;33mholds coffee, and never\x1b[0m\n"
         "             \x1b[1;33many\x1b[0mthing else.\n"
     )
@@ -111,15 +111,15 @@ SHARED = tables.Listing(
 def test_tables_fit_the_terminal(snapshot: Snapshot) -> None:
     snapshot.snapshot_dir = GOLD
     found = {
-        "40: long texts are wrapped": shown(CUPS, "table", TableLook(40)),
-        "30: long texts stand below": shown(CUPS, "table", TableLook(30)),
-        "16: with headings": shown(
+        "40: long texts are wrapped": render(CUPS, "table", TableLook(40)),
+        "30: long texts stand below": render(CUPS, "table", TableLook(30)),
+        "16: with headings": render(
             CUPS, "table", TableLook(16), heading=lambda cup: f"on the {cup.place} of the house"
         ),
-        "8: columns stand below one another": shown(CUPS[:1], "table", TableLook(8)),
-        "40: wide characters take two cells": shown(WIDE, "table", TableLook(40)),
-        "40: words that are longer than a line": shown(LONG, "table", TableLook(40)),
-        "a row without values is a line": shown((Cup("", "", ""), CUPS[0]), "table"),
+        "8: columns stand below one another": render(CUPS[:1], "table", TableLook(8)),
+        "40: wide characters take two cells": render(WIDE, "table", TableLook(40)),
+        "40: words that are longer than a line": render(LONG, "table", TableLook(40)),
+        "a row without values is a line": render((Cup("", "", ""), CUPS[0]), "table"),
         "50: columns leave one another what they do not need": tables.render_listing(
             SHARED, tables.ListFormat.TABLE, TableLook(50)
         ).decode(),
@@ -130,13 +130,13 @@ def test_tables_fit_the_terminal(snapshot: Snapshot) -> None:
 @given(st.lists(st.tuples(TEXTS, TEXTS, TEXTS), min_size=1, max_size=4), st.integers(8, 90), st.booleans())
 def test_no_line_is_wider_than_the_terminal(rows: list[tuple[str, str, str]], room: int, grouped: bool) -> None:
     cups = [Cup(*row) for row in rows]
-    written = shown(cups, "table", TableLook(room), **({"heading": by_place} if grouped else {}))
+    written = render(cups, "table", TableLook(room), **({"heading": by_place} if grouped else {}))
     assert [line for line in written.splitlines() if measure_width(line) > room] == []
     assert all(escape_cell(line) == line for line in written.splitlines())
 
 
 def test_a_text_of_a_megabyte_is_wrapped() -> None:
-    lines = shown((Cup("red", "tea " * 250_000),), "table").splitlines()
+    lines = render((Cup("red", "tea " * 250_000),), "table").splitlines()
     assert len(lines) == 11_365
 
 

@@ -119,12 +119,12 @@ async def got(client: Client, **params: str) -> Any:
     return json.decode(json.encode(unwrap_array(own)))
 
 
-async def below(client: Client, path: str, **params: str) -> types.ListResourcesResult:
+async def list_below(client: Client, path: str, **params: str) -> types.ListResourcesResult:
     asked = Request(method="resources/list", params={"path": path, **params})
     return await client.session.send_request(asked, types.ListResourcesResult)
 
 
-async def everything(client: Client) -> list[types.Resource]:
+async def list_all_resources(client: Client) -> list[types.Resource]:
     """Return all resources, page by page."""
     page = await client.list_resources()
     found = [*page.resources]

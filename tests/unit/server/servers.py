@@ -45,7 +45,7 @@ def live_of(folder: Path, page_size: int = PAGE_SIZE, **more: Any) -> LiveProjec
 
 
 @asynccontextmanager
-async def living(
+async def open_live_project(
     folder: Path, open_project: Callable[[], Project] | None = None, **more: Any
 ) -> AsyncIterator[LiveProject]:
     """Yield the live project of a folder until the test ends."""

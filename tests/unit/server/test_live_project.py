@@ -30,8 +30,8 @@ from duvet.tree.cache import DiskCache
 from duvet.tree.file_events import InotifyDescriptor, Mount, MountTable
 from duvet.tree.files import DiskTree
 from tests.cli.sample_project import CONFIG, KETTLE, SOURCE, SPECIFICATION, make
-from tests.unit.server.clients import below, blocks, got, prompt_text, text
-from tests.unit.server.servers import LONGEST, PAGE_SIZE, living, opened, read, server_of
+from tests.unit.server.clients import blocks, got, list_below, prompt_text, text
+from tests.unit.server.servers import LONGEST, PAGE_SIZE, open_live_project, opened, read, server_of
 from tests.unit.watching.edits import Edit, append, create, delete, link, move, save_by_rename, save_with_backup
 
 pytestmark = pytest.mark.anyio
@@ -80,7 +80,7 @@ EDITS = {
 async def test_an_edit_is_in_the_next_answer(edit: Edit, notified: bool, kettle: Path) -> None:
     ##= man/spec/mcp.md#freshness
     ##% An answer MUST describe one state of the project, which includes all files written before the request.
-    async with living(kettle) as live:
+    async with open_live_project(kettle) as live:
         if not notified:
             live.close()
         before = (await live.context()).catalogue
@@ -89,7 +89,7 @@ async def test_an_edit_is_in_the_next_answer(edit: Edit, notified: bool, kettle:
 
 
 async def test_edits_within_one_tick_of_the_disk_are_all_seen(kettle: Path) -> None:
-    async with living(kettle) as live:
+    async with open_live_project(kettle) as live:
         for number in range(30):
             (kettle / "src/a.rs").write_text(SOURCE.replace("boil", ("boil", "cook", "heat")[number % 3]))
             assert (await live.context()).catalogue == read(kettle)
@@ -103,7 +103,7 @@ async def test_the_disk_is_not_read_while_nothing_changes(kettle: Path, monkeypa
     def refuse(*args: object, **options: object) -> None:
         raise AssertionError("the disk was read")
 
-    async with living(kettle) as live:
+    async with open_live_project(kettle) as live:
         context = await live.context()
         with monkeypatch.context() as patched:
             for name in ("stat", "lstat", "open", "scandir", "listdir"):
@@ -122,7 +122,7 @@ IRRELEVANT = {
 
 @pytest.mark.parametrize("edit", IRRELEVANT.values(), ids=IRRELEVANT)
 async def test_an_irrelevant_change_does_not_reload_the_project(edit: Edit, kettle: Path) -> None:
-    async with living(kettle) as live:
+    async with open_live_project(kettle) as live:
         context = await live.context()
         edit(kettle)
         assert await live.context() is context
@@ -135,7 +135,7 @@ async def test_the_cache_of_the_server_is_no_change(kettle: Path) -> None:
         caches.append(DiskCache(DiskTree(str(kettle)), {}))
         return Project(str(kettle), tree=caches[-1].tree, memory=caches[-1])
 
-    async with living(kettle, open_project) as live:
+    async with open_live_project(kettle, open_project) as live:
         context = await live.context()
         caches[0].store("catalogue", "", context.catalogue)
         caches[0].save()
@@ -148,7 +148,7 @@ async def test_the_cache_of_the_server_is_no_change(kettle: Path) -> None:
 async def test_writing_by_another_hard_link_is_noticed(kettle: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.rs"
     os.link(kettle / "src" / "a.rs", other)
-    async with living(kettle) as live:
+    async with open_live_project(kettle) as live:
         assert (await live.context()).catalogue == read(kettle)
         for text in (TWO, SOURCE, SAME_SIZE):
             other.write_text(text)
@@ -163,7 +163,7 @@ async def test_notifications_of_network_file_systems_are_not_trusted(
 ) -> None:
     mounts = MountTable([Mount("/", "ext4"), Mount(str(tmp_path.resolve()), kind)])
     detector = ChangeDetector(open_descriptor({}), mounts)
-    async with living(kettle, detector=detector) as live:
+    async with open_live_project(kettle, detector=detector) as live:
         before = (await live.context()).catalogue
         assert (detector.handle is not None, detector.is_silent()) == (is_reliable, is_reliable)
         append("src/a.rs", TWO)(kettle)
@@ -174,7 +174,7 @@ async def test_a_cached_catalogue_is_used(kettle: Path) -> None:
     kept, earlier, now = read(kettle), opened(kettle), opened(kettle)
     assert earlier.catalogue
     now.tree.record.merge(earlier.tree.record)  # type: ignore[attr-defined]
-    async with living(kettle, lambda: now, read=lambda project: kept) as live:
+    async with open_live_project(kettle, lambda: now, read=lambda project: kept) as live:
         assert (await live.context()).catalogue is kept
 
 
@@ -186,7 +186,7 @@ async def test_requests_at_the_same_time_share_a_reading(kettle: Path) -> None:
         readings.append(opened(kettle))
         return readings[-1]
 
-    async with living(kettle, open_project) as live:
+    async with open_live_project(kettle, open_project) as live:
 
         async def ask() -> None:
             contexts.append(await live.context())
@@ -206,7 +206,7 @@ async def test_a_reading_blocks_neither_the_loop_nor_those_who_stay(kettle: Path
         gate.wait()
         return opened(kettle)
 
-    async with living(kettle, open_project) as live:
+    async with open_live_project(kettle, open_project) as live:
         live.begin()
         with anyio.CancelScope() as scope:
             scope.cancel()
@@ -223,7 +223,7 @@ async def test_a_wrong_configuration_is_reported_until_it_is_fixed(kettle: Path)
     ##% While the project cannot be read, the server MUST answer each request with the reason, and recover without a
     ##% restart once the project can be read.
     config = kettle / ".duvet" / "config.toml"
-    async with living(kettle) as live:
+    async with open_live_project(kettle) as live:
         for _ in range(2):
             config.write_text("[[source]\n")
             told: list[str] = []
@@ -237,7 +237,7 @@ async def test_a_wrong_configuration_is_reported_until_it_is_fixed(kettle: Path)
 
 
 async def test_a_folder_that_vanishes_and_comes_back(kettle: Path) -> None:
-    async with living(kettle) as live:
+    async with open_live_project(kettle) as live:
         for _ in range(2):
             before = (await live.context()).catalogue
             kettle.rename(kettle.with_name("away"))
@@ -255,7 +255,7 @@ async def test_the_end_of_a_day_is_a_change(kettle: Path) -> None:
     expiring = '[[not-applicable]]\ntarget = "spec.md#pouring"\nreason = "no spout"\nexpiry = 2030-06-30\n'
     make(kettle, {".duvet/config.toml": config + expiring})
     days = [date(2030, 6, 29)]
-    async with living(kettle, lambda: opened(kettle, days[-1]), today=lambda: days[-1]) as live:
+    async with open_live_project(kettle, lambda: opened(kettle, days[-1]), today=lambda: days[-1]) as live:
         context = await live.context()
         days.append(date(2030, 6, 30))
         assert await live.context() is context
@@ -265,7 +265,7 @@ async def test_the_end_of_a_day_is_a_change(kettle: Path) -> None:
 
 async def test_a_project_in_memory_is_read_once(kettle: Path) -> None:
     files = {name: text.encode() for name, text in KETTLE.items()}
-    async with living(kettle, lambda: Project(tree=MemoryTree(files))) as live:
+    async with open_live_project(kettle, lambda: Project(tree=MemoryTree(files))) as live:
         assert await live.context() is await live.context()
 
 
@@ -349,7 +349,7 @@ class FullDescriptor(InotifyDescriptor):
 
 @on_linux
 async def test_changes_are_found_when_the_system_watches_no_more_folders(kettle: Path) -> None:
-    async with living(kettle, detector=ChangeDetector(FullDescriptor())) as live:
+    async with open_live_project(kettle, detector=ChangeDetector(FullDescriptor())) as live:
         for number in range(3):
             write_both(kettle, number)
             assert (await live.context()).catalogue == read(kettle)
@@ -381,7 +381,7 @@ async def editing(edit: Callable[[], object], times: int) -> AsyncIterator[Calla
 async def test_sources_are_never_newer_than_their_specification(kettle: Path) -> None:
     seen: list[tuple[int, int]] = []
     numbers = count(1)
-    async with living(kettle) as live:
+    async with open_live_project(kettle) as live:
 
         async def ask(report: Callable[[], None]) -> None:
             for _ in range(8):
@@ -402,7 +402,7 @@ async def test_readings_leave_neither_memory_nor_descriptors(kettle: Path) -> No
     ##% The memory use of `duvet report --watch` and of the server MUST NOT grow with the number of runs.
     gc.collect()
     descriptors = len(os.listdir("/proc/self/fd"))
-    async with living(kettle) as live:
+    async with open_live_project(kettle) as live:
         counted: list[int] = []
         for number in range(60):
             write_both(kettle, number)
@@ -424,7 +424,7 @@ SOURCES = (
 QUESTIONS: dict[str, Callable[[Client], Awaitable[object]]] = {
     "read": lambda client: text(client, CITATION),
     "get": lambda client: got(client, uri=CITATION),
-    "list": lambda client: below(client, "/citations"),
+    "list": lambda client: list_below(client, "/citations"),
     "prompt": lambda client: prompt_text(client, "implement_requirement", {"requirement": "5d4daa0c"}),
 }
 
@@ -469,7 +469,7 @@ async def test_a_question_that_fails_because_of_a_change_is_asked_again(kettle: 
     def fail(context: object) -> str:
         raise KeyError("heating")
 
-    async with living(kettle) as live:
+    async with open_live_project(kettle) as live:
         assert await live.ask(question) == "warming"
         with pytest.raises(KeyError):
             await live.ask(fail)

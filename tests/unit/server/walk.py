@@ -10,7 +10,7 @@ from mcp import Client
 from msgspec import Struct, json
 
 from duvet.project.project import Project
-from tests.unit.server.clients import blocks, everything, prompt_text, text
+from tests.unit.server.clients import blocks, list_all_resources, prompt_text, text
 
 KEYS = {
     "specifications": {"id", "name", "url", "description"},
@@ -81,7 +81,7 @@ class Walked(Struct):
 async def walk(client: Client, plan: Plan) -> Walked:
     """Read, call and get everything once, and check its shape."""
     walked = Walked()
-    uris = [one.uri for one in await everything(client)]
+    uris = [one.uri for one in await list_all_resources(client)]
     assert len(uris) == len(set(uris))
     for uri in uris:
         value = json.decode(await text(client, uri))

@@ -80,7 +80,7 @@ def kept_by_git(folder: Path) -> list[str]:
     return sorted(git(folder, "ls-files", "--others", "--exclude-standard", "-z").split("\0")[:-1])
 
 
-def kept(folder: Path) -> list[str]:
+def list_kept(folder: Path) -> list[str]:
     tree = DiskTree(str(folder))
     view = FilteredTree(tree, IgnoredPaths(tree, str(folder)).hides)
     return [path for path in expand_pattern(compile_pattern("**/*"), view, print) if tree.is_file(path)]
@@ -107,7 +107,7 @@ def test_ignored_files_equal_those_of_git(
     write(repository / ".gitignore", top)
     write(repository / "d/.gitignore", inner)
     write(repository / "d/e/.gitignore", innermost)
-    assert kept(repository) == kept_by_git(repository)
+    assert list_kept(repository) == kept_by_git(repository)
 
 
 SOURCES = ["a.rs", "b.rs", "c.rs", "own.rs", "sub/a.rs", "sub/b.rs", "sub/own.rs", "gone/c.rs", "gone/keep/a.rs"]
@@ -133,7 +133,7 @@ def shown_by_git(folder: Path, paths: list[str]) -> list[str]:
     return sorted(set(paths) - set(done.stdout.splitlines()))
 
 
-def shown(folder: Path, paths: list[str]) -> list[str]:
+def list_visible(folder: Path, paths: list[str]) -> list[str]:
     tree = DiskTree(str(folder))
     view = FilteredTree(tree, IgnoredPaths(tree, str(folder)).hides)
     return sorted(
@@ -157,7 +157,7 @@ def test_a_project_in_a_folder_of_a_repository(house: str, kind: str, tmp_path: 
         file.parent.mkdir(exist_ok=True)
         file.write_text(text)
     paths = [*SOURCES, *beside]
-    assert shown(project, paths) == shown_by_git(project, paths)
+    assert list_visible(project, paths) == shown_by_git(project, paths)
 
 
 def made(kind: str, top: Path) -> Path:

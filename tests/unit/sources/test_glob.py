@@ -186,7 +186,7 @@ def expand(tree: Tree, pattern: str) -> tuple[list[str], list[str]]:
     return paths, sorted(map(show_problem, problems))
 
 
-def found(tree: Tree, pattern: str) -> list[str]:
+def find_files(tree: Tree, pattern: str) -> list[str]:
     paths, problems = expand(tree, pattern)
     assert problems == []
     return paths
@@ -211,27 +211,27 @@ def test_matching_files_are_found(tmp_path: Path, pattern: str, paths: list[str]
     ##= man/spec/trace.md#sources
     ##% `**` MUST match any number of folders, including hidden folders and symbolic links to folders. duvet MUST enter
     ##% a folder that contains a link to itself only once.
-    assert found(touch(tmp_path, *FILES), pattern) == paths
-    assert found(MemoryTree(dict.fromkeys(FILES, b"")), pattern) == paths
+    assert find_files(touch(tmp_path, *FILES), pattern) == paths
+    assert find_files(MemoryTree(dict.fromkeys(FILES, b"")), pattern) == paths
 
 
 @pytest.mark.parametrize("pattern", ["**/*", "docs/*", "docs/.*", "*/*"])
 def test_unfinished_files_are_ignored(tmp_path: Path, pattern: str) -> None:
     tree = touch(tmp_path, "docs/.a.md", "docs/.a.md.16748-1765d643927350aa.new")
-    assert [path for path in found(tree, pattern) if path != "docs"] == ["docs/.a.md"]
+    assert [path for path in find_files(tree, pattern) if path != "docs"] == ["docs/.a.md"]
 
 
 def test_absolute_patterns(tmp_path: Path) -> None:
     touch(tmp_path, "d/a.rs")
     memory = MemoryTree({"/d/a.rs": b"", "e/b.rs": b""})
-    assert found(DiskTree(), f"{tmp_path}/**/*.rs") == [f"{tmp_path}/d/a.rs"]
-    assert found(DiskTree(str(tmp_path / "d")), "../d/*.rs") == ["../d/a.rs"]
-    assert (found(memory, "/**/*.rs"), found(memory, "**/*.rs")) == (["/d/a.rs"], ["e/b.rs"])
+    assert find_files(DiskTree(), f"{tmp_path}/**/*.rs") == [f"{tmp_path}/d/a.rs"]
+    assert find_files(DiskTree(str(tmp_path / "d")), "../d/*.rs") == ["../d/a.rs"]
+    assert (find_files(memory, "/**/*.rs"), find_files(memory, "**/*.rs")) == (["/d/a.rs"], ["e/b.rs"])
 
 
 def test_folders_behind_links_are_entered_once(tmp_path: Path) -> None:
     tree = touch(tmp_path / "1", "real/a.rs", "src/b.c", src__link="../real")
-    assert found(tree, "src/**/*.rs") == found(tree, "src/*/*.rs") == ["src/link/a.rs"]
+    assert find_files(tree, "src/**/*.rs") == find_files(tree, "src/*/*.rs") == ["src/link/a.rs"]
     tree = touch(tmp_path / "2", "src/d/a.rs", src__d__up="..", src__self=".")
     problems = [LOOP.format(path) for path in ("src/d/up", "src/self")]
     assert expand(tree, "src/**/*.rs") == (["src/d/a.rs"], problems)
@@ -255,7 +255,7 @@ def test_packages_that_link_to_one_another_are_not_walked_in_every_order(tmp_pat
 def test_links_that_lead_nowhere_match_by_their_names(tmp_path: Path) -> None:
     (tmp_path / "gone.rs").symlink_to("nothing")
     (tmp_path / "loop.rs").symlink_to("loop.rs")
-    found_by = {pattern: found(DiskTree(str(tmp_path)), pattern) for pattern in ("**/*.rs", "gone.rs", "*/a.rs")}
+    found_by = {pattern: find_files(DiskTree(str(tmp_path)), pattern) for pattern in ("**/*.rs", "gone.rs", "*/a.rs")}
     assert found_by == {"**/*.rs": ["gone.rs", "loop.rs"], "gone.rs": ["gone.rs"], "*/a.rs": []}
 
 
@@ -296,8 +296,8 @@ def test_a_folder_that_can_not_be_listed_hides_no_other(tmp_path: Path) -> None:
 
 def test_a_tree_may_be_deeper_than_the_stack() -> None:
     deep = "/".join("a" * 2000)
-    assert found(MemoryTree({f"{deep}/b": b""}), "**/b") == [f"{deep}/b"]
-    assert len(found(MemoryTree({f"{deep}/b": b""}), "**")) == 2000
+    assert find_files(MemoryTree({f"{deep}/b": b""}), "**/b") == [f"{deep}/b"]
+    assert len(find_files(MemoryTree({f"{deep}/b": b""}), "**")) == 2000
 
 
 def matches(pattern: list[str], parts: list[str], is_folder: bool) -> bool:
@@ -322,7 +322,7 @@ def test_equals_the_plain_rules(paths: set[str], pattern: list[str]) -> None:
     folders = {path.rsplit("/", up)[0] for path in paths for up in range(1, path.count("/") + 1)}
     files = paths - folders
     wanted = [path for path in sorted(files | folders) if matches(pattern, path.split("/"), is_folder=path in folders)]
-    assert found(MemoryTree(dict.fromkeys(files, b"")), "/".join(pattern)) == wanted
+    assert find_files(MemoryTree(dict.fromkeys(files, b"")), "/".join(pattern)) == wanted
 
 
 @given(st.text(st.sampled_from("ab*?[]!-./é\0"), max_size=10))
@@ -332,7 +332,7 @@ def test_any_text_is_a_pattern_or_an_error(text: str) -> None:
     except PatternError:
         return
     tree = MemoryTree({"a": b"", "b/é/.a": b"", "/a/b!": b""})
-    assert set(found(tree, text)) == set(expand_pattern(pattern, tree, lambda _: None))
+    assert set(find_files(tree, text)) == set(expand_pattern(pattern, tree, lambda _: None))
 
 
 @pytest.mark.parametrize(
@@ -378,4 +378,4 @@ def test_an_inner_dot_of_a_pattern_stays_in_the_spelling(patterns: list[str], sp
 
 def test_a_leading_dot_matches_hidden_names_but_not_the_folder_itself(tmp_path: Path) -> None:
     tree = touch(tmp_path, "root.rs", ".h/a.rs", ".h/b/c.rs")
-    assert found(tree, ".*/*.rs") == [".h/a.rs"]
+    assert find_files(tree, ".*/*.rs") == [".h/a.rs"]

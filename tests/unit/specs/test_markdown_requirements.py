@@ -14,7 +14,7 @@ def sections(text: str, form: RequirementForm = RequirementForm()) -> tuple[Sect
     return parse_markdown(text.encode(), form).sections
 
 
-def found(text: str, **form: object) -> list[str]:
+def list_requirements(text: str, **form: object) -> list[str]:
     """Return each requirement below a heading as `LEVEL ID: text`."""
     return [
         f"{one.level.name} {one.name}: {one.text}".replace(" : ", ": ")
@@ -97,7 +97,7 @@ def test_requirements_of_markdown(text: str, expected: list[str]) -> None:
     ##= man/spec/trace.md#markdown
     ##% The text of a requirement MUST NOT contain markup such as bullets, check boxes, emphasis and link targets, begin
     ##% with pictures, or contain the line that begins a note, such as `!!! warning` or `> [!NOTE]`.
-    assert found(text) == expected
+    assert list_requirements(text) == expected
 
 
 def test_code_comments_and_front_matter_hold_no_requirements() -> None:
@@ -127,7 +127,7 @@ def test_ends_of_sentences_are_found(text: str, expected: list[str]) -> None:
     ##= man/spec/trace.md#markdown
     ##% duvet MUST NOT end a sentence after an abbreviation such as "e.g.", or within code, quotation marks or
     ##% parentheses.
-    assert [one.partition(": ")[2] for one in found(text)] == expected
+    assert [one.partition(": ")[2] for one in list_requirements(text)] == expected
 
 
 @pytest.mark.parametrize(
@@ -161,15 +161,15 @@ def test_ids_at_the_head_of_requirements(text: str, expected: str) -> None:
     ##= man/spec/trace.md#markdown
     ##% An id at the beginning of a list item, paragraph, table row or heading MUST be the name of the requirement, and
     ##% MUST NOT be a part of its text.
-    assert found(text) == [expected]
+    assert list_requirements(text) == [expected]
 
 
 def test_keywords_in_any_case() -> None:
     ##= man/spec/trace.md#markdown
     ##% With `keywords = "any"`, duvet MUST also recognise `must`, `shall` and `should` in lower case.
     text = "A must b. C Should d. E may f. G MAY h. A must-have.\n"
-    assert found(text) == ["MAY: G MAY h."]
-    assert found(text, any_case=True) == ["MUST: A must b.", "SHOULD: C Should d.", "MAY: G MAY h."]
+    assert list_requirements(text) == ["MAY: G MAY h."]
+    assert list_requirements(text, any_case=True) == ["MUST: A must b.", "SHOULD: C Should d.", "MAY: G MAY h."]
     (section,) = sections(f"# Spec\n\n{text}")
     assert section.plain
     assert [(one.reason, one.text, one.start) for one in section.plain.uncounted] == [
@@ -206,8 +206,8 @@ def test_requirements_with_ids_alone() -> None:
     ##% With `requirements = "ids"`, exactly the list items, table rows, paragraphs and headings that have an id MUST be
     ##% requirements.
     text = "A MUST b.\n\n- **FR-1**: log\n- wait\n\n| Req | Test |\n|-|-|\n| FR-1 | a.py |\n\n- SC-1: [placeholder]\n"
-    assert found(text, needs_id=True) == ["AUTO FR-1: log"]
-    assert found("A MUST b.\n\n- REQ: c\n- X_7 d\n", needs_id=True, ids=r"X_\d+") == ["AUTO X_7: d"]
+    assert list_requirements(text, needs_id=True) == ["AUTO FR-1: log"]
+    assert list_requirements("A MUST b.\n\n- REQ: c\n- X_7 d\n", needs_id=True, ids=r"X_\d+") == ["AUTO X_7: d"]
 
 
 @pytest.mark.parametrize(

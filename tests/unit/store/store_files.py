@@ -17,7 +17,7 @@ KETTLE = "def boil(water):\n    return heat(water)\n\n\nclass Spout:\n    def po
 GUIDE = "# Kettles\n\nA kettle boils water. Boiling water is hot.\n"
 
 
-def taken(
+def make_ingested_file(
     path: str, text: str, *, symbols: tuple[Symbol, ...] = (), vectors: bytes = b"", **fields: Any
 ) -> records.IngestedFile:
     """Return a file, split into chunks of two lines."""
@@ -49,7 +49,7 @@ def edge(source: str, relation: Relation, target: str, **properties: Any) -> rec
 
 
 KITCHEN = (
-    taken(
+    make_ingested_file(
         "src/kettle.py",
         KETTLE,
         symbols=(symbol("boil", "function", 1, 2), symbol("Spout.pourSlowly", "method", 6, 7)),
@@ -61,7 +61,7 @@ KITCHEN = (
         git_commit="c0" * 20,
         git_timestamp=200.0,
     ),
-    taken(
+    make_ingested_file(
         "docs/guide.md",
         GUIDE,
         kind=FileKind.DOC,
@@ -70,7 +70,7 @@ KITCHEN = (
         namespace="docs",
         git_timestamp=100.0,
     ),
-    taken("tests/test_kettle.py", "import kettle\n", kind=FileKind.TEST, namespace="tests"),
+    make_ingested_file("tests/test_kettle.py", "import kettle\n", kind=FileKind.TEST, namespace="tests"),
 )
 NODES = (
     node("Subsystem:Kitchen", description="Where tea is made"),
@@ -111,7 +111,7 @@ def frequencies(store: Store, *words: str) -> dict[str, int]:
     return {word: len(store.find_by_words([word], ChunkFilters(), 1 << 20, every=True)) for word in words}
 
 
-def everything(store: Store) -> list[object]:
+def read_whole_store(store: Store) -> list[object]:
     """Return the answers to every question that a store can answer."""
     answers: list[object] = [store.revision, store.kept("space"), store.artifacts(), store.chunk_total()]
     answers += [store.chunks(range(1, 20)), store.chunk_numbers("src/kettle.py"), store.lacks_times()]

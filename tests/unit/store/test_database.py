@@ -20,7 +20,7 @@ from duvet.store.database import StoreBusyError, StoreDamagedError, StoreError
 from duvet.store.location import open_store
 from duvet.store.sqlite import SqliteStore
 from tests.cli.command import NOBODY, environment
-from tests.unit.store.store_files import GUIDE, by_hand, everything, fill, store_path, taken
+from tests.unit.store.store_files import GUIDE, by_hand, fill, make_ingested_file, read_whole_store, store_path
 
 
 def replace_with_other_database(file: Path) -> None:
@@ -80,14 +80,14 @@ def test_damage_is_reported_with_the_file_and_the_remedy(file: Path, name: str) 
     ALL[name](file)
     if name not in ODD:
         with pytest.raises(StoreDamagedError) as caught, closing(open_store(str(file))) as store:
-            everything(store)
+            read_whole_store(store)
         assert str(caught.value).startswith(f"{file}: the index is damaged, or this file is not a duvet index: ")
         files = r"remove store\.db( and store\.db-(wal|shm))*, "
         assert re.sub(files, "remove its files, ", caught.value.hint) == HINTS[name]
     try:
         with closing(open_store(str(file), create=True)) as store:
             fill(store)
-            everything(store)
+            read_whole_store(store)
     except StoreDamagedError as error:
         assert error.path == str(file)
 
@@ -102,7 +102,7 @@ def test_damage_anywhere_is_a_store_error(file: Path) -> None:
         file.write_bytes(data)
         try:
             with closing(open_store(str(file))) as store:
-                everything(store)
+                read_whole_store(store)
         except StoreError as error:
             found += 1
             assert error.path == str(file) and error.hint
@@ -133,17 +133,17 @@ def test_a_mistake_of_the_caller_is_not_damage(kitchen: SqliteStore) -> None:
 
 def test_a_full_disk_changes_nothing(file: Path) -> None:
     with closing(open_store(str(file))) as store:
-        before = everything(store)
+        before = read_whole_store(store)
         assert isinstance(store, SqliteStore)
         store.database.run("PRAGMA max_page_count=30")
         with pytest.raises(StoreError) as caught, store.writing() as writing:
             for number in range(99):
-                writing.put(taken(f"{number}.md", GUIDE, vectors=random.Random(1).randbytes(99_999)))
+                writing.put(make_ingested_file(f"{number}.md", GUIDE, vectors=random.Random(1).randbytes(99_999)))
         assert str(caught.value).startswith(f"{file}: not enough disk space for the index: ")
         assert caught.value.hint == "free disk space, and try again"
-        assert everything(store) == before
+        assert read_whole_store(store) == before
     with closing(open_store(str(file))) as store:
-        assert everything(store) == before
+        assert read_whole_store(store) == before
 
 
 def test_a_second_writer_is_refused(kitchen: SqliteStore) -> None:

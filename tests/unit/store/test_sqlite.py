@@ -14,7 +14,7 @@ from duvet.store.database import StoreBusyError, StoreError
 from duvet.store.location import open_store
 from duvet.store.records import Artifact, FileKind, IngestRun, NodeLabel, RemovedFile, StoreWriter
 from duvet.store.sqlite import SqliteStore, move_store_aside, overwrite_store
-from tests.unit.store.store_files import everything, frequencies, node, taken
+from tests.unit.store.store_files import frequencies, make_ingested_file, node, read_whole_store
 
 
 def run(number: int, profile: str = "local") -> IngestRun:
@@ -55,7 +55,7 @@ def test_the_newest_reports_and_the_last_value_are_kept(empty: SqliteStore) -> N
 
 def test_each_change_has_a_new_revision(kitchen: SqliteStore) -> None:
     changes: Sequence[Callable[[StoreWriter], None]] = (
-        lambda writing: writing.put(taken("a.py", "a\n")),
+        lambda writing: writing.put(make_ingested_file("a.py", "a\n")),
         lambda writing: writing.touch(Artifact(path="a.py", kind=FileKind.TEST)),
         lambda writing: writing.replace_vectors("a.py", b"v"),
         lambda writing: writing.keep("space", b"s"),
@@ -75,20 +75,20 @@ def test_a_reader_sees_one_moment(kitchen: SqliteStore) -> None:
     ##% Readers MUST see the index of the last completed ingest run, and MUST NOT wait for a running one.
     path = kitchen.database.path
     with closing(open_store(path)) as other:
-        before = everything(kitchen)
+        before = read_whole_store(kitchen)
         with kitchen.reading():
             with other.writing() as writing:
                 writing.remove("src/kettle.py")
-                writing.put(taken("new.py", "kettle\n"))
-                assert everything(kitchen) == before
+                writing.put(make_ingested_file("new.py", "kettle\n"))
+                assert read_whole_store(kitchen) == before
                 with closing(open_store(path)) as late:
-                    assert everything(late) == before
+                    assert read_whole_store(late) == before
             with kitchen.reading():
                 assert kitchen.revision == before[0] != other.revision
-            assert everything(kitchen) == before
+            assert read_whole_store(kitchen) == before
             with pytest.raises(StoreBusyError), kitchen.writing():
                 pass
-        assert everything(kitchen) == everything(other) != before
+        assert read_whole_store(kitchen) == read_whole_store(other) != before
         assert kitchen.chunk_total() == 4 and kitchen.is_current
 
 
@@ -105,22 +105,22 @@ def test_a_writer_reads_its_own_change_in_any_thread(kitchen: SqliteStore) -> No
 
 
 def test_a_failed_change_leaves_nothing(kitchen: SqliteStore) -> None:
-    before = everything(kitchen), frequencies(kitchen, "new")
+    before = read_whole_store(kitchen), frequencies(kitchen, "new")
     with pytest.raises(KeyboardInterrupt), kitchen.writing() as writing:
-        writing.put(taken("new.py", "new kettle\n"))
+        writing.put(make_ingested_file("new.py", "new kettle\n"))
         writing.remove("src/kettle.py")
         writing.replace_graph([node("SourceFile:new.py")], [])
         writing.put_run(run(1))
         writing.keep("space", b"s")
         assert frequencies(kitchen, "new") == {"new": 1}
         raise KeyboardInterrupt
-    assert (everything(kitchen), frequencies(kitchen, "new")) == before
+    assert (read_whole_store(kitchen), frequencies(kitchen, "new")) == before
     with kitchen.writing() as writing:
-        writing.put(taken("new.py", "new kettle\n"))
+        writing.put(make_ingested_file("new.py", "new kettle\n"))
     assert frequencies(kitchen, "kettle", "new") == {"kettle": 5, "new": 1}
     # A change is not committed if a part of it failed.
     with pytest.raises(StoreError, match="an earlier part"), kitchen.writing() as writing:
-        writing.put(taken("other.py", "other\n"))
+        writing.put(make_ingested_file("other.py", "other\n"))
         with pytest.raises(StoreError, match=r"unknown\.py is not indexed yet"):
             writing.touch(Artifact(path="unknown.py", kind=FileKind.CODE))
     assert "other.py" not in kitchen.artifacts()
@@ -130,24 +130,24 @@ def test_a_failed_change_leaves_nothing(kitchen: SqliteStore) -> None:
 
 
 def test_a_copy_is_of_one_moment_and_can_overwrite_an_open_store(kitchen: SqliteStore, tmp_path: Path) -> None:
-    before, copy = everything(kitchen), str(tmp_path / "copy.db")
+    before, copy = read_whole_store(kitchen), str(tmp_path / "copy.db")
     with closing(open_store(kitchen.database.path)) as other:
         assert isinstance(other, SqliteStore)
         with other.writing() as writing:
-            writing.put(taken("a.md", "kettle\n"))
+            writing.put(make_ingested_file("a.md", "kettle\n"))
             writing.remove("docs/guide.md")
             kitchen.copy_to(copy)
             with pytest.raises(StoreBusyError):
                 overwrite_store(kitchen.database, copy, 0.0)
         with closing(open_store(copy)) as copied:
-            assert everything(copied) == before
+            assert read_whole_store(copied) == before
         with pytest.raises(OSError, match="exists"):
             kitchen.copy_to(copy)
-        assert everything(other) == everything(kitchen) != before
+        assert read_whole_store(other) == read_whole_store(kitchen) != before
         overwrite_store(kitchen.database, copy, 1.0)
-        assert everything(other) == everything(kitchen) == before
+        assert read_whole_store(other) == read_whole_store(kitchen) == before
         with other.writing() as writing:
-            writing.put(taken("a.md", "kettle\n"))
+            writing.put(make_ingested_file("a.md", "kettle\n"))
         assert frequencies(kitchen, "kettle") == {"kettle": 5}
 
 

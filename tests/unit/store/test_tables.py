@@ -8,7 +8,17 @@ from msgspec.structs import replace
 
 from duvet.store import records
 from duvet.store.records import ChunkFilters, FileKind, NodeLabel, Relation, Store
-from tests.unit.store.store_files import EDGES, KETTLE, KITCHEN, NODES, edge, frequencies, node, symbol, taken
+from tests.unit.store.store_files import (
+    EDGES,
+    KETTLE,
+    KITCHEN,
+    NODES,
+    edge,
+    frequencies,
+    make_ingested_file,
+    node,
+    symbol,
+)
 
 CODE, SUBSYSTEM, GUIDE = "SourceFile:src/kettle.py", "Subsystem:Kitchen", "DesignDoc:docs/guide.md"
 HEAT, BOIL, CELLAR = "Section:tea#heat", "Requirement:tea#heat/0123456789ab", "Subsystem:Cellar"
@@ -48,7 +58,7 @@ def test_a_new_store_is_empty_and_stores_odd_records(empty: Store) -> None:
     a_node = node("SourceFile:a", "\ud800", text="\udcff\0", list=[1, 2.5, None, True], deep={"a": {"b": []}})
     with empty.writing() as writing:
         for text in ("first\n", "second\n", "third\n"):
-            writing.put(taken("a.py", text, symbols=(odd,)))
+            writing.put(make_ingested_file("a.py", text, symbols=(odd,)))
         writing.put(records.IngestedFile(artifact=empty_file))
         writing.replace_graph([a_node], [])
     assert empty.artifacts()["b"] == replace(empty_file, chunk_count=0)
@@ -60,7 +70,7 @@ def test_a_new_store_is_empty_and_stores_odd_records(empty: Store) -> None:
 
 def test_a_file_is_replaced_and_removed(kitchen: Store) -> None:
     with kitchen.writing() as writing:
-        writing.put(taken("src/kettle.py", "whistle\n", kind=FileKind.TEST))
+        writing.put(make_ingested_file("src/kettle.py", "whistle\n", kind=FileKind.TEST))
     assert kitchen.artifacts()["src/kettle.py"].kind is FileKind.TEST
     assert [one.text for one in kitchen.chunks(kitchen.chunk_numbers("src/kettle.py"))] == ["whistle\n"]
     assert (kitchen.chunk_total(), texts(kitchen, "pour"), texts(kitchen, "whistle")) == (4, [], ["whistle\n"])
@@ -104,7 +114,7 @@ def test_vectors_belong_to_the_chunks_of_their_file(kitchen: Store) -> None:
 def test_many_similar_texts(empty: Store) -> None:
     with empty.writing() as writing:
         for number in range(300):
-            writing.put(taken(f"src/{number}.py", f"{KETTLE * 30}# {number}\n"))
+            writing.put(make_ingested_file(f"src/{number}.py", f"{KETTLE * 30}# {number}\n"))
     for number in (0, 127, 128, 299):
         pieces = empty.chunks(empty.chunk_numbers(f"src/{number}.py"))
         assert "".join(piece.text for piece in pieces) == f"{KETTLE * 30}# {number}\n"
@@ -113,7 +123,7 @@ def test_many_similar_texts(empty: Store) -> None:
     assert frequencies(empty, "299", "298") == {"299": 0, "298": 2}
 
 
-def shown(ends: Iterable[tuple[records.GraphEdge, records.GraphNode]]) -> list[str]:
+def format_edges(ends: Iterable[tuple[records.GraphEdge, records.GraphNode]]) -> list[str]:
     return [f"{one.source} {one.relation} {one.target} | {end.id}" for one, end in ends]
 
 
@@ -164,7 +174,7 @@ def test_terms_are_found_in_keys_and_names(kitchen: Store) -> None:
 def test_edges_and_neighbours_of_a_node(kitchen: Store) -> None:
     begin = kitchen.edges(CODE, out=True, limit=99)
     chunks = [f"Chunk:src/kettle.py::{number}" for number in range(4)]
-    assert shown(begin) == [
+    assert format_edges(begin) == [
         f"{CODE} BELONGS_TO {SUBSYSTEM} | {SUBSYSTEM}",
         f"{CODE} CITES {BOIL} | {BOIL}",
         *(f"{CODE} HAS_CHUNK {chunk} | {chunk}" for chunk in chunks),
@@ -172,16 +182,16 @@ def test_edges_and_neighbours_of_a_node(kitchen: Store) -> None:
     assert begin[1][0] == EDGES[1]
     for limit in (1, 4):
         assert kitchen.edges(CODE, out=True, limit=limit) == begin[:limit]
-    assert shown(kitchen.edges(SUBSYSTEM, out=False, limit=9)) == [f"{CODE} BELONGS_TO {SUBSYSTEM} | {CODE}"]
-    assert shown(kitchen.edges(chunks[3], out=False, limit=9)) == [f"{CODE} HAS_CHUNK {chunks[3]} | {CODE}"]
+    assert format_edges(kitchen.edges(SUBSYSTEM, out=False, limit=9)) == [f"{CODE} BELONGS_TO {SUBSYSTEM} | {CODE}"]
+    assert format_edges(kitchen.edges(chunks[3], out=False, limit=9)) == [f"{CODE} HAS_CHUNK {chunks[3]} | {CODE}"]
     assert kitchen.edges(chunks[3], out=True, limit=9) == []
     for id in ("", "nothing", "Nothing:a", "SourceFile:", "Subsystem:\ud800\0", ":", "Chunk:a"):
         assert [kitchen.edges(id, out=out, limit=9) for out in (True, False)] == [[], []]
         assert (kitchen.neighbours([id]), kitchen.walk_from(id, 3)) == ({id: []}, [])
     found = kitchen.neighbours([SUBSYSTEM, CODE])
-    assert {id: shown(ends) for id, ends in found.items()} == {
+    assert {id: format_edges(ends) for id, ends in found.items()} == {
         SUBSYSTEM: [f"{SUBSYSTEM} DEPENDS_ON {CELLAR} | {CELLAR}", f"{CODE} BELONGS_TO {SUBSYSTEM} | {CODE}"],
-        CODE: [*shown(begin[:2]), f"{GUIDE} LINKS_TO {CODE} | {GUIDE}"],
+        CODE: [*format_edges(begin[:2]), f"{GUIDE} LINKS_TO {CODE} | {GUIDE}"],
     }
     files = (NodeLabel.DESIGN_DOC, NodeLabel.SOURCE_FILE, NodeLabel.TEST_CASE, NodeLabel.CHUNK)
     owned = kitchen.find_isolated(files, [Relation.BELONGS_TO, Relation.DESCRIBES, Relation.VALIDATES])

@@ -9,7 +9,7 @@ import pytest
 
 from duvet.store.records import ChunkFilters, FileKind, Relation, Store
 from duvet.words import extract_query_words
-from tests.unit.store.store_files import KETTLE, edge, frequencies, node, symbol, taken
+from tests.unit.store.store_files import KETTLE, edge, frequencies, make_ingested_file, node, symbol
 
 ANY = ChunkFilters()
 
@@ -17,10 +17,10 @@ ANY = ChunkFilters()
 def put(store: Store, **texts: str) -> None:
     with store.writing() as writing:
         for name, text in texts.items():
-            writing.put(taken(name, text))
+            writing.put(make_ingested_file(name, text))
 
 
-def found(store: Store, words: Iterable[str], *, every: bool = False, limit: int = 9) -> str:
+def find_files(store: Store, words: Iterable[str], *, every: bool = False, limit: int = 9) -> str:
     hits = store.find_by_words([*words], ANY, limit, every=every)
     scores = [score for _, score in hits]
     assert scores == sorted(scores, reverse=True) and all(score > 0 for score in scores)
@@ -34,21 +34,21 @@ def ids(store: Store, numbers: Sequence[int] | None) -> list[str]:
 
 def test_every_word_or_any(empty: Store) -> None:
     put(empty, a="milk and tea\n", b="tea alone\n", c="coffee\n")
-    assert found(empty, ["tea", "milk"], every=True) == "a"
-    assert found(empty, ["tea", "milk"]) == "a b"
-    assert found(empty, ["tea", "cocoa"], every=True) == ""
-    assert found(empty, ["tea", "cocoa"]) == "b a"
-    assert found(empty, ["cocoa"]) == found(empty, []) == found(empty, [], every=True) == ""
+    assert find_files(empty, ["tea", "milk"], every=True) == "a"
+    assert find_files(empty, ["tea", "milk"]) == "a b"
+    assert find_files(empty, ["tea", "cocoa"], every=True) == ""
+    assert find_files(empty, ["tea", "cocoa"]) == "b a"
+    assert find_files(empty, ["cocoa"]) == find_files(empty, []) == find_files(empty, [], every=True) == ""
     with empty.writing() as writing:
-        writing.put(taken("d", "tea\n"))
-        assert found(empty, ["tea"]) == "d b a"
+        writing.put(make_ingested_file("d", "tea\n"))
+        assert find_files(empty, ["tea"]) == "d b a"
         writing.remove("a")
-        assert found(empty, ["tea"]) == "d b"
+        assert find_files(empty, ["tea"]) == "d b"
 
 
 def test_forms_of_words_parts_of_names_and_other_scripts(empty: Store) -> None:
     with empty.writing() as writing:
-        writing.put(taken("a", "parseHeaderLine(raw_bytes)\n", title="Boiling kettles"))
+        writing.put(make_ingested_file("a", "parseHeaderLine(raw_bytes)\n", title="Boiling kettles"))
     put(empty, b="Der Kaffee im Café\n", c="чайник кипит\n", d="ÉTÉ\n", e="茶壶 开水\n")
     cases = {
         "a": ("parseHeaderLine", "headers", "LINE", "raw", "bytes", "rawbytes", "boiled", "Kettle"),
@@ -57,32 +57,32 @@ def test_forms_of_words_parts_of_names_and_other_scripts(empty: Store) -> None:
         "d": ("été",),
         "e": ("茶壶",),
     }
-    assert {name: {found(empty, [word]) for word in words} for name, words in cases.items()} == {
+    assert {name: {find_files(empty, [word]) for word in words} for name, words in cases.items()} == {
         name: {name} for name in cases
     }
-    assert found(empty, ["header", "kettle"], every=True) == "a"
+    assert find_files(empty, ["header", "kettle"], every=True) == "a"
 
 
 def test_rare_words_frequent_words_and_titles_count_most(empty: Store) -> None:
     rest = "and so on " * 60
     with empty.writing() as writing:
-        writing.put(taken("common", f"water {rest}\n"))
-        writing.put(taken("often", f"water water {rest} kettle kettle kettle\n"))
-        writing.put(taken("rare", f"saffron {rest}\n"))
-        writing.put(taken("short", "kettle\n"))
-        writing.put(taken("titled", f"kettle {rest}\n", title="Kettles"))
-        writing.put(taken("once", f"kettle {rest}\n"))
-    assert found(empty, ["saffron", "water"]) == "rare often common"
-    assert found(empty, ["kettle"]) == "short titled often once"
+        writing.put(make_ingested_file("common", f"water {rest}\n"))
+        writing.put(make_ingested_file("often", f"water water {rest} kettle kettle kettle\n"))
+        writing.put(make_ingested_file("rare", f"saffron {rest}\n"))
+        writing.put(make_ingested_file("short", "kettle\n"))
+        writing.put(make_ingested_file("titled", f"kettle {rest}\n", title="Kettles"))
+        writing.put(make_ingested_file("once", f"kettle {rest}\n"))
+    assert find_files(empty, ["saffron", "water"]) == "rare often common"
+    assert find_files(empty, ["kettle"]) == "short titled often once"
 
 
 def test_very_common_words_only_count_beside_rare_ones(empty: Store) -> None:
     put(empty, **{f"n{number:04}": "common text\n" for number in range(3000)})
     put(empty, few="rare text\n", two="rare text that is common\n")
-    assert found(empty, ["common", "rare"], limit=2) == "few two"
-    assert found(empty, ["common", "rare"], limit=4) == "few two n0000 n0001"
-    assert found(empty, ["common"], limit=3) == "n0000 n0001 n0002"
-    assert found(empty, ["rare"], limit=0) == ""
+    assert find_files(empty, ["common", "rare"], limit=2) == "few two"
+    assert find_files(empty, ["common", "rare"], limit=4) == "few two n0000 n0001"
+    assert find_files(empty, ["common"], limit=3) == "n0000 n0001 n0002"
+    assert find_files(empty, ["rare"], limit=0) == ""
     words = {"common": 3001, "rare": 2, "Texts": 3002, "none": 0}
     assert frequencies(empty, *words) == words
 
@@ -94,10 +94,10 @@ NO_WORDS = ("", " ", '"', "***", "\0", "\ud800", "\ue001", "()", "—", "\U0010f
 def test_a_query_has_no_syntax(empty: Store) -> None:
     put(empty, a="tea\n", b="coffee\n")
     for query in (*SYNTAX, "tea'; --", "\ue001tea", "{words}: tea"):
-        assert found(empty, [query]) == found(empty, extract_query_words(query)[0]) == "a"
+        assert find_files(empty, [query]) == find_files(empty, extract_query_words(query)[0]) == "a"
     for query in NO_WORDS:
         assert extract_query_words(query) == ([], False)
-        assert found(empty, [query]) == found(empty, [query], every=True) == ""
+        assert find_files(empty, [query]) == find_files(empty, [query], every=True) == ""
         assert frequencies(empty, query) == {query: 0}
 
 
@@ -111,24 +111,26 @@ def test_long_queries_are_cut(empty: Store) -> None:
     many = [f"w{number}" for number in range(70)]
     words, is_cut = extract_query_words(" ".join(many))
     assert (words, is_cut) == (many[:64], True)
-    assert found(empty, words) == found(empty, many) == "first last"
-    assert found(empty, extract_query_words("x" * 1_000_000)[0]) == ""
-    assert found(empty, ["x" * 3000]) == "last"
+    assert find_files(empty, words) == find_files(empty, many) == "first last"
+    assert find_files(empty, extract_query_words("x" * 1_000_000)[0]) == ""
+    assert find_files(empty, ["x" * 3000]) == "last"
 
 
 def test_hostile_texts_and_names(empty: Store) -> None:
     odd = "tea \0 \ud800 \ue001coffee \ue004tea \U0001f375 " + "x" * 100_000 + "\n"
     path = "a::b/\"c\" %d_'e':\n\ud800.py"
     with empty.writing() as writing:
-        writing.put(taken(path, odd, title="\0 \ud800", subsystem="\ud800", tags=("\udcff",), kind=FileKind.TEST))
+        writing.put(
+            make_ingested_file(path, odd, title="\0 \ud800", subsystem="\ud800", tags=("\udcff",), kind=FileKind.TEST)
+        )
     (chunk,) = empty.chunks(empty.chunk_numbers(path))
     assert (chunk.text, chunk.piece.title, chunk.id) == (odd, "\0 \ud800", f"{path}::0")
-    assert found(empty, ["coffee"]) == path
+    assert find_files(empty, ["coffee"]) == path
     assert (chunk.artifact.subsystem, chunk.artifact.tags) == ("\ud800", ("\udcff",))
     assert empty.allowed(ChunkFilters(subsystems=("\ud800",))) == [chunk.number]
     with empty.writing() as writing:
         writing.remove(path)
-    assert (empty.artifacts(), found(empty, ["coffee"])) == ({}, "")
+    assert (empty.artifacts(), find_files(empty, ["coffee"])) == ({}, "")
 
 
 CALLED = {
@@ -159,12 +161,12 @@ def test_files_are_found_by_path_and_symbols_by_name(empty: Store) -> None:
         symbol("Spout.pourSlowly", "method", 6, 7),
     )
     with empty.writing() as writing:
-        writing.put(taken("src/kettle.py", KETTLE, symbols=symbols))
-        writing.put(taken("src/tea/kettle.d.ts", "x\n" * 5, symbols=(symbol("Boil", "class", 1, 2),)))
-        writing.put(taken("docs/Kettle.md", "A kettle\n", kind=FileKind.DOC))
-        writing.put(taken(".env", "POUR=1\n", kind=FileKind.OTHER))
-        writing.put(taken("src/odd \ud800.py", "x\n", symbols=(symbol("pour_slowly", "function", 1, 1),)))
-        writing.put(taken("empty/kettle.py", ""))
+        writing.put(make_ingested_file("src/kettle.py", KETTLE, symbols=symbols))
+        writing.put(make_ingested_file("src/tea/kettle.d.ts", "x\n" * 5, symbols=(symbol("Boil", "class", 1, 2),)))
+        writing.put(make_ingested_file("docs/Kettle.md", "A kettle\n", kind=FileKind.DOC))
+        writing.put(make_ingested_file(".env", "POUR=1\n", kind=FileKind.OTHER))
+        writing.put(make_ingested_file("src/odd \ud800.py", "x\n", symbols=(symbol("pour_slowly", "function", 1, 1),)))
+        writing.put(make_ingested_file("empty/kettle.py", ""))
     assert {path: ids(empty, empty.find_named(path, ANY)) for path in CALLED} == CALLED
     assert {name: ids(empty, empty.find_declaring(name, ANY)) for name in DECLARED} == DECLARED
     docs = ChunkFilters(kinds=("doc",))
@@ -175,7 +177,7 @@ def test_files_are_found_by_path_and_symbols_by_name(empty: Store) -> None:
         for path in [*empty.artifacts()]:
             writing.remove(path)
         assert empty.find_named("kettle", ANY) == empty.find_declaring("boil", ANY) == []
-        writing.put(taken("src/kettle.py", KETTLE))
+        writing.put(make_ingested_file("src/kettle.py", KETTLE))
     assert ids(empty, empty.find_named("kettle.py", ANY)) == ["src/kettle.py::0"]
     assert (empty.find_declaring("boil", ANY), empty.has_symbols()) == ([], False)
 
@@ -228,7 +230,7 @@ def test_filters_for_symbols_and_subsystems_follow_changes(kitchen: Store) -> No
         writing.remove("docs/guide.md")
         assert allowed(kitchen, kinds=("doc",)) == []
         symbols = (symbol("run", "method", 1, 1, "go"), symbol("Run", "type", 3, 4, "tsx"))
-        writing.put(taken("a.go", "1\n2\n3\n4\n", symbols=symbols))
+        writing.put(make_ingested_file("a.go", "1\n2\n3\n4\n", symbols=symbols))
     assert allowed(kitchen, kinds=("doc",)) == []
     assert allowed(kitchen, subsystems=("Cellar",)) == TEST
     assert allowed(kitchen, subsystems=("Kitchen", "Cellar"), kinds=("test", "code")) == CODE + TEST
@@ -242,7 +244,7 @@ def test_filters_apply_before_ranking(empty: Store) -> None:
     ##% `km-search` MUST apply filters before it ranks chunks, and ignore case in filters by name.
     put(empty, **{f"{number}.py": "tea tea tea\n" for number in range(300)})
     with empty.writing() as writing:
-        writing.put(taken("docs/tea.md", "tea, among much else that is long\n", kind=FileKind.DOC))
+        writing.put(make_ingested_file("docs/tea.md", "tea, among much else that is long\n", kind=FileKind.DOC))
     for every in (True, False):
         ((number, _),) = empty.find_by_words(["tea"], ChunkFilters(kinds=("doc",)), 5, every=every)
         assert ids(empty, [number]) == ["docs/tea.md::0"]

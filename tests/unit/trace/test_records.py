@@ -16,7 +16,7 @@ FRONT, BACK = "The pot", "MUST be warm."
 SPEC = citing(TEXT, Kind.SPEC, 9, Level.MUST)
 
 
-def found(text: str, *annotations: Annotation) -> tuple[Requirement, ...]:
+def find_requirements(text: str, *annotations: Annotation) -> tuple[Requirement, ...]:
     trace = trace_of(text, *annotations)
     assert [one for one in trace.problems if one.code != "DUV051"] == []
     return list_requirements(trace.coverages[0], annotations)
@@ -54,10 +54,10 @@ STATES: dict[State, list[tuple[str, str, str]]] = {
 @pytest.mark.parametrize("state", STATES)
 def test_each_tally_has_a_state(state: State) -> None:
     for signs in STATES[state]:
-        (requirement,) = found(WRAPPED, SPEC, *cited(*signs))
+        (requirement,) = find_requirements(WRAPPED, SPEC, *cited(*signs))
         assert requirement.state is state, signs
     # A blank between two halves of a line is a byte, too.
-    (requirement,) = found(TEXT, SPEC, *cited("", "i", "i"))
+    (requirement,) = find_requirements(TEXT, SPEC, *cited("", "i", "i"))
     assert requirement.state is State.IN_PROGRESS
 
 
@@ -90,30 +90,32 @@ def test_every_field_of_a_requirement_is_set() -> None:
 def test_requirements_are_in_the_order_of_the_text() -> None:
     text = "A MUST b1.\nC MAY d1.\nE SHOULD f1."
     quotes = ["E SHOULD f1.", "A MUST b1.", "C MAY d1."]
-    assert [one.text for one in found(text, *(citing(quote, Kind.SPEC) for quote in quotes))] == sorted(quotes)
+    assert [one.text for one in find_requirements(text, *(citing(quote, Kind.SPEC) for quote in quotes))] == sorted(
+        quotes
+    )
 
 
 def test_equal_sentences_are_one_requirement() -> None:
     text = "It MUST\tbe.\nIt MUST be."
     first, other = citing("It MUST\tbe.", Kind.SPEC, 1, Level.SHOULD), citing("It MUST be.", Kind.SPEC, 2, Level.MUST)
-    (requirement,) = found(text, first, other, citing("It MUST\tbe."), citing("It MUST\tbe.", Kind.TEST))
+    (requirement,) = find_requirements(text, first, other, citing("It MUST\tbe."), citing("It MUST\tbe.", Kind.TEST))
     assert (requirement.text, requirement.ids, requirement.level) == ("It MUST be.", (0, 1), Level.MUST)
     assert (requirement.state, requirement.related) == (State.UNCITED, (2, 3))
 
 
 def test_neither_spacing_nor_wrapping_makes_another_requirement() -> None:
     quotes = "It (A) MUST be.", "It ( A ) MUST be."
-    (requirement,) = found("\n".join(quotes), *(citing(quote, Kind.SPEC) for quote in quotes))
+    (requirement,) = find_requirements("\n".join(quotes), *(citing(quote, Kind.SPEC) for quote in quotes))
     assert (requirement.text, requirement.ids) == (quotes[0], (0, 1))
-    (one,) = found("It MUST\nbe.", citing("It MUST be.", Kind.SPEC))
-    (other,) = found("x\n\nIt\nMUST be.", citing("It MUST be.", Kind.SPEC))
+    (one,) = find_requirements("It MUST\nbe.", citing("It MUST be.", Kind.SPEC))
+    (other,) = find_requirements("x\n\nIt\nMUST be.", citing("It MUST be.", Kind.SPEC))
     assert one.id == other.id == blake3(b"It MUST be.").hexdigest()
 
 
 def test_a_requirement_of_one_byte_or_without_text() -> None:
     ##= man/spec/trace.md#requirements
     ##% Each annotation of type `spec` MUST be a requirement.
-    (requirement,) = found("a b", citing("a", Kind.SPEC), citing("a"))
+    (requirement,) = find_requirements("a b", citing("a", Kind.SPEC), citing("a"))
     assert (requirement.state, requirement.related) == (State.UNCITED, ())
-    (requirement,) = found("ab", citing("", Kind.SPEC), citing(""), citing("", Kind.TEST))
+    (requirement,) = find_requirements("ab", citing("", Kind.SPEC), citing(""), citing("", Kind.TEST))
     assert (requirement.text, requirement.state, requirement.related) == ("", State.DONE, (1, 2))

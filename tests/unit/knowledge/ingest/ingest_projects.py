@@ -53,7 +53,7 @@ def opened(folder: Path) -> Store:
     return open_store(str(folder / ".duvet/knowledge/store.db"), create=True)
 
 
-def taken(
+def ingest_files(
     folder: Path,
     wanted: IngestRule = PLAIN,
     wishes: IngestOptions = IngestOptions(),  # noqa: B008 - frozen
@@ -72,7 +72,7 @@ def last(folder: Path) -> IngestRun:
     return asked(folder, lambda store: store.runs(limit=1)[0])
 
 
-def found(folder: Path, word: str) -> list[str]:
+def find_chunk_ids(folder: Path, word: str) -> list[str]:
     with closing(opened(folder)) as store:
         numbers = [number for number, _ in store.find_by_words([word], ChunkFilters(), 50, every=True)]
         return sorted(one.id for one in store.chunks(numbers))

@@ -24,7 +24,7 @@ FILES = {
 }
 
 
-def found(folder: Path, include: tuple[str, ...] = ("**",), exclude: tuple[str, ...] = ()) -> tuple[str, ...]:
+def find_paths(folder: Path, include: tuple[str, ...] = ("**",), exclude: tuple[str, ...] = ()) -> tuple[str, ...]:
     return find_ingest_files(project(folder), IngestRule(include=include, exclude=exclude)).paths
 
 
@@ -38,7 +38,7 @@ def test_ignored_generated_and_linked_files_are_skipped(tmp_path: Path) -> None:
     (folder / "src/loop").symlink_to(folder)
     (folder / "src/same.py").symlink_to(folder / "src/a.py")
     indexed = ".duvet/config.toml .github/a.yml .gitignore docs/a.md docs/a/b.md src/a.py src/b/c.py"
-    assert " ".join(found(folder)) == indexed
+    assert " ".join(find_paths(folder)) == indexed
 
 
 def test_temporary_files_are_skipped(tmp_path: Path) -> None:
@@ -48,17 +48,17 @@ def test_temporary_files_are_skipped(tmp_path: Path) -> None:
     left = ".t-0-18.md.16748-1765d643927350aa.new"
     names = (left, f"docs/{left}", f"docs/deep/{left}", f"var/.km-backup-x.{left}/feedback.jsonl")
     folder = written(tmp_path, {**dict.fromkeys(names, "x"), "docs/new.md": "x", "docs/.a.new": "x"})
-    assert found(folder) == ("docs/.a.new", "docs/new.md")
+    assert find_paths(folder) == ("docs/.a.new", "docs/new.md")
 
 
 def test_patterns_include_and_exclude_files(tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#files
     ##% `duvet ingest` MUST index the files that match `ingest.include` and do not match `ingest.exclude`.
     folder = written(tmp_path, FILES)
-    assert found(folder, include=("src", "**/*.md"), exclude=("docs/a", "src/*.py")) == ("docs/a.md", "src/b/c.py")
-    assert found(folder, include=("../**", "/etc")) == ()
+    assert find_paths(folder, include=("src", "**/*.md"), exclude=("docs/a", "src/*.py")) == ("docs/a.md", "src/b/c.py")
+    assert find_paths(folder, include=("../**", "/etc")) == ()
     with pytest.raises(ProblemsError, match=r"ingest\.exclude: Pattern syntax error near position 0"):
-        found(folder, exclude=("a**",))
+        find_paths(folder, exclude=("a**",))
 
 
 SECRETS = ".env .env.local .envs/db a/.ENV a/server.pem a/b.key c.p12 d.pfx id_rsa id_ed25519.pub .netrc .npmrc .pypirc"
@@ -70,12 +70,14 @@ def test_secrets_and_vendored_files_are_skipped_unless_they_are_named(tmp_path: 
     ##= man/spec/knowledge.md#files
     ##% `duvet ingest` MUST skip secret files and vendored folders unless `ingest.include` names their exact path.
     folder = written(tmp_path, dict.fromkeys((*SECRETS.split(), *VENDORED.split(), *INDEXED), "x"))
-    assert found(folder) == tuple(sorted(INDEXED))
+    assert find_paths(folder) == tuple(sorted(INDEXED))
     named = (".env", "my-env/lib", "node_modules/x/", "a/server.pem")
     taken = {".env", "my-env/lib/x.py", "node_modules/x/y.js", "a/server.pem"}
-    assert found(folder, include=named) == tuple(sorted(taken))
-    assert found(folder, include=("**", *named)) == tuple(sorted({*INDEXED, *taken}))
-    assert found(folder, include=("**", *named), exclude=("a",)) == tuple(sorted({*INDEXED, *taken} - {"a/server.pem"}))
+    assert find_paths(folder, include=named) == tuple(sorted(taken))
+    assert find_paths(folder, include=("**", *named)) == tuple(sorted({*INDEXED, *taken}))
+    assert find_paths(folder, include=("**", *named), exclude=("a",)) == tuple(
+        sorted({*INDEXED, *taken} - {"a/server.pem"})
+    )
 
 
 KINDS = {

@@ -6,7 +6,7 @@ from contextlib import closing
 from pathlib import Path
 
 from duvet.store.records import NodeLabel, Relation
-from tests.unit.knowledge.ingest.ingest_projects import LEDGER, LONG_AGO, opened, project, taken, written
+from tests.unit.knowledge.ingest.ingest_projects import LEDGER, LONG_AGO, ingest_files, opened, project, written
 from tests.unit.store.store_files import node
 
 CATALOGUE = "ledger:\n  description: Books\n  criticality: high\n  dependencies: [mail, Outside]\n"
@@ -31,7 +31,7 @@ def test_the_nodes_and_edges_of_a_project(tmp_path: Path) -> None:
     folder = written(tmp_path, {**LEDGER, "subsystems.yaml": CATALOGUE})
     balance, note = (one[:12] for one in project(folder).catalogue.ids)
     design = LEDGER["docs/ledger/design.md"].replace("REQUIREMENT", balance)
-    taken(written(folder, {"docs/ledger/design.md": design}))
+    ingest_files(written(folder, {"docs/ledger/design.md": design}))
     assert edges(folder) == sorted(
         [
             "DesignDoc:docs/ledger/design.md DESCRIBES Subsystem:ledger",
@@ -91,7 +91,7 @@ def test_links_by_path_and_slug(tmp_path: Path) -> None:
         "docs/README.md": "x",
         "README.md": "x",
     }
-    taken(written(tmp_path, pages))
+    ingest_files(written(tmp_path, pages))
     assert [one.replace("DesignDoc:", "") for one in edges(tmp_path)] == [
         "docs/a.md LINKS_TO README.md",
         "docs/a.md LINKS_TO docs/README.md",

@@ -13,7 +13,7 @@ from duvet.knowledge.ingest import subsystems
 from duvet.knowledge.ingest.files import detect_kind
 from duvet.model import Severity
 from duvet.tree.files import MemoryTree
-from tests.unit.knowledge.ingest.ingest_projects import LEDGER, opened, taken, written
+from tests.unit.knowledge.ingest.ingest_projects import LEDGER, ingest_files, opened, written
 
 
 def read_catalogue(text: bytes, path: str = "subsystems.yaml") -> Sequence[subsystems.CatalogueSubsystem]:
@@ -170,7 +170,7 @@ def test_the_imports_of_a_test_name_its_subsystem() -> None:
 def test_the_requirements_that_a_test_cites_name_its_subsystem(tmp_path: Path) -> None:
     folder = written(tmp_path, {"tests/test_all.py": LEDGER["tests/ledger/test_book.py"], **LEDGER})
     for _ in range(2):
-        taken(folder)
+        ingest_files(folder)
         with closing(opened(folder)) as store:
             assert store.artifacts()["tests/test_all.py"].subsystem == "ledger"
 

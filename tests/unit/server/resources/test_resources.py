@@ -18,7 +18,7 @@ from duvet.server.resources.templates import match_values
 from tests.cli.sample_project import make
 from tests.cli.tea_project import CONFIG, RFC
 from tests.conftest import ROOT
-from tests.unit.server.clients import MODERN, below, everything, got, text
+from tests.unit.server.clients import MODERN, got, list_all_resources, list_below, text
 from tests.unit.server.servers import server_of
 
 pytestmark = pytest.mark.anyio
@@ -32,11 +32,11 @@ async def test_the_list_is_what_a_walk_reaches(project: Path, client: Client) ->
     ##% `path`, `resources/list` MUST list only the resources directly below that path.
     async def walk(above: str) -> list[str]:
         found = []
-        for resource in (await below(client, above)).resources:
+        for resource in (await list_below(client, above)).resources:
             found += [resource.uri, *await walk(resource.uri.removeprefix("duvet://"))]
         return found
 
-    listed = [resource.uri for resource in await everything(client)]
+    listed = [resource.uri for resource in await list_all_resources(client)]
     loose = [f"duvet:///citations/src/pot.rs:{line}" for line in (25, 27, 30)]
     assert listed[:3] == ["duvet:///specifications", "duvet:///requirements", "duvet:///citations"]
     assert sorted(listed) == sorted([*listed[:3], *await walk("/specifications"), *loose])
@@ -44,14 +44,14 @@ async def test_the_list_is_what_a_walk_reaches(project: Path, client: Client) ->
     depths = [uri.count("/") for uri in listed if uri.startswith("duvet:///specifications") and "citations/" not in uri]
     assert depths == sorted(depths)
     async with Client(server_of(project, page_size=7), mode=client.mode) as paged:
-        assert [resource.uri for resource in await everything(paged)] == listed
+        assert [resource.uri for resource in await list_all_resources(paged)] == listed
 
 
 async def test_every_listed_resource_is_described_and_can_be_read(client: Client, snapshot: Snapshot) -> None:
     ##= man/spec/mcp.md#resources
     ##% `resources/get` MUST return an object or an array, or the first entries of the array if the URI has `?limit=`.
     described, documents = [], []
-    for one in await everything(client):
+    for one in await list_all_resources(client):
         read = await text(client, one.uri)
         found = json.decode(read)
         assert one.size in (None, len(read.encode())) and one.mime_type == "application/json"
@@ -65,18 +65,18 @@ async def test_every_listed_resource_is_described_and_can_be_read(client: Client
 
 
 async def test_the_resources_below_a_path_come_with_their_objects(client: Client) -> None:
-    listed = {one.uri: one for one in await everything(client)}
+    listed = {one.uri: one for one in await list_all_resources(client)}
     for path in ("/specifications", f"{POT}", "/requirements", "/citations", f"{POT}/1dd64a535306/citations"):
-        resources = (await below(client, path)).resources
+        resources = (await list_below(client, path)).resources
         assert [(resource.meta or {})["duvet/object"] for resource in resources] == await got(client, path=path)
         assert [one.model_copy(update={"meta": None}) for one in resources] == [listed[one.uri] for one in resources]
-    (sections,) = (await below(client, "/specifications/tea")).resources
+    (sections,) = (await list_below(client, "/specifications/tea")).resources
     assert sections == listed["duvet:///specifications/tea/sections"]
-    (_, first, *_) = (await below(client, "duvet:///specifications/tea/sections")).resources
+    (_, first, *_) = (await list_below(client, "duvet:///specifications/tea/sections")).resources
     assert first.meta == {"duvet/object": {"id": "pot", "title": "Pot"}}
-    roots = [resource.uri for resource in (await below(client, "/")).resources]
+    roots = [resource.uri for resource in (await list_below(client, "/")).resources]
     assert roots == ["duvet:///specifications", "duvet:///requirements", "duvet:///citations"]
-    assert (await below(client, f"{POT}/1dd64a535306/citations/src/pot.rs:3")).resources == []
+    assert (await list_below(client, f"{POT}/1dd64a535306/citations/src/pot.rs:3")).resources == []
     with pytest.raises(MCPError) as refused:
         await client.read_resource("duvet:///")
     assert refused.value.data == {"uri": "duvet:///"}
@@ -102,19 +102,19 @@ async def test_a_list_is_read_in_parts(client: Client) -> None:
 
 
 async def test_the_resources_below_a_path_are_listed_in_parts(client: Client) -> None:
-    whole = [one.uri for one in (await below(client, "/requirements")).resources]
+    whole = [one.uri for one in (await list_below(client, "/requirements")).resources]
     found: list[list[str]] = []
     more: dict[str, str] = {}
     while len(found) < len(whole):
-        page = await below(client, "/requirements?limit=3", **more)
+        page = await list_below(client, "/requirements?limit=3", **more)
         found.append([one.uri for one in page.resources])
         if page.next_cursor is None:
             break
         more = {"cursor": page.next_cursor}
     assert found == [whole[:3], whole[3:6], whole[6:]]
-    assert [one.uri for one in (await below(client, "duvet:///requirements?limit=1")).resources] == whole[:1]
+    assert [one.uri for one in (await list_below(client, "duvet:///requirements?limit=1")).resources] == whole[:1]
     with pytest.raises(MCPError, match="the path contains a cursor") as refused:
-        await below(client, f"/requirements?limit=3&cursor={more['cursor']}")
+        await list_below(client, f"/requirements?limit=3&cursor={more['cursor']}")
     assert refused.value.data == {"code": "invalid_request", "hint": "pass `cursor` as a separate parameter"}
 
 
@@ -129,7 +129,7 @@ async def test_a_cursor_of_another_list_is_refused(project: Path) -> None:
         cursor = (await client.list_resources()).next_cursor
         assert cursor is not None
         for ask in (
-            lambda: below(client, "/specifications", cursor=cursor),
+            lambda: list_below(client, "/specifications", cursor=cursor),
             lambda: client.list_resources(cursor="made up"),
             lambda: client.read_resource(f"duvet:///requirements?cursor={cursor}"),
         ):
@@ -230,7 +230,7 @@ ASKS: dict[str, Ask] = {
     "read": lambda client, uri: client.read_resource(uri),
     "get": lambda client, uri: got(client, uri=uri),
     "path": lambda client, uri: got(client, path=uri),
-    "list": lambda client, uri: below(client, uri),
+    "list": lambda client, uri: list_below(client, uri),
 }
 TEA = "/specifications/tea/sections"
 

@@ -56,7 +56,7 @@ def test_the_reports_are_of_the_last_run_that_succeeded(known: Asking) -> None:
     assert [then["run"]["run_id"] for then in known.value(COVERAGE, history=9)["history"]] == ["r1"]
 
 
-def many(folder: Path) -> Asking:
+def make_large_project(folder: Path) -> Asking:
     """Make a project with many files, all of which both reports list."""
     store = open_store(str(fill(folder) / STORE), create=True)
     paths = [f"docs/{number:04}.md" for number in range(2000)]
@@ -72,7 +72,7 @@ def test_agents_get_short_lists(tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#answers
     ##% For MCP clients, `km-` tools MUST cut long lists, including those from a gateway, to about 4,000 tokens unless
     ##% `limit` asks for more, and say so in the answer.
-    known = many(tmp_path)
+    known = make_large_project(tmp_path)
     for tool, name in ((COVERAGE, "missing_artifacts"), (REPORT, "stale_docs")):
         whole: Any = plain(known.answer(tool, face="rest").value)
         short = known.answer(tool, face="mcp")

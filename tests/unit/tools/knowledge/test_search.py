@@ -20,7 +20,7 @@ from duvet.tools.arguments import input_schema
 from duvet.tools.knowledge.search import search_everything
 from tests.unit.knowledge import stored_project
 from tests.unit.knowledge.stored_project import BOIL, KETTLE, MUST_BOIL, MUST_POUR, POUR, STORE, fill, plain
-from tests.unit.store.store_files import edge, symbol, taken
+from tests.unit.store.store_files import edge, make_ingested_file, symbol
 from tests.unit.tools.knowledge.knowledge_calls import Asking, asking, ids
 
 PATH = "src/kettle/boil.py"
@@ -82,13 +82,13 @@ def test_edited_weights_are_those_of_the_next_search(searched: Asking) -> None:
     assert (told["weight_profile"], told["weights"]) == ("operations+overrides", weights)
 
 
-def shown(id: str, **properties: object) -> dict[str, Any]:
+def make_node(id: str, **properties: object) -> dict[str, Any]:
     return {"id": id, "labels": [id.partition(":")[0]], "properties": properties}
 
 
-FILE = shown(f"SourceFile:{PATH}", path=PATH)
-SUBSYSTEM = shown("Subsystem:Kettle", name="Kettle", description="Heats water.", criticality="high")
-REQUIREMENT = shown(MUST_BOIL.id, key=BOIL, name=MUST_BOIL.name, **MUST_BOIL.properties)
+FILE = make_node(f"SourceFile:{PATH}", path=PATH)
+SUBSYSTEM = make_node("Subsystem:Kettle", name="Kettle", description="Heats water.", criticality="high")
+REQUIREMENT = make_node(MUST_BOIL.id, key=BOIL, name=MUST_BOIL.name, **MUST_BOIL.properties)
 
 
 def edges_of(known: Asking, node: str, **more: object) -> list[tuple[str, str, str]]:
@@ -99,7 +99,7 @@ def edges_of(known: Asking, node: str, **more: object) -> list[tuple[str, str, s
 def chunk(ordinal: int, **more: object) -> dict[str, Any]:
     id, line = f"{PATH}::{ordinal}", ordinal + 1
     given = {"path": PATH, "ordinal": ordinal, "line_start": line, "line_end": line, **more}
-    return shown(f"Chunk:{id}", chunk_id=id, **({} if ordinal else {"name": PATH}), **given)
+    return make_node(f"Chunk:{id}", chunk_id=id, **({} if ordinal else {"name": PATH}), **given)
 
 
 def test_a_node_has_its_outgoing_edges(known: Asking) -> None:
@@ -133,7 +133,7 @@ def test_edges_of_both_directions_can_be_asked_for(known: Asking) -> None:
     ]
     assert edges_of(known, "Subsystem:Kettle") == []
     found = known.value(NODE, node_id="Subsystem:Tea", relationships="none")
-    assert found == {"status": "ok", "node": shown("Subsystem:Tea", name="Tea"), "relationships": []}
+    assert found == {"status": "ok", "node": make_node("Subsystem:Tea", name="Tea"), "relationships": []}
 
 
 @pytest.mark.parametrize(
@@ -249,7 +249,7 @@ def test_the_nodes_around_a_subsystem_are_listed_with_the_way_to_them(known: Ask
     ]
     assert reached(found) == [(one, 1) for one in (*files[:3], "Subsystem:Tea", files[3])]
     way = {"type": "VALIDATES", "direction": "IN", "source": files[3], "target": "Subsystem:Kettle"}
-    last = {"target": shown(files[3], path="tests/test_kettle.py"), "hops": 1, "path": [way]}
+    last = {"target": make_node(files[3], path="tests/test_kettle.py"), "hops": 1, "path": [way]}
     assert related["nodes"][4] == {**last, "relationship": "VALIDATES", "direction": "IN"}
     assert ([one["id"] for one in artifacts], artifacts[1]) == (files, FILE)
     assert known.value(AROUND, name="Kettle", include_artifacts=False)["artifacts"] == []
@@ -359,7 +359,9 @@ def large(tmp_path: Path) -> Iterator[Asking]:
     store = open_store(str(fill(tmp_path) / STORE), create=True)
     with store.writing() as writing:
         files = [
-            taken(f"src/kettle/f{number}.py", line * 2, symbols=(symbol("boil", "function", 1, 2),), subsystem="Kettle")
+            make_ingested_file(
+                f"src/kettle/f{number}.py", line * 2, symbols=(symbol("boil", "function", 1, 2),), subsystem="Kettle"
+            )
             for number in range(60)
         ]
         for one in files:

@@ -40,15 +40,15 @@ def test_coverage_is_summed_up_for_all_or_one_specification(context: ProjectSnap
     assert answer(context, COVERAGE, spec="docs/pot.md") == ({"total": POT}, "")
 
 
-def many(count: int) -> dict[str, str]:
+def make_many_specifications(count: int) -> dict[str, str]:
     rules = "".join(f"[[specification]]\nsource = 'docs/a{number}.md'\n" for number in range(count))
     texts = {f"docs/a{number}.md": f"# A {number}\n\nOne MUST. Two SHOULD.\n" * (number + 1) for number in range(count)}
     return {**FILES, ".duvet/config.toml": FILES[".duvet/config.toml"] + rules, **texts}
 
 
 def test_of_many_specifications_the_levels_are_left_out() -> None:
-    context = context_of(many(60))
-    total = ask(context_of(many(60), page_size=0), COVERAGE).value.total  # type: ignore[attr-defined]
+    context = context_of(make_many_specifications(60))
+    total = ask(context_of(make_many_specifications(60), page_size=0), COVERAGE).value.total  # type: ignore[attr-defined]
     found, words = answer(context, COVERAGE)
     assert words == "Set spec to see the levels of one specification."
     assert len(found["specifications"]) == 62 and not any("levels" in one for one in found["specifications"])

@@ -45,7 +45,7 @@ def verdict(citation: str, context: ProjectSnapshot = TEA) -> dict[str, Any]:
     return found
 
 
-def odd(warning: str) -> dict[str, object]:
+def make_odd_answer(warning: str) -> dict[str, object]:
     return {"valid": True, "warning": warning}
 
 
@@ -71,13 +71,17 @@ def invalid(error: str, **more: str) -> dict[str, object]:
         ("//= tea.md#tea\n//= type=spec\n//# How tea is made", VALID, ""),
         (
             "//= tea.md#tea\n//# How tea is made",
-            odd("the section contains this quote, but none of its requirements does"),
+            make_odd_answer("the section contains this quote, but none of its requirements does"),
             "",
         ),
-        ("//= ./tea.md#pot", odd("this spelling counts as a separate specification; write tea.md"), ""),
-        ("//= tea.md#pot\n//= type=exception", odd("this exception has no reason; add a line `reason=…`"), ""),
-        ("//= tea.md#pot\n//# The pot MUST be warm!", odd(ONE_OFF), ""),
-        ("//= tea.md#pot\n\n//# The pot MUST be warm.", odd(CUT_OFF), ""),
+        ("//= ./tea.md#pot", make_odd_answer("this spelling counts as a separate specification; write tea.md"), ""),
+        (
+            "//= tea.md#pot\n//= type=exception",
+            make_odd_answer("this exception has no reason; add a line `reason=…`"),
+            "",
+        ),
+        ("//= tea.md#pot\n//# The pot MUST be warm!", make_odd_answer(ONE_OFF), ""),
+        ("//= tea.md#pot\n\n//# The pot MUST be warm.", make_odd_answer(CUT_OFF), ""),
         ("//= invalid", invalid('URL not found: Could not resolve file "invalid"'), WRITE),
         ("//= no/such", invalid(f'{UNRESOLVED} "no/such"'), FIND),
         ("//= spec#part", invalid(f'{UNRESOLVED} "spec"'), FIND),
@@ -125,7 +129,7 @@ RFC_OF_URL = {
     ".duvet/specifications/www.rfc-editor.org/rfc/rfc7168.txt": TEA_PROJECT["rfc7168.txt"],
 }
 BY_URL = context_of(RFC_OF_URL)
-OTHER_SPELLING = odd(f"this spelling counts as a separate specification; write {URL}")
+OTHER_SPELLING = make_odd_answer(f"this spelling counts as a separate specification; write {URL}")
 SHORT, DATATRACKER = "rfc7168", "https://datatracker.ietf.org/doc/rfc7168"
 
 
@@ -334,7 +338,7 @@ def test_an_exception_without_a_reason_is_odd_and_not_listed_as_invalid() -> Non
     text = "//= tea.md#cup\n//= type=exception\n//# A cup MUST NOT leak.\n"
     context = context_of({**TEA_PROJECT, "src/pot.rs": text})
     assert value(context, "list_invalid_citations") == []
-    assert verdict(text, context) == odd("this exception has no reason; add a line `reason=…`")
+    assert verdict(text, context) == make_odd_answer("this exception has no reason; add a line `reason=…`")
 
 
 def test_entries_that_are_listed_as_invalid_are_invalid_as_they_are_listed() -> None:
@@ -365,7 +369,7 @@ def test_the_comment_style_of_a_file(citation: str, warning: str) -> None:
     path = next(path for _, paths in TEA.project.inputs.sources for path in paths)
     name = path.removeprefix("src/")
     step = "Rewrite it with `//=` and `//#`, or get the comment from suggest_citation."
-    wanted = (odd(warning.format(name)), step) if warning else (VALID, "")
+    wanted = (make_odd_answer(warning.format(name)), step) if warning else (VALID, "")
     assert answer(TEA, "validate_citation", citation=citation, file=path) == wanted
     with pytest.raises(ToolError) as raised:
         answer(TEA, "validate_citation", citation=citation, file="nowhere.txt")
