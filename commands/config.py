@@ -32,7 +32,7 @@ def config() -> None:
     """The project's configuration is .duvet/config.toml. The service's configuration, which `duvet mcp` and the
     commands for tools and models read, is duvet.config.json, .yaml or .toml.
 
-    Without a COMMAND, `duvet config` shows the settings of the project.
+    Without a COMMAND, `duvet config` shows the project's settings.
 
     \b
     Examples:
@@ -54,7 +54,7 @@ def config() -> None:
     flag_value="upstream",
 )
 def show_config(config_path: str | None, format: str, schema: str | None) -> None:
-    """Show each setting of the project, its value and its origin.
+    """Show each project setting with its value and origin.
 
     The origin is a line in the file (and any environment variables that it uses), a command-line option, or the
     default.
@@ -91,7 +91,7 @@ def check(
     format: str | None,
     output: str | None,
 ) -> None:
-    """Check the configuration of the project and the service.
+    """Check the project and service configurations.
 
     Exits with 1 for unknown keys, invalid values and undefined environment variables.
 

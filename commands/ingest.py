@@ -36,9 +36,9 @@ Result = TypeVar("Result")
     metavar="NAME",
     help="Name of this run [default: `ingest.profile`, else local].",
 )
-@click.option("--dry-run", is_flag=True, help="Show what would change without changing it.")
+@click.option("--dry-run", is_flag=True, help="Show the changes without making them.")
 @click.option("--full", is_flag=True, help="Index unchanged files too, and replace a damaged index.")
-@click.option("--dummy-embeddings", is_flag=True, help="Use meaningless vectors instead of a model, for tests.")
+@click.option("--dummy-embeddings", is_flag=True, help="Use dummy vectors instead of an embedding model, for tests.")
 @click.option(
     "--format",
     type=click.Choice(["text", "json"]),
@@ -60,8 +60,9 @@ def ingest(
     tools of the pack `knowledge`. It reads only files that have changed. You can delete the index at any time and
     rebuild it, but the feedback in the same folder can't be rebuilt.
 
-    `ingest` in `duvet.config.yaml` selects the files, symbols and vectors. duvet skips files that git ignores. It also
-    skips secrets such as .env and dependencies such as node_modules, unless `ingest.include` names their exact path.
+    The `ingest` table in `duvet.config.yaml` sets which files duvet indexes, and whether it indexes symbols and
+    computes vectors. duvet skips files that git ignores. It also skips secrets such as .env and dependencies such as
+    node_modules, unless `ingest.include` names their exact path.
 
     \b
     Examples:

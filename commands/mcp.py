@@ -66,7 +66,7 @@ _TERMINAL_NOTICE = (
     help="Print a configuration for this client.",
 )
 @click.option("--check", is_flag=True, help="Check the configuration, list the tools to be served, and exit.")
-@click.option("--models", is_flag=True, help="With --check, also ask each model for one word.")
+@click.option("--models", is_flag=True, help="With --check, also send each model a short test prompt.")
 @click.option("--describe", is_flag=True, help="Print tools, resources and prompts as JSON, and exit.")
 @add_pages_option
 @add_service_options
@@ -272,7 +272,7 @@ def _print_client_config(client: McpClient, options: dict[str, Any]) -> None:
         raise DuvetError("the path of this folder is not valid UTF-8, so a client can't use it") from error
     write_stdout(text)
     print_remark(
-        f"note: the paths are those of this machine; in a file that you commit, use the command `{_SERVER_NAME}` without -C"
+        f"note: these paths are valid only on this machine; in a file that you commit, use the command `{_SERVER_NAME}` without -C"
     )
     print_remark(f"add this to {client.where}; keep any servers that are already there")
 

@@ -77,8 +77,8 @@ _LEFT_OUT = f"the configuration disables the tool {records.RECIPE_TOOL}"
 def recipe() -> None:
     """A recipe automates a routine task: it is a YAML file in `recipes` or `.duvet/recipes` with steps that call tools,
     wait, check the answers and capture values from them. Agents run one with the tool `km-recipe-run`. duvet
-    ships daily-health, release-prep, stale-audit and subsystem-freshness; a recipe of the project with the same name
-    replaces a shipped one. duvet-recipe(1) describes the format.
+    ships daily-health, release-prep, stale-audit and subsystem-freshness; a project recipe with the same name replaces
+    a shipped one. duvet-recipe(1) describes the format.
 
     Without a COMMAND, `duvet recipe` lists the recipes.
 
@@ -134,7 +134,7 @@ def list_recipes(format: str | None) -> None:
 @file_option("-o", "--output", help="Write to this file, replacing it [default: standard output].")
 @add_unused_options
 def show_recipe(name: str, format: str, output: str | None) -> None:
-    """Print the file of a recipe.
+    """Print a recipe's file.
 
     \b
     Examples:
@@ -155,7 +155,7 @@ def show_recipe(name: str, format: str, output: str | None) -> None:
 def check(
     ctx: click.Context, /, names: tuple[str, ...], format: str | None, output: str | None, **options: Any
 ) -> None:
-    """Check the named recipes, or all recipes of the project.
+    """Check the named recipes, or all recipes in the project.
 
     Exits with 1 if there are errors.
 
@@ -221,7 +221,7 @@ def _list_recipes(format: str | None) -> None:
     if invalid := [one.path for one in recipes if not one.workflow]:
         print_remark(f"skipped {format_count(len(invalid), 'invalid file')}: {', '.join(invalid)}")
     if is_forwarded(current_settings().environ):
-        print_remark(f"these are the recipes of this project; {_FORWARDED}\n{_FORWARDED_HINT}")
+        print_remark(f"these are this project's recipes; {_FORWARDED}\n{_FORWARDED_HINT}")
 
 
 def _show_recipe(name: str, format: str, output: str | None) -> None:

@@ -60,7 +60,7 @@ def search(
     format: str | None,
     **options: Any,
 ) -> None:
-    """The search covers the text of requirements, the titles of their sections and the names of their specifications.
+    """The search covers requirement texts, section titles and specification names.
     Each result contains every word in any form (wait, waits, waiting). If no requirement contains every word, the
     results contain some of the words. Put phrases in double quotes.
 

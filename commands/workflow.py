@@ -58,7 +58,7 @@ def workflow() -> None:
 @add_service_options
 @add_trace_options
 def list_workflows(format: str | None, **options: Any) -> None:
-    """List the workflows of the configuration.
+    """List the workflows in the configuration.
 
     \b
     Examples:

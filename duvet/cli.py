@@ -47,7 +47,7 @@ COMMAND_GROUPS = {
     },
     "Knowledge": {
         "ingest": "Index the project for the search and graph tools.",
-        "pages": "List, show and check the pages of the project.",
+        "pages": "List, show and check the project's pages.",
         "workflow": "List, show, check and run workflows.",
         "recipe": "List, show, check and run recipes.",
         "feedback": "List or export feedback on search results.",

@@ -79,7 +79,7 @@ _PLAIN_WORDS = {
     "Not a directory": "a part of its path is not a folder",
     "Permission denied": "permission denied",
     "No space left on device": "no space left on the device",
-    "Too many levels of symbolic links": "its symbolic links lead in a circle",
+    "Too many levels of symbolic links": "its symbolic links form a loop",
     "File name too long": "its name is too long",
 }
 _REMEDIES = {

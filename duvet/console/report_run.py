@@ -127,7 +127,7 @@ def check_counts(project: CountedProject) -> Iterator[Problem]:
             message = (
                 "duvet lost this sentence: it has a keyword, but is not a requirement, and no known reason applies"
             )
-            hint = "this is a bug in duvet; please report it with the sentence"
+            hint = "this is a bug in duvet; please report it and include the sentence"
             yield rules.SENTENCE_LOST.problem(message, path, Place(line), hint=hint)
 
 

@@ -123,7 +123,7 @@ def make_endpoint(name: str, section: service_tables.ProviderSection, key: Provi
             hint=f"use https://, or set `providers.{name}.allowHttp` for a machine in a network that you trust",
         )
     if key is not None and not key.is_sendable:
-        raise DuvetError(f"the key of provider `{name}` contains blanks or non-ASCII characters")
+        raise DuvetError(f"the key of provider `{name}` contains spaces or non-ASCII characters")
     return Endpoint(name, base, key, section.timeout, section.retries)
 
 

@@ -51,7 +51,7 @@ class TokenBudget:
         ##% that has reached its `dailyTokens`.
         limit = section.daily_tokens
         if limit is not None and (spent := self.count_spent(provider)) >= limit:
-            message = f"provider `{provider}` has spent {spent:,} tokens today, the limit is {limit:,}"
+            message = f"provider `{provider}` has spent {spent:,} tokens today; the limit is {limit:,}"
             hint = f"raise `providers.{provider}.dailyTokens`, or wait until midnight (UTC)"
             raise ModelError(ModelFault.LIMIT_REACHED, message, hint=hint)
 
@@ -375,7 +375,7 @@ class StaticRouter:
         ##% first one that answers, starting with the models that `llms.txt` names for the task.
         candidates = [model] if model or not backend.is_discovered else self._rank_discovered(backend, request.task)
         if not candidates:
-            message = f"provider `{backend.name}` lists no model"
+            message = f"provider `{backend.name}` lists no models"
             hint = f"set `providers.{backend.name}.defaultModel`"
             raise records.ModelError(records.ModelFault.REFUSED, message, hint=hint)
         for candidate in candidates:

@@ -29,7 +29,7 @@ class RecordedAnswers:
         With `recalled`, the project's patterns are unknown, so every new file counts as a change.
         """
         if not isinstance(project.tree, RecordedTree):
-            raise TypeError("the tree of the project has to be a RecordedTree")
+            raise TypeError("the project's tree must be a RecordedTree")
         self.tree = project.tree
         # A copy, because the project may read more files, even in another thread.
         self.record = project.tree.record.copy()

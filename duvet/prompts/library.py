@@ -162,7 +162,9 @@ def check_prompt_request(name: str, given: Mapping[str, str]) -> PromptRequest:
     ##% prompt and name the argument.
     for key in given:
         if key not in known:
-            hint = suggest_nearest(key, known) or (f"available: {', '.join(known)}" if known else "it has none")
+            hint = suggest_nearest(key, known) or (
+                f"available: {', '.join(known)}" if known else "the prompt has no arguments"
+            )
             raise QueryError(f"the prompt {prompt.name} has no argument {quote_text(key)}", hint=hint)
     for argument in prompt.arguments:
         if argument.required and argument.name not in values:

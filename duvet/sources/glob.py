@@ -279,7 +279,7 @@ class _Walk:
             # A link is reported once, however many paths lead to it.
             if link not in self.looped:
                 self.looped.add(link)
-                message = "this link leads back to a parent folder, so duvet does not follow it"
+                message = "this link points back to a parent folder, so duvet does not follow it"
                 self.report(rules.LINK_LOOP.problem(message, path))
             return None
         # Behind a link, a folder that another link has led to is not entered again: packages that link to one another

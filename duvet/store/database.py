@@ -180,12 +180,12 @@ def advise_rebuild(path: str) -> str:
 def make_version_error(path: str, version: int, schema: int) -> StoreVersionError:
     if version > schema:
         return StoreVersionError(
-            f"a newer duvet created this index: its schema is {version}, this duvet supports {schema}",
+            f"a newer duvet created this index with schema {version}; this version of duvet supports {schema}",
             path=path,
             hint=f"update duvet, or {advise_rebuild(path)}",
         )
     return StoreOutdatedError(
-        f"an older duvet created this index: its schema is {version}, this duvet supports {schema}",
+        f"an older duvet created this index with schema {version}; this version of duvet supports {schema}",
         path=path,
         hint="index the project again to replace it; no other data is lost",
     )
@@ -399,13 +399,13 @@ def read_file_text(database: Database, id: int) -> TitledText:
         decompressor = zlib.decompressobj(zdict=records.decode_bytes(row[1] or b""))
         data = decompressor.decompress(records.decode_bytes(row[0]), _MAX_TEXT_BYTES)
         if not decompressor.eof:
-            raise zlib.error("a stored text is incomplete")
+            raise zlib.error("stored text is incomplete")
         try:
             parts = msgpack.decode(data, type=tuple[bytes, ...])
             if not parts:
                 raise ValueError
         except (DecodeError, ValueError) as error:
-            raise zlib.error("a stored text is invalid") from error
+            raise zlib.error("stored text is invalid") from error
         whole, *titles = [part.decode(errors="surrogatepass") for part in parts]
     return TitledText(whole, tuple(titles))
 

@@ -284,7 +284,7 @@ def unseal_bytes(value: object) -> bytes:
     sealed = decode_bytes(value)
     data = sealed[_CHECKSUM:]
     if seal_bytes(data)[:_CHECKSUM] != sealed[:_CHECKSUM]:
-        raise ValueError("a checksum differs")
+        raise ValueError("checksum mismatch")
     return data
 
 

@@ -245,7 +245,7 @@ def _check_texts(values: Mapping[str, object], most: int | None) -> None:
             )
     for name, text in texts:
         if most is not None and len(text) > most:
-            raise ToolError(ErrorCode.INVALID_REQUEST, f"{name} has {len(text):,} characters, the limit is {most:,}")
+            raise ToolError(ErrorCode.INVALID_REQUEST, f"{name} has {len(text):,} characters; the limit is {most:,}")
 
 
 def _list_texts(name: str, value: object) -> list[str]:

@@ -206,7 +206,7 @@ def _convert(tool: Tool, value: object, kind: Any = Any, most: int = MAX_PLUGIN_
     try:
         encoded = msgspec.json.encode(value)
         if len(encoded) > most:
-            message = f"{tool.name} returned {len(encoded):,} bytes, the limit is {most:,}"
+            message = f"{tool.name} returned {len(encoded):,} bytes; the limit is {most:,}"
             raise ToolError(ErrorCode.TOOL_FAILED, message)
         return msgspec.json.decode(encoded, type=kind)
     except (msgspec.MsgspecError, TypeError, ValueError, RecursionError) as error:

@@ -74,7 +74,7 @@ def _find_description_flaws(tool: Tool) -> Iterator[str]:
     for name, longest in {"labels": _SHORT, "safety_notes": _LONG, "invocation_hints": _LONG}.items():
         value = getattr(tool, name)
         if not _is_list(value) or not all(_is_text(one, longest) for one in value):
-            yield f"{name} is not a list of at most {_MOST} texts, each of at most {longest:,} characters"
+            yield f"{name} is not a list of at most {_MOST} strings, each of at most {longest:,} characters"
     if not _is_list(tool.aliases) or not all(map(_is_name, tool.aliases)):
         yield f"aliases is not a list of names that match {_NAME.pattern}"
 
@@ -116,7 +116,7 @@ def _find_schema_flaws(tool: Tool) -> Iterator[str]:
 def _find_text_flaws(owner: object, lengths: dict[str, int]) -> Iterator[str]:
     for name, longest in lengths.items():
         if not _is_text(getattr(owner, name), longest):
-            yield f"{name} is not a text of at most {longest:,} characters"
+            yield f"{name} is not a string of at most {longest:,} characters"
 
 
 def _is_name(value: object) -> bool:

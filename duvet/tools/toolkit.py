@@ -57,7 +57,7 @@ def prompt(function: Any = None, /, **options: Any) -> Any:
     def make(function: Callable[..., Any], **options: Any) -> PackPrompt:
         made = _make_tool(function, is_text=True, **options)
         if any(_strip_annotation(one.type) is not str for one in msgspec.structs.fields(made.input)):
-            raise TypeError(f"{made.name}: the parameters of a prompt must be texts (str)")
+            raise TypeError(f"{made.name}: the parameters of a prompt must be of type str")
         return PackPrompt(made)
 
     return _declare(function, make, options)

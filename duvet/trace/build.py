@@ -384,7 +384,7 @@ def _match_quotes(
             ##% duvet MUST warn about a citation that names a requirement id without a quote, because it covers nothing.
             ##% `duvet validate --fix` MUST add the missing quote, and replace the id in targets if a requirement's id
             ##% changed but not its text.
-            message = f"this annotation has no quote of {target.named[0].name}, so it covers nothing"
+            message = f"this annotation does not quote {target.named[0].name}, so it covers nothing"
             failures.append((records.Failure(rules.NAME_UNQUOTED, message, "quote the requirement"), ids))
     return matches, failures
 

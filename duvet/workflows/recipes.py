@@ -57,7 +57,7 @@ class RecipeCatalogue:
                 yield self._read(path, recipe.ORIGIN_PROJECT)
             else:
                 hint = "copy the recipe into the project"
-                error = errors.UnreadableError("the link leads out of the project", path=path, hint=hint)
+                error = errors.UnreadableError("the link points outside the project", path=path, hint=hint)
                 yield recipe.make_broken_recipe(path, recipe.ORIGIN_PROJECT, error)
 
     def _list_paths(self) -> Iterator[str]:

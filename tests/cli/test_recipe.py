@@ -152,7 +152,7 @@ def test_recipes_are_read_with_a_gateway(duvet: Run, token: dict[str, str]) -> N
         done = duvet("recipe", "run", "daily-health", *more, environ=environ)
         assert (done.code, done.out, done.err.startswith(error)) == (1, "", True)
     done = duvet("recipe", "list", environ=environ)
-    assert (done.code, done.err.startswith("these are the recipes of this project; KM_GATEWAY_URL is set")) == (0, True)
+    assert (done.code, done.err.startswith("these are this project's recipes; KM_GATEWAY_URL is set")) == (0, True)
     assert duvet("-q", "recipe", "list", environ=environ).err == ""
     done = duvet("recipe", "check", "look", "release-prep", environ=environ)
     assert (done.code, done.err) == (0, "checked 2 recipes: no errors\n")

@@ -54,7 +54,7 @@ class KmHelpOutput(KnowledgeAnswer, frozen=True, kw_only=True):
 
 @declare_knowledge_tool("km-help", "Help", KmHelpInput, KmHelpOutput)
 async def show_help(arguments: KmHelpInput, ctx: call_context.CallContext) -> ToolAnswer:
-    """Return usage notes for one of the km-tools, or for all; include_spec adds the full document."""
+    """Return usage notes for one km- tool or for all of them; include_spec adds the full document."""
     tools = {tool.name: tool for tool in await ctx.pack()}
     ##= man/spec/knowledge.md#answers
     ##% `km-help` MUST describe exactly the enabled tools and, with `include_spec`, return one document about all of

@@ -193,7 +193,7 @@ class KmIngestTriggerInput(Struct, frozen=True, forbid_unknown_fields=True):
     profile: Annotated[str, Meta(description=_PROFILE)] | None = None
     dry_run: Annotated[bool, Meta(description="Report what the run would index, and change nothing")] = False
     use_dummy_embeddings: Annotated[
-        bool, Meta(description="Use meaningless vectors instead of the embedding model, for tests")
+        bool, Meta(description="Use dummy vectors instead of the embedding model, for tests")
     ] = False
     paths: Annotated[Any, Meta(description="Not supported: a run indexes everything that has changed")] = None
 
@@ -312,7 +312,7 @@ class KmStoretextInput(Struct, frozen=True, forbid_unknown_fields=True):
     destination: DestinationArgument | None = None
     subsystem: Annotated[str, Meta(description="The subsystem that the text describes")] = ""
     tags: Annotated[tuple[Annotated[str, Meta(max_length=200)], ...], Meta(max_length=100, description="Keywords")] = ()
-    metadata: Annotated[dict[str, Any], Meta(description="Further fields for the front matter")] = field(
+    metadata: Annotated[dict[str, Any], Meta(description="More fields for the front matter")] = field(
         default_factory=dict
     )
     overwrite: OverwriteArgument | None = None
@@ -339,7 +339,7 @@ async def store_text(arguments: KmStoretextInput, ctx: CallContext) -> tool.Tool
     size = len(arguments.content.encode())
     if size > _MAX_TEXT_BYTES:
         hint = "split it, or upload it as a file with km-upload"
-        message = f"content has {size:,} bytes, the limit is {_MAX_TEXT_BYTES:,}"
+        message = f"content has {size:,} bytes; the limit is {_MAX_TEXT_BYTES:,}"
         raise tool.ToolError(tool.ErrorCode.INVALID_REQUEST, message, hint)
     maintenance = index.require_maintenance(ctx)
     text = StoredText(

@@ -150,7 +150,7 @@ class KmIngestStatusOutput(Struct, frozen=True, kw_only=True):
     reads=True,
 )
 async def show_ingest_status(arguments: KmIngestStatusInput, ctx: CallContext) -> ToolAnswer:
-    """Report the last ingest run: its outcome, time, profile, numbers of files and chunks, and commit."""
+    """Report the last ingest run: its outcome, time, profile, file and chunk counts, and commit."""
     profile = (arguments.profile or "").strip() or None
     limit = max(index.cap_count(arguments.history, index.MAX_HISTORY), 1)
     runs: Sequence[records.IngestRun] = ()

@@ -175,7 +175,7 @@ async def submit_feedback(arguments: KmFeedbackSubmitInput, ctx: CallContext) ->
     chunk = _require_id("chunk_id", arguments.chunk_id, _CHUNK)
     size = len(json.encode(arguments.context))
     if size > _MAX_CONTEXT_BYTES:
-        message = f"context has {size:,} bytes of JSON, the limit is {_MAX_CONTEXT_BYTES:,}"
+        message = f"context has {size:,} bytes of JSON; the limit is {_MAX_CONTEXT_BYTES:,}"
         raise ToolError(ErrorCode.INVALID_REQUEST, message, "shorten it")
     maintenance = index.require_maintenance(ctx)
     vote = feedback.Vote(
@@ -202,7 +202,7 @@ def _require_id(argument: str, value: str, hint: str) -> str:
     found = require_argument(argument, value, hint)
     if len(found) > _MAX_ID:
         raise ToolError(
-            ErrorCode.INVALID_REQUEST, f"{argument} has {len(found):,} characters, the limit is {_MAX_ID}", hint
+            ErrorCode.INVALID_REQUEST, f"{argument} has {len(found):,} characters; the limit is {_MAX_ID}", hint
         )
     return found
 

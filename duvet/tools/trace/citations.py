@@ -36,7 +36,9 @@ _DEFAULT_LINES, _MAX_LINES, _MAX_WIDTH = 5, 1000, 500
 
 class ValidateCitationInput(Struct, frozen=True, forbid_unknown_fields=True):
     citation: Annotated[CitationText, Meta(description="The whole comment, or just spec#section")]
-    file: Annotated[str, Meta(description="The file that will contain it, to check the comment style")] | None = None
+    file: (
+        Annotated[str, Meta(description="The file that will contain the citation, to check the comment style")] | None
+    ) = None
 
 
 class ValidateCitationOutput(Struct, frozen=True, omit_defaults=True):
@@ -193,7 +195,7 @@ class GetCitationContextInput(Struct, frozen=True):
             Meta(
                 ge=0,
                 le=_MAX_LINES,
-                description=f"Lines before and after its first line [default: {_DEFAULT_LINES}, around the whole citation]",
+                description=f"Lines to show before and after the citation's first line [default: {_DEFAULT_LINES}, around the whole citation]",
             ),
         ]
         | None

@@ -222,7 +222,7 @@ def test_the_longest_text(duvet_command: str, project: Path) -> None:
             for ask in (by_rest(client), by_mcp(client)):
                 assert ask("km-storetext", {**given, "content": content}).code == ""
             code, message = by_rest(client)("km-storetext", {**given, "content": content + "y"})
-            assert code == "invalid_request" and message.endswith(", the limit is 500,000")
+            assert code == "invalid_request" and message.endswith("; the limit is 500,000")
 
 
 @pytest.mark.parametrize("store", [("km-storetext", "content", "x"), ("km-upload", "source_path", "docs/spec.md")])

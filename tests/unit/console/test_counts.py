@@ -33,5 +33,5 @@ def test_a_sentence_that_is_not_counted_is_a_problem() -> None:
     ]
     assert show_problem(problems[0]) == (
         "spec.md:4 warning DUV039 duvet lost this sentence: it has a keyword, but is not a requirement, and no known "
-        "reason applies; this is a bug in duvet; please report it with the sentence"
+        "reason applies; this is a bug in duvet; please report it and include the sentence"
     )

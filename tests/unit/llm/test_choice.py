@@ -62,7 +62,7 @@ async def test_choosing_without_a_model_is_an_error(wire: Wire) -> None:
         with pytest.raises(ModelError) as error:
             await made.ask()
     assert (error.value.message, error.value.hint) == (
-        "provider `one` lists no model",
+        "provider `one` lists no models",
         "set `providers.one.defaultModel`",
     )
     del section["discover"]
@@ -114,7 +114,7 @@ async def test_a_day_has_a_limit(wire: Wire, tmp_path: Path, reports: bool) -> N
             await made.ask()
         assert error.value.code is ModelFault.LIMIT_REACHED
         spent = 30 if reports else 4
-        assert error.value.message == f"provider `one` has spent {spent} tokens today, the limit is {limit}"
+        assert error.value.message == f"provider `one` has spent {spent} tokens today; the limit is {limit}"
         made.clock.time += 86_400
         assert (await made.ask()).text == "Hi"
         assert made.router.budget.count_spent("one") == spent // 2

@@ -138,7 +138,7 @@ def test_a_key_that_no_header_can_contain() -> None:
             Made({"providers": {"one": {"apiKey": "$K", "defaultModel": "m"}}}, {"K": key}).router.pick(ModelRequest())
         assert key not in caught.value.message
         assert caught.value.message.startswith(
-            "no usable model: one: the key of provider `one` contains blanks or non-ASCII characters"
+            "no usable model: one: the key of provider `one` contains spaces or non-ASCII characters"
         )
 
 

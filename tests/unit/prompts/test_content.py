@@ -160,7 +160,7 @@ def starred(comment: str) -> str:
 
 TRIAGE, REVIEW, EXPLAIN = "triage_uncited", "review_citations", "explain_section"
 MISUNDERSTOOD: list[tuple[str, dict[str, str], str, str]] = [
-    ("system", {"x": ""}, 'the prompt system has no argument "x"', "it has none"),
+    ("system", {"x": ""}, 'the prompt system has no argument "x"', "the prompt has no arguments"),
     (TRIAGE, {"x": ""}, 'the prompt triage_uncited has no argument "x"', "available: spec, level"),
     (TRIAGE, {"specs": ""}, 'the prompt triage_uncited has no argument "specs"', "did you mean spec?"),
     (

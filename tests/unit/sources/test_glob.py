@@ -28,7 +28,7 @@ STARS = "wildcards are either regular `*` or recursive `**`"
 WHOLE = "recursive wildcards must form a single path component"
 RANGE = "invalid range pattern"
 BRACKETS = st.sampled_from(["a", "b", "**", "**/", "*", "?", "[", "]", "!", "-", "/", "[ab]"])
-LOOP = "{} warning DUV013 this link leads back to a parent folder, so duvet does not follow it"
+LOOP = "{} warning DUV013 this link points back to a parent folder, so duvet does not follow it"
 FILES = ["src/a.rs", "src/.h/b.rs", "src/.c.rs", "src/é日.rs", "src/d/e/f.rs", "src/{g,h}.rs", "top.rs", "x/S.RS"]
 NAMES = st.sampled_from(["a", "b", ".a", "ab", "a.b"])
 PATHS = st.lists(NAMES, min_size=1, max_size=4).map("/".join)

@@ -120,7 +120,7 @@ HIDDEN = ("{} failed", "see the log of the server")
         ("deplore", *HIDDEN, "TypeError"),
         ("lie", "{} returned a value that does not match its declared output", "", None),
         ("odd", "{} returned a value that does not match its declared output", "", None),
-        ("huge", "{} returned 5,242,891 bytes, the limit is 4,194,304", "", None),
+        ("huge", "{} returned 5,242,891 bytes; the limit is 4,194,304", "", None),
     ],
 )
 async def test_a_tool_that_misbehaves_has_failed(

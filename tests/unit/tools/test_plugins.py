@@ -191,16 +191,16 @@ class Strange(Struct):
 UNNAMED: list[Any] = [[], None, "", "x\n", "x" * 65, Text("x")]
 PACKS: dict[str, list[tuple[Any, str]]] = {
     "name": [(name, NO_NAME) for name in UNNAMED],
-    "description": [(5, "text of at most 4,000"), ("x" * 4001, "text of at most 4,000")],
-    "version": [((1, 2), "text of at most 200"), ("\ud800", "text of at most 200")],
+    "description": [(5, "string of at most 4,000"), ("x" * 4001, "string of at most 4,000")],
+    "version": [((1, 2), "string of at most 200"), ("\ud800", "string of at most 200")],
 }
 NO_INPUT = "x: input is not a msgspec.Struct"
-NO_TEXTS = "is not a list of at most 50 texts"
+NO_TEXTS = "is not a list of at most 50 strings"
 NO_SHORTCUTS = "x: shortcuts is not a list of duvet.tools.tool.ArgumentShortcut"
 TOOLS: dict[str, list[tuple[Any, str]]] = {
     "name": [(name, NO_NAME) for name in (None, "a b", ["x"], Text("x"))],
-    "title": [(None, "x: title is not a text of at most 200 characters")],
-    "description": [("x" * 4001, "x: description is not a text"), (b"x", "x: description is not a text")],
+    "title": [(None, "x: title is not a string of at most 200 characters")],
+    "description": [("x" * 4001, "x: description is not a string"), (b"x", "x: description is not a string")],
     "input": [(dict, NO_INPUT), (None, NO_INPUT), (Row, "x: input has no JSON Schema")],
     "output": [
         *((kind, "x: output is not a msgspec.Struct or a tuple of them") for kind in (str, None, tuple[int, ...])),

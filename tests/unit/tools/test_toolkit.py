@@ -144,7 +144,7 @@ FAULTS: list[tuple[Callable[..., Any], Callable[..., Any], str]] = [
     (tool, takes_a_function, "takes_a_function: the parameter a has a type without a JSON Schema: "),
     (tool, returns_a_type, "returns_a_type: the result has a type without a JSON Schema: "),
     (resource, with_argument, "with_argument: a resource takes no parameters except a PackContext"),
-    (prompt, with_argument, "with_argument: the parameters of a prompt must be texts (str)"),
+    (prompt, with_argument, "with_argument: the parameters of a prompt must be of type str"),
 ]
 
 

@@ -131,7 +131,7 @@ def test_an_id_without_a_quote_covers_nothing() -> None:
     trace = trace_of(("tea.md#FR-001", ""))
     assert [show_problem(one) for one in trace.problems] == [
         (
-            "a.rs:1 warning DUV114 this annotation has no quote of FR-001, so it covers nothing [referenced here]; "
+            "a.rs:1 warning DUV114 this annotation does not quote FR-001, so it covers nothing [referenced here]; "
             "quote the requirement"
         )
     ]

@@ -91,7 +91,7 @@ BODIES: list[tuple[Any, tuple[str, str]]] = [
     ({"tool": "list_uncited_requirements", "input": {"limit": "5"}}, ("limit: expected int, got str", "")),
     (
         {"tool": "search_requirements", "input": {"query": "a" * (MAX_ARGUMENT_LENGTH + 1)}},
-        ("query has 20,001 characters, the limit is 20,000", ""),
+        ("query has 20,001 characters; the limit is 20,000", ""),
     ),
 ]
 

@@ -49,8 +49,8 @@ def damage(path: Path, fault: str) -> None:
 
 DAMAGED = "store.db: the index is damaged, or this file is not a duvet index"
 FAULTS = {
-    "older": "store.db: an older duvet created this index: its schema is 1",
-    "newer": "store.db: a newer duvet created this index: its schema is 99",
+    "older": "store.db: an older duvet created this index with schema 1",
+    "newer": "store.db: a newer duvet created this index with schema 99",
     **dict.fromkeys(("cut off", "overwritten", "spoilt", "a folder"), DAMAGED),
     "a link": "store.db: the index must not be behind a symbolic link",
 }

@@ -35,7 +35,7 @@ def test_links_out_of_the_project_are_refused(kitchen: Kitchen, tmp_path_factory
     (kitchen.folder / "recipes" / "out.yaml").symlink_to(elsewhere / "secret.yaml")
     (kitchen.folder / ".duvet" / "recipes").symlink_to(elsewhere)
     for name, path in (("out", "recipes/out.yaml"), ("secret", ".duvet/recipes/secret.yaml")):
-        told = "the link leads out of the project", "copy the recipe into the project"
+        told = "the link points outside the project", "copy the recipe into the project"
         assert kitchen.problems(name) == [(path, 0, *told)]
         found = kitchen.failure(name)
         assert (found.code, "hunter2" in repr(found.details)) == ("invalid_request", False)
