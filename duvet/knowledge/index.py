@@ -3,31 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from datetime import datetime
 from functools import cached_property
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from duvet.knowledge.feedback import VoteMeans
 from duvet.knowledge.settings import IngestOptions, KnowledgeSettings, StorePaths, find_store_paths
-from duvet.store.database import StoreError, StoreMissingError, StoreOutdatedError
+from duvet.store.database import StoreError
 from duvet.store.location import open_store
 from duvet.store.records import IngestRun, Store
 
 if TYPE_CHECKING:
     from duvet.config.settings import UploadRule
-    from duvet.knowledge.ingest.run import IngestOutcome
+    from duvet.knowledge.ingest.process import IngestSource, ProgressReporter
     from duvet.knowledge.search import SearchEngine
     from duvet.knowledge.uploads import ContentFolder
-    from duvet.progress import Progress
-    from duvet.project.project import Project
     from duvet.queries.embeddings import Embedder
-    from duvet.trace.catalogue import Catalogue
 
 
 Answer = TypeVar("Answer")
@@ -160,13 +156,6 @@ class Knowledge:
             opened.store.close()
 
 
-class OpenedProject(Struct, frozen=True):
-    """A project to index, and a function that traces it."""
-
-    project: Project
-    catalogue: Callable[[], Catalogue]
-
-
 class Maintenance:
     """Changes the index and the files next to it; several threads may do so at the same time."""
 
@@ -174,14 +163,16 @@ class Maintenance:
         self,
         rules: Callable[[], KnowledgeSettings],
         uploads: Callable[[], UploadRule],
-        open_project: Callable[[Progress], OpenedProject],
+        find_source: Callable[[], IngestSource],
+        environ: Mapping[str, str],
         now: Callable[[], datetime],
         patience: float | None = None,
     ) -> None:
         """Set `patience` to the seconds to wait for another ingest run; None means the default."""
         self._rules = rules
         self._uploads = uploads
-        self._open = open_project
+        self._find_source = find_source
+        self._environ = environ
         self.now = now
         self._patience = patience
 
@@ -196,25 +187,14 @@ class Maintenance:
 
         return ContentFolder(self.places, self._uploads())
 
-    def ingest(self, options: IngestOptions, progress: Progress) -> IngestOutcome:
-        """Index the project; raise DuvetError if that fails."""
-        from duvet.knowledge.ingest.run import ingest_project
+    async def ingest(self, options: IngestOptions, report: ProgressReporter) -> IngestRun:
+        """Index the project in another process; raise DuvetError if that fails."""
+        from duvet.knowledge.ingest.process import IngestRequest, run_ingest_process
 
-        rules = self._rules()
         if self._patience is not None:
             options = replace(options, patience=self._patience)
-        opened = self._open(progress)
-        try:
-            store = open_store(rules.path, create=not options.dry_run)
-        except (StoreMissingError, StoreOutdatedError):
-            store = None
-        top = f"{opened.project.root.rstrip('/')}/"
-        own = tuple(path.removeprefix(top) for path in find_store_paths(rules).own)
-        try:
-            return ingest_project(opened.project, store, rules.ingest, options, catalogue=opened.catalogue, own=own)
-        finally:
-            if store is not None:
-                store.close()
+        request = IngestRequest(source=self._find_source(), rules=self._rules(), options=options)
+        return await run_ingest_process(request, self._environ, report)
 
     def make_failed_run(self, run_id: str) -> IngestRun | None:
         with closing(open_store(self.places.store)) as store:

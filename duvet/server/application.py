@@ -16,7 +16,7 @@ from duvet.config.project_file import CONFIG_PATH
 from duvet.config.service import Service, load_service
 from duvet.config.service_tables import LogFormat, PagesSection, ServerSection
 from duvet.config.settings import NotesRule, ServerRule, UploadRule
-from duvet.knowledge.index import Knowledge, Maintenance, OpenedProject
+from duvet.knowledge.index import Knowledge, Maintenance
 from duvet.knowledge.settings import KnowledgeSettings, find_store_paths
 from duvet.server.log import EventLevel, ServerLog
 from duvet.tools.audit import AuditLog, CallObserver, CallRecord
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from duvet.knowledge.feedback import AuditEntry
     from duvet.llm.endpoint import ProviderClient
     from duvet.llm.router import StaticRouter
-    from duvet.progress import Progress
     from duvet.project.project import Project
     from duvet.server.live_project import LiveProject
     from duvet.server.messages import ServerIdentity
@@ -188,17 +187,17 @@ class Application:
 
         notes = self.service.config.notes()
         return LiveProject(
-            lambda: self._open_project(None, notes),
+            lambda: self._open_project(notes),
             self.reloader.page_size,
             read=self._read_catalogue,
             today=self.settings.today,
             detector=ChangeDetector(open_descriptor(self.settings.environ)),
         )
 
-    def _open_project(self, progress: Progress | None, notes: tuple[NotesRule, ...] | None = None) -> Project:
+    def _open_project(self, notes: tuple[NotesRule, ...] | None = None) -> Project:
         settings, root = self.settings, self.root
         cache = DiskCache(DiskTree(root), settings.environ, kept=settings.has_cache(root), today=settings.today())
-        return settings.open_project(cache, progress, root=root, notes=notes)
+        return settings.open_project(cache, None, root=root, notes=notes)
 
     def _read_catalogue(self, project: Project) -> Catalogue:
         from duvet.trace.catalogue import CATALOGUE_KEY, Catalogue
@@ -208,8 +207,11 @@ class Application:
             return project.catalogue
 
         assert isinstance(project.memory, DiskCache)
-        key = make_cache_key((self.root, self.settings.config_path, sorted(self.settings.project_options.items())))
-        return project.memory.compute(CATALOGUE_KEY, Catalogue, key, compute, whole_run=True)
+        return project.memory.compute(CATALOGUE_KEY, Catalogue, self._catalogue_key, compute, whole_run=True)
+
+    @property
+    def _catalogue_key(self) -> str:
+        return make_cache_key((self.root, self.settings.config_path, sorted(self.settings.project_options.items())))
 
     @cached_property
     def reloader(self) -> ConfigReloader:
@@ -280,11 +282,21 @@ class Application:
     def maintenance(self) -> Maintenance:
         """The operations that change the index."""
 
-        def open_project(progress: Progress) -> OpenedProject:
-            project = self._open_project(progress)
-            return OpenedProject(project, lambda: self._read_catalogue(project))
+        from duvet.knowledge.ingest.process import IngestSource
 
-        return Maintenance(lambda: self.knowledge.rules(), lambda: self.uploads, open_project, get_current_time)
+        settings = self.settings
+
+        def find_source() -> IngestSource:
+            return IngestSource(
+                options=self._open_project().options,
+                today=settings.today(),
+                has_cache=settings.has_cache(self.root),
+                catalogue_key=self._catalogue_key,
+            )
+
+        return Maintenance(
+            lambda: self.knowledge.rules(), lambda: self.uploads, find_source, settings.environ, get_current_time
+        )
 
     @property
     def uploads(self) -> UploadRule:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from base64 import b64decode
 from collections.abc import Mapping
 from contextlib import suppress
@@ -18,7 +17,6 @@ from duvet.errors import DuvetError, OutputExistsError, QueryError
 from duvet.knowledge import backup, reports, settings
 from duvet.knowledge.index import Maintenance
 from duvet.knowledge.uploads import StoredFile, StoredText, check_destination, check_not_reserved
-from duvet.progress import CountedStep, Progress
 from duvet.store.database import StoreError
 from duvet.store.records import IngestRun
 from duvet.text import quote_text, shorten_text
@@ -37,7 +35,6 @@ Result = TypeVar("Result")
 _declare = partial(index.declare_knowledge_tool, scope=tool.Scope.MAINTAINER, is_idempotent=False)
 SUCCESS_STATUS, FAILURE_STATUS = "success", "failure"
 _MANUAL = "manual"
-_REPORT_INTERVAL = 0.1  # Seconds between two progress reports of a step.
 _DESTINATION = (
     f"A folder, or a new file that ends in {' or '.join(settings.BACKUP_ENDINGS)}, in the project "
     "[default: the configured folder]"
@@ -66,66 +63,32 @@ async def run_ingest_or_fail(ctx: CallContext, maintenance: Maintenance, options
     """Return the record of an ingest run, even of a failed one; raise ToolError if there is no record."""
     options = structs.replace(options, run_id=uuid4().hex, default_profile=_MANUAL)
 
-    def work() -> IngestRun:
-        try:
-            found = maintenance.ingest(options, _CallProgress(ctx))
-            return found.run
-        except (StoreError, QueryError):
+    async def report(done: float, step: str) -> None:
+        if ctx.caller.progress is not ignore_progress:
+            with suppress(Exception):
+                # Continue if the progress can't be reported.
+                await ctx.progress(done, None, step)
+
+    ##= man/spec/gateway.md#indexing-and-feedback
+    ##% The server MUST run each ingest in a process of its own, and end the process when the call is cancelled or the
+    ##% server ends.
+    try:
+        ##= man/spec/gateway.md#indexing-and-feedback
+        ##% During an ingest run, the server MUST report progress and answer other requests.
+        ##= man/spec/gateway.md#indexing-and-feedback
+        ##% A cancelled ingest run MUST leave the index unchanged.
+        return await maintenance.ingest(options, report)
+    except StoreError as error:
+        raise index.make_store_refusal(error, ctx) from error
+    except QueryError:
+        raise
+    except DuvetError:
+        failed = None
+        if not options.dry_run:
+            failed = await index.run_in_thread(ctx, lambda: maintenance.make_failed_run(options.run_id))
+        if failed is None:
             raise
-        except DuvetError:
-            failed = None if options.dry_run else maintenance.make_failed_run(options.run_id)
-            if failed is None:
-                raise
-            return failed
-
-    ##= man/spec/gateway.md#indexing-and-feedback
-    ##% During an ingest run, the server MUST report progress and answer other requests.
-    ##= man/spec/gateway.md#indexing-and-feedback
-    ##% A cancelled ingest run MUST leave the index unchanged.
-    return await index.run_in_thread(ctx, work)
-
-
-class _CallProgress(Progress):
-    """Reports the progress of a call, and stops the work when the call is cancelled."""
-
-    def __init__(self, ctx: CallContext) -> None:
-        self._ctx = ctx
-        self._steps = 0
-        self._last = 0.0
-
-    def begin(self, step: str) -> None:
-        self._steps += 1
-        self.report(0.0, step)
-
-    def counted(self, step: str, count: int) -> CountedStep:
-        self.begin(step)
-        return _CallStep(self, step, count)
-
-    def report(self, share: float, step: str) -> None:
-        from anyio import from_thread
-
-        from_thread.check_cancelled()
-        now = time.monotonic()
-        if self._ctx.caller.progress is ignore_progress or (share and now - self._last < _REPORT_INTERVAL):
-            return
-        self._last = now
-        with suppress(Exception):
-            # Continue if the progress can't be reported.
-            from_thread.run(self._ctx.progress, self._steps + min(share, 0.999), None, step)
-
-
-class _CallStep(CountedStep):
-    def __init__(self, progress: _CallProgress, step: str, count: int) -> None:
-        super().__init__(progress)
-        self._progress = progress
-        self._step = step
-        self._count = count
-        self._done = 0
-
-    def advance(self, count: int = 1) -> None:
-        self._done += count
-        share = self._done / self._count if self._count else 0.0
-        self._progress.report(share, f"{self._step}: {self._done} of {self._count}")
+        return failed
 
 
 class KmBackupTriggerInput(Struct, frozen=True, forbid_unknown_fields=True):

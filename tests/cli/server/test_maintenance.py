@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import signal
+from contextlib import suppress
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import anyio
@@ -15,6 +17,7 @@ from duvet.knowledge.settings import AUDIT_FILE, FEEDBACK_FILE
 from tests.cli.command import run
 from tests.cli.sample_project import make
 from tests.cli.server.team import Given, by_mcp, by_pipes, by_rest, by_shell
+from tests.unit.knowledge.ingest.held_git import HeldGit
 from tests.unit.knowledge.ingest.ingest_projects import LEDGER
 from tests.unit.server.clients import MODERN, client_of, over_stdio
 from tests.unit.server.http.command import Command
@@ -159,6 +162,34 @@ async def test_acknowledged_changes_survive_a_killed_server(duvet_command: str, 
         *(("km-feedback-submit", json.loads(vote)["request_id"]) for vote in votes if vote.endswith("\n")),
     }
     assert set(told) <= there
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_an_ingest_process_ends_with_its_server(duvet_command: str, project: Path, number: signal.Signals) -> None:
+    ##= man/spec/gateway.md#indexing-and-feedback
+    ##% The server MUST run each ingest in a process of its own, and end the process when the call is cancelled or the
+    ##% server ends.
+    assert run(duvet_command, project, "ingest").code == 0
+    make(project, {"docs/new.md": "# Marmalade\n"})
+    git = HeldGit(project.parent / "held")
+    answers: list[int] = []
+
+    def ingest() -> None:
+        with command.client(ADMIN) as other, suppress(httpx2.HTTPError):
+            answers.append(other.post_tool("km-ingest-trigger")[0])
+
+    with Command(duvet_command, project, **TOKENS, PATH=git.path) as command, command.client(READER) as client:
+        thread = Thread(target=ingest)
+        thread.start()
+        git.wait()
+        status, found = client.post_tool("km-search", query="balance")
+        assert (status, found["metadata"]["result_count"] > 0) == (200, True)
+        command.process.send_signal(number)
+        command.process.wait(LONGEST)
+        thread.join(LONGEST)
+        assert 200 not in answers and git.has_ended()
+    found = json.loads(run(duvet_command, project, "ingest", "--format", "json").out)
+    assert found["added_files"] == ["docs/new.md"]
 
 
 @pytest.mark.criterion("knowledge 1.1")

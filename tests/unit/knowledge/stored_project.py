@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -17,11 +16,8 @@ from msgspec.structs import replace
 from duvet.config.settings import IngestRule, StoreSection
 from duvet.knowledge.backup import create_backup
 from duvet.knowledge.feedback import Vote
-from duvet.knowledge.index import OpenedProject
 from duvet.knowledge.reports import ProjectFacts, gather_facts, save_reports
 from duvet.knowledge.settings import KnowledgeSettings, StorePaths, find_store_paths
-from duvet.progress import Progress
-from duvet.project.project import Project
 from duvet.store import records
 from duvet.store.location import open_store
 from duvet.store.records import Artifact, FileKind, GraphNode, IngestedFile, IngestRun, Relation, RemovedFile
@@ -153,14 +149,6 @@ def fill(folder: Path, runs: Sequence[IngestRun] = (RUN,)) -> Path:
 CLOCK = datetime.fromtimestamp(NOW, UTC)
 STAMP = "20270115T080000"
 """The same in the name of a backup."""
-
-
-def opener(folder: Path) -> Callable[[Progress], OpenedProject]:
-    def opened(progress: Progress) -> OpenedProject:
-        project = Project(str(folder), environ={"PATH": os.environ["PATH"]}, progress=progress)
-        return OpenedProject(project, lambda: project.catalogue)
-
-    return opened
 
 
 def places(folder: Path, backups: str = "") -> StorePaths:

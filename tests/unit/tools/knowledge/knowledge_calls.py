@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from duvet.config.settings import IngestRule, StoreSection, UploadRule
 from duvet.knowledge.index import Knowledge, Maintenance
+from duvet.knowledge.ingest.process import IngestSource
 from duvet.knowledge.settings import KnowledgeSettings
 from duvet.tools import tool as tools
 from duvet.tools.arguments import output_schema
@@ -23,7 +24,7 @@ from duvet.tools.call_context import FACTS_SERVICE, Caller, ServerFacts
 from duvet.tools.dispatcher import ToolDispatcher, ToolEnvironment
 from duvet.tools.packs import KNOWLEDGE as PACK, Registry
 from duvet.tools.tool import EnabledPack, Scope, ToolAnswer, ToolError
-from tests.unit.knowledge.stored_project import CLOCK, NOW, STORE, fill, opener, plain
+from tests.unit.knowledge.stored_project import CLOCK, NOW, STORE, fill, plain
 from tests.unit.tools.tool_calls import FILES, Fixed, context_of
 
 EVERYBODY = frozenset(Scope)
@@ -52,8 +53,14 @@ class Asking:
         self.file = folder / STORE
         self.knowledge = Knowledge(lambda: KnowledgeSettings(str(folder), rule, StoreSection()))
         self.uploads = UploadRule()
+        self.environ = {"PATH": os.environ["PATH"]}
         self.maintenance = Maintenance(
-            lambda: self.knowledge.rules(), lambda: self.uploads, opener(folder), lambda: CLOCK, patience=0.1
+            lambda: self.knowledge.rules(),
+            lambda: self.uploads,
+            IngestSource,
+            self.environ,
+            lambda: CLOCK,
+            patience=0.1,
         )
         now = datetime.fromtimestamp(NOW, UTC)
         facts = ServerFacts(name="", version="", mode="", packs=(), tools=0, clock=lambda: now)

@@ -1,0 +1,277 @@
+"""Runs an ingest in a process of its own, so that a server answers other requests without delay."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+import traceback
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from datetime import date
+from threading import Event, Thread
+from typing import TYPE_CHECKING, BinaryIO
+
+from msgspec import Struct, json
+from msgspec.structs import replace
+
+from duvet.errors import DuvetError, QueryError
+from duvet.knowledge.settings import IngestOptions, KnowledgeSettings, find_store_paths
+from duvet.progress import CountedStep, Progress
+from duvet.project.project import Options, Project
+from duvet.store import database as db
+from duvet.store.location import open_store
+from duvet.store.records import IngestRun
+from duvet.trace.catalogue import CATALOGUE_KEY, Catalogue
+from duvet.tree.cache import DiskCache
+from duvet.tree.files import DiskTree
+
+if TYPE_CHECKING:
+    from anyio.abc import Process
+
+ProgressReporter = Callable[[float, str], Awaitable[None]]
+"""Called with the amount done and the current step."""
+_TIME_LIMIT = 2 * 3600.0  # Seconds until a run is cancelled.
+_GRACE = 1.0  # Seconds that a cancelled process has to record the cancelled run.
+_REPORT_INTERVAL = 0.1  # Seconds between two progress reports of a step.
+_SECRET_WORDS = ("TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "API_KEY", "APIKEY", "ACCESS_KEY")
+_KINDS = {
+    kind.__name__: kind
+    for kind in (
+        *(db.StoreError, db.StoreMissingError, db.StoreFullError, db.StoreBusyError, db.StoreChangedError),
+        *(db.StoreVersionError, db.StoreOutdatedError, db.StoreDamagedError, QueryError),
+    )
+}
+
+
+class IngestSource(Struct, frozen=True, kw_only=True):
+    """What a process needs to open the same project in its working directory."""
+
+    options: Options = Options()
+    today: date | None = None
+    has_cache: bool = False
+    catalogue_key: str = ""  # The cache key of the catalogue.
+
+
+class IngestRequest(Struct, frozen=True, kw_only=True):
+    source: IngestSource
+    rules: KnowledgeSettings
+    options: IngestOptions
+
+
+class _Failure(Struct, frozen=True, kw_only=True):
+    kind: str
+    message: str
+    path: str = ""
+    line: int = 0
+    hint: str = ""
+
+    def make_error(self) -> DuvetError:
+        kind = _KINDS.get(self.kind, DuvetError)
+        return kind(self.message, path=self.path, line=self.line, hint=self.hint)
+
+
+class _Message(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One line of the process: its progress, or its last line with the outcome."""
+
+    done: float = 0.0
+    step: str = ""
+    run: IngestRun | None = None
+    failure: _Failure | None = None
+    crash: str = ""  # The traceback of an unexpected error.
+
+
+async def run_ingest_process(request: IngestRequest, environ: Mapping[str, str], report: ProgressReporter) -> IngestRun:
+    """Index the project in another process, which ends when this call is cancelled or this process ends."""
+    from anyio import fail_after
+
+    process = await _start(request.rules.root, environ)
+    try:
+        with fail_after(_TIME_LIMIT):
+            return await _follow(process, request, report)
+    except TimeoutError as error:
+        hours = f"{_TIME_LIMIT / 3600:g} hours"
+        raise DuvetError(f"the ingest run took longer than {hours}", hint="run `duvet ingest` in a shell") from error
+    finally:
+        await _end(process)
+
+
+async def _start(root: str, environ: Mapping[str, str]) -> Process:
+    from subprocess import DEVNULL
+
+    from anyio import open_process
+
+    # The folder of the project is not searched for modules, unless this process does so, too.
+    program = f"import sys; sys.path[:] = {sys.path!r}; from {__name__} import main; main()"
+    # The process only reads the project, so it needs no tokens of the server or of models.
+    known = {name: value for name, value in environ.items() if not any(word in name.upper() for word in _SECRET_WORDS)}
+    try:
+        # In a session of its own, the process gets no signals from a terminal.
+        return await open_process(
+            [sys.executable, "-c", program], stderr=DEVNULL, cwd=root or None, env=known, start_new_session=True
+        )
+    except OSError as error:
+        raise DuvetError(f"the ingest process could not start: {error.strerror}", hint="try again") from error
+
+
+async def _follow(process: Process, request: IngestRequest, report: ProgressReporter) -> IngestRun:
+    from anyio import BrokenResourceError
+
+    assert process.stdin and process.stdout
+    with suppress(BrokenResourceError):
+        await process.stdin.send(json.encode(replace(request, rules=replace(request.rules, root=""))) + b"\n")
+    rest = b""
+    async for data in process.stdout:
+        *lines, rest = (rest + data).split(b"\n")
+        for line in lines:
+            message = json.decode(line, type=_Message)
+            if message.run is not None:
+                return message.run
+            if message.failure is not None:
+                raise message.failure.make_error()
+            if message.crash:
+                raise RuntimeError(f"the ingest process failed:\n{message.crash}")
+            await report(message.done, message.step)
+    code = await process.wait()
+    reason = f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
+    raise DuvetError(f"the ingest process {reason}", hint="try again")
+
+
+async def _end(process: Process) -> None:
+    """Close the input of the process, wait for it to end, and kill it if it does not."""
+    from anyio import CancelScope, move_on_after
+
+    with CancelScope(shield=True):
+        assert process.stdin
+        with suppress(Exception):
+            await process.stdin.aclose()
+        with move_on_after(2 * _GRACE):
+            await process.wait()
+        if process.returncode is None:
+            process.kill()
+        await process.aclose()
+
+
+class CancelledError(BaseException):
+    """Raised in the process when nobody waits for its result."""
+
+
+class _PipeProgress(Progress):
+    """Writes progress to a pipe, and stops the run when the process that started this one closes the input."""
+
+    def __init__(self, pipe: BinaryIO) -> None:
+        self._pipe = pipe
+        self._cancelled = Event()
+        self._steps = 0
+        self._last = 0.0
+
+    def watch(self) -> None:
+        """Wait until the input is closed; end the process if the run does not end soon after."""
+        while os.read(0, 1):
+            pass
+        self._cancelled.set()
+        time.sleep(_GRACE)
+        if sys.platform != "win32":
+            import signal
+
+            # This session contains this process and its git processes.
+            os.killpg(0, signal.SIGKILL)
+        os._exit(1)
+
+    def begin(self, step: str) -> None:
+        self._steps += 1
+        self.report(0.0, step)
+
+    def counted(self, step: str, count: int) -> CountedStep:
+        self.begin(step)
+        return _PipeStep(self, step, count)
+
+    def report(self, share: float, step: str) -> None:
+        if self._cancelled.is_set():
+            raise CancelledError
+        now = time.monotonic()
+        if share and now - self._last < _REPORT_INTERVAL:
+            return
+        self._last = now
+        self.send(_Message(done=self._steps + min(share, 0.999), step=step))
+
+    def send(self, message: _Message) -> None:
+        try:
+            self._pipe.write(json.encode(message) + b"\n")
+            self._pipe.flush()
+        except OSError as error:
+            raise CancelledError from error
+
+
+class _PipeStep(CountedStep):
+    def __init__(self, progress: _PipeProgress, step: str, count: int) -> None:
+        super().__init__(progress)
+        self._report = progress.report
+        self._step = step
+        self._count = count
+        self._done = 0
+
+    def advance(self, count: int = 1) -> None:
+        self._done += count
+        share = self._done / self._count if self._count else 0.0
+        self._report(share, f"{self._step}: {self._done} of {self._count}")
+
+
+def main() -> None:
+    """Run the ingest that the first line of the input requests, and write progress and outcome as JSON lines."""
+    # Nothing else may write to the pipe.
+    pipe = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    with open(0, "rb", buffering=0, closefd=False) as stream:
+        line = stream.readline()
+    if not line.endswith(b"\n"):
+        return
+    progress = _PipeProgress(pipe)
+    Thread(target=progress.watch, daemon=True).start()
+    with suppress(CancelledError):
+        progress.send(_run(json.decode(line, type=IngestRequest), progress))
+
+
+def _run(request: IngestRequest, progress: Progress) -> _Message:
+    try:
+        return _Message(run=_ingest(request, progress))
+    except DuvetError as error:
+        kind = next((one.__name__ for one in type(error).__mro__ if one.__name__ in _KINDS), "")
+        return _Message(
+            failure=_Failure(kind=kind, message=error.message, path=error.path, line=error.line, hint=error.hint)
+        )
+    except Exception:  # noqa: BLE001 - it is raised again in the other process
+        return _Message(crash=traceback.format_exc())
+
+
+def _ingest(request: IngestRequest, progress: Progress) -> IngestRun:
+    from duvet.knowledge.ingest.run import ingest_project
+
+    root, source, options = os.getcwd(), request.source, request.options
+    rules = replace(request.rules, root=root)
+    cache = DiskCache(DiskTree(root), os.environ, kept=source.has_cache, today=source.today)
+    project = Project(
+        root,
+        source.options,
+        environ=cache.environ,
+        tree=cache.tree,
+        memory=cache,
+        progress=progress,
+        today=source.today,
+    )
+
+    def read_catalogue() -> Catalogue:
+        key = source.catalogue_key
+        return cache.compute(CATALOGUE_KEY, Catalogue, key, lambda: project.catalogue, whole_run=True)
+
+    try:
+        store = open_store(rules.path, create=not options.dry_run)
+    except (db.StoreMissingError, db.StoreOutdatedError):
+        store = None
+    top = f"{root.rstrip('/')}/"
+    own = tuple(path.removeprefix(top) for path in find_store_paths(rules).own)
+    try:
+        return ingest_project(project, store, rules.ingest, options, catalogue=read_catalogue, own=own).run
+    finally:
+        if store is not None:
+            store.close()
