@@ -75,16 +75,16 @@ def fit_cells(text: str, most: int) -> str:
 
 def wrap_cells(text: str, room: int) -> Iterator[tuple[int, int]]:
     """Yield where each line starts and ends; lines break at blanks, or within words that are too long."""
-    start, end = 0, _end_of_line(text, 0, room)
+    start, end = 0, _find_line_end(text, 0, room)
     while end < len(text):
         blank = text.rfind(" ", start + 1, end + 1)
         yield start, end if blank < 0 else blank
         start = end if blank < 0 else blank + 1
-        end = _end_of_line(text, start, room)
+        end = _find_line_end(text, start, room)
     yield start, len(text)
 
 
-def _end_of_line(text: str, start: int, room: int) -> int:
+def _find_line_end(text: str, start: int, room: int) -> int:
     """Return the index at which a full line ends, without measuring the whole text."""
     count = room + 1
     while True:

@@ -365,7 +365,7 @@ def make_requirement_records(
 
 
 def _group_by_name(report: Finished) -> Iterator[list[Coverage]]:
-    """Group the coverage of a specification read in several formats, whose citations count for all of them."""
+    """Group the coverages of a specification that is read in several formats; each citation counts for all formats."""
     names: dict[str, list[Coverage]] = {}
     for coverage in report.trace.coverages:
         names.setdefault(format_locator(coverage.specification.locator, report.root), []).append(coverage)

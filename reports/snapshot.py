@@ -76,7 +76,7 @@ def _render_line(text: str, origin: int, segments: tuple[records.Segment, ...]) 
 
 
 def _encode_kind(segment: records.Segment) -> int:
-    """Encode the citation types and level of a segment as a number; 0 stands for none."""
+    """Encode the citation types and level of a segment as a number; 0 means that the segment has neither."""
     return segment.flags & _SHOWN | segment.level << _LEVEL_SHIFT
 
 

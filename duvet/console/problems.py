@@ -110,7 +110,7 @@ def print_problems(
     `keeps_words` keeps the operating system's messages, as awslabs duvet prints them.
     """
     settings = settings or current_settings()
-    if kept := _filter_problems(_word_plainly(problems, settings, keeps_words=like_upstream or keeps_words), settings):
+    if kept := _filter_problems(_reword_all(problems, settings, keeps_words=like_upstream or keeps_words), settings):
         sources = sources or SourceLines()
         text = _render_text(kept, settings, sources, colour=settings.colour, like_upstream=like_upstream)
         print_notice(text.decode())
@@ -125,7 +125,7 @@ def reword_problem(problem: Problem) -> Problem:
     return replace(problem, message=message, hint=problem.hint or suggest_remedy(problem.message))
 
 
-def _word_plainly(problems: Iterable[Problem], settings: TerminalSettings, *, keeps_words: bool) -> tuple[Problem, ...]:
+def _reword_all(problems: Iterable[Problem], settings: TerminalSettings, *, keeps_words: bool) -> tuple[Problem, ...]:
     """Reword operating system errors, unless the output must match awslabs duvet's."""
     ##= man/spec/trace.md#diagnostics
     ##% Except with awslabs duvet's schema, flags and commands, duvet MUST describe errors of the operating system in
@@ -195,7 +195,7 @@ class ProblemOutput(Struct, frozen=True):
         self, problems: Iterable[Problem], sources: SourceLines | None = None, *, like_upstream: bool = False
     ) -> bool:
         """Write and print the problems; return False if they can't be written."""
-        problems = _word_plainly(problems, current_settings(), keeps_words=like_upstream)
+        problems = _reword_all(problems, current_settings(), keeps_words=like_upstream)
         sources = sources or SourceLines()
         try:
             ##= man/spec/problems.md#formats

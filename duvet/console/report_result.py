@@ -110,7 +110,7 @@ def _recall_result(cache: DiskCache, key: str) -> ReportResult | None:
 
 
 def _list_files(result: ReportResult) -> str:
-    """Return a line that lists the written reports, for runs that print no steps; empty without reports."""
+    """Return a line that lists the written reports, for runs that print no steps; empty if there are no reports."""
     ##= man/spec/trace.md#reports
     ##% With duvet's own schema, the summary MUST name the reports, and say whether the snapshot has changed.
     if result.is_like_upstream or not result.files:
@@ -125,7 +125,7 @@ def _list_files(result: ReportResult) -> str:
 
 
 def save_result(cache: DiskCache, key: str, result: ReportResult) -> None:
-    """Store what the run read and, if the result depends only on its inputs, also the result."""
+    """Store the record of what the run read and, if the result depends on nothing else, also the result."""
     unrepeatable = {rules.FILE_UNWRITABLE.code, rules.SNAPSHOT_DIFFERS.code}
     if unrepeatable.isdisjoint(problem.code for problem in result.problems):
         cache.store(_CACHE_NAME, key, replace(result, changed_snapshot=""))

@@ -185,7 +185,7 @@ def _update_requirement_files(project: Project, *, prune: bool) -> list[Problem]
 
 
 def write_requirements(project: Project, extracted: extraction.Extraction, *, prune: bool) -> list[Problem]:
-    """Write changed requirement files; with `prune`, remove stale ones, or else return a warning for each."""
+    """Write changed requirement files; with `prune`, remove stale files; otherwise return a warning for each."""
     _write_requirement_files(project, extracted)
     stale = extraction.list_unneeded_files(extracted, project.library, writes=True)
     if not prune:

@@ -318,7 +318,7 @@ def _unpack_archive(path: str, folder: str, name: str, check: Callable[[backup.M
 @contextmanager
 def _open_archive(path: str, name: str) -> Iterator[tuple[tarfile.TarFile, _BoundedReader]]:
     class PlainInfo(tarfile.TarInfo):
-        """A tar header that rejects extended headers, because tarfile reads those into memory at any size."""
+        """A tar header that rejects extended headers, because tarfile reads them into memory, whatever their size."""
 
         @classmethod
         def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:

@@ -28,7 +28,7 @@ class Provider(Protocol):
     async def complete(self, model: str, request: ModelRequest) -> ProviderAnswer: ...
 
     async def models(self, seconds: float) -> tuple[str, ...]:
-        """Return the names of the provider's models; empty if it does not list them."""
+        """Return the names of the provider's models; empty if the provider does not list them."""
 
 
 class _Model(Struct):

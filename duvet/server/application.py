@@ -47,7 +47,7 @@ Answer = TypeVar("Answer")
 HTTP_MODE = "http"
 """The mode of a server over HTTP."""
 KNOWLEDGE_NAME = "knowledge"
-"""The pack of the tools that use the index."""
+"""The name of the pack whose tools use the index."""
 _GATEWAY = "KM_GATEWAY_URL"
 _NOTES_TEXTS = {"title": "duvet: notes", "description": "Markdown notes that link to each other"}
 
@@ -329,7 +329,7 @@ class Application:
             level = EventLevel.WARN
         if self.settings.is_verbose:
             level = min(level, EventLevel.INFO)
-        log.turn_to(level, as_json=self.logs_json, is_command=self.mode == SHELL_SOURCE)
+        log.configure(level, as_json=self.logs_json, is_command=self.mode == SHELL_SOURCE)
 
     def make_dispatcher(self, observers: Sequence[CallObserver], **services: object) -> ToolDispatcher:
         """Return a tool dispatcher with observers of every call; `services` override the default services."""
@@ -441,7 +441,7 @@ class Application:
 
 
 class _Services(Mapping[str, Any]):
-    """Services by name; those not given are created when a handler first needs them."""
+    """Services by name; services that were not passed are created when a handler first needs them."""
 
     def __init__(self, makers: Mapping[str, Callable[[], Any]], given: Mapping[str, Any]) -> None:
         self._makers, self._given = makers, given

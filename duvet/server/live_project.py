@@ -227,7 +227,7 @@ class LiveProject:
         """Return a snapshot once there is room for an answer; no other task runs between the check and the return."""
         while True:
             context, unread = await self.context(), current_backpressure()
-            if unread is None or unread.is_left:
+            if unread is None or unread.has_room:
                 return context
             await unread.wait_until_read()
 
@@ -301,7 +301,7 @@ class LiveProject:
             if detector.handle is None:
                 await anyio.sleep(_POLL_SECONDS)
                 continue
-            with anyio.move_on_after(_POLL_SECONDS if detector.looks else _DAY_CHECK_SECONDS):
+            with anyio.move_on_after(_POLL_SECONDS if detector.needs_polling else _DAY_CHECK_SECONDS):
                 await anyio.wait_readable(detector.handle)
             await anyio.sleep(_COALESCE_SECONDS)
 

@@ -59,9 +59,9 @@ class ServerLog:
         self._is_read = is_read
         self._missed = 0
         self._clock = clock
-        self.turn_to(level, as_json=as_json)
+        self.configure(level, as_json=as_json)
 
-    def turn_to(self, level: EventLevel, *, as_json: bool, is_command: bool = False) -> None:
+    def configure(self, level: EventLevel, *, as_json: bool, is_command: bool = False) -> None:
         """Set the level and the format. A command (`is_command`) prints the outcome of its calls itself."""
         self._level = level
         self._is_command = is_command

@@ -34,7 +34,7 @@ class ChangeDetector:
         return self._descriptor.handle if self._descriptor else None
 
     @property
-    def looks(self) -> bool:
+    def needs_polling(self) -> bool:
         """True if some files must be checked on disk, because the system doesn't report their changes."""
         return bool(self._linked)
 

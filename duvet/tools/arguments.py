@@ -206,7 +206,7 @@ def check_input(tool: Tool, arguments: Mapping[str, object]) -> object:
 
 @cache
 def list_arguments(record: type[Struct]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the names of all arguments, and of the required ones; cached, because it takes longer than many calls."""
+    """Return the names of all arguments, and of the required ones; cached, because inspecting a record is slow."""
     found = structs.fields(record)
     return tuple(one.encode_name for one in found), tuple(one.encode_name for one in found if one.required)
 

@@ -40,7 +40,7 @@ class CallState(Struct):
     count: int = 0  # The number of rounds so far.
     done: dict[str, KeptStep] = field(default_factory=dict)  # The finished steps, by position.
     said: dict[str, str | None] = field(default_factory=dict)
-    """The answers of the caller's model, by question; None for an unusable answer."""
+    """The answers of the caller's model, by question; None stands for an unusable answer."""
     asked: list[str] = field(default_factory=list)  # The questions since the last finished step.
 
 

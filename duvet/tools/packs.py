@@ -215,7 +215,7 @@ BUILT_IN_PACKS: Mapping[str, Pack] = {pack.name: pack for pack in (TRACE, PAGES,
 DEFAULT_PACKS = ("trace",)
 WORKFLOWS_PACK = "workflows"  # The pack whose tools are the configured workflows.
 _ALWAYS = ("pages",)
-"""Packs that can be called even when they are not enabled."""
+"""Packs whose tools can be called even when the pack is not enabled."""
 _MAX_NAMES = 20
 
 

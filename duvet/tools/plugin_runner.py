@@ -108,10 +108,10 @@ class PluginRunner:
             async with asyncio.timeout(seconds):
                 result, ended = await asyncio.shield(done)
         except TimeoutError:
-            self._leave(pack, done, own - seconds)
+            self._count_abandoned(pack, done, own - seconds)
             raise _make_timeout(tool, seconds) from None
         except asyncio.CancelledError:
-            self._leave(pack, done, own - (self._clock() - begun))
+            self._count_abandoned(pack, done, own - (self._clock() - begun))
             raise
         if ended - begun > seconds:
             raise _make_timeout(tool, seconds)
@@ -119,7 +119,7 @@ class PluginRunner:
             raise result
         return result
 
-    def _leave(self, pack: str, done: asyncio.Future[_Outcome], rest: float) -> None:
+    def _count_abandoned(self, pack: str, done: asyncio.Future[_Outcome], rest: float) -> None:
         """Count a call as abandoned and, after its remaining time, as stuck."""
         self._left[pack] += 1
 

@@ -33,7 +33,7 @@ _ENTRY_POINTS = "entry_points.txt"
 
 
 def find_pack_flaw(pack: object) -> str:
-    """Return the first flaw of a pack, not counting its tools; empty if it has none."""
+    """Return the first flaw of a pack, ignoring its tools; empty if the pack has no flaw."""
     if not isinstance(pack, Pack):
         return "it is not a duvet.tools.tool.Pack, has no PACK, and declares no tool"
     if not _is_name(pack.name):
@@ -309,7 +309,7 @@ def format_traceback(error: BaseException) -> Sequence[str]:
 
 
 def find_entry_point_stamps(path: Iterable[str]) -> tuple[str, ...]:
-    """Return the path, size and time of each file in these folders that declares entry points.
+    """Return the path, size and modification time of each file that declares entry points in these folders.
 
     Folder names contain versions. A pack that is edited in place without reinstalling it looks unchanged.
     """
@@ -329,7 +329,7 @@ def _list_stamps(folder: str) -> Iterator[str]:
 
 
 def stamp_file(path: str) -> str:
-    """Return the path, size and time of a file; empty if it can't be read."""
+    """Return the path, size and modification time of a file; empty if the file can't be read."""
     try:
         info = os.stat(path)
     except OSError:

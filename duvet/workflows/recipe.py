@@ -101,7 +101,7 @@ def _make_variable(default: Any) -> records.Variable:
 
 
 def _find_faults(values: Mapping[str, Any], at: DocumentLocation) -> Iterator[Problem]:
-    """Yield problems that the schema can't express; the file may have others, too."""
+    """Yield problems that the schema can't detect; the file may have other problems, too."""
     version = values.get("version", RECIPE_VERSION)
     if type(version) is int and version != RECIPE_VERSION:
         message, hint = f"unsupported recipe version {version}", f"write `version: {RECIPE_VERSION}`"

@@ -106,7 +106,7 @@ def _parse_key(found: re.Match[str]) -> str | int:
 
 
 def copy_plain_value(value: object, most_bytes: int, what: str) -> Any:
-    """Return a copy as plain JSON; raise UnresolvedError if the value is not JSON, too deep or too large."""
+    """Return a copy as plain JSON; raise UnresolvedError if it is not JSON, or is too deep or too large."""
     if is_too_deep(value):
         raise UnresolvedError(f"{what} is nested deeper than {MAX_VALUE_DEPTH} levels, or contains too many values")
     ##= man/spec/workflows.md#limits
@@ -175,7 +175,7 @@ def preview_value(value: object) -> str:
 
 
 def are_equal_values(one: object, other: object) -> bool:
-    """Compare two values as JSON, in which 1 and true differ."""
+    """Return True if two values are equal as JSON, in which 1 and true differ."""
     ##= man/spec/workflows.md#steps
     ##% A check MUST compare values as JSON, distinguish null from a missing value, and fail its step with
     ##% `assert_failed`, the path and both values.

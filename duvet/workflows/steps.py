@@ -81,7 +81,7 @@ def discard_run(run: workflow.WorkflowRun) -> None:
 
 
 def parse_scope_path(text: str) -> references.ValuePath:
-    """Parse a path from the top of the scope; raise UnresolvedError if it is malformed."""
+    """Parse a path that begins at the top of the scope; raise UnresolvedError if it is malformed."""
     ##= man/spec/workflows.md#references
     ##% The path in a reference MUST start with `vars`, `steps`, `captures` or `result`, or else apply to the result of
     ##% the current step.
@@ -90,7 +90,7 @@ def parse_scope_path(text: str) -> references.ValuePath:
 
 
 def verify_result(step: workflow.Step, scope: references.ValueScope) -> None:
-    """Raise WorkflowError for the first check of the step that its result does not pass."""
+    """Raise WorkflowError for the first check that the result of the step does not pass."""
     checks: list[tuple[references.ValuePath, workflow.Check]] = [
         *((("expect", path), workflow.Check(path=path, equals=value)) for path, value in step.expect.items()),
         *((("assert", number), check) for number, check in enumerate(step.asserts)),
@@ -247,7 +247,7 @@ class StepRunner(msgspec.Struct, frozen=True):
             raise _make_failure(workflow.FailureCode.TOOL_FAILED, step.tool, error) from error
 
     async def _call_tool(self, name: str, arguments: Mapping[str, Any], deadline: float) -> StepResult:
-        """Return the answer of a tool; raise ToolError if it fails, and WorkflowError if a workflow in it fails."""
+        """Return the answer of a tool; raise ToolError if it fails, or WorkflowError if a workflow in it fails."""
         try:
             ##= man/spec/workflows.md#steps
             ##% A step that exceeds its own time limit or that of the workflow MUST fail with `timeout`.

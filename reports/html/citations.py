@@ -59,7 +59,7 @@ class ReferenceWriter:
         return ", ".join([f'<a href="{url}">{words[0]}</a>' if url else words[0], *words[1:]])
 
     def place(self, path: str, place: Place) -> str:
-        """Return a place in a file, linked if sources are on the web."""
+        """Return a place in a file as HTML, linked if the sources are on the web."""
         url, shown = self.file(path)
         words = f"{shown}:{place.line}" if place.line else shown
         if place.column:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class TextOwner(NamedTuple):
-    """The requirement to which a piece of text belongs; the worst state sorts first."""
+    """The requirement to which a piece of text belongs; sorted by state, the worst state first."""
 
     state: State
     link: str

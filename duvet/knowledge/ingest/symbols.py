@@ -78,7 +78,7 @@ VALUE_KINDS = {
     **dict.fromkeys(("arrow_function", "function_expression", "function", "generator_function"), FUNCTION),
     "class": CLASS,
 }
-"""Kinds of names by the types of their values."""
+"""The kinds of symbols, by the types of the values that are assigned to them."""
 _GO = Grammar(
     "go",
     "tree_sitter_go",
@@ -106,7 +106,7 @@ _GRAMMARS = {
 
 
 def wants_symbols(wanted: bool | None) -> bool:
-    """Return True if symbols are wanted; None means if their grammars are installed.
+    """Return True if symbols are wanted; None means that they are wanted if their grammars are installed.
 
     Raise DuvetError if symbols are wanted but a grammar is missing.
     """

@@ -100,7 +100,7 @@ def _compile_field() -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 
 def _read_plain_fields(lines: Sequence[str], scalar: Callable[[str], Any]) -> dict[str, Any] | None:
-    """Return the fields in lines of scalars and lists, many times faster than YAML; None if they need YAML."""
+    """Parse lines of scalars and lists, much faster than a YAML parser; return None if they require one."""
     line_pattern, item_pattern = _compile_field()
 
     def convert(word: str) -> Any:

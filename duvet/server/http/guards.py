@@ -252,7 +252,7 @@ class Authentication:
 
 
 def find_token_holder(scope: Scope, tokens: AccessTokens) -> TokenHolder | None:
-    """Return the holder of the request's token; None unless there is exactly one token and it is known."""
+    """Return the holder of the request's token; None unless the request has exactly one token, which must be known."""
     values = get_headers(scope, b"authorization")
     if len(values) != 1:
         return None

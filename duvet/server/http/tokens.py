@@ -37,7 +37,7 @@ class AccessTokens(Struct, frozen=True):
         return bool(self.known)
 
     def holder(self, token: str) -> TokenHolder | None:
-        """Return the holder of a token, or None if it is unknown; tokens are compared in constant time."""
+        """Return the holder of a token, or None if the token is unknown; tokens are compared in constant time."""
         digest = _digest(token)
         holders = [holder for known, holder in self.known if compare_digest(known, digest)]
         return holders[0] if holders else None

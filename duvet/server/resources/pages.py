@@ -29,7 +29,7 @@ def make_page_uri(slug: str) -> str:
 
 
 def list_page_resources(context: ProjectSnapshot, cursor: str | None) -> tuple[list[PageListRow], ResultPage]:
-    """Return a part of the pages, newest first."""
+    """Return a part of the list of pages, newest first."""
     from duvet.tools.pages import PageListRow, load_page_collection
 
     request = PageRequest(("pages",), cursor, None, context.page_size)

@@ -145,7 +145,7 @@ class LineSplitter:
 
 
 class _Record(msgspec.Struct, frozen=True, rename="camel"):
-    """A part of a request; messages that match it are valid, and the SDK checks all others."""
+    """A part of a plain handshake; messages that don't match these records are left to the SDK."""
 
 
 class _Roots(_Record, frozen=True):

@@ -286,7 +286,7 @@ class UnreadAnswers:
         self._eased = anyio.Event()
 
     @property
-    def is_left(self) -> bool:
+    def has_room(self) -> bool:
         """True if there is room for another answer."""
         return self._bytes < self._limit
 

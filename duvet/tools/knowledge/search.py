@@ -53,7 +53,7 @@ def fit_response(response: search_query.SearchResponse, room: int) -> tuple[sear
 
 
 def _reduce(result: search_query.SearchResult, characters: int) -> search_query.SearchResult:
-    """Return the result with the beginning of its text and short forms of its lists, and count what is omitted."""
+    """Shorten the text and the lists of a result, and record how much is omitted."""
     ##= man/spec/knowledge.md#answers
     ##% If `km-search` shortens a result, the result MUST keep its requirements, symbols and relationships, and say how
     ##% much is left out.

@@ -60,7 +60,7 @@ def test_a_call_of_a_knowledge_tool_is_logged_by_default() -> None:
     log = ServerLog(lines.append, clock=lambda: NOON)
     log.record_call(known)
     log.record_call(CALL)
-    log.turn_to(EventLevel.WARN, as_json=False, is_command=True)
+    log.configure(EventLevel.WARN, as_json=False, is_command=True)
     log.record_call(known)
     log_to(lines, EventLevel.ERROR).record_call(known)
     call = "face=mcp request=7 tool=km-search duration_ms=12.3 status=ok warning=cut"
