@@ -176,10 +176,11 @@ def _name_revision(base: DiffBase) -> Iterator[None]:
 def _apply_gates(difference: Difference, base: DiffBase, fail_on: tuple[str, ...], *, annotate: bool) -> int:
     """Print the verdict of `--fail-on` if requested, and return the exit code."""
     ##= man/spec/diff.md#gates
-    ##% With `--fail-on regression`, `duvet diff` MUST exit with 1 only if coverage was lost or a citation became
-    ##% invalid.
+    ##% With `--fail-on regression`, `duvet diff` MUST exit with 1 if coverage was lost or a citation became invalid,
+    ##% but not because of other differences.
     ##= man/spec/diff.md#gates
-    ##% With `--fail-on new`, `duvet diff` MUST exit with 1 only if a new requirement is uncited.
+    ##% With `--fail-on new`, `duvet diff` MUST exit with 1 if a new requirement is uncited, but not because of other
+    ##% differences.
     lost = find_regressions(difference) if "regression" in fail_on else ()
     uncited = difference.uncited if "new" in fail_on else ()
     message = "this requirement is new, and nothing cites it"

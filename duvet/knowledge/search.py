@@ -208,8 +208,8 @@ class SearchEngine:
             score = scores.vector_score if by_vector else scores.adjusted_score
             found.append((score, chunk, context, structs.replace(scores, mode=mode)))
         ##= man/spec/knowledge.md#search
-        ##% `km-search` and `duvet search --semantic` MUST rank by the weighted mean of the cosine and the word score,
-        ##% as a share of the highest word score that the query can reach. With `sort_by_vector`, `km-search` MUST rank
+        ##% `km-search` and `duvet search --semantic` MUST rank by the weighted mean of the cosine and the word score as
+        ##% a share of the highest word score that the query can reach. With `sort_by_vector`, `km-search` MUST rank
         ##% chunks by vectors alone.
         found.sort(key=lambda result: -result[0])
         found = found[: question.limit]

@@ -359,10 +359,11 @@ def test_failing_comparisons(
     texts: dict[str, str], code: tuple[int, int], verdict: str, folder: Path, diff: Run
 ) -> None:
     ##= man/spec/diff.md#gates
-    ##% With `--fail-on regression`, `duvet diff` MUST exit with 1 only if coverage was lost or a citation became
-    ##% invalid.
+    ##% With `--fail-on regression`, `duvet diff` MUST exit with 1 if coverage was lost or a citation became invalid,
+    ##% but not because of other differences.
     ##= man/spec/diff.md#gates
-    ##% With `--fail-on new`, `duvet diff` MUST exit with 1 only if a new requirement is uncited.
+    ##% With `--fail-on new`, `duvet diff` MUST exit with 1 if a new requirement is uncited, but not because of other
+    ##% differences.
     commit(make(folder, {"src/c.rs": "//= spec.md#pouring\n"}))
     make(folder, texts)
     regression, new = ("--fail-on", "regression"), ("--fail-on", "new")

@@ -324,7 +324,7 @@ def test_a_filter_for_symbols_needs_symbols(words: SearchEngine, tmp_path: Path)
 
 def test_results_are_ranked_by_words_and_vectors_or_by_vectors_alone(both: SearchEngine, words: SearchEngine) -> None:
     ##= man/spec/knowledge.md#search
-    ##% `km-search` and `duvet search --semantic` MUST rank by the weighted mean of the cosine and the word score, as a
+    ##% `km-search` and `duvet search --semantic` MUST rank by the weighted mean of the cosine and the word score as a
     ##% share of the highest word score that the query can reach. With `sort_by_vector`, `km-search` MUST rank chunks by
     ##% vectors alone.
     answer = ask(both, "how to fill a kettle with tea water")
