@@ -47,9 +47,13 @@ class RecordedAnswers:
     def find_changes_among(self, paths: Collection[str]) -> set[str]:
         return set(find_altered_paths(self.record.select(paths), self.tree))
 
-    def find_hard_linked_files(self) -> Iterator[str]:
-        """Yield the files that have several hard links."""
-        for path in self.record.files:
+    def find_hard_linked_files(self, earlier: TreeRecord | None = None, known: Collection[str] = ()) -> Iterator[str]:
+        """Yield the files that have several hard links; `known` are those of an `earlier` record."""
+        before = earlier.files if earlier else {}
+        for path, stamp in self.record.files.items():
+            # A new hard link changes the times of the file, too.
+            if not stamp.digest and path not in known and before.get(path) == stamp:
+                continue
             # A missing file is a separate change.
             with suppress(OSError, ValueError):
                 if os.stat(self.tree.disk.at(path)).st_nlink > 1:

@@ -78,6 +78,7 @@ class ChangeDetector:
 
     def follow(self, answers: RecordedAnswers) -> bool:
         """Watch the files of this reading; return True if none of them changed while it was made."""
+        before = self._followed.answers.record if self._followed else None
         watched_before = self._descriptor.folders if self._descriptor and self._followed else set()
         followed = self._followed = FollowedReading(answers, self._descriptor or _NoDescriptor())
         self._changed = self._find_changes(followed, followed.find_all_changes)
@@ -86,7 +87,7 @@ class ChangeDetector:
             if self._mounts.are_blind(followed.folders):
                 self._retire()
             else:
-                self._linked = set(followed.answers.find_hard_linked_files())
+                self._linked = set(followed.answers.find_hard_linked_files(before, self._linked))
         events = self._read_events()
         touched = followed.find_affected_paths(events)
         self._changed |= self._find_changes(followed, lambda: followed.find_changes(events))

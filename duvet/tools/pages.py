@@ -44,7 +44,9 @@ class PageListRow(Struct, frozen=True):
 def load_page_collection(context: ProjectSnapshot) -> catalogue.PageCollection:
     earlier = context.earlier(load_page_collection)
     project = context.project
-    shelf = catalogue.load_pages(project, files.find_page_files(project), earlier.store if earlier else None)
+    before = earlier.store if earlier else None
+    found = files.find_page_files(project, before.files if before else None)
+    shelf = catalogue.load_pages(project, found, before)
     return catalogue.PageCollection(shelf, context.catalogue)
 
 

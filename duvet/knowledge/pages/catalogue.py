@@ -46,6 +46,7 @@ _MAX_REQUIREMENTS, _MAX_CITATIONS = 50, 20
 class PageStore(Struct, frozen=True):
     """The pages, newest first, and the problems of their files."""
 
+    files: PageFiles
     pages: tuple[Page, ...]
     problems: tuple[model.Problem, ...]
     rows: _Rows  # The content and the stamp of each file.
@@ -64,12 +65,17 @@ def load_pages(project: Project, files: PageFiles, earlier: PageStore | None = N
     if any(parsed.is_page and parsed.created is None for _, parsed in rows.values()):
         dates = find_first_commits(project, set(files.prefixes.values()), dates)
     dates = dates or FirstCommitDates()
+    same = {page.path: page for page in earlier.pages} if earlier and earlier.files.prefixes == files.prefixes else {}
     problems = [*files.problems]
     pages: dict[str, Page] = {}
     births: dict[str, float] = {}
     for path, (_, parsed) in rows.items():
         problems += parsed.problems
         if not parsed.is_page:
+            continue
+        known = same.get(path)
+        if known and known.content is parsed and parsed.created is not None and known.slug not in pages:
+            pages[known.slug] = known
             continue
         slug = parsed.slug or make_slug(path, files.prefixes[path])
         if fault := find_slug_fault(slug):
@@ -86,8 +92,8 @@ def load_pages(project: Project, files: PageFiles, earlier: PageStore | None = N
             if created is None:
                 created = dates.first.get(path)
             if created is None:
-                known = earlier and path in earlier.births and earlier.rows[path][1] is parsed
-                created = births[path] = earlier.births[path] if earlier and known else _find_birth(project, path)
+                is_dated = earlier and path in earlier.births and earlier.rows[path][1] is parsed
+                created = births[path] = earlier.births[path] if earlier and is_dated else _find_birth(project, path)
             ##= man/spec/pages.md#files
             ##% The title of a page MUST be the title in its front matter, unchanged, or else a heading of level 1 that
             ##% opens its text, or else the name of its file.
@@ -106,7 +112,8 @@ def load_pages(project: Project, files: PageFiles, earlier: PageStore | None = N
         frozenset(linked),
     )
     resolver = earlier.resolver if earlier and earlier.resolver.targets == targets else LinkResolver(targets)
-    return PageStore(ordered, tuple(problems), rows, dates, births, frozenset(reader.read_paths), resolver, folders)
+    read_paths = frozenset(reader.read_paths)
+    return PageStore(files, ordered, tuple(problems), rows, dates, births, read_paths, resolver, folders)
 
 
 def _find_birth(project: Project, path: str) -> float:

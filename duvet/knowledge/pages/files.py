@@ -20,6 +20,7 @@ from duvet.sources.glob import PatternError, compile_pattern
 from duvet.sources.scan import FilteredTree, InnerTree, ProblemReporter, RuleOrigin, find_sources
 from duvet.specs.locator import is_url
 from duvet.tree.files import DiskTree, FolderMembership, MemoryTree, Tree
+from duvet.tree.recorder import RecordedTree, TreeRecord, check_unchanged
 
 _WILDCARD = re.compile(r"[*?\[]")
 DEFAULT_PAGE_RULES = (NotesRule(patterns=("docs/**/*.md",)),)
@@ -31,6 +32,7 @@ class PageFiles(Struct, frozen=True):
     prefixes: dict[str, str]  # The folder that the slug of a page omits, by the path of the page.
     others: tuple[str, ...]
     problems: tuple[model.Problem, ...]
+    walk: tuple[object, TreeRecord] | None = None  # What the search for the files depends on.
 
 
 class PagePatterns(Struct, frozen=True):
@@ -46,6 +48,13 @@ class PagePatterns(Struct, frozen=True):
             for index, pattern in enumerate(rule.patterns):
                 walk.add(pattern, rule, self._origin(number, index), reports_unmatched=self.is_configured)
         return walk.make_result(frozenset() if self.is_configured else frozenset(self._specifications()))
+
+    @property
+    def key(self) -> object:
+        """What the files depend on, apart from the tree."""
+        config = self.config
+        written = config and (config.path, config.toml.text, config.specifications)
+        return self.rules, self.root, self.is_configured, self.is_of_disk, written
 
     def _origin(self, number: int, index: int) -> RuleOrigin:
         config = self.config
@@ -181,10 +190,10 @@ def load_page_patterns(project: Project) -> PagePatterns:
     )
 
 
-def find_page_files(project: Project) -> PageFiles:
+def find_page_files(project: Project, earlier: PageFiles | None = None) -> PageFiles:
     """Find the page files of a project, and record them so that changes are detected."""
     patterns = load_page_patterns(project)
-    found = patterns.files(project.tree)
+    found = _find_files(patterns, project.tree, earlier)
 
     def list_files(tree: Tree) -> list[str]:
         now = patterns.files(tree)
@@ -192,6 +201,23 @@ def find_page_files(project: Project) -> PageFiles:
 
     project.listings.append((list_files, [*found.prefixes, *found.others]))
     return found
+
+
+def _find_files(patterns: PagePatterns, tree: Tree, earlier: PageFiles | None) -> PageFiles:
+    """Find the files of patterns; folders that have not changed since `earlier` are not searched again."""
+    if not isinstance(tree, RecordedTree):
+        return patterns.files(tree)
+    key = patterns.key
+    if earlier and earlier.walk and earlier.walk[0] == key:
+        before = earlier.walk[1]
+        # Where a symlink leads is not recorded.
+        unchanged = None if before.links else check_unchanged(before, tree)
+        if unchanged is not None:
+            tree.record.merge(unchanged)
+            return replace(earlier, walk=(key, unchanged))
+    with tree.recording() as record:
+        found = patterns.files(tree)
+    return replace(found, walk=(key, record))
 
 
 def find_pattern_prefix(pattern: str) -> str:

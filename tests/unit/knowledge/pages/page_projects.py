@@ -52,7 +52,7 @@ def index_of(files: Mapping[str, str | bytes]) -> PageIndex:
 
 def load(folder: Path, earlier: PageStore | None = None, *, kept: bool = False) -> PageStore:
     project = project_in(folder, kept=kept)
-    return load_pages(project, find_page_files(project), earlier)
+    return load_pages(project, find_page_files(project, earlier.files if earlier else None), earlier)
 
 
 def _load_pages(project: Project) -> PageCollection:

@@ -182,6 +182,20 @@ def test_only_changed_pages_are_read_and_indexed_again(tea: Path) -> None:
     assert (len(read), search_pages(index, "more").total) == (206, 201)
 
 
+def test_folders_are_searched_again_only_after_a_change(tea: Path) -> None:
+    first = load(tea)
+    second = load(tea, first)
+    assert second.files.prefixes is first.files.prefixes
+    (tea / "docs/new.md").write_text("# New\n")
+    third = load(tea, second)
+    assert third.files.prefixes.keys() - first.files.prefixes.keys() == {"docs/new.md"}
+    (tea / ".gitignore").write_text("new.md\n")
+    assert load(tea, third).files.prefixes == first.files.prefixes
+    (tea / "docs/link.md").symlink_to(tea / "docs/new.md")
+    fourth = load(tea, third)
+    assert load(tea, fourth).files.prefixes == fourth.files.prefixes
+
+
 def test_pages_are_cached_between_runs(tea: Path) -> None:
     assert len(load(tea, kept=True).read_paths) == 5
     assert load(tea, kept=True).read_paths == frozenset()
