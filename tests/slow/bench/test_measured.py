@@ -68,12 +68,12 @@ def test_pages_are_measured(duvet_command: str, tmp_path: Path) -> None:
     notes.make_pages(tmp_path, 20)
     assert (tmp_path / "docs/page-3.md").read_text().count("[[page-") == notes.LINKS
     figures = list(notes.measured([duvet_command, "mcp", *HTTP], tmp_path, 1.0))
-    tools = ("get_page", "get_connections", "search", "list_pages")
+    calls = ("get_page", "get_connections", "search of one word", "search of six words", "list_pages")
     assert [figure.name for figure in figures] == [
+        "pages: start to the first answer, ms of CPU",
         "pages: start to the first answer, cu",
         "pages: start to the first search, cu",
-        *(f"pages: {tool}, p50 in ms" for tool in tools),
-        "pages: an answer after an edit, cu",
+        *(f"pages: {call}, {unit}" for call in (*calls, "search after an edit") for unit in ("p50 in ms", "ms of CPU")),
         "pages: memory, MB",
     ]
 
