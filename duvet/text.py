@@ -228,7 +228,7 @@ def load_rapidfuzz() -> Any:
 
 
 def suggest_nearest(name: str, known: Iterable[str] | Mapping[str, str]) -> str:
-    """Return `did you mean …?` with the most similar names; empty if none is similar.
+    """Return `did you mean …?` with the most similar names; empty if no name is similar.
 
     The values of a mapping are the names to show.
     """

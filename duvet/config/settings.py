@@ -132,7 +132,7 @@ class PageRule(Struct, frozen=True, kw_only=True):
 
 
 class ServerRule(Struct, frozen=True, kw_only=True):
-    """The identity and the limits of the server."""
+    """The identity and limits of the server."""
 
     name: str = "duvet"
     title: str = "duvet: requirements traceability"

@@ -89,7 +89,7 @@ class SpecificationCard(Struct, frozen=True, array_like=True, dict=True):
 
     @cached_property
     def names(self) -> Mapping[str, int]:
-        """Maps all names of the specification, as written and normalised, to ranks; names close to the id rank first."""
+        """Maps all names of the specification, as written and normalised, to ranks; the id has rank 0."""
         # Imported late, because most commands look up no names.
         from duvet.trace.locations import normalise_name
 

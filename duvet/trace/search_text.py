@@ -40,8 +40,8 @@ class SearchText:
 def find_one_edit(quote: bytes, text: SearchText) -> tuple[int, int] | None:
     """Return the first range of the text that one insertion, deletion or substitution turns into the quote.
 
-    The text must not contain the quote itself. Like awslabs duvet, this prefers the longest of the ranges with the same
-    end, and a later range that begins no later than the one before. rapidfuzz's alignment would find other ranges.
+    The text must not contain the quote itself. Like awslabs duvet, this returns the longest of the ranges with the same
+    end, and prefers a later range unless it also begins later. rapidfuzz's alignment would find other ranges.
     """
     best: tuple[int, int] | None = None
     for end, _ in groupby(_list_possible_ends(quote, text)):
