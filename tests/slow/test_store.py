@@ -19,11 +19,11 @@ from tests.unit.store.store_files import fill, frequencies, make_ingested_file, 
 WRITE = """
 import sys
 from duvet.store.location import open_store
-from tests.unit.store.store_files import taken
+from tests.unit.store.store_files import make_ingested_file
 path, name, count, patience = sys.argv[1], sys.argv[2], int(sys.argv[3]), float(sys.argv[4])
 with open_store(path, create=True).writing(patience) as writing:
     for number in range(count):
-        writing.put(taken(f"{name}/{number}", f"kettle {name} {number} " * 99))
+        writing.put(make_ingested_file(f"{name}/{number}", f"kettle {name} {number} " * 99))
     writing.remove("docs/guide.md")
     writing.flush()
     print("written", flush=True)

@@ -31,13 +31,13 @@ from tests.unit.knowledge.stored_project import CLOCK, STAMP, ask_store, first_l
 WRITE = """
 import itertools, sys
 from duvet.store.location import open_store
-from tests.unit.store.store_files import taken
+from tests.unit.store.store_files import make_ingested_file
 store = open_store(sys.argv[1])
 for number in itertools.count():
     with store.writing(60.0) as writing:
-        writing.put(taken("pair/a.md", f"kettle {number}\\n" * 500))
+        writing.put(make_ingested_file("pair/a.md", f"kettle {number}\\n" * 500))
         writing.flush()
-        writing.put(taken("pair/b.md", f"kettle {number}\\n" * 500))
+        writing.put(make_ingested_file("pair/b.md", f"kettle {number}\\n" * 500))
     print(number, flush=True)
 """
 """Changes two files together, repeatedly."""
