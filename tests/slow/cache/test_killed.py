@@ -76,6 +76,7 @@ def killed_after(seconds: float, command: str, folder: Path, *args: str) -> int:
 
 def test_a_killed_run_leaves_a_usable_cache(duvet_command: str, tmp_path: Path) -> None:
     twins = Twins(tmp_path, random_changes.fill, content=whole)
+    twins.are_killed = True
     choice = random.Random(KILLS)
     codes: list[int] = []
     while codes.count(-signal.SIGKILL) < KILLS:
@@ -87,7 +88,7 @@ def test_a_killed_run_leaves_a_usable_cache(duvet_command: str, tmp_path: Path) 
         else:
             codes.append(killed_after(choice.uniform(0.05, 0.3), duvet_command, twins.kept, *options))
         left = whole(twins.kept)
-        twins.check(codes, *options, now=twins.time(choice), after_kill=True)
+        twins.check(codes, *options, now=twins.time(choice))
         right = whole(twins.plain)
         # A report was at all times the old one or the correct new one.
         assert [name for name in {**before, **left} if left.get(name) not in (before.get(name), right.get(name))] == []

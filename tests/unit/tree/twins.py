@@ -104,6 +104,8 @@ class Twins:
             folder.parent.mkdir(parents=True)
             fill(folder)
         self.runs = 0
+        self.are_killed = False
+        """True if a killed run can have written the snapshot, so that the next run does not call it changed."""
 
     def change_some(self, edits: Sequence[Edit], count: int, choice: random.Random) -> list[str]:
         """Make the same changes in both copies, and return them."""
@@ -120,19 +122,8 @@ class Twins:
         self.runs += 1
         return choice.choice((None, None, 0, LATER + self.runs, LATER + self.runs, LATER - self.runs))
 
-    def check(
-        self,
-        told: object,
-        *args: str,
-        now: int | None = None,
-        day: date | None = None,
-        after_kill: bool = False,
-        **environ: str,
-    ) -> Done:
-        """Check that `duvet report` prints and writes the same with and without the cache; return its output.
-
-        A killed run can have written the snapshot before, so the next one does not call it changed (`after_kill`).
-        """
+    def check(self, told: object, *args: str, now: int | None = None, day: date | None = None, **environ: str) -> Done:
+        """Check that `duvet report` prints and writes the same with and without the cache; return its output."""
         plain_folder, options = f"kettle/{self.place}", ("report", *args)
         if now is None:
             kept = run_here(self.kept.parent, "-C", plain_folder, *options, environ=environ, day=day)
@@ -140,7 +131,7 @@ class Twins:
             kept = report_here(self.kept / self.place, *args, now=now, environ=environ, day=day)
         plain = run_here(self.plain.parent, "-C", plain_folder, "--no-cache", *options, environ=environ, day=day)
         outputs = [comparable(kept, self.kept), comparable(plain, self.plain)]
-        if after_kill:
+        if self.are_killed:
             outputs = [done._replace(err=done.err.replace(" (changed)\n", "\n")) for done in outputs]
         assert outputs[0] == outputs[1], told
         assert self.content(self.kept) == self.content(self.plain), told
