@@ -56,8 +56,8 @@ def _list_lines(
     for kind, line, title in _list_references(coverage, annotations, titles, newlines):
         referred.add(line)
         implemented, checked = _HITS[kind]
-        yield _count_branches(0, line, title, implemented, cited)
-        yield _count_branches(1, line, title, checked, tested)
+        yield _render_branches(0, line, title, implemented, cited)
+        yield _render_branches(1, line, title, checked, tested)
     yield from (f"DA:{line},0" for line in sorted(referred))
     if require_citations and require_tests:
         covered = cited & tested
@@ -87,8 +87,8 @@ def _list_references(
             yield annotations[id].kind, line, title
 
 
-def _count_branches(block: int, line: int, title: _Title, count: int, hit: set[int]) -> str:
-    """Return the records of a line; only the first hit line of a section counts as a hit of the section's title."""
+def _render_branches(block: int, line: int, title: _Title, count: int, hit: set[int]) -> str:
+    """Return the LCOV records of a line; a section's title is hit once, by the first of its lines that is hit."""
     first = 0
     if count:
         hit.add(line)

@@ -204,7 +204,7 @@ class ConfigTable(settings.Table, frozen=True, kw_only=True):
         )
 
     def resolve(self, path: str, toml: TomlDocument) -> settings.Config:
-        """Return the resolved configuration; the table must be settled."""
+        """Convert the tables to the `Config` that duvet uses; call `settled` first, which fills in defaults."""
         return settings.Config(
             path=path,
             schema=self.schema.value,

@@ -118,7 +118,7 @@ def create_backup(places: StorePaths, destination: str, now: datetime) -> Backup
                     raise
                 continue
             return Backup(path, os.path.getsize(path))
-    raise OutputError(f"{_MAX_PER_SECOND} backups were already written in this second", path=destination)
+    raise OutputError(f"{_MAX_PER_SECOND} backups have already been written within this second", path=destination)
 
 
 def write_archive(places: StorePaths, file: BinaryIO, now: datetime, elsewhere: str) -> None:

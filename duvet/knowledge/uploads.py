@@ -116,7 +116,7 @@ class ContentFolder:
                     raise QueryError(f"{quote_text(relative)} already exists", hint=hint) from error
             else:
                 return StoredFile(os.path.realpath(whole), relative, was_there)
-        raise QueryError("too many texts were stored in this second", hint="pass a title, or try again")
+        raise QueryError("too many texts were stored within one second", hint="pass a title, or try again")
 
     def ingests(self, wanted: bool | None) -> bool:
         return self._rule.ingest if wanted is None else wanted

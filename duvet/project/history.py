@@ -86,7 +86,7 @@ class TextHistory:
         return next(filter(None, counts), 0) == now
 
     def find_source(self, specification: Specification, quote: str) -> str:
-        """Return which earlier text of the specification contains the words of a quote; empty if none is known."""
+        """Return a clause that says which commit or snapshot contains the quoted words; empty if none does."""
         words = squeeze_text(quote)
         for revision in self._read_revisions(specification.path).known:
             if words in revision.text:

@@ -120,7 +120,7 @@ class DuplicatesCheck(Struct, frozen=True):
 
 
 class Correlation(Struct, frozen=True):
-    """A test, and the implementations that it overlaps, each with whether it ran."""
+    """A test and the implementations that it overlaps, and whether each of them ran."""
 
     test: int
     execution: Execution

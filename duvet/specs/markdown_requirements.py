@@ -213,8 +213,8 @@ class _SectionReader:
         heads: list[str] = []
         index = self._read_named_section()
         ##= man/spec/trace.md#markdown
-        ##% With its own schema, duvet MUST treat each list item, each table row and each other sentence of Markdown
-        ##% that has a keyword of RFC 2119 as one requirement.
+        ##% With its own schema, duvet MUST treat as one requirement each Markdown list item, each table row and every
+        ##% other sentence, if it contains an RFC 2119 keyword.
         while index < len(self.blocks):
             block = self.blocks[index]
             if block.depth:
@@ -270,8 +270,8 @@ class _SectionReader:
         if not level and _PLACEHOLDER.match(words):
             return
         ##= man/spec/trace.md#markdown
-        ##% With `requirements = "ids"`, exactly the list items, table rows, paragraphs and headings that have an id
-        ##% MUST be requirements.
+        ##% With `requirements = "ids"`, duvet MUST treat every list item, table row, paragraph and heading that has an
+        ##% id as a requirement, and nothing else.
         name = name or (self.heading_id if level else "")
         if not name and self.form.needs_id:
             if level:

@@ -41,7 +41,7 @@ FORMATS_BY_NAME = {"md": Format.MARKDOWN, **{name: form for form in Format for n
 
 
 def fold_quote(text: str) -> str:
-    """Join the lines of a quote with single blanks, the form in which duvet searches for the quote."""
+    """Trim the lines of a quote and join them with single spaces, as duvet does before it searches for it."""
     if "\n" not in text:
         return text.strip(WHITESPACE)
     return " ".join(filter(None, [line.strip(WHITESPACE) for line in text.split("\n")]))

@@ -294,8 +294,8 @@ def link_number(
 ) -> LinkedNumber:
     """Link a number to the filtered list of the requirements that it counts."""
     ##= man/spec/page.md#overview
-    ##% The overview MUST begin with the verdict of the run. In the overview, each number of requirements MUST link to a
-    ##% list of them.
+    ##% The overview MUST begin with the verdict of the run. Each requirement count in the overview MUST link to the
+    ##% list of the requirements that it counts.
     if not count:
         return LinkedNumber(0, "")
     facts = {

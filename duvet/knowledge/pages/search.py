@@ -148,8 +148,8 @@ class PageIndex:
         found = sorted(filter(self.rows.__contains__, values), key=self._places.__getitem__)
         found.sort(key=values.__getitem__, reverse=True)
         ##= man/spec/pages.md#search
-        ##% `search` MUST list pages whose name, title or alias is the query first, then pages with all its words,
-        ##% then pages with some of them.
+        ##% `search` MUST first list the pages whose name, title or alias equals the query, then the pages that contain
+        ##% all words of the query, then the pages that contain some of them.
         named = set(self.table.named.get(_join_terms(query), ()))
         complete = {row for row, count in counts.items() if count == len(terms)}
         first = [row for row in found if row in named or row in complete]

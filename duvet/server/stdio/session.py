@@ -474,7 +474,7 @@ class InboundChannel:
         ##% The server MUST answer a batch with one array in protocol versions that have batches, and refuse a batch in
         ##% all other versions.
         if self._outbound.version not in BATCH_VERSIONS:
-            raise jsonrpc.make_refusal("this protocol version has no batches")
+            raise jsonrpc.make_refusal("this protocol version does not support batches")
         if not 0 < len(values) <= MAX_BATCH_SIZE:
             raise jsonrpc.make_refusal(f"a batch must have 1 to {MAX_BATCH_SIZE} messages")
         batch = ResponseBatch()

@@ -42,7 +42,7 @@ def render_usage(tools: Sequence[Tool]) -> str:
 
 class KmHelpInput(Struct, frozen=True, forbid_unknown_fields=True):
     tool: Annotated[str, Meta(description="The name of a tool, such as km-search [default: all]")] = ""
-    include_spec: Annotated[bool, Meta(description="Include the full document about all tools")] = False
+    include_spec: Annotated[bool, Meta(description="Also return the full reference of all enabled tools")] = False
 
 
 class KmHelpOutput(KnowledgeAnswer, frozen=True, kw_only=True):
@@ -54,7 +54,7 @@ class KmHelpOutput(KnowledgeAnswer, frozen=True, kw_only=True):
 
 @declare_knowledge_tool("km-help", "Help", KmHelpInput, KmHelpOutput)
 async def show_help(arguments: KmHelpInput, ctx: call_context.CallContext) -> ToolAnswer:
-    """Return usage notes for one km- tool or for all of them; include_spec adds the full document."""
+    """Return usage notes for one km- tool or for all of them; include_spec adds the full reference of all enabled tools."""
     tools = {tool.name: tool for tool in await ctx.pack()}
     ##= man/spec/knowledge.md#answers
     ##% `km-help` MUST describe exactly the enabled tools and, with `include_spec`, return one document about all of

@@ -124,9 +124,9 @@ async def search_everything(request: search_query.SearchRequest, ctx: CallContex
 
 def _describe_cut(count: int, total: int) -> str:
     return (
-        f"{count} of {total} results are shortened, starting with the last ones; `omitted` counts what was left out. "
-        "km-graph-node returns the whole text of Chunk:CHUNK_ID and the connections of its file; a lower limit leaves more "
-        "room for each"
+        f"shortened {count} of {total} results, beginning with the lowest-ranked; `omitted` counts what was left out. "
+        "For the whole text of a result, call km-graph-node with Chunk:CHUNK_ID. A lower limit leaves more room for each "
+        "result"
     )
 
 

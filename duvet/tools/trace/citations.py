@@ -195,7 +195,7 @@ class GetCitationContextInput(Struct, frozen=True):
             Meta(
                 ge=0,
                 le=_MAX_LINES,
-                description=f"Lines to show before and after the citation's first line [default: {_DEFAULT_LINES}, around the whole citation]",
+                description=f"Lines to show before and after the first line of the citation [default: {_DEFAULT_LINES} before and after all of its lines]",
             ),
         ]
         | None

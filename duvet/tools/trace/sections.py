@@ -105,7 +105,12 @@ def _summarize_all(context: ProjectSnapshot) -> ToolAnswer:
 
 
 class GetSectionInput(Struct, frozen=True, forbid_unknown_fields=True):
-    reference: Annotated[str, Meta(description="spec#section, a full path, or a requirement or citation in it")]
+    reference: Annotated[
+        str,
+        Meta(
+            description="The section: spec#section, its full_path, or the full_path of a requirement or citation in the section"
+        ),
+    ]
     offset: Annotated[int, Meta(ge=0, description="Offset of the first character to return")] = 0
     limit: Annotated[int, Meta(ge=1, le=_MAX_LIMIT, description="Maximum number of characters to return")] | None = None
 

@@ -83,8 +83,8 @@ def test_requirements_of_markdown(text: str, expected: list[str]) -> None:
     ##= man/spec/trace.md#markdown
     ##% If requirements of a section have the same text and different ids, they MUST be different requirements.
     ##= man/spec/trace.md#markdown
-    ##% With its own schema, duvet MUST treat each list item, each table row and each other sentence of Markdown that
-    ##% has a keyword of RFC 2119 as one requirement.
+    ##% With its own schema, duvet MUST treat as one requirement each Markdown list item, each table row and every other
+    ##% sentence, if it contains an RFC 2119 keyword.
     ##= man/spec/trace.md#markdown
     ##% A nested item, or another paragraph of an item, MUST be a part of the item's requirement, unless it has its own
     ##% id.
@@ -203,8 +203,8 @@ def test_a_warning_about_keywords_in_lower_case(keys: str, expected: list[str]) 
 
 def test_requirements_with_ids_alone() -> None:
     ##= man/spec/trace.md#markdown
-    ##% With `requirements = "ids"`, exactly the list items, table rows, paragraphs and headings that have an id MUST be
-    ##% requirements.
+    ##% With `requirements = "ids"`, duvet MUST treat every list item, table row, paragraph and heading that has an id
+    ##% as a requirement, and nothing else.
     text = "A MUST b.\n\n- **FR-1**: log\n- wait\n\n| Req | Test |\n|-|-|\n| FR-1 | a.py |\n\n- SC-1: [placeholder]\n"
     assert list_requirements(text, needs_id=True) == ["AUTO FR-1: log"]
     assert list_requirements("A MUST b.\n\n- REQ: c\n- X_7 d\n", needs_id=True, ids=r"X_\d+") == ["AUTO X_7: d"]

@@ -57,8 +57,8 @@ def test_pages_are_ordered_by_relevance() -> None:
     index = index_of(RANKED)
     ranked = {query: [page.slug for page in index.rank(query)] for query in ("kettle", "Hot Green", "hot green kettle")}
     ##= man/spec/pages.md#search
-    ##% `search` MUST list pages whose name, title or alias is the query first, then pages with all its words, then
-    ##% pages with some of them.
+    ##% `search` MUST first list the pages whose name, title or alias equals the query, then the pages that contain all
+    ##% words of the query, then the pages that contain some of them.
     assert ranked == {
         "kettle": ["kettle", "title", "heading", "tagged", "hot green", "body", "half"],
         "Hot Green": ["hot green", "body", "half"],

@@ -397,7 +397,7 @@ def test_agents_get_short_search_results(limit: int | None, most: int, large: As
         assert text.startswith(beginning) and 150 < len(beginning) <= 200
         omitted = {"text": len(text) - len(beginning), "related_artifacts": 2, "signals": 13}
         assert last["omitted"] == omitted and "related_artifacts" not in last["graph_context"]
-        assert f"{cut} of {count} results are shortened" in shown["metadata"]["warnings"][-1]
+        assert f"shortened {cut} of {count} results" in shown["metadata"]["warnings"][-1]
         assert "km-graph-node" in short.warning and "lower limit" in short.warning
     assert all("signals" in one["scoring"] and len(one["chunk"]["text"]) > 800 for one in all_of_it["results"])
 
