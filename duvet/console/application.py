@@ -10,7 +10,7 @@ import click
 from msgspec.structs import replace
 
 from duvet.config.check import DocumentLocation, sort_problems
-from duvet.config.service import Service, load_service, salvage_service
+from duvet.config.service import SERVICE_VARIABLES, Service, load_service, salvage_service
 from duvet.config.service_tables import ProviderKind
 from duvet.console.command import TerminalSettings, current_settings, wants_cache
 from duvet.console.options import PACKS_KEY, PAGES_KEY, SERVICE_KEY, select_trace_options
@@ -39,14 +39,18 @@ def enter_page_folder(where: dict[str, Any]) -> None:
         return
     terminal = current_settings()
     path = os.path.join(terminal.folder, os.path.expanduser(folder))
+    # Otherwise a relative path would name a file of the folder.
     if where[SERVICE_KEY]:
         where[SERVICE_KEY] = os.path.abspath(where[SERVICE_KEY])
+    named = {name: os.path.abspath(terminal.environ[name]) for name in SERVICE_VARIABLES if terminal.environ.get(name)}
     try:
         os.chdir(path)
     except OSError as error:
         message = f"can't serve this folder: {describe_os_error(error)}"
         raise DuvetError(message, path=folder, hint="name an existing folder after --pages") from error
-    settings = replace(terminal, folder="", config_path=None, has_only_pages=True)
+    settings = replace(
+        terminal, environ={**terminal.environ, **named}, folder="", config_path=None, has_only_pages=True
+    )
     click.get_current_context().obj = settings
 
 

@@ -172,7 +172,8 @@ class Application:
 
         tokens = None if self.line is None else self.line.gateway.tokens
         stamps = (*find_entry_point_stamps(sys.path), *self._stamp_pack_files())
-        key = make_cache_key((self.rule, self.service.config, self.settings.packs, stamps, tokens))
+        trust = self.settings.has_only_pages, self.service.origin
+        key = make_cache_key((self.rule, self.service.config, self.settings.packs, stamps, tokens, trust))
         return load_instructions(key, lambda: render_instructions(self.rule, self.tools.registry), self.settings.blobs)
 
     def _stamp_pack_files(self) -> Iterator[str]:

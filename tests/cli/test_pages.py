@@ -15,7 +15,7 @@ from tests.unit.knowledge.pages.page_projects import CONFIG, TRACE
 PROJECT = {
     **TRACE,
     "docs/kettle.md": "---\ncreated: 2026-05-02\ntags: [water, heat]\n---\n# Kettle\n\nIt boils. See [[cups]] and [[spec#brewing]].\n",
-    "docs/cups.md": "---\ncreated: 2026-05-01\n---\n# Cups\n\nOf [[ketle]].\n",
+    "docs/cups.md": "---\ncreated: 1969-07-20\n---\n# Cups\n\nOf [[ketle]].\n",
 }
 DANGLING = """\
 warning: link to unknown page `ketle` [DUV103]
@@ -32,7 +32,7 @@ OTHER_PAGES = {"duvet.config.toml": "[[pages]]\npattern = 'notes/*.md'\n"}
 
 
 def test_pages_are_listed(duvet: Run) -> None:
-    plain = "kettle\t2026-05-02\twater, heat\tdocs/kettle.md\tKettle\ncups\t2026-05-01\t\tdocs/cups.md\tCups\n"
+    plain = "kettle\t2026-05-02\twater, heat\tdocs/kettle.md\tKettle\ncups\t1969-07-20\t\tdocs/cups.md\tCups\n"
     assert duvet("pages") == duvet("pages", "list") == (0, plain, "2 pages\n")
     rows = [line.split("\t") for line in plain.splitlines()]
     keys = ("slug", "created", "tags", "path", "title")

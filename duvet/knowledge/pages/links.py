@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 REQUIREMENT_PREFIX = "req:"  # The prefix of a link to a requirement id.
 MAX_TITLE_LENGTH = 300
 _MAX_HEADINGS = 2_000
-_WIKILINK = re.compile(rb"!?\[\[([^\[\]|\n]{1,1200})(?:\|([^\n]{0,2000}?))?\]\](?!\()")
+_WIKILINK = re.compile(rb"!?\[\[([^\[\]|\n]{1,1200})(?:\|((?:[^\[\n]|\[(?!\[)){0,2000}?))?\]\](?!\()")
+"""A label must not contain `[[`, so a label without an end is not searched again for each link inside it."""
 _WEB_WIKILINK = re.compile(r"(?:https?|obsidian|mailto|ftp|file):", re.IGNORECASE)
 _WEB_LINK = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:(?!:)|//")
 _LABELLED = re.compile(r"\[\[([^\[\]|]+)(?:\|([^\[\]]*))?\]\]")
@@ -153,7 +154,9 @@ def _find_wikilinks(data: bytes, hidden: list[tuple[int, int]]) -> Iterator[Link
         masked[start:end] = bytes(end - start)
     for found in _WIKILINK.finditer(masked):
         start = found.start() + (found[0][:1] == b"!")
-        backslashes = start - len(masked[:start].rstrip(b"\\")) if masked[start - 1 : start] == b"\\" else 0
+        backslashes = 0
+        while masked.endswith(b"\\", 0, start - backslashes):
+            backslashes += 1
         # Code in the heading is part of the link.
         if backslashes % 2 or b"\0" in found[1].partition(b"#")[0]:
             continue
@@ -197,12 +200,12 @@ class _Ranges:
 def locate_links(body: str, links: tuple[LinkSpan, ...], line: int) -> Iterator[PageLink]:
     """Yield the links of a text whose first line has the number `line`."""
     data = body.encode()
-    row_start, scanned = 0, 0
+    scanned, column = 0, 1
     for link in links:
-        line += data.count(b"\n", scanned, link.start)
+        *rows, rest = data[scanned : link.start].split(b"\n")
+        line += len(rows)
+        column = (1 if rows else column) + len(rest.decode(errors="ignore"))
         scanned = link.start
-        row_start = data.rfind(b"\n", row_start, link.start) + 1 or row_start
-        column = len(data[row_start : link.start].decode(errors="ignore")) + 1
         yield PageLink(link.written, link.syntax, line, column, len(data[link.start : link.end].decode()))
 
 

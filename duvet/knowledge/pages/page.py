@@ -77,7 +77,7 @@ class PageFilter(Struct, frozen=True):
 
     tag: str = ""
     folder: str = ""
-    since: float = 0.0
+    since: float | None = None
 
     def has(self, page: Page) -> bool:
         ##= man/spec/pages.md#tools
@@ -87,14 +87,14 @@ class PageFilter(Struct, frozen=True):
         return (
             (not self.tag or any(tag.startswith(self.tag) for tag in tags))
             and f"{fold_name(page.slug.rpartition('/')[0])}/".startswith(self.folder)
-            and page.created >= self.since
+            and (self.since is None or page.created >= self.since)
         )
 
 
 def make_page_filter(tag: str, folder: str, since: str) -> PageFilter:
     """Return the filter for these texts; raise QueryError for an invalid date."""
     try:
-        moment = parse_date(since) if since.strip() else 0.0
+        moment = parse_date(since) if since.strip() else None
     except ValueError as error:
         raise errors.QueryError(f"since: {since!a} is not a date", hint=DATE_HINT) from error
     tag, folder = fold_name(tag.strip().removeprefix("#")).strip("/"), fold_name(folder.strip()).strip("/")

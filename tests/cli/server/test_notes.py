@@ -102,3 +102,33 @@ def test_the_folder_is_relative_to_that_of_the_user(duvet_command: str, vault: P
     assert json.loads(done.out) == [{"slug": "things/pot", "title": "pot"}]
     client = run(duvet_command, vault, "mcp", "--pages", "things", "--print-config", "claude")
     assert json.loads(client.out)["mcpServers"]["duvet"]["args"][-3:] == ["mcp", "--pages", str(vault / "things")]
+
+
+UNTRUSTED = (
+    "a configuration in a folder that --pages serves can't load code; if you trust it, name the configuration with "
+    "--service-config"
+)
+
+
+@pytest.mark.parametrize("mode", ["mcp", "call"])
+def test_a_vault_is_data(mode: str, duvet_command: str, vault: Path) -> None:
+    ##= man/spec/pages.md#folders-of-notes
+    ##% With `--pages`, duvet MUST NOT load the file of a pack, but report it, unless `--service-config` or an
+    ##% environment variable names the configuration.
+    config = "toolPacks: {mine: {path: mine.py}}\n"
+    code = "from pathlib import Path\n\nfrom duvet.tools.tool import Pack\n\nPath('ran').touch()\nPACK = Pack('mine', ())\n"
+    make(vault, {"duvet.config.yaml": config, "mine.py": code})
+    args = (mode, "--pages", "vault", *(["--check"] if mode == "mcp" else ["list_pages"]))
+    # The relative path of a variable is that of a file outside of the folder, so there is none.
+    refused = run(duvet_command, vault.parent, *args, environ={"DUVET_CONFIG": "duvet.config.yaml"})
+    assert refused.code == 1 and "duvet.config.yaml, which does not exist" in refused.err
+    found = run(duvet_command, vault.parent, *args)
+    assert found.code == (mode == "mcp") and UNTRUSTED in found.out + found.err
+    assert not (vault / "ran").exists()
+    for option, environ in (
+        (("--service-config", "vault/duvet.config.yaml"), {}),
+        ((), {"DUVET_CONFIG": "vault/duvet.config.yaml"}),
+    ):
+        named = run(duvet_command, vault.parent, mode, *option, *args[1:], environ=environ)
+        assert (named.code, (vault / "ran").exists()) == (0, True)
+        (vault / "ran").unlink()

@@ -21,6 +21,7 @@ LINKS = {
     "trimmed": ("[[  a  ]] [[two  words]]", ["a", "two words"]),
     "in headings and lists": ("# On [[a]]\n\n- [[b]]\n\n> [[c]]\n", ["a", "b", "c"]),
     "over a line end": ("[[a\nb|label\nof it]]", []),
+    "in the label of a link without an end": ("[[a|[[b|c]] [[d|[[e|f", ["b"]),
     "with code and brackets in the label": ("[[a|`x` [y]]] [[#`move`|move]]", ["a"]),
     "embedded": ("![[a]] ![[b#x|100]]", ["a", "b"]),
     "of Markdown": ("[x](a.md) [y](./b.md#z) [z](c%20d.md) ![p](q.png)", []),

@@ -90,7 +90,8 @@ FILTERED = [
     ("", "", "1970-01-03", "a b"),
     ("", "", "1970-01-02T12:00:00Z", "a b"),
     ("tea", "c", "1970-01-01", "c/d"),
-    ("", "", "", "a b c/d c/e/f"),
+    ("", "", "", "a b c/d c/e/f g"),
+    ("", "", "1969-07-20", "a b c/d c/e/f g"),
 ]
 
 
@@ -104,6 +105,7 @@ def test_pages_are_filtered(tag: str, folder: str, since: str, expected: str) ->
         "docs/b.md": "---\ncreated: 1970-01-03\ntags: Tea\n---\n",
         "docs/c/d.md": "---\ncreated: 1970-01-02\ntags: [tea/green]\n---\n",
         "docs/c/e/f.md": "---\ncreated: 1970-01-01\ntags: [teas]\n---\n",
+        "docs/g.md": "---\ndate: 1969-07-20\n---\n",
     }
     wanted = pages.make_page_filter(tag, folder, since)
     assert " ".join(page.slug for page in notes_of(files).pages if wanted.has(page)) == expected
