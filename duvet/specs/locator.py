@@ -261,6 +261,7 @@ def format_locator(locator: Locator, cwd: str) -> str:
 
 
 _PREFIXES = re.compile(r"(?:section-)*(?:appendix-)*")
+_NUMBERED = re.compile(rf"([^{NUMBER_SIGN}]+){NUMBER_SIGN}([1-9][0-9]{{0,8}})")
 _NAMED = re.compile(r"\A(?:section|appendix|name)[-.]")
 _MOST = 3
 _LIKENESS = 70
@@ -289,15 +290,24 @@ def find_section_indexes(specification: _Sections, name: str, *, has_prefixes: b
             return (index,)
     if not found and "/" in name:
         found = _find_by_path(specification, name, has_prefixes=has_prefixes)
-    path, sign, number = name.rpartition(NUMBER_SIGN)
-    if found or not sign or not number.isdecimal():
+    if found:
         return found
     ##= man/spec/trace.md#sections
     ##% duvet MUST distinguish sections with the same path of headings by numbers, such as `notes~2` for the second.
+    number, paths = find_numbered_sections(specification, name, has_prefixes=has_prefixes)
+    return tuple([indexes[number - 1] for indexes in paths if 1 < len(indexes) >= number])
+
+
+def find_numbered_sections(specification: _Sections, name: str, *, has_prefixes: bool) -> tuple[int, list[list[int]]]:
+    """Return the number in a name such as `notes~2`, and for each path that the name may mean all sections with it."""
+    numbered = _NUMBERED.fullmatch(name)
+    if numbered is None:
+        return 0, []
     equal: dict[tuple[str, ...], list[int]] = {}
-    for index in find_section_indexes(specification, path, has_prefixes=has_prefixes):
-        equal.setdefault(sections[index].anchors, []).append(index)
-    return tuple([indexes[int(number) - 1] for indexes in equal.values() if 1 < len(indexes) >= int(number) > 0])
+    for index in find_section_indexes(specification, numbered[1], has_prefixes=has_prefixes):
+        equal.setdefault(specification.sections[index].anchors, []).append(index)
+    # Without paths of headings, as with awslabs duvet's schema, there are no numbers.
+    return int(numbered[2]), [indexes for anchors, indexes in equal.items() if anchors]
 
 
 def _find_by_name(specification: _Sections, name: str, *, has_prefixes: bool) -> tuple[int, ...]:

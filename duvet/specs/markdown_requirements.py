@@ -474,6 +474,9 @@ class _SectionReader:
             # A row of a matrix refers to requirements.
             self.uncounted.append((f"refers to {name}", at + kept[0][1], at + kept[-1][2]))
             return heads
+        if level and not name and len(kept) == 1 and _is_only_keyword(text[kept[0][1] : kept[0][2]]):
+            self.uncounted.append(("keyword without other words", at + kept[0][1], at + kept[0][2]))
+            return heads
         if not headed:
             kept = _drop_fields(text, kept)
         words = headed or CELL_BREAK.join([text[low:high] for _, low, high in kept])
@@ -507,6 +510,11 @@ class _SectionReader:
             if cell.strip() and number != named
         ]
         return CELL_BREAK.join(pairs), level
+
+
+def _is_only_keyword(text: str) -> bool:
+    """Return True if a cell with a keyword, such as a priority, says nothing else."""
+    return _FIELD_VALUE.fullmatch(text.strip()) is not None or (text.isascii() and len(text.split()) == 1)
 
 
 def _drop_fields(text: str, cells: list[tuple[str, int, int]]) -> list[tuple[str, int, int]]:

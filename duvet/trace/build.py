@@ -20,6 +20,7 @@ from duvet.progress import Progress
 from duvet.specs.library import Library, assign_ids
 from duvet.specs.locator import (
     SectionNames,
+    find_numbered_sections,
     find_section_index,
     find_section_indexes,
     is_url,
@@ -53,6 +54,7 @@ class TargetSection(Struct, frozen=True):
     quotes: IdsByQuote
     named: tuple[NamedText, ...] = ()  # The requirements that the target names by an id; empty for a section.
     equal: tuple[int, ...] = ()  # The other sections with the same path.
+    failure: records.Failure | None = None  # If the number in the target does not exist; `section` has no meaning then.
 
 
 _TargetKey = str | tuple[str, Format, str, bool]
@@ -73,6 +75,7 @@ class TargetResolver:
         self.names_of = names_of or self._find_names
         """Returns the ids that a specification gives its requirements; by default, the ids in annotations."""
         self._sections: dict[tuple[Locator, int, tuple[NamedText, ...]], TargetSection] = {}
+        self._missing: dict[tuple[Locator, str], TargetSection] = {}
         self._headed: dict[Locator, dict[str, int]] = {}
         self._annotations: Sequence[Annotation] = ()
         self._stated: dict[Locator, RequirementNames] | None = None
@@ -110,7 +113,7 @@ class TargetResolver:
             if not failure.is_reported and not (failure.once and failure in reported):
                 reported.add(failure)
                 problems.append(failure.of(annotations[id], places))
-        return list(self._sections.values())
+        return [*self._sections.values(), *self._missing.values()]
 
     def _resolve(
         self, target: str, format: Format, base: str, is_extracted: bool = False
@@ -132,7 +135,7 @@ class TargetResolver:
         if not hash_sign:
             message = f"reference to {locator.name} is missing a section"
             return records.Failure(rules.TARGET_NO_SECTION, message, f"write {locator.name}#SECTION")
-        found = _find_target_sections(specification, section)
+        found = find_section_indexes(specification, section, has_prefixes=specification.format is Format.IETF)
         index = _find_stated_section(specification, section) if is_extracted else None
         if index is None and len(found) > 1:
             return _make_unclear_failure(specification, section, found)
@@ -150,7 +153,10 @@ class TargetResolver:
             if others:
                 return _make_ambiguous_failure(specification, named)
             if index is None:
-                return self._make_unknown_failure(specification, section)
+                left = _find_left_sections(specification, section)
+                failure = self._make_unknown_failure(specification, section, left)
+                missing = TargetSection(specification, -1, defaultdict(list), (), left, failure)
+                return self._missing.setdefault((locator, section), missing) if left else failure
         equal: tuple[int, ...] = ()
         if NUMBER_SIGN in specification.sections[index].qualified:
             same = specification.by_path[specification.sections[index].anchors]
@@ -175,12 +181,13 @@ class TargetResolver:
             self._headed[locator] = map_title_ids(specification)
         return self._headed[locator].get(name, self._headed[locator].get(name.casefold()))
 
-    def _make_unknown_failure(self, specification: Specification, section: str) -> records.Failure:
+    def _make_unknown_failure(self, specification: Specification, section: str, left: Sequence[int]) -> records.Failure:
         locator = specification.locator
         names = self.names_of(locator)
         if locator not in self._names:
             self._names[locator] = SectionNames(specification.sections, names)
-        near = self._names[locator].find_nearest(section)
+        named = [specification.sections[index].name for index in left[:_MOST_NAMES]]
+        near = named or self._names[locator].find_nearest(section)
         hint = f"did you mean {' or '.join(f'#{name}' for name in near)}?" if near else ""
         if is_stated_name(specification, section):
             ##= man/spec/names.md#targets
@@ -236,14 +243,10 @@ class TargetResolver:
         return self.specifications.get(locator)
 
 
-def _find_target_sections(specification: Specification, name: str) -> tuple[int, ...]:
-    has_prefixes = specification.format is Format.IETF
-    found = find_section_indexes(specification, name, has_prefixes=has_prefixes)
-    if found or NUMBER_SIGN not in name:
-        return found
-    # Other sections with this path may have been removed.
-    left = find_section_indexes(specification, name.rpartition(NUMBER_SIGN)[0], has_prefixes=has_prefixes)
-    return left[:1] if len({specification.sections[index].anchors for index in left}) == 1 else ()
+def _find_left_sections(specification: Specification, name: str) -> tuple[int, ...]:
+    """Return the sections with the path of a name whose number no longer exists, because others were removed."""
+    _, paths = find_numbered_sections(specification, name, has_prefixes=specification.format is Format.IETF)
+    return tuple(paths[0]) if len(paths) == 1 else ()
 
 
 def _find_stated_section(specification: Specification, id: str) -> int | None:
@@ -330,25 +333,36 @@ def link_annotations(
     for target in sections:
         locator = target.specification.locator
         first.setdefault(locator, next(iter(target.quotes.values()))[0])
-        place = (locator, target.section)
-        matcher = shared.get(place) or matcher_of(target.specification.sections[target.section])
-        if target.named:
-            # Many targets may name requirements of one section.
-            shared[place] = matcher
-        ##= man/spec/names.md#targets
-        ##% If a target names a requirement id, its quote MUST be a part of that requirement; if the quote is in another
-        ##% requirement, duvet MUST name that one.
-        matchers = [matcher.restrict(one.text, one.name) for one in target.named] or [matcher]
+        matchers = _list_matchers(target, shared, matcher_of)
         names = targets.names_of(locator) if target.named else NO_NAMES
         find_equal = partial(_find_in_equal_section, target, nears, matcher_of) if target.equal else None
         found, failures = _match_quotes(target, codes, matchers, names, find_equal, allows_cuts=allows_cuts)
-        matches.setdefault(locator, []).extend(found)
+        if found or not target.failure:
+            matches.setdefault(locator, []).extend(found)
         for failure, ids in failures:
             targets.failures.update(dict.fromkeys(ids, failure))
             problems += [failure.of(annotations[id], places) for id in ids]
     references = sum([len(match.pieces) * len(match.ids) for found in matches.values() for match in found])
     progress.end(f"Matched {progress.count(references, 'reference')}")
     return LinkedAnnotations(matches, targets.specifications, first, problems, targets.failures, references)
+
+
+def _list_matchers(
+    target: TargetSection,
+    shared: dict[tuple[Locator, int], QuoteMatcher],
+    matcher_of: Callable[[Section], QuoteMatcher],
+) -> list[QuoteMatcher]:
+    if target.failure:
+        return []
+    place = (target.specification.locator, target.section)
+    matcher = shared.get(place) or matcher_of(target.specification.sections[target.section])
+    if target.named:
+        # Many targets may name requirements of one section.
+        shared[place] = matcher
+    ##= man/spec/names.md#targets
+    ##% If a target names a requirement id, its quote MUST be a part of that requirement; if the quote is in another
+    ##% requirement, duvet MUST name that one.
+    return [matcher.restrict(one.text, one.name) for one in target.named] or [matcher]
 
 
 def _match_quotes(
@@ -373,7 +387,7 @@ def _match_quotes(
         if found is None and find_equal:
             section, found = find_equal(quote)
         if found is None:
-            failures.append((_make_quote_failure(target, quote, names), ids))
+            failures.append((target.failure or _make_quote_failure(target, quote, names), ids))
             continue
         pieces, fit = found
         matches.append(codes.match(section, pieces, fit, ids))

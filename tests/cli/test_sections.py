@@ -123,11 +123,41 @@ def test_sections_with_one_path_have_numbers(duvet: Run, folder: Path) -> None:
     # One of them is left.
     make(folder, {"kettle.md": NOTES.replace(section.format("pot", "warm"), ""), "a.rs": LID.format("notes~2")})
     assert duvet("validate", "--strict").err == right.replace("2 annotations", "1 annotation")
+    done = duvet("validate")
+    make(folder, {"a.rs": LID.format("notes~9")})
+    assert duvet("validate") == done
     # Its words are gone.
-    make(folder, {"kettle.md": NOTES.replace("shut", "open")})
+    make(folder, {"a.rs": LID.format("notes~2"), "kettle.md": NOTES.replace("shut", "open")})
     assert (
         duvet("validate").err.splitlines()[0] == 'error: could not find text in section "notes~2" of kettle.md [DUV050]'
     )
+
+
+UPSTREAM = '"$schema" = "https://awslabs.github.io/duvet/config/v0.4.0.json"\n'
+
+
+@pytest.mark.parametrize("schema", [CONFIG.splitlines(keepends=True)[0], UPSTREAM])
+def test_a_number_that_no_section_has(schema: str, duvet: Run, folder: Path) -> None:
+    config = CONFIG.replace(CONFIG.splitlines(keepends=True)[0], schema)
+    make(folder, {".duvet/config.toml": config, "kettle.md": NOTES})
+    numbers = ["notes~1", "notes~2"]
+    names = ["notes~x", "notes~9", "notes~0", "notes~", "notes~1~2", "tea~1", *(numbers if schema == UPSTREAM else ())]
+
+    def list_missing(source: str) -> list[str]:
+        make(folder, {"a.rs": source})
+        lines = duvet("validate").err.splitlines()
+        assert lines[-1].endswith(f": {(count := sum(line.startswith('error') for line in lines))} errors"), count
+        return [line.split('"')[1] for line in lines if line.startswith("error: missing section ")]
+
+    assert list_missing("".join(f"//= kettle.md#{name}\nfn pot() {{}}\n" for name in names)) == names
+    assert [duvet("show", f"kettle.md#{name}").code for name in names] == [1] * len(names)
+    # Only a quote that exactly one of the sections contains counts more than the number.
+    quoted = [LID.format(name) for name in ("notes~9", "notes~x", "tea~1")] + ["//= kettle.md#notes~3\n//# MUST be\n"]
+    own = ["notes~x", "tea~1", "notes~3"]
+    assert list_missing("".join(quoted)) == (own if schema != UPSTREAM else ["notes~9", *own])
+    make(folder, {"a.rs": "//= kettle.md#notes~9\n"})
+    near = "#notes or #notes-1" if schema == UPSTREAM else "#notes~1 or #notes~2"
+    assert duvet("validate").err.splitlines()[5] == f"  = help: did you mean {near}?"
 
 
 @pytest.mark.parametrize(
@@ -263,14 +293,12 @@ def test_reasons_for_not_counting_sentences(duvet: Run, folder: Path) -> None:
     ]
     assert [line for line in duvet("-v", "report").err.splitlines() if "kettle.md:" in line] == counts
     assert "kettle.md: not counted" not in duvet("report").err
-    upstream = '"$schema" = "https://awslabs.github.io/duvet/config/v0.4.0.json"\n'
-    make(folder, {".duvet/config.toml": CONFIG.replace(CONFIG.splitlines(keepends=True)[0], upstream)})
+    make(folder, {".duvet/config.toml": CONFIG.replace(CONFIG.splitlines(keepends=True)[0], UPSTREAM)})
     assert "not counted" not in duvet("-v", "report").err
 
 
 def test_the_schema_of_awslabs_duvet_has_no_paths(duvet: Run, folder: Path) -> None:
-    upstream = '"$schema" = "https://awslabs.github.io/duvet/config/v0.4.0.json"\n'
-    make(folder, {".duvet/config.toml": CONFIG.replace(CONFIG.splitlines(keepends=True)[0], upstream)})
+    make(folder, {".duvet/config.toml": CONFIG.replace(CONFIG.splitlines(keepends=True)[0], UPSTREAM)})
     make(folder, {"a.rs": RIGHT})
     done = duvet("validate")
     assert [line for line in done.err.splitlines() if line.startswith("error")] == [

@@ -100,6 +100,18 @@ def test_requirements_of_markdown(text: str, expected: list[str]) -> None:
     assert list_requirements(text) == expected
 
 
+def test_rows_with_only_a_keyword() -> None:
+    rows = ["| The pot is warm | MUST | Open | |", "| | MUST | | |", "| | SHALL | | |", "| | MUST b | | |"]
+    table = "\n".join(["| Req | Priority | Status | Notes |", "|-|-|-|-|", *rows])
+    assert list_requirements(table) == ["MUST: The pot is warm", "MUST: MUST b"]
+    (section,) = sections(f"# Spec\n\n{table}")
+    assert section.plain
+    assert [(one.reason, one.text) for one in section.plain.uncounted] == [
+        ("keyword without other words", "MUST"),
+        ("keyword without other words", "SHALL"),
+    ]
+
+
 def test_code_comments_and_front_matter_hold_no_requirements() -> None:
     ##= man/spec/trace.md#markdown
     ##% duvet MUST NOT find requirements in code, comments and front matter.
