@@ -8,8 +8,10 @@ import re
 from collections.abc import Iterable, Iterator
 
 _SECRETS = re.compile(
-    r"\.env(?!\.example\Z).*|.*\.(?:pem|key|p12|pfx)|id_(?:rsa|dsa|ecdsa|ed25519).*|\.(?:netrc|npmrc|pypirc)", re.DOTALL
+    r"\.env(?!\.example\Z).*|.*\.(?:pem|key|p12|pfx)|id_(?:rsa|dsa|ecdsa|ed25519).*|\.(?:netrc|npmrc|pypirc|git-credentials|ssh)",
+    re.DOTALL,
 )
+_SECRET_FILES = re.compile(r"credentials(?:\.json|\.csv)?|\.?secrets\.(?:ya?ml|json|toml|env)")
 _VENDORED_FOLDERS = ("node_modules", "__pycache__")
 VIRTUAL_ENVIRONMENT = "pyvenv.cfg"
 
@@ -33,7 +35,8 @@ class DefaultExcludes:
         if path in self._included:
             return False
         low = name.casefold()
-        return is_inside or bool(_SECRETS.fullmatch(low)) or (is_folder and low in _VENDORED_FOLDERS)
+        is_named = low in _VENDORED_FOLDERS if is_folder else bool(_SECRET_FILES.fullmatch(low))
+        return is_inside or is_named or bool(_SECRETS.fullmatch(low))
 
 
 def _parents(path: str) -> Iterator[str]:

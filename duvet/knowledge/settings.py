@@ -21,7 +21,7 @@ class KnowledgeSettings(Struct, frozen=True):
     ingest: IngestRule
     store: StoreSection
     search: SearchRule = SearchRule()
-    configurations: tuple[str, ...] = ()  # Paths of the configuration files.
+    configurations: tuple[str, ...] = ()  # Paths of the configuration files and of the packs that it names.
 
     @property
     def path(self) -> str:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import posixpath
 import re
+import sys
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from importlib.machinery import all_suffixes
 from typing import Any
 
 from msgspec import Struct
@@ -25,6 +27,7 @@ from duvet.tree.outputs import open_output
 from duvet.words import fold_name
 
 _CONFIGURATION = re.compile(r"(duvet|contextive)\.config\.[a-z]+", re.IGNORECASE)
+_CODE_ENDINGS = (*all_suffixes(), ".pth")
 _MAX_NUMBER = 1000
 _MAX_SLUG = 100
 _MAX_DEPTH = 8
@@ -54,7 +57,7 @@ class ContentFolder:
         ##% Over HTTP, `km-upload` MUST read only files under the content root, and refuse files that are hidden,
         ##% ignored by git, secret, vendored, or written by duvet.
         at = os.path.join(self.root if only_inside else self._places.root, source)
-        if only_inside and not self._is_visible(at):
+        if only_inside and not is_visible_file(self.root, at, self._places.own):
             raise QueryError(
                 f"{quote_text(shorten_text(source))} can't be uploaded over HTTP",
                 hint="name a file under the content root that is not hidden, ignored, secret or vendored, "
@@ -70,19 +73,6 @@ class ContentFolder:
         if len(data) > self._rule.max_bytes:
             raise self._make_size_error(source)
         return data
-
-    def _is_visible(self, at: str) -> bool:
-        if "\0" in at:
-            return False
-        real, real_root = os.path.realpath(at), os.path.realpath(self.root)
-        if not leads_into_folder(real_root, real):
-            return False
-        if any(leads_into_folder(own, real) for own in self._places.own) or is_backup(os.path.basename(real)):
-            return False
-        path = os.path.relpath(real, real_root).replace(os.sep, "/")
-        if any(part.startswith(".") for part in path.split("/")) or is_excluded_by_default(real_root, path):
-            return False
-        return not IgnoredPaths(DiskTree(real_root), real_root).hides(path, is_folder=False)
 
     def store(
         self, data: bytes, destination: str | None, name: str, *, overwrite: bool | None, is_made_up: bool = False
@@ -125,6 +115,21 @@ class ContentFolder:
         most = format_count(self._rule.max_bytes, "byte")
         hint = "send less, or increase `uploads.maxBytes` in the configuration"
         return QueryError(f"{quote_text(shorten_text(name))} is larger than the limit of {most}", hint=hint)
+
+
+def is_visible_file(root: str, at: str, own: Sequence[str] = ()) -> bool:
+    """Return True if a path leads to a place under the root that is not hidden, ignored, secret, vendored or duvet's."""
+    if "\0" in at:
+        return False
+    real, real_root = os.path.realpath(at), os.path.realpath(root)
+    if not leads_into_folder(real_root, real):
+        return False
+    if any(leads_into_folder(one, real) for one in own) or is_backup(os.path.basename(real)):
+        return False
+    path = os.path.relpath(real, real_root).replace(os.sep, "/")
+    if any(part.startswith(".") for part in path.split("/")) or is_excluded_by_default(real_root, path):
+        return False
+    return not IgnoredPaths(DiskTree(real_root), real_root).hides(path, is_folder=False)
 
 
 def _number_names(name: str) -> Iterator[str]:
@@ -174,19 +179,23 @@ def check_destination(root: str, path: str) -> str:
 
 
 def check_not_reserved(places: StorePaths, whole: str) -> None:
-    """Raise QueryError for files that belong to duvet, and for its configuration."""
+    """Raise QueryError for files that belong to duvet, for its configuration, and for code that it may load."""
     real = os.path.realpath(whole)
     if any(leads_into_folder(own, real) for own in places.own):
         raise _refuse(os.path.basename(whole), "duvet stores its own files there")
-    path = fold_name(os.path.relpath(real, os.path.realpath(places.root)).replace(os.sep, "/"))
+    relative = os.path.relpath(real, os.path.realpath(places.root)).replace(os.sep, "/")
+    path = fold_name(relative)
     is_recipe = path.startswith(tuple(f"{folder}/" for folder in RECIPE_FOLDERS)) and path.endswith((".yaml", ".yml"))
     is_named = any(_is_same_file(configuration, real) for configuration in places.configurations)
     if is_named or is_recipe or path in SUBSYSTEM_PATHS:
         raise _refuse(os.path.basename(whole), "it is a configuration file")
+    is_code = path.endswith(_CODE_ENDINGS) and any(leads_into_folder(folder, real) for folder in sys.path)
+    if is_code or is_excluded_by_default(places.root, relative):
+        raise _refuse(os.path.basename(whole), "duvet may load it as code, or it may contain secrets")
 
 
 def _is_same_file(path: str, real: str) -> bool:
-    if os.path.realpath(path) == real:
+    if fold_name(os.path.realpath(path)) == fold_name(real):
         return True
     try:
         # Names that differ only in case may refer to the same file.

@@ -265,12 +265,15 @@ class Application:
         """Returns a function that reads the index settings and checks the environment variables that affect them."""
         service, settings, root = self.service, self.settings, self.root
         paths = (service.path, settings.project_options["config_path"], settings.config_path, CONFIG_PATH)
+        # An upload must not replace code that the server loads.
+        packs = (pack.path for pack in service.config.tool_packs.values())
+        reserved = tuple(path for path in (*paths, *packs) if path)
         return lambda: KnowledgeSettings(
             root,
             service.config.ingest.rule(settings.environ, service.config.search.model),
             service.config.store,
             service.config.search.rule(),
-            tuple(path for path in paths if path),
+            reserved,
         )
 
     @cached_property

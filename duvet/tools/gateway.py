@@ -14,8 +14,8 @@ from msgspec import NODEFAULT, UNSET, MsgspecError, Struct, convert, json, struc
 
 from duvet import errors, http_client, text
 from duvet.config.settings import Secret
-from duvet.knowledge.excludes import is_excluded_by_default
 from duvet.knowledge.search_query import SearchResponse
+from duvet.knowledge.uploads import is_visible_file
 from duvet.llm.records import shorten_to_line, strip_invisible
 from duvet.tools.call_context import CallContext, run_blocking
 from duvet.tools.knowledge.maintenance import MAX_UPLOAD_BYTES, KmUploadInput
@@ -38,6 +38,7 @@ MAX_REPLY_BYTES = 32 << 20  # Our own answers have the same limit.
 MAX_WORK_SECONDS = 1800.0  # Seconds for a tool that changes something.
 _RETRY_PAUSES = (0.2, 0.6)
 KM_SEARCH_NAME = "km-search"
+_NOT_VISIBLE = "it is outside the project, hidden, ignored by git or vendored, or may contain secrets"
 LOCAL_TOOLS = ("km-help",)  # Tools that describe this server.
 
 
@@ -259,11 +260,10 @@ def _read_upload(source: str) -> dict[str, str]:
     ##= man/spec/gateway.md#forwarding
     ##% If duvet forwards a call to `km-upload`, it MUST read the file on its own machine and send the content, and
     ##% refuse a file that it cannot read or send, or that may contain secrets.
-    path = os.path.abspath(source)
-    folder, name = os.path.split(path)
     hint = f"pass the path of a file on this machine that may be sent to the server in {GATEWAY_VARIABLE}"
     try:
-        reason = "it may contain secrets" if is_excluded_by_default(folder, name) else ""
+        path = os.path.realpath(source)
+        reason = "" if is_visible_file(os.getcwd(), path) else _NOT_VISIBLE
         if not reason and os.stat(path).st_size > MAX_UPLOAD_BYTES:
             reason = f"it has more than {MAX_UPLOAD_BYTES:,} bytes"
         data = b"" if reason else DiskTree().read(path)
@@ -272,7 +272,7 @@ def _read_upload(source: str) -> dict[str, str]:
     if reason:
         message = f"can't send {text.quote_text(text.shorten_text(source))} to the gateway: {reason}"
         raise ToolError(ErrorCode.INVALID_REQUEST, message, hint)
-    return {"source_path": name, "content": b64encode(data).decode()}
+    return {"source_path": os.path.basename(os.path.abspath(source)), "content": b64encode(data).decode()}
 
 
 def _list_given(request: Struct) -> dict[str, Any]:

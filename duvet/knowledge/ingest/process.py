@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import time
 import traceback
@@ -34,7 +35,11 @@ ProgressReporter = Callable[[float, str], Awaitable[None]]
 _TIME_LIMIT = 2 * 3600.0  # Seconds until a run is cancelled.
 _GRACE = 1.0  # Seconds that a cancelled process has to record the cancelled run.
 _REPORT_INTERVAL = 0.1  # Seconds between two progress reports of a step.
-_SECRET_WORDS = ("TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "API_KEY", "APIKEY", "ACCESS_KEY")
+_SECRET_NAME = re.compile(
+    r"TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|APIKEY|(?:API|ACCESS|PRIVATE)_KEY|_KEY\Z|_PAT(?![A-Z])",
+    re.IGNORECASE,
+)
+_PASSWORD_IN_URL = re.compile(r"://[^\s/:@]*:[^\s/@]+@")
 _KINDS = {
     kind.__name__: kind
     for kind in (
@@ -104,7 +109,11 @@ async def _start(root: str, environ: Mapping[str, str]) -> Process:
     # The folder of the project is not searched for modules, unless this process does so, too.
     program = f"import sys; sys.path[:] = {sys.path!r}; from {__name__} import main; main()"
     # The process only reads the project, so it needs no tokens of the server or of models.
-    known = {name: value for name, value in environ.items() if not any(word in name.upper() for word in _SECRET_WORDS)}
+    known = {
+        name: value
+        for name, value in environ.items()
+        if not _SECRET_NAME.search(name) and not _PASSWORD_IN_URL.search(value)
+    }
     try:
         # In a session of its own, the process gets no signals from a terminal.
         return await open_process(

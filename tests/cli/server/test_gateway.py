@@ -133,14 +133,18 @@ def test_an_upload_is_the_file_of_this_machine(duvet_command: str, project: Path
     ##% refuse a file that it cannot read or send, or that may contain secrets.
     with Command(duvet_command, project, **TOKENS) as command:
         here = desk(command.url, **TOKENS)
-        make(here.folder, {"given.md": "# Ours \u00e9\n", ".env": "SECRET=1\n", "large.bin": "x" * 750_001})
+        make(here.folder, {"given.md": "# Ours \u00e9\n", "large.bin": "x" * 750_001})
+        hidden = (".env", ".config/a.md", "docs/.aws/credentials", "docs/secrets.toml", "../outside.md", "link.md")
+        make(here.folder, dict.fromkeys(hidden[:-1], "SECRET=1\n"))
+        (here.folder / "link.md").symlink_to(here.folder / ".env")
+        not_visible = "it is outside the project, hidden, ignored by git or vendored, or may contain secrets"
         wire = here.pipes()
         stored = by_pipes(wire)("km-upload", {"source_path": "given.md"})
         assert (stored.code, stored.value["relative_path"]) == ("", "docs/given.md")
         assert (project / "docs/given.md").read_text() == "# Ours \u00e9\n"
         for path, reason in (
             ("src/kettle/boil.py", "it cannot be read"),  # A file of the server.
-            (".env", "it may contain secrets"),
+            *((path, not_visible) for path in hidden),
             ("large.bin", "it has more than 750,000 bytes"),
         ):
             refused = by_pipes(wire)("km-upload", {"source_path": path})

@@ -225,14 +225,20 @@ def test_uploads_over_http_are_below_the_root(duvet_command: str, project: Path)
 
 
 def test_an_admin_cannot_widen_the_root_or_move_the_store(duvet_command: str, project: Path) -> None:
-    wider = {**CONFIG, "uploads": {"root": str(project.parent)}, "store": {"path": "elsewhere.db"}}
-    make(project, {"duvet.config.json": "{}", "conf/team.json": json.dumps(CONFIG)})
+    ##= man/spec/gateway.md#uploads
+    ##% The server MUST refuse a destination that is absolute or hidden, that is a configuration file, that contains a
+    ##% name that some systems do not allow, or that is outside the content root, even through `..` or a symbolic link.
+    named = {**CONFIG, "toolPacks": {"knowledge": {}, "kettle": {"path": "packs/kettle.py"}}}
+    pack = "import duvet\n\n@duvet.tool\ndef boil() -> int:\n    return 1\n"
+    wider = {**named, "uploads": {"root": str(project.parent)}, "store": {"path": "elsewhere.db"}}
+    make(project, {"duvet.config.json": "{}", "conf/team.json": json.dumps(named), "packs/kettle.py": pack})
     given: dict[str, Any] = {"content": json.dumps(wider), "overwrite": True}
     with Command(duvet_command, project, DUVET_CONFIG="conf/team.json", **TOKENS) as command:
         with command.client(ADMIN) as client:
-            for path in ("conf/team.json", "duvet.config.json", ".duvet/config.toml"):
+            for path in ("conf/team.json", "duvet.config.json", ".duvet/config.toml", "packs/kettle.py"):
                 assert client.post_tool("km-storetext", **given, destination=path)[0] == 400
-            assert json.loads((project / "conf/team.json").read_text()) == CONFIG
+            assert json.loads((project / "conf/team.json").read_text()) == named
+            assert (project / "packs/kettle.py").read_text() == pack
             # An edit on the machine applies, but not to these.
             for size in (7, 8):
                 edited = {**wider, "server": {**CONFIG["server"], "pageSize": size}}

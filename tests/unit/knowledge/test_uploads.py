@@ -91,10 +91,22 @@ def test_files_of_duvet_and_configurations_are_reserved(tmp_path: Path) -> None:
         with pytest.raises(QueryError, match="duvet stores its own files there"):
             check_not_reserved(paths, path)
     configured = ("subsystems.yaml", "docs/Subsystems.yml", "recipes/daily.yaml", "recipes/more/x.YML")
-    for name in ("conf/team.yaml", "conf/other.yaml", "conf/real.yaml", *configured):
+    for name in ("conf/team.yaml", "conf/other.yaml", "conf/real.yaml", "conf/REAL.yaml", *configured):
         with pytest.raises(QueryError, match="it is a configuration file"):
             check_not_reserved(paths, str(tmp_path / name))
     for name in ("docs/tea.md", "conf/tea.yaml", "src/subsystems.yaml", "recipes/README.md", "docs/recipes/tea.yaml"):
+        check_not_reserved(paths, str(tmp_path / name))
+
+
+def test_code_that_the_server_may_load_is_reserved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "venv").mkdir()
+    (tmp_path / "venv/pyvenv.cfg").touch()
+    paths = find_store_paths(KnowledgeSettings(str(tmp_path), IngestRule(), StoreSection()))
+    monkeypatch.syspath_prepend(tmp_path / "src")
+    for name in ("src/json.py", "src/a/B.PYC", "src/x.pth", "venv/lib/x.txt", "node_modules/a.js", "docs/.ssh/id"):
+        with pytest.raises(QueryError, match="duvet may load it as code, or it may contain secrets"):
+            check_not_reserved(paths, str(tmp_path / name))
+    for name in ("src/a.md", "docs/a.py", "lib/x.txt"):
         check_not_reserved(paths, str(tmp_path / name))
 
 

@@ -62,8 +62,9 @@ def test_patterns_include_and_exclude_files(tmp_path: Path) -> None:
 
 
 SECRETS = ".env .env.local .envs/db a/.ENV a/server.pem a/b.key c.p12 d.pfx id_rsa id_ed25519.pub .netrc .npmrc .pypirc"
+SECRETS += " .git-credentials .ssh/id_work .aws/credentials credentials.json a/Credentials.csv secrets.yml .secrets.env"
 VENDORED = "node_modules/x/y.js web/node_modules/z.js a/__pycache__/c.pyc my-env/pyvenv.cfg my-env/lib/x.py"
-INDEXED = (".env.example", "keys.md", "env.py", "dist/a.js", "pyvenv.cfg", "target/b.rs")
+INDEXED = (".env.example", "credentials.md", "credentials/a.py", "keys.md", "env.py", "dist/a.js", "pyvenv.cfg", "b.rs")
 
 
 def test_secrets_and_vendored_files_are_skipped_unless_they_are_named(tmp_path: Path) -> None:

@@ -57,10 +57,13 @@ def test_the_process_gets_no_secrets_and_no_modules_from_the_project(folder: Pat
         (folder / f"{name}.py").write_text("raise SystemExit('imported from the project')\n")
     seen = folder.parent / "seen"
     environ = a_git_that(folder.parent / "bin", f"cat /proc/$PPID/environ > {seen}; exit 1")
-    secrets = {name: "s3cret" for name in ("DUVET_ADMIN_TOKEN", "KM_READER_TOKEN", "OPENAI_API_KEY", "my_password")}
-    run = ingest(folder, {**environ, **secrets, "LANG": "C.UTF-8"})
+    names = "DUVET_ADMIN_TOKEN OPENAI_API_KEY my_password SSH_PRIVATE_KEY GPG_PASSPHRASE GITHUB_PAT SIGNING_KEY"
+    secrets = {**dict.fromkeys(names.split(), "s3cret"), "DATABASE_URL": "postgres://tea:s3cret@db.example/tea"}
+    plain = {"LANG": "C.UTF-8", "TEA_PATH": "x", "TEA_URL": "https://tea@example.org:80/a:b@c"}
+    run = ingest(folder, {**environ, **secrets, **plain})
     assert (run.success, run.changed) == (True, 10)
-    assert "s3cret" not in seen.read_text() and "LANG=C.UTF-8" in seen.read_text()
+    assert "s3cret" not in seen.read_text()
+    assert {f"{name}={value}" for name, value in plain.items()} <= set(seen.read_text().split("\0"))
 
 
 def test_errors_keep_their_type_and_a_killed_process_is_one(folder: Path) -> None:
