@@ -271,9 +271,10 @@ def _print_client_config(client: McpClient, options: dict[str, Any]) -> None:
     except UnicodeEncodeError as error:
         raise DuvetError("the path of this folder is not valid UTF-8, so a client can't use it") from error
     write_stdout(text)
-    print_remark(
-        f"note: these paths are valid only on this machine; in a file that you commit, use the command `{_SERVER_NAME}` without -C"
-    )
+    note = "note: these paths are valid only on this machine"
+    if not has_only_pages:
+        note += f"; in a file that you commit, use the command `{_SERVER_NAME}` without -C"
+    print_remark(note)
     print_remark(f"add this to {client.where}; keep any servers that are already there")
 
 

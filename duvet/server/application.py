@@ -14,14 +14,14 @@ from msgspec.structs import replace
 
 from duvet.config.project_file import CONFIG_PATH
 from duvet.config.service import Service, load_service
-from duvet.config.service_tables import LogFormat, PagesSection, ServerSection
+from duvet.config.service_tables import LogFormat, PackSection, PagesSection, ServerSection
 from duvet.config.settings import NotesRule, ServerRule, UploadRule
 from duvet.knowledge.index import Knowledge, Maintenance
 from duvet.knowledge.settings import KnowledgeSettings, find_store_paths
 from duvet.server.log import EventLevel, ServerLog
 from duvet.tools.audit import AuditLog, CallObserver, CallRecord
 from duvet.tools.call_context import FACTS_SERVICE, ServerFacts, get_current_time, run_blocking
-from duvet.tools.packs import PAGES
+from duvet.tools.packs import PAGES, TRACE
 from duvet.tools.plugins import find_entry_point_stamps, stamp_file
 from duvet.tools.tool import MAINTENANCE_SERVICE, MODELS_SERVICE, RECIPES_SERVICE, RUNS_SERVICE, SHELL_SOURCE, Scope
 from duvet.tree.cache import BlobStore, DiskCache, make_cache_key
@@ -94,7 +94,7 @@ class ApplicationSettings(Struct, frozen=True, kw_only=True):
 
 
 def _limit_to_pages(service: Service) -> Service:
-    """Return the configuration for `--pages`; patterns, packs and texts in the file replace its defaults."""
+    """Return the configuration for `--pages`; patterns, other packs and texts in the file replace its defaults."""
     ##= man/spec/pages.md#folders-of-notes
     ##% With `--pages FOLDER`, `duvet mcp` MUST serve the Markdown files in this folder as pages, without a project.
     config, server = service.config, service.config.server
@@ -102,7 +102,10 @@ def _limit_to_pages(service: Service) -> Service:
         name: text for name, text in _NOTES_TEXTS.items() if getattr(server, name) == getattr(ServerSection(), name)
     }
     pages = config.pages or (PagesSection(pattern="**/*.md"),)
-    config = replace(config, pages=pages, server=replace(server, **texts))
+    ##= man/spec/pages.md#folders-of-notes
+    ##% With `--pages`, duvet MUST NOT offer the pack `trace`.
+    tool_packs = {**config.tool_packs, TRACE.name: PackSection(enabled=False)}
+    config = replace(config, pages=pages, server=replace(server, **texts), tool_packs=tool_packs)
     return replace(service, config=config, packs=config.packs((PAGES.name,)))
 
 

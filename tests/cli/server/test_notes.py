@@ -102,6 +102,18 @@ def test_the_folder_is_relative_to_that_of_the_user(duvet_command: str, vault: P
     assert json.loads(done.out) == [{"slug": "things/pot", "title": "pot"}]
     client = run(duvet_command, vault, "mcp", "--pages", "things", "--print-config", "claude")
     assert json.loads(client.out)["mcpServers"]["duvet"]["args"][-3:] == ["mcp", "--pages", str(vault / "things")]
+    assert client.err.startswith("note: these paths are valid only on this machine\nadd this to ")
+
+
+@pytest.mark.parametrize("config", ["", "toolPacks: {trace: {enabled: true}, pages: {enabled: true}}\n"])
+def test_requirements_are_not_offered(config: str, duvet_command: str, vault: Path) -> None:
+    ##= man/spec/pages.md#folders-of-notes
+    ##% With `--pages`, duvet MUST NOT offer the pack `trace`.
+    make(vault, {"duvet.config.yaml": config})
+    done = run(duvet_command, vault, "call", "--pages", ".", "search_requirements", "--query", "tea")
+    assert (done.code, done.out) == (1, "") and 'no tool is named "search_requirements"' in done.err
+    checked = run(duvet_command, vault, "mcp", "--pages", ".", "--pack", "trace", "--check")
+    assert [line for line in checked.out.splitlines() if line.startswith("pack ")] == ["pack           pages: 5 tools"]
 
 
 UNTRUSTED = (
