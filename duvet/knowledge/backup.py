@@ -36,8 +36,6 @@ _NAME_HINT = f"end a file name with {' or '.join(BACKUP_ENDINGS)}, and the name 
 
 
 class ArchiveError(DuvetError):
-    """Raised when an archive is damaged, or is not a duvet backup."""
-
     rule_code = "DUV123"
 
 
@@ -47,7 +45,7 @@ class ManifestEntry(Struct, frozen=True):
 
 
 class Manifest(Struct, frozen=True, kw_only=True):
-    """The manifest of an archive: its first file, which lists the others."""
+    """The first file of an archive, which lists the others."""
 
     format: int = ARCHIVE_FORMAT
     duvet: str  # The version of duvet that wrote it.
@@ -62,7 +60,6 @@ class Manifest(Struct, frozen=True, kw_only=True):
 
 
 def decode_manifest(data: bytes, path: str) -> Manifest:
-    """Decode the manifest of an archive; raise ArchiveError if its content is invalid."""
     try:
         found = json.decode(data, type=Manifest)
     except DecodeError as error:
@@ -79,7 +76,7 @@ def decode_manifest(data: bytes, path: str) -> Manifest:
 
 
 def copy_and_digest(source: BinaryIO, target: BinaryIO | None = None) -> ManifestEntry:
-    """Return the size and digest of a stream, and copy the stream to `target` if one is given."""
+    """Return the size and digest of a stream, copying it to `target` if given."""
     digest, size = blake3(), 0
     while data := source.read(_BLOCK):
         digest.update(data)
@@ -95,10 +92,7 @@ class Backup(Struct, frozen=True):
 
 
 def create_backup(places: StorePaths, destination: str, now: datetime) -> Backup:
-    """Write an archive to a file, or into a folder under a name with the current time.
-
-    Raise DuvetError if the file exists or can't be written.
-    """
+    """Write an archive to a file, or to a new file in a folder; raise DuvetError if the file exists."""
     check_backup_name(destination)
     is_inside = leads_into_folder(places.root, destination)
     # Write scratch files outside the project, because the store's folder may be read-only.
@@ -122,13 +116,12 @@ def create_backup(places: StorePaths, destination: str, now: datetime) -> Backup
 
 
 def write_archive(places: StorePaths, file: BinaryIO, now: datetime, elsewhere: str) -> None:
-    """Write an archive to a stream; if the store's folder is read-only, use `elsewhere` for scratch files."""
+    """Write an archive to a stream; `elsewhere` is for scratch files if the store's folder is read-only."""
     with _copy_to_scratch(places, now, elsewhere) as (folder, names):
         _pack(folder, names, file, now)
 
 
 def check_backup_name(destination: str) -> None:
-    """Raise QueryError for a destination that is neither a backup file name nor a folder."""
     ##= man/spec/gateway.md#backups
     ##% `km-backup-trigger` MUST write only a new `.tgz` or `.tar.gz` file in the project or in the configured folder.
     path = destination.rstrip("/") or destination
@@ -162,7 +155,7 @@ def find_existing_folder(path: str) -> str:
 
 @contextmanager
 def _copy_to_scratch(places: StorePaths, now: datetime, elsewhere: str) -> Iterator[tuple[str, Sequence[str]]]:
-    """Copy everything to a scratch folder, and yield the folder and its file names, with the manifest first."""
+    """Copy everything to a scratch folder, and yield the folder and its file names, manifest first."""
     lines = read_lines(places.feedback)
     with _open_store(places, is_needed=not lines) as store, make_scratch_folder(places.folder, elsewhere) as folder:
         with report_write_errors(os.path.dirname(folder)):
@@ -285,7 +278,7 @@ def _make_first(place: str, others: Sequence[str]) -> str:
 
 @contextmanager
 def report_write_errors(place: str) -> Iterator[None]:
-    """Convert write errors to an OutputError about `place`, because users don't know the temporary folder."""
+    """Convert write errors to an OutputError about `place`, because users don't know the scratch folder."""
     try:
         yield
     except OSError as error:

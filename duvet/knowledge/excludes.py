@@ -24,12 +24,12 @@ class DefaultExcludes:
         self.folders_with_included = {folder for path in self._included for folder in _parents(path)}
 
     def excludes_folder(self, folder: str, names: Iterable[str]) -> bool:
-        """Return True if the entries of a folder show that it is a virtual environment."""
+        """Return whether these entries show that the folder is a virtual environment."""
         # The project folder itself may be a virtual environment.
         return bool(folder) and folder not in self._included and VIRTUAL_ENVIRONMENT in names
 
     def excludes(self, path: str, name: str, *, is_folder: bool, is_inside: bool) -> bool:
-        """Return True if a path is excluded because of its name or because of an excluded folder around it."""
+        """Return whether a path is excluded by its name, or because it is inside an excluded folder."""
         ##= man/spec/knowledge.md#files
         ##% `duvet ingest` MUST skip secret files and vendored folders unless `ingest.include` names their exact path.
         if path in self._included:
@@ -45,7 +45,7 @@ def _parents(path: str) -> Iterator[str]:
 
 
 def is_excluded_by_default(root: str, path: str) -> bool:
-    """Return True if a file is indexed only if the configuration includes its exact path."""
+    """Return whether a file is indexed only if the configuration includes its exact path."""
     excludes = DefaultExcludes(())
     for folder in _parents(path):
         environment = os.path.join(root, folder, VIRTUAL_ENVIRONMENT)

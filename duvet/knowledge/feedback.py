@@ -26,8 +26,6 @@ _SAFE_FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 
 
 class Vote(Struct, frozen=True, kw_only=True):
-    """Feedback on one result of a search."""
-
     request_id: str  # Id of the response with the result.
     chunk_id: str
     vote: float | None = None  # From -1 (useless) to 1 (useful).
@@ -59,7 +57,7 @@ def append_audit_entry(places: StorePaths, entry: AuditEntry) -> None:
 
 
 def read_votes(path: str) -> list[Vote]:
-    """Return all votes, sorted by time; skip lines that duvet did not write."""
+    """Return all votes, sorted by time; skip lines that are not votes."""
     found = []
     for line in iterate_lines(path):
         with suppress(*LINE_ERRORS):
@@ -100,7 +98,7 @@ def append_line(path: str, record: object, patience: float = APPEND_PATIENCE) ->
 
 
 def append_lines(path: str, lines: list[bytes], patience: float = APPEND_PATIENCE) -> None:
-    """Append all lines, or none if that fails."""
+    """Append and sync all lines; raise OutputError and leave the file unchanged if that fails."""
     try:
         is_new = not os.path.lexists(path)
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | _SAFE_FLAGS, 0o666)
@@ -132,7 +130,7 @@ def append_lines(path: str, lines: list[bytes], patience: float = APPEND_PATIENC
 
 
 def _repair_last_line(handle: int) -> None:
-    """Remove an incomplete last line, which a killed process left, or add a missing line end."""
+    """Remove an incomplete last line, as a killed process leaves it, or add a missing line end."""
     size = end = os.fstat(handle).st_size
     tail = b""
     while end and b"\n" not in tail:
@@ -150,7 +148,7 @@ def _repair_last_line(handle: int) -> None:
 
 @contextmanager
 def _lock_file(handle: int, patience: float) -> Iterator[None]:
-    """Lock a file until it is closed, on systems that support locks."""
+    """Lock a file until it is closed; does nothing on systems without locks."""
     try:
         from fcntl import LOCK_EX, LOCK_NB, flock
     except ImportError:
@@ -175,7 +173,7 @@ def read_lines(path: str) -> list[bytes]:
 
 
 def iterate_lines(path: str) -> Iterator[bytes]:
-    """Yield all complete lines without loading the whole file into memory."""
+    """Yield the complete lines one by one; none if the file does not exist."""
     try:
         handle = os.open(path, os.O_RDONLY | _SAFE_FLAGS)
     except FileNotFoundError:

@@ -35,7 +35,7 @@ class CommitTimes(Struct, frozen=True, array_like=True):
     fault: str = ""  # The reason why git failed in a repository.
 
     def of(self, path: str) -> LastCommit | None:
-        """Return the last commit of a file, or None if the file has uncommitted changes."""
+        """Return the last commit of a file; None if it has uncommitted changes or was never committed."""
         ##= man/spec/knowledge.md#files
         ##% `duvet ingest` MUST date a file by the last commit that changed it, or by its modification time if its
         ##% content is not committed.
@@ -43,7 +43,7 @@ class CommitTimes(Struct, frozen=True, array_like=True):
 
 
 def find_commit_times(project: Project, earlier: CommitTimes) -> CommitTimes:
-    """Return the last commits of all files, reading only the commits since `earlier`."""
+    """Return the last commit of each file, reading only the commits since `earlier` where possible."""
     if not project.on_disk:
         return CommitTimes()
     git = _git(project)
@@ -84,7 +84,7 @@ def _list_edited_files(git: GitCommand) -> Iterator[str]:
 
 
 def _list_filter_options(git: GitCommand) -> Iterator[str]:
-    """Yield options that keep git from running the filters in the repository's configuration."""
+    """Yield options that keep git from running filters that the repository configures."""
     names = git.content("config", "-z", "--name-only", "--get-regexp", r"^filter\.") or b""
     for name in names.split(b"\0"):
         key, _, last = os.fsdecode(name).rpartition(".")
@@ -150,7 +150,7 @@ class FirstCommitDates(Struct, frozen=True):
 def find_first_commits(
     project: Project, folders: Collection[str], earlier: FirstCommitDates | None
 ) -> FirstCommitDates:
-    """Return the time of the first commit of each file in these folders; empty if git fails."""
+    """Return when each file in these folders was first committed; empty if git fails."""
     head = _read_head(project)
     if not head:
         return FirstCommitDates()

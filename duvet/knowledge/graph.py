@@ -68,7 +68,7 @@ _FILE_RELATIONS = (Relation.BELONGS_TO, Relation.DESCRIBES, Relation.VALIDATES)
 
 
 class IdentifierError(QueryError):
-    """Raised for a malformed node identifier."""
+    pass
 
 
 class NodeIdentifier(Struct, frozen=True):
@@ -77,7 +77,7 @@ class NodeIdentifier(Struct, frozen=True):
 
     @property
     def keys(self) -> Iterator[str]:
-        """The possible keys of the node: as written, and with URL escapes decoded; full paths and ids are shortened."""
+        """The keys that may identify the node: as written and URL-decoded, with full paths and ids shortened."""
         for written in dict.fromkeys([self.key, unquote(self.key)]):
             key = _shorten_full_path(written) if self.label in _TRACE_LABELS else written
             yield key
@@ -88,7 +88,7 @@ class NodeIdentifier(Struct, frozen=True):
 
     @property
     def digits(self) -> str:
-        """The leading digits of a requirement's id, if the key is an id; otherwise empty."""
+        """The first digits of a requirement's id if the key is an id; otherwise empty."""
         key = self.key.lower()
         return key[:_ID_DIGITS] if self.label is NodeLabel.REQUIREMENT and _DIGITS.match(key) else ""
 
@@ -102,7 +102,6 @@ def _shorten_full_path(key: str) -> str:
 
 
 def parse_identifier(text: str) -> NodeIdentifier:
-    """Parse `LABEL:KEY`; raise IdentifierError for anything else."""
     ##= man/spec/knowledge.md#graph
     ##% `km-graph-node` MUST find a node by `LABEL:KEY`, a requirement by four or more digits of its id, and a
     ##% specification, section or requirement by its full path.
@@ -130,8 +129,6 @@ class NodeView(Struct, frozen=True):
 
 
 class Relationship(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """An edge of a node, and the node at its other end."""
-
     type: Relation
     direction: EdgeDirection
     target: NodeView
@@ -150,7 +147,7 @@ def make_relationship(edge: GraphEdge, node: GraphNode, direction: EdgeDirection
 
 
 def find_node(store: Store, text: str) -> GraphNode:
-    """Find a node by its name; raise NotFoundError if it is unknown, or IdentifierError if the name is malformed."""
+    """Find a node; raise NotFoundError if it is unknown, and IdentifierError if `text` is malformed."""
     identifier = parse_identifier(text)
     for key in identifier.keys:
         node = store.node(identifier.label, key)
@@ -196,8 +193,6 @@ class EdgeSelection(StrEnum):
 
 
 class NodeWithEdges(Struct, frozen=True):
-    """A node and its edges, outgoing ones first."""
-
     node: NodeView
     relationships: tuple[Relationship, ...]
     is_cut: bool  # Whether there are more edges.
@@ -205,7 +200,6 @@ class NodeWithEdges(Struct, frozen=True):
 
 
 def find_node_edges(store: Store, text: str, selection: EdgeSelection, limit: int) -> NodeWithEdges:
-    """Find a node by its name, with at most `limit` edges; raise DuvetError if it is unknown."""
     node = find_node(store, text)
     # Read one more edge than the limit, to detect that the list is cut.
     edges = list(islice(_read_edges(store, node.id, selection, limit + 1), limit + 1))
@@ -235,7 +229,7 @@ class FoundNode(Struct, frozen=True):
 
 
 def search_nodes(store: Store, term: str, limit: int) -> tuple[FoundNode, ...]:
-    """Return the nodes whose name or text contains the term, ignoring case, best match first."""
+    """Return the nodes whose name or text contains the term, ignoring case, best first."""
     ##= man/spec/knowledge.md#graph
     ##% `km-graph-search` MUST search names and the texts of requirements for the literal term, ignoring case.
     term = term.strip()[:_MAX_TERM]
@@ -296,7 +290,7 @@ class SubsystemView(Struct, frozen=True, kw_only=True):
 
 
 def find_subsystem(store: Store, name: str, query: SubsystemQuery) -> SubsystemView:
-    """Find a subsystem by its name, ignoring case; raise NotFoundError if it is unknown."""
+    """Find a subsystem, ignoring case; raise NotFoundError if it is unknown."""
     node = store.node(NodeLabel.SUBSYSTEM, name.strip())
     if node is None:
         known = [subsystem.key for subsystem in store.nodes(NodeLabel.SUBSYSTEM)]
@@ -325,7 +319,7 @@ def find_subsystem(store: Store, name: str, query: SubsystemQuery) -> SubsystemV
 
 
 def _decode_cursor(cursor: str | None) -> int:
-    """Return the offset at which a page of results begins; 0 for an invalid cursor."""
+    """Return the offset of a page of results; 0 for an invalid cursor."""
     if cursor is None or len(cursor) > _MAX_CURSOR:
         return 0
     try:

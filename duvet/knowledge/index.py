@@ -30,7 +30,7 @@ Answer = TypeVar("Answer")
 
 
 class SharedVectors:
-    """The embedder and vectors of one index, shared by all its readers."""
+    """The embedder and the vectors of one index; all its readers share them."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -44,7 +44,7 @@ class SharedVectors:
             return self._embedders[0]
 
     def load(self, revision: str, load: Callable[[], Answer]) -> Answer:
-        """Return the result of `load` for this revision of the index; `load` is called once per revision."""
+        """Return `load()`, which is called once per revision of the index."""
         with self._lock:
             if self._loaded is None or self._loaded[0] != revision:
                 # Free the old vectors before loading the new ones.
@@ -55,8 +55,6 @@ class SharedVectors:
 
 
 class OpenStore:
-    """An open store and its search engine."""
-
     def __init__(self, store: Store, rules: KnowledgeSettings, shared: SharedVectors) -> None:
         self.store = store
         self.rules = rules
@@ -64,7 +62,7 @@ class OpenStore:
 
     @cached_property
     def engine(self) -> SearchEngine:
-        """The search engine, created on first use because it loads all vectors."""
+        """Created on first use, because it loads all vectors."""
         from duvet.knowledge.relevance import find_profile
         from duvet.knowledge.search import SearchEngine
         from duvet.queries.embeddings import find_chunk_embedder
@@ -84,9 +82,9 @@ class OpenStore:
 
 
 class Knowledge:
-    """Gives threads read access to the index, each with a connection of its own.
+    """Lets threads read the index, each through its own connection.
 
-    Opens the index on first use, and again after the file or the settings have changed.
+    The index is opened on first use, and again after its file or the settings have changed.
     """
 
     def __init__(self, rules: Callable[[], KnowledgeSettings]) -> None:
@@ -96,12 +94,8 @@ class Knowledge:
         self._shared = SharedVectors()
         self._known: tuple[KnowledgeSettings, tuple[int, int] | None] | None = None
 
-    def use_settings(self, rules: Callable[[], KnowledgeSettings]) -> None:
-        """Replace the function that returns the settings."""
-        self.rules = rules
-
     def ask(self, question: Callable[[OpenStore], Answer]) -> Answer:
-        """Call `question` with an open store and return its answer; raise StoreError if the store can't be read."""
+        """Return `question(store)` for an open store; raise StoreError if the store can't be read."""
         ##= man/spec/knowledge.md#answers
         ##% `km-` tools MUST read the index for several calls in parallel.
         opened, shared = None, None
@@ -157,7 +151,7 @@ class Knowledge:
 
 
 class Maintenance:
-    """Changes the index and the files next to it; several threads may do so at the same time."""
+    """Changes the index and the files next to it; safe to use from several threads."""
 
     def __init__(
         self,
@@ -168,7 +162,7 @@ class Maintenance:
         now: Callable[[], datetime],
         patience: float | None = None,
     ) -> None:
-        """Set `patience` to the seconds to wait for another ingest run; None means the default."""
+        """`patience` is the number of seconds to wait for another ingest run; None means the default."""
         self._rules = rules
         self._uploads = uploads
         self._find_source = find_source
@@ -182,7 +176,6 @@ class Maintenance:
 
     @property
     def content(self) -> ContentFolder:
-        """The folder of uploads."""
         from duvet.knowledge.uploads import ContentFolder
 
         return ContentFolder(self.places, self._uploads())
@@ -196,6 +189,6 @@ class Maintenance:
         request = IngestRequest(source=self._find_source(), rules=self._rules(), options=options)
         return await run_ingest_process(request, self._environ, report)
 
-    def make_failed_run(self, run_id: str) -> IngestRun | None:
+    def find_failed_run(self, run_id: str) -> IngestRun | None:
         with closing(open_store(self.places.store)) as store:
             return next((run for run in store.runs() if run.run_id == run_id and not run.success), None)

@@ -51,7 +51,7 @@ class FileContext(Struct, frozen=True, kw_only=True):
 
     @property
     def is_cut(self) -> bool:
-        """True if `describe` leaves out entries because of its limits."""
+        """True if `describe` omits entries because of its limits."""
         return len(self.outgoing) + len(self.incoming) > MAX_RELATED or len(self.cited) > MAX_RELATED
 
     @property
@@ -61,7 +61,7 @@ class FileContext(Struct, frozen=True, kw_only=True):
         return tuple(dict.fromkeys(found))
 
     def describe(self, chunk: Chunk) -> search_query.GraphContext:
-        """Return the graph context for a result; requirements that the chunk itself cites come first."""
+        """Return the graph context of a result; requirements that the chunk itself cites come first."""
         relationships = [graph.make_relationship(*end, graph.EdgeDirection.OUT) for end in self.outgoing]
         relationships += [graph.make_relationship(*end, graph.EdgeDirection.IN) for end in self.incoming]
         own = [node.key for _, node in (*self.outgoing, *self.incoming) if node.label is NodeLabel.SUBSYSTEM]
@@ -95,8 +95,6 @@ def _describe_requirement(edge: GraphEdge, node: GraphNode) -> search_query.Cite
 
 
 class FileContextFinder:
-    """Finds and caches the contexts of files in one revision of a store."""
-
     def __init__(self, store: Store) -> None:
         self._store = store
         self._subsystems: dict[str, _SubsystemContext] = {}
@@ -132,7 +130,7 @@ class FileContextFinder:
 
 
 def extract_names(text: str) -> tuple[str, ...]:
-    """Return the identifiers in a query: those made of several words, or the whole query if it is a single word."""
+    """Return the identifiers in a query: compound words, or the whole query if it is a single word."""
     tokens = (token.rstrip(".:-/") for token in _TOKEN.findall(text))
     names = [_LINE_SUFFIX.sub("", token).replace("\\", "/").removeprefix("./") for token in tokens]
     names = [name for name in names if name]
@@ -144,10 +142,7 @@ def extract_names(text: str) -> tuple[str, ...]:
 def score_named_chunks(
     store: Store, names: tuple[str, ...], filters: ChunkFilters, *, alone: bool
 ) -> Mapping[int, float]:
-    """Score the chunks of the files and symbols that a query names.
-
-    With `alone`, also score chunks that only contain the name.
-    """
+    """Score the chunks of the files and symbols that a query names; with `alone`, also those that contain the name."""
     scores: dict[int, float] = defaultdict(float)
     for name in names:
         ##= man/spec/knowledge.md#search
@@ -167,8 +162,6 @@ def score_named_chunks(
 
 
 class SearchQuestion(Struct, frozen=True, kw_only=True):
-    """A search request, split into words, names and filters."""
-
     text: str
     terms: tuple[str, ...]  # Words of the query, without stop words unless there are no others.
     parts: tuple[str, ...]  # The terms, and the words inside those terms that are names.
@@ -180,7 +173,7 @@ class SearchQuestion(Struct, frozen=True, kw_only=True):
 
 
 def prepare_question(request: search_query.SearchRequest, now: float) -> SearchQuestion:
-    """Split the query into words and names, and warn about each part that is ignored."""
+    """Split the query into words and names, and warn about parts that are ignored."""
     text = request.query[: vocabulary.MAX_QUERY_CHARACTERS]
     words, is_cut = vocabulary.extract_query_words(request.query)
     ##= man/spec/knowledge.md#search
@@ -238,7 +231,6 @@ DEFAULT_PROFILE = PROFILES["default"]
 
 
 def find_profile(name: str = DEFAULT_PROFILE.name, **overrides: float) -> WeightProfile:
-    """Return a profile with the overridden weights."""
     known = PROFILES[name]
     return WeightProfile(f"{name}+overrides", replace(known.weights, **overrides)) if overrides else known
 
@@ -251,7 +243,7 @@ def compute_score(
     weights: Weights,
     now: float,
 ) -> search_query.ScoreDetails:
-    """Score a chunk; `parts` contains its cosine, and its scores by vector rank and by word rank."""
+    """Score a chunk; `parts` are its cosine, its score by vector and its score by words."""
     vector, by_vector, by_words = parts
     artifact = chunk.artifact
     affinity = _compute_affinity(artifact.subsystem, question.terms)
@@ -305,7 +297,7 @@ def apply_vote(scores: search_query.ScoreDetails, vote: float) -> search_query.S
 
 
 def _compute_affinity(subsystem: str, terms: Collection[str]) -> float:
-    """Return 1 if the query names the subsystem, or 0.5 if it names a part of it."""
+    """Return 1 if the query contains the subsystem's name, and 0.5 for a partial match."""
     name = subsystem.lower()
     if not name:
         return 0.0
@@ -315,7 +307,7 @@ def _compute_affinity(subsystem: str, terms: Collection[str]) -> float:
 
 
 def _compute_word_share(chunk: Chunk, parts: Sequence[str]) -> float:
-    """Return the share of the query's words in a chunk; other forms and parts of words count half."""
+    """Return the share of the query's words in a chunk; a matching stem counts half."""
     if not parts:
         return 0.0
     ##= man/spec/knowledge.md#search

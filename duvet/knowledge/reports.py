@@ -62,7 +62,7 @@ def gather_facts(
 
 
 def load_facts(store: records.Store, rule: IngestRule, *, graph: bool = True) -> ProjectFacts:
-    """Return the facts about the index that reports need; `graph` adds facts about the graph."""
+    """Return the facts that reports need; only with `graph`, those about the graph."""
     artifacts = store.artifacts()
     isolated: tuple[records.GraphNode, ...] = ()
     cited: tuple[RequirementFiles, ...] = ()
@@ -402,7 +402,7 @@ def save_reports(writing: records.StoreWriter, facts: ProjectFacts, now: float) 
 def read_report_history(
     store: records.Store, name: str, kind: type[PastReportType], limit: int
 ) -> Sequence[PastReportType]:
-    """Return the latest reports, newest first, without those that another version wrote in another format."""
+    """Return the latest reports, newest first; skip those of other versions' formats."""
     found = []
     for data in store.reports(name, limit) if limit else ():
         with suppress(DecodeError):
@@ -411,8 +411,6 @@ def read_report_history(
 
 
 class RunRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A run in a list, without the files that it removed."""
-
     run_id: str
     profile: str
     started_at: float

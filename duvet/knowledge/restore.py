@@ -52,8 +52,7 @@ def restore_backup(
 ) -> RestoreResult:
     """Replace the index with the one in an archive, and add the archive's feedback.
 
-    If this raises DuvetError, the index is unchanged. If `stream` is given, the archive is read from it, and `path`
-    only names it in messages.
+    After a DuvetError, the index is unchanged. With `stream`, the archive is read from it, and `path` only names it.
     """
     with _store_folder(places), backup.make_scratch_folder(places.folder) as folder:
         archive = path if stream is None else _spool_stream(stream, os.path.join(folder, "archive"), path)
@@ -114,7 +113,7 @@ def _store_folder(places: StorePaths) -> Iterator[None]:
 
 
 def _check_store(copy: str) -> None:
-    """Raise an error if the archive's store can't be read; the message leaves out the temporary path."""
+    """Raise an error, without the temporary path, if the archive's store can't be read."""
     try:
         with closing(location.open_store(copy)) as store:
             store.check()
@@ -128,9 +127,9 @@ def _check_store(copy: str) -> None:
 
 
 def swap_store(places: StorePaths, copy: str, keep: Callable[[], str] | None, aside: str, patience: float) -> str:
-    """Replace the store with a copy, and return the path of the old one if `keep` is given.
+    """Replace the store with a copy; return the path of the backup that `keep` made of the old one.
 
-    `keep` backs up a readable store. A damaged one is moved to the folder `aside`.
+    A damaged store can't be backed up, so it is moved to the folder `aside`.
     """
     ##= man/spec/gateway.md#backups
     ##% `duvet restore` MUST restore the feedback, and replace the index in one step, even while servers use it. `duvet
@@ -171,7 +170,7 @@ def swap_store(places: StorePaths, copy: str, keep: Callable[[], str] | None, as
 
 
 def _move_aside(path: str, aside: str, *, keeps: bool) -> str:
-    """Move a damaged store to a folder, and return the folder; without `keeps`, delete the store, and return ""."""
+    """Move a damaged store to a folder and return the folder; without `keeps`, delete the store and return ""."""
     if not any(map(os.path.lexists, db.list_store_files(path))):
         return ""
     sqlite.move_store_aside(path, aside)
@@ -184,7 +183,6 @@ def _move_aside(path: str, aside: str, *, keeps: bool) -> str:
 
 @contextmanager
 def advise_force() -> Iterator[None]:
-    """Add the hint that `--force` skips the backup of the replaced index."""
     try:
         yield
     except OutputError as error:
@@ -193,7 +191,6 @@ def advise_force() -> Iterator[None]:
 
 
 def _check_free_space(places: StorePaths, folder: str, size: int, *, keeps: bool) -> None:
-    """Raise OutputError unless this many bytes can be unpacked and replace the current store."""
     current = _measure_backup(places)
     if not current:
         # The store is missing, or it is moved instead of copied.
@@ -261,7 +258,7 @@ def _spool_stream(stream: BinaryIO, path: str, name: str) -> str:
 
 
 class _BoundedReader:
-    """Decompresses an archive up to a limit: first the limit for the manifest, then the sizes that it lists."""
+    """Decompresses an archive up to a limit: at first that of the manifest, then the sum of the sizes that it lists."""
 
     def __init__(self, file: gzip.GzipFile, path: str) -> None:
         self._file = file
@@ -285,7 +282,7 @@ class _BoundedReader:
 
 
 def _unpack_archive(path: str, folder: str, name: str, check: Callable[[backup.Manifest], None]) -> backup.Manifest:
-    """Unpack the members of an archive into a folder, and check each; `check` may reject the manifest first."""
+    """Unpack an archive and compare its files with the manifest, which `check` may reject first."""
     ##= man/spec/gateway.md#backups
     ##% `duvet restore` MUST refuse an archive that contains unexpected files, that differs from its manifest, or that
     ##% does not fit on the disk, and change nothing.
@@ -318,7 +315,7 @@ def _unpack_archive(path: str, folder: str, name: str, check: Callable[[backup.M
 @contextmanager
 def _open_archive(path: str, name: str) -> Iterator[tuple[tarfile.TarFile, _BoundedReader]]:
     class PlainInfo(tarfile.TarInfo):
-        """A tar header that rejects extended headers, because tarfile reads them into memory, whatever their size."""
+        """Rejects extended headers, which tarfile would read into memory whatever their size."""
 
         @classmethod
         def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:

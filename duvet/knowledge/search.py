@@ -24,10 +24,7 @@ _NO_VECTORS = "searched by words only: the index has no vectors"
 
 
 def make_editor_uri_formatter(template: str | None, root: str) -> Callable[[str, Symbol], str] | None:
-    """Return a function that builds the editor URI of a symbol.
-
-    Raise DuvetError if the template has unknown fields.
-    """
+    """Return a function that builds a symbol's editor URI; raise DuvetError if the template is invalid."""
     if not template:
         return None
     try:
@@ -130,7 +127,7 @@ def _rank_chunks(
 
 
 def _find_by_words(store: Store, question: relevance.SearchQuestion) -> Mapping[int, float]:
-    """Return the word scores of chunks; the scores of chunks with all words are above 1."""
+    """Return the word scores of chunks; chunks that contain all words score above 1."""
     if not question.terms:
         return {}
     ##= man/spec/knowledge.md#search
@@ -145,8 +142,6 @@ def _find_by_words(store: Store, question: relevance.SearchQuestion) -> Mapping[
 
 
 class _Snapshot(Struct, frozen=True):
-    """One revision of the store, with its vectors and file contexts."""
-
     revision: str
     vectors: _Vectors | None
     warning: str
@@ -166,7 +161,6 @@ class SearchEngine:
         now: Callable[[], float] = time.time,
         shared: SharedVectors | None = None,
     ) -> None:
-        """Raise DuvetError if the template of editor URIs has unknown fields."""
         self._shared = shared or SharedVectors()
         self._store = store
         self._embedder = embedder

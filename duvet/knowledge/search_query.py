@@ -179,7 +179,6 @@ _CHECKS: Mapping[str, tuple[Callable[[object], bool], str]] = {
 
 
 def parse_search_request(arguments: Mapping[str, Any]) -> SearchRequest:
-    """Parse the arguments of a search; raise QueryError if they are invalid."""
     ##= man/spec/knowledge.md#search
     ##% `km-search` MUST reject a missing query, an unknown field, a field of the wrong type, and a filter that is blank
     ##% or too long, and name the field.
@@ -216,7 +215,7 @@ def _check_filters(filters: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _check_list(name: str, value: Any) -> list[str]:
-    """Return the values of a filter, in lower case if only certain values are valid."""
+    """Return the values of a filter; those that must be certain words in lower case."""
     if not isinstance(value, list | tuple) or not all(isinstance(entry, str) for entry in value):
         raise QueryError(f"filters.{name} must be an array of strings")
     if not all(entry.strip() for entry in value):

@@ -39,7 +39,7 @@ class IngestOptions(Struct, frozen=True, kw_only=True):
 
 
 def require_profile(name: str) -> str:
-    """Return a profile name unchanged; raise QueryError if it is invalid."""
+    """Return the name unchanged; raise QueryError if it is not a profile name."""
     if not _PROFILE.fullmatch(name):
         hint = "use up to 64 letters, digits, `.`, `-` and `_`"
         raise errors.QueryError(f"invalid profile name {text.quote_text(text.shorten_text(name))}", hint=hint)
@@ -47,8 +47,6 @@ def require_profile(name: str) -> str:
 
 
 class StorePaths(Struct, frozen=True):
-    """The paths of a project's store and of the files next to it."""
-
     root: str
     store: str
     backups: str
@@ -76,10 +74,7 @@ class StorePaths(Struct, frozen=True):
         return (*database.list_store_files(self.store), self.feedback, self.audit, self.backups)
 
     def make(self, path: str) -> str:
-        """Create the folder of a file next to the store, and make git ignore it.
-
-        Raise StoreError if the store is a symlink.
-        """
+        """Create the folder of a file next to the store, make git ignore the file, and return its path."""
         location.check_plain_file(self.store)
         location.make_store_folder(self.store, os.path.basename(path), f".{BACKUP_PREFIX}*", f"{BACKUPS_FOLDER}/")
         return path
@@ -97,7 +92,6 @@ def find_store_paths(rules: KnowledgeSettings) -> StorePaths:
 
 
 def list_own_files(path: str, backups: str = "") -> tuple[str, ...]:
-    """Return the files and folders that belong to the store at this path."""
     return StorePaths("", path, backups or os.path.join(os.path.dirname(path), BACKUPS_FOLDER)).own
 
 

@@ -48,10 +48,9 @@ class ContentFolder:
         self._rule = rule
 
     def read(self, source: str, *, only_inside: bool) -> bytes:
-        """Read a file to upload.
+        """Read a file to upload; raise QueryError if it can't be read or is too large.
 
-        Raise QueryError if it is unreadable or too large, or with `only_inside`, if it is not a visible file under the
-        content root.
+        With `only_inside`, also refuse files that are hidden, ignored, secret, vendored or outside the content root.
         """
         ##= man/spec/gateway.md#uploads
         ##% Over HTTP, `km-upload` MUST read only files under the content root, and refuse files that are hidden,
@@ -77,9 +76,9 @@ class ContentFolder:
     def store(
         self, data: bytes, destination: str | None, name: str, *, overwrite: bool | None, is_made_up: bool = False
     ) -> StoredFile:
-        """Write a file; raise QueryError for a forbidden destination.
+        """Write a file; raise QueryError if the destination is forbidden or exists.
 
-        If the name was generated and already exists, a number is appended.
+        A name that duvet made up gets a number if it exists.
         """
         if not os.path.isdir(self.root):
             hint = f"check {self._rule.root_origin or 'the working directory'}"
@@ -118,7 +117,7 @@ class ContentFolder:
 
 
 def is_visible_file(root: str, at: str, own: Sequence[str] = ()) -> bool:
-    """Return True if a path leads to a place under the root that is not hidden, ignored, secret, vendored or duvet's."""
+    """Return whether a path leads into the root, to a file that isn't hidden, ignored, secret, vendored or duvet's."""
     if "\0" in at:
         return False
     real, real_root = os.path.realpath(at), os.path.realpath(root)
@@ -141,7 +140,7 @@ def _number_names(name: str) -> Iterator[str]:
 def resolve_destination(root: str, folder: str, destination: str | None, name: str) -> str:
     """Return the path of an upload under the root; raise QueryError if it is forbidden.
 
-    A destination with an extension is a file; any other is a folder. The default is the configured folder.
+    A destination without an extension is a folder.
     """
     wanted = (destination or "").strip() or f"{folder}/"
     ##= man/spec/gateway.md#uploads
@@ -179,7 +178,7 @@ def check_destination(root: str, path: str) -> str:
 
 
 def check_not_reserved(places: StorePaths, whole: str) -> None:
-    """Raise QueryError for files that belong to duvet, for its configuration, and for code that it may load."""
+    """Raise QueryError for duvet's own files, its configuration, and code that it may load."""
     real = os.path.realpath(whole)
     if any(leads_into_folder(own, real) for own in places.own):
         raise _refuse(os.path.basename(whole), "duvet stores its own files there")
@@ -238,13 +237,13 @@ class StoredText(Struct, frozen=True, kw_only=True):
 
 
 def make_file_slug(title: str) -> str:
-    """Return a portable file name made from a title; "" if the title has no usable characters."""
+    """Return a portable file name for a title; "" if no character of the title can be used."""
     found = make_anchor(unicodedata.normalize("NFC", title))[:_MAX_SLUG].strip("-")
     return f"{found}-{_DEFAULT_TITLE}" if is_reserved(found) else found
 
 
 class _FrontMatter(dict[str, Any]):
-    """A mapping that YAML writes on several lines."""
+    """The top level, which YAML writes in block style."""
 
 
 def _format_yaml(front: Mapping[str, Any]) -> str:

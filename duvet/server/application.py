@@ -232,7 +232,7 @@ class Application:
         if other.line is not None and self.line is not None:
             self.line.seconds, other.line = other.line.seconds, self.line
         other.knowledge = self.knowledge
-        self.knowledge.use_settings(other.knowledge_settings)
+        self.knowledge.rules = other.knowledge_settings
         return other
 
     @cached_property

@@ -20,7 +20,6 @@ _BOUNDS = {"minimum": "at least", "maximum": "at most"}
 
 
 def input_schema(tool: Tool) -> Schema:
-    """Return the schema of the arguments, including the fields of arguments that are records."""
     schema = _shorten(_inline(tool.input, depth=1))
     for field in structs.fields(tool.input):
         choices = _list_choices(field.type)
@@ -30,7 +29,7 @@ def input_schema(tool: Tool) -> Schema:
 
 
 def make_client_schema(tool: Tool) -> Schema:
-    """Return the schema of the arguments for clients: some of them send null for an argument without a value."""
+    """Return the schema for clients, which allows null for optional arguments because some clients send it."""
     schema, whole = input_schema(tool), _inline(tool.input, depth=1)
     for found, given in ((schema, whole), *_list_records(schema, whole)):
         for name, one in found["properties"].items():
@@ -58,7 +57,7 @@ def _list_choices(kind: Any) -> list[Any]:
 
 
 def output_schema(tool: Tool) -> Schema:
-    """Return the schema of the structured content of an answer."""
+    """Return the schema of an answer's structured content; a list is in its property `result`."""
     ##= man/spec/mcp.md#tools
     ##% Structured content MUST conform to the output schema of its tool. If a tool returns a list, the structured
     ##% content MUST be an object with `result`, `total` and `next_cursor`.
@@ -77,7 +76,7 @@ def output_schema(tool: Tool) -> Schema:
 
 
 def _inline(kind: Any, *, depth: int) -> Schema:
-    """Return a schema with all references resolved; fields of records nested deeper than `depth` are left out."""
+    """Return a schema with its references resolved, and nested records expanded down to `depth`."""
     (schema,), components = json.schema_components([kind], ref_template="{name}")
 
     def inlined(value: Any, left: int) -> Any:
@@ -128,7 +127,7 @@ class ArgumentLine(Struct, frozen=True):
 
 
 def make_argument_lines(schema: Schema, record: str = "") -> Iterator[ArgumentLine]:
-    """Yield a line for each argument, required ones first, followed by lines for its fields."""
+    """Yield a line for each argument, required ones first; the fields of a record follow it."""
     for name, one in schema["properties"].items():
         terms = [_describe_type(one)]
         if name in schema.get("required", ()):
@@ -161,7 +160,6 @@ _MISSING = re.compile(r"Object missing required field `(\w+)`")
 
 
 def check_scope(tool: Tool, scopes: Collection[Scope]) -> None:
-    """Raise a ToolError if these scopes do not permit calling the tool."""
     ##= man/spec/gateway.md#access
     ##% The server MUST list tools that require the scope `maintainer` only to maintainers. If another caller calls a
     ##% tool for maintainers, the server MUST answer `unauthorized` if tokens are configured and the call has none, and
@@ -214,7 +212,7 @@ def list_arguments(record: type[Struct]) -> tuple[tuple[str, ...], tuple[str, ..
 def find_unknown_argument(
     owner: str, names: Iterable[str], known: Collection[str], *, noun: str = "argument", if_none: str = "it has none"
 ) -> ToolError | None:
-    """Return an error for the first unknown name, with the nearest name or all names; None if all are known."""
+    """Return an error for the first name that is not in `known`; None if all are known."""
     name = next((name for name in names if name not in known), None)
     if name is None:
         return None
@@ -229,14 +227,13 @@ def describe_conversion_error(text: str) -> str:
 
 
 def require_argument(name: str, value: str, hint: str) -> str:
-    """Return the text without surrounding white space; raise MissingArgumentError if it is blank."""
+    """Return the stripped text; raise MissingArgumentError if it is blank."""
     if not value.strip():
         raise MissingArgumentError(name, hint)
     return value.strip()
 
 
 def _check_texts(values: Mapping[str, object], most: int | None) -> None:
-    """Raise a ToolError for a value that is nested too deeply, or that contains a malformed or too long text."""
     texts = [(name, text) for name, value in values.items() for text in _list_texts(name, value)]
     for name, text in texts:
         if _SURROGATE.search(text):
@@ -266,7 +263,6 @@ def _list_texts(name: str, value: object) -> list[str]:
 
 
 def _describe_argument(tool: Tool, name: str) -> str:
-    """Return the choices of an argument, or its description if it has none."""
     schema = input_schema(tool)["properties"].get(name, {})
     if "enum" in schema:
         return f"use one of {', '.join(schema['enum'])}"

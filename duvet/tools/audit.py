@@ -58,7 +58,7 @@ def format_warning(pack: str, warning: str) -> str:
 
 
 def summarize_arguments(arguments: Mapping[str, object]) -> str:
-    """Return the names and sizes of arguments; only numbers and booleans are shown, because texts may be secret."""
+    """Return the names and sizes of arguments; only numbers and booleans are quoted, because texts may be secret."""
     ##= man/spec/service.md#operations
     ##% The server MUST log each tool call as one line of at most 4,000 bytes, with time, request, tool, duration,
     ##% outcome, sizes and warnings, but without arguments and answers. A client MUST NOT be able to forge a log line.
@@ -70,7 +70,7 @@ def summarize_arguments(arguments: Mapping[str, object]) -> str:
 
 
 def select_plain_arguments(arguments: Mapping[str, object], names: Collection[str]) -> Mapping[str, object]:
-    """Return the arguments with these names; long texts are cut, and lists and objects become their sizes."""
+    """Return the named arguments; long texts are cut, and lists and objects become their sizes."""
     ##= man/spec/gateway.md#audit
     ##% The audit log MUST NOT contain tokens, or the text of files, notes and uploads.
     found: dict[str, object] = {}
@@ -104,7 +104,7 @@ class AuditLog(Struct, frozen=True):
     patience: float = 2 * feedback.APPEND_PATIENCE  # Time limit for writing an entry, in seconds.
 
     async def record_call(self, call: CallRecord) -> None:
-        """Write an entry if the call changed something; other calls continue meanwhile."""
+        """Write an entry if the tool may have changed something; the event loop is not blocked."""
         # A refused caller has changed nothing, and must not be able to fill the disk.
         if not call.changes or call.code in (ErrorCode.FORBIDDEN, ErrorCode.UNAUTHORIZED):
             return

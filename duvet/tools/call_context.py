@@ -45,7 +45,7 @@ class CallState(Struct):
 
 
 class CallJournal:
-    """The finished steps of a handler and the calls that it makes; steps run one after another."""
+    """Records the finished steps of a handler, so that a repeated call can skip them."""
 
     def __init__(self, rounds: CallState, place: str = "") -> None:
         self._rounds = rounds
@@ -54,7 +54,7 @@ class CallJournal:
         self._calls = 0
 
     def begin(self, step: str) -> None:
-        """Start a step; different steps must have different names."""
+        """Start a step; its name must be unique in this journal."""
         self._step = f"{self._place}{step}"
         self._calls = 0
 
@@ -77,7 +77,7 @@ class CallJournal:
 
 
 async def ignore_progress(done: float, total: float | None, message: str) -> None:
-    """Ignore progress."""
+    pass
 
 
 class Caller(Struct, frozen=True, kw_only=True):
@@ -99,8 +99,6 @@ class Caller(Struct, frozen=True, kw_only=True):
 
 
 class ProjectReadings(Protocol):
-    """Gives access to the current state of the project."""
-
     async def context(self) -> ProjectSnapshot: ...
 
     async def ask(self, question: Callable[[ProjectSnapshot], Result]) -> Result:
@@ -133,7 +131,7 @@ class CallContext(Struct, frozen=True, kw_only=True):
     async def call(
         self, name: str, arguments: Mapping[str, object] | None = None, *, face: str = "", seconds: float | None = None
     ) -> ToolAnswer:
-        """Call another tool for the same caller, optionally through another interface and with a shorter time limit."""
+        """Call another tool for the same caller; `face` and `seconds` replace the caller's interface and time limit."""
         caller = structs.replace(
             self.caller,
             within=(*self.caller.within, self.tool),
@@ -157,7 +155,7 @@ class CallContext(Struct, frozen=True, kw_only=True):
         return await router.invoke(request)
 
     async def sibling(self, name: str) -> Tool | None:
-        """Return the enabled tool with that name from the same pack."""
+        """Return a tool of the same pack; None if it is disabled or can't be called."""
         registry = await self.calls.tools()
         if name not in registry:
             return None
@@ -184,7 +182,7 @@ async def run_blocking(
 
 
 def get_loop_limiter(name: str, tokens: int) -> CapacityLimiter:
-    """Return the limiter with this name for the running event loop."""
+    """Return the running event loop's limiter with this name; the first call creates it."""
     from anyio import CapacityLimiter
 
     variable = _make_loop_variable(name)

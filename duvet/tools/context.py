@@ -29,12 +29,11 @@ Value = TypeVar("Value")
 
 
 def make_project_path(root: str, path: str) -> str:
-    """Return the absolute path of a file in the project."""
     return normpath(join(root, path))
 
 
 def is_inside_project(root: str, path: str) -> bool:
-    """Return whether a path points to a file inside the project, after resolving symlinks."""
+    """Return whether a path stays inside the project after resolving symlinks."""
     ##= man/spec/mcp.md#tools
     ##% The server MUST refuse a path outside the project, and MUST NOT reveal whether a file exists there.
     if "\0" in path or not make_project_path(root, path).startswith(root.rstrip("/") + "/"):
@@ -43,8 +42,6 @@ def is_inside_project(root: str, path: str) -> bool:
 
 
 class CachedFiles(ProjectFiles, frozen=True, dict=True):
-    """The project's files, with a cache of recently read texts."""
-
     def has(self, path: str) -> bool:
         return is_inside_project(self.root, path) and super().has(path)
 
@@ -69,7 +66,7 @@ class ProjectSnapshot:
         self._reading = RLock()
 
     def once(self, make: Callable[[ProjectSnapshot], Value]) -> Value:
-        """Return `make(self)`, which is computed once and shared by all calls."""
+        """Return `make(self)`, computed once and shared by all calls."""
         if make not in self._once:
             self._once[make] = make(self)
         made: Value = self._once[make]
@@ -126,11 +123,10 @@ class ProjectSnapshot:
         return validate(self.project)
 
     def find(self, reference: str) -> references.ResolvedReference:
-        """Resolve a reference; raise NotFoundError with similar names if it matches nothing."""
+        """Resolve a reference; raise NotFoundError, with similar names as a hint, if it matches nothing."""
         return references.resolve_reference(self.catalogue, reference, self.files)
 
     def material(self, around: int = 2) -> details.DetailMaterial:
-        """Return the data for detail views, with `around` lines of code around each citation."""
         return details.DetailMaterial(
             self.catalogue, citations.CitationReader(self.catalogue, self.files, around), self.project.specification
         )

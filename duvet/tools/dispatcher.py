@@ -64,7 +64,6 @@ class ToolDispatcher:
         self._guests = PluginRunner(environment.clock)
 
     def renew(self, registry: Registry, environment: ToolEnvironment) -> None:
-        """Use this registry and environment for all later calls."""
         self.registry, self.environment = registry, environment
 
     async def tools(self) -> Registry:
@@ -75,13 +74,12 @@ class ToolDispatcher:
         return self.registry.with_shown(self.environment.is_relevant)
 
     async def call(self, name: str, arguments: Mapping[str, object], caller: Caller) -> ToolAnswer:
-        """Run the tool with this name; raise ToolError if it is unknown or fails."""
         ##= man/spec/service.md#calls
         ##% A tool MUST return the same answer through MCP, `/api/mcp` and `duvet call`.
         return await self.call_tool(await self.require(name, arguments, caller), arguments, caller)
 
     async def require(self, name: str, arguments: Mapping[str, object], caller: Caller) -> Tool:
-        """Return the tool with this name; report an unknown name to the observers, and raise ToolError."""
+        """Return the tool with this name; report an unknown name to the observers before raising ToolError."""
         await self._readings.catch_up()
         try:
             return self.registry.require(name)
@@ -149,7 +147,6 @@ class ToolDispatcher:
                             await keep(record)
 
     async def aclose(self) -> None:
-        """Release the resources of all services; no call is possible afterwards."""
         ##= man/spec/mcp.md#http
         ##% When the server is stopped, it MUST finish or cancel open requests and exit with 0 within 5 seconds.
         with anyio.move_on_after(self.environment.patience, shield=True):
@@ -195,7 +192,7 @@ class ToolDispatcher:
 
 
 def _measure_json(value: object) -> int:
-    """Return the size of the value as JSON in bytes; 0 if it can't be encoded."""
+    """Return the size of the JSON in bytes; 0 if the value can't be encoded."""
     try:
         return len(msgspec.json.encode(value))
     except (msgspec.MsgspecError, TypeError, ValueError, RecursionError):

@@ -53,7 +53,6 @@ class Gateway(Struct, frozen=True, kw_only=True):
 
     @property
     def is_local(self) -> bool:
-        """True if the server runs on this machine."""
         return http_client.is_local_address(urlsplit(self.base))
 
     @property
@@ -62,7 +61,6 @@ class Gateway(Struct, frozen=True, kw_only=True):
         return tuple(name for name, token in named if token is not None)
 
     def token(self, scope: Scope) -> Secret | None:
-        """Return the token for calls of tools with this scope."""
         ##= man/spec/gateway.md#forwarding
         ##% To call a tool for readers, duvet MUST send the gateway `KM_READER_TOKEN`, or `KM_ADMIN_TOKEN` if only that
         ##% is set.
@@ -100,7 +98,7 @@ def parse_gateway(url: str, reader: str | None, admin: str | None) -> Gateway:
 
 
 class TemporaryGatewayError(ToolError):
-    """Raised for a failure that may be temporary."""
+    pass
 
 
 def parse_reply(reply: http_client.HttpReply, tool: Tool, gateway: Gateway) -> ToolAnswer:
@@ -177,14 +175,13 @@ class GatewayConnection:
     """Calls tools on a gateway, and reuses its connections until it is closed."""
 
     def __init__(self, gateway: Gateway, seconds: float, clock: http_client.Clock | None = None) -> None:
-        """Set the time limit of a reading tool to `seconds`, including retries."""
+        """`seconds` limits a call of a reading tool, including its retries."""
         self.gateway = gateway
         self.seconds = seconds
         self._clock = clock or http_client.SystemClock()
         self._http = http_client.HttpClient()
 
     async def call(self, tool: Tool, arguments: Mapping[str, Any], ctx: CallContext) -> ToolAnswer:
-        """Return the tool's answer; raise ToolError if the tool fails or the gateway can't be reached."""
         seconds = self.seconds if tool.only_reads else max(self.seconds, MAX_WORK_SECONDS)
         body = json.encode({"tool": tool.name, "input": arguments})
         pauses = iter(_RETRY_PAUSES if tool.only_reads else ())
@@ -256,7 +253,6 @@ def _forward(tool: Tool, connection: GatewayConnection) -> Tool:
 
 
 def _read_upload(source: str) -> dict[str, str]:
-    """Return the arguments that upload a file from this machine."""
     ##= man/spec/gateway.md#forwarding
     ##% If duvet forwards a call to `km-upload`, it MUST read the file on its own machine and send the content, and
     ##% refuse a file that it cannot read or send, or that may contain secrets.

@@ -23,13 +23,11 @@ if TYPE_CHECKING:
 
 
 class Registry:
-    """The enabled tools, in a stable order."""
-
     has_trace = True
     """False if the configuration disables the pack `trace` with its prompts and resources."""
 
     def __init__(self, chosen: Sequence[EnabledPack] | None = None) -> None:
-        """Register the tools of these packs, by default those of `trace`; raise QueryError if two share a name."""
+        """Register the tools of these packs, by default those of `trace`; raise QueryError for duplicate names."""
         self.every_pack = enable_packs(DEFAULT_PACKS) if chosen is None else chosen
         """All enabled packs, including those that not every client sees."""
         self.packs = [pack for pack in self.every_pack if pack.shown]
@@ -41,7 +39,6 @@ class Registry:
 
     @cached_property
     def _entries(self) -> Mapping[str, tuple[Tool, EnabledPack]]:
-        """Maps names and aliases to tools and their packs."""
         found: dict[str, tuple[Tool, EnabledPack]] = {}
         for pack in self.every_pack:
             for tool in pack.tools():
@@ -54,13 +51,11 @@ class Registry:
 
     @property
     def has_only_pages(self) -> bool:
-        """True if clients see pages, but neither the trace nor the index of a project."""
         names = {pack.name for pack in self.packs}
         return "pages" in names and not names & {"trace", "knowledge"}
 
     @cached_property
     def resources(self) -> Mapping[str, tuple[PackResource, EnabledPack]]:
-        """The resources of packs, by URI."""
         return {
             f"{RESOURCE_SCHEME}/packs/{pack.name}/{one.tool.name}": (one, pack)
             for pack in self.packs
@@ -69,7 +64,6 @@ class Registry:
 
     @cached_property
     def prompts(self) -> Mapping[str, tuple[PackPrompt, EnabledPack]]:
-        """The prompts of packs, by name; raises QueryError for a duplicate name."""
         found: dict[str, tuple[PackPrompt, EnabledPack]] = {}
         for pack in self.packs:
             for one in pack.pack.prompts:
@@ -102,7 +96,7 @@ class Registry:
         return (tool for tool in self.every() if tool.withheld is None)
 
     def with_shown(self, is_relevant: Callable[[str], bool]) -> Iterator[Tool]:
-        """Yield the tools that clients see; `is_relevant` decides about packs that only some projects need."""
+        """Yield the tools that clients see; `is_relevant` decides on packs that only some projects need."""
         ##= man/spec/pages.md#tools
         ##% The server MUST offer the pack `pages` to MCP clients if the project has pages or the configuration enables
         ##% the pack. On `/api/mcp`, the server MUST offer the pack `pages` unless the configuration disables it.
@@ -135,7 +129,6 @@ class UnknownName(Struct, frozen=True):
 
 
 def make_unknown_name_problems(found: Iterable[UnknownName], document: DataDocument | None) -> tuple[Problem, ...]:
-    """Return a problem for each unknown name, at its position in the configuration."""
     return tuple(
         DocumentLocation(document, {}, keys=("toolPacks", *one.keys), is_private=True).problem(
             CONFIG_BAD_VALUE, one.message, one.hint, at_key=True
@@ -229,8 +222,6 @@ class PackSettings(Struct, frozen=True, kw_only=True):
 
 
 class ToolChoice(Struct, frozen=True):
-    """The enabled tools, the packs that failed to load, and unknown names in the configuration."""
-
     registry: Registry
     unloaded: Sequence[UnloadedPack] = ()
     misnamed: Sequence[UnknownName] = ()

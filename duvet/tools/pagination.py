@@ -33,7 +33,7 @@ class PageRequest(Struct, frozen=True):
 def make_result_page(
     items: Sequence[_Item], request: PageRequest, *, key: Callable[[_Item], str], row: Callable[[_Item], _Row]
 ) -> tuple[list[_Row], ResultPage]:
-    """Return the requested page of rows; keys identify rows, so that cursors stay valid when the project changes."""
+    """Return the requested rows and their page; cursors contain keys, so they stay valid when the list changes."""
     start = _find_start(items, request, key)
     rows = map(row, islice(items, start, None))
     ##= man/spec/mcp.md#tools

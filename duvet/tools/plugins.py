@@ -49,7 +49,6 @@ def find_pack_flaw(pack: object) -> str:
 
 
 def find_tools_flaw(tools: object) -> str:
-    """Return the first flaw in a list of tools; empty if it has none."""
     if type(tools) not in (list, tuple):
         return "its tools are not a list"
     if len(tools) > MAX_PACK_TOOLS:  # type: ignore[arg-type]
@@ -153,8 +152,6 @@ class PluginPacks(msgspec.Struct, frozen=True):
 
 
 class PackFile(msgspec.Struct, frozen=True):
-    """A Python file of the project that declares a pack."""
-
     name: str
     path: str
 
@@ -192,7 +189,6 @@ def _find_pack(name: str, found: object) -> object:
 
 
 def find_plugins() -> Sequence[EntryPoint | UnloadedPack]:
-    """Return the installed entry points, sorted by name."""
     try:
         found: list[EntryPoint | UnloadedPack] = list(entry_points(group=ENTRY_POINT_GROUP))
     except Exception:  # noqa: BLE001 - one broken distribution keeps all from being read
@@ -221,7 +217,7 @@ def load_plugins(
     settings: PluginSettings = _NO_SETTINGS,
     patience: float = LOAD_PATIENCE,
 ) -> PluginPacks:
-    """Load the packs and their tools, except packs with a name in `taken`; also return why packs were not loaded."""
+    """Load packs and their tools; a pack whose name is in `taken` counts as unloaded."""
     packs: list[Pack] = []
     unloaded: list[UnloadedPack] = []
     names = set(taken)
@@ -269,8 +265,6 @@ def _make_pack(pack: Any, settings: PluginSettings) -> Pack | str:
 
 
 def add_prefix(pack: Pack, prefix: str) -> Pack:
-    """Return the pack with the prefix added to its tool and prompt names."""
-
     def rename(tool: Tool) -> Tool:
         aliases = tuple(prefix + alias for alias in tool.aliases)
         return msgspec.structs.replace(tool, name=prefix + tool.name, aliases=aliases)

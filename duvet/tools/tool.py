@@ -105,8 +105,6 @@ def find_server_hint(error: DuvetError) -> str:
 
 
 class Scope(StrEnum):
-    """The permission that a tool requires."""
-
     READER = "reader"
     MAINTAINER = "maintainer"
 
@@ -171,7 +169,6 @@ class Tool(Struct, frozen=True, kw_only=True):
 
     @property
     def is_list(self) -> bool:
-        """True for a tool that returns a list, in pages."""
         return getattr(self.output, "__origin__", None) is tuple
 
 
@@ -205,7 +202,7 @@ class ToolTable(Mapping[str, Tool]):
     """Tools by name, each imported on first use."""
 
     def __init__(self, package: str, constants: Mapping[str, str]) -> None:
-        """Read each constant as `module:NAME`, relative to the package."""
+        """`constants` maps tool names to `module:NAME`, relative to the package."""
         self._package, self._constants = package, constants
 
     def __getitem__(self, name: str) -> Tool:
@@ -221,8 +218,6 @@ class ToolTable(Mapping[str, Tool]):
 
 
 class PartText(Struct, frozen=True):
-    """The text of a resource or a prompt."""
-
     text: str
 
 

@@ -53,8 +53,6 @@ _MAX_LOOK_BACK = 500  # Number of symbols to try when searching for the one arou
 
 
 class FileRecord(Struct, frozen=True, array_like=True, gc=False, omit_defaults=True):
-    """The stamp of a file, its metadata, and its links to other files."""
-
     seen: FileStamp | None = None  # None if the file was not read from the disk.
     subsystem: str = ""
     tags: tuple[str, ...] = ()
@@ -84,7 +82,7 @@ class IngestReader:
         self._now = time.time_ns() if now is None else now
 
     def find_unchanged_time(self, path: str, seen: FileStamp | None) -> float | None:
-        """Return the modification time of an unchanged file, or None if the file must be read."""
+        """Return the modification time of an unchanged file; None if the file must be read."""
         ##= man/spec/knowledge.md#ingest-runs
         ##% `duvet ingest` MUST process only files whose content has changed.
         if seen is None or seen.digest or not self._project.on_disk:
@@ -96,7 +94,7 @@ class IngestReader:
         return info.st_mtime if seen.looks_like(info) else None
 
     def read(self, path: str, kind: FileKind, digest: str) -> IngestContent | None:
-        """Return the content of a file, or None if the file is gone; leave out the text if the digest is the same."""
+        """Return a file's content, without text if the digest is the same; None if the file is gone."""
         try:
             data, seen, modified = self._read_bytes(path)
         except errors.UnreadableError as error:
@@ -109,7 +107,7 @@ class IngestReader:
         return found if found.digest == digest else self._parse(path, kind, data, found)
 
     def _read_bytes(self, path: str) -> tuple[bytes | None, FileStamp | None, float | None]:
-        """Return the bytes of a file (None if too large), its stamp, and its modification time."""
+        """Return a file's bytes (None if it is too large), stamp and modification time."""
         if not self._project.on_disk:
             data = self._project.tree.read(path)
             return (data if len(data) <= self._max_bytes else None), None, None
@@ -162,7 +160,7 @@ def _parse_document(path: str, text: str, found: IngestContent) -> IngestContent
 def cut_pieces(
     text: str, headings: Sequence[int] = (), title: TitleLookup = lambda start, end: ""
 ) -> Iterator[TextPiece]:
-    """Yield the chunks of a text, except blank ones; `headings` contains the offsets of the headings."""
+    """Yield the chunks of a text, except blank ones; `headings` are offsets where chunks may end."""
     ##= man/spec/knowledge.md#files
     ##% `duvet ingest` MUST split files at headings and line ends into chunks of at most 1,000 characters, with an
     ##% overlap of up to 200 characters.
@@ -185,7 +183,7 @@ def cut_pieces(
 
 
 def _find_end(text: str, start: int, headings: Sequence[int]) -> tuple[int, bool]:
-    """Return the end of the chunk that begins at `start`, and whether a heading follows it."""
+    """Return the end of the chunk that begins at `start`, and whether a heading is there."""
     most = start + WINDOW
     if most >= len(text) and not headings:
         return len(text), False
@@ -199,7 +197,7 @@ def _find_end(text: str, start: int, headings: Sequence[int]) -> tuple[int, bool
 
 
 def read_document_front(path: str, text: str) -> FileRecord:
-    """Read front matter, and ignore values of the wrong type; raise DuvetError if it is not YAML."""
+    """Read front matter, ignoring values of the wrong type; raise DuvetError if it is not YAML."""
     if not text:
         return FileRecord()
     values = parse_front_matter(text, path).values
@@ -221,8 +219,6 @@ class OutlineHeading(Struct, frozen=True):
 
 
 class DocumentOutline(Struct, frozen=True):
-    """The headings of a document, its links to files and its `[[links]]` to pages."""
-
     headings: tuple[OutlineHeading, ...] = ()
     links: tuple[str, ...] = ()
     pages: tuple[str, ...] = ()
@@ -233,7 +229,7 @@ class DocumentOutline(Struct, frozen=True):
 
 
 def read_outline(path: str, text: str, start: int = 0) -> DocumentOutline:
-    """Return the outline of a document, beginning at the character `start`; empty for an unknown format."""
+    """Return the outline of a document from the offset `start` on; empty for an unknown format."""
     ending = path[path.rfind(".") :].lower()
     if ending in MARKDOWN_ENDINGS:
         return _MarkdownScanner().scan(text, start)
@@ -276,7 +272,7 @@ class _MarkdownScanner:
         return DocumentOutline(tuple(headings), tuple(self._links), tuple(self._pages))
 
     def _is_fenced(self, plain: str) -> bool:
-        """Return True if the line belongs to a code block; call this for every line in order."""
+        """Return whether a line belongs to a code block; must be called for every line in order."""
         found = _FENCE.match(plain) if plain[:1] in ("`", "~") else None
         if self._fence:
             if found and found[0].startswith(self._fence) and found.end() == len(plain):
@@ -326,7 +322,7 @@ class HeadingTrails:
     """Maps a range of a document to the headings above it, as in `Guide > Installation`."""
 
     def __init__(self, outline: DocumentOutline, title: str = "") -> None:
-        """Start every trail with the title of the document, unless its first heading repeats the title."""
+        """Each trail begins with the document's title, unless the first heading repeats it."""
         self._starts = [heading.start for heading in outline.headings]
         self._trails: list[str] = []
         self._title = title
@@ -348,13 +344,13 @@ class HeadingTrails:
 
 class SymbolTrails:
     def __init__(self, text: str, symbols: Sequence[Symbol]) -> None:
-        """Expect symbols sorted by first line, with outer symbols before inner ones."""
+        """`symbols` must be sorted by line, outer ones before inner ones."""
         self._lines = line_starts(text)
         self._symbols = symbols
         self._firsts = [symbol.line_start for symbol in symbols]
 
     def at(self, start: int, end: int) -> str:
-        """Return the symbol that contains the start of the range, and the first symbols that begin in it."""
+        """Return the symbol around the start of the range, and the first symbols that begin in the range."""
         first, last = (find_line_index(self._lines, place) + 1 for place in (start, end - 1))
         low, high = bisect_left(self._firsts, first), bisect_right(self._firsts, last)
         nearest = reversed(self._symbols[max(0, low - _MAX_LOOK_BACK) : low])

@@ -67,7 +67,7 @@ def format_problem_line(problem: Problem) -> str:
 
 
 def make_valid_text(words: str) -> str:
-    """Replace the bytes of a file name that are not UTF-8 with escapes."""
+    """Escape the bytes of a file name that are not UTF-8."""
     return words.encode(errors="surrogateescape").decode(errors="backslashreplace")
 
 
@@ -80,7 +80,7 @@ def describe_failure(error: BaseException) -> str:
 
 
 def detect_kind(path: str) -> FileKind:
-    """Return the kind that a known folder in the path implies, or else the one that the file name implies."""
+    """Return the kind that a folder in the path implies, or else the one that the file name implies."""
     *folders, name = path.split("/")
     stem, dot, ending = name.lower().rpartition(".")
     by_name = (
@@ -100,7 +100,7 @@ def detect_kind(path: str) -> FileKind:
 
 
 def detect_namespace(path: str) -> str:
-    """Return the folder below `src` that contains the file, or else its top folder; "" for a top-level file."""
+    """Return the folder below `src`, or else the top folder; "" for a top-level file."""
     first, *rest = path.split("/")
     if not rest:
         return ""
@@ -108,14 +108,12 @@ def detect_namespace(path: str) -> str:
 
 
 class IngestFiles(Struct, frozen=True):
-    """The files to index, in order, and the problems of skipped files."""
-
     paths: tuple[str, ...]
     problems: tuple[Problem, ...]
 
 
 def find_ingest_files(project: Project, rule: IngestRule, own: Iterable[str] = ()) -> IngestFiles:
-    """Find the files to index; `own` lists files and folders that duvet wrote, which are skipped."""
+    """Find the files to index; `own` lists duvet's files and folders, which are skipped."""
     walk = _Walk(project.tree, project.root, rule, (*OWN_FOLDERS, ".duvet/reports", *own, *_find_reports(project)))
     paths = tuple(sorted(walk.files()))
     return IngestFiles(paths, tuple(sorted(walk.problems, key=lambda problem: problem.sort_key)))

@@ -32,7 +32,6 @@ def build_graph(
     subsystems: SubsystemIndex,
     catalogue: Catalogue | None,
 ) -> KnowledgeGraph:
-    """Return the graph of these files, and of the requirements in the catalogue if there is one."""
     trace = _TraceGraph(catalogue, artifacts) if catalogue else None
     nodes = [*_make_subsystem_nodes(artifacts, subsystems)]
     nodes += (_make_file_node(artifact, records.get(path)) for path, artifact in artifacts.items())

@@ -50,8 +50,6 @@ _KINDS = {
 
 
 class IngestSource(Struct, frozen=True, kw_only=True):
-    """What a process needs to open the same project in its working directory."""
-
     options: Options = Options()
     today: date | None = None
     has_cache: bool = False
@@ -77,7 +75,7 @@ class _Failure(Struct, frozen=True, kw_only=True):
 
 
 class _Message(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One line of the process: its progress, or its last line with the outcome."""
+    """A line of the process's output: its progress or, in the last line, the outcome."""
 
     done: float = 0.0
     step: str = ""
@@ -87,7 +85,7 @@ class _Message(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 async def run_ingest_process(request: IngestRequest, environ: Mapping[str, str], report: ProgressReporter) -> IngestRun:
-    """Index the project in another process, which ends when this call is cancelled or this process ends."""
+    """Index the project in another process; cancelling this call cancels the run."""
     from anyio import fail_after
 
     process = await _start(request.rules.root, environ)
@@ -147,7 +145,7 @@ async def _follow(process: Process, request: IngestRequest, report: ProgressRepo
 
 
 async def _end(process: Process) -> None:
-    """Close the input of the process, wait for it to end, and kill it if it does not."""
+    """Close the input of the process, and kill the process if it does not end soon."""
     from anyio import CancelScope, move_on_after
 
     with CancelScope(shield=True):
@@ -162,11 +160,11 @@ async def _end(process: Process) -> None:
 
 
 class CancelledError(BaseException):
-    """Raised in the process when nobody waits for its result."""
+    """Raised in the ingest process when nobody waits for its result."""
 
 
 class _PipeProgress(Progress):
-    """Writes progress to a pipe, and stops the run when the process that started this one closes the input."""
+    """Writes progress to a pipe, and raises CancelledError in the run when the parent process closes the input."""
 
     def __init__(self, pipe: BinaryIO) -> None:
         self._pipe = pipe
@@ -175,7 +173,7 @@ class _PipeProgress(Progress):
         self._last = 0.0
 
     def watch(self) -> None:
-        """Wait until the input is closed; end the process if the run does not end soon after."""
+        """Wait until the input is closed, then kill this process group if the run does not end soon."""
         while os.read(0, 1):
             pass
         self._cancelled.set()

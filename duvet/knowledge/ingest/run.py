@@ -67,9 +67,9 @@ def ingest_project(
     catalogue: Callable[[], Catalogue] | None = None,
     own: Sequence[str] = (),
 ) -> IngestOutcome:
-    """Update the store in one transaction; without a store, return what would change.
+    """Update the store in one transaction; without a store, or in a dry run, only return what would change.
 
-    `catalogue` replaces tracing the project, and `own` lists files that duvet wrote, which are skipped.
+    `catalogue` replaces tracing the project, and `own` lists duvet's own files, which are skipped.
     """
     run = _Run(project, rule, options, catalogue, own)
     if store is None or options.dry_run:
@@ -211,7 +211,7 @@ class _Run:
         return files, times, subsystems
 
     def _load_trace(self) -> Catalogue | None:
-        """Return the trace, or None if the project has no configuration or its trace can't be read."""
+        """Return the trace; None without a configuration, or if the trace can't be read."""
         try:
             if self._project.config is None:
                 return None
@@ -248,7 +248,7 @@ def _pack(value: object) -> bytes:
 
 
 def _unpack(data: bytes | None, type: type[Value]) -> Value | None:
-    """Decode a stored value; return None if it is damaged or from another version."""
+    """Decode a stored value; None if it is missing, damaged or from another version."""
     if data:
         with suppress(DecodeError, zlib.error):
             return msgpack.decode(zlib.decompress(data), type=type)
@@ -265,7 +265,7 @@ class FileChanges(Struct):
 
 
 class FileUpdater(Struct, frozen=True):
-    """Reads new and changed files, and writes them to the index; if `writing` is None, only counts them."""
+    """Updates the index with new and changed files; without `writing`, only counts them."""
 
     before: Mapping[str, Artifact]
     records: Mapping[str, FileRecord]
@@ -276,7 +276,6 @@ class FileUpdater(Struct, frozen=True):
     files: FileChanges = field(default_factory=FileChanges)
 
     def update(self, paths: Iterable[str], counted: CountedStep) -> FileChanges:
-        """Update the files at these paths, and remove all others."""
         for path in paths:
             self._update_file(path)
             counted.advance()
@@ -335,7 +334,7 @@ class FileUpdater(Struct, frozen=True):
             )
 
     def _describe(self, artifact: Artifact, record: FileRecord, modified: float | None) -> Artifact:
-        """Return the artifact with its subsystem and last commit, which can change although the file doesn't."""
+        """Add the subsystem and the last commit, which can change although the file doesn't."""
         membership = self.subsystems.of(artifact.path, artifact.kind, record.subsystem, record.imports)
         commit = self.times.of(artifact.path)
         return structs.replace(
@@ -407,7 +406,7 @@ class VectorUpdate(Struct, frozen=True):
         return space
 
     def _sample(self, artifacts: Sequence[Artifact], total: int) -> Iterator[str]:
-        """Yield every nth text; this fixed choice makes the same files produce the same vector space."""
+        """Yield every nth text, so that the same files always produce the same vector space."""
         step = max(1, -(-total // _SAMPLE))
         first = 0
         for artifact in artifacts:

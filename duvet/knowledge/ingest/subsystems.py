@@ -54,7 +54,7 @@ _Words = str | tuple[str, ...]
 
 
 class SubsystemMembership(Struct, frozen=True):
-    """The subsystem of a file, and the properties that it passes on to the file."""
+    """The subsystem of a file, and the properties that the file gets from it."""
 
     subsystem: str = ""
     criticality: str = ""
@@ -62,8 +62,6 @@ class SubsystemMembership(Struct, frozen=True):
 
 
 class SubsystemIndex:
-    """All subsystems of a project, found in the paths of its files and in its catalogue."""
-
     def __init__(
         self,
         catalogue: Sequence[CatalogueSubsystem],
@@ -86,10 +84,7 @@ class SubsystemIndex:
         self._citing = CitationNeighbours(trace, lambda path: self._code.get(path, "")) if trace else None
 
     def of(self, path: str, kind: FileKind, named: str = "", imports: Sequence[str] = ()) -> SubsystemMembership:
-        """Return the subsystem of a file.
-
-        `named` is the subsystem in its front matter, and `imports` contains the modules that it imports.
-        """
+        """Return the subsystem of a file; `named` is the one in its front matter."""
         ##= man/spec/knowledge.md#subsystems
         ##% `duvet ingest` MUST assign a file to the subsystem in its front matter, or else to the subsystem with the
         ##% longest matching pattern, or else to the subsystem whose name its path contains, ignoring case.
@@ -103,14 +98,13 @@ class SubsystemIndex:
         return SubsystemMembership(subsystem.name, subsystem.criticality, subsystem.tags)
 
     def find_spelling(self, name: str) -> str:
-        """Return how the first mention of a subsystem spells its name; "" if the subsystem is unknown."""
         return self._names.get(_key(name), "")
 
     def find_entry(self, name: str) -> CatalogueSubsystem | None:
         return self.catalogue.get(_key(name))
 
     def find_unknown(self) -> Iterator[model.Problem]:
-        """Yield a warning for each dependency in the catalogue that is not a subsystem."""
+        """Yield a warning for each dependency in the catalogue that is not a known subsystem."""
         for subsystem in self.catalogue.values():
             for needed in subsystem.needed:
                 if not self.find_spelling(needed.name):
@@ -176,12 +170,11 @@ class CitationNeighbours:
     """Finds the subsystem of a file through other files that cite the same requirements."""
 
     def __init__(self, catalogue: Catalogue, find_subsystem: Callable[[str], str]) -> None:
-        """Use `find_subsystem` to get the subsystem of a code file; it returns "" for other files."""
         self._citations = catalogue.citations
         self._find_subsystem = find_subsystem
 
     def find_subsystem(self, path: str) -> str:
-        """Return the most common subsystem among files that cite the same requirements; "" if none has one."""
+        """Return the most common subsystem of the files that cite the same requirements, or ""."""
         votes = Counter[str]()
         for requirement in sorted(self._requirements.get(path, ())):
             votes.update(self._subsystems.get(requirement, ()))
@@ -205,7 +198,7 @@ class CitationNeighbours:
 
 
 def guess_subject_names(path: str, kind: FileKind) -> Iterator[str]:
-    """Yield names of the code that a test or document may be about, likeliest first."""
+    """Yield the likely names of the code that a test or document is about, likeliest first."""
     folders = _SUBJECT_FOLDERS.get(kind)
     if folders is None:
         return
@@ -244,7 +237,7 @@ def _find_module_paths(path: str, text: str) -> Iterator[str]:
 
 class ModuleIndex:
     def __init__(self, modules: Iterable[tuple[str, Sequence[str]]], subsystems: Mapping[str, str]) -> None:
-        """`modules` maps files to the paths by which they may be imported; `subsystems` maps files to subsystems."""
+        """`modules` has files with the paths that import them; `subsystems` has the subsystems of files."""
         self._subsystems: dict[str, str] = {}
         for path, names in modules:
             for name in names:
@@ -257,7 +250,7 @@ class ModuleIndex:
                     add(folder, subsystems[path])
 
     def find_subsystem(self, imports: Iterable[str]) -> str:
-        """Return the most common subsystem of these modules; "" if none has one."""
+        """Return the most common subsystem of these modules, or ""."""
         votes = Counter(found for name in imports if (found := self._find(name.split("/"))))
         return votes.most_common(1)[0][0] if votes else ""
 
@@ -271,14 +264,14 @@ class ModuleIndex:
 
 
 class SourceRoot(Struct, frozen=True, order=True):
-    """A folder that is a subsystem, or that contains a folder for each subsystem."""
+    """A folder that is a subsystem, or whose folders are subsystems."""
 
     folder: str
     is_whole: bool = False  # Whether the folder is one subsystem.
 
 
 def find_roots(tree: Tree, paths: Sequence[str]) -> list[SourceRoot]:
-    """Return the source roots of a project, deepest first."""
+    """Return the source roots, deepest first."""
     # Go modules below the top.
     go_modules = (SourceRoot(path.rpartition("/")[0], is_whole=True) for path in paths if path.endswith("/go.mod"))
     usual = (SourceRoot(name) for name in _USUAL_FOLDERS)
@@ -299,7 +292,7 @@ def _find_src(paths: Iterable[str]) -> Iterator[SourceRoot]:
 
 
 def _find_packages(tree: Tree, paths: Sequence[str]) -> Iterator[SourceRoot]:
-    """Yield the existing packages that `pyproject.toml` names."""
+    """Yield the folders of the packages that `pyproject.toml` names."""
     values = _read_toml(tree, "pyproject.toml")
     tool = _table(values, "tool")
     setuptools = _table(tool, "setuptools")
@@ -348,8 +341,6 @@ def _table(values: dict[str, Any], key: str) -> dict[str, Any]:
 
 
 class CatalogueEntry(Struct, frozen=True, forbid_unknown_fields=True):
-    """A subsystem as defined in the catalogue file."""
-
     description: str = ""
     criticality: str = ""
     owner: str = ""
@@ -389,7 +380,7 @@ class CatalogueSubsystem(Struct, frozen=True):
 
 
 def read_subsystem_catalogue(tree: Tree) -> tuple[CatalogueSubsystem, ...]:
-    """Return the subsystems in the first catalogue file found; raise ProblemsError with all its errors."""
+    """Return the subsystems of the first catalogue file; raise ProblemsError with all its errors."""
     ##= man/spec/knowledge.md#subsystems
     ##% `duvet ingest` MUST read the subsystems from `subsystems.yaml`, `.yml` or `.json` in `.duvet`, `.metadata`,
     ##% `docs` or the top folder of the project. `duvet ingest` MUST fail if the subsystems file has errors, and report
@@ -417,7 +408,7 @@ def _raise_any(problems: Iterable[model.Problem]) -> None:
 
 
 class _CatalogueDocument(DataDocument):
-    """A catalogue file with its subsystems below the key `subsystems`, even if the file omits that key."""
+    """A catalogue file with its subsystems below the key `subsystems`, which the file may omit."""
 
     def __init__(self, document: DataDocument) -> None:
         self._document = document

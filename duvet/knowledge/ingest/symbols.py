@@ -106,7 +106,7 @@ _GRAMMARS = {
 
 
 def wants_symbols(wanted: bool | None) -> bool:
-    """Return True if symbols are wanted; None means that they are wanted if their grammars are installed.
+    """Return whether to find symbols; None means if their grammars are installed.
 
     Raise DuvetError if symbols are wanted but a grammar is missing.
     """
@@ -140,7 +140,7 @@ def find_symbols(path: str, data: bytes) -> tuple[Symbol, ...]:
 
 
 def make_module_symbol(path: str) -> Iterator[Symbol]:
-    """Yield the symbol of the module in a Python or JavaScript file, at the first line."""
+    """Yield a symbol for the module itself if the file is Python or JavaScript."""
     grammar = _GRAMMARS.get(path.rpartition(".")[2])
     if grammar in (_PYTHON, _JAVASCRIPT):
         folder, _, file = path.rpartition("/")

@@ -44,8 +44,6 @@ _MAX_REQUIREMENTS, _MAX_CITATIONS = 50, 20
 
 
 class PageStore(Struct, frozen=True):
-    """The pages, newest first, and the problems of their files."""
-
     files: PageFiles
     pages: tuple[Page, ...]
     problems: tuple[model.Problem, ...]
@@ -58,7 +56,7 @@ class PageStore(Struct, frozen=True):
 
 
 def load_pages(project: Project, files: PageFiles, earlier: PageStore | None = None) -> PageStore:
-    """Load the pages in these files, reading only those that changed since `earlier` or the cached run."""
+    """Load these pages, reading only the files that changed since `earlier` or since the cached run."""
     reader = _PageReader(project, earlier.rows if earlier else {})
     rows = reader.load(files.prefixes)
     dates = earlier.dates if earlier else None
@@ -123,7 +121,7 @@ def _find_birth(project: Project, path: str) -> float:
 def _find_linked_files(
     tree: Tree, pages: Collection[Page], known: Collection[str]
 ) -> tuple[dict[str, None], frozenset[str]]:
-    """Return the files other than pages, and the folders, that relative Markdown links point to."""
+    """Return the files (except pages) and folders that relative Markdown links lead to."""
     files: dict[str, None] = {}
     folders: set[str] = set()
     seen: set[str] = set()
@@ -210,8 +208,6 @@ class PageNode(Struct, frozen=True):
 
 
 class PageEdge(Struct, frozen=True):
-    """A link from one page to another."""
-
     source: str
     target: str
 
@@ -230,7 +226,7 @@ class PageCollection:
         self._by_path = {page.path: page for page in store.pages}
 
     def require(self, slug: str) -> Page:
-        """Return the page with this slug; raise NotFoundError with the most similar slug."""
+        """Return the page with this slug; raise NotFoundError, with the most similar slug as a hint."""
         page = self.by_slug.get(normalise_slug(slug))
         if page is None:
             ##= man/spec/pages.md#tools
@@ -241,20 +237,19 @@ class PageCollection:
         return page
 
     def suggest(self, slug: str) -> str:
-        """Return a hint with the most similar slug, or ""."""
+        """Return a hint with the most similar slug; "" if none is similar."""
         return suggest_nearest(shorten_text(slug), [page.slug for page in self.pages[:_MAX_SUGGESTED]])
 
     def find_target(self, source: Page, link: PageLink) -> Page | None:
         return self._by_path.get(self.store.resolver.resolve(source.path, link) or "")
 
     def find_reference(self, source: Page, link: PageLink) -> PageReference | None:
-        """Return the part of the trace that a wikilink points to, unless a page has that name."""
+        """Return the part of the trace that a wikilink names, unless a page has that name."""
         if link.syntax is not LinkSyntax.WIKI or self.find_target(source, link):
             return None
         return self.references.find(link.target, link.heading or "")
 
     def classify(self, source: Page, link: PageLink) -> LinkKind:
-        """Return the kind of a link's target."""
         ##= man/spec/pages.md#links
         ##% `get_page` MUST return each link with its target, its heading, the slug of its page and its kind: `page`,
         ##% `attachment`, `requirement`, `missing` or `external`.
@@ -289,7 +284,7 @@ class PageCollection:
         )
 
     def outlinks(self, page: Page) -> tuple[str, ...]:
-        """Return the slugs of the pages that a page links to, in order, and the names of missing pages."""
+        """Return the slugs of the linked pages, in order, and the names of missing pages."""
         ##= man/spec/pages.md#links
         ##% The outlinks of a page MUST be the slugs of the pages that it links to and the names of missing pages, each
         ##% once, in order, and without links in code, HTML and comments.
@@ -315,7 +310,6 @@ class PageCollection:
 
     @cached_property
     def _targets(self) -> dict[str, dict[str, None]]:
-        """The slugs of the other pages that each page links to."""
         found: dict[str, dict[str, None]] = {}
         for page in self.pages:
             pages = (self.find_target(page, link) for link in page.links if link.syntax is not LinkSyntax.EXTERNAL)
@@ -348,7 +342,7 @@ class PageCollection:
         return link.syntax is LinkSyntax.MARKDOWN and (path in self.store.folders or path == ".")
 
     def requirements(self, page: Page) -> Iterator[PageReference]:
-        """Yield the references of a page to the trace; references to the same requirements are not repeated."""
+        """Yield the distinct references of a page to the trace."""
         seen: set[tuple[int, ...]] = set()
         for link in page.links:
             found = self.find_reference(page, link)
@@ -358,7 +352,6 @@ class PageCollection:
 
     @cached_property
     def explaining(self) -> dict[int, tuple[Page, ...]]:
-        """Maps the index of a requirement to the pages that link to it."""
         found: dict[int, dict[str, Page]] = {}
         for page in self.pages:
             for reference in self.requirements(page):
@@ -367,7 +360,7 @@ class PageCollection:
         return {index: tuple(pages.values()) for index, pages in found.items()}
 
     def graph(self, page: Page) -> PageGraph:
-        """Return the page, the pages connected to it, and all links among them."""
+        """Return the page, its neighbours, and all links among them."""
         ##= man/spec/pages.md#tools
         ##% `get_connections` MUST return the outlinks and the backlinks of a page, and a graph of the pages around it,
         ##% with an edge for each direction.
@@ -434,7 +427,7 @@ def make_page_detail(collection: PageCollection, page: Page, content: str) -> Pa
 
 
 def find_page_requirements(collection: PageCollection, page: Page) -> tuple[PageRequirement, ...] | None:
-    """Return the requirements that a page links to, or None if it links to no requirement."""
+    """Return the requirements that a page links to; None if it links to none."""
     ##= man/spec/pages.md#tools
     ##% `get_page` and `duvet pages show` MUST show the requirements that a page links to, and the code that cites these
     ##% requirements.
@@ -459,7 +452,7 @@ def find_page_requirements(collection: PageCollection, page: Page) -> tuple[Page
 
 
 def format_moment(seconds: float) -> str:
-    """Format a time in UTC; return "" for 0 (unknown) and for times that the calendar can't represent."""
+    """Format a time in UTC; "" for 0, which means unknown, and for times beyond the calendar."""
     try:
         moment = datetime.fromtimestamp(seconds, UTC)
     except (ValueError, OverflowError, OSError):

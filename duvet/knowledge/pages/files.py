@@ -27,8 +27,6 @@ DEFAULT_PAGE_RULES = (NotesRule(patterns=("docs/**/*.md",)),)
 
 
 class PageFiles(Struct, frozen=True):
-    """The page files, the files beside them, and the problems with the patterns."""
-
     prefixes: dict[str, str]  # The folder that the slug of a page omits, by the path of the page.
     others: tuple[str, ...]
     problems: tuple[model.Problem, ...]
@@ -51,7 +49,7 @@ class PagePatterns(Struct, frozen=True):
 
     @property
     def key(self) -> object:
-        """What the files depend on, apart from the tree."""
+        """The inputs, apart from the tree, that determine the files."""
         config = self.config
         written = config and (config.path, config.toml.text, config.specifications)
         return self.rules, self.root, self.is_configured, self.is_of_disk, written
@@ -76,8 +74,6 @@ class PagePatterns(Struct, frozen=True):
 
 
 class _PageWalk:
-    """Collects the files of patterns, and those beside them."""
-
     def __init__(self, tree: Tree, root: str, is_of_disk: bool) -> None:
         self._tree, self._root, self._is_of_disk = tree, root, is_of_disk
         self._inside = FolderMembership(root, DiskTree(root))
@@ -125,7 +121,7 @@ class _PageWalk:
         return InnerTree(view, self._inside, lambda folder: self._outside.update({folder: None}))
 
     def make_result(self, excluded: frozenset[str]) -> PageFiles:
-        """Return the files; the files in `excluded` don't count as pages."""
+        """Return the files; those in `excluded` don't count as pages."""
         pages = {path: prefix for path, prefix in self._found.items() if path not in excluded}
         others = (path for path in self._others if path not in pages and path not in self._outside)
         hint = "move it into the project, or add it to `exclude`"
@@ -136,7 +132,7 @@ class _PageWalk:
 
 
 def _compile_name(pattern: str) -> Callable[[str], object] | None:
-    """Return whether a name matches the last part of a pattern; None for a literal or an invalid one."""
+    """Return a predicate for the last part of a pattern; None if there is none or the pattern is invalid."""
     try:
         components = compile_pattern(pattern).components
     except PatternError:
@@ -150,7 +146,7 @@ def _ignore(problem: model.Problem) -> None:
 
 
 class _HiddenFiles:
-    """Hides files that git ignores, hidden files, secrets and dependencies; `prefix` is a folder that a pattern names."""
+    """Hides ignored, hidden, secret and vendored files; a pattern may name hidden folders in its `prefix`."""
 
     def __init__(self, ignored: IgnoredPaths, prefix: str) -> None:
         self._ignored = ignored
@@ -173,13 +169,13 @@ class _HiddenFiles:
 
 
 def _find_folder_pattern(pattern: str) -> str:
-    """Return the pattern for all files in the folders that a pattern names; empty if it names a single file."""
+    """Return the pattern of all files beside those that a pattern matches; empty without wildcards."""
     folder, slash, _ = pattern.rpartition("/")
     return f"{folder}{slash}*" if _WILDCARD.search(pattern) else ""
 
 
 def load_page_patterns(project: Project) -> PagePatterns:
-    """Return the patterns from the options, from the configuration, or else the defaults."""
+    """Return the patterns from the options, else from the configuration, else the defaults."""
     config, tree = project.config, project.tree
     rules = project.options.notes
     if rules is None and config is not None:
@@ -191,7 +187,6 @@ def load_page_patterns(project: Project) -> PagePatterns:
 
 
 def find_page_files(project: Project, earlier: PageFiles | None = None) -> PageFiles:
-    """Find the page files of a project, and record them so that changes are detected."""
     patterns = load_page_patterns(project)
     found = _find_files(patterns, project.tree, earlier)
 
@@ -204,7 +199,7 @@ def find_page_files(project: Project, earlier: PageFiles | None = None) -> PageF
 
 
 def _find_files(patterns: PagePatterns, tree: Tree, earlier: PageFiles | None) -> PageFiles:
-    """Find the files of patterns; folders that have not changed since `earlier` are not searched again."""
+    """Find the files of patterns; reuse `earlier` if no folder has changed since."""
     if not isinstance(tree, RecordedTree):
         return patterns.files(tree)
     key = patterns.key
@@ -221,7 +216,7 @@ def _find_files(patterns: PagePatterns, tree: Tree, earlier: PageFiles | None) -
 
 
 def find_pattern_prefix(pattern: str) -> str:
-    """Return the folders before the first wildcard of a pattern, with a slash at the end."""
+    """Return the folders before the first wildcard, with a slash at the end."""
     wildcard = _WILDCARD.search(pattern)
     fixed = pattern[: wildcard.start()] if wildcard else pattern
     folder, slash, _ = fixed.removeprefix("./").rpartition("/")

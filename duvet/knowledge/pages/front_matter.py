@@ -34,8 +34,6 @@ DATE_HINT = "write it like 2026-05-31 or 2026-05-31T12:00:00Z"
 
 
 class PageFrontMatter(Struct, frozen=True):
-    """The valid fields of the front matter, and the problems of the other fields."""
-
     slug: str | None = None
     title: str = ""
     created: float | None = None
@@ -46,7 +44,7 @@ class PageFrontMatter(Struct, frozen=True):
 
 
 def split_page(text: str, path: str) -> tuple[PageFrontMatter, int]:
-    """Return the front matter of a page, and the index of the first character after it."""
+    """Return the front matter of a page, and the offset of the text after it."""
     block = _find_front_matter(text)
     if not block:
         return PageFrontMatter(), 0
@@ -58,7 +56,7 @@ def split_page(text: str, path: str) -> tuple[PageFrontMatter, int]:
 
 
 def find_body_start(text: str) -> int:
-    """Return the index of the first character after the front matter."""
+    """Return the offset of the text after the front matter."""
     block = _find_front_matter(text)
     return block.end() if block and _is_table(block) else 0
 
@@ -73,7 +71,7 @@ def _is_table(block: re.Match[str]) -> bool:
 
 
 def parse_front_matter(text: str, path: str) -> DataDocument:
-    """Parse front matter with its fences, keeping scalars as text; raise DocumentError if it is invalid."""
+    """Parse front matter between its `---` lines, with scalars as text; raise DocumentError if it is invalid."""
     from duvet.config.document_formats import parse_scalar_as_text, parse_yaml
 
     ##= man/spec/pages.md#files
@@ -90,7 +88,7 @@ def parse_front_matter(text: str, path: str) -> DataDocument:
 
 @cache
 def _compile_field() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return the patterns of a line and of a list item that need no YAML parser."""
+    """Return the patterns of a line and of a list item that are parsed without the YAML parser."""
     quoted = r""""[^"\\]*+"|'[^']*+'"""
     plain = r"""[^\s?:,\[\]{}#&*!|>'"%@`-](?:[^:#]|:(?=[^ ])|(?<! )#)*"""
     item = rf" *+(\w[\w ./+-]*+|{quoted}) *+"
@@ -100,7 +98,7 @@ def _compile_field() -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 
 def _read_plain_fields(lines: Sequence[str], scalar: Callable[[str], Any]) -> dict[str, Any] | None:
-    """Parse lines of scalars and lists, much faster than a YAML parser; return None if they require one."""
+    """Parse simple scalars and lists, much faster than the YAML parser; return None for anything else."""
     line_pattern, item_pattern = _compile_field()
 
     def convert(word: str) -> Any:

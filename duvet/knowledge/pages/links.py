@@ -40,8 +40,6 @@ class LinkSyntax(StrEnum):
 
 
 class PageLink(Struct, frozen=True, array_like=True, gc=False):
-    """A link and its position in the page."""
-
     written: str  # The target with the heading, without blanks around it.
     syntax: LinkSyntax = LinkSyntax.WIKI
     line: int = 0
@@ -50,7 +48,7 @@ class PageLink(Struct, frozen=True, array_like=True, gc=False):
 
     @property
     def target(self) -> str:
-        """The target as written, without the heading; the whole URL of an external link."""
+        """The target without its heading; the whole URL of an external link."""
         return self.written if self.syntax is LinkSyntax.EXTERNAL else self.written.partition("#")[0].strip()
 
     @property
@@ -62,7 +60,6 @@ class PageLink(Struct, frozen=True, array_like=True, gc=False):
 
     @property
     def path(self) -> str:
-        """The target as a file path."""
         return unquote(self.target.partition("?")[0]) if self.syntax is LinkSyntax.MARKDOWN else self.target
 
     @property
@@ -71,7 +68,7 @@ class PageLink(Struct, frozen=True, array_like=True, gc=False):
 
 
 class LinkSpan(Struct, frozen=True, gc=False):
-    """A link in a text, with its range in bytes of UTF-8."""
+    """A link with its range in UTF-8 bytes."""
 
     start: int
     end: int
@@ -171,7 +168,7 @@ def _find_wikilinks(data: bytes, hidden: list[tuple[int, int]]) -> Iterator[Link
 
 
 def _find_comments(data: bytes, hidden: _Ranges) -> Iterator[tuple[int, int]]:
-    """Yield the ranges between `%%` and `%%` outside code; the last range may be unclosed."""
+    """Yield the ranges of `%%` comments outside code; the last one may be unclosed."""
     opened = -1
     for found in re.finditer(rb"(?<!%)%%", data) if b"%%" in data else ():
         if hidden.contain(found.start()):
@@ -186,8 +183,6 @@ def _find_comments(data: bytes, hidden: _Ranges) -> Iterator[tuple[int, int]]:
 
 
 class _Ranges:
-    """Byte ranges in ascending order."""
-
     def __init__(self, ranges: list[tuple[int, int]]) -> None:
         self._ranges = ranges
         self._starts = [start for start, _ in ranges]
@@ -198,7 +193,7 @@ class _Ranges:
 
 
 def locate_links(body: str, links: tuple[LinkSpan, ...], line: int) -> Iterator[PageLink]:
-    """Yield the links of a text whose first line has the number `line`."""
+    """Yield the links with their positions; `line` is the number of the first line."""
     data = body.encode()
     scanned, column = 0, 1
     for link in links:
@@ -223,7 +218,7 @@ def rewrite_wikilinks(body: str, write: Callable[[PageLink, str], str]) -> str:
 
 
 def find_block_ids(body: str) -> tuple[str, ...]:
-    """Return the ids at line ends, such as `^id`, which links can name in place of headings."""
+    """Return the block ids, such as `^id` at the end of a line, which links can name like headings."""
     return tuple(dict.fromkeys(_BLOCK.findall(body)))[:_MAX_HEADINGS] if "^" in body else ()
 
 

@@ -60,7 +60,6 @@ class Page(Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """The name of the file, without its extension."""
         return make_name(self.path)
 
     @property
@@ -92,7 +91,7 @@ class PageFilter(Struct, frozen=True):
 
 
 def make_page_filter(tag: str, folder: str, since: str) -> PageFilter:
-    """Return the filter for these texts; raise QueryError for an invalid date."""
+    """Return the filter for these texts; raise QueryError if `since` is not a date."""
     try:
         moment = parse_date(since) if since.strip() else None
     except ValueError as error:
@@ -102,7 +101,7 @@ def make_page_filter(tag: str, folder: str, since: str) -> PageFilter:
 
 
 def read_page(tree: Tree, path: str) -> ParsedPage:
-    """Read a page; a file that is unreadable or not text has a problem instead of content."""
+    """Read a page; if the file is unreadable or not text, return a problem instead of content."""
     try:
         data = tree.read(path)
         text = decode_page(data, path)
@@ -141,7 +140,7 @@ def read_page(tree: Tree, path: str) -> ParsedPage:
 
 
 def decode_page(data: bytes, path: str) -> str:
-    """Return the text of a page with its front matter; raise DuvetError if it is not text."""
+    """Return the text, including the front matter, cut at MAX_PAGE_BYTES; raise DuvetError if it is not text."""
     ##= man/spec/pages.md#hostile-input
     ##% duvet MUST skip a page that is not text or that is behind a symbolic link out of the project, ignore front
     ##% matter that is invalid or too large, read only the first 4 MiB of a page, and warn about each of these.
@@ -163,7 +162,6 @@ def _drop_cut_character(data: bytes) -> bytes:
 
 
 def decode_page_body(data: bytes, path: str) -> str:
-    """Return the text of a page without its front matter."""
     text = decode_page(data, path)
     return text[find_body_start(text) :]
 
@@ -183,12 +181,11 @@ def make_slug(path: str, prefix: str) -> str:
 
 
 def make_name(path: str) -> str:
-    """Return the name of a file without its Markdown extension."""
     return compose(_ENDING.sub("", path.rpartition("/")[2]))
 
 
 def find_slug_fault(slug: str) -> str:
-    """Return why a slug is invalid, or "" if it is valid."""
+    """Return why a slug is invalid; "" if it is valid."""
     ##= man/spec/pages.md#files
     ##% duvet MUST skip a page whose slug is empty, is absolute, contains control characters or points outside its
     ##% folder. duvet MUST report two pages with the same slug.
@@ -220,7 +217,7 @@ _ENDINGS = ("", ".md", ".markdown")  # What a link may omit of the name of a fil
 
 
 class LinkTargets(Struct, frozen=True):
-    """The possible targets of links; all paths are relative to the project."""
+    """The files that links may lead to; all paths are relative to the project."""
 
     roots: Mapping[str, str]  # The pages, each with the folder that its slug omits.
     others: tuple[str, ...] = ()  # Files that are not pages.
@@ -230,8 +227,6 @@ class LinkTargets(Struct, frozen=True):
 
 
 class LinkResolver:
-    """Finds the file that a link points to."""
-
     def __init__(self, targets: LinkTargets) -> None:
         self.targets = targets
         self._answers: dict[tuple[str, str, LinkSyntax], str | None] = {}
@@ -254,7 +249,7 @@ class LinkResolver:
             self._aliases.setdefault(fold_name(alias), []).append(path)
 
     def resolve(self, source: str, link: PageLink) -> str | None:
-        """Return the file that a link in `source` points to, or None if there is no such file."""
+        """Return the file that a link in `source` leads to; None for an external or broken link."""
         ##= man/spec/pages.md#links
         ##% duvet MUST resolve a link by path, by the end of a path, by the name of a file and by an alias, with or
         ##% without `.md`, in any case and in every Unicode normalization.

@@ -26,7 +26,7 @@ class PageReference(Struct, frozen=True):
 
 
 class PageReferenceFinder:
-    """Resolves links to requirements, sections and specifications, and caches the results."""
+    """Resolves links to the trace, and caches the results."""
 
     def __init__(self, catalogue: Catalogue) -> None:
         self.catalogue = catalogue
@@ -34,12 +34,12 @@ class PageReferenceFinder:
         self._specifications: dict[str, list[int]] = {}
 
     def specification(self, target: str) -> SpecificationCard | None:
-        """Return the specification that a link names, even if that does not contain the section."""
+        """Return the specification that a link names, even if it has no such section."""
         numbers = [] if is_requirement_id(target) else self._find_specifications(normalise_slug(target))
         return self.catalogue.specifications[numbers[0]] if numbers else None
 
     def find(self, target: str, heading: str) -> PageReference | None:
-        """Return the part of the trace that a wikilink refers to, or None if it refers to no part."""
+        """Return the part of the trace that a wikilink names, or None."""
         key = (normalise_slug(target), heading)
         if key not in self._references:
             self._references[key] = self._resolve(*key)
@@ -68,7 +68,7 @@ class PageReferenceFinder:
         return None
 
     def _find_name(self, name: str, specification: int | None = None) -> tuple[int, ...]:
-        """Return the requirement with this id; without a specification, the id must be unique in the trace."""
+        """Return the requirement with this name; without `specification`, the name must be unique in the trace."""
         ##= man/spec/names.md#references
         ##% duvet MUST accept a requirement id, or `SPEC#ID`, wherever it accepts the first digits of the requirement's
         ##% hash.
@@ -84,7 +84,7 @@ class PageReferenceFinder:
         return self._specifications[name]
 
     def _find_id(self, prefix: str) -> tuple[int, ...]:
-        """Return the requirements whose hash begins with these digits; empty if several hashes do."""
+        """Return the requirements whose id begins with these digits; empty if the digits are ambiguous."""
         if not _ID.match(prefix):
             return ()
         found: dict[str, list[int]] = {}
@@ -100,5 +100,4 @@ class PageReferenceFinder:
 
 
 def is_requirement_id(target: str) -> bool:
-    """Return whether a link can only point to a requirement."""
     return target.lower().startswith(REQUIREMENT_PREFIX)

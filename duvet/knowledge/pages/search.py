@@ -55,7 +55,7 @@ _SOME_SCORES = f"{_SCORES} AND +rowid IN (SELECT value FROM json_each(?))"
 
 
 class _WordTable:
-    """The words of pages, in numbered rows that are only added; any thread may use this table."""
+    """The words of pages, in rows that are never changed or removed; safe to use from any thread."""
 
     def __init__(self) -> None:
         self._connection: Connection = open_memory_database(check_same_thread=False)
@@ -81,12 +81,10 @@ class _WordTable:
             return rows
 
     def find(self, expression: str) -> list[int]:
-        """Return the rows that match."""
         with self._lock:
             return list(chain.from_iterable(self._connection.execute(_ROWS, (expression,))))
 
     def score(self, expression: str, rows: Collection[int] | None = None) -> dict[int, float]:
-        """Return the scores of the rows that match, or of those among `rows`."""
         given = (expression,) if rows is None else (expression, str([*rows]))
         with self._lock:
             return dict(self._connection.execute(_SCORES if rows is None else _SOME_SCORES, given).fetchall())
@@ -105,7 +103,7 @@ def _make_row(row: int, page: Page, text: str | None) -> tuple[object, ...]:
 
 
 class PageIndex:
-    """The words of all pages; after few changes, an earlier index is reused, and changed pages are read separately."""
+    """The words of all pages; if few pages have changed, the table of the earlier index is reused."""
 
     def __init__(self, collection: PageCollection, read: PageReader, earlier: PageIndex | None = None) -> None:
         self.collection = collection
@@ -129,7 +127,7 @@ class PageIndex:
         self._places = {row: places[page.path] for row, page in self.rows.items()}
 
     def rank(self, query: str) -> list[Page]:
-        """Return the pages with any of the words of a query, best first."""
+        """Return the pages that contain any word of the query, best first."""
         query = query[:MAX_QUERY_CHARACTERS]
         terms = extract_terms(query)
         matches = [self._match(term) for term in terms]
@@ -157,7 +155,7 @@ class PageIndex:
         return [self.rows[row] for row in dict.fromkeys((*first, *found))]
 
     def _match(self, term: str) -> tuple[str, Sequence[int]]:
-        """Return the expression for a term, and the rows that match it."""
+        """Return the full-text expression for a term, and the rows that match it."""
         expression = f'"{term}"'
         if not is_unspaced(term) or len(term) > 1:
             rows = self.table.find(expression)
@@ -170,7 +168,7 @@ class PageIndex:
 
 
 def _find_candidates(matches: Sequence[Sequence[int]], counts: Counter[int]) -> set[int] | None:
-    """Return the rows to score if too many match: those with the most words, and those with a rare word."""
+    """Return the rows with the most words or a rare word; None if few enough rows match to score them all."""
     if len(counts) <= _MAX_MATCHED:
         return None
     sizes = Counter(counts.values())
@@ -184,7 +182,7 @@ def _find_candidates(matches: Sequence[Sequence[int]], counts: Counter[int]) -> 
 
 
 def extract_terms(query: str) -> list[str]:
-    """Return the terms of a query without stop words, unless it has no others."""
+    """Return the terms of a query without stop words; with them if there are no others."""
     terms = extract_search_terms(query)
     return ([term for term in terms if term not in STOP_WORDS] or terms)[:_MAX_TERMS]
 
@@ -211,7 +209,6 @@ class PageHits(Struct, frozen=True):
 
 
 def search_pages(index: PageIndex, query: str) -> PageHits:
-    """Return the best pages for the words of a query, each with an excerpt."""
     ranked = index.rank(query)
     stems = extract_stems(query)
     hits: list[PageHit] = []
@@ -228,7 +225,7 @@ def search_pages(index: PageIndex, query: str) -> PageHits:
 
 
 def make_excerpt(text: str, stems: Sequence[str]) -> str:
-    """Return the part of a text with the most stems, or the beginning of the text."""
+    """Return the part of a text with the most stems, or else its beginning."""
     text = compose(text)
     pattern = "|".join(rf"(?:{re.escape(stem)})" if is_unspaced(stem) else rf"\b{re.escape(stem)}" for stem in stems)
     found = [match for _, match in zip(range(_MAX_MATCHES), re.finditer(pattern, text, re.IGNORECASE), strict=False)]
@@ -253,7 +250,6 @@ def make_excerpt(text: str, stems: Sequence[str]) -> str:
 
 
 def find_relevant_pages(index: PageIndex, question: str) -> list[Page]:
-    """Return the pages that match a question best."""
     return index.rank(question)[:MAX_RELEVANT_PAGES]
 
 

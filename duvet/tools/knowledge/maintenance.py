@@ -85,7 +85,7 @@ async def run_ingest_or_fail(ctx: CallContext, maintenance: Maintenance, options
     except DuvetError:
         failed = None
         if not options.dry_run:
-            failed = await index.run_in_thread(ctx, lambda: maintenance.make_failed_run(options.run_id))
+            failed = await index.run_in_thread(ctx, lambda: maintenance.find_failed_run(options.run_id))
         if failed is None:
             raise
         return failed

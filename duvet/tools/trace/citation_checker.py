@@ -86,7 +86,6 @@ class SpecCatalogue(library.Library):
         return self._known[number]
 
     def names(self, number: int) -> RequirementNames:
-        """Return the requirement ids of a specification."""
         if number not in self._names:
             sections = {section.id: index for index, section in enumerate(self.cards[number].sections)}
             self._names[number] = RequirementNames(
@@ -287,8 +286,6 @@ def check_style(
 
 
 class CitationChecker:
-    """Checks citations against one snapshot of the project, and caches parsed specifications."""
-
     def __init__(self, context: ProjectSnapshot) -> None:
         self.specifications = context.once(SpecCatalogue)
         self.nearest = NearestFinder(context)
@@ -301,11 +298,8 @@ class CitationChecker:
         """The spans of requirements, by the indexes of a specification and of a section in it."""
         self._matchers: dict[int, QuoteMatcher] = {}
 
-    def check(self, citation: str, *, looks: bool = True) -> CitationVerdict:
-        """Check all citations in a text, and return the verdict on the first invalid one, or on all if they are valid.
-
-        `looks` adds the nearest correction, which takes longer than the check.
-        """
+    def check(self, citation: str, *, with_nearest: bool = True) -> CitationVerdict:
+        """Check all citations in a text; return the verdict on the first invalid one, or on all if they are valid."""
         pasted = self._parse(citation)
         wrong = [one for one in pasted.problems if one.severity is Severity.ERROR]
         if wrong or not pasted.annotations:
@@ -314,7 +308,7 @@ class CitationChecker:
             return CitationVerdict(error=f"{URL_NOT_FOUND}: {reason}", hint=first.hint if first else "")
         warnings: list[str] = []
         for annotation in pasted.annotations:
-            verdict = self._check_annotation(annotation, pasted, looks=looks)
+            verdict = self._check_annotation(annotation, pasted, with_nearest=with_nearest)
             if verdict.error:
                 where = f" (line {annotation.line})" if len(pasted.annotations) > 1 else ""
                 return structs.replace(verdict, error=shorten_text(verdict.error, _MAX_ERROR) + where)
@@ -330,7 +324,7 @@ class CitationChecker:
         # Without a file, paths are relative to the project, as in comments.
         return PastedText(text, [structs.replace(one, from_file=False) for one in annotations], problems)
 
-    def _check_annotation(self, annotation: Annotation, pasted: PastedText, *, looks: bool) -> CitationVerdict:
+    def _check_annotation(self, annotation: Annotation, pasted: PastedText, *, with_nearest: bool) -> CitationVerdict:
         specifications = self.specifications
         tree = MemoryTree({_PATH: pasted.text.encode()}, specifications.reachable)
         linked = build.link_annotations(
@@ -354,7 +348,7 @@ class CitationChecker:
         ##% `validate_citation` MUST accept exactly the citations that `duvet report` accepts, whether they are comments
         ##% in any style, entries of a requirement file, or surrounded by code.
         error = describe_citation_error(Problem(failure.rule.code, failure.message), annotation.target)
-        near = self.nearest.find(failure.rule.code, annotation) if looks else NearestMatch()
+        near = self.nearest.find(failure.rule.code, annotation) if with_nearest else NearestMatch()
         return CitationVerdict(error=error, nearest=near.text, hint=near.hint)
 
     def _find_warnings(self, annotation: Annotation, locator: Locator, match: records.Match) -> Iterator[str]:
@@ -393,10 +387,7 @@ class CitationChecker:
 
 
 def is_read_in(text: str, styles: Sequence[comments.SourceStyle]) -> bool:
-    """Return True if a file with these styles would contain an annotation of this text.
-
-    Text without a comment sign counts, too.
-    """
+    """Return whether these styles would read the text as an annotation; a bare target counts, too."""
     if any(comments.scan_comments("", text, style)[0] for style in styles):
         return True
     first = next(filter(None, map(trim, text.split("\n"))), "")
@@ -427,7 +418,7 @@ class _Lead(Struct, frozen=True):
 
 
 def parse_pasted(path: str, text: str, styles: Iterable[comments.SourceStyle]) -> PastedText:
-    """Return the annotations in a text; configured styles are parsed as in a source."""
+    """Parse the annotations in a text: in these styles, or else in the comment style of any language."""
     ##= man/spec/mcp.md#tools
     ##% `validate_citation` MUST accept exactly the citations that `duvet report` accepts, whether they are comments in
     ##% any style, entries of a requirement file, or surrounded by code.
@@ -441,7 +432,7 @@ def parse_pasted(path: str, text: str, styles: Iterable[comments.SourceStyle]) -
 
 
 def _rewrite_any(lines: Sequence[str], text: str, known: Sequence[_Lead]) -> list[str | None]:
-    """Rewrite lines in any language's comment style; used if no configured style matches a target."""
+    """Rewrite lines from any language's comment style to the default style."""
     first = next(filter(None, lines), "")
     if _BARE.fullmatch(first) and not _NAMING.fullmatch(first):
         return _rewrite_plain(lines)

@@ -61,7 +61,6 @@ def validate_citation(arguments: ValidateCitationInput, context: ProjectSnapshot
 
 
 def _make_output(verdict: citation_checker.CitationVerdict, most: int | None = None) -> ValidateCitationOutput:
-    """Return the answer for a verdict, with texts shortened to `most` characters."""
     texts = (text or None for text in (verdict.error, verdict.warning, verdict.nearest))
     return ValidateCitationOutput(
         not verdict.error, *(text and (shorten_text(text, most) if most else text) for text in texts)
@@ -94,7 +93,7 @@ def validate_citations(arguments: ValidateCitationsInput, context: ProjectSnapsh
     checker, left = context.once(citation_checker.CitationChecker), _MAX_COMPARED
     verdicts: list[citation_checker.CitationVerdict] = []
     for citation in arguments.citations:
-        verdict = checker.check(citation, looks=left > 0)
+        verdict = checker.check(citation, with_nearest=left > 0)
         left -= len(citation) if verdict.error else 0
         verdicts.append(verdict)
     room = _ROOM // (2 * len(verdicts))

@@ -89,7 +89,6 @@ class AnnotationHead(NamedTuple):
 
 
 def find_malformed_annotations(context: ProjectSnapshot) -> tuple[MalformedAnnotation, ...]:
-    """Return all malformed annotations in file order."""
     text = lru_cache(maxsize=None)(context.files.text)
     stretches = lru_cache(maxsize=None)(partial(_list_blocks, context.once(group_styles_by_path), text))
     found: dict[tuple[str, LineStretch], list[model.Problem]] = {}
@@ -173,7 +172,6 @@ def list_invalid_citations(arguments: ListArguments, context: ProjectSnapshot) -
 
 
 def _find_invalid(context: ProjectSnapshot) -> list[InvalidCitation]:
-    """Return the citations with a wrong target or quote, and those that can't be read, in file order."""
     found = []
     for one in context.once(find_malformed_annotations):
         if errors := [problem for problem in one.problems if problem.severity is model.Severity.ERROR]:

@@ -106,7 +106,6 @@ class RequirementSummary(Struct, frozen=True, omit_defaults=True):
 
 
 def summarize_requirement(card: RequirementCard, most: int | None = None) -> RequirementSummary:
-    """Return a summary with the text shortened to `most` characters."""
     text = card.text if most is None else shorten_text(card.text, most)
     level = format_level(card.level) or NO_LEVEL
     return RequirementSummary(card.id[:SHORT_ID_DIGITS], level, card.state.words, text, card.name)
@@ -216,7 +215,7 @@ def _find_requirement(catalogue: Catalogue, found: references.ResolvedReference)
 
 
 def _fit_citations(citations: Sequence[CitationWithCode], room: int) -> list[RequirementCitation]:
-    """Return the citations with code, or without it if they don't fit, or else as many as fit."""
+    """Return as many citations as fit; if not all do, first omit the code, then all but the first comment line."""
     ##= man/spec/mcp.md#tools
     ##% The server MUST limit lists, texts and the details of a requirement to about 4,000 tokens unless `limit` asks
     ##% for more, and say how to get the rest.
@@ -241,7 +240,6 @@ def make_requirement_path(catalogue: Catalogue, index: int) -> str:
 
 
 def filter_requirements(catalogue: Catalogue, indexes: Sequence[int], filter: RequirementFilter) -> Sequence[int]:
-    """Return the requirements that pass the filter, in the same order."""
     if filter == RequirementFilter():
         return indexes
     allowed = set(select_requirements(catalogue, filter))
@@ -259,7 +257,6 @@ def make_list_answer(
     notes: Sequence[str] = (),
     page_size: int | None = None,
 ) -> ToolAnswer:
-    """Return the requested page of a tool's list; the context sets the default page size."""
     question = (name, structs.replace(arguments, limit=None, cursor=None))
     request = pagination.PageRequest(
         question, arguments.cursor, arguments.limit, context.page_size if page_size is None else page_size
@@ -420,7 +417,6 @@ def _rank(context: ProjectSnapshot) -> dict[int, Priority]:
 
 
 def group_requirements_by_section(context: ProjectSnapshot) -> Mapping[tuple[int, str], list[int]]:
-    """Return the indexes of requirements by specification and section."""
     found: dict[tuple[int, str], list[int]] = {}
     for index, card in enumerate(context.catalogue.requirements):
         found.setdefault((card.specification, card.section), []).append(index)

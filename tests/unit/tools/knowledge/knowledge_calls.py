@@ -88,7 +88,7 @@ class Asking:
 
     def turn_to(self, **more: Any) -> None:
         rules = replace(self.knowledge.rules(), **more)
-        self.knowledge.use_settings(lambda: rules)
+        self.knowledge.rules = lambda: rules
 
     def value(self, tool: str, /, **arguments: object) -> Any:
         return plain(self.answer(tool, arguments).value)

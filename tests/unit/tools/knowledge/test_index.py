@@ -122,7 +122,7 @@ def test_without_the_service_the_tools_are_an_upstream_error(known: Asking) -> N
 def test_changed_settings_apply_to_the_next_question(known: Asking, tmp_path: Path) -> None:
     assert known.value(STATUS)["run_id"] == "r1"
     other = Asking(fill(tmp_path / "elsewhere", [replace(RUN, run_id="r9")]))
-    known.knowledge.use_settings(other.knowledge.rules)
+    known.knowledge.rules = other.knowledge.rules
     assert known.value(STATUS)["run_id"] == "r9"
 
 
