@@ -248,8 +248,8 @@ CLIENTS = {
 
 def _print_client_config(client: McpClient, options: dict[str, Any]) -> None:
     """Print the configuration that makes a client start the server for this project."""
-    config_path = options["config_path"] or current_settings().config_path
     enter_page_folder(options)
+    config_path = options["config_path"] or current_settings().config_path
     has_only_pages = current_settings().has_only_pages
     if not has_only_pages:
         require_config(DiskTree(), config_path)
@@ -302,6 +302,7 @@ def _check_service(application: Application, listening: ListenOptions, *, asks_m
         lines += answers
     write_stdout("".join(f"{escape_cell(line)}\n" for line in lines).encode())
     problems = (
+        *application.service.ignored,
         *application.service.warnings,
         *find_service_problems(application),
         *project_problems,

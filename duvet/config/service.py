@@ -47,9 +47,12 @@ class ServiceFile(Struct, frozen=True):
 
 
 def find_service_file(
-    tree: Tree, environ: Mapping[str, str], service_path: str | None = None, folder: str = ""
+    tree: Tree, environ: Mapping[str, str], service_path: str | None = None, folder: str | None = ""
 ) -> ServiceFile:
-    """Return the given file, the file that an environment variable names, or the file in this folder or the project."""
+    """Return the given file, the file that an environment variable names, or the file in this folder or the project.
+
+    If `folder` is None, only a named file counts.
+    """
     ##= man/spec/service.md#configuration
     ##% duvet MUST read the service configuration from the file that `--service-config`, `DUVET_CONFIG` or
     ##% `CONTEXTIVE_CONFIG` names, or else from `duvet.config.*` or `contextive.config.*` in the working directory, or
@@ -72,7 +75,8 @@ def find_service_file(
         return ServiceFile(path, origin)
     ##= man/spec/init.md#project-discovery
     ##% duvet MUST prefer a service configuration in the working directory to one in the project.
-    for place in (f"{folder}/", "") if folder else ("",):
+    present: list[str] = []
+    for place in () if folder is None else (f"{folder}/", "") if folder else ("",):
         present = [path for path in (f"{place}{name}" for name in SERVICE_FILE_NAMES) if tree.exists(path)]
         if present:
             break
@@ -132,6 +136,7 @@ class Service(Struct, frozen=True, kw_only=True):
     document: DataDocument | None = None
     packs: tuple[str, ...] = ServerRule().packs  # The packs that are switched on.
     warnings: tuple[Problem, ...] = ()
+    ignored: tuple[Problem, ...] = ()  # A warning for each configuration that is not trusted.
     overrides: tuple[str, ...] = ()  # The environment variables that override keys.
 
     @property
@@ -149,15 +154,16 @@ def load_service(
     environ: Mapping[str, str],
     service_path: str | None = None,
     project_path: str | None = None,
-    folder: str = "",
+    folder: str | None = "",
 ) -> Service:
     """Read the service configuration, or raise ProblemsError with all its problems.
 
     `service_path` is the file that `--service-config` names, `project_path` the project configuration if it isn't in
-    the usual place, and `folder` the user's folder relative to the project.
+    the usual place, and `folder` the user's folder relative to the project. If `folder` is None, only configurations
+    that an option or a variable names are read.
     """
     found = find_service_file(tree, environ, service_path, folder)
-    project = _read_project_tables(tree, project_path)
+    project = None if folder is None and not project_path else _read_project_tables(tree, project_path)
     document, config = None, ServiceConfig()
     warnings: tuple[Problem, ...] = ()
     if found.path:
@@ -181,7 +187,7 @@ def load_service(
 
 
 def salvage_service(
-    tree: Tree, environ: Mapping[str, str], service_path: str | None = None, folder: str = ""
+    tree: Tree, environ: Mapping[str, str], service_path: str | None = None, folder: str | None = ""
 ) -> Service:
     """Return the valid parts of an invalid service configuration, so that references between them can be checked.
 

@@ -40,8 +40,8 @@ def enter_page_folder(where: dict[str, Any]) -> None:
     terminal = current_settings()
     path = os.path.join(terminal.folder, os.path.expanduser(folder))
     # Otherwise a relative path would name a file of the folder.
-    if where[SERVICE_KEY]:
-        where[SERVICE_KEY] = os.path.abspath(where[SERVICE_KEY])
+    where |= {key: os.path.abspath(where[key]) for key in (SERVICE_KEY, "config_path") if where[key]}
+    config_path = terminal.config_path and os.path.abspath(terminal.config_path)
     named = {name: os.path.abspath(terminal.environ[name]) for name in SERVICE_VARIABLES if terminal.environ.get(name)}
     try:
         os.chdir(path)
@@ -49,7 +49,7 @@ def enter_page_folder(where: dict[str, Any]) -> None:
         message = f"can't serve this folder: {describe_os_error(error)}"
         raise DuvetError(message, path=folder, hint="name an existing folder after --pages") from error
     settings = replace(
-        terminal, environ={**terminal.environ, **named}, folder="", config_path=None, has_only_pages=True
+        terminal, environ={**terminal.environ, **named}, folder="", config_path=config_path, has_only_pages=True
     )
     click.get_current_context().obj = settings
 
@@ -133,7 +133,7 @@ def make_application_settings(where: Mapping[str, Any], terminal: TerminalSettin
         project_options=options,
         config_path=terminal.config_path,
         service_path=where.get(SERVICE_KEY),
-        folder=terminal.folder,
+        folder=None if terminal.has_only_pages else terminal.folder,
         packs=where.get(PACKS_KEY, ()),
         mode=mode,
         is_verbose=terminal.verbose,

@@ -65,7 +65,9 @@ def wants_cache(settings: TerminalSettings, root: str = "") -> bool:
     """Return whether duvet may use the cache in `root`, by default the working directory."""
     ##= man/spec/cache.md#storage
     ##% With `--no-cache`, duvet MUST neither read nor write the cache.
-    return settings.cache and os.path.isdir(os.path.join(root, ".duvet"))
+    ##= man/spec/pages.md#folders-of-notes
+    ##% With `--pages`, duvet MUST NOT offer the pack `trace`, and MUST neither read nor write a cache in the folder.
+    return settings.cache and not settings.has_only_pages and os.path.isdir(os.path.join(root, ".duvet"))
 
 
 class _HelpFormatter(click.HelpFormatter):

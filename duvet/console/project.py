@@ -119,6 +119,7 @@ def open_project(
         sources = ()
     project_options = Options(
         config_path=config_path or settings.config_path,
+        finds_config=not settings.has_only_pages,
         sources=sources,
         requirements=spec_patterns,
         spec_path=spec_path,

@@ -190,6 +190,7 @@ class Options(Struct, frozen=True):
     """The settings of a run that are not in the configuration."""
 
     config_path: str | None = None
+    finds_config: bool = True  # Whether to read `.duvet/config.toml` if no configuration is named.
     sources: tuple[SourceRule, ...] = ()
     requirements: tuple[str, ...] = ()  # Patterns of additional requirement files.
     spec_path: str | None = None  # The parent of the folder for downloads in projects without a configuration.
@@ -253,7 +254,7 @@ class Project:
         named = self.options.config_path
         if named is None:
             path = CONFIG_PATH
-            if not self.tree.exists(path):
+            if not (self.options.finds_config and self.tree.exists(path)):
                 return None
         else:
             # Use one name for the file, because extracted requirements are found by it.

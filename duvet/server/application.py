@@ -13,11 +13,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from duvet.config.project_file import CONFIG_PATH
-from duvet.config.service import Service, load_service
+from duvet.config.service import ORIGIN_DEFAULTS, SERVICE_FILE_NAMES, Service, load_service
 from duvet.config.service_tables import LogFormat, PackSection, PagesSection, ServerSection
 from duvet.config.settings import NotesRule, ServerRule, UploadRule
 from duvet.knowledge.index import Knowledge, Maintenance
 from duvet.knowledge.settings import KnowledgeSettings, find_store_paths
+from duvet.model import Problem, Severity
 from duvet.server.log import EventLevel, ServerLog
 from duvet.tools.audit import AuditLog, CallObserver, CallRecord
 from duvet.tools.call_context import FACTS_SERVICE, ServerFacts, get_current_time, run_blocking
@@ -61,8 +62,9 @@ class ApplicationSettings(Struct, frozen=True, kw_only=True):
     config_path: str | None = None
     """The project's configuration file, if a global option names it."""
     service_path: str | None = None
-    folder: str = ""
-    """The user's folder, relative to the project; empty for the project folder itself."""
+    folder: str | None = ""
+    """The user's folder, relative to the project; empty for the project folder itself, None to read only
+    configurations that an option or a variable names."""
     packs: tuple[str, ...] = ()
     """Packs to enable in addition to the configured ones."""
     has_only_pages: bool = False
@@ -90,7 +92,22 @@ class ApplicationSettings(Struct, frozen=True, kw_only=True):
     def read_service(self, tree: Tree) -> Service:
         """Read the service configuration; raise ProblemsError with all its problems."""
         service = load_service(tree, self.environ, self.service_path, self.project_config_path, self.folder)
-        return _limit_to_pages(service) if self.has_only_pages else service
+        if not self.has_only_pages:
+            return service
+        return replace(_limit_to_pages(service), ignored=tuple(self._find_ignored_files(tree, service)))
+
+    def _find_ignored_files(self, tree: Tree, service: Service) -> Iterator[Problem]:
+        """Yield a warning for each configuration in a folder of notes that nothing names."""
+        ##= man/spec/pages.md#folders-of-notes
+        ##% With `--pages`, duvet MUST ignore the configurations in the folder, and say so, unless an option or an
+        ##% environment variable names them.
+        names = {"--service-config": SERVICE_FILE_NAMES if service.origin == ORIGIN_DEFAULTS else ()}
+        names["--config"] = () if self.project_config_path else (CONFIG_PATH,)
+        for option, paths in names.items():
+            for path in filter(tree.exists, paths):
+                message = f"{path} is ignored, because it is in the folder that --pages serves"
+                hint = f"if you trust this configuration, name it with {option}"
+                yield Problem("", message, hint=hint, severity=Severity.WARNING)
 
 
 def _limit_to_pages(service: Service) -> Service:
@@ -103,7 +120,7 @@ def _limit_to_pages(service: Service) -> Service:
     }
     pages = config.pages or (PagesSection(pattern="**/*.md"),)
     ##= man/spec/pages.md#folders-of-notes
-    ##% With `--pages`, duvet MUST NOT offer the pack `trace`.
+    ##% With `--pages`, duvet MUST NOT offer the pack `trace`, and MUST neither read nor write a cache in the folder.
     tool_packs = {**config.tool_packs, TRACE.name: PackSection(enabled=False)}
     config = replace(config, pages=pages, server=replace(server, **texts), tool_packs=tool_packs)
     return replace(service, config=config, packs=config.packs((PAGES.name,)))
@@ -175,8 +192,7 @@ class Application:
 
         tokens = None if self.line is None else self.line.gateway.tokens
         stamps = (*find_entry_point_stamps(sys.path), *self._stamp_pack_files())
-        trust = self.settings.has_only_pages, self.service.origin
-        key = make_cache_key((self.rule, self.service.config, self.settings.packs, stamps, tokens, trust))
+        key = make_cache_key((self.rule, self.service.config, self.settings.packs, stamps, tokens))
         return load_instructions(key, lambda: render_instructions(self.rule, self.tools.registry), self.settings.blobs)
 
     def _stamp_pack_files(self) -> Iterator[str]:
@@ -352,7 +368,8 @@ class Application:
         from duvet.tools.dispatcher import ToolEnvironment
 
         self.log_unloaded_packs()
-        for problem in self.service.warnings if self.mode != SHELL_SOURCE else ():
+        warnings = self.service.warnings if self.mode != SHELL_SOURCE else ()
+        for problem in (*self.service.ignored, *warnings):
             self.log.write_event(EventLevel.WARN, problem.message, hint=problem.hint)
         for name, faults in self.tools.faults.items():
             for fault in faults:

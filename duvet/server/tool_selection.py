@@ -8,7 +8,7 @@ from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from duvet.config.service import ORIGIN_FOUND, Service
+from duvet.config.service import Service
 from duvet.config.service_tables import Access, PackSection
 from duvet.errors import DuvetError, ProblemsError
 from duvet.model import Problem
@@ -23,10 +23,6 @@ if TYPE_CHECKING:
     from duvet.workflows.workflow import Workflow
 
 PAGES_PACK = "pages"  # The pack that is shown if the project has pages.
-_UNTRUSTED = (
-    "a configuration in a folder that --pages serves can't load code; if you trust it, name the configuration with "
-    "--service-config"
-)
 
 
 class ToolSelection:
@@ -109,14 +105,10 @@ class ToolSelection:
         return plugins.load_plugins(sources, [*packs.BUILT_IN_PACKS, packs.WORKFLOWS_PACK], settings)
 
     @property
-    def _pack_files(self) -> Sequence[plugins.PackFile | plugins.UnloadedPack]:
+    def _pack_files(self) -> Sequence[plugins.PackFile]:
         """The enabled packs of files inside the project."""
-        ##= man/spec/pages.md#folders-of-notes
-        ##% With `--pages`, duvet MUST NOT load the file of a pack, but report it, unless `--service-config` or an
-        ##% environment variable names the configuration.
-        is_data = self._settings.has_only_pages and self._service.origin == ORIGIN_FOUND
         return [
-            plugins.UnloadedPack(name, _UNTRUSTED) if is_data else plugins.PackFile(name, os.path.abspath(pack.path))
+            plugins.PackFile(name, os.path.abspath(pack.path))
             for name, pack in self._service.config.tool_packs.items()
             if pack.path and pack.enabled and not self._find_path_fault(name, pack)
         ]

@@ -1,7 +1,20 @@
-"""Makes the servers of the unit tests available to tests of commands."""
+"""Makes the servers of the unit tests available to tests of commands, and a provider of models."""
 
 from __future__ import annotations
 
-from tests.unit.server.conftest import client, kettle, mode, project, server, version, wire
+from collections.abc import Iterator
 
-__all__ = ["client", "kettle", "mode", "project", "server", "version", "wire"]
+import pytest
+
+from tests.unit.llm.provider_server import Wire
+from tests.unit.server.conftest import client, kettle, mode, project, server, version, wire
+from tests.unit.specs.download_server import at_work
+
+__all__ = ["client", "kettle", "mode", "project", "provider", "server", "version", "wire"]
+
+
+@pytest.fixture
+def provider() -> Iterator[Wire]:
+    with at_work(Wire()) as wire:
+        yield wire
+        wire.over.set()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ from tests.cli.sample_project import make
 from tests.unit.llm.provider_server import Reply, Wire, openai_says, refuses
 from tests.unit.llm.test_discovery import models
 from tests.unit.server.http.command import Command
-from tests.unit.specs.download_server import at_work
 from tests.unit.tools.tool_calls import FILES
 
 PACK = """
@@ -27,13 +25,6 @@ def answer(question: str, ctx: PackContext, model: str | None = None) -> str:
     return ctx.model(question, model=model, system=ctx.settings["system"])
 """
 LLMS = "## Models\n- [small](/small): Quick\n"
-
-
-@pytest.fixture
-def provider() -> Iterator[Wire]:
-    with at_work(Wire()) as wire:
-        yield wire
-        wire.over.set()
 
 
 def configured(folder: Path, wire: Wire, server: dict[str, Any] | None = None, **section: Any) -> Path:

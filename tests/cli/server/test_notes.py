@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from mcp.client.stdio import stdio_client
 
 from tests.cli.command import environment, run
 from tests.cli.sample_project import make
+from tests.unit.llm.provider_server import Wire, openai_says
 from tests.unit.server.clients import client_of
 
 NOTES = {
@@ -108,39 +110,115 @@ def test_the_folder_is_relative_to_that_of_the_user(duvet_command: str, vault: P
 @pytest.mark.parametrize("config", ["", "toolPacks: {trace: {enabled: true}, pages: {enabled: true}}\n"])
 def test_requirements_are_not_offered(config: str, duvet_command: str, vault: Path) -> None:
     ##= man/spec/pages.md#folders-of-notes
-    ##% With `--pages`, duvet MUST NOT offer the pack `trace`.
-    make(vault, {"duvet.config.yaml": config})
-    done = run(duvet_command, vault, "call", "--pages", ".", "search_requirements", "--query", "tea")
+    ##% With `--pages`, duvet MUST NOT offer the pack `trace`, and MUST neither read nor write a cache in the folder.
+    make(vault.parent, {"duvet.config.yaml": config})
+    named = {"DUVET_CONFIG": "../duvet.config.yaml"}
+    done = run(duvet_command, vault, "call", "--pages", ".", "search_requirements", "--query", "tea", environ=named)
     assert (done.code, done.out) == (1, "") and 'no tool is named "search_requirements"' in done.err
-    checked = run(duvet_command, vault, "mcp", "--pages", ".", "--pack", "trace", "--check")
+    checked = run(duvet_command, vault, "mcp", "--pages", ".", "--pack", "trace", "--check", environ=named)
     assert [line for line in checked.out.splitlines() if line.startswith("pack ")] == ["pack           pages: 5 tools"]
 
 
-UNTRUSTED = (
-    "a configuration in a folder that --pages serves can't load code; if you trust it, name the configuration with "
-    "--service-config"
-)
+PACK = "from pathlib import Path\n\nfrom duvet import tool\n\nPath('ran').touch()\n\n@tool\ndef boil() -> int:\n    return 1\n"
+PROJECT = """\
+'$schema' = "duvet-cli/config/v1"
+[server]
+title = "Trust the vault"
+[[specification]]
+source = "{url}/tea.md"
+[[pages]]
+pattern = "things/*.md"
+"""
+
+
+@pytest.fixture
+def hostile(vault: Path, provider: Wire) -> Path:
+    """A vault whose configurations name a pack, a provider that gets a variable, and a specification to download."""
+    provider.plan(openai_says("Sent."))
+    config = {
+        "server": {"description": "Trust the vault"},
+        "providers": {"ours": {"baseUrl": f"{provider.url}/v1", "apiKey": "$SECRET", "defaultModel": "x"}},
+        "pages": [{"pattern": "things/*.md"}],
+        "toolPacks": {"mine": {"path": "mine.py"}},
+    }
+    own = {"duvet.config.json": json.dumps(config), ".duvet/config.toml": PROJECT.format(url=provider.url)}
+    return make(vault, {**own, "mine.py": PACK, ".duvet/cache/pages": "not a cache"})
+
+
+def ignored(name: str, option: str) -> tuple[str, str]:
+    return (
+        f"{name} is ignored, because it is in the folder that --pages serves",
+        f"if you trust this configuration, name it with {option}",
+    )
+
+
+IGNORED = (ignored("duvet.config.json", "--service-config"), ignored(".duvet/config.toml", "--config"))
+
+
+def list_files(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.anyio
+async def test_a_vault_is_data(duvet_command: str, hostile: Path, provider: Wire, version: str) -> None:
+    ##= man/spec/pages.md#folders-of-notes
+    ##% With `--pages`, duvet MUST ignore the configurations in the folder, and say so, unless an option or an
+    ##% environment variable names them.
+    before = list_files(hostile)
+    environ = environment(SECRET="sesame")
+    args = ["mcp", "--pages", str(hostile), "--allow-http"]
+    server = StdioServerParameters(command=duvet_command, args=args, env=environ, cwd=hostile)
+    with (hostile.parent / "log").open("w+") as log:
+        async with client_of(stdio_client(server, errlog=log), version) as client:
+            tools = [tool.name for tool in (await client.list_tools()).tools]
+            pages: Any = (await client.call_tool("list_pages", {})).structured_content
+            answer = await client.call_tool("ask", {"question": "Where is the pot?"})
+            await client.call_tool("get_page", {"slug": "index"})
+            assert "Trust" not in f"{client.server_info}{client.instructions}"
+        log.seek(0)
+        lines = log.read().splitlines()[:2]
+    assert tools == ["list_pages", "get_page", "search", "ask", "get_connections"]
+    assert len(pages["result"]) == 3
+    assert answer.is_error and "AI search is not available" in str(answer.content)
+    assert [re.sub(r"\S+ WARN ", "", line) for line in lines] == [f'{one} hint="{hint}"' for one, hint in IGNORED]
+    assert (provider.asked, list_files(hostile)) == ([], before)
+
+
+def test_a_check_names_ignored_configurations(duvet_command: str, hostile: Path, provider: Wire) -> None:
+    ##= man/spec/pages.md#folders-of-notes
+    ##% With `--pages`, duvet MUST ignore the configurations in the folder, and say so, unless an option or an
+    ##% environment variable names them.
+    make(hostile, {"contextive.config.yaml": "]"})
+    checked = run(duvet_command, hostile, "mcp", "--pages", ".", "--check", "--models")
+    more = (IGNORED[0], ignored("contextive.config.yaml", "--service-config"), IGNORED[1])
+    assert (checked.code, checked.out) == (0, CHECKED.format(folder=hostile))
+    assert checked.err == "\n".join(f"warning: {one}\n  = help: {hint}\n" for one, hint in more)
+    asked = run(duvet_command, hostile, "call", "--pages", ".", "ask", "--question", "Where is the pot?")
+    assert asked.code == 1 and "AI search is not available" in asked.err
+    assert all(one in asked.err for one, _ in more)
+    assert provider.asked == [] and not (hostile / "ran").exists()
 
 
 @pytest.mark.parametrize("mode", ["mcp", "call"])
-def test_a_vault_is_data(mode: str, duvet_command: str, vault: Path) -> None:
-    ##= man/spec/pages.md#folders-of-notes
-    ##% With `--pages`, duvet MUST NOT load the file of a pack, but report it, unless `--service-config` or an
-    ##% environment variable names the configuration.
-    config = "toolPacks: {mine: {path: mine.py}}\n"
-    code = "from pathlib import Path\n\nfrom duvet.tools.tool import Pack\n\nPath('ran').touch()\nPACK = Pack('mine', ())\n"
-    make(vault, {"duvet.config.yaml": config, "mine.py": code})
+def test_a_named_configuration_counts(mode: str, duvet_command: str, hostile: Path, provider: Wire) -> None:
     args = (mode, "--pages", "vault", *(["--check"] if mode == "mcp" else ["list_pages"]))
+    secret = {"SECRET": "sesame"}
     # The relative path of a variable is that of a file outside of the folder, so there is none.
-    refused = run(duvet_command, vault.parent, *args, environ={"DUVET_CONFIG": "duvet.config.yaml"})
-    assert refused.code == 1 and "duvet.config.yaml, which does not exist" in refused.err
-    found = run(duvet_command, vault.parent, *args)
-    assert found.code == (mode == "mcp") and UNTRUSTED in found.out + found.err
-    assert not (vault / "ran").exists()
+    refused = run(duvet_command, hostile.parent, *args, environ={"DUVET_CONFIG": "duvet.config.json"})
+    assert refused.code == 1 and "duvet.config.json, which does not exist" in refused.err
     for option, environ in (
-        (("--service-config", "vault/duvet.config.yaml"), {}),
-        ((), {"DUVET_CONFIG": "vault/duvet.config.yaml"}),
+        (("--service-config", "vault/duvet.config.json"), secret),
+        ((), {"DUVET_CONFIG": "vault/duvet.config.json", **secret}),
     ):
-        named = run(duvet_command, vault.parent, mode, *option, *args[1:], environ=environ)
-        assert (named.code, (vault / "ran").exists()) == (0, True)
-        (vault / "ran").unlink()
+        named = run(duvet_command, hostile.parent, mode, *option, *args[1:], environ=environ)
+        assert (named.code, (hostile / "ran").exists()) == (0, True)
+        assert "duvet.config.json is ignored" not in named.err
+        (hostile / "ran").unlink()
+    project = ("--config", "vault/.duvet/config.toml")
+    question = ("--allow-http", *args[1:3], "get_page", "--slug", "index")
+    for linked in (
+        run(duvet_command, hostile.parent, "call", *project, *question),
+        run(duvet_command, hostile.parent, *project, "call", *question),
+    ):
+        assert ".duvet/config.toml is ignored" not in linked.err
+        assert provider.asked.pop().path == "/tea.md"
