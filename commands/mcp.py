@@ -438,8 +438,9 @@ def _describe_service(application: Application) -> dict[str, Any]:
     from duvet.prompts.library import list_prompts
     from duvet.server.messages import CAPABILITIES
     from duvet.server.resources.documents import COLLECTIONS
-    from duvet.server.resources.templates import TEMPLATES
+    from duvet.server.resources.pages import list_templates
 
+    registry = application.tools.registry
     identity = application.identity
     gateway = application.line.gateway if application.line else None
     return {
@@ -454,17 +455,17 @@ def _describe_service(application: Application) -> dict[str, Any]:
         "leftOut": [{"pack": one.name, "reason": one.reason} for one in application.tools.choice.unloaded],
         "tools": [_describe_tool(application, tool) for tool in application.tools.shown_tools],
         "resources": [
-            *({"name": name, "description": text} for name, _, text in COLLECTIONS.values()),
+            *({"name": name, "description": text} for name, _, text in COLLECTIONS.values() if registry.has_trace),
             *(
                 {"uri": uri, "name": one.tool.name, "description": one.tool.description}
-                for uri, (one, _) in application.tools.registry.resources.items()
+                for uri, (one, _) in registry.resources.items()
             ),
         ],
         "resourceTemplates": [
             {"uriTemplate": one.uri, "name": one.name, "title": one.title, "description": one.description}
-            for one in TEMPLATES
+            for one in list_templates(registry)
         ],
-        "prompts": list_prompts(application.tools.registry),
+        "prompts": list_prompts(registry),
         "workflows": [
             {"name": one.name, "description": one.description} for one in application.tools.workflows.values()
         ],

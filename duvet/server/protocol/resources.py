@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import mcp_types as types
@@ -21,22 +21,16 @@ from duvet.errors import ConfigAbsentError, DuvetError, NotFoundError, QueryErro
 from duvet.server import live_project, messages
 from duvet.server.protocol.session import ServerRequest, call_part, get_connection, refuse_cursor
 from duvet.server.resources import documents, pages, tree
-from duvet.server.resources.templates import TEMPLATES, UriTemplate
+from duvet.server.resources.templates import UriTemplate
 from duvet.tools.context import ProjectSnapshot
 from duvet.tools.dispatcher import ToolDispatcher
+from duvet.tools.packs import Registry
 from duvet.tools.tool import ResultPage, find_server_hint
 
+if TYPE_CHECKING:
+    from duvet.tools.pages import PageListRow
+
 _NOT_FOUND = -32002  # The code in versions with a handshake; later versions use that of invalid parameters.
-
-
-def _make_template(one: UriTemplate, mime_type: str = documents.MIME_TYPE) -> types.ResourceTemplate:
-    return types.ResourceTemplate(
-        uri_template=one.uri, name=one.name, title=one.title, description=one.description, mime_type=mime_type
-    )
-
-
-_TEMPLATES = [*map(_make_template, TEMPLATES)]
-_PAGE_TEMPLATE = _make_template(pages.PAGE_TEMPLATE, pages.PAGE_MIME_TYPE)
 
 
 RESOURCES, TOOLS, PROMPTS = "resources", "tools", "prompts"  # Names of lists; they can't be URIs, which have a colon.
@@ -69,13 +63,17 @@ class ResourcesPart:
         server.add_request_handler("resources/get", GetResourceParams, self.get)
 
     async def list(self, request: ServerRequest, params: ListResourcesParams) -> types.ListResourcesResult:
-        if (await self._dispatcher.tools()).has_only_pages:
-            return await self._list_pages(params)
-        resources, page = [*await self._list_pack_resources(params)], ResultPage(0)
-        if not (await self._dispatcher.tools()).has_trace:
+        registry = await self._dispatcher.tools()
+        resources, page = [*_list_pack_resources(registry, params)], ResultPage(0)
+        if params.path is None and registry.has_only_pages:
+            rows, page = await self._live.ask(lambda context: pages.list_page_resources(context, params.cursor))
+            resources += map(_make_page_resource, rows)
+            return types.ListResourcesResult(resources=resources, next_cursor=page.next_cursor)
+        if params.path is None and not registry.has_trace:
             return types.ListResourcesResult(resources=resources)
         try:
             with _report_missing(request, params.path or ""):
+                _require_trace(registry)
                 descriptions, page = await self._live.ask(lambda context: _list_resources(context, params))
             resources += map(_make_resource, descriptions)
         except ConfigAbsentError:
@@ -84,38 +82,12 @@ class ResourcesPart:
             pass
         return types.ListResourcesResult(resources=resources, next_cursor=page.next_cursor)
 
-    async def _list_pages(self, params: ListResourcesParams) -> types.ListResourcesResult:
-        found, page = await self._live.ask(lambda context: pages.list_page_resources(context, params.cursor))
-        resources = [
-            types.Resource(
-                uri=pages.make_page_uri(one.slug), name=one.slug, title=one.title, mime_type=pages.PAGE_MIME_TYPE
-            )
-            for one in found
-        ]
-        return types.ListResourcesResult(resources=resources, next_cursor=page.next_cursor)
-
-    async def _list_pack_resources(self, params: ListResourcesParams) -> Sequence[types.Resource]:
-        """Return the resources of packs, which only the first page of all resources contains."""
-        registry = await self._dispatcher.tools()
-        return [
-            types.Resource(
-                uri=uri,
-                name=one.tool.name,
-                title=one.tool.title,
-                description=one.tool.description,
-                mime_type=one.mime_type,
-            )
-            for uri, (one, _) in registry.resources.items()
-            if params.path is None and params.cursor is None
-        ]
-
     async def templates(
         self, request: ServerRequest, params: types.PaginatedRequestParams
     ) -> types.ListResourceTemplatesResult:
         refuse_cursor(params)
-        registry = await self._dispatcher.tools()
-        templates = [_PAGE_TEMPLATE] if registry.has_only_pages else _TEMPLATES if registry.has_trace else []
-        return types.ListResourceTemplatesResult(resource_templates=templates)
+        templates = pages.list_templates(await self._dispatcher.tools())
+        return types.ListResourceTemplatesResult(resource_templates=list(map(_make_template, templates)))
 
     async def read(self, request: ServerRequest, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         registry = await self._dispatcher.tools()
@@ -152,12 +124,32 @@ class ResourcesPart:
         return messages.wrap_array(plain) if isinstance(plain, list) else plain
 
     async def _read(self, request: ServerRequest, reference: str) -> tuple[Any, ResultPage | None]:
-        has_trace = (await self._dispatcher.tools()).has_trace
+        registry = await self._dispatcher.tools()
         with _report_missing(request, reference):
-            if not has_trace:
-                raise NotFoundError("the pack `trace` is disabled")
+            _require_trace(registry)
             return await self._live.ask(
                 lambda context: documents.read_resource(context, tree.parse_resource_request(reference))
+            )
+
+
+def _require_trace(registry: Registry) -> None:
+    """Raise NotFoundError if the server offers no resources about requirements."""
+    if registry.has_only_pages:
+        raise NotFoundError("only pages are resources", hint=f"read {pages.PAGE_TEMPLATE.uri}")
+    if not registry.has_trace:
+        raise NotFoundError("the pack `trace` is disabled")
+
+
+def _list_pack_resources(registry: Registry, params: ListResourcesParams) -> Iterator[types.Resource]:
+    """Yield the resources of packs, which only the first page of all resources contains."""
+    for uri, (one, _) in registry.resources.items():
+        if params.path is None and params.cursor is None:
+            yield types.Resource(
+                uri=uri,
+                name=one.tool.name,
+                title=one.tool.title,
+                description=one.tool.description,
+                mime_type=one.mime_type,
             )
 
 
@@ -187,6 +179,19 @@ def _report_missing(request: ServerRequest, reference: str) -> Iterator[None]:
         is_modern = request.protocol_version in MODERN_PROTOCOL_VERSIONS
         message = ": ".join(filter(None, ["Resource not found", error.message, find_server_hint(error)]))
         raise MCPError(types.INVALID_PARAMS if is_modern else _NOT_FOUND, message, {"uri": reference}) from error
+
+
+def _make_template(one: UriTemplate) -> types.ResourceTemplate:
+    mime_type = pages.PAGE_MIME_TYPE if one is pages.PAGE_TEMPLATE else documents.MIME_TYPE
+    return types.ResourceTemplate(
+        uri_template=one.uri, name=one.name, title=one.title, description=one.description, mime_type=mime_type
+    )
+
+
+def _make_page_resource(row: PageListRow) -> types.Resource:
+    return types.Resource(
+        uri=pages.make_page_uri(row.slug), name=row.slug, title=row.title, mime_type=pages.PAGE_MIME_TYPE
+    )
 
 
 def _make_resource(one: documents.ResourceDescription) -> types.Resource:
@@ -351,7 +356,12 @@ class Subscriptions:
         async for uri in self._watched.changed(after):
             await self._bus.publish(subscriptions.ResourceUpdated(uri=uri))
             self._put(group, uri, [one for one in self._outboxes.values() if uri in one.uris])
-        if documents.have_lists_changed(before, after):
+        ##= man/spec/mcp.md#freshness
+        ##% If the server lists pages as resources, it MUST notify clients when pages are added, removed or renamed.
+        have_changed = (
+            pages.have_pages_changed if self._dispatcher.registry.has_only_pages else documents.have_lists_changed
+        )
+        if have_changed(before, after):
             await self._bus.publish(subscriptions.ResourcesListChanged())
             self._put(group, RESOURCES, self._outboxes.values())
 

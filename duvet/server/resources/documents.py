@@ -12,7 +12,7 @@ from msgspec import Struct, json
 
 from duvet.errors import DuvetError, NotFoundError
 from duvet.queries.records import format_section_text
-from duvet.server.resources import tree
+from duvet.server.resources import pages, tree
 from duvet.text import escape_line_ends, shorten_text
 from duvet.tools.pagination import PageRequest, make_result_page
 from duvet.tools.tool import ResultPage
@@ -252,6 +252,8 @@ def _make_page(
 
 def digest_document(context: ProjectSnapshot, uri: str) -> str:
     try:
+        if pages.is_page_uri(uri):
+            return blake3(pages.read_page_resource(context, uri).encode()).hexdigest(16)
         node = tree.find_resource_node(tree.get_resource_tree(context), tree.parse_resource_request(uri))
         return blake3(json.encode(make_document(context, node))).hexdigest(16)
     except DuvetError:

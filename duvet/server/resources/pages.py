@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
 
 from duvet.errors import NotFoundError
-from duvet.server.resources.templates import UriTemplate, match_values
+from duvet.server.resources.templates import TEMPLATES, UriTemplate, match_values
 from duvet.tools.context import ProjectSnapshot
 from duvet.tools.pagination import PageRequest, make_result_page
 from duvet.tools.tool import ResultPage
 from duvet.trace.locations import RESOURCE_SCHEME
 
 if TYPE_CHECKING:
+    from duvet.tools.packs import Registry
     from duvet.tools.pages import PageListRow
 
 PAGE_MIME_TYPE = "text/markdown"
 _PREFIX = f"{RESOURCE_SCHEME}/pages/"
 PAGE_TEMPLATE = UriTemplate(f"{_PREFIX}{{slug}}", "page", "Page", "Text of a page, as Markdown")
+
+
+def list_templates(registry: Registry) -> Sequence[UriTemplate]:
+    """Return the templates of the resources that clients see."""
+    return [PAGE_TEMPLATE] if registry.has_only_pages else TEMPLATES if registry.has_trace else []
 
 
 def is_page_uri(uri: str) -> bool:
@@ -50,6 +57,16 @@ def read_page_resource(context: ProjectSnapshot, uri: str) -> str:
     if text is None:
         raise NotFoundError(f"Page '{page.slug}' not found", hint="the page was just removed")
     return text
+
+
+def have_pages_changed(before: ProjectSnapshot, after: ProjectSnapshot) -> bool:
+    """Return True if the list of pages has changed since a client has read it."""
+    from duvet.tools.pages import load_page_collection
+
+    if not before.has_read(load_page_collection):
+        return False
+    old, new = ([(page.slug, page.title) for page in one.read(load_page_collection).pages] for one in (before, after))
+    return old != new
 
 
 def complete_slug(context: ProjectSnapshot, prefix: str) -> list[str]:

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import mcp_types as types
 import pytest
 from mcp import StdioServerParameters
 from mcp.client.stdio import stdio_client
+from mcp.shared.exceptions import MCPError
 
 from tests.cli.command import environment, run
 from tests.cli.sample_project import make
 from tests.unit.llm.provider_server import Wire, openai_says
-from tests.unit.server.clients import client_of
+from tests.unit.server.clients import client_of, got, list_below, over_stdio
+from tests.unit.server.stdio_server import Wire as Session
 
 NOTES = {
     "index.md": "# Tea\n\nSee [[green tea]], [the pot](things/pot.md), [[gone]] and ![[pot.png]].\n",
@@ -68,6 +72,64 @@ async def test_an_agent_gets_notes_and_nothing_else(duvet_command: str, vault: P
     }
     assert template.uri_template == "duvet:///pages/{slug}"
     assert (text.text, text.mime_type) == (NOTES["Green tea.md"], "text/markdown")
+
+
+ABOUT_CODE = ("duvet:///requirements", "duvet:///specifications", "duvet:///citations?limit=1", "duvet:///packs/x/y")
+
+
+@pytest.mark.anyio
+async def test_nothing_about_code_can_be_read(duvet_command: str, vault: Path, version: str) -> None:
+    ##= man/spec/pages.md#folders-of-notes
+    ##% With `--pages`, instructions, prompts and resources MUST be about pages alone.
+    make(vault, {".duvet/config.toml": "'$schema' = 'duvet-cli/config/v1'\n"})
+    async with client_of(over_stdio(duvet_command, vault, "--pages", "."), version) as client:
+        for uri in ABOUT_CODE:
+            refusal = f"Resource not found: only pages are resources: read duvet:///pages/{{slug}} {uri}"
+            with pytest.raises(MCPError) as refused:
+                await client.read_resource(uri)
+            assert f"{refused.value.message} {refused.value.data['uri']}" == refusal
+        with pytest.raises(MCPError, match="only pages are resources"):
+            await list_below(client, "/requirements")
+        with pytest.raises(MCPError, match="only pages are resources"):
+            await got(client, path="/requirements")
+        with pytest.raises(MCPError, match="unknown prompt"):
+            await client.get_prompt("implement_requirement", {"requirement": "a"})
+        slugs = await client.complete(
+            types.ResourceTemplateReference(uri="duvet:///pages/{slug}"), {"name": "slug", "value": "th"}
+        )
+        others = await client.complete(
+            types.ResourceTemplateReference(uri="duvet:///specifications/{spec_id}"), {"name": "spec_id", "value": ""}
+        )
+        instructions = (client.instructions or "").lower()
+    assert (slugs.completion.values, others.completion.values) == (["things/pot"], [])
+    # Clients of the newest version ask for the prompt instead.
+    assert [word for word in CODE_WORDS if word in instructions] == []
+    described = json.loads(run(duvet_command, vault, "mcp", "--pages", ".", "--describe").out)
+    assert described["resources"] == []
+    assert [one["uriTemplate"] for one in described["resourceTemplates"]] == ["duvet:///pages/{slug}"]
+    assert [one["name"] for one in described["prompts"]] == ["answer_from_pages", "system"]
+
+
+def test_changes_of_pages_are_notified(wire: Callable[..., Session], vault: Path) -> None:
+    ##= man/spec/mcp.md#freshness
+    ##% The server MUST notify a client when a resource changes to which the client has subscribed, and when
+    ##% specifications, requirements or citations are added or removed.
+    ##= man/spec/mcp.md#freshness
+    ##% If the server lists pages as resources, it MUST notify clients when pages are added, removed or renamed.
+    server = wire("mcp", "--pages", str(vault))
+    server.greet()
+    listed = server.ask("resources/list")["result"]["resources"]
+    for one in listed:
+        assert server.ask("resources/subscribe", {"uri": one["uri"]})["result"] == {}
+    make(vault, {"things/pot.md": "Of iron.\n"})
+    updated = {"jsonrpc": "2.0", "method": "notifications/resources/updated"}
+    assert server.read() == {**updated, "params": {"uri": "duvet:///pages/things/pot"}}
+    (vault / "Green tea.md").rename(vault / "Black tea.md")
+    changed = [server.read(), server.read()]
+    assert {**updated, "params": {"uri": "duvet:///pages/Green%20tea"}} in changed
+    assert "notifications/resources/list_changed" in [one["method"] for one in changed]
+    names = [one["name"] for one in server.ask("resources/list")["result"]["resources"]]
+    assert len(listed) == 3 and sorted(names) == ["Black tea", "index", "things/pot"]
 
 
 CHECKED = """\
