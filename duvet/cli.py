@@ -64,6 +64,7 @@ COMMAND_GROUPS = {
 }
 """The commands by their headings in `duvet --help`, each with the first sentence of its help."""
 COMMANDS = {name: summary for group in COMMAND_GROUPS.values() for name, summary in group.items()}
+MCP_PROGRAM, MCP_COMMAND = "contextive-mcp", "mcp"  # The program runs this command of duvet.
 _STAYING = ("init", "query")  # The commands that use the working directory as the project.
 
 
@@ -124,6 +125,13 @@ def main(program: str = "duvet") -> NoReturn:
         with suppress(OSError, ValueError, AttributeError):
             stream.flush()
     os._exit(code)
+
+
+def serve() -> NoReturn:
+    """Run `duvet mcp`, for `contextive-mcp`."""
+    if sys.argv[1:] != ["--version"]:
+        sys.argv[1:1] = [MCP_COMMAND]
+    main(MCP_PROGRAM)
 
 
 def run_command_line(args: list[str], settings: TerminalSettings | None = None, program: str = "duvet") -> int:
