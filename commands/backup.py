@@ -9,9 +9,7 @@ from tempfile import gettempdir
 
 import click
 
-from duvet.console.command import Subcommand
-from duvet.console.completion_values import file_option
-from duvet.console.discovery import show_path
+from duvet.console.command import Subcommand, file_option, show_path
 from duvet.console.knowledge_store import audited, locate_store
 from duvet.console.options import add_service_option
 from duvet.console.streams import is_standard_output, open_stdout, print_remark

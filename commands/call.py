@@ -8,8 +8,7 @@ import click
 
 from duvet.console import tool_call
 from duvet.console.application import enter_page_folder, make_tool_application
-from duvet.console.command import Subcommand
-from duvet.console.completion_values import complete_tools
+from duvet.console.command import Subcommand, complete_values
 from duvet.console.options import TEXT_TYPE, add_pages_option, add_service_options, add_trace_options
 from duvet.console.streams import print_remark, write_stdout
 from duvet.errors import DuvetError
@@ -19,7 +18,7 @@ from duvet.tools.tool import ErrorCode, ToolError
 
 
 @click.command(cls=Subcommand, context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
-@click.argument("name", type=TEXT_TYPE, metavar="NAME", shell_complete=complete_tools)
+@click.argument("name", type=TEXT_TYPE, metavar="NAME", shell_complete=complete_values("tools"))
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[--ARGUMENT VALUE]...")
 @click.option("--json", "given", metavar="OBJECT", help="The arguments as a JSON object; - reads standard input.")
 @click.option(

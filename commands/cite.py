@@ -11,9 +11,7 @@ from typing import Any
 import click
 from msgspec import Struct
 
-from duvet.console.command import Subcommand
-from duvet.console.completion_values import complete_references, file_option
-from duvet.console.discovery import ReferenceType, show_path
+from duvet.console.command import ReferenceType, Subcommand, complete_values, file_option, show_path
 from duvet.console.filters import KIND_TYPE
 from duvet.console.options import TEXT_TYPE, add_trace_options
 from duvet.console.problems import make_patch
@@ -36,7 +34,7 @@ _FIELDS = {"reason": "reason", "feature": "feature", "tracking_issue": "tracking
 
 
 @click.command(cls=Subcommand)
-@click.argument("reference", type=ReferenceType(TEXT_TYPE), metavar="REF", shell_complete=complete_references)
+@click.argument("reference", type=ReferenceType(TEXT_TYPE), metavar="REF", shell_complete=complete_values("references"))
 @file_option("--at", "place", required=True, metavar="FILE:LINE", help="Insert the citation above this line.")
 @click.option("--type", "kind", type=KIND_TYPE, help="The annotation type [default: that of the source pattern].")
 @click.option("--reason", type=TEXT_TYPE, metavar="TEXT", help="The reason; required for an exception.")

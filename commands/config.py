@@ -10,8 +10,7 @@ import click
 from duvet.config.project_file import find_config, require_config
 from duvet.config.schema import Setting, SettingOrigin, explain_file, json_schema, service_schema
 from duvet.config.service import find_service_file, load_service
-from duvet.console.command import OldOption, SubcommandGroup, current_settings
-from duvet.console.discovery import show_path
+from duvet.console.command import OldOption, SubcommandGroup, current_settings, show_path
 from duvet.console.options import add_config_option, add_service_option
 from duvet.console.problems import add_problem_format, has_errors, list_error_problems, make_problem_output
 from duvet.console.streams import FAILED, print_remark, write_stdout

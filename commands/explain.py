@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import click
 
-from duvet.console.command import Subcommand
-from duvet.console.completion_values import complete_rule_codes, complete_topics
+from duvet.console.command import Subcommand, complete_values
 from duvet.console.explanations import explain_topic, list_rule_rows, list_topics
 from duvet.console.markdown import print_markdown
 from duvet.console.options import TEXT_TYPE, add_list_format
@@ -26,7 +25,9 @@ _RULE_COLUMNS = (
 
 
 @click.command(cls=Subcommand)
-@click.argument("topic", nargs=-1, type=TEXT_TYPE, metavar="[CODE|STATE|LEVEL|KEY]", shell_complete=complete_topics)
+@click.argument(
+    "topic", nargs=-1, type=TEXT_TYPE, metavar="[CODE|STATE|LEVEL|KEY]", shell_complete=complete_values("topics")
+)
 @click.option("--rules", is_flag=True, help="List all rules; `duvet rules` does the same.")
 @add_list_format
 @click.pass_context
@@ -53,7 +54,7 @@ def explain(ctx: click.Context, /, topic: tuple[str, ...], rules: bool, format: 
 
 
 @click.command(cls=Subcommand)
-@click.argument("code", required=False, type=TEXT_TYPE, metavar="[CODE]", shell_complete=complete_rule_codes)
+@click.argument("code", required=False, type=TEXT_TYPE, metavar="[CODE]", shell_complete=complete_values("rule_codes"))
 @add_list_format
 @click.pass_context
 def rules(ctx: click.Context, /, code: str | None, format: str | None) -> None:

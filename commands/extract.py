@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from duvet.console.command import Subcommand
-from duvet.console.completion_values import complete_files, folder_option
-from duvet.console.discovery import PathType
+from duvet.console.command import PathType, Subcommand, folder_option
 from duvet.console.options import TEXT_TYPE, add_trace_options
 from duvet.console.problems import print_problems
 from duvet.console.project import open_project
@@ -32,7 +30,7 @@ _FORMATS = {"auto": Format.AUTO, "ietf": Format.IETF, "markdown": Format.MARKDOW
 
 
 @click.command(cls=Subcommand)
-@click.argument("target_path", type=PathType(TEXT_TYPE), metavar="TARGET_PATH", shell_complete=complete_files)
+@click.argument("target_path", type=PathType(TEXT_TYPE), metavar="TARGET_PATH")
 @add_trace_options
 @click.option(
     "-f",

@@ -2,14 +2,13 @@ from __future__ import annotations
 
 import click
 
-from duvet.console.command import Subcommand
-from duvet.console.completion_values import complete_help_topics
+from duvet.console.command import Subcommand, complete_values
 from duvet.console.markdown import print_markdown
 from duvet.templates import find_topic, guide_parts, guide_topics
 
 
 @click.command(cls=Subcommand)
-@click.argument("names", metavar="[TOPIC | COMMAND]", nargs=-1, shell_complete=complete_help_topics)
+@click.argument("names", metavar="[TOPIC | COMMAND]", nargs=-1, shell_complete=complete_values("help_topics"))
 @click.pass_context
 def help(ctx: click.Context, /, names: tuple[str, ...]) -> None:
     """Without an argument, list the topics of the guide and the commands. On a terminal, a topic opens in your pager.

@@ -13,9 +13,7 @@ import click
 from duvet.config import new_project
 from duvet.config.project_file import CONFIG_PATH, read_config
 from duvet.config.settings import Config
-from duvet.console.command import OldOption, Subcommand, current_settings
-from duvet.console.completion_values import file_option
-from duvet.console.discovery import find_project_folder
+from duvet.console.command import OldOption, Subcommand, current_settings, file_option, find_project_folder
 from duvet.console.options import TEXT_TYPE
 from duvet.console.progress import ProgressLines
 from duvet.console.streams import print_remark, write_output

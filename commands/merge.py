@@ -6,8 +6,7 @@ import sys
 
 import click
 
-from duvet.console.command import Subcommand
-from duvet.console.completion_values import file_option
+from duvet.console.command import Subcommand, file_option
 from duvet.console.problems import print_problems
 from duvet.console.streams import write_output
 from duvet.tree.files import DiskTree, MemoryTree

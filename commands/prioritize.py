@@ -6,8 +6,7 @@ from typing import Any
 
 import click
 
-from duvet.console.command import Subcommand
-from duvet.console.completion_values import complete_requirement_prompts
+from duvet.console.command import Subcommand, complete_values
 from duvet.console.filters import add_filters, split_filter
 from duvet.console.options import add_list_format, add_trace_options
 from duvet.console.output import add_limit_option, print_list
@@ -36,7 +35,7 @@ _EXPLANATION = (
     is_flag=False,
     flag_value="implement_requirement",
     metavar="[NAME]",
-    shell_complete=complete_requirement_prompts,
+    shell_complete=complete_values("requirement_prompts"),
     help="Print a prompt for the most urgent requirement: implement_requirement [default] or write_test.",
 )
 @add_filters

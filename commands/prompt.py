@@ -7,8 +7,7 @@ from typing import Any
 import click
 
 from duvet.console.application import make_application
-from duvet.console.command import Subcommand
-from duvet.console.completion_values import complete_prompt_arguments, complete_prompts
+from duvet.console.command import Subcommand, complete_values
 from duvet.console.options import (
     TEXT_TYPE,
     add_list_format,
@@ -45,14 +44,14 @@ _COLUMNS = (
 
 
 @click.command(cls=Subcommand)
-@click.argument("name", required=False, type=TEXT_TYPE, metavar="[NAME]", shell_complete=complete_prompts)
+@click.argument("name", required=False, type=TEXT_TYPE, metavar="[NAME]", shell_complete=complete_values("prompts"))
 @click.option(
     "--arg",
     "arguments",
     type=TEXT_TYPE,
     multiple=True,
     metavar="NAME=VALUE",
-    shell_complete=complete_prompt_arguments,
+    shell_complete=complete_values("prompt_arguments"),
     help="Set an argument of the prompt; repeatable.",
 )
 @add_list_format

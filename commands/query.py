@@ -11,8 +11,7 @@ from typing import Any
 import click
 from msgspec.structs import replace
 
-from duvet.console.command import NO_CACHE, Subcommand, TerminalSettings, current_settings
-from duvet.console.completion_values import complete_files
+from duvet.console.command import NO_CACHE, Subcommand, TerminalSettings, complete_path, current_settings
 from duvet.console.options import TEXT_TYPE
 from duvet.console.problems import print_problems
 from duvet.console.progress import LABEL_WIDTH, ProgressLines, format_seconds
@@ -138,7 +137,7 @@ class QueryCommand(Subcommand):
     type=TEXT_TYPE,
     multiple=True,
     metavar="<COVERAGE_REPORT>",
-    shell_complete=complete_files,
+    shell_complete=lambda ctx, param, incomplete: complete_path(incomplete),
     help="Coverage report or glob pattern, required by the coverage checks; repeatable.",
 )
 @click.option(

@@ -11,9 +11,15 @@ from msgspec.structs import replace
 
 from duvet.config.workflow_tables import VariableType
 from duvet.console.application import make_application
-from duvet.console.command import SubcommandGroup, current_settings, print_deprecation, wants_bar
-from duvet.console.completion_values import complete_recipe_files, complete_recipes, file_option
-from duvet.console.discovery import ReferenceType
+from duvet.console.command import (
+    ReferenceType,
+    SubcommandGroup,
+    complete_values,
+    current_settings,
+    file_option,
+    print_deprecation,
+    wants_bar,
+)
 from duvet.console.options import (
     PACKS_KEY,
     TEXT_TYPE,
@@ -129,7 +135,7 @@ def list_recipes(format: str | None) -> None:
 
 
 @recipe.command("show")
-@click.argument("name", type=TEXT_TYPE, shell_complete=complete_recipes)
+@click.argument("name", type=TEXT_TYPE, shell_complete=complete_values("recipes"))
 @add_text_format
 @file_option("-o", "--output", help="Write to this file, replacing it [default: standard output].")
 @add_unused_options
@@ -146,7 +152,11 @@ def show_recipe(name: str, format: str, output: str | None) -> None:
 
 @recipe.command("check")
 @click.argument(
-    "names", nargs=-1, type=ReferenceType(TEXT_TYPE), metavar="[NAME | FILE]...", shell_complete=complete_recipe_files
+    "names",
+    nargs=-1,
+    type=ReferenceType(TEXT_TYPE),
+    metavar="[NAME | FILE]...",
+    shell_complete=complete_values("recipe_files"),
 )
 @add_problem_format
 @add_service_options
@@ -171,7 +181,7 @@ recipe.add_old_name("validate", check)
 
 
 @recipe.command("run")
-@click.argument("name", type=TEXT_TYPE, shell_complete=complete_recipes)
+@click.argument("name", type=TEXT_TYPE, shell_complete=complete_values("recipes"))
 @add_variable_options
 @click.option("--dry-run", is_flag=True, help="Show the calls without making them; `$${` stands for a literal `${`.")
 @add_text_format

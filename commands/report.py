@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from duvet.console.command import Subcommand, current_settings, wants_cache
-from duvet.console.completion_values import file_option, folder_option
-from duvet.console.discovery import show_path
+from duvet.console.command import Subcommand, current_settings, file_option, folder_option, show_path, wants_cache
 from duvet.console.options import TEXT_TYPE, add_gate, add_switch, add_trace_options
 from duvet.console.problems import ProblemOutput, add_problem_format, make_problem_output
 from duvet.console.progress import ProgressLines

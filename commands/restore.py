@@ -9,9 +9,7 @@ from typing import BinaryIO
 
 import click
 
-from duvet.console.command import Subcommand
-from duvet.console.completion_values import complete_files
-from duvet.console.discovery import PathType, show_path
+from duvet.console.command import PathType, Subcommand, show_path
 from duvet.console.knowledge_store import audited, locate_store
 from duvet.console.options import add_service_option
 from duvet.console.streams import STANDARD_INPUT, is_standard_input, print_remark
@@ -23,7 +21,7 @@ from duvet.text import format_count
 
 
 @click.command(cls=Subcommand)
-@click.argument("file", type=PathType(), metavar="FILE", shell_complete=complete_files)
+@click.argument("file", type=PathType(), metavar="FILE")
 @click.option("--force", is_flag=True, help="Don't back up the current index first; needs less disk space.")
 @add_service_option
 def restore(file: str, force: bool, service_path: str | None) -> None:

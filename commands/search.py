@@ -9,8 +9,7 @@ import click
 from msgspec.structs import replace
 
 from duvet.console import filters
-from duvet.console.command import Subcommand, current_settings
-from duvet.console.discovery import ReferenceType
+from duvet.console.command import ReferenceType, Subcommand, current_settings
 from duvet.console.options import add_list_format, add_trace_options
 from duvet.console.output import add_limit_option, print_list
 from duvet.console.project import open_cache, open_project_files, print_error_notice, require_catalogue

@@ -6,9 +6,7 @@ from typing import Any
 
 import click
 
-from duvet.console.command import Subcommand
-from duvet.console.completion_values import complete_references
-from duvet.console.discovery import ReferenceType
+from duvet.console.command import ReferenceType, Subcommand, complete_values
 from duvet.console.options import TEXT_TYPE, add_trace_options
 from duvet.console.output import print_detail
 from duvet.console.project import load_catalogue, load_specification, open_project_files, print_error_notice
@@ -19,7 +17,7 @@ from duvet.reports.detail import make_detail_blocks
 
 
 @click.command(cls=Subcommand)
-@click.argument("reference", type=ReferenceType(TEXT_TYPE), metavar="REF", shell_complete=complete_references)
+@click.argument("reference", type=ReferenceType(TEXT_TYPE), metavar="REF", shell_complete=complete_values("references"))
 @add_trace_options
 @click.option(
     "--context",

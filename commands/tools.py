@@ -7,8 +7,7 @@ from typing import Any
 import click
 
 from duvet.console.application import make_application, make_tool_application
-from duvet.console.command import Subcommand
-from duvet.console.completion_values import complete_tools
+from duvet.console.command import Subcommand, complete_values
 from duvet.console.options import TEXT_TYPE, add_list_format, add_service_options, add_trace_options
 from duvet.console.output import print_list
 from duvet.console.tool_call import print_tool_help, require_tool
@@ -24,7 +23,7 @@ _COLUMNS = (
 
 
 @click.command(cls=Subcommand)
-@click.argument("name", required=False, type=TEXT_TYPE, metavar="[NAME]", shell_complete=complete_tools)
+@click.argument("name", required=False, type=TEXT_TYPE, metavar="[NAME]", shell_complete=complete_values("tools"))
 @add_list_format
 @add_service_options
 @add_trace_options

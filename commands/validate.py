@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from msgspec import Struct
 
-from duvet.console.command import OldOption, Subcommand
-from duvet.console.completion_values import complete_files, complete_rule_codes, file_option
-from duvet.console.discovery import PathType, show_path
+from duvet.console.command import OldOption, PathType, Subcommand, complete_values, file_option, show_path
 from duvet.console.options import TEXT_TYPE, add_trace_options
 from duvet.console.problems import (
     ProblemOutput,
@@ -40,7 +38,7 @@ _MAX_SKIPPED_NAMES = 10
 
 
 @click.command(cls=Subcommand)
-@click.argument("names", nargs=-1, type=PathType(), metavar="[FILE|DIR|-]...", shell_complete=complete_files)
+@click.argument("names", nargs=-1, type=PathType(), metavar="[FILE|DIR|-]...")
 @click.option("--fix", is_flag=True, help="Correct each target or quote that has exactly one safe correction.")
 @click.option("--unsafe-fixes", is_flag=True, help="Also apply unsafe fixes, such as quotes of changed requirements.")
 @click.option("--interactive", is_flag=True, help="Apply safe fixes, and ask about each unsafe fix.")
@@ -54,7 +52,7 @@ _MAX_SKIPPED_NAMES = 10
     cls=OldOption,
     instead="duvet explain CODE",
     metavar="CODE",
-    shell_complete=complete_rule_codes,
+    shell_complete=complete_values("rule_codes"),
     help="The same as `duvet explain CODE`.",
 )
 @add_problem_format

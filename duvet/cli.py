@@ -11,9 +11,18 @@ from typing import NoReturn
 import click
 from msgspec.structs import replace
 
-from duvet.console.command import NO_CACHE, QUIET, VERBOSE, LazyGroup, TerminalSettings, wants_colour
-from duvet.console.completion_values import file_option, folder_option
-from duvet.console.discovery import enter_project, has_legacy_flags
+from duvet.console.command import (
+    NO_CACHE,
+    QUIET,
+    VERBOSE,
+    LazyGroup,
+    TerminalSettings,
+    enter_project,
+    file_option,
+    folder_option,
+    has_legacy_flags,
+    wants_colour,
+)
 from duvet.console.streams import BUG, FAILED, INTERRUPTED, OK, open_missing_stderr, print_notice, silence_stream
 from duvet.errors import DuvetError, describe_os_error
 from duvet.version import VERSION

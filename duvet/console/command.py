@@ -1,21 +1,24 @@
-"""Click classes of duvet's commands, global options and the environment."""
+"""Click classes of the commands, global options, the environment, and the project and paths that they name."""
 
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from datetime import date
 from functools import cache
 from importlib import import_module
 from inspect import cleandoc
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
 import click
 from msgspec import Struct
 from msgspec.structs import replace
+
+from duvet.errors import DuvetError, describe_os_error
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -344,3 +347,147 @@ class LazyGroup(CommandGroup):
         names = (name for name in self.summaries if name.startswith(incomplete))
         items = [CompletionItem(name, help=self.summaries[name]) for name in names]
         return [*items, *click.Command.shell_complete(self, ctx, incomplete)]
+
+
+_CONFIG = os.path.join(".duvet", "config.toml")
+_LEGACY_FLAGS = ("--source-pattern", "--spec-pattern", "--spec-path")
+_PATH_VARIABLES = ("DUVET_CONFIG", "CONTEXTIVE_CONFIG")
+# The path of a reference to a file: what precedes `:LINE`, `:LINE:COLUMN` or `#SECTION`.
+_REFERENCE = r"(?P<path>[^#]+?)(?P<part>(?::\d+){0,2}:?|#.*)\Z"
+
+
+def has_legacy_flags(args: Iterable[str]) -> bool:
+    """Return whether the command line uses awslabs duvet's flags to describe the project."""
+    return any(arg.partition("=")[0] in _LEGACY_FLAGS for arg in args)
+
+
+def find_project_folder(start: str = "") -> str | None:
+    """Return the nearest folder with a configuration, from `start` up to the top of its git repository."""
+    ##= man/spec/init.md#project-discovery
+    ##% duvet MUST use the nearest `.duvet/config.toml` in the working directory or a folder above it, but MUST NOT
+    ##% search above the top of a git repository.
+    try:
+        folder = os.path.realpath(start) if start else os.getcwd()
+    except OSError:
+        # The working directory was removed; the first read reports that.
+        return None
+    while not os.path.lexists(os.path.join(folder, _CONFIG)):
+        above = os.path.dirname(folder)
+        # Worktrees and submodules have a file `.git`.
+        if above == folder or os.path.lexists(os.path.join(folder, ".git")):
+            return None
+        folder = above
+    return folder
+
+
+def enter_project(settings: TerminalSettings) -> TerminalSettings:
+    """Change to the project's folder if the user is below it, and return the adapted settings."""
+    root = find_project_folder()
+    here = os.getcwd() if root else None
+    if root is None or here is None or root == here:
+        return settings
+    folder = os.path.relpath(here, root).replace(os.sep, "/")
+    try:
+        os.chdir(root)
+    except OSError as error:
+        raise DuvetError(f"cannot run in this folder: {describe_os_error(error)}", path=root) from error
+    environ = settings.environ
+    if named := {name: locate_path(environ[name], folder) for name in _PATH_VARIABLES if environ.get(name)}:
+        environ = {**environ, **named}
+    config_path = settings.config_path and locate_path(settings.config_path, folder)
+    return replace(settings, folder=folder, environ=environ, config_path=config_path)
+
+
+def locate_path(path: str, folder: str) -> str:
+    """Convert a path that the user typed to one relative to the project."""
+    ##= man/spec/init.md#project-discovery
+    ##% duvet MUST read and print paths relative to the working directory.
+    plain = path.replace(os.sep, "/")
+    if not folder or plain in ("", "-") or os.path.isabs(path) or "://" in plain:
+        return path
+    parts, rest = folder.split("/"), plain
+    # Only leading dots are resolved here: the folder before `..` may be a link.
+    while found := re.match(r"(\.\.?)(?:/+|\Z)", rest):
+        rest = rest[found.end() :]
+        if found[1] == "..":
+            parts = [*parts, ".."] if not parts or parts[-1] == ".." else parts[:-1]
+    return "/".join([*parts, rest] if rest else parts) or "."
+
+
+def show_path(path: str, folder: str | None = None) -> str:
+    """Convert a path relative to the project to one relative to a folder, by default the user's."""
+    folder = current_settings().folder if folder is None else folder
+    # A path with a colon is a URL, has a revision in front of it, or is absolute.
+    if not folder or path in ("", "-") or ":" in path or os.path.isabs(path):
+        return path
+    return os.path.relpath(path, folder).replace(os.sep, "/")
+
+
+def locate_reference(reference: str, folder: str) -> str:
+    """Convert the path in a reference to a file; return other references unchanged."""
+    found = re.match(_REFERENCE, reference, re.DOTALL) if folder else None
+    if found is None:
+        return reference
+    path = locate_path(found["path"], folder)
+    return path + found["part"] if os.path.isfile(path) else reference
+
+
+class PathType(click.ParamType[str]):
+    """Converts a path that the user typed to one relative to the project; shells complete it."""
+
+    name = "path"
+
+    def __init__(self, type: click.ParamType[str] = click.STRING, completion: str = "file") -> None:
+        self.type = type
+        self.completion = completion  # The paths that shells offer: `file` or `dir`.
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        settings = ctx.find_object(TerminalSettings) if ctx else None
+        text = self.type.convert(value, param, ctx)
+        return self.locate(text, settings.folder) if settings and isinstance(text, str) else text
+
+    def locate(self, text: str, folder: str) -> str:
+        return locate_path(text, folder)
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem[str]]:
+        return complete_path(incomplete, self.completion)
+
+
+class ReferenceType(PathType):
+    """Converts the path in FILE or FILE:LINE, and leaves other references unchanged."""
+
+    name = "reference"
+
+    def locate(self, text: str, folder: str) -> str:
+        return locate_reference(text, folder)
+
+
+def complete_path(incomplete: str, kind: str = "file") -> list[CompletionItem[str]]:
+    """Let the shell complete the path of a file or folder."""
+    from click.shell_completion import CompletionItem
+
+    return [CompletionItem(incomplete, kind)]
+
+
+def complete_values(kind: str) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem[str]]]:
+    """Return the function `complete_KIND` of `completion_values.py`, which is imported only to complete a value."""
+
+    def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem[str]]:
+        values = import_module("duvet.console.completion_values")
+        return cast("list[CompletionItem[str]]", getattr(values, f"complete_{kind}")(ctx, param, incomplete))
+
+    return complete
+
+
+def file_option(
+    *names: str, metavar: str = "FILE", type: click.ParamType[str] = click.STRING, **attributes: Any
+) -> Callable[[click.decorators.FC], click.decorators.FC]:
+    """Declare an option whose value is the path of a file."""
+    return click.option(*names, metavar=metavar, type=PathType(type), **attributes)
+
+
+def folder_option(
+    *names: str, metavar: str = "DIR", **attributes: Any
+) -> Callable[[click.decorators.FC], click.decorators.FC]:
+    """Declare an option whose value is the path of a folder."""
+    return click.option(*names, metavar=metavar, type=PathType(completion="dir"), **attributes)

@@ -3,58 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
 
 import click
+from click.shell_completion import CompletionItem
 
-from duvet.console.discovery import PathType, find_project_folder
+from duvet.console.command import complete_path, find_project_folder
+from duvet.reports.cells import escape_cell
+from duvet.rules import list_rules
+from duvet.templates import guide_parts, guide_topics, prompt_names, recipe_names
+from duvet.text import shorten_text
+from duvet.trace.catalogue import CATALOGUE_KEY, SHORT_ID_DIGITS, Catalogue
+from duvet.tree.cache import DiskCache
+from duvet.tree.files import DiskTree
 
-if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
-
-    from duvet.trace.catalogue import Catalogue
-
-    _Items = list[CompletionItem[str]]
-    _NamedTexts = Iterable[tuple[str, str | None]]
-
-
-def complete_files(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
-    """Let the shell complete files."""
-    from click.shell_completion import CompletionItem
-
-    return [CompletionItem(incomplete, "file")]
-
-
-def complete_folders(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
-    """Let the shell complete folders."""
-    from click.shell_completion import CompletionItem
-
-    return [CompletionItem(incomplete, "dir")]
-
-
-def file_option(
-    *names: str, metavar: str = "FILE", type: click.ParamType[str] = click.STRING, **attributes: Any
-) -> Callable[[click.decorators.FC], click.decorators.FC]:
-    """Declare an option whose value is the path of a file."""
-    return click.option(*names, metavar=metavar, type=PathType(type), shell_complete=complete_files, **attributes)
-
-
-def folder_option(
-    *names: str, metavar: str = "DIR", **attributes: Any
-) -> Callable[[click.decorators.FC], click.decorators.FC]:
-    """Declare an option whose value is the path of a folder."""
-    return click.option(*names, metavar=metavar, type=PathType(), shell_complete=complete_folders, **attributes)
+_Items = list[CompletionItem[str]]
+_NamedTexts = Iterable[tuple[str, str | None]]
 
 
 def complete_rule_codes(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
-    from duvet.rules import list_rules
-
     return _make_items(((rule.code, rule.name) for rule in list_rules().values()), incomplete.upper())
 
 
 def complete_help_topics(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
-    from duvet.templates import guide_parts, guide_topics
-
     parts = ((name, text.partition("\n")[0].removeprefix("# ")) for name, text in guide_parts().items())
     return _make_items((*guide_topics().items(), *parts), incomplete)
 
@@ -68,8 +38,6 @@ def complete_topics(ctx: click.Context, param: click.Parameter, incomplete: str)
 
 
 def complete_prompts(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
-    from duvet.templates import prompt_names
-
     return _make_items(((name, None) for name in prompt_names()), incomplete)
 
 
@@ -108,14 +76,12 @@ def complete_tools(ctx: click.Context, param: click.Parameter, incomplete: str) 
 
 def complete_recipes(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
     """Complete the recipes that come with duvet."""
-    from duvet.templates import recipe_names
-
     return _make_items(((name, None) for name in recipe_names()), incomplete)
 
 
 def complete_recipe_files(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
     """Complete the recipes that come with duvet, or files if none matches."""
-    return complete_recipes(ctx, param, incomplete) or complete_files(ctx, param, incomplete)
+    return complete_recipes(ctx, param, incomplete) or complete_path(incomplete)
 
 
 def complete_specification_ids(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
@@ -133,14 +99,13 @@ def complete_section_ids(ctx: click.Context, param: click.Parameter, incomplete:
 
 def complete_references(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
     """Complete the ids of specifications and requirements, or files if no id matches."""
-    from duvet.trace.catalogue import SHORT_ID_DIGITS
 
     def list_names(catalogue: Catalogue) -> _NamedTexts:
         yield from _list_specifications(catalogue)
         yield from _list_named(catalogue)
         yield from ((card.id[:SHORT_ID_DIGITS], card.text) for card in catalogue.requirements)
 
-    return _complete_from_project(ctx, incomplete, list_names) or complete_files(ctx, param, incomplete)
+    return _complete_from_project(ctx, incomplete, list_names) or complete_path(incomplete)
 
 
 def _list_specifications(catalogue: Catalogue) -> _NamedTexts:
@@ -152,20 +117,12 @@ def _list_named(catalogue: Catalogue) -> _NamedTexts:
 
 
 def _make_items(names: _NamedTexts, incomplete: str) -> _Items:
-    from click.shell_completion import CompletionItem
-
     return [CompletionItem(name, help=text) for name, text in names if name.startswith(incomplete)]
 
 
 def _complete_from_project(
     ctx: click.Context, incomplete: str, list_names: Callable[[Catalogue], _NamedTexts]
 ) -> _Items:
-    from duvet.reports.cells import escape_cell
-    from duvet.text import shorten_text
-    from duvet.trace.catalogue import CATALOGUE_KEY, Catalogue
-    from duvet.tree.cache import DiskCache
-    from duvet.tree.files import DiskTree
-
     ##= man/spec/completion.md#completing
     ##% Completion MUST take the names of specifications, sections and requirements only from the cache. If completion
     ##% finds nothing or fails, it MUST print nothing.

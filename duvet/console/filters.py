@@ -8,9 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-from duvet.console.command import note_deprecation
-from duvet.console.completion_values import complete_section_ids, complete_specification_ids
-from duvet.console.discovery import ReferenceType
+from duvet.console.command import ReferenceType, complete_values, note_deprecation
 from duvet.model import Kind
 from duvet.queries.gaps import LEVEL_SYNONYMS, LEVELS_BY_WORD, STATES_BY_WORD, RequirementFilter, fold_word
 from duvet.trace.records import State
@@ -54,7 +52,7 @@ add_spec_option = click.option(
     "specs",
     type=ReferenceType(),
     metavar="NAME",
-    shell_complete=complete_specification_ids,
+    shell_complete=complete_values("specification_ids"),
     multiple=True,
     help="Only this specification: an id, name, URL or path; repeatable.",
 )
@@ -63,7 +61,7 @@ add_section_option = click.option(
     "sections",
     type=ReferenceType(),
     metavar="ID",
-    shell_complete=complete_section_ids,
+    shell_complete=complete_values("section_ids"),
     multiple=True,
     help="Only this section, as ID or SPEC#ID, with its numbered subsections; repeatable.",
 )

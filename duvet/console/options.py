@@ -10,9 +10,15 @@ import click
 from msgspec import Struct
 from msgspec.structs import replace
 
-from duvet.console.command import OldOption, TerminalSettings, make_repeated_error, note_deprecation
-from duvet.console.completion_values import complete_specification_ids, file_option
-from duvet.console.discovery import ReferenceType
+from duvet.console.command import (
+    OldOption,
+    ReferenceType,
+    TerminalSettings,
+    complete_values,
+    file_option,
+    make_repeated_error,
+    note_deprecation,
+)
 from duvet.model import Level
 
 if TYPE_CHECKING:
@@ -163,7 +169,7 @@ def add_gate(name: str, *, help: str) -> Callable[[Function], Function]:
         multiple=True,
         callback=_make_gate,
         metavar="[true|false|TARGET]",
-        shell_complete=complete_specification_ids,
+        shell_complete=complete_values("specification_ids"),
         help=f"{help} [default: true with --ci and no snapshot]",
     )
 

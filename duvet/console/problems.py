@@ -10,9 +10,7 @@ import click
 from msgspec import Struct
 from msgspec.structs import replace
 
-from duvet.console.command import TerminalSettings, current_settings
-from duvet.console.completion_values import file_option
-from duvet.console.discovery import locate_path, show_path
+from duvet.console.command import TerminalSettings, current_settings, file_option, locate_path, show_path
 from duvet.console.streams import FAILED, is_standard_output, is_stream_output, print_notice, write_output
 from duvet.errors import (
     DuvetError,

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 import time
 
-from duvet.console.command import TerminalSettings, wants_bar
-from duvet.console.discovery import show_path
+from duvet.console.command import TerminalSettings, show_path, wants_bar
 from duvet.console.streams import print_notice
 from duvet.progress import CountedStep, Downloads, Progress
 from duvet.reports.cells import escape_cell

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
 from duvet import rules
-from duvet.console.command import current_settings
-from duvet.console.discovery import show_path
+from duvet.console.command import current_settings, show_path
 from duvet.console.report_result import ReportGate, ReportRequest
 from duvet.console.report_run import Gate
 from duvet.console.streams import print_notice

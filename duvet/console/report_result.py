@@ -11,8 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from duvet import rules
-from duvet.console.command import current_settings
-from duvet.console.discovery import show_path
+from duvet.console.command import current_settings, show_path
 from duvet.console.problems import ProblemOutput, has_errors, list_error_problems, print_problems
 from duvet.console.progress import ProgressLines
 from duvet.console.project import load_page_rules, make_options_key, open_cache, open_project

@@ -14,8 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from duvet import rules
-from duvet.console.command import current_settings
-from duvet.console.discovery import show_path
+from duvet.console.command import current_settings, show_path
 from duvet.console.problems import has_errors, promote_setup_problems, promote_warnings, reword_problem
 from duvet.console.progress import QuietProgress
 from duvet.console.project import require_contents

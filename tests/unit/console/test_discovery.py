@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
-from duvet.console.command import TerminalSettings
-from duvet.console.discovery import (
+from duvet.console.command import (
+    TerminalSettings,
     enter_project,
     find_project_folder,
     has_legacy_flags,
