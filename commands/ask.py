@@ -81,8 +81,6 @@ def ask(
     router = _make_router(service_path, options["config_path"])
     catalogue = require_catalogue(options)
     files, cache = open_project_files(), open_cache() or Cache()
-    ##= man/spec/ask.md#answers
-    ##% `duvet ask` MUST fail before it searches if no model is configured.
     router.pick(ModelRequest(model=model, task=ASK_TASK))
     retriever = ProjectRetriever(catalogue, lambda: RequirementIndex(catalogue, cache), files, load_specification)
     try:
@@ -96,8 +94,6 @@ def ask(
     try:
         answer = _ask_model(question, sources, router, model)
     except (NoModelError, ModelError):
-        ##= man/spec/ask.md#answers
-        ##% If no model answers, `duvet ask` MUST still print the sources, and exit with 1.
         _print_answer(ModelAnswer(None, sources), format)
         raise
     _print_answer(answer, format)

@@ -40,9 +40,6 @@ def backup(output: str | None, service_path: str | None) -> None:
     paths = locate_store(service_path)
     with audited(paths, "backup", output or ""):
         if output is not None and (is_standard_output(output) or is_stream(output)):
-            ##= man/spec/gateway.md#backups
-            ##% `duvet backup -o -` MUST write the archive to standard output, and `duvet restore -` MUST read it from standard
-            ##% input.
             to_stdout = is_standard_output(output)
             if to_stdout and sys.stdout is not None and sys.stdout.isatty():
                 raise QueryError(

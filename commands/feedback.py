@@ -84,8 +84,5 @@ def export_feedback(format: str, service_path: str | None) -> None:
       duvet feedback export > feedback.jsonl
       duvet feedback export --format csv
     """
-    ##= man/spec/gateway.md#indexing-and-feedback
-    ##% `duvet feedback` MUST list feedback, newest first, and `duvet feedback export` MUST write all feedback as JSON
-    ##% Lines, CSV or JSON.
     votes = read_votes(locate_store(service_path).feedback)
     write_stdout(render_listing(Listing(_EXPORTED, votes), ListFormat(format), detect_table_look()))

@@ -97,8 +97,6 @@ def ingest(
         write_stdout(changes.encode(errors="replace"))
     for line in _summarise(outcome, wants_vectors=rule.semantic is not False):
         print_remark(escape_cell(line))
-    ##= man/spec/knowledge.md#files
-    ##% If the extra `symbols` or `semantic` is needed but not installed, duvet MUST say so.
     if rule.symbols is None and not wants_symbols(None):
         print_remark("symbols are off: `pip install 'duvet-cli[symbols]'` adds filters by function and class")
 
@@ -160,9 +158,6 @@ def _run_with_open_store(
     try:
         store = open_store(path, create=not dry_run)
     except (StoreMissingError, StoreOutdatedError):
-        ##= man/spec/knowledge.md#storage
-        ##% An ingest run MUST replace an index of an older version and, with `--full`, a damaged index, but MUST NOT
-        ##% replace an index of a newer version or any other file.
         return run(None)
     with closing(store):
         if checks:

@@ -281,9 +281,7 @@ def _print_client_config(client: McpClient, options: dict[str, Any]) -> None:
 def _check_service(application: Application, listening: ListenOptions, *, asks_models: bool) -> None:
     """Print what the server would offer; raise DuvetError if the configuration is invalid."""
     ##= man/spec/service.md#calls
-    ##% `duvet mcp --check` MUST fail if a configuration is invalid. `duvet mcp --check` MUST print the path of the
-    ##% project with its numbers of requirements and citations, the path of the service configuration, the tools that
-    ##% the server would offer, and the gateway that receives forwarded calls.
+    ##% `duvet mcp --check` MUST fail if a configuration is invalid.
     address = application.mode
     if application.mode == HTTP_MODE:
         from duvet.server.http.listener import check_reach
@@ -346,8 +344,8 @@ def _ask_models(application: Application) -> tuple[Sequence[str], Sequence[str]]
 
 async def _ping_model(router: StaticRouter, provider: str, model: str) -> tuple[str, bool]:
     ##= man/spec/ask.md#discovery
-    ##% `duvet mcp --check --models` MUST send a short test prompt to every configured and discovered model, and show
-    ##% the model's latency or the reason why it does not answer.
+    ##% `duvet mcp --check --models` MUST send a short prompt to every configured and discovered model, and print its
+    ##% latency or its error.
     try:
         call = await router.ping(provider, model)
     except (ModelError, NoModelError) as error:
@@ -389,9 +387,6 @@ def _summarise_project(application: Application) -> tuple[list[str], Sequence[Pr
         problems = list_error_problems(error)
         if path or has_legacy_flags:
             return [f"project        {path or 'flags'}: cannot be read"], problems
-        ##= man/spec/service.md#calls
-        ##% Without a project, `duvet mcp --check` MUST name the packs that need a project, but MUST NOT fail because of
-        ##% this.
         packs = [pack.name for pack in application.tools.shown_packs if pack.name in _PROJECT_PACKS]
         needed = f"; the tools of {' and '.join(packs)} need one" if packs else ""
         lines = [f"project        none{needed}"]
@@ -407,9 +402,7 @@ def _summarise_project(application: Application) -> tuple[list[str], Sequence[Pr
 def _summarise_service(application: Application, address: str) -> Iterator[str]:
     service, config = application.service, application.service.config
     ##= man/spec/service.md#calls
-    ##% `duvet mcp --check` MUST print the path of the project with its numbers of requirements and citations, the path
-    ##% of the service configuration, the tools that the server would offer, and the gateway that receives forwarded
-    ##% calls.
+    ##% `duvet mcp --check` MUST print the path of the service configuration and the tools that the server would offer.
     path = f"{service.path} ({service.origin})" if service.path else "no configuration; the defaults apply"
     path += f"; overridden by {', '.join(service.overrides)}" if service.overrides else ""
     yield f"service        {path}"

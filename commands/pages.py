@@ -124,6 +124,5 @@ def _check_pages(options: Mapping[str, Any], output: ProblemOutput) -> int:
     pages, links = format_count(findings.pages, "page"), format_count(findings.links, "link")
     print_remark(f"checked {pages} with {links}: {outcome}")
     ##= man/spec/pages.md#checks
-    ##% `duvet validate` MUST report the problems of pages. `duvet pages check` MUST exit with 1 if it finds a broken
-    ##% link, a duplicate slug or an unreadable page.
+    ##% `duvet pages check` MUST exit with 1 if it finds a broken link, a duplicate slug or an unreadable page.
     return OK if written and not findings.problems else FAILED

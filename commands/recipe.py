@@ -289,10 +289,6 @@ def _run_recipe(
     application = _make_application(options)
     if application.line is not None:
         # That server runs its own recipes, with the scopes of the token.
-        ##= man/spec/gateway.md#forwarding
-        ##% With `KM_GATEWAY_URL`, `duvet call` and `duvet mcp` on standard input and output MUST enable the pack
-        ##% `knowledge` unless the configuration disables it, and forward calls to the pack's tools, except `km-help`,
-        ##% to the gateway. With `KM_GATEWAY_URL`, `duvet recipe run` MUST refuse to run recipes.
         raise DuvetError(_FORWARDED, hint=_FORWARDED_HINT)
     if records.RECIPE_TOOL not in application.tools.registry:
         hint = "enable the pack `knowledge` under `toolPacks`, and don't set its `mode` to `read-only`"
@@ -351,9 +347,6 @@ def _call_recipe_tool(application: Application, arguments: Mapping[str, object])
     runs: list[records.WorkflowRun] = []
     on_terminal = wants_bar(current_settings())
     try:
-        ##= man/spec/gateway.md#recipes
-        ##% `duvet recipe run` MUST print the result of each step, and exit with 0 after success, with 1 after a
-        ##% failure, and with 2 for invalid variables.
         invoke_tool(application, tool, arguments, prints_progress=on_terminal, services={RUNS_SERVICE: runs.append})
     except ToolError as error:
         if not runs:

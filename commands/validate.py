@@ -234,8 +234,7 @@ def _report_findings(
     selected = _select_inputs(findings, request, texts or {})
     checked = findings.trace.of([path for path in selected.paths if path in findings.trace.files])
     ##= man/spec/pages.md#checks
-    ##% `duvet validate` MUST report the problems of pages. `duvet pages check` MUST exit with 1 if it finds a broken
-    ##% link, a duplicate slug or an unreadable page.
+    ##% `duvet validate` MUST report the problems of pages.
     of_pages = findings.pages.of(selected.paths) if request.names else findings.pages.problems
     found = (*checked.problems, *selected.problems, *obstacles, *of_pages)
     found_problems = tuple(sorted(found, key=lambda problem: problem.sort_key))

@@ -73,6 +73,8 @@ class HttpClient:
 
         if is_local not in self._clients:
             headers = {"accept": "application/json", "accept-encoding": "identity", "user-agent": USER_AGENT}
+            ##= man/spec/ask.md#keys
+            ##% duvet MUST NOT follow the redirects of a provider or a gateway.
             # Never use a proxy for this machine, because the proxy would see the keys.
             self._clients[is_local] = httpx2.AsyncClient(
                 headers=headers, timeout=None, follow_redirects=False, trust_env=not is_local

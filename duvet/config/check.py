@@ -44,9 +44,7 @@ class DocumentLocation(NamedTuple):
         if not self.is_private:
             return rule.problem(message, self.document.path, place, hint=hint)
         ##= man/spec/service.md#configuration
-        ##% duvet MUST list all problems of a configuration at once, including those of packs, tools and workflows, each
-        ##% with its line, column and key path. duvet MUST write the hints about a configuration in the syntax of its
-        ##% file.
+        ##% duvet MUST list all problems of a configuration at once, each with its line, column and key path.
         path = f"{fields.format_key_path(self.keys)}: " if self.keys else ""
         return replace(rule.problem(path + message, self.document.path, place, hint=hint), is_private=True)
 
@@ -146,8 +144,6 @@ def _check_text(choice: fields.FieldType, value: str, at: DocumentLocation) -> I
                 hint = fields.did_you_mean(value, known)
                 yield at.problem(rules.CONFIG_BAD_VALUE, fields.describe_unknown_variant(value, known), hint)
         case inspect.CustomType(cls=kind):
-            ##= man/spec/service.md#configuration
-            ##% duvet MUST NOT show the values of secrets and environment variables in messages.
             if kind is Secret and not is_variable(value):
                 hint = "set an environment variable, and write its name here, such as `$API_KEY`"
                 yield at.problem(rules.CONFIG_BAD_VALUE, "this file must not contain secrets", hint)
@@ -235,10 +231,6 @@ def _check_struct(kind: inspect.StructType, values: dict[str, Any], at: Document
         if name in known:
             wrong = list(check_value(known[name].type, value, below))
         elif kind.cls not in _EXTENSIONS and (other := _find_other_spelling(name, known, values)):
-            ##= man/spec/service.md#configuration
-            ##% duvet MUST accept each key of a service configuration, of a recipe, and of a `.duvet/config.toml` in
-            ##% duvet's own schema, in kebab-case, camelCase and snake_case, and report a key that a table contains in
-            ##% two spellings.
             message, hint = f"`{name}` and `{other}` are two spellings of one key", "remove one of them"
             wrong = [below.problem(rules.CONFIG_BAD_VALUE, message, hint, at_key=True)]
         else:

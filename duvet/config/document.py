@@ -119,9 +119,6 @@ class DocumentDraft:
 
     def make_duplicate_error(self, name: str, start: int, end: int, first: int) -> DocumentError:
         """Return the error for a key that was already set at the offset `first`."""
-        ##= man/spec/service.md#configuration
-        ##% duvet MUST refuse duplicate keys in a configuration. duvet MUST read YAML according to the core schema of
-        ##% YAML 1.2, and refuse other tags and a second document.
         before = find_place(self.text, first, first)
         message = f"duplicate key `{name}`, first set at line {before.line}, column {before.column}"
         return self.make_unsupported_error(message, start, end, "remove one of them")
@@ -147,7 +144,7 @@ def check_document_size(document: DataDocument) -> None:
         characters -= _count_characters(keys, value)
         ##= man/spec/service.md#configuration
         ##% duvet MUST refuse a configuration or recipe that is larger than 1 MiB, that is nested more than 64 levels
-        ##% deep, or whose aliases expand to more than 100,000 values or 4 Mi characters.
+        ##% deep, or whose aliases expand to more than 100,000 values.
         message = ""
         if not values:
             message = f"too many values: the limit is {_MAX_VALUES:,}"
@@ -268,8 +265,8 @@ def expand_variables(text: str, environ: Mapping[str, str]) -> str:
         if not name:
             raise VariableError("`$` is not followed by a name", hint="write `$$` for a dollar sign, or `${NAME}`")
         ##= man/spec/service.md#configuration
-        ##% In a service configuration, duvet MUST replace `$NAME` and `${NAME}` with the environment variable,
-        ##% `${NAME:-default}` with the default if the variable is not set or empty, and `$$` with a dollar sign.
+        ##% In a service configuration, duvet MUST replace `$NAME` and `${NAME}` with the environment variable, and
+        ##% `${NAME:-default}` with the default if the variable is not set or empty.
         if found["default"] is not None and not environ.get(name):
             return found["default"]
         return _look_up(name, environ)
@@ -278,10 +275,6 @@ def expand_variables(text: str, environ: Mapping[str, str]) -> str:
 
 
 def _look_up(name: str, environ: Mapping[str, str]) -> str:
-    ##= man/spec/service.md#configuration
-    ##% In a service configuration, duvet MUST replace `$NAME` and `${NAME}` with the environment variable,
-    ##% `${NAME:-default}` with the default if the variable is not set or empty, and `$$` with a dollar sign. duvet MUST
-    ##% report a variable that is not set, with the place where the configuration uses it.
     # A password that begins with `$` looks like a variable, but rarely like one with a common name.
     shown = f" `{name}`" if re.fullmatch(_CONVENTIONAL, name) else ""
     value = environ.get(name)

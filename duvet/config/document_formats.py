@@ -175,9 +175,6 @@ _FLOAT = re.compile(
 
 def parse_scalar(word: str) -> str | int | float | bool | None:
     """Convert an unquoted YAML scalar; raise ValueError for a number with too many digits."""
-    ##= man/spec/service.md#configuration
-    ##% duvet MUST refuse duplicate keys in a configuration. duvet MUST read YAML according to the core schema of YAML
-    ##% 1.2, and refuse other tags and a second document.
     if word in {"", "~", "null", "Null", "NULL"}:
         return None
     if word in _BOOLEANS:

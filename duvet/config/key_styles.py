@@ -27,8 +27,7 @@ def respell_keys(document: Document, table: type[Struct]) -> Document:
     A key that occurs in two spellings is left unchanged and later reported as unknown.
     """
     ##= man/spec/service.md#configuration
-    ##% duvet MUST accept each key of a service configuration, of a recipe, and of a `.duvet/config.toml` in duvet's own
-    ##% schema, in kebab-case, camelCase and snake_case, and report a key that a table contains in two spellings.
+    ##% duvet MUST accept each key of a configuration or recipe in kebab-case, camelCase and snake_case.
     renamed: dict[KeyPath, str] = {}
     values = _respell_value(inspect.type_info(table), document.values, (), renamed)
     return document.rename_keys(values, renamed) if renamed else document

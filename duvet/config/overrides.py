@@ -46,7 +46,7 @@ def _set_value(record: Record, path: list[str], text: str, variable: str) -> Rec
     """Return the record with the value at this path."""
     ##= man/spec/service.md#configuration
     ##% `DUVET_TABLE__KEY` MUST override the key in that table of the configuration, with one more `__` for each nested
-    ##% table, and duvet MUST refuse such a variable if it names no key or has an invalid value.
+    ##% table.
     fields = {_fold(key): field for key, field in list_fields(type(record)).items()}  # type: ignore[arg-type]
     field = fields.get(_fold(path[0]))
     if field is None:

@@ -271,9 +271,6 @@ def read_config(data: bytes, path: str, environ: Mapping[str, str]) -> settings.
     try:
         return _parse_config(data, path, environ)
     except ProblemsError:
-        ##= man/spec/service.md#configuration
-        ##% If `--config` names an invalid file that has the name of a service configuration, duvet MUST suggest
-        ##% `--service-config`.
         name = os.path.basename(path)
         if name.partition(".")[0] not in ("duvet", "contextive") or ".config." not in name:
             raise

@@ -118,9 +118,6 @@ def _check_model(
         return
     name, slash, _ = model.partition("/")
     known = providers if slash else names
-    ##= man/spec/service.md#configuration
-    ##% duvet MUST refuse unknown names of providers, packs and tools, and two names in a table that differ only in case
-    ##% or in `-` and `_`.
     if name not in known:
         hint = did_you_mean(name, known) or "add it to `providers`"
         yield at.problem(rules.CONFIG_BAD_VALUE, f"unknown provider `{name}`", hint)

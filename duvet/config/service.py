@@ -81,9 +81,6 @@ def find_service_file(
         if present:
             break
     if len(present) > 1:
-        ##= man/spec/service.md#configuration
-        ##% If several files could be the service configuration, or if a named file is missing, duvet MUST fail and name
-        ##% the files.
         names = " and ".join(f"`{path}`" for path in present)
         raise DuvetError(
             f"found several configurations: {names}", hint="keep one of them, or choose one with `--service-config`"
@@ -112,8 +109,6 @@ def _find_duplicate_tables(at: DocumentLocation, project: TomlDocument | None) -
         ##= man/spec/service.md#configuration
         ##% If the same table is in the service configuration and in `.duvet/config.toml`, duvet MUST report an error
         ##% that names both places.
-        ##= man/spec/service.md#configuration
-        ##% duvet MUST read the table `server` from the service configuration or from `.duvet/config.toml`.
         assert project is not None
         place = project.key_place(name)
         message = f"this table is also in `{project.path}:{place.line}:{place.column}`"
@@ -265,9 +260,6 @@ def load_service_pages(
     tree: Tree, environ: Mapping[str, str], project_path: str | None = None, folder: str = ""
 ) -> tuple[NotesRule, ...] | None:
     """Return the page patterns, or None if there is no `pages` table; raise ProblemsError if the table is invalid."""
-    ##= man/spec/service.md#configuration
-    ##% duvet MUST use the tables `pages`, `ingest` and `store` even if other tables of the service configuration are
-    ##% invalid.
     found = load_service_tables(_PageTables, tree, environ, project_path, folder=folder)
     return tuple(one.rule() for one in found.pages) or None if found else None
 

@@ -211,8 +211,6 @@ class Auto(StrEnum):
 
 _Switch = bool | Auto
 _FIELDS = ", ".join(f"{{{name}}}" for name in EDITOR_FIELDS)
-##= man/spec/knowledge.md#search
-##% duvet MUST reject an editor URI template that contains an unknown field.
 _TEMPLATE = rf"^(?=.*\S)(?:[^{{}}$]|\$\{{[A-Za-z_][A-Za-z0-9_]*\}}|\$|\{{\{{|\}}\}}|\{{(?:{'|'.join(EDITOR_FIELDS)})\}})*{PATTERN_END}"
 _URI = f"a URI template with the fields {_FIELDS}"
 EditorUriTemplate = Annotated[str, Meta(pattern=_TEMPLATE, extra={"expands": True, "expected": _URI})]
@@ -257,9 +255,6 @@ class IngestSection(ServiceSection, frozen=True, kw_only=True):
 
     def rule(self, environ: Mapping[str, str], model: SearchModel = SearchModel.AUTO) -> IngestRule:
         """Return the settings; environment variables fill in keys that the table doesn't set."""
-        ##= man/spec/knowledge.md#files
-        ##% duvet MUST use `KM_SYMBOLS_ENABLED` if `ingest.symbols` is `auto`, and `KM_EDITOR_URI_TEMPLATE` if
-        ##% `ingest.editorUri` is not set.
         symbols = None if self.symbols is Auto.AUTO else bool(self.symbols)
         return IngestRule(
             include=make_pattern_tuple(self.include),
@@ -371,9 +366,6 @@ class UploadsSection(ServiceSection, frozen=True, kw_only=True):
 
     def rule(self, environ: Mapping[str, str]) -> UploadRule:
         """Return the settings; environment variables fill in keys that the table doesn't set."""
-        ##= man/spec/gateway.md#uploads
-        ##% duvet MUST read a value that `uploads` does not set from `KM_CONTENT_ROOT`, `KM_UPLOAD_DEFAULT_OVERWRITE` or
-        ##% `KM_UPLOAD_DEFAULT_INGEST`, and refuse to start if one of these variables is invalid.
         root = self.root or environ.get(ROOT_VARIABLE, "").strip()
         return UploadRule(
             root=root,

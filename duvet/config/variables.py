@@ -94,8 +94,6 @@ class VariableExpander:
         if text == value:
             # The variable is the only problem.
             return DROPPED
-        ##= man/spec/service.md#configuration
-        ##% duvet MUST accept a variable in place of a number, a boolean or a word.
         try:
             return parse_scalar(choice, text)
         except ValueError:
@@ -141,9 +139,6 @@ class VariableExpander:
             if part is None:
                 self.problems.append(problem)
             else:
-                ##= man/spec/service.md#configuration
-                ##% duvet MUST only warn about an unset variable in a disabled provider or pack, and in a provider that
-                ##% is not the first and that no route or workflow names, which it MUST then disable.
                 self.warnings.append(replace(problem, severity=Severity.WARNING))
                 self.failed.add(part)
             return text

@@ -65,9 +65,6 @@ def make_application(where: Mapping[str, Any], *, mode: str) -> Application:
 
 def _list_all_problems(settings: ApplicationSettings, problems: tuple[Problem, ...]) -> tuple[Problem, ...]:
     """Return the problems of an invalid configuration, including problems that its valid parts cause together."""
-    ##= man/spec/service.md#configuration
-    ##% duvet MUST list all problems of a configuration at once, including those of packs, tools and workflows, each
-    ##% with its line, column and key path.
     try:
         service = salvage_service(DiskTree(), settings.environ, settings.service_path, settings.folder)
     except DuvetError:
@@ -106,8 +103,6 @@ def make_tool_application(name: str, where: Mapping[str, Any]) -> Application:
     application = make_application(where, mode=SHELL_SOURCE)
     if name in application.tools.registry:
         return application
-    ##= man/spec/service.md#calls
-    ##% `duvet call` MUST also call tools of disabled packs.
     packs = [pack.name for pack in enable_packs(tuple(BUILT_IN_PACKS)) if name in pack.every_name()]
     unconfigured = [pack for pack in packs if pack not in application.service.config.tool_packs]
     if not unconfigured:

@@ -69,7 +69,7 @@ def wants_cache(settings: TerminalSettings, root: str = "") -> bool:
     ##= man/spec/cache.md#storage
     ##% With `--no-cache`, duvet MUST neither read nor write the cache.
     ##= man/spec/pages.md#folders-of-notes
-    ##% With `--pages`, duvet MUST NOT offer the pack `trace`, and MUST neither read nor write a cache in the folder.
+    ##% With `--pages`, duvet MUST NOT read or write a cache in the folder.
     return settings.cache and not settings.has_only_pages and os.path.isdir(os.path.join(root, ".duvet"))
 
 

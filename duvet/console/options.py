@@ -96,9 +96,6 @@ def _note_config(ctx: click.Context, param: click.Parameter, value: str | None) 
     """Store the value of `--config` for the option to which it belongs."""
     if value is None or ctx.resilient_parsing:
         return
-    ##= man/spec/service.md#configuration
-    ##% A command that has `--service-config` MUST read a file that `--config` names as the service configuration if it
-    ##% is `duvet.config.*`, `contextive.config.*`, a JSON file or a YAML file.
     is_service = any(one.name == SERVICE_KEY for one in ctx.command.params) and _is_service_file(value)
     other = SERVICE_KEY if is_service else "config_path"
     if ctx.params.get(other) is not None:

@@ -64,8 +64,6 @@ async def _print_progress(done: float, total: float | None, message: str) -> Non
 
 def make_shell_error(error: ToolError) -> Exception:
     """Convert a tool's error to a command's error; invalid arguments become a usage error."""
-    ##= man/spec/service.md#calls
-    ##% `duvet call` MUST refuse an invalid or conflicting argument, and name the argument.
     if error.code in (ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_IDENTIFIER):
         return click.UsageError("\n".join(filter(None, [escape_cell(error.message), escape_cell(error.hint)])))
     if isinstance(error.__cause__, UnreadableError):
@@ -76,9 +74,6 @@ def make_shell_error(error: ToolError) -> Exception:
 
 def describe_failure(error: ToolError | DuvetError) -> dict[str, object]:
     """Return an error in the format of `/api/mcp`."""
-    ##= man/spec/service.md#calls
-    ##% With `--format json`, `duvet call` MUST print an error on standard output, too, as an object with `status`,
-    ##% `error`, `code` and `hint`.
     failure = error if isinstance(error, ToolError) else make_tool_error(error)
     details = {} if failure.details is None else {"details": failure.details}
     return {"status": "error", "error": failure.message, "code": failure.code.value, "hint": failure.hint, **details}

@@ -33,9 +33,8 @@ def print_run(run: WorkflowRun, format: str | None, record: object = None) -> in
 
 def make_run_blocks(run: WorkflowRun) -> Iterator[Block]:
     """Yield the steps with their results, the error, the warnings and the outputs."""
-    ##= man/spec/workflows.md#output
-    ##% `duvet workflow run` MUST print the steps, the warnings, the outputs and the reason for a failure, even if the
-    ##% run is interrupted. With `--format json`, `duvet workflow run` MUST print the whole record of the run as JSON.
+    ##= man/spec/workflows.md#commands
+    ##% `duvet workflow run` MUST print the steps, the warnings, the outputs and the reason for a failure.
     yield TitleBlock(run.workflow, (run.status, f"{run.duration_seconds:.1f} s"))
     yield ListBlock(Listing(_STEPS, run.steps))
     if failure := run.error:

@@ -122,8 +122,6 @@ def write_archive(places: StorePaths, file: BinaryIO, now: datetime, elsewhere: 
 
 
 def check_backup_name(destination: str) -> None:
-    ##= man/spec/gateway.md#backups
-    ##% `km-backup-trigger` MUST write only a new `.tgz` or `.tar.gz` file in the project or in the configured folder.
     path = destination.rstrip("/") or destination
     if os.path.isdir(path):
         if destination.endswith(BACKUP_ENDINGS):
@@ -178,8 +176,8 @@ def _open_store(places: StorePaths, *, is_needed: bool) -> Iterator[records.Stor
 
 def _copy_files(store: records.Store | None, places: StorePaths, folder: str, now: datetime) -> Sequence[str]:
     ##= man/spec/gateway.md#backups
-    ##% A backup MUST contain the feedback, the history of reports, a manifest with versions and digests, and, if there
-    ##% is an index, a consistent copy of it.
+    ##% A backup MUST contain a consistent copy of the index, the feedback, the history of reports, and a manifest with
+    ##% digests.
     revision = "" if store is None else _copy_store(store, places, folder)
     if lines := read_lines(places.feedback):
         _write_lines(folder, FEEDBACK_MEMBER, lines)
@@ -242,8 +240,6 @@ def _pack(folder: str, names: Sequence[str], file: BinaryIO, now: datetime) -> N
 @contextmanager
 def make_scratch_folder(place: str, *others: str) -> Iterator[str]:
     """Yield a new temporary folder in the first writable folder; raise OutputError if none is writable."""
-    ##= man/spec/knowledge.md#files
-    ##% `duvet ingest` MUST skip files that git ignores, symbolic links, and files that duvet wrote, including backups.
     for folder in dict.fromkeys((place, *others, gettempdir())):
         names: Sequence[str] = ()
         with suppress(OSError):

@@ -62,9 +62,6 @@ def read_votes(path: str) -> list[Vote]:
     for line in iterate_lines(path):
         with suppress(*LINE_ERRORS):
             found.append(json.decode(line, type=Vote))
-    ##= man/spec/gateway.md#indexing-and-feedback
-    ##% `duvet feedback` MUST list feedback, newest first, and `duvet feedback export` MUST write all feedback as JSON
-    ##% Lines, CSV or JSON.
     return sorted(found, key=attrgetter("timestamp"))
 
 
@@ -104,9 +101,9 @@ def append_lines(path: str, lines: list[bytes], patience: float = APPEND_PATIENC
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | _SAFE_FLAGS, 0o666)
         try:
             with _lock_file(handle, patience):
-                ##= man/spec/gateway.md#indexing-and-feedback
-                ##% After duvet has acknowledged feedback, the feedback MUST survive a killed process, a concurrent
-                ##% writer, a replaced index and a restored backup.
+                ##= man/spec/gateway.md#feedback
+                ##% After duvet has acknowledged feedback, the feedback MUST survive killed processes and concurrent
+                ##% writers.
                 _repair_last_line(handle)
                 size = os.fstat(handle).st_size
                 try:

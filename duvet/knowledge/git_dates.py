@@ -62,8 +62,6 @@ def find_commit_times(project: Project, earlier: CommitTimes) -> CommitTimes:
         latest = {path: max(new, old.get(path, new), key=lambda change: change.time) for path, new in changes.items()}
         return CommitTimes(head, {**old, **latest}, edited)
     except (DuvetError, OSError) as error:
-        ##= man/spec/knowledge.md#ingest-runs
-        ##% If git fails or the trace cannot be read, `duvet ingest` MUST warn and continue.
         repository = GitRepository(project.disk, project.root)
         return CommitTimes(fault=str(error) if repository.top(repository.start) is not None else "")
 
@@ -190,10 +188,6 @@ def _read_first_commits(git: GitCommand, paths: Collection[str]) -> dict[str, fl
         if word.startswith("\x01"):
             moment = float(word[1:])
         elif word.lstrip("\n").startswith("R"):
-            ##= man/spec/pages.md#files
-            ##% The date of a page MUST be the date in its front matter (`created`, `date`, `created_at` or `date
-            ##% created`), or else the date of its first commit under any name, whatever the user's git configuration,
-            ##% or else the birth time of the file.
             before, after = next(words), next(words)
             heirs[before] = {*heirs.get(before, ()), *heirs.pop(after, ()), after}
         elif word:

@@ -153,18 +153,12 @@ def find_node(store: Store, text: str) -> GraphNode:
         node = store.node(identifier.label, key)
         if node is not None:
             if node.label is NodeLabel.CHUNK:
-                ##= man/spec/knowledge.md#graph
-                ##% The graph MUST contain each chunk as a node `Chunk:PATH::NUMBER`, and each link of a document as an
-                ##% edge.
                 path, _, ordinal = node.key.rpartition("::")
                 numbers = store.chunk_numbers(path)[int(ordinal) :][:1]
                 for chunk in store.chunks(numbers):
                     more = {"text": chunk.text, "symbols": [symbol.qualified_name for symbol in chunk.symbols]}
                     return structs.replace(node, properties={**node.properties, **more})
             return node
-    ##= man/spec/knowledge.md#graph
-    ##% `km-graph-node` MUST answer `invalid_identifier` for a malformed identifier, and `not_found` for an unknown
-    ##% node, suggesting an existing node with the same path.
     digits, others = identifier.digits, []
     if digits:
         alike = store.find_nodes(f"/{digits}", [NodeLabel.REQUIREMENT], _MAX_ALIKE)
@@ -211,8 +205,7 @@ def find_node_edges(store: Store, text: str, selection: EdgeSelection, limit: in
 
 def _read_edges(store: Store, id: str, selection: EdgeSelection, limit: int) -> Iterator[Relationship]:
     ##= man/spec/knowledge.md#graph
-    ##% `km-graph-node` MUST return up to `limit` edges, outgoing edges first, each with its direction and the node at
-    ##% its other end, and the number of edges that it left out.
+    ##% `km-graph-node` MUST return up to `limit` edges, outgoing edges first, and the number of edges that it left out.
     if selection in (EdgeSelection.OUTGOING, EdgeSelection.ALL):
         for edge, node in store.edges(id, out=True, limit=limit):
             yield make_relationship(edge, node, EdgeDirection.OUT)
@@ -231,7 +224,7 @@ class FoundNode(Struct, frozen=True):
 def search_nodes(store: Store, term: str, limit: int) -> tuple[FoundNode, ...]:
     """Return the nodes whose name or text contains the term, ignoring case, best first."""
     ##= man/spec/knowledge.md#graph
-    ##% `km-graph-search` MUST search names and the texts of requirements for the literal term, ignoring case.
+    ##% `km-graph-search` MUST search the names of nodes and the texts of requirements, ignoring case.
     term = term.strip()[:_MAX_TERM]
     folded = term.casefold()
     # The name of a requirement is only the beginning of its text.
@@ -305,8 +298,7 @@ def find_subsystem(store: Store, name: str, query: SubsystemQuery) -> SubsystemV
         edges = store.edges(node.id, out=False, limit=_MAX_FILE_EDGES, relations=_FILE_RELATIONS)
         artifacts = {file.key: file for _, file in edges if file.label in _FILE_LABELS}
     ##= man/spec/knowledge.md#graph
-    ##% `km-graph-subsystem` MUST list each node that is connected to the subsystem once, with a shortest path, sorted
-    ##% by name and in pages.
+    ##% `km-graph-subsystem` MUST list each node that is connected to the subsystem once, with a shortest path.
     begin = _decode_cursor(query.cursor)
     nodes = tuple(query.cut([_make_related(hop, node.id) for hop in hops[begin : begin + query.limit]]))
     end = begin + len(nodes)

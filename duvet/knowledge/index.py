@@ -67,8 +67,6 @@ class OpenStore:
         from duvet.knowledge.search import SearchEngine
         from duvet.queries.embeddings import find_chunk_embedder
 
-        ##= man/spec/knowledge.md#search
-        ##% `km-search` MUST use the configured weights only to order results with equal scores.
         ingest, search = self.rules.ingest, self.rules.search
         return SearchEngine(
             self.store,
@@ -96,8 +94,6 @@ class Knowledge:
 
     def ask(self, question: Callable[[OpenStore], Answer]) -> Answer:
         """Return `question(store)` for an open store; raise StoreError if the store can't be read."""
-        ##= man/spec/knowledge.md#answers
-        ##% `km-` tools MUST read the index for several calls in parallel.
         opened, shared = None, None
         try:
             opened, shared = self._take()
@@ -105,8 +101,8 @@ class Knowledge:
                 answer = question(opened)
         except BaseException as error:
             ##= man/spec/knowledge.md#answers
-            ##% If the index is missing, locked, damaged or of another version, `km-` tools MUST answer `upstream_error`
-            ##% and say what to do, and work again without a restart once the index is repaired.
+            ##% If the index is unreadable, `km-` tools MUST answer `upstream_error`, and work again without a restart
+            ##% once the index is repaired.
             if opened is not None:
                 opened.store.close()
             if isinstance(error, StoreError):

@@ -67,8 +67,7 @@ class FileContext(Struct, frozen=True, kw_only=True):
         own = [node.key for _, node in (*self.outgoing, *self.incoming) if node.label is NodeLabel.SUBSYSTEM]
         needed = [name for subsystem in self.subsystems for name in subsystem.dependencies]
         ##= man/spec/knowledge.md#search
-        ##% `km-search` MUST return 10 results by default and at most 25, each with the requirements that its file cites
-        ##% and an editor URI for each symbol.
+        ##% Each result of `km-search` MUST list the requirements that its file cites.
         inside = range(chunk.piece.line_start, chunk.piece.line_end + 1)
         cited = sorted(
             self.cited, key=lambda end: not any(line in inside for line in end[0].properties.get("lines") or ())
@@ -176,9 +175,6 @@ def prepare_question(request: search_query.SearchRequest, now: float) -> SearchQ
     """Split the query into words and names, and warn about parts that are ignored."""
     text = request.query[: vocabulary.MAX_QUERY_CHARACTERS]
     words, is_cut = vocabulary.extract_query_words(request.query)
-    ##= man/spec/knowledge.md#search
-    ##% `km-search` MUST ignore very common words in a query, and warn if it cuts the query at 2,000 characters or 64
-    ##% words.
     terms = [word for word in words if word not in vocabulary.STOP_WORDS] or words
     parts = [word for word in vocabulary.extract_index_words(text) if word not in vocabulary.STOP_WORDS]
     warnings = []
@@ -252,7 +248,7 @@ def compute_score(
     criticality = _CRITICALITY.get(artifact.criticality.lower(), 0.0)
     count = context.relationship_count
     ##= man/spec/knowledge.md#search
-    ##% `km-search` MUST use the configured weights only to order results with equal scores.
+    ##% `km-search` MUST use weights and votes only to order results with equal scores.
     signals = (
         weights.subsystem * affinity
         + weights.relationship * min(count, 5)
@@ -288,9 +284,6 @@ def compute_score(
 
 
 def apply_vote(scores: search_query.ScoreDetails, vote: float) -> search_query.ScoreDetails:
-    ##= man/spec/gateway.md#indexing-and-feedback
-    ##% `km-search` MUST order chunks with equal scores by the mean of their votes if `search.feedback` is set, and
-    ##% otherwise ignore votes.
     score = round(scores.adjusted_score + _SIGNALS_SHARE * _VOTE_WEIGHT * vote, _PLACES)
     assert isinstance(scores.signals, search_query.ScoreSignals)
     return replace(scores, adjusted_score=score, signals=replace(scores.signals, feedback=round(vote, _PLACES)))
@@ -310,8 +303,6 @@ def _compute_word_share(chunk: Chunk, parts: Sequence[str]) -> float:
     """Return the share of the query's words in a chunk; a matching stem counts half."""
     if not parts:
         return 0.0
-    ##= man/spec/knowledge.md#search
-    ##% `km-search` MUST find other forms of a word, symbols by a part of their names, and files by path or name.
     words = {*vocabulary.extract_index_words(" ".join([chunk.text, chunk.artifact.path, *chunk.artifact.tags]))}
     text = " ".join(words)
     stems = {part: part[: max(len(part) - _SUFFIX, _MIN_STEM)] for part in parts}

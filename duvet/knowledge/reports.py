@@ -110,9 +110,6 @@ def _sort_searchable(
 
 
 class KnowledgeAnswer(Struct, frozen=True, kw_only=True):
-    ##= man/spec/knowledge.md#answers
-    ##% Every answer of a `km-` tool MUST have a `status`, which is `ok` for a successful answer unless the tool
-    ##% documents another value.
     status: str = "ok"
 
 
@@ -206,8 +203,7 @@ class CoverageReport(KnowledgeAnswer, frozen=True, kw_only=True):
 
 def make_coverage_report(facts: ProjectFacts, now: float) -> CoverageReport:
     ##= man/spec/knowledge.md#reports
-    ##% `km-coverage-summary` MUST list every indexed file, and give the reason if a file has no chunks. The totals of
-    ##% `km-coverage-summary` MUST equal the sums of its lists.
+    ##% `km-coverage-summary` MUST list every indexed file, and give the reason if a file has no chunks.
     rows = tuple(
         ArtifactRow(
             path=artifact.path,
@@ -315,8 +311,8 @@ class LifecycleReport(KnowledgeAnswer, frozen=True, kw_only=True):
 def make_lifecycle_report(facts: ProjectFacts, now: float) -> LifecycleReport:
     before = now - facts.rule.stale_days * _DAY_SECONDS
     ##= man/spec/knowledge.md#reports
-    ##% `km-lifecycle-report` MUST list the documents that have not changed for `ingest.staleDays` days (30 by default),
-    ##% and the requirements that are cited only by files unchanged for as long.
+    ##% `km-lifecycle-report` MUST list stale documents, requirements that only stale files cite, files without links,
+    ##% and subsystems without tests.
     old = (
         StaleDoc(one.path, one.subsystem, one.git_timestamp)
         for one in facts.artifacts.values()
@@ -325,9 +321,6 @@ def make_lifecycle_report(facts: ProjectFacts, now: float) -> LifecycleReport:
     docs = tuple(sorted(old, key=lambda doc: (doc.git_timestamp, doc.path)))
     untested, removed = tuple(_find_untested(facts)), list_removed_artifacts(facts)
     requirements = tuple(found for cited in facts.cited if (found := _find_stale(cited, facts, before)))
-    ##= man/spec/knowledge.md#reports
-    ##% `km-lifecycle-report` MUST list documents, code and tests without links, and subsystems that have code but no
-    ##% tests.
     isolated: dict[str, list[IsolatedNode]] = {}
     for node in facts.isolated:
         isolated.setdefault(node.label.value, []).append(IsolatedNode(node.id, node.key, node.name or node.key))
@@ -386,9 +379,6 @@ PastReportType = TypeVar("PastReportType", PastCoverage, PastLifecycle)
 
 
 def save_reports(writing: records.StoreWriter, facts: ProjectFacts, now: float) -> None:
-    ##= man/spec/knowledge.md#reports
-    ##% Each ingest run MUST store a coverage report and a lifecycle report. duvet keeps the last 5 coverage reports and
-    ##% the last 10 lifecycle reports.
     coverage, lifecycle = make_coverage_report(facts, now), make_lifecycle_report(facts, now)
     time, run = coverage.generated_at_iso, coverage.run
     past: dict[str, PastReport] = {

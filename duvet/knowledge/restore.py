@@ -65,9 +65,8 @@ def restore_backup(
         copy, kept = os.path.join(folder, backup.STORE_MEMBER), ""
         if backup.STORE_MEMBER in manifest.files:
             _check_store(copy)
-        ##= man/spec/gateway.md#indexing-and-feedback
-        ##% After duvet has acknowledged feedback, the feedback MUST survive a killed process, a concurrent writer, a
-        ##% replaced index and a restored backup.
+        ##= man/spec/gateway.md#feedback
+        ##% `duvet restore` MUST add the feedback of the backup to the feedback of the project.
         present = {blake3(line).digest() for line in feedback.iterate_lines(places.feedback)}
         missing = (
             line
@@ -94,8 +93,6 @@ def restore_backup(
 @contextmanager
 def _store_folder(places: StorePaths) -> Iterator[None]:
     """Make the store's folder; after an error, remove it again if it was new."""
-    ##= man/spec/knowledge.md#storage
-    ##% If there is no index, duvet MUST report that the project is not indexed, and MUST NOT create an index.
     made, at = [], places.folder
     while at and not os.path.lexists(at):
         made.append(at)
@@ -132,8 +129,9 @@ def swap_store(places: StorePaths, copy: str, keep: Callable[[], str] | None, as
     A damaged store can't be backed up, so it is moved to the folder `aside`.
     """
     ##= man/spec/gateway.md#backups
-    ##% `duvet restore` MUST restore the feedback, and replace the index in one step, even while servers use it. `duvet
-    ##% restore` MUST save the index and the feedback that it replaces, unless `--force` is given.
+    ##% `duvet restore` MUST replace the index in one step, even while servers use it.
+    ##= man/spec/gateway.md#backups
+    ##% `duvet restore` MUST save the index and the feedback that it replaces, unless `--force` is given.
     for _ in range(_MAX_TRIES):
         try:
             with closing(location.open_store(places.store)) as store:
@@ -284,8 +282,8 @@ class _BoundedReader:
 def _unpack_archive(path: str, folder: str, name: str, check: Callable[[backup.Manifest], None]) -> backup.Manifest:
     """Unpack an archive and compare its files with the manifest, which `check` may reject first."""
     ##= man/spec/gateway.md#backups
-    ##% `duvet restore` MUST refuse an archive that contains unexpected files, that differs from its manifest, or that
-    ##% does not fit on the disk, and change nothing.
+    ##% `duvet restore` MUST refuse an archive that contains unexpected files or differs from its manifest, and change
+    ##% nothing.
     try:
         with _open_archive(path, name) as (archive, bounded):
             members = iter(archive)

@@ -37,9 +37,6 @@ def make_editor_uri_formatter(template: str | None, root: str) -> Callable[[str,
     base = root.replace("\\", "/").rstrip("/")
 
     def format_uri(path: str, symbol: Symbol) -> str:
-        ##= man/spec/knowledge.md#search
-        ##% `km-search` MUST return 10 results by default and at most 25, each with the requirements that its file cites
-        ##% and an editor URI for each symbol.
         return template.format(
             abs_path=quote(f"{base}/{path}"),
             path=quote(path),
@@ -69,8 +66,6 @@ def _load_vectors(store: Store, embedder: Embedder | None) -> tuple[_Vectors | N
     data = store.kept(SPACE_KEY)
     dummy = DummyEmbedder().space(data) if data else None
     if dummy is not None:
-        ##= man/spec/knowledge.md#vectors
-        ##% duvet MUST compute vectors with an installed model and without the network.
         matrix = PurePythonMatrix(dummy.width, store.segments())
         warning = "the index has dummy vectors, which carry no meaning"
         return (_Vectors(dummy, matrix), warning) if len(matrix) else (None, _NO_VECTORS)
@@ -109,8 +104,6 @@ def _rank_chunks(
     share = 0.0 if vectors is None else VECTOR_SHARE
     if vectors is not None:
         query = vectors.space.query(question.text)
-        ##= man/spec/knowledge.md#search
-        ##% `km-search` MUST apply filters before it ranks chunks, and ignore case in filters by name.
         cosines = dict(vectors.rows.best(query, _DEPTH, store.allowed(question.filters)))
         # Chunks that were found only by words have cosines, too.
         others = sorted({*found, *named}.difference(cosines))
@@ -202,9 +195,8 @@ class SearchEngine:
             score = scores.vector_score if by_vector else scores.adjusted_score
             found.append((score, chunk, context, structs.replace(scores, mode=mode)))
         ##= man/spec/knowledge.md#search
-        ##% `km-search` and `duvet search --semantic` MUST rank by the weighted mean of the cosine and the word score as
-        ##% a share of the highest word score that the query can reach. With `sort_by_vector`, `km-search` MUST rank
-        ##% chunks by vectors alone.
+        ##% `km-search` MUST rank chunks by their words and their vectors or, with `sort_by_vector`, by their vectors
+        ##% alone.
         found.sort(key=lambda result: -result[0])
         found = found[: question.limit]
         results = tuple(
@@ -234,8 +226,6 @@ class SearchEngine:
             if both
             else {"vector": 0.0, "lexical": 1.0},
             filters_applied=filters or UNSET,
-            ##= man/spec/knowledge.md#search
-            ##% Each answer of `km-search` MUST have a unique `request_id`.
             request_id=uuid4().hex,
         )
         return search_query.SearchResponse(query=question.text, results=results, metadata=metadata)

@@ -179,9 +179,6 @@ _CHECKS: Mapping[str, tuple[Callable[[object], bool], str]] = {
 
 
 def parse_search_request(arguments: Mapping[str, Any]) -> SearchRequest:
-    ##= man/spec/knowledge.md#search
-    ##% `km-search` MUST reject a missing query, an unknown field, a field of the wrong type, and a filter that is blank
-    ##% or too long, and name the field.
     query = arguments.get("query")
     unknown = _find_unknown(arguments, tuple(_CHECKS), "field")
     if query is None or (isinstance(query, str) and not query.strip()):
@@ -242,9 +239,6 @@ def _find_unknown(arguments: Mapping[str, Any], known: tuple[str, ...], what: st
 
 
 def compute_result_limit(request: SearchRequest) -> int:
-    ##= man/spec/knowledge.md#search
-    ##% `km-search` MUST return 10 results by default and at most 25, each with the requirements that its file cites and
-    ##% an editor URI for each symbol.
     return min(request.limit, MAX_RESULTS)
 
 

@@ -53,8 +53,8 @@ class ContentFolder:
         With `only_inside`, also refuse files that are hidden, ignored, secret, vendored or outside the content root.
         """
         ##= man/spec/gateway.md#uploads
-        ##% Over HTTP, `km-upload` MUST read only files under the content root, and refuse files that are hidden,
-        ##% ignored by git, secret, vendored, or written by duvet.
+        ##% Over HTTP, `km-upload` MUST read only files under the content root that are not hidden, ignored by git,
+        ##% secret or vendored.
         at = os.path.join(self.root if only_inside else self._places.root, source)
         if only_inside and not is_visible_file(self.root, at, self._places.own):
             raise QueryError(
@@ -96,7 +96,7 @@ class ContentFolder:
             try:
                 ##= man/spec/gateway.md#uploads
                 ##% The server MUST write an upload completely or not at all, and MUST NOT overwrite a file unless
-                ##% `overwrite` is set and the call names the file.
+                ##% `overwrite` is set.
                 with open_output(whole, replaces=replaces and not is_ours) as file:
                     file.write(data)
             except OutputExistsError as error:
@@ -143,9 +143,6 @@ def resolve_destination(root: str, folder: str, destination: str | None, name: s
     A destination without an extension is a folder.
     """
     wanted = (destination or "").strip() or f"{folder}/"
-    ##= man/spec/gateway.md#uploads
-    ##% `km-upload` and `km-storetext` MUST write to the file or folder that the call names, or else to the folder in
-    ##% `uploads.docsSubdir`.
     is_file = not wanted.endswith("/") and posixpath.splitext(wanted)[1] != ""
     return check_destination(root, wanted if is_file else f"{wanted.rstrip('/')}/{name}")
 
@@ -153,8 +150,8 @@ def resolve_destination(root: str, folder: str, destination: str | None, name: s
 def check_destination(root: str, path: str) -> str:
     """Return the shortest form of a path under the root; raise QueryError if writing there is forbidden."""
     ##= man/spec/gateway.md#uploads
-    ##% The server MUST refuse a destination that is absolute or hidden, that is a configuration file, that contains a
-    ##% name that some systems do not allow, or that is outside the content root, even through `..` or a symbolic link.
+    ##% The server MUST refuse to store a file that is hidden, is a configuration file, or is outside the content root,
+    ##% even through `..` or a symbolic link.
     if reason := find_path_fault(path):
         raise _refuse(path, reason)
     if _CONFIGURATION.fullmatch(posixpath.basename(path)):
@@ -222,9 +219,6 @@ class StoredText(Struct, frozen=True, kw_only=True):
         return f"{make_file_slug(self.title) or f'{_DEFAULT_TITLE}-{now:%Y%m%d-%H%M%S}'}.md"
 
     def document(self) -> str:
-        ##= man/spec/gateway.md#uploads
-        ##% `km-storetext` MUST write at most 500,000 bytes, to a file named after the title or the time, with the
-        ##% title, subsystem, tags and metadata as YAML front matter.
         front = {
             "title": escape_line_ends(self.title),
             "subsystem": escape_line_ends(self.subsystem),

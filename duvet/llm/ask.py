@@ -115,8 +115,7 @@ def check_source_numbers(text: str, known: Container[int]) -> CheckedAnswer:
 
     def replaced(mark: re.Match[str]) -> str:
         ##= man/spec/ask.md#answers
-        ##% `duvet ask` MUST remove references to nonexistent sources from the answer and warn about them, and flag an
-        ##% answer that refers to no source.
+        ##% `duvet ask` MUST remove references to nonexistent sources from an answer, and warn about them.
         found: list[str] = []
         for part in re.split(r"[ \t]*[,;][ \t]*", mark["numbers"]):
             ends = _RANGE.match(part)
@@ -166,8 +165,8 @@ class ProjectRetriever(Struct, frozen=True):
     def sources(self, question: str) -> tuple[AnswerSource, ...]:
         """Return the best sources for a question, numbered; raise QueryError if the question contains no words."""
         ##= man/spec/ask.md#answers
-        ##% `duvet ask` MUST send the model about 3,000 tokens of sources: the requirements that `duvet search` finds,
-        ##% their sections, and the code that cites them.
+        ##% `duvet ask` MUST send the model the requirements that `duvet search` finds, their sections and the code that
+        ##% cites them, in about 3,000 tokens.
         found = find_hits(self.catalogue, SearchQuery(question), self.index, self.files).indexes[:_REQUIREMENTS]
         cards = [self.catalogue.requirements[index] for index in found]
         requirements = fit_sources(map(self._make_requirement_source, cards), _REQUIREMENTS_ROOM)

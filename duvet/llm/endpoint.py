@@ -62,8 +62,8 @@ def find_provider_key(section: service_tables.ProviderSection, environ: Mapping[
     text = None if section.api_key is None else section.api_key.reveal()
     if text is None and is_default_provider(section):
         ##= man/spec/ask.md#keys
-        ##% duvet MUST NOT send the key in `OPENAI_API_KEY` or `ANTHROPIC_API_KEY` to any host except OpenAI's or
-        ##% Anthropic's, unless the configuration names the variable.
+        ##% duvet MUST send the keys in `OPENAI_API_KEY` and `ANTHROPIC_API_KEY` only to OpenAI and Anthropic, unless
+        ##% the configuration names the variable.
         text = environ.get(PROVIDER_DEFAULTS[section.kind].variable)
     text = (text or "").strip()
     return ProviderKey(text) if text else None
@@ -92,7 +92,7 @@ class Endpoint(Struct, frozen=True):
     def without_key(self, text: str) -> str:
         """Return a decoded answer with the key masked; before decoding, JSON could hide the key by escaping it."""
         ##= man/spec/ask.md#keys
-        ##% duvet MUST NOT print or log a provider's key, or print the provider's `baseUrl` when a call fails.
+        ##% duvet MUST NOT print or log a provider's key.
         return self.key.hidden_in(text) if self.key else text
 
     def without_address(self, text: str) -> str:
@@ -115,8 +115,7 @@ def make_endpoint(name: str, section: service_tables.ProviderSection, key: Provi
             f"provider `{name}` has an invalid `baseUrl`", hint="write https://HOST/PATH, and put a key into `apiKey`"
         )
     ##= man/spec/ask.md#keys
-    ##% duvet MUST use HTTPS for every provider on another machine unless the provider has `allowHttp: true`, and MUST
-    ##% NOT follow a provider's redirects.
+    ##% duvet MUST use HTTPS for a provider on another machine unless the provider has `allowHttp: true`.
     if not (is_safe_address(parts) or section.allow_http):
         raise DuvetError(
             f"the `baseUrl` of provider `{name}` is not https",
@@ -153,9 +152,8 @@ class ProviderClient:
             return None if is_over else seconds
 
         ##= man/spec/ask.md#calls
-        ##% After a temporary failure, duvet MUST repeat a model call as often as configured, each time after the delay
-        ##% that the provider asks for, but at most 30 seconds. duvet MUST cancel a model call when the provider's time
-        ##% limit expires.
+        ##% duvet MUST repeat a model call after a temporary failure as often as configured, but only within the
+        ##% provider's time limit.
         with anyio.move_on_after(endpoint.timeout):
             return await retry(
                 lambda: self._send(endpoint, "POST", f"{endpoint.base}{path}", headers, content),
@@ -201,9 +199,6 @@ class ProviderClient:
             ) from None
         if reply.status != 200:
             raise _make_refusal(endpoint, reply, self.clock.now())
-        ##= man/spec/ask.md#calls
-        ##% duvet MUST remove the `<think>` block from a model's answer, and reject an answer that is larger than 4 MiB,
-        ##% compressed, or without text.
         if reply.is_compressed:
             raise ModelError(
                 ModelFault.MALFORMED, f"provider `{name}` sent a compressed answer, which duvet does not accept"

@@ -62,9 +62,6 @@ class _HttpProvider:
         return tuple(valid[:_MAX_MODELS])
 
     def _decode(self, data: bytes, kind: type[AnswerType]) -> AnswerType:
-        ##= man/spec/ask.md#calls
-        ##% duvet MUST remove the `<think>` block from a model's answer, and reject an answer that is larger than 4 MiB,
-        ##% compressed, or without text.
         try:
             return json.decode(data, type=kind)
         except ValidationError as error:
@@ -78,8 +75,7 @@ class _HttpProvider:
 
     def _answer(self, text: str, usage: TokenUsage, *, is_cut: bool) -> ProviderAnswer:
         ##= man/spec/ask.md#calls
-        ##% duvet MUST remove the `<think>` block from a model's answer, and reject an answer that is larger than 4 MiB,
-        ##% compressed, or without text.
+        ##% duvet MUST remove the `<think>` block from a model's answer.
         text = _THOUGHT.sub("", text, count=1)
         return _require_text(self.endpoint.name, ProviderAnswer(self.endpoint.without_key(text), usage, is_cut))
 

@@ -108,9 +108,6 @@ class NoModelError(DuvetError):
     rule_code = "DUV121"
 
     def __init__(self, message: str = "no model is configured", *, hint: str = SETUP_HINT) -> None:
-        ##= man/spec/ask.md#choosing-a-model
-        ##% duvet MUST warn when it skips an unusable provider or answers with a fallback. duvet MUST explain how to
-        ##% configure a model when none is usable.
         super().__init__(message, hint=hint)
 
 

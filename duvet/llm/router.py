@@ -47,8 +47,7 @@ class TokenBudget:
     def check(self, provider: str, section: ProviderSection) -> None:
         """Raise ModelError if the provider has reached its limit."""
         ##= man/spec/ask.md#calls
-        ##% duvet MUST count the tokens that a project spends with each provider each day, and MUST NOT call a provider
-        ##% that has reached its `dailyTokens`.
+        ##% duvet MUST NOT call a provider that has used up its `dailyTokens`.
         limit = section.daily_tokens
         if limit is not None and (spent := self.count_spent(provider)) >= limit:
             message = f"provider `{provider}` has spent {spent:,} tokens today; the limit is {limit:,}"
@@ -140,8 +139,8 @@ class ModelDiscovery:
     async def look_up(self, backend: Backend, log: Callable[[str], None]) -> None:
         """Cache the provider's list of models if the configuration allows requesting it; failures are logged."""
         ##= man/spec/ask.md#discovery
-        ##% duvet MUST NOT request a provider's list of models or its `llms.txt`, which has hints about models, unless
-        ##% the configuration enables it.
+        ##% duvet MUST NOT request a provider's list of models or its `llms.txt` unless the configuration enables
+        ##% discovery.
         section, endpoint = backend.section, backend.endpoint
         if endpoint is None or not backend.is_discovered or self._is_fresh(backend.name):
             return
@@ -173,9 +172,6 @@ class ModelDiscovery:
         return 0 < cached.until - self._clock.now() <= _FOUND_SECONDS
 
     async def _request_hints(self, endpoint: Endpoint) -> tuple[ModelHint, ...]:
-        ##= man/spec/ask.md#discovery
-        ##% duvet MUST read at most 64 KiB of `llms.txt`, only from the provider's own origin and without sending the
-        ##% key, and MUST NOT put text from `llms.txt` into prompts.
         keyless = structs.replace(endpoint, key=None)
         data = await self._http.get(keyless, f"{endpoint.origin}/{HINTS_PATH}", {}, _TIMEOUT, _MAX_HINTS_BYTES)
         return parse_model_hints(endpoint.without_key(data.decode(errors="replace")))
@@ -237,8 +233,6 @@ class StaticRouter:
         sampler: Sampler | None = None,
     ) -> None:
         """Pass warnings to `log`, and each call that a model has answered to `report`."""
-        ##= man/spec/ask.md#keys
-        ##% duvet MUST NOT print or log a provider's key, or print the provider's `baseUrl` when a call fails.
         self._keys = {name: key for name, section in providers.items() if (key := find_provider_key(section, environ))}
         self.providers = {name: structs.replace(section, api_key=None) for name, section in providers.items()}
         self.routing = routing
@@ -272,9 +266,8 @@ class StaticRouter:
         route = self.routing.get(request.task or "")
         if route is not None:
             ##= man/spec/ask.md#choosing-a-model
-            ##% duvet MUST use the model or provider that a request names. If a request names no model and no provider,
-            ##% duvet MUST use the first working model of the task's route in the configuration. If the task has no
-            ##% route, duvet MUST use the default model of the first usable provider.
+            ##% duvet MUST use the model that a request names, or else the route of the task, or else the first usable
+            ##% provider.
             return self._resolve([route.model, *route.fallbacks], f"selected by `routing.{request.task}`")
         names = list(self.providers)
         usable = (count for count, name in enumerate(names, 1) if not self._find_fault(name))
@@ -284,8 +277,7 @@ class StaticRouter:
         troubles = {name: trouble for name in candidates if (trouble := self._find_fault(name))}
         choices = [self._parse_choice(name) for name in candidates if name not in troubles]
         ##= man/spec/ask.md#choosing-a-model
-        ##% duvet MUST warn when it skips an unusable provider or answers with a fallback. duvet MUST explain how to
-        ##% configure a model when none is usable.
+        ##% duvet MUST warn when it skips an unusable provider or answers with a fallback.
         skipped = [f"skipped {name}: {trouble}" for name, trouble in troubles.items()]
         if not choices:
             raise self._make_no_model_error(troubles)
@@ -370,9 +362,6 @@ class StaticRouter:
         self, backend: Backend, model: str, request: records.ModelRequest
     ) -> tuple[str, records.ProviderAnswer]:
         """Return the name and answer of this model; if it is empty, of the first discovered model that answers."""
-        ##= man/spec/ask.md#choosing-a-model
-        ##% If a provider has no default model, duvet MUST use a model that discovery finds: the only model, or the
-        ##% first one that answers, starting with the models that `llms.txt` names for the task.
         candidates = [model] if model or not backend.is_discovered else self._rank_discovered(backend, request.task)
         if not candidates:
             message = f"provider `{backend.name}` lists no models"
@@ -454,8 +443,6 @@ class StaticRouter:
             ]
         found: dict[tuple[str, str], records.KnownModel] = {}
         for one in models:
-            ##= man/spec/ask.md#discovery
-            ##% duvet MUST keep using a configured model if discovery fails or does not list the model.
             earlier = found.setdefault((one.provider, one.model), one)
             if one.note and not earlier.note:
                 found[one.provider, one.model] = structs.replace(earlier, note=one.note, url=one.url)

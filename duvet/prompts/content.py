@@ -60,9 +60,6 @@ def fit_items(
     items: Sequence[_Item], text: Callable[[_Item], str], room: int = MAX_PROMPT_CHARACTERS
 ) -> Sequence[_Item]:
     """Return the first item, and as many others as fit."""
-    ##= man/spec/mcp.md#prompts
-    ##% A prompt MUST name only enabled tools, and their equivalent commands. A prompt MUST leave out text beyond about
-    ##% 4,000 tokens.
     for count, item in enumerate(items):
         room -= len(text(item).encode())
         if room < 0:
@@ -75,8 +72,8 @@ def make_requirement_values(context: ProjectSnapshot, requirement: references.Re
     detail = details.make_detail(context.material(_AROUND), requirement)
     assert isinstance(detail, records.RequirementDetail)
     ##= man/spec/mcp.md#prompts
-    ##% A prompt about a requirement MUST contain its text, id, target, level and status, its citations with the code
-    ##% around them, and the comments to write.
+    ##% A prompt about a requirement MUST contain its text, its status, its citations with the code around them, and the
+    ##% comments to write.
     citations = [
         structs.replace(one, context_lines=tuple(shorten_text(line, MAX_ITEM_WIDTH) for line in one.context_lines))
         for one in detail.citations
@@ -240,6 +237,8 @@ def fill_requirement_prompt(
 
 def _render(name: str, registry: Registry, values: Mapping[str, object]) -> str:
     def by(tool: str, command: str) -> str:
+        ##= man/spec/mcp.md#prompts
+        ##% A prompt MUST name only enabled tools, and their equivalent commands.
         return f"`{tool}` (`duvet {command}`)" if tool in registry else f"`duvet {command}`"
 
     return render_prompt(name, {**values, "by": by})

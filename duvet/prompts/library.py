@@ -49,11 +49,9 @@ def load_prompts() -> tuple[Prompt, ...]:
 
 def list_prompts(registry: Registry) -> tuple[Prompt, ...]:
     """Return the prompts that clients see: about the project, or about pages if there is nothing else."""
-    ##= man/spec/pages.md#folders-of-notes
-    ##% With `--pages`, instructions, prompts and resources MUST be about pages alone.
     ##= man/spec/service.md#packs
-    ##% If the configuration disables the pack `trace`, the server MUST NOT list or serve its prompts and resources, and
-    ##% MUST NOT mention them in its instructions.
+    ##% If the configuration disables the pack `trace`, the server MUST NOT offer its prompts and resources, or mention
+    ##% them in its instructions.
     pack = "pages" if registry.has_only_pages else "trace" if registry.has_trace else ""
     own = (prompt for prompt in load_prompts() if prompt.name == SYSTEM_PROMPT or prompt.pack == pack)
     return (*own, *list_pack_prompts(registry))
@@ -142,7 +140,7 @@ def render_system_prompt(rule: ServerRule, registry: Registry, resources: Iterab
 def _describe_tool(tool: Tool) -> _ToolLine:
     required = list_arguments(tool.input)[1]
     example = json.encode(dict.fromkeys(required, "...")).decode()
-    ##= man/spec/mcp.md#limits
+    ##= man/spec/mcp.md#handshake
     ##% The list of tools and the instructions together MUST have fewer than 4,000 tokens.
     return _ToolLine(tool.name, required, example, tool.description.partition(". ")[0].rstrip("."))
 
@@ -157,9 +155,6 @@ def check_prompt_request(name: str, given: Mapping[str, str]) -> PromptRequest:
     prompt = describe_prompt(name)
     values = {key: value for key, value in given.items() if value.strip()}
     known = [argument.name for argument in prompt.arguments]
-    ##= man/spec/mcp.md#prompts
-    ##% duvet MUST refuse an unknown prompt and suggest similar names, and refuse an unknown or missing argument of a
-    ##% prompt and name the argument.
     for key in given:
         if key not in known:
             hint = suggest_nearest(key, known) or (
@@ -175,8 +170,6 @@ def check_prompt_request(name: str, given: Mapping[str, str]) -> PromptRequest:
 
 def complete_prompt_argument(catalogue: Catalogue, argument: str, value: str) -> list[str]:
     """Return the values of an argument that begin with `value`, in catalogue order."""
-    ##= man/spec/mcp.md#resources
-    ##% The server MUST complete variables of resource templates and arguments of prompts with names from the project.
     begin = value.lower()
     return list(dict.fromkeys(one for one in _list_values(catalogue, argument) if one.lower().startswith(begin)))
 

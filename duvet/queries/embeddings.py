@@ -151,7 +151,7 @@ def find_embedder(
     ##% duvet MUST compute vectors with an installed model and without the network.
     ##= man/spec/knowledge.md#vectors
     ##% `search.model` MUST select the model: `transformer`, `static`, `none`, or `auto`, which is the transformer for
-    ##% requirements and the static model for files. Above 20,000 chunks, duvet MUST use the static model for files.
+    ##% requirements and the static model for files.
     static = None if model is SearchModel.NONE else _find_static()
     is_transformer = model is SearchModel.TRANSFORMER or (model is SearchModel.AUTO and not for_chunks)
     found: Embedder | None = static
@@ -180,8 +180,6 @@ def _find_static() -> WordLlama | None:
 
 
 def _find_transformer(static: WordLlama) -> Embedder | None:
-    ##= man/spec/knowledge.md#vectors
-    ##% If the model that `search.model` names is missing or broken, duvet MUST search by words alone and say so.
     paths = [path for package, file in _TRANSFORMER_FILES if (path := _find_file(package, file))]
     if len(paths) < len(_TRANSFORMER_FILES) or not all(map(find_spec, ("onnxruntime", "tokenizers"))):
         return None

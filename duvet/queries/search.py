@@ -299,8 +299,6 @@ class RequirementVectors:
         self._cached = memory.compute("vectors", _CachedVectors, key, lambda: self._compute(memory))
 
     def _compute(self, memory: Cache) -> _CachedVectors:
-        ##= man/spec/knowledge.md#vectors
-        ##% duvet MUST compute the vector of a sentence again only if its text or the model has changed.
         last = memory.load_last("vectors", _CachedVectors)
         known = self._embedder.sentences
         if known is not None and last is not None:

@@ -77,9 +77,6 @@ class Matrix:
             part = block[: end - at]
             part[...] = rows["numbers"]
             np.multiply(part @ vector, rows["scale"], out=scores[at:end])
-        ##= man/spec/knowledge.md#vectors
-        ##% A vector search MUST compare the query with every chunk that has words, and return nothing for a query
-        ##% without words.
         near = np.flatnonzero(scores > 0)
         if len(near) > limit:
             least = np.partition(scores[near], -limit)[-limit]
@@ -207,8 +204,6 @@ class WordLlama:
             stored = msgpack.decode(data, type=_StoredSpace)
         except (DecodeError, ValueError):
             return None
-        ##= man/spec/knowledge.md#vectors
-        ##% duvet MUST compare only vectors of the same model, the same version and the same corpus.
         if (stored.name, len(stored.weights), len(stored.common)) != (self.name, 2 * len(self.vectors), 4 * self.width):
             return None
         weights, common = np.frombuffer(stored.weights, "<f2"), np.frombuffer(stored.common, "<f4")
@@ -254,9 +249,6 @@ class WordLlamaSpace:
 
 def _normalize(vectors: Any) -> Any:
     """Scale vectors to length 1; vectors of nearly zero length become 0."""
-    ##= man/spec/knowledge.md#vectors
-    ##% A vector search MUST compare the query with every chunk that has words, and return nothing for a query without
-    ##% words.
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 1e-4)
 

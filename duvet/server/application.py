@@ -99,8 +99,8 @@ class ApplicationSettings(Struct, frozen=True, kw_only=True):
     def _find_ignored_files(self, tree: Tree, service: Service) -> Iterator[Problem]:
         """Yield a warning for each configuration in a folder of notes that nothing names."""
         ##= man/spec/pages.md#folders-of-notes
-        ##% With `--pages`, duvet MUST ignore the configurations in the folder, and say so, unless an option or an
-        ##% environment variable names them.
+        ##% With `--pages`, duvet MUST ignore configurations in the folder unless an option or an environment variable names
+        ##% them.
         names = {"--service-config": SERVICE_FILE_NAMES if service.origin == ORIGIN_DEFAULTS else ()}
         names["--config"] = () if self.project_config_path else (CONFIG_PATH,)
         for option, paths in names.items():
@@ -120,7 +120,7 @@ def _limit_to_pages(service: Service) -> Service:
     }
     pages = config.pages or (PagesSection(pattern="**/*.md"),)
     ##= man/spec/pages.md#folders-of-notes
-    ##% With `--pages`, duvet MUST NOT offer the pack `trace`, and MUST neither read nor write a cache in the folder.
+    ##% With `--pages`, the server MUST NOT offer tools, prompts or resources for requirements.
     tool_packs = {**config.tool_packs, TRACE.name: PackSection(enabled=False)}
     config = replace(config, pages=pages, server=replace(server, **texts), tool_packs=tool_packs)
     return replace(service, config=config, packs=config.packs((PAGES.name,)))
@@ -145,9 +145,8 @@ class Application:
 
     def _connect_gateway(self) -> GatewayConnection | None:
         ##= man/spec/gateway.md#forwarding
-        ##% With `KM_GATEWAY_URL`, `duvet call` and `duvet mcp` on standard input and output MUST enable the pack
-        ##% `knowledge` unless the configuration disables it, and forward calls to the pack's tools, except `km-help`,
-        ##% to the gateway.
+        ##% With `KM_GATEWAY_URL`, `duvet call` and `duvet mcp` on standard input and output MUST forward calls to `km-`
+        ##% tools to the gateway.
         environ = self.settings.environ
         # An HTTP server answers from its own index: otherwise two servers could forward calls to each other forever.
         if not is_forwarded(environ) or self.mode == HTTP_MODE:
@@ -327,9 +326,6 @@ class Application:
 
     def require_variables(self) -> None:
         """Raise DuvetError if an environment variable is invalid."""
-        ##= man/spec/gateway.md#uploads
-        ##% duvet MUST read a value that `uploads` does not set from `KM_CONTENT_ROOT`, `KM_UPLOAD_DEFAULT_OVERWRITE` or
-        ##% `KM_UPLOAD_DEFAULT_INGEST`, and refuse to start if one of these variables is invalid.
         self.service.config.ingest.rule(self.settings.environ)
         self.service.config.uploads.rule(self.settings.environ)
 
@@ -443,9 +439,6 @@ class Application:
         def log_entry(entry: AuditEntry) -> None:
             if self.mode == SHELL_SOURCE and not self.log.wants(EventLevel.INFO):
                 return
-            ##= man/spec/gateway.md#audit
-            ##% Before the server answers a call to a tool that changes something, it MUST write the time, the tool, the
-            ##% outcome and the caller to `audit.jsonl` and to the log.
             self.log.note(
                 "audit",
                 tool=entry.tool,

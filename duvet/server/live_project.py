@@ -50,7 +50,7 @@ class ProjectReading(Struct, frozen=True):
     def result(self) -> ProjectSnapshot:
         ##= man/spec/mcp.md#freshness
         ##% While the project cannot be read, the server MUST answer each request with the reason, and recover without a
-        ##% restart once the project can be read.
+        ##% restart.
         if self.context is None:
             assert self.error
             raise _copy_error(self.error)

@@ -99,11 +99,11 @@ class ServerLog:
 
     def record_call(self, call: CallRecord) -> None:
         ##= man/spec/service.md#operations
-        ##% The server MUST log each tool call as one line of at most 4,000 bytes, with time, request, tool, duration,
-        ##% outcome, sizes and warnings, but without arguments and answers.
+        ##% The server MUST log each tool call as one line with time, tool, duration and outcome, but without arguments
+        ##% and answers.
         levels = {"internal": EventLevel.ERROR} if call.face == SHELL_SOURCE else _CALL_LEVELS
         level = levels.get(call.code, EventLevel.INFO)
-        ##= man/spec/gateway.md#telemetry
+        ##= man/spec/gateway.md#metrics-and-log
         ##% At the default log level, the server MUST log each call to a `km-` tool with the tool, the arguments, the
         ##% duration and the warnings.
         is_telemetry = call.pack == KNOWLEDGE_PACK and not self._is_command
@@ -136,9 +136,6 @@ class ServerLog:
 
     def record_exception(self, tool: str, error: BaseException) -> None:
         """Log an exception of an installed pack's tool and, at level `debug`, its traceback line by line."""
-        ##= man/spec/service.md#packs
-        ##% If a tool of a pack raises an exception, the server MUST log the message and the place at the level `warn`,
-        ##% and the traceback at the level `debug`.
         self.write_event(
             EventLevel.WARN,
             "a tool raised an exception",
@@ -154,8 +151,6 @@ class ServerLog:
 
     def record_run(self, run: WorkflowRun) -> None:
         """Write the steps of a cancelled workflow, because it returns no answer."""
-        ##= man/spec/workflows.md#steps
-        ##% After a workflow is cancelled, the engine MUST NOT start another step, and MUST log the status of each step.
         if failure := run.cancellation:
             self.write_event(
                 EventLevel.WARN,
@@ -193,8 +188,7 @@ def _format_json(time: str, level: EventLevel, message: str, fields: Mapping[str
 def _escape(text: str) -> str:
     """Escape characters that could start a new line or control a terminal."""
     ##= man/spec/service.md#operations
-    ##% The server MUST log each tool call as one line of at most 4,000 bytes, with time, request, tool, duration,
-    ##% outcome, sizes and warnings, but without arguments and answers. A client MUST NOT be able to forge a log line.
+    ##% A client MUST NOT be able to forge a log line.
     return _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", text).encode(errors="replace").decode()
 
 
@@ -206,9 +200,6 @@ class LogForwarder(logging.Handler):
         self._log = log
 
     def emit(self, record: logging.LogRecord) -> None:
-        ##= man/spec/mcp.md#errors
-        ##% After an unexpected exception, the server MUST answer only `Internal error` with the code -32603, and log
-        ##% the exception on standard error as one line without the text of the request.
         error = record.exc_info[1] if record.exc_info else None
         from asyncio import CancelledError
 

@@ -137,8 +137,6 @@ def load_instructions(key: str, render: Callable[[], str], blobs: BlobStore) -> 
 
 def render_instructions(rule: ServerRule, registry: Registry | None = None) -> str:
     """Render the instructions for a configuration; without a registry, they describe the packs that it enables."""
-    ##= man/spec/mcp.md#handshake
-    ##% The server's instructions MUST name exactly the enabled tools, the kinds of resources and the supported methods.
     if registry is None:
         registry = Registry(enable_packs(rule.packs))
     return render_system_prompt(rule, registry, list_resource_kinds())

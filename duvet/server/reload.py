@@ -61,8 +61,7 @@ class ConfigReloader:
         """Apply changes to the configuration, and return the maximum number of list entries in an answer."""
         try:
             ##= man/spec/service.md#configuration
-            ##% After a valid edit of its configuration, the server MUST notify its clients, and use the new
-            ##% configuration for the next request, except for `uploads` and `store` over HTTP.
+            ##% After a valid edit of its configuration, the server MUST use the new configuration for the next request.
             service = self._keep_guarded(self._application.settings.read_service(project.tree))
             dispatcher = self._application.dispatcher
             ##= man/spec/service.md#packs

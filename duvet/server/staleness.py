@@ -40,9 +40,6 @@ class ChangeDetector:
 
     def is_silent(self) -> bool:
         """Return True if nothing can have changed; only files with several hard links are checked on disk."""
-        ##= man/spec/mcp.md#freshness
-        ##% The server MUST use the file notifications of the operating system, and poll only where these are missing or
-        ##% unreliable, as on network file systems.
         if self._descriptor is None or self._changed or not self._descriptor.is_silent():
             return False
         followed, linked = self._followed, self._linked
@@ -91,8 +88,6 @@ class ChangeDetector:
         events = self._read_events()
         touched = followed.find_affected_paths(events)
         self._changed |= self._find_changes(followed, lambda: followed.find_changes(events))
-        ##= man/spec/mcp.md#freshness
-        ##% An answer MUST describe one state of the project, which includes all files written before the request.
         # If only one file has changed since the reading began, the reading is consistent: it has the old or the new file.
         is_only_one = touched is not None and len(touched | self._changed) == 1
         return not self._changed or (is_only_one and followed.folders <= watched_before)

@@ -120,8 +120,7 @@ class ToolSelection:
         from duvet.tools.context import is_inside_project
 
         ##= man/spec/service.md#packs
-        ##% If the `path` of a pack names a file, duvet MUST load this file as a pack, but only from inside the project,
-        ##% and only for commands that list, call or serve tools.
+        ##% If the `path` of a pack names a file, duvet MUST load this file as a pack, but only from inside the project.
         if not is_inside_project(os.getcwd(), pack.path):
             return f"{pack.path} is not a file inside the project"
         if not os.path.isfile(pack.path):

@@ -126,9 +126,6 @@ def translate_decoding_errors(path: str) -> Iterator[None]:
     try:
         yield
     except (zlib.error, ValueError, TypeError, LookupError, OverflowError, RecursionError) as error:
-        ##= man/spec/knowledge.md#storage
-        ##% If the index file is damaged or is not an index, or if the disk is full, duvet MUST name the file and say
-        ##% what to do.
         raise make_damaged_error(path, str(error) or type(error).__name__) from error
 
 

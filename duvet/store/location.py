@@ -25,8 +25,7 @@ _MAGIC, _APPLICATION_ID_AT = b"SQLite format 3\0", 68
 def open_store(path: str, *, create: bool = False) -> records.Store:
     """Open a store file; raise StoreMissingError if it does not exist, unless `create` is set."""
     ##= man/spec/knowledge.md#storage
-    ##% duvet MUST read an index in a read-only folder or on a full disk, but MUST NOT read or write an index through a
-    ##% symbolic link.
+    ##% duvet MUST NOT read or write an index through a symbolic link.
     check_plain_file(path)
     if not os.path.lexists(path):
         ##= man/spec/knowledge.md#storage
@@ -46,8 +45,8 @@ def open_store(path: str, *, create: bool = False) -> records.Store:
                     else db.make_damaged_error(database.path, "the file is empty")
                 )
             ##= man/spec/knowledge.md#storage
-            ##% An ingest run MUST replace an index of an older version and, with `--full`, a damaged index, but MUST
-            ##% NOT replace an index of a newer version or any other file.
+            ##% An ingest run MUST replace an index of an older version, but MUST NOT replace an index of a newer
+            ##% version or any other file.
             database.retry_while_busy(lambda: _create_tables(database), db.BUSY_TIMEOUT / 1000)
         elif version > db.SCHEMA_VERSION:
             raise db.make_version_error(database.path, version, db.SCHEMA_VERSION)
@@ -109,9 +108,6 @@ def _open(path: str, *, create: bool) -> db.Database:
     try:
         return _connect(path, "mode=rwc" if create else "mode=rw")
     except db.StoreError as error:
-        ##= man/spec/knowledge.md#storage
-        ##% duvet MUST read an index in a read-only folder or on a full disk, but MUST NOT read or write an index
-        ##% through a symbolic link.
         # There, sqlite can open the file only without its log, which must be empty.
         is_logged = os.path.exists(log) and os.path.getsize(log)
         has_room = not isinstance(error, db.StoreFullError) and os.access(db.find_store_folder(path), os.W_OK)

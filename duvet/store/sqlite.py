@@ -62,8 +62,7 @@ class SqliteStore(text_index.ChunkSearch):
     def check(self) -> None:
         """Read everything; raise StoreDamagedError if a part of the store is damaged."""
         ##= man/spec/knowledge.md#storage
-        ##% duvet MUST check the whole index for damage before it makes a backup, restores a backup, or indexes a
-        ##% project with `--full`.
+        ##% duvet MUST check the whole index for damage before it makes or restores a backup.
         for (fault,) in self.database.rows("PRAGMA quick_check(1)"):
             if fault != "ok":
                 raise db.make_damaged_error(self.database.path, str(fault))
@@ -110,9 +109,6 @@ class SqliteStore(text_index.ChunkSearch):
 
     @contextmanager
     def writing(self, patience: float = 0.0) -> Iterator[SqliteWriter]:
-        ##= man/spec/knowledge.md#ingest-runs
-        ##% If another ingest run is active, `duvet ingest` MUST say so, wait up to 10 seconds for it to end, and then
-        ##% fail.
         if self.database.is_in_transaction:
             raise db.make_busy_error(self.database.path)
         self.database.retry_while_busy(lambda: self.database.run("BEGIN IMMEDIATE"), patience)
@@ -124,8 +120,7 @@ class SqliteStore(text_index.ChunkSearch):
             self.database.run("COMMIT")
         except BaseException:
             ##= man/spec/knowledge.md#ingest-runs
-            ##% An ingest run that fails or is killed MUST leave the index unchanged, and one that fails MUST record its
-            ##% error.
+            ##% An ingest run that fails, is cancelled or is killed MUST leave the index unchanged.
             self.database.undo()
             raise
         finally:

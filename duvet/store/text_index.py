@@ -122,9 +122,6 @@ class ChunkSearch(tables.StoreTables):
         self, terms: Sequence[str], filters: records.ChunkFilters, limit: int, *, every: bool
     ) -> records.ScoredChunks:
         self._settle()
-        ##= man/spec/knowledge.md#search
-        ##% `km-search` MUST ignore very common words in a query, and warn if it cuts the query at 2,000 characters or
-        ##% 64 words.
         words = list(dict.fromkeys(word for term in terms for word in extract_words(term)))[:MAX_QUERY_WORDS]
         counts = {word: self._count([word]) for word in words}
         if limit < 1 or not words or (every and not (all(counts.values()) and self._count(words))):
@@ -192,8 +189,6 @@ class ChunkSearch(tables.StoreTables):
     def _find_allowed(self, filters: records.ChunkFilters) -> Sequence[int] | None:
         if filters == records.ChunkFilters():
             return None
-        ##= man/spec/knowledge.md#search
-        ##% `km-search` MUST apply filters before it ranks chunks, and ignore case in filters by name.
         in_files, of_symbols = [*self._make_file_conditions(filters)], [*_make_symbol_conditions(filters)]
         if filters.symbols:
             where, values = _join_conditions([*in_files, *of_symbols])
@@ -238,9 +233,6 @@ class ChunkSearch(tables.StoreTables):
         nodes = [
             id for id, spellings in subsystems if any(records.encode_text(fold_name(one)) in names for one in spellings)
         ]
-        ##= man/spec/knowledge.md#search
-        ##% The filter by subsystem MUST include the files that are linked to the subsystem. `km-search` MUST apply all
-        ##% filters by symbol to the same symbol.
         own = _TRAIT.format(db.Trait.SUBSYSTEM, db.make_placeholders(names))
         return f"({own} OR artifact.{_LINKED.format(db.make_placeholders(nodes))})", [*names, *nodes]
 

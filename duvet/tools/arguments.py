@@ -33,8 +33,6 @@ def make_client_schema(tool: Tool) -> Schema:
     schema, whole = input_schema(tool), _inline(tool.input, depth=1)
     for found, given in ((schema, whole), *_list_records(schema, whole)):
         for name, one in found["properties"].items():
-            ##= man/spec/mcp.md#tools
-            ##% The input schema of a tool MUST allow null for an optional argument without a default.
             if {"type": "null"} in given["properties"][name].get("anyOf", ()) and isinstance(one.get("type"), str):
                 one["type"] = [one["type"], "null"]
                 if "enum" in one:
@@ -58,9 +56,6 @@ def _list_choices(kind: Any) -> list[Any]:
 
 def output_schema(tool: Tool) -> Schema:
     """Return the schema of an answer's structured content; a list is in its property `result`."""
-    ##= man/spec/mcp.md#tools
-    ##% Structured content MUST conform to the output schema of its tool. If a tool returns a list, the structured
-    ##% content MUST be an object with `result`, `total` and `next_cursor`.
     if not tool.is_list:
         whole = _inline(tool.output, depth=0)
         found = _shorten(whole, with_defaults=False)
@@ -161,10 +156,7 @@ _MISSING = re.compile(r"Object missing required field `(\w+)`")
 
 def check_scope(tool: Tool, scopes: Collection[Scope]) -> None:
     ##= man/spec/gateway.md#access
-    ##% The server MUST list tools that require the scope `maintainer` only to maintainers. If another caller calls a
-    ##% tool for maintainers, the server MUST answer `unauthorized` if tokens are configured and the call has none, and
-    ##% otherwise `forbidden`. The server MUST refuse a call without the required scope before it checks the arguments
-    ##% of the call.
+    ##% The server MUST list and run tools that require the scope `maintainer` only for maintainers.
     if tool.withheld is not None:
         raise ToolError(tool.withheld.code, tool.withheld.message, tool.withheld.hint)
     if tool.scope not in scopes:
@@ -255,9 +247,6 @@ def _list_texts(name: str, value: object) -> list[str]:
             return texts
         texts += [key for one in containers if isinstance(one, dict) for key in one]
         level = [inner for one in containers for inner in (one.values() if isinstance(one, dict) else one)]
-    ##= man/spec/service.md#calls
-    ##% The server MUST refuse arguments that are nested more than 64 levels deep, and end a chain of tools that call
-    ##% each other endlessly.
     hint = "reduce its nesting"
     raise ToolError(ErrorCode.INVALID_REQUEST, f"{name} is nested more than {_MAX_DEPTH} levels deep", hint)
 

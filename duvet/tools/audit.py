@@ -49,9 +49,6 @@ CallRecorder = Callable[[CallRecord], Awaitable[None]]
 
 def format_warning(pack: str, warning: str) -> str:
     """Return a warning for the log, or only its length if it may quote files of the project."""
-    ##= man/spec/service.md#operations
-    ##% The server MUST log each tool call as one line of at most 4,000 bytes, with time, request, tool, duration,
-    ##% outcome, sizes and warnings, but without arguments and answers.
     if not warning or pack == _OWN_WARNINGS:
         return text.shorten_text(text.escape_line_ends(warning), _MAX_QUOTED)
     return f"str({len(warning)})"
@@ -59,9 +56,6 @@ def format_warning(pack: str, warning: str) -> str:
 
 def summarize_arguments(arguments: Mapping[str, object]) -> str:
     """Return the names and sizes of arguments; only numbers and booleans are quoted, because texts may be secret."""
-    ##= man/spec/service.md#operations
-    ##% The server MUST log each tool call as one line of at most 4,000 bytes, with time, request, tool, duration,
-    ##% outcome, sizes and warnings, but without arguments and answers. A client MUST NOT be able to forge a log line.
     words = []
     for name, value in list(arguments.items())[:_MAX_ARGUMENTS]:
         plain = text.shorten_text(name)
@@ -122,9 +116,7 @@ class AuditLog(Struct, frozen=True):
         )
         ##= man/spec/gateway.md#audit
         ##% Before the server answers a call to a tool that changes something, it MUST write the time, the tool, the
-        ##% outcome and the caller to `audit.jsonl` and to the log.
-        ##= man/spec/gateway.md#audit
-        ##% If writing to `audit.jsonl` takes more than 10 seconds, the server MUST log this and answer.
+        ##% outcome and the caller to `audit.jsonl`.
         self.on_entry(entry)
         if entry.outcome != SUCCESS_OUTCOME and not call.holder and not os.path.isdir(self.places().folder):
             return

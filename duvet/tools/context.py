@@ -145,8 +145,7 @@ class ProjectSnapshot:
         if answer.page is not None and not answer.page.total:
             self.check_requirements_known()
         ##= man/spec/mcp.md#tools
-        ##% If the project has errors, the server MUST mention them in the second content block of each answer, or
-        ##% answer `upstream_error` if no requirements are left.
+        ##% If the project has errors, the server MUST mention them in each answer.
         return replace(answer, warning=warning)
 
     def check_requirements_known(self) -> None:

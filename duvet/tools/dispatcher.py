@@ -147,8 +147,6 @@ class ToolDispatcher:
                             await keep(record)
 
     async def aclose(self) -> None:
-        ##= man/spec/mcp.md#http
-        ##% When the server is stopped, it MUST finish or cancel open requests and exit with 0 within 5 seconds.
         with anyio.move_on_after(self.environment.patience, shield=True):
             async with anyio.create_task_group() as tasks:
                 for close in self.environment.closers:
@@ -157,9 +155,6 @@ class ToolDispatcher:
     async def _run(self, tool: Tool, pack: EnabledPack, arguments: Mapping[str, object], caller: Caller) -> ToolAnswer:
         check_scope(tool, caller.scopes)
         if len(caller.within) >= MAX_CALL_DEPTH:
-            ##= man/spec/service.md#calls
-            ##% The server MUST refuse arguments that are nested more than 64 levels deep, and end a chain of tools that
-            ##% call each other endlessly.
             message = f"the call to {tool.name} is nested too deeply; the limit is {MAX_CALL_DEPTH} levels"
             raise ToolError(ErrorCode.INVALID_REQUEST, message)
         try:
@@ -184,8 +179,8 @@ class ToolDispatcher:
             if not pack.is_guest or isinstance(error, (ToolError, PendingError)):
                 raise
             ##= man/spec/service.md#packs
-            ##% If a tool of an installed pack raises an exception, exceeds its time limit, or returns an answer that is
-            ##% too large or has the wrong type, the server MUST answer with an error without the text of the exception.
+            ##% If a tool of an installed pack raises an exception, the server MUST answer with an error without the
+            ##% text of the exception.
             self.environment.report_exception(tool.name, error)
             hint = "see the log of the server"
             raise ToolError(ErrorCode.TOOL_FAILED, f"{tool.name} failed", hint) from error

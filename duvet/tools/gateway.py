@@ -62,10 +62,8 @@ class Gateway(Struct, frozen=True, kw_only=True):
 
     def token(self, scope: Scope) -> Secret | None:
         ##= man/spec/gateway.md#forwarding
-        ##% To call a tool for readers, duvet MUST send the gateway `KM_READER_TOKEN`, or `KM_ADMIN_TOKEN` if only that
-        ##% is set.
-        ##= man/spec/gateway.md#forwarding
-        ##% Without `KM_ADMIN_TOKEN`, duvet MUST NOT list or forward tools that require the scope `maintainer`.
+        ##% duvet MUST call tools for maintainers with `KM_ADMIN_TOKEN`, and all other tools with `KM_READER_TOKEN` if
+        ##% that is set.
         return self.admin if scope is Scope.MAINTAINER else self.reader or self.admin
 
     def withheld(self, tool: Tool) -> WithheldReason | None:
@@ -85,11 +83,7 @@ def parse_gateway(url: str, reader: str | None, admin: str | None) -> Gateway:
     if parts is None:
         raise errors.QueryError(f"{GATEWAY_VARIABLE} is not the URL of a server", hint=_URL_HINT)
     ##= man/spec/gateway.md#forwarding
-    ##% duvet MUST use HTTPS with a valid certificate for a gateway on another machine, and MUST NOT follow a gateway's
-    ##% redirects.
-    ##= man/spec/gateway.md#forwarding
-    ##% duvet MUST use HTTPS with a valid certificate for a gateway on another machine, and MUST NOT follow a gateway's
-    ##% redirects. duvet MUST refuse a `KM_GATEWAY_URL` that contains credentials.
+    ##% duvet MUST use HTTPS for a gateway on another machine.
     if not http_client.is_safe_address(parts):
         hint = "use https://; http:// would send the tokens unencrypted to another machine"
         raise errors.QueryError(f"{GATEWAY_VARIABLE} does not use https://", hint=hint)
@@ -133,9 +127,6 @@ def _parse_failure(reply: http_client.HttpReply, value: Mapping[str, Any], tool:
             return ToolError(ErrorCode.UPSTREAM_ERROR, f"the gateway answered with a redirect ({reply.status})", hint)
         kind = TemporaryGatewayError if reply.status in _TEMPORARY_STATUSES else ToolError
         return kind(ErrorCode.UPSTREAM_ERROR, f"the gateway answered with status {reply.status}", _CHECK_SERVER)
-    ##= man/spec/gateway.md#forwarding
-    ##% duvet MUST return the gateway's errors unchanged. duvet MUST answer `upstream_error` if the gateway's response
-    ##% is not an answer of the tool, or is larger than 32 MiB.
     kind = (
         TemporaryGatewayError if reply.status in _TEMPORARY_STATUSES and reply.headers.get("retry-after") else ToolError
     )
@@ -161,9 +152,7 @@ def _clean(words: object, gateway: Gateway) -> str:
 
 def _hide_tokens(words: str, gateway: Gateway) -> str:
     ##= man/spec/gateway.md#access
-    ##% Answers and log lines MUST NOT contain tokens, and MUST NOT contain the project's folder or the text of an
-    ##% exception, except in `stored_path`, in the reason why an index is unreadable, and in log lines about exceptions
-    ##% of installed packs.
+    ##% Answers and log lines MUST NOT contain tokens.
     for token in (gateway.reader, gateway.admin):
         if token is not None and len(token.reveal()) >= _SHORTEST_HIDDEN:
             for form in (token.reveal(), json.encode(token.reveal())[1:-1].decode()):
@@ -187,11 +176,8 @@ class GatewayConnection:
         pauses = iter(_RETRY_PAUSES if tool.only_reads else ())
         with anyio.move_on_after(seconds):
             ##= man/spec/gateway.md#forwarding
-            ##% If the gateway is unavailable, duvet MUST repeat a call that changes nothing up to two times, and MUST
-            ##% NOT repeat any other call.
-            ##= man/spec/gateway.md#forwarding
-            ##% duvet MUST give up a forwarded call after `server.toolTimeout` or, if the call may change something,
-            ##% after 30 minutes.
+            ##% If the gateway is unavailable, duvet MUST repeat a call that changes nothing, and MUST NOT repeat any
+            ##% other call.
             return await http_client.retry(
                 lambda: self._send(tool, body, ctx),
                 TemporaryGatewayError,
@@ -229,10 +215,6 @@ class GatewayConnection:
 
 def make_forwarding_pack(connection: GatewayConnection) -> Pack:
     """Return the knowledge pack with tools that forward their calls."""
-    ##= man/spec/gateway.md#forwarding
-    ##% With `KM_GATEWAY_URL`, `duvet call` and `duvet mcp` on standard input and output MUST enable the pack
-    ##% `knowledge` unless the configuration disables it, and forward calls to the pack's tools, except `km-help`, to
-    ##% the gateway.
     tools = EnabledPack(KNOWLEDGE).tools()
     return structs.replace(
         KNOWLEDGE, tools=[tool if tool.name in LOCAL_TOOLS else _forward(tool, connection) for tool in tools]
@@ -255,7 +237,7 @@ def _forward(tool: Tool, connection: GatewayConnection) -> Tool:
 def _read_upload(source: str) -> dict[str, str]:
     ##= man/spec/gateway.md#forwarding
     ##% If duvet forwards a call to `km-upload`, it MUST read the file on its own machine and send the content, and
-    ##% refuse a file that it cannot read or send, or that may contain secrets.
+    ##% refuse a file that may contain secrets.
     hint = f"pass the path of a file on this machine that may be sent to the server in {GATEWAY_VARIABLE}"
     try:
         path = os.path.realpath(source)

@@ -34,8 +34,6 @@ async def check_health(request: NoArguments, ctx: call_context.CallContext) -> D
     """Report whether this server is "healthy", "degraded" (a pack or a workflow could not be loaded) or "unhealthy" (the
     project can't be read), with the reasons."""
     facts: call_context.ServerFacts = ctx.services[call_context.FACTS_SERVICE]
-    ##= man/spec/service.md#packs
-    ##% `duvet_health` MUST report the server as healthy only if all packs are loaded and the project can be read.
     problems = [f"the pack {one.name} was not loaded: {one.reason}" for one in facts.unloaded]
     problems += [f"the workflow {name} is invalid: `duvet mcp --check` shows why" for name in facts.faulty]
     status = HealthState.DEGRADED if problems else HealthState.HEALTHY

@@ -99,7 +99,7 @@ class Registry:
         """Yield the tools that clients see; `is_relevant` decides on packs that only some projects need."""
         ##= man/spec/pages.md#tools
         ##% The server MUST offer the pack `pages` to MCP clients if the project has pages or the configuration enables
-        ##% the pack. On `/api/mcp`, the server MUST offer the pack `pages` unless the configuration disables it.
+        ##% the pack.
         more = {pack.name for pack in self.every_pack if pack.shown is None and is_relevant(pack.name)}
         return (tool for tool in self.usable() if self.pack_of(tool).shown or self.pack_of(tool).name in more)
 
@@ -286,9 +286,6 @@ def _find_unknown_names(
     find_pack: Callable[[str], Pack],
     unloaded: Collection[str],
 ) -> Iterator[UnknownName]:
-    ##= man/spec/service.md#configuration
-    ##% duvet MUST refuse unknown names of providers, packs and tools, and two names in a table that differ only in case
-    ##% or in `-` and `_`.
     for name in dict.fromkeys([*settings_by_pack, *on]):
         settings = settings_by_pack.get(name)
         if name in known and settings is not None:

@@ -102,9 +102,6 @@ async def ask_pages(arguments: AskPagesInput, ctx: call_context.CallContext) -> 
     if not sources:
         return tool.ToolAnswer(value=AskPagesOutput(NO_PAGES_FOUND, ()))
     found = await answer_question(question, sources, router)
-    ##= man/spec/pages.md#tools
-    ##% `ask` MUST list the pages that it sent to the model. `ask` MUST answer `upstream_error` if no model is
-    ##% configured, and say so without calling a model if no page matches the question.
     return tool.ToolAnswer(
         value=AskPagesOutput(found.answer or NO_PAGES_FOUND, rows), next_step=" ".join(found.warnings)
     )
@@ -156,9 +153,6 @@ class GetPageOutput(Struct, frozen=True, kw_only=True, omit_defaults=True):
 @_declare("get_page", "Page", GetPageInput, GetPageOutput)
 async def get_page(arguments: GetPageInput, ctx: call_context.CallContext) -> tool.ToolAnswer:
     """Return a page: its text, its front matter, and its links in both directions."""
-    ##= man/spec/pages.md#tools
-    ##% The tools for pages MUST answer `not_found` for an unknown page and suggest the most similar slug, and reject an
-    ##% empty required argument.
     slug = require_argument("slug", arguments.slug, PAGES_HINT)
 
     def question(context: ProjectSnapshot, pages: catalogue.PageCollection) -> tool.ToolAnswer:
@@ -207,9 +201,6 @@ async def get_page(arguments: GetPageInput, ctx: call_context.CallContext) -> to
 
 
 def _select_part(text: str, arguments: GetPageInput, face: str) -> str:
-    ##= man/spec/pages.md#tools
-    ##% `get_page` MUST return the whole text of a page or, for MCP clients without `limit`, about 4,000 tokens and the
-    ##% offset of the next part.
     rest = text[arguments.offset :]
     if arguments.limit is not None:
         return rest[: arguments.limit]

@@ -37,8 +37,7 @@ def make_result_page(
     start = _find_start(items, request, key)
     rows = map(row, islice(items, start, None))
     ##= man/spec/mcp.md#tools
-    ##% The server MUST limit lists, texts and the details of a requirement to about 4,000 tokens unless `limit` asks
-    ##% for more, and say how to get the rest.
+    ##% The server MUST limit an answer to about 4,000 tokens unless `limit` asks for more, and say how to get the rest.
     if request.limit is not None or not request.page_size:
         shown = list(islice(rows, request.limit))
     else:
@@ -85,8 +84,7 @@ def _find_start(items: Sequence[_Item], request: PageRequest, key: Callable[[_It
     if position < len(items) and _digest(key(items[position])) == anchors[1]:
         return position
     ##= man/spec/mcp.md#tools
-    ##% The server MUST continue a list at the given cursor even if entries were added or removed, and refuse the cursor
-    ##% in a call with other arguments.
+    ##% The server MUST continue a list at the given cursor even if entries were added or removed.
     places = {_digest(key(item)): index for index, item in enumerate(items)}
     last, *coming = anchors
     found = next((places[anchor] for anchor in coming if anchor in places), None)

@@ -92,8 +92,6 @@ class PluginRunner:
     ) -> ToolAnswer:
         """Return the tool's answer; raise ToolError after `limit` seconds, or after the tool's own limit."""
         if self._stuck[pack] >= MAX_STUCK_CALLS or self._left[pack] >= MAX_ABANDONED_CALLS:
-            ##= man/spec/service.md#packs
-            ##% While too many calls to a pack are past their time limit, the server MUST refuse more calls to the pack.
             raise ToolError(
                 ErrorCode.UPSTREAM_ERROR,
                 f"{tool.name} does not answer",
@@ -136,9 +134,6 @@ class PluginRunner:
 
 
 def _make_timeout(tool: Tool, seconds: float) -> ToolError:
-    ##= man/spec/service.md#packs
-    ##% If a tool of an installed pack raises an exception, exceeds its time limit, or returns an answer that is too
-    ##% large or has the wrong type, the server MUST answer with an error without the text of the exception.
     return ToolError(ErrorCode.UPSTREAM_ERROR, f"{tool.name} did not answer within {seconds:g} s")
 
 

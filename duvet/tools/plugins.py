@@ -157,9 +157,6 @@ class PackFile(msgspec.Struct, frozen=True):
 
     def load(self) -> Pack:
         """Run the file, and return its pack; raise ImportError if it declares no pack."""
-        ##= man/spec/service.md#packs
-        ##% If the `path` of a pack names a file, duvet MUST load this file as a pack, but only from inside the project,
-        ##% and only for commands that list, call or serve tools.
         module_name = f"duvet_pack_{self.name.replace('-', '_')}"
         spec = spec_from_file_location(module_name, self.path)
         if spec is None or spec.loader is None:

@@ -92,15 +92,9 @@ def make_tool_error(error: DuvetError) -> ToolError:
 def find_server_hint(error: DuvetError) -> str:
     """Return the hint of an error for clients of a server, which can't run commands."""
     if isinstance(error, NoSectionError):
-        ##= man/spec/mcp.md#errors
-        ##% The server MUST answer a failed call with `isError` and a JSON block whose `error` has a `code`, a `message`
-        ##% and a `hint`. The hints in answers of the server MUST NOT contain shell commands.
         return f"list the sections with /specifications/{error.specification or '{spec_id}'}/sections"
     is_request_error = isinstance(error, (NotFoundError, QueryError))
     is_project_error = not is_request_error and (bool(error.path) or isinstance(error, FetchError))
-    ##= man/spec/mcp.md#freshness
-    ##% While the project cannot be read, the server MUST answer each request with the reason, and recover without a
-    ##% restart once the project can be read.
     return error.hint or ("fix this and try again; the server reads the files again" if is_project_error else "")
 
 
@@ -294,8 +288,7 @@ def make_structured_content(answer: ToolAnswer) -> dict[str, Any]:
         assert isinstance(value, dict)
         return value
     ##= man/spec/mcp.md#tools
-    ##% Structured content MUST conform to the output schema of its tool. If a tool returns a list, the structured
-    ##% content MUST be an object with `result`, `total` and `next_cursor`.
+    ##% If a tool returns a list, the structured content MUST be an object with `result`, `total` and `next_cursor`.
     return {"result": value, **_format_page(answer.page)}
 
 

@@ -93,8 +93,6 @@ def collect_pack(name: str, module: ModuleType) -> Pack | None:
     """Return a pack of the functions that a module declares; None if it declares none."""
     ##= man/spec/service.md#packs
     ##% A function in the file of a pack MUST become a tool, a resource or a prompt if it has one of duvet's decorators.
-    ##% duvet MUST derive the schemas of such a tool from the types of the function, and its description from the
-    ##% docstring.
     parts = [part for value in vars(module).values() if (part := getattr(value, _MARK, None)) is not None]
     if not parts:
         return None

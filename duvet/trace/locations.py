@@ -389,9 +389,6 @@ def _list_spellings(text: str, root: str) -> Iterator[str]:
         yield resource.specification
         return
     yield text
-    ##= man/spec/mcp.md#tools
-    ##% `resolve_spec_id` MUST resolve every spelling of an RFC's URL to the same specification, and answer an unknown
-    ##% URL with an `error` and similar names.
     bare = re.split(_BEHIND, text, maxsplit=1)[0].rstrip("/")
     yield bare
     rfc = re.match(_RFC, bare)

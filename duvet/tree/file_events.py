@@ -237,9 +237,6 @@ class InotifyDescriptor:
         while self._closed.alive and not self.is_silent():
             for number, kind, name in _parse_events(os.read(self.handle, _SIZE)):
                 if kind & _OVERFLOW:
-                    ##= man/spec/mcp.md#freshness
-                    ##% The server MUST use the file notifications of the operating system, and poll only where these
-                    ##% are missing or unreliable, as on network file systems.
                     while not self.is_silent():
                         os.read(self.handle, _SIZE)
                     return UNKNOWN_EVENTS

@@ -80,8 +80,8 @@ def list_step_tools(workflow: records.Workflow) -> Iterator[str]:
 
 def check_workflow(workflow: records.Workflow, known: WorkflowEnvironment) -> list[WorkflowFault]:
     """Return all faults, in the order of the workflow."""
-    ##= man/spec/workflows.md#checks
-    ##% duvet MUST check a workflow without running it, and list every problem with the path of its key.
+    ##= man/spec/workflows.md#commands
+    ##% `duvet workflow check` MUST list every problem with the path of its key, without running a step.
     # A value that is too deep can't be checked further.
     return list(_check_sizes(workflow)) or [
         *_check_defaults(workflow),
@@ -181,9 +181,6 @@ def _check_arguments(
     params: Mapping[str, Any], record: type[Struct], keys: references.ValuePath, tool: str
 ) -> Iterator[WorkflowFault]:
     takes = {field.encode_name: field for field in structs.fields(record)}
-    ##= man/spec/workflows.md#checks
-    ##% The check of a workflow MUST report unknown names, missing and mistyped arguments, references to later steps,
-    ##% and a wait for a tool that changes something.
     for name, value in params.items():
         if unknown := find_unknown_argument(tool, [name], takes, if_none="it takes no arguments"):
             yield WorkflowFault(keys=(*keys, name), message=unknown.message, hint=unknown.hint)

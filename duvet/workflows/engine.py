@@ -65,9 +65,6 @@ class _Run:
         try:
             failure = await self._run_all(given, callers)
         except anyio.get_cancelled_exc_class():
-            ##= man/spec/workflows.md#steps
-            ##% After a workflow is cancelled, the engine MUST NOT start another step, and MUST log the status of each
-            ##% step.
             self.log(self._make_record(self._make_failure(records.FailureCode.CANCELLED, "the run was cancelled")))
             raise
         finally:
@@ -89,13 +86,12 @@ class _Run:
             self.scope["vars"] = records.resolve_variables(self.workflow, given)
             self.digest = digest_value([self.workflow, self.scope["vars"]])
             ##= man/spec/workflows.md#steps
-            ##% The engine MUST run the steps in order and pass captured values to later steps. If a step fails, the
-            ##% engine MUST skip all later steps.
+            ##% The engine MUST run the steps in order, and skip all later steps if a step fails.
             total = len(self.workflow.steps)
             for number, step in enumerate(self.workflow.steps):
-                ##= man/spec/workflows.md#steps
-                ##% The engine MUST report progress before each step and at the end of the run.
                 await self.progress(number, total, f"{step.id}: {step.description}" if step.description else step.id)
+                ##= man/spec/workflows.md#steps
+                ##% After a workflow is cancelled, the engine MUST NOT start another step.
                 # A tool may have swallowed its cancellation.
                 await anyio.lowlevel.checkpoint()
                 await self._run_step(step)
@@ -161,20 +157,15 @@ class _Run:
         if late:
             whole = f"the workflow took longer than {self.workflow.time_limit:g} s"
             message = whole if limit == left else f"the step took longer than {limit:g} s"
-            ##= man/spec/workflows.md#steps
-            ##% A wait MUST repeat its call at the given interval until its condition is met, its time limit expires, or
-            ##% an error other than `upstream_error` occurs.
             raise WorkflowError(records.FailureCode.TIMEOUT, self._runner.attempts.fault or message)
         return found
 
     def _keep_result(self, step: records.Step, found: steps.StepResult) -> None:
         """Verify the result, and add it to the scope of later steps."""
-        ##= man/spec/workflows.md#steps
-        ##% The warnings of a run MUST include the warnings of its tools and models.
         self.warnings += (steps.clip_message(f"{step.id}: {warning}") for warning in found.warnings)
         ##= man/spec/workflows.md#limits
-        ##% The engine MUST reject values that are not JSON or that are nested more than 64 levels deep. The engine MUST
-        ##% reject arguments, prompts and outputs above 1 MB, a result above 16 MB, and results above 64 MB in total.
+        ##% The engine MUST reject arguments, prompts and outputs above 1 MB, a result above 16 MB, and results above 64
+        ##% MB in total.
         self.results_bytes += measure_value(found.value)
         if self.results_bytes > _MAX_RESULTS_BYTES:
             message = f"the results of all steps are larger than {_MAX_RESULTS_BYTES:,} bytes"

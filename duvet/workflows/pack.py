@@ -62,9 +62,7 @@ def make_workflow_tools(
     known = check.WorkflowEnvironment(tools={one.name: one for one in tools}, workflows=workflows, models=models)
     faults = {name: found for name, one in workflows.items() if (found := check.check_workflow(one, known))}
     ##= man/spec/service.md#workflows
-    ##% The server MUST offer a workflow without errors as the tools `workflow.NAME` and `workflow_NAME`, but only to
-    ##% callers that may call every tool in the workflow. `duvet mcp --check` MUST list the errors of each workflow with
-    ##% their places.
+    ##% The server MUST offer each workflow without errors as the tools `workflow.NAME` and `workflow_NAME`.
     faulty = {name for name, found in faults.items() if any(not fault.is_warning for fault in found)}
     return WorkflowTools(
         Pack(WORKFLOWS_PACK, [_make_tool(one, known) for name, one in workflows.items() if name not in faulty]), faults
@@ -79,16 +77,13 @@ def _make_tool(workflow: records.Workflow, known: check.WorkflowEnvironment) -> 
         run = await run_workflow(workflow, request, CallerBackend(ctx), ctx.progress, log, ctx.caller.journal)
         if run.error is None:
             return ToolAnswer(value=run)
-        ##= man/spec/service.md#workflows
-        ##% If a workflow fails, the server MUST answer with the error code and the record of the run.
         message = run.error.describe(run.workflow)
         raise ToolError(
             ErrorCode(run.error.code.value), message, run.error.hint, details=to_builtins(run), cause=run.error.cause
         )
 
     ##= man/spec/service.md#workflows
-    ##% The server MUST offer a workflow without errors as the tools `workflow.NAME` and `workflow_NAME`, but only to
-    ##% callers that may call every tool in the workflow.
+    ##% The server MUST offer a workflow only to callers that may call every tool in the workflow.
     inner = list(known.reached(check.list_step_tools(workflow)))
     reads = all(one.only_reads for one in inner)
     return Tool(

@@ -47,9 +47,6 @@ class WaitTable(RecipeTable, frozen=True, kw_only=True):
     tool: settings.NonBlankText
     params: dict[str, Any] = field(default_factory=dict)
     until: CheckTable
-    ##= man/spec/gateway.md#recipes
-    ##% A wait MUST repeat its call every 5 seconds for up to 300 seconds, unless `interval_seconds` or
-    ##% `timeout_seconds` is set.
     interval_seconds: Annotated[float, Meta(ge=0.5, le=3_600)] = 5.0
     timeout_seconds: Annotated[float, Meta(ge=1, le=86_400)] = 300.0
 
@@ -89,9 +86,6 @@ def make_recipe_workflow(name: str, recipe: Recipe) -> records.Workflow:
 
 
 def _make_variable(default: Any) -> records.Variable:
-    ##= man/spec/gateway.md#recipes
-    ##% Before the first step of a recipe, duvet MUST refuse unknown variables and values of the wrong type, and require
-    ##% a value for each variable that is null in the file.
     if default is None:
         return records.Variable(None)
     # 1.0 is a number, not an integer.
@@ -269,8 +263,6 @@ def make_recipe_environment(tools: Iterable[Tool], recipes: Mapping[str, RecipeF
         draft = None if one.workflow else _read_draft(one)
         nothing = records.Workflow(name=records.recipe_workflow(one.name), description="", steps=())
         workflows[name] = one.workflow or (draft.workflow if draft else nothing)
-    ##= man/spec/gateway.md#recipes
-    ##% A recipe MUST be able to call every enabled tool and workflow that its caller may call.
     return WorkflowEnvironment(
         tools={tool.name: tool for tool in tools},
         workflows={},
@@ -300,8 +292,7 @@ def check_recipe(found: RecipeFile, known: WorkflowEnvironment) -> tuple[Problem
     faults = [*check_workflow(workflow, known), *_check_called_recipes(workflow, known)] if workflow else []
     at = DocumentLocation(found.document, {}, is_private=True)
     ##= man/spec/gateway.md#recipes
-    ##% duvet MUST list every problem of a recipe with its file, its line and the path of its key. duvet MUST NOT run a
-    ##% step of a faulty recipe or of a recipe that calls one.
+    ##% duvet MUST list every problem of a recipe with its line, and MUST NOT run a recipe that has problems.
     problems = (
         make_fault_problem(fault, at._replace(keys=_spell_keys(fault.keys)))
         for fault in faults
@@ -370,7 +361,7 @@ class RecipePlan(Struct, frozen=True, kw_only=True):
 def plan_recipe_run(workflow: records.Workflow, variables: Mapping[str, Any]) -> RecipePlan:
     """Return the calls that a recipe would make with these variables."""
     ##= man/spec/gateway.md#recipes
-    ##% With `--dry-run`, `duvet recipe run` MUST call nothing, and print the call that each step would make.
+    ##% With `--dry-run`, `duvet recipe run` MUST print the call that each step would make, and call nothing.
     steps = [_plan_step(step, {"vars": variables}) for step in workflow.steps]
     return RecipePlan(recipe=records.recipe_name(workflow.name), vars=variables, steps=steps)
 

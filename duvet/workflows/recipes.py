@@ -62,8 +62,8 @@ class RecipeCatalogue:
 
     def _list_paths(self) -> Iterator[str]:
         ##= man/spec/gateway.md#recipes
-        ##% At each run, duvet MUST reread the recipes in `recipes` and `.duvet/recipes`, without following symbolic
-        ##% links out of the project, and prefer them to built-in recipes with the same name.
+        ##% duvet MUST read the recipes of the project from `recipes` and `.duvet/recipes`, and prefer them to built-in
+        ##% recipes with the same name.
         for folder in RECIPE_FOLDERS:
             names = sorted(one.name for one in self._disk.entries(folder))
             # Backup files of editors begin with a dot.
@@ -112,15 +112,12 @@ class RecipeRunner:
             message = f"{where}: {first.message}{rest}"
             raise ToolError(ErrorCode.INVALID_REQUEST, message, first.hint, {"problems": details})
         try:
-            ##= man/spec/gateway.md#recipes
-            ##% Before the first step of a recipe, duvet MUST refuse unknown variables and values of the wrong type, and
-            ##% require a value for each variable that is null in the file.
             workflow.resolve_variables(found.workflow, given)
         except references.WorkflowError as error:
             raise ToolError(ErrorCode.INVALID_REQUEST, error.message, error.hint) from error
         log = ctx.services.get(RUNS_SERVICE, steps.discard_run)
         ##= man/spec/gateway.md#recipes
-        ##% A recipe MUST be able to call every enabled tool and workflow that its caller may call.
+        ##% A recipe MUST be able to call exactly the tools and workflows that its caller may call.
         from duvet.workflows.engine import run_workflow
 
         return await run_workflow(found.workflow, given, pack.CallerBackend(ctx), ctx.progress, log, ctx.caller.journal)
@@ -130,8 +127,6 @@ def require_recipe(name: str, recipes: Mapping[str, recipe.RecipeFile]) -> recip
     """Return the recipe with this name; raise ToolError if it is unknown."""
     found = recipes.get(name)
     if found is None:
-        ##= man/spec/gateway.md#recipes
-        ##% `km-recipe-run` MUST answer `recipe_not_found` for an unknown recipe, with the available names.
         hint = text.suggest_nearest(text.shorten_text(name), list(recipes))
         names = [name for name, one in recipes.items() if one.workflow]
         available = f"available: {text.join_names(names, _MAX_NAMES)}"

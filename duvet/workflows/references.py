@@ -110,8 +110,8 @@ def copy_plain_value(value: object, most_bytes: int, what: str) -> Any:
     if is_too_deep(value):
         raise UnresolvedError(f"{what} is nested deeper than {MAX_VALUE_DEPTH} levels, or contains too many values")
     ##= man/spec/workflows.md#limits
-    ##% The engine MUST reject values that are not JSON or that are nested more than 64 levels deep. The engine MUST
-    ##% reject arguments, prompts and outputs above 1 MB, a result above 16 MB, and results above 64 MB in total.
+    ##% The engine MUST reject arguments, prompts and outputs above 1 MB, a result above 16 MB, and results above 64 MB
+    ##% in total.
     if _is_larger(value, most_bytes):
         raise UnresolvedError(f"{what} is larger than {most_bytes:,} bytes")
     try:
@@ -176,9 +176,6 @@ def preview_value(value: object) -> str:
 
 def are_equal_values(one: object, other: object) -> bool:
     """Return True if two values are equal as JSON, in which 1 and true differ."""
-    ##= man/spec/workflows.md#steps
-    ##% A check MUST compare values as JSON, distinguish null from a missing value, and fail its step with
-    ##% `assert_failed`, the path and both values.
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(are_equal_values(one[key], other[key]) for key in one)
     if isinstance(one, list) and isinstance(other, list):
@@ -262,9 +259,6 @@ def look_up_reference(reference: Reference, scope: ValueScope) -> Any:
     value, steps = walk_path(scope, reference.path)
     if steps == len(reference.path):
         return value
-    ##= man/spec/workflows.md#references
-    ##% The engine MUST report a reference to a missing value with the step, the key, the reference and the available
-    ##% names.
     missing, before = format_path(reference.path[: steps + 1]), format_path(reference.path[:steps])
     message = f"{_cut(reference.text)}: {_cut(missing)} does not exist"
     raise UnresolvedError(message, hint=_describe_available(value, before))
@@ -315,8 +309,7 @@ class _Expansion:
         try:
             found = split_references(text)
             ##= man/spec/workflows.md#references
-            ##% If a reference is the whole text of a value, the engine MUST keep the type of the referenced value;
-            ##% otherwise it MUST insert a string unchanged and any other value as JSON.
+            ##% If a reference is the whole text of a value, the engine MUST keep the type of the referenced value.
             if len(found) == 1 and isinstance(found[0], Reference):
                 return self._look_up(found[0])
             return "".join(piece if isinstance(piece, str) else format_value(self._look_up(piece)) for piece in found)

@@ -82,9 +82,6 @@ def discard_run(run: workflow.WorkflowRun) -> None:
 
 def parse_scope_path(text: str) -> references.ValuePath:
     """Parse a path that begins at the top of the scope; raise UnresolvedError if it is malformed."""
-    ##= man/spec/workflows.md#references
-    ##% The path in a reference MUST start with `vars`, `steps`, `captures` or `result`, or else apply to the result of
-    ##% the current step.
     path = references.parse_path(text)
     return path if path[0] in SCOPE_ROOTS else ("result", *path)
 
@@ -99,8 +96,7 @@ def verify_result(step: workflow.Step, scope: references.ValueScope) -> None:
         fault = _find_check_fault(check, scope, keys)
         if fault:
             ##= man/spec/workflows.md#steps
-            ##% A check MUST compare values as JSON, distinguish null from a missing value, and fail its step with
-            ##% `assert_failed`, the path and both values.
+            ##% If a check fails, its step MUST fail with `assert_failed`, the path and both values.
             raise references.WorkflowError(workflow.FailureCode.ASSERT_FAILED, fault)
 
 
@@ -131,9 +127,6 @@ def _find_check_fault(check: workflow.Check, scope: references.ValueScope, keys:
 
 
 def capture_values(step: workflow.Step, scope: references.ValueScope) -> dict[str, Any]:
-    ##= man/spec/workflows.md#steps
-    ##% The engine MUST run the steps in order and pass captured values to later steps. If a step fails, the engine MUST
-    ##% skip all later steps.
     found = {}
     for number, capture in enumerate(step.capture):
         try:
@@ -153,8 +146,6 @@ def clip_message(text: str) -> str:
 
 def bound_run(run: workflow.WorkflowRun) -> workflow.WorkflowRun:
     """Shorten the largest results of a record that is too large."""
-    ##= man/spec/workflows.md#limits
-    ##% The engine MUST shorten the record of a run to 200,000 bytes, the largest results first, and warn about it.
     bounded, excess = run, references.measure_value(run) - MAX_RECORD_BYTES
     for head in _HEADS:
         if references.measure_value(bounded) > MAX_RECORD_BYTES:
@@ -242,8 +233,8 @@ class StepRunner(msgspec.Struct, frozen=True):
             return await self._call_tool(step.tool, arguments, deadline)
         except ToolError as error:
             ##= man/spec/workflows.md#steps
-            ##% If the tool, workflow or model of a step fails, the step MUST fail with `tool_failed` or `model_failed`,
-            ##% and with the code, message and hint of that failure.
+            ##% If the tool, workflow or model of a step fails, the step MUST fail with the code, message and hint of
+            ##% that failure.
             raise _make_failure(workflow.FailureCode.TOOL_FAILED, step.tool, error) from error
 
     async def _call_tool(self, name: str, arguments: Mapping[str, Any], deadline: float) -> StepResult:
@@ -286,8 +277,7 @@ class StepRunner(msgspec.Struct, frozen=True):
             if is_last or left <= 0 or left < took:
                 raise references.WorkflowError(workflow.FailureCode.TIMEOUT, self.attempts.fault)
             ##= man/spec/workflows.md#steps
-            ##% A wait MUST repeat its call at the given interval until its condition is met, its time limit expires, or
-            ##% an error other than `upstream_error` occurs.
+            ##% A wait MUST repeat its call at the given interval until its condition is met or its time limit expires.
             least = min(_MARGIN * took, left)
             room = left - min(max(_LAST_CALL, 2 * took), max(left / 2, least))
             is_last = room < step.interval

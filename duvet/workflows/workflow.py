@@ -187,8 +187,7 @@ def resolve_variables(workflow: Workflow, given: Mapping[str, object]) -> dict[s
     except UnresolvedError as error:
         raise WorkflowError(FailureCode.INVALID_REQUEST, error.message) from error
     ##= man/spec/workflows.md#variables
-    ##% The tool of a workflow MUST have a typed argument for each variable of the workflow. Before the first step, the
-    ##% tool of a workflow MUST reject missing, unknown and mistyped variables, and name them.
+    ##% Before the first step, the engine MUST reject missing, unknown and mistyped variables.
     unknown = find_unknown_argument(
         workflow.name, given, tuple(workflow.variables), noun="variable", if_none="it has no variables"
     )

@@ -86,8 +86,7 @@ def _render_inline(kind: str, value: Any) -> str:
     if kind == "TaskListMarker":
         return "\u2611 " if value else "\u2610 "
     ##= man/spec/pages.md#in-the-html-report
-    ##% The HTML report MUST render the links, tables and task lists of a page, escape its HTML tags, leave out its HTML
-    ##% comments, and MUST NOT link to other files.
+    ##% The HTML report MUST escape the HTML tags of a page, and MUST NOT link to other files.
     return escape_html(_COMMENT.sub("", value) if kind == "InlineHtml" else value)
 
 
@@ -145,8 +144,8 @@ class PageWriter:
 
     def _write_article(self, note: Note, text: str | None) -> str:
         ##= man/spec/pages.md#in-the-html-report
-        ##% The HTML report MUST show each page with its outlinks, its backlinks and its text unless the text is too
-        ##% long, and with each requirement the pages that link to it.
+        ##% The HTML report MUST show each page with its text, its outlinks and its backlinks, and with each requirement
+        ##% the pages that link to it.
         spot = self.places.notes[note.slug]
         facts = " · ".join(filter(None, (note.path, format_moment(note.created)[:10], ", ".join(note.tags))))
         if text is None:

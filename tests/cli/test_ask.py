@@ -72,8 +72,6 @@ def test_an_answer_as_json(duvet: Run, folder: Path, wire: Wire) -> None:
 
 
 def test_no_model_is_configured(duvet: Run, folder: Path, wire: Wire) -> None:
-    ##= man/spec/ask.md#answers
-    ##% `duvet ask` MUST fail before it searches if no model is configured.
     for words in (["cups"], ["coffee"], ["cups", "--format", "json"]):
         done = duvet("ask", *words, environ={"OPENAI_API_KEY": KEY})
         assert done == failed("no model is configured [DUV121]", hint=SETUP_HINT)
@@ -93,8 +91,6 @@ def test_no_model_is_configured(duvet: Run, folder: Path, wire: Wire) -> None:
     ],
 )
 def test_a_provider_that_fails(reply: Reply, message: str, hint: str, duvet: Run, folder: Path, wire: Wire) -> None:
-    ##= man/spec/ask.md#answers
-    ##% If no model answers, `duvet ask` MUST still print the sources, and exit with 1.
     timeout = 0.3 if reply.stops_before else 60
     make(folder, {"duvet.config.json": config(wire, apiKey="$MY_KEY", retries=0, timeout=timeout)})
     wire.plan(reply)

@@ -205,9 +205,6 @@ SECOND = {**SAID, "chunk_id": "b.md::1", "vote": -0.5, "note": None}
 
 
 def test_feedback_is_part_of_a_backup(duvet_command: str, tmp_path: Path) -> None:
-    ##= man/spec/gateway.md#indexing-and-feedback
-    ##% `duvet feedback` MUST list feedback, newest first, and `duvet feedback export` MUST write all feedback as JSON
-    ##% Lines, CSV or JSON.
     project = make(tmp_path / "votes", FILES)
     duvet, kept = runner(duvet_command, project), places(project)
     assert duvet("feedback") == Done(0, "", "no feedback yet\n")

@@ -53,9 +53,6 @@ def test_arguments_as_json(duvet: Run) -> None:
 
 
 def test_an_error_as_json(duvet: Run) -> None:
-    ##= man/spec/service.md#calls
-    ##% With `--format json`, `duvet call` MUST print an error on standard output, too, as an object with `status`,
-    ##% `error`, `code` and `hint`.
     for line, code, status in (
         ("nope", "not_found", 1),
         ("km-search --query x", "upstream_error", 1),
@@ -77,8 +74,6 @@ def test_help_and_what_to_do_next(duvet: Run) -> None:
 
 
 def test_the_server_itself(duvet: Run, folder: Path) -> None:
-    ##= man/spec/service.md#packs
-    ##% `duvet_health` MUST report the server as healthy only if all packs are loaded and the project can be read.
     health = json.loads(duvet("call", "--pack", "introspect", "duvet_health").out)
     assert (health["status"], health["problems"]) == ("healthy", [])
     info = json.loads(duvet("call", "--pack", "introspect", "duvet_server_info").out)

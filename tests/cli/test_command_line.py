@@ -349,9 +349,6 @@ def test_a_specification_that_does_not_exist(kettle: Path, duvet: Run) -> None:
 
 
 def test_a_service_configuration_is_not_a_project(kettle: Path, duvet: Run) -> None:
-    ##= man/spec/service.md#configuration
-    ##% If `--config` names an invalid file that has the name of a service configuration, duvet MUST suggest
-    ##% `--service-config`.
     make(kettle, {"duvet.config.yaml": "server: {name: a}\n"})
     hint = "name it with `--service-config` on a command that reads it, such as `duvet mcp`, and leave out `--config`"
     done = failed("this is a service configuration, not a project's configuration [DUV005]", "duvet.config.yaml", hint)

@@ -43,9 +43,7 @@ workflows:
 
 def test_check_lists_what_the_server_offers(duvet: Run, duvet_command: str, folder: Path) -> None:
     ##= man/spec/service.md#calls
-    ##% `duvet mcp --check` MUST print the path of the project with its numbers of requirements and citations, the path
-    ##% of the service configuration, the tools that the server would offer, and the gateway that receives forwarded
-    ##% calls.
+    ##% `duvet mcp --check` MUST print the path of the service configuration and the tools that the server would offer.
     errors = "; 5 errors in the project; results may be incomplete"
     project = f"project        .duvet/config.toml: 8 requirements, 9 citations{errors}"
     server, pack = "server         duvet 0.1.0, stdio", "pack           trace: 13 tools"
@@ -70,9 +68,6 @@ def test_check_lists_what_the_server_offers(duvet: Run, duvet_command: str, fold
 
 
 def test_a_folder_without_a_project(duvet_command: str, tmp_path: Path) -> None:
-    ##= man/spec/service.md#calls
-    ##% Without a project, `duvet mcp --check` MUST name the packs that need a project, but MUST NOT fail because of
-    ##% this.
     done = run(duvet_command, tmp_path, "mcp", "--check")
     warning = "no configuration in this folder or above it [DUV008]\n --> .duvet/config.toml\n"
     warning += "  = help: create one with `duvet init`\n"
@@ -175,8 +170,7 @@ error: workflows.undescribed.steps[0].tool: unknown tool "nope" [DUV005]
 @pytest.mark.parametrize("command", ["mcp --check", "mcp", "tools"])
 def test_all_problems_are_listed_at_once(duvet: Run, folder: Path, command: str) -> None:
     ##= man/spec/service.md#configuration
-    ##% duvet MUST list all problems of a configuration at once, including those of packs, tools and workflows, each
-    ##% with its line, column and key path.
+    ##% duvet MUST list all problems of a configuration at once, each with its line, column and key path.
     make(folder, {"duvet.config.yaml": EVERYTHING_WRONG})
     done = duvet(*command.split())
     lines = [line for line in done.err.splitlines() if line.startswith(("error", " -->"))]
@@ -187,9 +181,7 @@ def test_all_problems_are_listed_at_once(duvet: Run, folder: Path, command: str)
 
 def test_a_workflow_with_a_fault_is_no_tool(duvet: Run, folder: Path) -> None:
     ##= man/spec/service.md#workflows
-    ##% The server MUST offer a workflow without errors as the tools `workflow.NAME` and `workflow_NAME`, but only to
-    ##% callers that may call every tool in the workflow. `duvet mcp --check` MUST list the errors of each workflow with
-    ##% their places.
+    ##% The server MUST offer each workflow without errors as the tools `workflow.NAME` and `workflow_NAME`.
     bad = "\n  bad:\n    description: x\n    steps: [{ id: s, tool: coverage_sumary }]\n"
     make(folder, {"duvet.config.yaml": GOOD.rstrip() + bad})
     tools = json.loads(duvet("tools", "--format", "json").out)
@@ -262,9 +254,6 @@ def test_a_client_can_start_it(client: str, duvet_command: str, tmp_path: Path) 
     "name", ["team.json", "Team.YAML", "x/team.yml", "x/duvet.config.toml", "contextive.config.toml"]
 )
 def test_config_may_name_the_configuration_of_the_service(name: str, duvet: Run, folder: Path) -> None:
-    ##= man/spec/service.md#configuration
-    ##% A command that has `--service-config` MUST read a file that `--config` names as the service configuration if it
-    ##% is `duvet.config.*`, `contextive.config.*`, a JSON file or a YAML file.
     text = "[server]\nname = 'team'\n" if name.endswith(".toml") else '{"server": {"name": "team"}}'
     (folder / name).parent.mkdir(exist_ok=True)
     (folder / name).write_text(text)

@@ -138,6 +138,4 @@ CASES = [(project, *case) for project, cases in GROUPS for case in cases]
 def test_invalid_command_lines(
     project: dict[str, str], line: str, code: int, message: str, duvet_command: str, tmp_path: Path
 ) -> None:
-    ##= man/spec/service.md#calls
-    ##% `duvet call` MUST refuse an invalid or conflicting argument, and name the argument.
     refuses(runner(duvet_command, make(tmp_path / "project", project)), line, code, message)

@@ -78,8 +78,9 @@ def test_problems_of_pages(duvet: Run, folder: Path) -> None:
 
 def test_validate_checks_pages(duvet: Run, folder: Path) -> None:
     ##= man/spec/pages.md#checks
-    ##% `duvet validate` MUST report the problems of pages. `duvet pages check` MUST exit with 1 if it finds a broken
-    ##% link, a duplicate slug or an unreadable page.
+    ##% `duvet validate` MUST report the problems of pages.
+    ##= man/spec/pages.md#checks
+    ##% `duvet pages check` MUST exit with 1 if it finds a broken link, a duplicate slug or an unreadable page.
     assert duvet("validate") == duvet("validate") == duvet("--no-cache", "validate") == WARNED
     assert duvet("validate", "--diff") == duvet("validate", "--fix") == WARNED
     assert duvet("validate", "--strict").code == 1

@@ -160,9 +160,6 @@ def test_recipes_are_read_with_a_gateway(duvet: Run, token: dict[str, str]) -> N
 
 
 def test_a_recipe_is_run(duvet: Run) -> None:
-    ##= man/spec/gateway.md#recipes
-    ##% `duvet recipe run` MUST print the result of each step, and exit with 0 after success, with 1 after a failure,
-    ##% and with 2 for invalid variables.
     done = duvet("recipe", "run", "look", "--var", "only=km-help")
     assert (done.code, done.err) == (0, "")
     lines = [line.split()[:2] for line in done.out.splitlines()]

@@ -140,8 +140,7 @@ def damage_blocks(whole: bytes, chance: random.Random) -> bytes:
 
 def test_no_backup_or_restore_of_a_damaged_store_succeeds(tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#storage
-    ##% duvet MUST check the whole index for damage before it makes a backup, restores a backup, or indexes a project
-    ##% with `--full`.
+    ##% duvet MUST check the whole index for damage before it makes or restores a backup.
     ingest_files(written(tmp_path / "tea", LEDGER), WANTED)
     paths = places(tmp_path / "tea")
     make_backup(paths)

@@ -122,8 +122,7 @@ class IngestReader:
 
     def _parse(self, path: str, kind: FileKind, data: bytes, found: IngestContent) -> IngestContent:
         ##= man/spec/knowledge.md#files
-        ##% `duvet ingest` MUST index only the name of a file that is empty, too large, unreadable or not UTF-8, and
-        ##% skip a file whose name is not UTF-8.
+        ##% `duvet ingest` MUST index only the name of a file that is too large or not UTF-8.
         try:
             text = data.decode().removeprefix(BOM)
         except UnicodeDecodeError:
@@ -162,8 +161,7 @@ def cut_pieces(
 ) -> Iterator[TextPiece]:
     """Yield the chunks of a text, except blank ones; `headings` are offsets where chunks may end."""
     ##= man/spec/knowledge.md#files
-    ##% `duvet ingest` MUST split files at headings and line ends into chunks of at most 1,000 characters, with an
-    ##% overlap of up to 200 characters.
+    ##% `duvet ingest` MUST split files at headings and line ends into chunks of at most 1,000 characters.
     start, line, counted = 0, 1, 0
     while start < len(text):
         end, is_heading = _find_end(text, start, headings)

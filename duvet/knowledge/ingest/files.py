@@ -166,8 +166,7 @@ class _Walk:
 
     def _is_excluded(self, path: str, name: str, is_folder: bool) -> object:
         ##= man/spec/knowledge.md#files
-        ##% `duvet ingest` MUST skip files that git ignores, symbolic links, and files that duvet wrote, including
-        ##% backups.
+        ##% `duvet ingest` MUST skip files that git ignores, symbolic links, and files that duvet wrote.
         if path in self._own or is_unfinished(name) or (not is_folder and is_backup(name)):
             return True
         return self._excludes(path) or self._ignores(path, is_folder)
@@ -176,9 +175,6 @@ class _Walk:
         try:
             path.encode()
         except UnicodeEncodeError:
-            ##= man/spec/knowledge.md#files
-            ##% `duvet ingest` MUST index only the name of a file that is empty, too large, unreadable or not UTF-8, and
-            ##% skip a file whose name is not UTF-8.
             self.problems.append(make_warning("the file name is not UTF-8", make_valid_text(path)))
             return False
         ##= man/spec/knowledge.md#files

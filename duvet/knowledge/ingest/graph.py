@@ -183,9 +183,6 @@ class _LinkResolver:
                 continue
             source = _make_file_id(artifact)
             targets = dict.fromkeys((*self._resolve_links(path, record), *self._resolve_pages(record)))
-            ##= man/spec/knowledge.md#graph
-            ##% The graph MUST contain each chunk as a node `Chunk:PATH::NUMBER`, and each link of a document as an
-            ##% edge.
             for target in targets:
                 if target != source:
                     yield GraphEdge(source=source, relation=Relation.LINKS_TO, target=target)

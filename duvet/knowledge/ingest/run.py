@@ -80,9 +80,6 @@ def ingest_project(
     except StoreBusyError:
         raise
     except BaseException as error:
-        ##= man/spec/knowledge.md#ingest-runs
-        ##% An ingest run that fails or is killed MUST leave the index unchanged, and one that fails MUST record its
-        ##% error.
         with suppress(Exception), store.writing() as writing:
             writing.put_run(run.make_failed(error))
         raise
@@ -91,7 +88,7 @@ def ingest_project(
 @contextmanager
 def _open_writer(store: Store, progress: Progress, patience: float) -> Iterator[StoreWriter]:
     ##= man/spec/knowledge.md#ingest-runs
-    ##% If another ingest run is active, `duvet ingest` MUST say so, wait up to 10 seconds for it to end, and then fail.
+    ##% If another ingest run is active, `duvet ingest` MUST wait up to 10 seconds for it to end, and then fail.
     with ExitStack() as stack:
         try:
             writing = stack.enter_context(store.writing())
@@ -139,8 +136,6 @@ class _Run:
         return self._make_outcome(files, times)
 
     def write(self, store: Store, writing: StoreWriter) -> IngestOutcome:
-        ##= man/spec/knowledge.md#ingest-runs
-        ##% Readers MUST see the index of the last completed ingest run, and MUST NOT wait for a running one.
         trace = self._load_trace()
         files, times, subsystems = self._update_files(store, writing, trace)
         artifacts = list(files.artifacts.values())
@@ -217,8 +212,6 @@ class _Run:
                 return None
             return self._catalogue() if self._catalogue else self._project.catalogue
         except errors.DuvetError as error:
-            ##= man/spec/knowledge.md#ingest-runs
-            ##% If git fails or the trace cannot be read, `duvet ingest` MUST warn and continue.
             self._problems += ingest_files.make_warnings(error)
             return None
 
@@ -281,8 +274,6 @@ class FileUpdater(Struct, frozen=True):
             counted.advance()
         files = self.files
         gone = [artifact for path, artifact in self.before.items() if path not in files.artifacts]
-        ##= man/spec/knowledge.md#ingest-runs
-        ##% `duvet ingest` MUST remove deleted files from the index, and report each as removed or renamed.
         files.removed = tuple(_find_renames(gone, [files.artifacts[path] for path in files.added]))
         if self.writing:
             for artifact in gone:
@@ -376,9 +367,6 @@ class VectorUpdate(Struct, frozen=True):
     def update(self, artifacts: Iterable[Artifact], changed: Iterable[str], progress: Progress) -> None:
         todo = [artifact for artifact in artifacts if artifact.chunk_count]
         total = sum(artifact.chunk_count for artifact in todo)
-        ##= man/spec/knowledge.md#ingest-runs
-        ##% `duvet ingest` MUST recompute all vectors if the model has changed, or if more than a fifth of the chunks
-        ##% have changed.
         data, size = self.store.kept(SPACE_KEY), int.from_bytes(self.store.kept(SPACE_SIZE_KEY) or b"")
         space = self.embedder.space(data) if data and abs(total - size) * _TOLERANCE <= size else None
         if space is not None:

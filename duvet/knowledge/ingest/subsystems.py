@@ -87,7 +87,7 @@ class SubsystemIndex:
         """Return the subsystem of a file; `named` is the one in its front matter."""
         ##= man/spec/knowledge.md#subsystems
         ##% `duvet ingest` MUST assign a file to the subsystem in its front matter, or else to the subsystem with the
-        ##% longest matching pattern, or else to the subsystem whose name its path contains, ignoring case.
+        ##% longest matching pattern, or else to the subsystem whose name its path contains.
         name = named or self._code.get(path) or self._find_by_path(path) or self._find_by_subject(path, kind, imports)
         if not name:
             return SubsystemMembership()
@@ -128,10 +128,6 @@ class SubsystemIndex:
         return ""
 
     def _find_by_subject(self, path: str, kind: FileKind, imports: Sequence[str]) -> str:
-        ##= man/spec/knowledge.md#subsystems
-        ##% `duvet ingest` MUST assign a test or document to the subsystem that its file, or a folder below `tests` or
-        ##% `docs`, is named after. `duvet ingest` MUST assign any other test to the subsystem of the code that it
-        ##% imports or of the requirements that it cites.
         for name in guess_subject_names(path, kind):
             if found := self.find_spelling(name) or self._top_modules.get(_key(name), ""):
                 return found
@@ -382,9 +378,7 @@ class CatalogueSubsystem(Struct, frozen=True):
 def read_subsystem_catalogue(tree: Tree) -> tuple[CatalogueSubsystem, ...]:
     """Return the subsystems of the first catalogue file; raise ProblemsError with all its errors."""
     ##= man/spec/knowledge.md#subsystems
-    ##% `duvet ingest` MUST read the subsystems from `subsystems.yaml`, `.yml` or `.json` in `.duvet`, `.metadata`,
-    ##% `docs` or the top folder of the project. `duvet ingest` MUST fail if the subsystems file has errors, and report
-    ##% the line of each error.
+    ##% `duvet ingest` MUST fail if the subsystems file has errors, and report the line of each error.
     path = next((path for path in SUBSYSTEM_PATHS if tree.is_file(path)), None)
     if path is None:
         return ()

@@ -115,8 +115,6 @@ def wants_symbols(wanted: bool | None) -> bool:
     packages = ("tree_sitter", *sorted({grammar.package for grammar in _GRAMMARS.values()}))
     is_installed = all(find_spec(package) is not None for package in packages)
     if wanted and not is_installed:
-        ##= man/spec/knowledge.md#files
-        ##% If the extra `symbols` or `semantic` is needed but not installed, duvet MUST say so.
         raise DuvetError("symbols require the extra `symbols`", hint="run: pip install 'duvet-cli[symbols]'")
     return is_installed
 

@@ -83,9 +83,8 @@ def load_pages(project: Project, files: PageFiles, earlier: PageStore | None = N
             problems += (_make_clash_problem(slug, first, path), _make_clash_problem(slug, path, first))
         else:
             ##= man/spec/pages.md#files
-            ##% The date of a page MUST be the date in its front matter (`created`, `date`, `created_at` or `date
-            ##% created`), or else the date of its first commit under any name, whatever the user's git configuration,
-            ##% or else the birth time of the file.
+            ##% The date of a page MUST be the date in its front matter, or else the date of its first commit, or else
+            ##% the birth time of the file.
             created = parsed.created
             if created is None:
                 created = dates.first.get(path)
@@ -93,13 +92,10 @@ def load_pages(project: Project, files: PageFiles, earlier: PageStore | None = N
                 is_dated = earlier and path in earlier.births and earlier.rows[path][1] is parsed
                 created = births[path] = earlier.births[path] if earlier and is_dated else _find_birth(project, path)
             ##= man/spec/pages.md#files
-            ##% The title of a page MUST be the title in its front matter, unchanged, or else a heading of level 1 that
-            ##% opens its text, or else the name of its file.
+            ##% The title of a page MUST be the title in its front matter, or else a heading of level 1 that opens its
+            ##% text, or else the name of its file.
             title = parsed.title or make_name(path)
             pages[slug] = Page(path=path, slug=slug, title=title, created=created, content=parsed)
-    ##= man/spec/pages.md#tools
-    ##% `list_pages` and `duvet pages list` MUST list all pages, newest first, or those that match a tag (including the
-    ##% tags below it), a folder and a date.
     ordered = tuple(sorted(pages.values(), key=lambda page: (-page.created, page.slug)))
     linked, folders = _find_linked_files(project.tree, ordered, {*files.prefixes, *files.others})
     targets = LinkTargets(
@@ -177,9 +173,6 @@ class _PageReader:
 
 
 def _make_clash_problem(slug: str, other: str, path: str) -> model.Problem:
-    ##= man/spec/pages.md#files
-    ##% duvet MUST skip a page whose slug is empty, is absolute, contains control characters or points outside its
-    ##% folder. duvet MUST report two pages with the same slug.
     message = f"the slug `{slug}` is already used by {other}"
     return rules.PAGE_SLUG_CLASH.problem(message, path, hint="change `slug` in the front matter of one page")
 
@@ -229,9 +222,6 @@ class PageCollection:
         """Return the page with this slug; raise NotFoundError, with the most similar slug as a hint."""
         page = self.by_slug.get(normalise_slug(slug))
         if page is None:
-            ##= man/spec/pages.md#tools
-            ##% The tools for pages MUST answer `not_found` for an unknown page and suggest the most similar slug, and
-            ##% reject an empty required argument.
             hint = self.suggest(slug) or "list the pages to see all slugs"
             raise errors.NotFoundError(f"Page '{shorten_text(slug)}' not found", hint=hint)
         return page
@@ -285,9 +275,6 @@ class PageCollection:
 
     def outlinks(self, page: Page) -> tuple[str, ...]:
         """Return the slugs of the linked pages, in order, and the names of missing pages."""
-        ##= man/spec/pages.md#links
-        ##% The outlinks of a page MUST be the slugs of the pages that it links to and the names of missing pages, each
-        ##% once, in order, and without links in code, HTML and comments.
         found: dict[str, None] = {}
         for link in page.links:
             if not link.target or link.syntax is LinkSyntax.EXTERNAL:
@@ -304,8 +291,6 @@ class PageCollection:
         return tuple(found)
 
     def backlinks(self, page: Page) -> tuple[str, ...]:
-        ##= man/spec/pages.md#links
-        ##% The backlinks of a page MUST be the other pages that link to it.
         return tuple(self._sources.get(page.slug, ()))
 
     @cached_property
@@ -362,8 +347,7 @@ class PageCollection:
     def graph(self, page: Page) -> PageGraph:
         """Return the page, its neighbours, and all links among them."""
         ##= man/spec/pages.md#tools
-        ##% `get_connections` MUST return the outlinks and the backlinks of a page, and a graph of the pages around it,
-        ##% with an edge for each direction.
+        ##% `get_connections` MUST return the outlinks and the backlinks of a page, and a graph of the pages around it.
         slugs = [page.slug, *self._neighbours(page.slug)]
         inside = set(slugs)
         nodes = tuple(PageNode(slug, self.by_slug[slug].title, len(self._neighbours(slug))) for slug in slugs)
@@ -429,8 +413,7 @@ def make_page_detail(collection: PageCollection, page: Page, content: str) -> Pa
 def find_page_requirements(collection: PageCollection, page: Page) -> tuple[PageRequirement, ...] | None:
     """Return the requirements that a page links to; None if it links to none."""
     ##= man/spec/pages.md#tools
-    ##% `get_page` and `duvet pages show` MUST show the requirements that a page links to, and the code that cites these
-    ##% requirements.
+    ##% `get_page` MUST list the requirements that a page links to, and the code that cites these requirements.
     indexes = dict.fromkeys(index for reference in collection.requirements(page) for index in reference.indexes)
     catalogue = collection.references.catalogue
     found = []
@@ -476,8 +459,7 @@ def find_page_problems(project: Project) -> PageFindings:
 
 def _make_link_problem(collection: PageCollection, page: Page, link: PageLink) -> model.Problem:
     ##= man/spec/pages.md#checks
-    ##% duvet MUST warn about each broken link in a page with its path and line, and name the missing section or
-    ##% heading, or the most similar slug.
+    ##% duvet MUST warn about each broken link in a page with its path and line.
     heading = link.heading or ""
     target = collection.find_target(page, link)
     is_wiki = link.syntax is LinkSyntax.WIKI

@@ -87,8 +87,6 @@ class _PageWalk:
         prefix = find_pattern_prefix(pattern)
 
         def report_unmatched(problem: model.Problem) -> None:
-            ##= man/spec/pages.md#checks
-            ##% duvet MUST warn about a configured page pattern that matches no file.
             if reports_unmatched:
                 self._problems.append(replace(problem, hint="correct the pattern, or remove it"))
 
@@ -104,10 +102,8 @@ class _PageWalk:
         beside = list(find(folder, self._problems.append, _ignore)) if folder and matches else []
         found = [path for path in beside if matches and matches(path.rpartition("/")[2])]
         for path in found or find(pattern, self._problems.append, report_unmatched):
-            ##= man/spec/pages.md#hostile-input
-            ##% duvet MUST skip a page that is not text or that is behind a symbolic link out of the project, ignore
-            ##% front matter that is invalid or too large, read only the first 4 MiB of a page, and warn about each of
-            ##% these.
+            ##= man/spec/pages.md#files
+            ##% duvet MUST skip files that are behind a symbolic link out of the project.
             if self._is_of_disk and not self._inside.has(path):
                 self._outside[path] = None
             else:
@@ -155,8 +151,7 @@ class _HiddenFiles:
 
     def hides(self, path: str, is_folder: bool) -> bool:
         ##= man/spec/pages.md#files
-        ##% duvet MUST skip files that git ignores, hidden files and folders below the folder that the configuration
-        ##% names, files that may contain secrets, and vendored folders.
+        ##% duvet MUST skip files that git ignores, hidden files, files that may contain secrets, and vendored folders.
         name = path.rpartition("/")[2]
         is_below = path.startswith(self._prefix)
         if is_folder and self._ignored.tree.is_file(f"{path}/{VIRTUAL_ENVIRONMENT}"):

@@ -74,9 +74,6 @@ def parse_front_matter(text: str, path: str) -> DataDocument:
     """Parse front matter between its `---` lines, with scalars as text; raise DocumentError if it is invalid."""
     from duvet.config.document_formats import parse_scalar_as_text, parse_yaml
 
-    ##= man/spec/pages.md#files
-    ##% The title of a page MUST be the title in its front matter, unchanged, or else a heading of level 1 that opens
-    ##% its text, or else the name of its file.
     block = text.rstrip().removesuffix("...").removesuffix("---")
     values = _read_plain_fields(block.split("\n")[1:-1], parse_scalar_as_text)
     if values is not None:
@@ -153,10 +150,6 @@ def _read_front_matter(text: str, path: str) -> PageFrontMatter:
     keys = {_SEPARATORS.sub(" ", key).casefold(): key for key in reversed(document.values)}
     slug = read("slug", _convert_text, "put it in quotes")
     title = read("title", _convert_text, "put it in quotes")
-    ##= man/spec/pages.md#files
-    ##% The date of a page MUST be the date in its front matter (`created`, `date`, `created_at` or `date created`), or
-    ##% else the date of its first commit under any name, whatever the user's git configuration, or else the birth time
-    ##% of the file.
     dates = (read(keys[name], parse_date, DATE_HINT) for name in _DATE_KEYS if name in keys)
     created = next((moment for moment in dates if moment is not None), None)
     tags = [tag for key in ("tags", "tag") for tag in read(key, _convert_words, _TAGS_HINT) or ()]

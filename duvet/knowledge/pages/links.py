@@ -107,9 +107,6 @@ def read_outline(body: str) -> PageOutline:
             elif tag == "Heading":
                 heading = []
             elif tag == "CodeBlock" or tag == "HtmlBlock":
-                ##= man/spec/pages.md#links
-                ##% The outlinks of a page MUST be the slugs of the pages that it links to and the names of missing
-                ##% pages, each once, in order, and without links in code, HTML and comments.
                 hidden.append((start, end))
         elif kind == "Code" or (kind == "InlineHtml" and value.startswith("<!--")):
             hidden.append((start, end))

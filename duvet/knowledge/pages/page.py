@@ -80,8 +80,7 @@ class PageFilter(Struct, frozen=True):
 
     def has(self, page: Page) -> bool:
         ##= man/spec/pages.md#tools
-        ##% `list_pages` and `duvet pages list` MUST list all pages, newest first, or those that match a tag (including
-        ##% the tags below it), a folder and a date.
+        ##% `list_pages` MUST list all pages, or those that match a tag, a folder and a date.
         tags = (f"{fold_name(tag)}/" for tag in page.tags)
         return (
             (not self.tag or any(tag.startswith(self.tag) for tag in tags))
@@ -141,9 +140,6 @@ def read_page(tree: Tree, path: str) -> ParsedPage:
 
 def decode_page(data: bytes, path: str) -> str:
     """Return the text, including the front matter, cut at MAX_PAGE_BYTES; raise DuvetError if it is not text."""
-    ##= man/spec/pages.md#hostile-input
-    ##% duvet MUST skip a page that is not text or that is behind a symbolic link out of the project, ignore front
-    ##% matter that is invalid or too large, read only the first 4 MiB of a page, and warn about each of these.
     if len(data) > MAX_PAGE_BYTES:
         data = _drop_cut_character(data[:MAX_PAGE_BYTES])
     if b"\0" in data:
@@ -175,8 +171,6 @@ def make_slug(path: str, prefix: str) -> str:
     ##= man/spec/pages.md#files
     ##% The slug of a page MUST be the slug in its front matter, or else its path below the configured folder without
     ##% `.md`.
-    ##= man/spec/pages.md#files
-    ##% duvet MUST find a page by every Unicode normalization of its slug.
     return normalise_slug(_ENDING.sub("", path.removeprefix(prefix)))
 
 
@@ -186,9 +180,6 @@ def make_name(path: str) -> str:
 
 def find_slug_fault(slug: str) -> str:
     """Return why a slug is invalid; "" if it is valid."""
-    ##= man/spec/pages.md#files
-    ##% duvet MUST skip a page whose slug is empty, is absolute, contains control characters or points outside its
-    ##% folder. duvet MUST report two pages with the same slug.
     if not slug:
         return "it is empty"
     if len(slug) > _MAX_SLUG_LENGTH:
@@ -252,7 +243,7 @@ class LinkResolver:
         """Return the file that a link in `source` leads to; None for an external or broken link."""
         ##= man/spec/pages.md#links
         ##% duvet MUST resolve a link by path, by the end of a path, by the name of a file and by an alias, with or
-        ##% without `.md`, in any case and in every Unicode normalization.
+        ##% without `.md`, and in any case.
         if link.syntax is LinkSyntax.EXTERNAL or not link.written:
             return None
         if link.written.startswith("#"):

@@ -42,9 +42,6 @@ _MIN_STEM = 3
 
 PageReader = Callable[[Page], str | None]  # Returns the text of a page, or None if it is gone.
 
-##= man/spec/pages.md#search
-##% `search` MUST look in names, titles, headings, tags, aliases and texts, and rank a match in a name highest and a
-##% match in the text lowest.
 _TABLE = """CREATE VIRTUAL TABLE pages USING fts5(
     name, title, headings, tags, body, content='', tokenize='porter unicode61 remove_diacritics 2'
 )"""
@@ -161,8 +158,6 @@ class PageIndex:
             rows = self.table.find(expression)
             if rows or len(term) < _MIN_STEM:
                 return expression, rows
-        ##= man/spec/pages.md#search
-        ##% If no page contains a word of the query, `search` MUST find words that begin with it.
         expression += "*"
         return expression, self.table.find(expression)
 

@@ -65,17 +65,11 @@ class MessageSplitter:
     async def _answer(
         self, message: Mapping[str, Any], body: bytes, scope: Scope, receive: Receive, send: Send
     ) -> None:
-        ##= man/spec/mcp.md#resources
-        ##% `resources/get` MUST return an object or an array, or the first entries of the array if the URI has
-        ##% `?limit=`.
         is_array = message.get("method") == "resources/get"
         await self._app(scope, guards.replay_body(body, receive), _ArrayUnwrapper(send) if is_array else send)
 
     async def _answer_batch(self, batch: list[object], scope: Scope, receive: Receive, send: Send) -> None:
         """Send the answers to all messages as one array, or the first HTTP refusal from the SDK."""
-        ##= man/spec/mcp.md#standard-input-and-output
-        ##% The server MUST answer a batch with one array in protocol versions that have batches, and refuse a batch in
-        ##% all other versions.
         if responses.get_headers(scope, b"mcp-protocol-version") not in ([], [_VERSION_WITH_BATCHES]):
             raise jsonrpc.make_refusal(f"only protocol version {_VERSION_WITH_BATCHES} has batches")
         if not 0 < len(batch) <= self._max_batch:
@@ -228,8 +222,7 @@ class HttpApplication:
             Route(HEALTH_PATH, guards.AllowedMethods(serve_health, *_READ)),
             Route(READY_PATH, guards.AllowedMethods(ReadinessCheck(server.live), *_READ)),
             ##= man/spec/service.md#operations
-            ##% `/metrics` MUST count calls by tool, interface and outcome, and MUST answer only callers that may call
-            ##% tools.
+            ##% `/metrics` MUST answer only callers that may call tools.
             authenticated(METRICS_PATH, telemetry.metrics, *_READ),
             authenticated(MCP_PATH, guards.MediaTypes(self._bodies), "GET", "POST", "DELETE"),
             authenticated(REST_PATH, self._bodies, *REST_METHODS),
@@ -254,13 +247,12 @@ class HttpApplication:
 
     async def end(self) -> None:
         """Wait a limited time for open requests, and then close every stream."""
-        ##= man/spec/service.md#rest
-        ##% Before the server stops, it MUST answer 503 with `Retry-After` to each call that it cannot finish.
         # Accept requests that the system has already received.
         for _ in range(_TURNS):
             await anyio.lowlevel.checkpoint()
-        ##= man/spec/mcp.md#http
-        ##% When the server is stopped, it MUST finish or cancel open requests and exit with 0 within 5 seconds.
+        ##= man/spec/mcp.md#stopping
+        ##% On SIGINT or SIGTERM, the server MUST answer the open requests, cancel those that are still open after
+        ##% `shutdownTimeout` seconds, and exit with 0.
         self._bodies.end()
         with anyio.move_on_after(self._limits.stopping):
             await self._requests.drain()
@@ -270,9 +262,6 @@ class HttpApplication:
 
 
 async def serve_health(scope: Scope, receive: Receive, send: Send) -> None:
-    ##= man/spec/service.md#operations
-    ##% Without a token, `/health` MUST answer 200 with `{"status":"ok"}`, and `/ready` MUST answer 200 if the project
-    ##% can be read, and otherwise 503.
     await responses.send_json(send, 200, b'{"status":"ok"}')
 
 
@@ -283,6 +272,8 @@ class ReadinessCheck:
         self._live = live
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        ##= man/spec/service.md#operations
+        ##% `/ready` MUST answer 200 if the project can be read, and otherwise 503.
         try:
             with anyio.fail_after(_READY_SECONDS):
                 await self._live.context()
@@ -363,9 +354,6 @@ class SessionManager(StreamableHTTPSessionManager):
 
     def _admit_session(self, requestor: AuthorizationContext | None) -> StreamableHTTPServerTransport | None:
         if len(self._server_instances) >= self._max_sessions:
-            ##= man/spec/mcp.md#limits
-            ##% If there are too many sessions, the server MUST end the longest idle session of the client that has the
-            ##% most sessions.
             counts = Counter(self._clients.get(id) for id in self._server_instances)
             idle = [
                 (-counts[self._clients.get(id)], one.idle_scope.deadline, id)

@@ -192,8 +192,7 @@ class RequestRates:
 
     def refuse(self, scope: Scope, cost: float = 1) -> HttpRefusal | None:
         ##= man/spec/mcp.md#limits
-        ##% The server MUST answer with `Retry-After`: 429 to a client that exceeds its rate, and 503 if too many
-        ##% requests or streams are open.
+        ##% The server MUST answer a client that exceeds its rate with 429 and `Retry-After`.
         seconds = self._buckets.wait(find_rate_limit_key(scope, self._tokens), cost)
         return make_busy_refusal(429, "Too many requests", seconds) if seconds else None
 
@@ -241,8 +240,7 @@ class Authentication:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         ##= man/spec/mcp.md#http
-        ##% Without tokens, `duvet mcp --http` MUST refuse to listen on an address that other machines can reach, and
-        ##% give callers only the scope `reader`.
+        ##% Without tokens, the server MUST give HTTP clients only the scope `reader`.
         holder = find_token_holder(scope, self._tokens) if self._tokens else READER_HOLDER
         if holder is None:
             await send_refusal(scope, send, _refuse_token(bool(get_headers(scope, b"authorization"))))
@@ -262,8 +260,7 @@ def find_token_holder(scope: Scope, tokens: AccessTokens) -> TokenHolder | None:
 
 def _refuse_token(is_wrong: bool) -> HttpRefusal:
     ##= man/spec/mcp.md#http
-    ##% If tokens are configured, the server MUST answer a request to `/mcp` without a valid token with 401 and
-    ##% `WWW-Authenticate`, and accept a session's requests only with the token that opened the session.
+    ##% If tokens are configured, the server MUST answer a request to `/mcp` without a valid token with 401.
     challenge = 'Bearer realm="duvet"' + (', error="invalid_token"' if is_wrong else "")
     return HttpRefusal(
         status=401,
@@ -295,9 +292,6 @@ class MediaTypes(Guard):
     """Refuses media types that the protocol does not use."""
 
     def refuse(self, scope: Scope) -> HttpRefusal | None:
-        ##= man/spec/mcp.md#http
-        ##% The server MUST answer in JSON, with 404 for an unknown path, 405 for an unsupported method, 415 for an
-        ##% unsupported media type, and 406 for an unsupported `Accept` header.
         method = scope["method"]
         if method == "POST" and _parse_media_types(scope, b"content-type") != ["application/json"]:
             return _OTHER_MEDIA
@@ -344,8 +338,8 @@ class BodyLimit:
                 body = await self._read(arrival, scope, receive)
         except _TooLargeError:
             ##= man/spec/mcp.md#limits
-            ##% Before it has read all of it, the server MUST refuse a line of more than 4 MiB with the error -32600,
-            ##% and an HTTP body above the configured limit with 413.
+            ##% The server MUST refuse a line of more than 4 MiB, and an HTTP body above the configured limit, before it
+            ##% has read all of it.
             hint = f"the limit is {self._limits.body:,} bytes; split the request"
             await send_refusal(scope, send, structs.replace(_TOO_LARGE, hint=hint))
             return
@@ -387,8 +381,6 @@ class BodyLimit:
                 raise _TooLargeError
             if not message.get("more_body"):
                 break
-        ##= man/spec/mcp.md#limits
-        ##% To measure a body, the server MUST count an escaped character as the bytes of the character itself.
         if size > limit and (size > limit * _MAX_ESCAPED_FACTOR or size - _count_escapes(body) > limit):
             raise _TooLargeError
         return bytes(body)

@@ -80,8 +80,7 @@ def check_reach(address: ServerAddress, anywhere: bool) -> _ResolvedAddress:
     except (OSError, UnicodeError) as error:
         raise DuvetError(f"cannot listen on {address.authority}: unknown host") from error
     ##= man/spec/mcp.md#http
-    ##% Without tokens, `duvet mcp --http` MUST refuse to listen on an address that other machines can reach, and give
-    ##% callers only the scope `reader`.
+    ##% Without tokens, `duvet mcp --http` MUST refuse to listen on an address that other machines can reach.
     if not anywhere and not all(ip_address(str(one[4][0]).partition("%")[0]).is_loopback for one in resolved):
         raise DuvetError(
             f"other machines can reach {address.host}, but no token is set",
@@ -143,9 +142,6 @@ def serve_over_http(
             trust = TrustSettings(guards.AllowedHosts(options.address.host, options.hosts), options.tokens)
             app = HttpApplication(server, trust, Telemetry(log, metrics), options.limits)
             address = options.address.at(listener.getsockname()[1])
-            ##= man/spec/mcp.md#http
-            ##% `duvet mcp --http` MUST print its address on standard error when it listens, and fail if it cannot
-            ##% listen.
             running = HttpServer(app, options.limits, lambda: announce(f"{address.url}/mcp"))
             anyio.run(running.serve, [listener])
     except _StoppedError:
@@ -220,8 +216,6 @@ class Connection(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(cast(asyncio.Transport, CoalescingTransport(transport)))
-        ##= man/spec/mcp.md#limits
-        ##% The server MUST close each new connection above the configured limit.
         if len(self.connections) > self._limits.connections:
             transport.abort()
         self._arrival.begin(transport)

@@ -89,8 +89,7 @@ class ServerMetrics:
 
     def record_call(self, call: audit.CallRecord) -> None:
         ##= man/spec/service.md#operations
-        ##% `/metrics` MUST count calls by tool, interface and outcome, and MUST answer only callers that may call
-        ##% tools.
+        ##% `/metrics` MUST count calls by tool, interface and outcome.
         # A label for each name that clients invent would fill the memory.
         tool = call.tool if call.is_known else UNKNOWN_LABEL
         self._calls.labels(tool, call.face, _RESULTS[bool(call.code)]).inc()
@@ -137,9 +136,8 @@ class KnowledgeMetrics(Collector):
         registry.register(self)
 
     def count(self, call: audit.CallRecord) -> None:
-        ##= man/spec/gateway.md#telemetry
-        ##% `/metrics` MUST count and time the calls to `km-` tools by tool, result and error code, and start each count
-        ##% at 0. `/metrics` MUST NOT have labels with values that a caller can choose.
+        ##= man/spec/gateway.md#metrics-and-log
+        ##% `/metrics` MUST count and time the calls to `km-` tools by tool, result and error code.
         result = _RESULTS[bool(call.code)]
         self._requests.labels(call.tool, result).inc()
         self._seconds.labels(call.tool).observe(call.seconds)
@@ -150,9 +148,6 @@ class KnowledgeMetrics(Collector):
 
     def count_refusal(self, error: str) -> None:
         """Count a request that was refused before its tool was known."""
-        ##= man/spec/gateway.md#telemetry
-        ##% If the server refuses a call without a token or because of its rate, `/metrics` MUST count a failure of the
-        ##% tool `unknown` with the error `unauthorized` or `rate_limited`.
         self._failures.labels(UNKNOWN_LABEL, error).inc()
 
     async def refresh(self, dispatcher: ToolDispatcher) -> None:
@@ -187,9 +182,8 @@ async def read_knowledge_figures(dispatcher: ToolDispatcher) -> Mapping[str, flo
     try:
         found = await to_thread.run_sync(knowledge.ask, _compute_figures)
     except StoreError:
-        ##= man/spec/gateway.md#telemetry
-        ##% `/metrics` MUST show the last ingest run and the stored reports as gauges whose names start with
-        ##% `km_ingest_`, `km_coverage_` or `km_lifecycle_`, and answer even if the index is unreadable.
+        ##= man/spec/gateway.md#metrics-and-log
+        ##% `/metrics` MUST show the last ingest run and the stored reports as gauges, even if the index is unreadable.
         found = {}
     return {name: found.get(name, 0) for name in _FIGURES}
 

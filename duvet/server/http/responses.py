@@ -73,8 +73,7 @@ def make_tool_refusal(error: ToolError, headers: Mapping[str, str]) -> HttpRefus
 def _find_status(error: ToolError) -> int:
     """Return the status for an error; for a workflow, the status for the failure that ended it."""
     ##= man/spec/service.md#rest
-    ##% The server MUST answer 503 only if the same call can succeed later. If a step of a workflow fails, the HTTP
-    ##% status of the answer MUST be that of the step's error.
+    ##% The server MUST answer 503 only if the same call can succeed later.
     if error.code is ErrorCode.MODEL_FAILED:
         return _STATUS_BY_MODEL_FAULT.get(error.cause, _DEFECT_STATUS)
     code = error.cause if error.code is ErrorCode.TOOL_FAILED else error.code
@@ -83,8 +82,6 @@ def _find_status(error: ToolError) -> int:
 
 def make_error_body(path: str, code: ErrorCode, message: str, hint: str = "") -> dict[str, object]:
     """Return the JSON body of an error in the format that the path uses."""
-    ##= man/spec/service.md#rest
-    ##% Every error of `/api/mcp` MUST contain `error`, `code` and `hint`.
     if path.startswith(API_PREFIX):
         return {"status": "error", "error": message, "code": code.value, "hint": hint}
     return {"status": "error", "error": {"code": code.value, "message": message, "hint": hint}}

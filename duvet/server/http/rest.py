@@ -76,9 +76,7 @@ class RestEndpoint:
             "version": self._identity.version,
             "description": self._identity.description,
             ##= man/spec/pages.md#tools
-            ##% The server MUST offer the pack `pages` to MCP clients if the project has pages or the configuration
-            ##% enables the pack. On `/api/mcp`, the server MUST offer the pack `pages` unless the configuration
-            ##% disables it.
+            ##% On `/api/mcp`, the server MUST offer the pack `pages` unless the configuration disables it.
             "tools": [
                 {
                     "name": tool.name,
@@ -94,9 +92,6 @@ class RestEndpoint:
 
     async def _call(self, scope: Scope, body: bytes, request_id: str) -> object:
         name, arguments = _parse_call(body)
-        ##= man/spec/knowledge.md#answers
-        ##% For MCP clients, `km-` tools MUST cut long lists, including those from a gateway, to about 4,000 tokens
-        ##% unless `limit` asks for more, and say so in the answer.
         is_forwarded = responses.get_headers(scope, gateway.AUDIENCE_HEADER.encode()) == [MCP_SOURCE]
         identity = current_caller()
         caller = call_context.Caller(
@@ -138,10 +133,6 @@ async def _send_result(
     except ToolError as error:
         await responses.send_refusal(scope, send, refuse(error))
     except Exception:  # noqa: BLE001 - clients must not see internals
-        ##= man/spec/gateway.md#access
-        ##% Answers and log lines MUST NOT contain tokens, and MUST NOT contain the project's folder or the text of an
-        ##% exception, except in `stored_path`, in the reason why an index is unreadable, and in log lines about
-        ##% exceptions of installed packs.
         PROTOCOL_LOGGER.exception("%s failed", scope["path"])
         await responses.send_refusal(scope, send, responses.UNEXPECTED_ERROR)
     else:
@@ -150,9 +141,6 @@ async def _send_result(
 
 def _parse_call(body: bytes) -> tuple[str, dict[str, Any]]:
     """Return the name and arguments of the tool; null stands for no arguments."""
-    ##= man/spec/service.md#rest
-    ##% `POST /api/mcp` MUST answer 400 for a body that is not JSON, an unknown tool or invalid input, and 500 without
-    ##% details for an unexpected exception.
     try:
         call = messages.decode_message(body)
     except messages.InvalidMessageError as error:
@@ -178,8 +166,7 @@ class ReportEndpoint:
     async def _report(self, scope: Scope) -> object:
         ##= man/spec/gateway.md#access
         ##% `GET /api/v1/coverage`, `/api/v1/lifecycle` and `/api/v1/lifecycle/history` MUST return the stored reports
-        ##% to callers that may call the corresponding tools. Before the first ingest run, the server MUST answer 404 to
-        ##% a request for a stored report.
+        ##% to callers that may call the corresponding tools.
         path = scope["path"]
         arguments = {"history": _read_limit(scope), "limit": 1} if path == _HISTORY_PATH else {}
         caller = call_context.Caller(scopes=current_caller().scopes, face=REST_SOURCE)

@@ -54,8 +54,8 @@ def read_tokens(environ: Mapping[str, str]) -> AccessTokens:
 def read_local_scopes(environ: Mapping[str, str]) -> frozenset[Scope]:
     """Return the scopes of the user's own processes, which send no token."""
     ##= man/spec/gateway.md#access
-    ##% On standard input and output and in the shell, a caller MUST have all scopes, or only the scope `reader` if only
-    ##% a reader's token is set.
+    ##% On standard input and output and in the shell, a caller MUST have all scopes, unless only a reader's token is
+    ##% set.
     reader, admin = read_raw_tokens(environ)
     return (READER_HOLDER if reader and not admin else ADMIN_HOLDER).scopes
 
@@ -74,8 +74,7 @@ def read_raw_tokens(environ: Mapping[str, str]) -> tuple[str | None, str | None]
 def _read_token(environ: Mapping[str, str], names: tuple[str, str]) -> str | None:
     values = {name: environ[name] for name in names if name in environ}
     ##= man/spec/mcp.md#http
-    ##% duvet MUST refuse to start if a token is empty, contains characters that are not allowed in an HTTP header, or
-    ##% has different values in its two environment variables.
+    ##% duvet MUST refuse to start if a token is empty or has different values in its two environment variables.
     for name, value in values.items():
         if not _VISIBLE.fullmatch(value):
             fault = "contains characters that are not allowed in an HTTP header" if value else "is empty"

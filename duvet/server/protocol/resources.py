@@ -77,8 +77,6 @@ class ResourcesPart:
                 descriptions, page = await self._live.ask(lambda context: _list_resources(context, params))
             resources += map(_make_resource, descriptions)
         except ConfigAbsentError:
-            ##= man/spec/mcp.md#resources
-            ##% `resources/list` MUST list the resources of packs first and, without a project, only these.
             pass
         return types.ListResourcesResult(resources=resources, next_cursor=page.next_cursor)
 
@@ -115,8 +113,7 @@ class ResourcesPart:
 
     async def get(self, request: ServerRequest, params: GetResourceParams) -> dict[str, Any]:
         ##= man/spec/mcp.md#resources
-        ##% `resources/get` MUST return an object or an array, or the first entries of the array if the URI has
-        ##% `?limit=`.
+        ##% `resources/get` MUST return the object or the array itself as the result.
         if (params.path is None) == (params.uri is None):
             raise QueryError("set `path` or `uri`")
         value, _ = await self._read(request, params.path or params.uri or "")
@@ -157,8 +154,7 @@ def _list_resources(
     context: ProjectSnapshot, params: ListResourcesParams
 ) -> tuple[Sequence[documents.ResourceDescription], ResultPage]:
     ##= man/spec/mcp.md#resources
-    ##% `resources/list` MUST list every resource once, in pages, together with the object that it contains. With
-    ##% `path`, `resources/list` MUST list only the resources directly below that path.
+    ##% `resources/list` MUST list every resource once, or with `path` only the resources directly below that path.
     if params.path is None:
         return documents.list_all_resources(context, params.cursor)
     request = tree.parse_resource_request(params.path)
@@ -173,9 +169,6 @@ def _report_missing(request: ServerRequest, reference: str) -> Iterator[None]:
     try:
         yield
     except NotFoundError as error:
-        ##= man/spec/mcp.md#resources
-        ##% The server MUST refuse an unknown resource with its `uri` and the error -32602, or -32002 in protocol
-        ##% versions before 2026-07-28.
         is_modern = request.protocol_version in MODERN_PROTOCOL_VERSIONS
         message = ": ".join(filter(None, ["Resource not found", error.message, find_server_hint(error)]))
         raise MCPError(types.INVALID_PARAMS if is_modern else _NOT_FOUND, message, {"uri": reference}) from error
@@ -350,14 +343,12 @@ class Subscriptions:
             await self._live.watch(partial(self._notify, self._group), partial(self._notify_of_packs, self._group))
 
     async def _notify(self, group: TaskGroup, before: ProjectSnapshot, after: ProjectSnapshot) -> None:
-        ##= man/spec/mcp.md#freshness
-        ##% The server MUST notify a client when a resource changes to which the client has subscribed, and when
-        ##% specifications, requirements or citations are added or removed.
         async for uri in self._watched.changed(after):
             await self._bus.publish(subscriptions.ResourceUpdated(uri=uri))
             self._put(group, uri, [one for one in self._outboxes.values() if uri in one.uris])
         ##= man/spec/mcp.md#freshness
-        ##% If the server lists pages as resources, it MUST notify clients when pages are added, removed or renamed.
+        ##% The server MUST notify a client when a resource changes to which the client has subscribed, and when
+        ##% specifications, requirements, citations or pages are added or removed.
         have_changed = (
             pages.have_pages_changed if self._dispatcher.registry.has_only_pages else documents.have_lists_changed
         )
@@ -367,9 +358,6 @@ class Subscriptions:
 
     async def _notify_of_packs(self, group: TaskGroup) -> None:
         if self._registry is not self._dispatcher.registry:
-            ##= man/spec/service.md#configuration
-            ##% After a valid edit of its configuration, the server MUST notify its clients, and use the new
-            ##% configuration for the next request, except for `uploads` and `store` over HTTP.
             self._registry = self._dispatcher.registry
             for event, kind in (
                 (subscriptions.ResourcesListChanged(), RESOURCES),
@@ -382,16 +370,11 @@ class Subscriptions:
     def _put(self, group: TaskGroup, uri: str, outboxes: Iterable[Outbox]) -> None:
         for outbox in outboxes:
             if outbox.put(uri):
-                ##= man/spec/mcp.md#freshness
-                ##% A slow client MUST NOT delay notifications to other clients.
                 group.start_soon(outbox.deliver)
 
 
 def _check_uris(uris: Collection[str]) -> None:
     if len(uris) > _MAX_URIS:
-        ##= man/spec/mcp.md#limits
-        ##% For each client, the server MUST refuse more than 1,000 subscriptions with the error -32602, and more than
-        ##% 1,000 streams with the error -32010.
         raise MCPError(
             code=types.INVALID_PARAMS, message=f"Too many subscriptions: the limit is {_MAX_URIS:,} resources"
         )

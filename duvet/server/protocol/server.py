@@ -179,8 +179,6 @@ class ToolsPart:
             tool = await self._dispatcher.require(params.name, arguments, caller)
         except ToolError as error:
             data = {"hint": error.hint} if error.hint else None
-            ##= man/spec/mcp.md#errors
-            ##% The server MUST answer a call to an unknown tool with the protocol error -32602.
             raise MCPError(code=types.INVALID_PARAMS, message=error.message, data=data) from error
         try:
             caller = session.attach_client_model(caller, request, params)
@@ -212,9 +210,6 @@ def describe_tool(tool: Tool) -> types.Tool:
 def name_for_client(request: session.ServerRequest, tool: Tool, described: types.Tool) -> types.Tool:
     """Return the tool under a name that this client accepts; calls may use any of its names."""
     params = request.session.client_params
-    ##= man/spec/service.md#workflows
-    ##% The server MUST offer a workflow without errors as the tools `workflow.NAME` and `workflow_NAME`, but only to
-    ##% callers that may call every tool in the workflow.
     if "." not in tool.name or not tool.aliases or not params or not _REFUSES_DOTS.search(params.client_info.name):
         return described
     return described.model_copy(update={"name": tool.aliases[0]})
@@ -223,8 +218,7 @@ def name_for_client(request: session.ServerRequest, tool: Tool, described: types
 def make_tool_result(answer: ToolAnswer) -> types.CallToolResult:
     """Return an answer as JSON text, notes as a second block, and structured content."""
     ##= man/spec/mcp.md#tools
-    ##% The first content block of a tool's result MUST contain only the JSON of the answer; a second block MAY contain
-    ##% the next step or a note.
+    ##% The first content block of a tool's result MUST contain only the JSON of the answer.
     notes = " ".join(filter(None, [answer.warning, answer.next_step]))
     blocks = [json.encode(answer.value).decode(), *filter(None, [notes])]
     return types.CallToolResult(
@@ -236,7 +230,7 @@ def make_error_result(error: ToolError) -> types.CallToolResult:
     """Return an error as JSON text only, because structured content would have to match the output schema."""
     ##= man/spec/mcp.md#errors
     ##% The server MUST answer a failed call with `isError` and a JSON block whose `error` has a `code`, a `message` and
-    ##% a `hint`. The hints in answers of the server MUST NOT contain shell commands.
+    ##% a `hint`.
     details = {} if error.details is None else {"details": error.details}
     fields = {"code": error.code.value, "message": error.message, "hint": error.hint, **details}
     text = json.encode({"status": "error", "error": fields}).decode()
@@ -308,8 +302,6 @@ def _complete(context: ProjectSnapshot, params: types.CompleteRequestParams) -> 
     if isinstance(params.ref, types.PromptReference):
         # An argument name has the same meaning in every prompt; unknown names have no completions.
         return library.complete_prompt_argument(context.catalogue, argument.name, argument.value)
-    ##= man/spec/mcp.md#resources
-    ##% The server MUST complete variables of resource templates and arguments of prompts with names from the project.
     if params.ref.uri == pages.PAGE_TEMPLATE.uri:
         return pages.complete_slug(context, argument.value)
     arguments = (params.context and params.context.arguments) or {}

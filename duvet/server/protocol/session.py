@@ -95,8 +95,7 @@ async def guard_request(ctx: ServerRequest, call_next: CallNext) -> HandlerResul
         raise MCPError(code=number, message=failure.message, data=data) from error
     except Exception as error:
         ##= man/spec/mcp.md#errors
-        ##% After an unexpected exception, the server MUST answer only `Internal error` with the code -32603, and log
-        ##% the exception on standard error as one line without the text of the request.
+        ##% After an unexpected exception, the server MUST answer only `Internal error` with the code -32603.
         PROTOCOL_LOGGER.exception("%s failed", ctx.method)
         raise MCPError(code=types.INTERNAL_ERROR, message="Internal error") from error
 
@@ -130,8 +129,6 @@ class LoggingPart:
 
 
 def wants_level(request: ServerRequest, level: types.LoggingLevel) -> bool:
-    ##= man/spec/mcp.md#handshake
-    ##% The server MUST NOT send a client log messages below the level that the client has set.
     if request.protocol_version in MODERN_PROTOCOL_VERSIONS:
         return level in allowed_log_levels(request.protocol_version, request.meta)
     lowest = get_connection(request).state.get(_LEVEL_KEY, _DEFAULT_LEVEL)
@@ -210,9 +207,6 @@ def make_state_seal(audience: str) -> RequestStateBoundary:
     """
     ##= man/spec/service.md#models-of-clients
     ##% The server MUST refuse a request state that it did not issue for the same call.
-    ##= man/spec/service.md#models-of-clients
-    ##% The server MUST fail a call after 32 round trips to the client, or if its results are too large for a request
-    ##% state.
     return RequestStateBoundary(RequestStateSecurity.ephemeral(ttl=_STATE_SECONDS), default_audience=audience)
 
 
@@ -230,7 +224,7 @@ def attach_client_model(caller: Caller, request: ServerRequest, params: types.Ca
     """Return the caller, with the client's model if it offers one."""
     ##= man/spec/service.md#models-of-clients
     ##% For a provider of the kind `client`, the server MUST call the model of the calling client, if that client offers
-    ##% one. If the model of a client answers with anything but text, the server MUST fail the step.
+    ##% one.
     offered = request.session.client_capabilities
     if offered is None or offered.sampling is None:
         return caller

@@ -212,8 +212,7 @@ def read_resource(
     if node is tree.ROOT:
         raise NotFoundError("the root can only be listed")
     ##= man/spec/mcp.md#resources
-    ##% `resources/read` MUST return an object or a list as JSON, or a part of the list if the URI has `?limit=` or
-    ##% `cursor=`.
+    ##% `resources/read` MUST return a resource as JSON, or a part of a list if the URI has `?limit=` or `cursor=`.
     if not request.is_part:
         return make_document(context, node), None
     page = PageRequest(
@@ -262,9 +261,6 @@ def digest_document(context: ProjectSnapshot, uri: str) -> str:
 
 def find_changed_documents(digests: Mapping[str, str], after: ProjectSnapshot) -> dict[str, str]:
     """Return the URIs of the documents that changed, with their new digests."""
-    ##= man/spec/mcp.md#freshness
-    ##% The server MUST notify a client when a resource changes to which the client has subscribed, and when
-    ##% specifications, requirements or citations are added or removed.
     now = {uri: digest_document(after, uri) for uri in digests}
     return {uri: new for uri, new in now.items() if new != digests[uri]}
 

@@ -169,9 +169,6 @@ class ResourceTree:
         cards = self.catalogue.citations
         index = next((index for number in numbers for index in cards[number].requirements), None)
         if index is None:
-            ##= man/spec/mcp.md#resources
-            ##% `resources/list` MUST list every resource once, in pages, together with the object that it contains.
-            ##% With `path`, `resources/list` MUST list only the resources directly below that path.
             return ResourceNode(NodeKind.CITATION, citations=numbers)
         return replace(self.requirement(index), kind=NodeKind.CITATION, citations=numbers)
 
@@ -254,9 +251,6 @@ def parse_resource_request(reference: str) -> ResourceRequest:
     limit = options.get("limit")
     if limit is not None and not _LIMIT.match(limit):
         raise QueryError("`limit` must be a number from 1 to 999999999")
-    ##= man/spec/mcp.md#resources
-    ##% The server MUST accept names in a URI with and without percent-encoding. The server MUST refuse a URI that is
-    ##% longer than 16,384 characters or contains control characters.
     spellings = ((path, is_uri), (path, not is_uri))
     return ResourceRequest(spellings, None if limit is None else int(limit), options.get("cursor"))
 
@@ -360,7 +354,5 @@ def _resolve_node(tree: ResourceTree, resource: ResourcePath) -> ResourceNode:
 
 
 def _refuse_parent_steps(id: str) -> None:
-    ##= man/spec/mcp.md#tools
-    ##% The server MUST refuse a path outside the project, and MUST NOT reveal whether a file exists there.
     if ".." in _SEPARATOR.split(id):
         raise NotFoundError(f"unknown citation {quote_text(id)}")

@@ -55,7 +55,7 @@ def take_standard_streams() -> ClientPipes:
     os.close(nothing)
     ##= man/spec/mcp.md#standard-input-and-output
     ##% The server MUST write only protocol messages to standard output, even if its code or a child process prints
-    ##% something else. The server MUST write each message as one line of UTF-8 that ends in a line feed.
+    ##% something else.
     os.dup2(_ERRORS, _OUTPUT)
     return wire
 
@@ -77,8 +77,7 @@ def answer_handshake(wire: ClientPipes, identity: messages.ServerIdentity, instr
     line, end, _ = read.partition(b"\n")
     answer = make_early_answer(line, identity, instructions) if end else None
     ##= man/spec/mcp.md#handshake
-    ##% The server MUST answer `initialize` before it loads the SDK or the project, even if the configuration is
-    ##% invalid, and MUST give the same answer after it has loaded the SDK.
+    ##% The server MUST answer `initialize` even if the configuration is invalid.
     if answer:
         rest = memoryview(messages.encode_message(answer))
         while rest:

@@ -51,9 +51,6 @@ def serve_client(
     # The command line disables garbage collection for short runs. Imported modules are never freed, so freeze them.
     gc.enable()
     gc.freeze()
-    ##= man/spec/mcp.md#standard-input-and-output
-    ##% At the end of its input, the server MUST wait at most ten seconds for open requests and exit with 0. When its
-    ##% output is closed, the server MUST exit immediately.
     anyio.run(converse, wire, opening, server, GRACE_SECONDS, stopping)
 
 
@@ -265,9 +262,6 @@ class PendingRequests:
         self._eased = anyio.Event()
 
     async def wait_for_room(self) -> None:
-        ##= man/spec/mcp.md#limits
-        ##% The server MUST stop reading requests while 512 requests or 16 MiB of requests are open, or while 64 MiB of
-        ##% answers are unread.
         while self._short >= MAX_PENDING_REQUESTS or self._bytes > MAX_PENDING_BYTES:
             await self._eased.wait()
 
@@ -357,9 +351,6 @@ class OutboundChannel:
                     await self.send(_to_plain(message))
 
     async def send(self, value: object) -> None:
-        ##= man/spec/mcp.md#standard-input-and-output
-        ##% The server MUST write only protocol messages to standard output, even if its code or a child process prints
-        ##% something else. The server MUST write each message as one line of UTF-8 that ends in a line feed.
         line = jsonrpc.encode_message(value)
         async with self._turn:
             try:
@@ -435,17 +426,17 @@ class InboundChannel:
             with self._reading:
                 async for line in self._read_lines():
                     await self._take_line(server, line)
-            ##= man/spec/mcp.md#standard-input-and-output
-            ##% On SIGINT or SIGTERM, the server MUST stop reading requests, answer the open requests, cancel those that
-            ##% are still open after `shutdownTimeout` seconds, and exit with 0.
+            ##= man/spec/mcp.md#stopping
+            ##% On SIGINT or SIGTERM, the server MUST answer the open requests, cancel those that are still open after
+            ##% `shutdownTimeout` seconds, and exit with 0.
             with anyio.move_on_after(self._grace):
                 await self._requests.wait_until_answered()
 
     async def _take_line(self, server: MemoryObjectSendStream[InboundItem], line: bytes | None) -> None:
         try:
             ##= man/spec/mcp.md#limits
-            ##% Before it has read all of it, the server MUST refuse a line of more than 4 MiB with the error -32600,
-            ##% and an HTTP body above the configured limit with 413.
+            ##% The server MUST refuse a line of more than 4 MiB, and an HTTP body above the configured limit, before it
+            ##% has read all of it.
             if line is None:
                 raise jsonrpc.make_refusal(f"the line is too long: the limit is {MAX_LINE_BYTES:,} bytes")
             value = jsonrpc.decode_message(line)
@@ -470,9 +461,6 @@ class InboundChannel:
             yield line
 
     async def _take_batch(self, server: MemoryObjectSendStream[InboundItem], values: list[Any], size: int) -> None:
-        ##= man/spec/mcp.md#standard-input-and-output
-        ##% The server MUST answer a batch with one array in protocol versions that have batches, and refuse a batch in
-        ##% all other versions.
         if self._outbound.version not in BATCH_VERSIONS:
             raise jsonrpc.make_refusal("this protocol version does not support batches")
         if not 0 < len(values) <= MAX_BATCH_SIZE:

@@ -64,8 +64,8 @@ async def run_in_thread(ctx: CallContext, work: Callable[[], Result]) -> Result:
 def make_store_refusal(error: StoreError, ctx: CallContext) -> tool.ToolError:
     """Convert a store error to a ToolError that tells this caller what to do."""
     ##= man/spec/knowledge.md#answers
-    ##% If the index is missing, locked, damaged or of another version, `km-` tools MUST answer `upstream_error` and say
-    ##% what to do, and work again without a restart once the index is repaired.
+    ##% If the index is unreadable, `km-` tools MUST answer `upstream_error`, and work again without a restart once the
+    ##% index is repaired.
     message = (
         NOTHING_INGESTED if isinstance(error, StoreMissingError) else f"{os.path.basename(error.path)}: {error.message}"
     )
@@ -97,8 +97,8 @@ def limit_rows(rows: Iterable[_Row], limit: int | None, face: str, share: int = 
     if limit is not None:
         return found[:limit]
     ##= man/spec/knowledge.md#answers
-    ##% For MCP clients, `km-` tools MUST cut long lists, including those from a gateway, to about 4,000 tokens unless
-    ##% `limit` asks for more, and say so in the answer.
+    ##% For MCP clients, `km-` tools MUST cut long lists to about 4,000 tokens unless `limit` asks for more, and say so
+    ##% in the answer.
     return tuple(take_fitting_rows(found, MAX_PAGE_BYTES // share, least=1)) if face == tool.MCP_SOURCE else found
 
 
@@ -113,7 +113,4 @@ def limit_rows_by_size(rows: Sequence[_Row], most: int | None) -> Sequence[_Row]
 
 
 def cap_count(given: int, highest: int) -> int:
-    ##= man/spec/knowledge.md#answers
-    ##% A `km-` tool MUST lower a `limit` or depth above the maximum to the maximum, and reject a `limit` or depth below
-    ##% the minimum.
     return min(given, highest)

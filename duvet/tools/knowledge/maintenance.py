@@ -69,14 +69,12 @@ async def run_ingest_or_fail(ctx: CallContext, maintenance: Maintenance, options
                 # Continue if the progress can't be reported.
                 await ctx.progress(done, None, step)
 
-    ##= man/spec/gateway.md#indexing-and-feedback
+    ##= man/spec/gateway.md#indexing
     ##% The server MUST run each ingest in a process of its own, and end the process when the call is cancelled or the
     ##% server ends.
     try:
-        ##= man/spec/gateway.md#indexing-and-feedback
+        ##= man/spec/gateway.md#indexing
         ##% During an ingest run, the server MUST report progress and answer other requests.
-        ##= man/spec/gateway.md#indexing-and-feedback
-        ##% A cancelled ingest run MUST leave the index unchanged.
         return await maintenance.ingest(options, report)
     except StoreError as error:
         raise index.make_store_refusal(error, ctx) from error
@@ -133,7 +131,7 @@ def _create_backup(maintenance: Maintenance, destination: str) -> backup.Backup:
 
 def _check_backup_path(places: settings.StorePaths, path: str, destination: str) -> None:
     ##= man/spec/gateway.md#backups
-    ##% `km-backup-trigger` MUST write only a new `.tgz` or `.tar.gz` file in the project or in the configured folder.
+    ##% `km-backup-trigger` MUST write only new files, and only in the project or in the configured folder.
     if "\0" in path or not any(leads_into_folder(folder, path) for folder in places.for_backups):
         hint = "choose a path in the project, or in the folder that `store.backups` sets"
         shown = quote_text(shorten_text(destination) or settings.BACKUPS_FOLDER)
@@ -192,10 +190,6 @@ async def trigger_ingest(arguments: KmIngestTriggerInput, ctx: CallContext) -> t
     """Index all changed files of the project, and answer when the run is complete. With dry_run, change
     nothing."""
     if arguments.paths is not None:
-        ##= man/spec/gateway.md#indexing-and-feedback
-        ##% `km-ingest-trigger` MUST index the project with the given `profile`, or else with `ingest.profile` or
-        ##% `manual`, and return the same answer as `km-ingest-status`. `km-ingest-trigger` MUST refuse `paths` with the
-        ##% error `unsupported_operation`.
         hint = "omit paths; the run skips files that have not changed"
         raise tool.ToolError(tool.ErrorCode.UNSUPPORTED_OPERATION, "Indexing only some paths is not supported", hint)
     profile = "" if arguments.profile is None else settings.require_profile(arguments.profile)
@@ -239,8 +233,7 @@ async def _finish_storing(
 
 async def _ingest(ctx: CallContext, maintenance: Maintenance, stored: StoredFile) -> reports.RunRow:
     ##= man/spec/gateway.md#uploads
-    ##% The server MUST answer `upstream_error` if it stored a file but could not index the project. The server MUST
-    ##% warn if the index does not contain a file that it stored.
+    ##% If the server stored a file but could not index it, the server MUST say so.
     cause: Exception | None = None
     try:
         run = await run_ingest_or_fail(ctx, maintenance, settings.IngestOptions())
@@ -296,9 +289,6 @@ async def store_text(arguments: KmStoretextInput, ctx: CallContext) -> tool.Tool
     """Store a text as a Markdown document under the content root, with title, subsystem, tags and metadata as front
     matter, and index the project if requested."""
     require_argument("content", arguments.content, _CONTENT)
-    ##= man/spec/gateway.md#uploads
-    ##% `km-storetext` MUST write at most 500,000 bytes, to a file named after the title or the time, with the title,
-    ##% subsystem, tags and metadata as YAML front matter.
     size = len(arguments.content.encode())
     if size > _MAX_TEXT_BYTES:
         hint = "split it, or upload it as a file with km-upload"
@@ -417,14 +407,10 @@ async def run_recipe_tool(arguments: KmRecipeRunInput, ctx: CallContext) -> tool
     name = require_argument("recipe", arguments.recipe, _NAME)
     run = await recipes.run(name, arguments.vars, ctx)
     ##= man/spec/gateway.md#recipes
-    ##% `km-recipe-run` MUST return the status and the outputs of the run, and the id, status, duration, message and
-    ##% result of each step.
+    ##% `km-recipe-run` MUST return the outputs of the run, and the status and the result of each step.
     done = make_recipe_output(name, run)
     if run.error is None:
         return tool.ToolAnswer(value=done)
-    ##= man/spec/gateway.md#recipes
-    ##% If a recipe fails, `km-recipe-run` MUST answer `tool_failed`, `assert_failed` or `timeout`, with the status of
-    ##% every step.
     raise tool.ToolError(
         tool.ErrorCode(run.error.code.value),
         run.error.describe(name),

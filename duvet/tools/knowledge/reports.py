@@ -92,9 +92,6 @@ async def report_coverage(arguments: ReportInput, ctx: CallContext) -> ToolAnswe
     "Lifecycle report",
     ReportInput,
     reports.LifecycleReport,
-    ##= man/spec/knowledge.md#reports
-    ##% `km-lifecycle-report` and `km-ingest-status` MUST require the scope `maintainer`, but remain in a `read-only`
-    ##% pack.
     scope=Scope.MAINTAINER,
     reads=True,
 )
@@ -162,7 +159,7 @@ async def show_ingest_status(arguments: KmIngestStatusInput, ctx: CallContext) -
             raise
     ##= man/spec/knowledge.md#reports
     ##% `km-ingest-status` MUST return the outcome of the last ingest run or, with `profile`, of the last run with that
-    ##% profile, and answer `not_found` if there is no such run.
+    ##% profile.
     if not runs:
         return ToolAnswer(value=KmIngestStatusOutput(status="not_found", profile=UNSET if profile is None else profile))
     last = reports.make_run_row(runs[0])

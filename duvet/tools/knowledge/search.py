@@ -54,9 +54,6 @@ def fit_response(response: search_query.SearchResponse, room: int) -> tuple[sear
 
 def _reduce(result: search_query.SearchResult, characters: int) -> search_query.SearchResult:
     """Shorten the text and the lists of a result, and record how much is omitted."""
-    ##= man/spec/knowledge.md#answers
-    ##% If `km-search` shortens a result, the result MUST keep its requirements, symbols and relationships, and say how
-    ##% much is left out.
     chunk, context, signals = result.chunk, result.graph_context, result.scoring.signals
     text = chunk.text if len(chunk.text) <= characters else chunk.text[:characters].rstrip()
     omitted = {
@@ -186,9 +183,8 @@ async def submit_feedback(arguments: KmFeedbackSubmitInput, ctx: CallContext) ->
         context=arguments.context,
         timestamp=maintenance.now().isoformat(timespec="milliseconds"),
     )
-    ##= man/spec/gateway.md#indexing-and-feedback
-    ##% `km-feedback-submit` MUST store a vote from -1 to 1, a note and a context for a search result, and warn if all
-    ##% three are missing.
+    ##= man/spec/gateway.md#feedback
+    ##% `km-feedback-submit` MUST store a vote from -1 to 1, a note and a context for a search result.
     await index.run_in_thread(ctx, lambda: feedback.submit_vote(maintenance.places, vote))
     warnings = []
     if vote.vote is None and not (vote.note or "").strip() and not vote.context:

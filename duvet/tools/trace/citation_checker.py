@@ -345,8 +345,7 @@ class CitationChecker:
                 return CitationVerdict(warning="; ".join(warnings))
         assert failure is not None
         ##= man/spec/mcp.md#tools
-        ##% `validate_citation` MUST accept exactly the citations that `duvet report` accepts, whether they are comments
-        ##% in any style, entries of a requirement file, or surrounded by code.
+        ##% `validate_citation` MUST accept exactly the citations that `duvet report` accepts.
         error = describe_citation_error(Problem(failure.rule.code, failure.message), annotation.target)
         near = self.nearest.find(failure.rule.code, annotation) if with_nearest else NearestMatch()
         return CitationVerdict(error=error, nearest=near.text, hint=near.hint)
@@ -419,9 +418,6 @@ class _Lead(Struct, frozen=True):
 
 def parse_pasted(path: str, text: str, styles: Iterable[comments.SourceStyle]) -> PastedText:
     """Parse the annotations in a text: in these styles, or else in the comment style of any language."""
-    ##= man/spec/mcp.md#tools
-    ##% `validate_citation` MUST accept exactly the citations that `duvet report` accepts, whether they are comments in
-    ##% any style, entries of a requirement file, or surrounded by code.
     lines = [trim(line) for line in text.split("\n")]
     known = [_make_lead(style.meta, style.content) for style in styles]
     naming = [line for line in lines if _NAMING.fullmatch(line)]

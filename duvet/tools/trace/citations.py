@@ -53,8 +53,6 @@ def validate_citation(arguments: ValidateCitationInput, context: ProjectSnapshot
     """Check that a citation's URL, section and quote exist. Call it on every citation you write."""
     verdict = context.once(citation_checker.CitationChecker).check(arguments.citation)
     if arguments.file is not None and not verdict.error:
-        ##= man/spec/mcp.md#tools
-        ##% `validate_citation` MUST warn if duvet does not read the citation's comment style in the given file.
         path, styles = _find_source(context, arguments.file)
         verdict = citation_checker.check_style(verdict, arguments.citation, path, styles)
     return ToolAnswer(value=_make_output(verdict), next_step=_suggest_step(verdict))
@@ -68,10 +66,6 @@ def _make_output(verdict: citation_checker.CitationVerdict, most: int | None = N
 
 
 def _suggest_step(verdict: citation_checker.CitationVerdict) -> str:
-    ##= man/spec/mcp.md#tools
-    ##% If a citation is invalid, `validate_citation` MUST return an error that begins with `URL not found`,
-    ##% `Specification not found`, `Section not found` or `Requirement not found`, and say in the second content block
-    ##% what to do.
     if not verdict.error:
         return verdict.hint
     phrase = verdict.error.partition(":")[0]
@@ -151,8 +145,7 @@ def suggest_citation(arguments: SuggestCitationInput, context: ProjectSnapshot) 
         raise ToolError(ErrorCode.INVALID_REQUEST, error.message, error.hint) from error
     where = "right above the code that it refers to" if line is None else f"above line {line}"
     ##= man/spec/mcp.md#tools
-    ##% `suggest_citation` MUST return a valid comment in the style of the file, without changing the file, and refuse a
-    ##% file or line that cannot contain a comment.
+    ##% `suggest_citation` MUST return a valid comment in the style of the file, without changing the file.
     return ToolAnswer(
         value=SuggestCitationOutput("\n".join(lines), path, line),
         next_step=f"Paste it {where}. If you change it, check it with validate_citation.",

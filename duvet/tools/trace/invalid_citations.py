@@ -133,8 +133,7 @@ def describe_citation_error(problem: model.Problem, target: str) -> str:
     """Return the message of a problem, introduced by the phrase for its kind."""
     ##= man/spec/mcp.md#tools
     ##% If a citation is invalid, `validate_citation` MUST return an error that begins with `URL not found`,
-    ##% `Specification not found`, `Section not found` or `Requirement not found`, and say in the second content block
-    ##% what to do.
+    ##% `Specification not found`, `Section not found` or `Requirement not found`.
     phrase = _PHRASES.get(problem.code, "")
     if problem.code == rules.TARGET_UNRESOLVED.code and not _NAME.match(target):
         phrase = URL_NOT_FOUND
@@ -181,8 +180,7 @@ def _find_invalid(context: ProjectSnapshot) -> list[InvalidCitation]:
     for id, problems in context.findings.invalid().items():
         annotation = annotations[id]
         ##= man/spec/mcp.md#tools
-        ##% `list_invalid_citations` MUST list exactly the citations that `duvet report` refuses, even comments that
-        ##% cannot be parsed.
+        ##% `list_invalid_citations` MUST list exactly the citations that `duvet report` refuses.
         if errors := [problem for problem in problems if problem.code != _PASSED]:
             comment = read_comment(text(annotation.path), AnnotationHead(annotation.line, annotation.source.text))
             # In a requirement file, one target at the top may apply to all entries.

@@ -216,9 +216,6 @@ def _find_requirement(catalogue: Catalogue, found: references.ResolvedReference)
 
 def _fit_citations(citations: Sequence[CitationWithCode], room: int) -> list[RequirementCitation]:
     """Return as many citations as fit; if not all do, first omit the code, then all but the first comment line."""
-    ##= man/spec/mcp.md#tools
-    ##% The server MUST limit lists, texts and the details of a requirement to about 4,000 tokens unless `limit` asks
-    ##% for more, and say how to get the rest.
     shown = [convert(one, RequirementCitation, from_attributes=True) for one in citations]
     if len(json.encode(shown)) > room:
         shown = [structs.replace(one, context_lines=None) for one in shown]
@@ -340,9 +337,6 @@ def search_requirements(arguments: SearchRequirementsInput, context: ProjectSnap
     requirement behind some code."""
     question = search.SearchQuery(arguments.query, make_filter(arguments))
     found = search.find_hits(context.catalogue, question, lambda: context.once(_open_index), context.files)
-    ##= man/spec/mcp.md#tools
-    ##% The first content block of a tool's result MUST contain only the JSON of the answer; a second block MAY contain
-    ##% the next step or a note.
     notes = [f"{note[:1].upper()}{note[1:]}." for note in search.describe_answer(found)]
     if not found.indexes:
         hint = search.suggest_similar(context.catalogue, arguments.query, context.files)
@@ -409,8 +403,6 @@ def get_prioritized_requirements(arguments: GetPrioritizedRequirementsInput, con
 
 def _rank(context: ProjectSnapshot) -> dict[int, Priority]:
     """Return the priorities of all requirements by index, most urgent first."""
-    ##= man/spec/mcp.md#tools
-    ##% `get_prioritized_requirements` MUST rank all requirements, even those that are done.
     catalogue = context.catalogue
     ranked = prioritize_requirements(catalogue, RequirementFilter(), finished=True)
     return {index: compute_priority(catalogue, catalogue.requirements[index]) for index in ranked}

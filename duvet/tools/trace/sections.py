@@ -230,9 +230,6 @@ def resolve_spec_id(arguments: ResolveSpecIdInput, context: ProjectSnapshot) -> 
     found = match_specifications(catalogue, arguments.url, context.project.root)
     if found:
         return ToolAnswer(value=ResolveSpecIdOutput(spec_id=catalogue.specifications[found[0]].id))
-    ##= man/spec/mcp.md#tools
-    ##% `resolve_spec_id` MUST resolve every spelling of an RFC's URL to the same specification, and answer an unknown
-    ##% URL with an `error` and similar names.
     near = suggest_nearest(arguments.url, list_specification_names(catalogue)) or list_known_ids(catalogue)
     output = ResolveSpecIdOutput(error=invalid_citations.SPECIFICATION_NOT_FOUND)
     return ToolAnswer(value=output, next_step=f"{near[:1].upper()}{near[1:]}")

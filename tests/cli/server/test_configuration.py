@@ -73,8 +73,7 @@ def test_a_wrong_configuration_fails_calls_until_it_is_fixed(more: str, wire: St
 
 
 ##= man/spec/service.md#configuration
-##% After a valid edit of its configuration, the server MUST notify its clients, and use the new configuration for the
-##% next request, except for `uploads` and `store` over HTTP.
+##% After a valid edit of its configuration, the server MUST use the new configuration for the next request.
 ##= man/spec/service.md#configuration
 ##% After an invalid edit of its configuration, the server MUST keep the previous configuration.
 @pytest.mark.parametrize("path", ["duvet.config.json", TRACE_CONFIG])

@@ -23,10 +23,9 @@ pytestmark = pytest.mark.anyio
 SIGNALS = [signal.SIGINT, signal.SIGTERM]
 
 
-##= man/spec/mcp.md#http
-##% `duvet mcp --http` MUST print its address on standard error when it listens, and fail if it cannot listen.
-##= man/spec/mcp.md#http
-##% When the server is stopped, it MUST finish or cancel open requests and exit with 0 within 5 seconds.
+##= man/spec/mcp.md#stopping
+##% On SIGINT or SIGTERM, the server MUST answer the open requests, cancel those that are still open after
+##% `shutdownTimeout` seconds, and exit with 0.
 @pytest.mark.parametrize("how", SIGNALS)
 async def test_it_serves_until_a_signal(duvet_command: str, project: Path, how: signal.Signals) -> None:
     with Command(duvet_command, project) as command:
@@ -154,7 +153,9 @@ def listed_pages(command: Command) -> tuple[set[str], set[str]]:
 def test_the_pack_is_listed_while_the_project_has_pages(duvet_command: str, tmp_path: Path) -> None:
     ##= man/spec/pages.md#tools
     ##% The server MUST offer the pack `pages` to MCP clients if the project has pages or the configuration enables the
-    ##% pack. On `/api/mcp`, the server MUST offer the pack `pages` unless the configuration disables it.
+    ##% pack.
+    ##= man/spec/pages.md#tools
+    ##% On `/api/mcp`, the server MUST offer the pack `pages` unless the configuration disables it.
     folder = make(tmp_path / "tea", TRACE)
     with Command(duvet_command, folder) as command:
         assert listed_pages(command) == (set(), {*FIVE})

@@ -73,9 +73,6 @@ def faces(duvet_command: str, tmp_path_factory: pytest.TempPathFactory) -> Itera
         yield Faces(duvet_command, tmp_path_factory.mktemp("faces"), stack)
 
 
-##= man/spec/knowledge.md#answers
-##% Every answer of a `km-` tool MUST have a `status`, which is `ok` for a successful answer unless the tool documents
-##% another value.
 @pytest.mark.parametrize(
     "row", pairwise(tool=team.ALL, face=FACES, caller=team.CALLERS), ids=lambda row: " ".join(map(str, row.values()))
 )
@@ -104,6 +101,8 @@ def test_every_tool_on_every_face_for_every_caller(faces: Faces, row: dict[str, 
 
 
 def test_workflows_and_recipes_give_no_rights(faces: Faces) -> None:
+    ##= man/spec/service.md#workflows
+    ##% The server MUST offer a workflow only to callers that may call every tool in the workflow.
     for caller, code in (("reader", "forbidden"), ("admin", "")):
         ask, listed = faces.get("rest", caller)
         assert [ask("workflow.look", {}).code, ask("km-recipe-run", {"recipe": "good"}).code] == [code, code]
@@ -116,9 +115,6 @@ def test_workflows_and_recipes_give_no_rights(faces: Faces) -> None:
 
 @pytest.mark.criterion("knowledge 2")
 def test_the_catalogue_has_scopes_and_hints(faces: Faces, duvet_command: str) -> None:
-    ##= man/spec/knowledge.md#reports
-    ##% `km-lifecycle-report` and `km-ingest-status` MUST require the scope `maintainer`, but remain in a `read-only`
-    ##% pack.
     with faces.served.client(ADMIN) as client:
         scopes = {name: tool["scope"] for name, tool in client.listed.items() if name.startswith("km-")}
     assert scopes == dict.fromkeys(team.READERS, "reader") | dict.fromkeys(team.MAINTAINERS, "maintainer")

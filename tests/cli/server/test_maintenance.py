@@ -166,7 +166,7 @@ async def test_acknowledged_changes_survive_a_killed_server(duvet_command: str, 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_an_ingest_process_ends_with_its_server(duvet_command: str, project: Path, number: signal.Signals) -> None:
-    ##= man/spec/gateway.md#indexing-and-feedback
+    ##= man/spec/gateway.md#indexing
     ##% The server MUST run each ingest in a process of its own, and end the process when the call is cancelled or the
     ##% server ends.
     assert run(duvet_command, project, "ingest").code == 0
@@ -195,8 +195,8 @@ def test_an_ingest_process_ends_with_its_server(duvet_command: str, project: Pat
 @pytest.mark.criterion("knowledge 1.1")
 def test_a_token_of_a_reader_limits_local_callers(duvet_command: str, project: Path) -> None:
     ##= man/spec/gateway.md#access
-    ##% On standard input and output and in the shell, a caller MUST have all scopes, or only the scope `reader` if only
-    ##% a reader's token is set.
+    ##% On standard input and output and in the shell, a caller MUST have all scopes, unless only a reader's token is
+    ##% set.
     reader, admin = {"KM_READER_TOKEN": "r"}, {"DUVET_ADMIN_TOKEN": "a"}
     for environ, is_limited in (({}, False), (reader, True), (admin, False), (reader | admin, False)):
         wire = Wire(duvet_command, project, **environ)
@@ -226,8 +226,8 @@ def test_uploads_over_http_are_below_the_root(duvet_command: str, project: Path)
 
 def test_an_admin_cannot_widen_the_root_or_move_the_store(duvet_command: str, project: Path) -> None:
     ##= man/spec/gateway.md#uploads
-    ##% The server MUST refuse a destination that is absolute or hidden, that is a configuration file, that contains a
-    ##% name that some systems do not allow, or that is outside the content root, even through `..` or a symbolic link.
+    ##% The server MUST refuse to store a file that is hidden, is a configuration file, or is outside the content root,
+    ##% even through `..` or a symbolic link.
     named = {**CONFIG, "toolPacks": {"knowledge": {}, "kettle": {"path": "packs/kettle.py"}}}
     pack = "import duvet\n\n@duvet.tool\ndef boil() -> int:\n    return 1\n"
     wider = {**named, "uploads": {"root": str(project.parent)}, "store": {"path": "elsewhere.db"}}

@@ -61,8 +61,8 @@ def test_a_tool_of_a_pack_asks_a_model(duvet_command: str, tmp_path: Path, provi
 @pytest.mark.criterion("core 2.5.2")
 def test_models_are_checked(duvet_command: str, tmp_path: Path, provider: Wire) -> None:
     ##= man/spec/ask.md#discovery
-    ##% `duvet mcp --check --models` MUST send a short test prompt to every configured and discovered model, and show
-    ##% the model's latency or the reason why it does not answer.
+    ##% `duvet mcp --check --models` MUST send a short prompt to every configured and discovered model, and print its
+    ##% latency or its error.
     provider.files = {"/v1/models": models("embedding", "large"), "/llms.txt": Reply(body=LLMS.encode())}
     provider.plan(openai_says("yes"), refuses(400, "no chat"), openai_says("yes"))
     folder = configured(tmp_path, provider, discover=True, llmsTxt=True, dailyTokens=100)

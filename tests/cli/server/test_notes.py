@@ -47,7 +47,7 @@ async def test_an_agent_gets_notes_and_nothing_else(duvet_command: str, vault: P
         found = await client.call_tool("search", {"query": "where is the clay pot?"})
         page = await client.call_tool("get_page", {"slug": "index"})
         ##= man/spec/pages.md#folders-of-notes
-        ##% With `--pages`, instructions, prompts and resources MUST be about pages alone.
+        ##% With `--pages`, the server MUST NOT offer tools, prompts or resources for requirements.
         prompts = [prompt.name for prompt in (await client.list_prompts()).prompts]
         prompt: Any = await client.get_prompt("answer_from_pages", {"question": "How hot?"})
         system: Any = (await client.get_prompt("system", {})).messages[0].content
@@ -79,8 +79,6 @@ ABOUT_CODE = ("duvet:///requirements", "duvet:///specifications", "duvet:///cita
 
 @pytest.mark.anyio
 async def test_nothing_about_code_can_be_read(duvet_command: str, vault: Path, version: str) -> None:
-    ##= man/spec/pages.md#folders-of-notes
-    ##% With `--pages`, instructions, prompts and resources MUST be about pages alone.
     make(vault, {".duvet/config.toml": "'$schema' = 'duvet-cli/config/v1'\n"})
     async with client_of(over_stdio(duvet_command, vault, "--pages", "."), version) as client:
         for uri in ABOUT_CODE:
@@ -113,9 +111,7 @@ async def test_nothing_about_code_can_be_read(duvet_command: str, vault: Path, v
 def test_changes_of_pages_are_notified(wire: Callable[..., Session], vault: Path) -> None:
     ##= man/spec/mcp.md#freshness
     ##% The server MUST notify a client when a resource changes to which the client has subscribed, and when
-    ##% specifications, requirements or citations are added or removed.
-    ##= man/spec/mcp.md#freshness
-    ##% If the server lists pages as resources, it MUST notify clients when pages are added, removed or renamed.
+    ##% specifications, requirements, citations or pages are added or removed.
     server = wire("mcp", "--pages", str(vault))
     server.greet()
     listed = server.ask("resources/list")["result"]["resources"]
@@ -172,7 +168,7 @@ def test_the_folder_is_relative_to_that_of_the_user(duvet_command: str, vault: P
 @pytest.mark.parametrize("config", ["", "toolPacks: {trace: {enabled: true}, pages: {enabled: true}}\n"])
 def test_requirements_are_not_offered(config: str, duvet_command: str, vault: Path) -> None:
     ##= man/spec/pages.md#folders-of-notes
-    ##% With `--pages`, duvet MUST NOT offer the pack `trace`, and MUST neither read nor write a cache in the folder.
+    ##% With `--pages`, the server MUST NOT offer tools, prompts or resources for requirements.
     make(vault.parent, {"duvet.config.yaml": config})
     named = {"DUVET_CONFIG": "../duvet.config.yaml"}
     done = run(duvet_command, vault, "call", "--pages", ".", "search_requirements", "--query", "tea", environ=named)
@@ -224,8 +220,10 @@ def list_files(folder: Path) -> dict[str, bytes]:
 @pytest.mark.anyio
 async def test_a_vault_is_data(duvet_command: str, hostile: Path, provider: Wire, version: str) -> None:
     ##= man/spec/pages.md#folders-of-notes
-    ##% With `--pages`, duvet MUST ignore the configurations in the folder, and say so, unless an option or an
-    ##% environment variable names them.
+    ##% With `--pages`, duvet MUST ignore configurations in the folder unless an option or an environment variable names
+    ##% them.
+    ##= man/spec/pages.md#folders-of-notes
+    ##% With `--pages`, duvet MUST NOT read or write a cache in the folder.
     before = list_files(hostile)
     environ = environment(SECRET="sesame")
     args = ["mcp", "--pages", str(hostile), "--allow-http"]
@@ -247,9 +245,6 @@ async def test_a_vault_is_data(duvet_command: str, hostile: Path, provider: Wire
 
 
 def test_a_check_names_ignored_configurations(duvet_command: str, hostile: Path, provider: Wire) -> None:
-    ##= man/spec/pages.md#folders-of-notes
-    ##% With `--pages`, duvet MUST ignore the configurations in the folder, and say so, unless an option or an
-    ##% environment variable names them.
     make(hostile, {"contextive.config.yaml": "]"})
     checked = run(duvet_command, hostile, "mcp", "--pages", ".", "--check", "--models")
     more = (IGNORED[0], ignored("contextive.config.yaml", "--service-config"), IGNORED[1])

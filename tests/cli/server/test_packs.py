@@ -92,12 +92,7 @@ def kettle(folder: Path, config: dict[str, Any] = CONFIG, **server: Any) -> Path
 @pytest.mark.criterion("core 2.1.2", "core 2.1.3", "core 2.1.4", "core 2.4.2")
 async def test_a_file_of_the_project_is_a_pack(duvet_command: str, tmp_path: Path, version: str) -> None:
     ##= man/spec/service.md#packs
-    ##% If the `path` of a pack names a file, duvet MUST load this file as a pack, but only from inside the project, and
-    ##% only for commands that list, call or serve tools.
-    ##= man/spec/service.md#packs
     ##% A function in the file of a pack MUST become a tool, a resource or a prompt if it has one of duvet's decorators.
-    ##% duvet MUST derive the schemas of such a tool from the types of the function, and its description from the
-    ##% docstring.
     async with client_of(over_stdio(duvet_command, kettle(tmp_path)), version) as client:
         tools = {one.name: one for one in (await client.list_tools()).tools}
         boil = tools["boil"]
@@ -152,8 +147,7 @@ def test_the_shell_has_the_parts_of_packs(duvet_command: str, tmp_path: Path) ->
 )
 def test_files_outside_are_refused(duvet_command: str, tmp_path: Path, name: str, path: str, reason: str) -> None:
     ##= man/spec/service.md#packs
-    ##% If the `path` of a pack names a file, duvet MUST load this file as a pack, but only from inside the project, and
-    ##% only for commands that list, call or serve tools.
+    ##% If the `path` of a pack names a file, duvet MUST load this file as a pack, but only from inside the project.
     folder = kettle(tmp_path, {"toolPacks": {name: {"path": path}}})
     (tmp_path / "kettle.py").write_text("raise SystemExit(7)")
     (folder / "link.py").symlink_to("../kettle.py")
@@ -239,8 +233,7 @@ def test_a_status_says_whose_fault_it_is(
     duvet_command: str, tmp_path: Path, tool: str, given: Any, status: int, code: str, message: str
 ) -> None:
     ##= man/spec/service.md#rest
-    ##% The server MUST answer 503 only if the same call can succeed later. If a step of a workflow fails, the HTTP
-    ##% status of the answer MUST be that of the step's error.
+    ##% The server MUST answer 503 only if the same call can succeed later.
     with Command(duvet_command, kettle(tmp_path)) as command, command.client() as client:
         answered, error = client.post_tool(tool, **given)
     assert (answered, error["code"], error["error"]) == (status, code, message)
@@ -248,9 +241,6 @@ def test_a_status_says_whose_fault_it_is(
 
 @pytest.mark.parametrize("level", ["warn", "debug"])
 def test_exceptions_of_tools_are_logged(duvet_command: str, tmp_path: Path, level: str) -> None:
-    ##= man/spec/service.md#packs
-    ##% If a tool of a pack raises an exception, the server MUST log the message and the place at the level `warn`, and
-    ##% the traceback at the level `debug`.
     ##= man/spec/service.md#operations
     ##% With `logFormat: json`, the server MUST print only JSON lines on standard error, even while it starts.
     with Command(duvet_command, kettle(tmp_path, logFormat="json", logLevel=level)) as command:
@@ -272,9 +262,9 @@ def test_exceptions_of_tools_are_logged(duvet_command: str, tmp_path: Path, leve
 def test_a_signal_lets_running_calls_end(
     duvet_command: str, tmp_path: Path, sort: signal.Signals, seconds: float
 ) -> None:
-    ##= man/spec/mcp.md#standard-input-and-output
-    ##% On SIGINT or SIGTERM, the server MUST stop reading requests, answer the open requests, cancel those that are
-    ##% still open after `shutdownTimeout` seconds, and exit with 0.
+    ##= man/spec/mcp.md#stopping
+    ##% On SIGINT or SIGTERM, the server MUST answer the open requests, cancel those that are still open after
+    ##% `shutdownTimeout` seconds, and exit with 0.
     folder = kettle(tmp_path, shutdownTimeout=seconds, logLevel="info")
     os.mkfifo(folder / "pipe")
     wire = Wire(duvet_command, folder)
@@ -300,8 +290,6 @@ def test_a_signal_lets_running_calls_end(
 
 
 async def test_without_a_project_there_are_no_resources(duvet_command: str, tmp_path: Path) -> None:
-    ##= man/spec/mcp.md#resources
-    ##% `resources/list` MUST list the resources of packs first and, without a project, only these.
     folder = make(tmp_path / "empty", {"a.txt": ""})
     async with client_of(over_stdio(duvet_command, folder), "2025-11-25") as client:
         assert (await client.list_resources()).resources == []
@@ -312,8 +300,8 @@ async def test_without_a_project_there_are_no_resources(duvet_command: str, tmp_
 
 async def test_a_disabled_pack_is_gone_from_every_face(duvet_command: str, tmp_path: Path) -> None:
     ##= man/spec/service.md#packs
-    ##% If the configuration disables the pack `trace`, the server MUST NOT list or serve its prompts and resources, and
-    ##% MUST NOT mention them in its instructions.
+    ##% If the configuration disables the pack `trace`, the server MUST NOT offer its prompts and resources, or mention
+    ##% them in its instructions.
     packs = {**CONFIG["toolPacks"], "trace": {"enabled": False}}
     folder = kettle(tmp_path, {"toolPacks": packs})
     async with client_of(over_stdio(duvet_command, folder), "2025-11-25") as client:

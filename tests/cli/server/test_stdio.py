@@ -50,7 +50,7 @@ def cancel(id: object) -> Message:
 def test_printed_text_does_not_reach_the_client() -> None:
     ##= man/spec/mcp.md#standard-input-and-output
     ##% The server MUST write only protocol messages to standard output, even if its code or a child process prints
-    ##% something else. The server MUST write each message as one line of UTF-8 that ends in a line feed.
+    ##% something else.
     done = subprocess.run([sys.executable, "-c", PRINTS], input=b"heard\n", capture_output=True, check=True)
     assert done.stdout == b"before\nmessage\nheard\n"
     assert done.stderr == b"printed\nwritten\nchild ''\ncode 1\n"
@@ -78,9 +78,6 @@ def test_a_file_of_messages_is_answered(duvet_command: str, project: Path) -> No
 
 
 def test_requests_that_are_written_at_once_are_all_answered(wire: Start) -> None:
-    ##= man/spec/mcp.md#standard-input-and-output
-    ##% At the end of its input, the server MUST wait at most ten seconds for open requests and exit with 0. When its
-    ##% output is closed, the server MUST exit immediately.
     process = wire()
     # More than may be open at once: each answer makes room for another request.
     ids = range(1, 1201)

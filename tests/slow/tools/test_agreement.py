@@ -117,8 +117,7 @@ def test_invalid_citations_are_those_of_the_report_and_invalid_one_by_one(both: 
     places = {(one["path"], one["line"]) for one in told}
     passing = {(one["path"], one["line"]) for one in problems if one["code"] == "DUV090"} - places
     ##= man/spec/mcp.md#tools
-    ##% `list_invalid_citations` MUST list exactly the citations that `duvet report` refuses, even comments that cannot
-    ##% be parsed.
+    ##% `list_invalid_citations` MUST list exactly the citations that `duvet report` refuses.
     assert passing & {(row["file_path"], row["line_number"]) for row in found} == set()
     for row in found:
         verdict = value(both.context, "validate_citation", citation=row["comment_text"])

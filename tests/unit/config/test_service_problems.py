@@ -64,11 +64,7 @@ TIMEOUT = "timeout: invalid type: string ***, expected a number"
 @pytest.mark.parametrize("name", ["service", "names"])
 def test_every_problem_is_listed(name: str, snapshot: Snapshot) -> None:
     ##= man/spec/service.md#configuration
-    ##% duvet MUST list all problems of a configuration at once, including those of packs, tools and workflows, each
-    ##% with its line, column and key path. duvet MUST write the hints about a configuration in the syntax of its file.
-    ##= man/spec/service.md#configuration
-    ##% duvet MUST refuse unknown names of providers, packs and tools, and two names in a table that differ only in case
-    ##% or in `-` and `_`.
+    ##% duvet MUST list all problems of a configuration at once, each with its line, column and key path.
     texts = {"service": [WRONG], "names": [UNKNOWN_NAMES, ALIKE, UNSET]}[name]
     snapshot.snapshot_dir = ROOT / "tests" / "gold" / "problems"
     lines = [line for text in texts for line in [*show_service_problems(text), ""]]
@@ -81,10 +77,6 @@ server: {host: $HOST, title: "$${HOST} is ${HOST}$$"}
 toolPacks: {x: {settings: {a: [{b: "$HOST"}], c: 1, $HOST: no}}}
 workflows: {w: {description: $HOST, steps: [{id: a, tool: $HOST, params: {x: "${vars.x}"}}]}}
 """
-    ##= man/spec/service.md#configuration
-    ##% In a service configuration, duvet MUST replace `$NAME` and `${NAME}` with the environment variable,
-    ##% `${NAME:-default}` with the default if the variable is not set or empty, and `$$` with a dollar sign. duvet MUST
-    ##% report a variable that is not set, with the place where the configuration uses it.
     config = load(text).config
     assert (config.server.host, config.server.title) == ("kettle.example", "${HOST} is kettle.example$")
     assert config.tool_packs["x"].settings == {"a": [{"b": "kettle.example"}], "c": 1, "$HOST": "no"}

@@ -63,8 +63,8 @@ def unchanged(paths: StorePaths) -> Iterator[StorePaths]:
 @pytest.mark.parametrize("name", HOSTILE)
 def test_archives_that_are_not_backups_are_refused(unchanged: StorePaths, tmp_path: Path, name: str) -> None:
     ##= man/spec/gateway.md#backups
-    ##% `duvet restore` MUST refuse an archive that contains unexpected files, that differs from its manifest, or that
-    ##% does not fit on the disk, and change nothing.
+    ##% `duvet restore` MUST refuse an archive that contains unexpected files or differs from its manifest, and change
+    ##% nothing.
     path, content = tmp_path / "a.tgz", HOSTILE[name]
     if isinstance(content, bytes):
         path.write_bytes(content)

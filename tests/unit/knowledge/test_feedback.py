@@ -74,6 +74,8 @@ def test_lines_are_appended_in_order(tmp_path: Path) -> None:
     ],
 )
 def test_unfinished_and_invalid_lines_are_dropped(tmp_path: Path, left: bytes, valid: list[bytes]) -> None:
+    ##= man/spec/gateway.md#feedback
+    ##% After duvet has acknowledged feedback, the feedback MUST survive killed processes and concurrent writers.
     path = tmp_path / "a.jsonl"
     path.write_bytes(left)
     append_line(str(path), {"c": 3})
@@ -125,9 +127,8 @@ def test_feedback_is_backed_up_without_an_index(paths: StorePaths, tmp_path: Pat
 
 
 def test_a_restore_merges_the_feedback(paths: StorePaths, tmp_path: Path) -> None:
-    ##= man/spec/gateway.md#indexing-and-feedback
-    ##% After duvet has acknowledged feedback, the feedback MUST survive a killed process, a concurrent writer, a
-    ##% replaced index and a restored backup.
+    ##= man/spec/gateway.md#feedback
+    ##% `duvet restore` MUST add the feedback of the backup to the feedback of the project.
     archive = stored_project.make_backup(paths)
     submit_vote(paths, stored_project.vote("docs/tea.md::0", -1.0))
     os.unlink(paths.store)
@@ -156,8 +157,9 @@ def test_invalid_feedback_is_neither_restored_nor_backed_up(paths: StorePaths, t
 @posix
 def test_feedback_is_restored_before_the_index(paths: StorePaths, tmp_path: Path) -> None:
     ##= man/spec/gateway.md#backups
-    ##% `duvet restore` MUST restore the feedback, and replace the index in one step, even while servers use it. `duvet
-    ##% restore` MUST save the index and the feedback that it replaces, unless `--force` is given.
+    ##% `duvet restore` MUST replace the index in one step, even while servers use it.
+    ##= man/spec/gateway.md#backups
+    ##% `duvet restore` MUST save the index and the feedback that it replaces, unless `--force` is given.
     archive = stored_project.make_backup(paths)
     stored_project.change_store(paths.store, "docs/tea.md")
     before = stored_project.ask_store(paths.store)

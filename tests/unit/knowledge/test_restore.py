@@ -89,9 +89,6 @@ def test_failed_writes_change_nothing(paths: StorePaths, tmp_path: Path) -> None
 
 
 def test_a_backup_is_restored_from_a_stream(paths: StorePaths) -> None:
-    ##= man/spec/gateway.md#backups
-    ##% `duvet backup -o -` MUST write the archive to standard output, and `duvet restore -` MUST read it from standard
-    ##% input.
     before, data = stored_project.ask_store(paths.store), Path(stored_project.make_backup(paths)).read_bytes()
     os.unlink(paths.store)
     with pytest.raises(ArchiveError) as caught:

@@ -191,10 +191,7 @@ RESULT = {
 
 def test_a_search_answers_with_all_fields(tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#search
-    ##% `km-search` MUST return 10 results by default and at most 25, each with the requirements that its file cites and
-    ##% an editor URI for each symbol.
-    ##= man/spec/knowledge.md#search
-    ##% Each answer of `km-search` MUST have a unique `request_id`.
+    ##% Each result of `km-search` MUST list the requirements that its file cites.
     with closing(filled(tmp_path)) as store:
         search = engine(store, None, "vscode://file/{abs_path}:{line_start}")
         filters = {"tags": [], "subsystems": ["kettle"]}
@@ -324,9 +321,7 @@ def test_a_filter_for_symbols_needs_symbols(words: SearchEngine, tmp_path: Path)
 
 def test_results_are_ranked_by_words_and_vectors_or_by_vectors_alone(both: SearchEngine, words: SearchEngine) -> None:
     ##= man/spec/knowledge.md#search
-    ##% `km-search` and `duvet search --semantic` MUST rank by the weighted mean of the cosine and the word score as a
-    ##% share of the highest word score that the query can reach. With `sort_by_vector`, `km-search` MUST rank chunks by
-    ##% vectors alone.
+    ##% `km-search` MUST rank chunks by their words and their vectors or, with `sort_by_vector`, by their vectors alone.
     answer = ask(both, "how to fill a kettle with tea water")
     assert ids(answer)[0] == GUIDE_MD
     assert answer.metadata.scoring_mode == answer.results[0].scoring.mode == "hybrid"
@@ -428,7 +423,7 @@ def test_queries_find_chunks(words: SearchEngine, both: SearchEngine) -> None:
 
 def test_weights_order_equally_good_results(tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#search
-    ##% `km-search` MUST use the configured weights only to order results with equal scores.
+    ##% `km-search` MUST use weights and votes only to order results with equal scores.
     same = [
         make_ingested_file(f"src/{name}.py", BOIL, subsystem=subsystem, criticality=criticality)
         for name, subsystem, criticality in (("a", "", ""), ("b", "Other", "low"), ("c", "Spout", "critical"))
@@ -460,9 +455,6 @@ REFUSED = {
 
 def test_editor_uris() -> None:
     uris = {
-        ##= man/spec/knowledge.md#search
-        ##% `km-search` MUST return 10 results by default and at most 25, each with the requirements that its file cites
-        ##% and an editor URI for each symbol.
         "vscode://file/{abs_path}:{line_start}": "vscode://file//home/me/my%20tea/src/a%23b%20c.py:4",
         "x://{path}?from={line_start}&to={line_end}#{name}": "x://src/a%23b%20c.py?from=4&to=9#Spout.pour%3CT%3E",
         "x://{{{path}}}": "x://{src/a%23b%20c.py}",

@@ -96,9 +96,6 @@ HINTS = {
     ],
 )
 def test_requests_that_are_refused(message: str, request_: dict[str, Any]) -> None:
-    ##= man/spec/knowledge.md#search
-    ##% `km-search` MUST reject a missing query, an unknown field, a field of the wrong type, and a filter that is blank
-    ##% or too long, and name the field.
     with pytest.raises(QueryError) as raised:
         parse_search_request(request_ if "querry" in request_ else {"query": "a", **request_})
     assert raised.value.message == message

@@ -30,9 +30,6 @@ DESTINATIONS: dict[str, tuple[str | None, ...]] = {
 
 
 def test_a_destination_is_a_file_or_a_folder(tmp_path: Path) -> None:
-    ##= man/spec/gateway.md#uploads
-    ##% `km-upload` and `km-storetext` MUST write to the file or folder that the call names, or else to the folder in
-    ##% `uploads.docsSubdir`.
     for path, destinations in DESTINATIONS.items():
         for destination in destinations:
             assert resolve_destination(str(tmp_path), "docs", destination, "tea.md") == path
@@ -136,9 +133,6 @@ NAMES = {
 
 
 def test_a_text_is_named_after_its_title_or_the_time() -> None:
-    ##= man/spec/gateway.md#uploads
-    ##% `km-storetext` MUST write at most 500,000 bytes, to a file named after the title or the time, with the title,
-    ##% subsystem, tags and metadata as YAML front matter.
     for name, titles in NAMES.items():
         assert {StoredText(content="x", title=title).file_name(CLOCK) for title in titles} == {name}
         assert not any("/" in make_file_slug(title) for title in titles)
@@ -203,7 +197,7 @@ for number in range(200):
 def test_a_full_disk_changes_nothing(tmp_path: Path) -> None:
     ##= man/spec/gateway.md#uploads
     ##% The server MUST write an upload completely or not at all, and MUST NOT overwrite a file unless `overwrite` is
-    ##% set and the call names the file.
+    ##% set.
     (tmp_path / "old.md").write_text("old")
     with run_program(FULL, tmp_path, "new.md", "old.md") as process:
         lines = process.communicate(timeout=60)[0].splitlines()

@@ -77,8 +77,8 @@ def test_requirements_are_those_of_the_search(question: str) -> None:
 
 def test_the_sources_of_a_large_project_are_about_3000_tokens() -> None:
     ##= man/spec/ask.md#answers
-    ##% `duvet ask` MUST send the model about 3,000 tokens of sources: the requirements that `duvet search` finds, their
-    ##% sections, and the code that cites them.
+    ##% `duvet ask` MUST send the model the requirements that `duvet search` finds, their sections and the code that
+    ##% cites them, in about 3,000 tokens.
     long = "word \u00e4\u00f6\u00fc " * 40
     sentences = "".join(f"The pot {number} MUST be {long}.\n\n" for number in range(40))
     tea = "# Tea\n\n" + "".join(f"## Part {number}\n\n{sentences}" for number in range(5))
@@ -255,8 +255,7 @@ def test_source_numbers_are_read_from_an_answer(
     text: str, shown: str, named: set[int], made_up: tuple[str, ...]
 ) -> None:
     ##= man/spec/ask.md#answers
-    ##% `duvet ask` MUST remove references to nonexistent sources from the answer and warn about them, and flag an
-    ##% answer that refers to no source.
+    ##% `duvet ask` MUST remove references to nonexistent sources from an answer, and warn about them.
     found = ask.check_source_numbers(text, KNOWN)
     assert (found.text, set(found.named), found.made_up) == (shown, named, made_up)
 

@@ -42,8 +42,7 @@ def paths(wire: Wire) -> list[str]:
 
 async def test_nothing_is_requested_unless_it_is_configured(wire: Wire) -> None:
     ##= man/spec/ask.md#discovery
-    ##% duvet MUST NOT request a provider's list of models or its `llms.txt`, which has hints about models, unless the
-    ##% configuration enables it.
+    ##% duvet MUST NOT request a provider's list of models or its `llms.txt` unless the configuration enables discovery.
     async with one(wire, FINE) as made:
         await made.router.discover()
         await made.ask()
@@ -94,8 +93,6 @@ async def test_a_model_that_is_not_listed_is_used_with_a_warning(wire: Wire) -> 
     ids=range(8),
 )
 async def test_a_configured_model_is_used_when_discovery_fails(reply: Reply, wire: Wire) -> None:
-    ##= man/spec/ask.md#discovery
-    ##% duvet MUST keep using a configured model if discovery fails or does not list the model.
     wire.files = {"/v1/models": reply, "/llms.txt": Reply(404)}
     async with one(wire, FINE, discover=True, llmsTxt=True) as made:
         response = await made.ask()
@@ -109,9 +106,6 @@ async def test_a_configured_model_is_used_when_discovery_fails(reply: Reply, wir
 async def test_large_hints_and_those_of_other_hosts_are_not_read_and_none_reaches_a_model(
     wire: Wire, other: Wire
 ) -> None:
-    ##= man/spec/ask.md#discovery
-    ##% duvet MUST read at most 64 KiB of `llms.txt`, only from the provider's own origin and without sending the key,
-    ##% and MUST NOT put text from `llms.txt` into prompts.
     other.files = {"/llms.txt": Reply(body=LLMS.encode())}
     redirect = Reply(302, headers={"location": f"{other.url}/llms.txt"})
     large = [Reply(body=LLMS.encode().ljust(size)) for size in (64 * 1024 + 1, 10_000_000)]

@@ -64,8 +64,7 @@ async def test_a_prompt_that_is_not_text_is_not_sent(wire: Wire) -> None:
 
 async def test_a_redirect_is_not_followed(wire: Wire, other: Wire) -> None:
     ##= man/spec/ask.md#keys
-    ##% duvet MUST use HTTPS for every provider on another machine unless the provider has `allowHttp: true`, and MUST
-    ##% NOT follow a provider's redirects.
+    ##% duvet MUST NOT follow the redirects of a provider or a gateway.
     other.plan(FINE)
     error, _ = await fails(wire, Reply(307, headers={"location": f"{other.url}/v1/chat/completions"}), apiKey="$K")
     assert (error.code, error.message) == (ModelFault.REFUSED, "provider `one` redirects to another URL (307)")
@@ -97,9 +96,8 @@ async def test_a_compressed_answer_is_not_unpacked(status: int, message: str, wi
 @pytest.mark.parametrize("status", [500, 502, 503, 504, 529])
 async def test_server_errors_are_retried_as_often_as_configured(status: int, wire: Wire) -> None:
     ##= man/spec/ask.md#calls
-    ##% After a temporary failure, duvet MUST repeat a model call as often as configured, each time after the delay that
-    ##% the provider asks for, but at most 30 seconds. duvet MUST cancel a model call when the provider's time limit
-    ##% expires.
+    ##% duvet MUST repeat a model call after a temporary failure as often as configured, but only within the provider's
+    ##% time limit.
     refusal = refuses(status, "overloaded")
     async with one(wire, refusal, refusal, FINE) as made:
         assert ((await made.ask()).text, made.clock.waits) == ("Hi", [0.5, 1.0])
@@ -200,7 +198,7 @@ async def test_a_key_in_llms_txt_or_with_an_escaped_slash_is_not_shown(wire: Wir
 
 async def test_the_address_of_a_provider_that_is_down_is_not_shown() -> None:
     ##= man/spec/ask.md#keys
-    ##% duvet MUST NOT print or log a provider's key, or print the provider's `baseUrl` when a call fails.
+    ##% duvet MUST NOT print or log a provider's key.
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         base = f"http://127.0.0.1:{taken.getsockname()[1]}"

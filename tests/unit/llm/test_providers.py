@@ -125,9 +125,6 @@ CONTENT = "at `$.choices[0].message.content`"
     ],
 )
 async def test_malformed_answers_are_rejected(kind: str, body: bytes, what: str, wire: Wire) -> None:
-    ##= man/spec/ask.md#calls
-    ##% duvet MUST remove the `<think>` block from a model's answer, and reject an answer that is larger than 4 MiB,
-    ##% compressed, or without text.
     error, _ = await fails(wire, Reply(body=body), kind=kind)
     assert (error.code, error.message) == (ModelFault.MALFORMED, f"provider `one` sent {what}")
     assert len(wire.asked) == 1

@@ -71,9 +71,7 @@ FIRST = ResolvedModel("local", "small", "first usable provider", warnings=SKIPPE
 )
 def test_a_model_is_picked_by_name_by_route_or_as_the_first(request_: dict[str, Any], expected: ResolvedModel) -> None:
     ##= man/spec/ask.md#choosing-a-model
-    ##% duvet MUST use the model or provider that a request names. If a request names no model and no provider, duvet
-    ##% MUST use the first working model of the task's route in the configuration. If the task has no route, duvet MUST
-    ##% use the default model of the first usable provider.
+    ##% duvet MUST use the model that a request names, or else the route of the task, or else the first usable provider.
     assert pick(**request_) == expected
 
 
@@ -155,8 +153,8 @@ def test_a_key_that_no_header_can_contain() -> None:
 )
 def test_a_key_of_the_environment_is_sent_to_its_own_host_alone(section: dict[str, Any], sent: bool) -> None:
     ##= man/spec/ask.md#keys
-    ##% duvet MUST NOT send the key in `OPENAI_API_KEY` or `ANTHROPIC_API_KEY` to any host except OpenAI's or
-    ##% Anthropic's, unless the configuration names the variable.
+    ##% duvet MUST send the keys in `OPENAI_API_KEY` and `ANTHROPIC_API_KEY` only to OpenAI and Anthropic, unless the
+    ##% configuration names the variable.
     environ = {"OPENAI_API_KEY": "key-openai", "ANTHROPIC_API_KEY": "key-anthropic"}
     made = Made({"providers": {"one": {**section, "defaultModel": "m"}}}, environ)
     endpoint = made.router._backends["one"].endpoint
@@ -167,8 +165,7 @@ def test_a_key_of_the_environment_is_sent_to_its_own_host_alone(section: dict[st
 @pytest.mark.criterion("core 2.5.4", "core 4.1.6")
 async def test_a_fallback_answers_with_a_warning(wire: Wire, other: Wire) -> None:
     ##= man/spec/ask.md#choosing-a-model
-    ##% duvet MUST warn when it skips an unusable provider or answers with a fallback. duvet MUST explain how to
-    ##% configure a model when none is usable.
+    ##% duvet MUST warn when it skips an unusable provider or answers with a fallback.
     wire.plan(refuses(401, "no"))
     other.plan(anthropic_says("Hi"), Reply(body=b"{}"))
     config = {

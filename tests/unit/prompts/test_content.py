@@ -75,8 +75,7 @@ def test_a_prompt_names_the_enabled_tools(name: str) -> None:
     given = {"requirement": WARM, "section": "tea#pot"}
     wanted = {one.name: given[one.name] for one in library.describe_prompt(name).arguments if one.required}
     ##= man/spec/mcp.md#prompts
-    ##% A prompt MUST name only enabled tools, and their equivalent commands. A prompt MUST leave out text beyond about
-    ##% 4,000 tokens.
+    ##% A prompt MUST name only enabled tools, and their equivalent commands.
     on, off = (text_for(registry, name, context_of(), wanted) for registry in (USUAL, Registry([])))
     named = [one.name for one in Registry() if f"`{one.name}` (`duvet " in on]
     assert len(named) > 0 and on.count("`duvet ") == off.count("`duvet ")
@@ -132,8 +131,6 @@ def test_prompts_of_an_empty_project() -> None:
     ],
 )
 def test_arguments_are_completed(argument: str, value: str, found: list[str], tea: ProjectSnapshot) -> None:
-    ##= man/spec/mcp.md#resources
-    ##% The server MUST complete variables of resource templates and arguments of prompts with names from the project.
     assert library.complete_prompt_argument(tea.catalogue, argument, value) == found
 
 
@@ -235,8 +232,8 @@ def test_a_prompt_that_would_be_too_long_says_what_it_leaves_out(
 
 def test_each_comment_style_is_shown_once() -> None:
     ##= man/spec/mcp.md#prompts
-    ##% A prompt about a requirement MUST contain its text, id, target, level and status, its citations with the code
-    ##% around them, and the comments to write.
+    ##% A prompt about a requirement MUST contain its text, its status, its citations with the code around them, and the
+    ##% comments to write.
     tests = SourceRule(("tests/*.rs",), kind=Kind.TEST)
     rules = [SourceRule(("src/*.rs", "bin/*.rs")), tests, SourceRule(("lib/*.rs",)), SourceRule(("c/*.c",), "*=", "*#")]
     assert make_comments(rules, "tea.md#pot", TEXT) == (

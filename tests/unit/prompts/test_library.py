@@ -43,8 +43,5 @@ def test_an_unknown_prompt_is_refused_with_similar_names(name: str, hint: str) -
 
 
 def test_a_missing_value_is_an_error() -> None:
-    ##= man/spec/mcp.md#prompts
-    ##% duvet MUST refuse an unknown prompt and suggest similar names, and refuse an unknown or missing argument of a
-    ##% prompt and name the argument.
     with pytest.raises(UndefinedError):
         render_prompt("write_test", {})

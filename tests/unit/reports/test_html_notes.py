@@ -52,8 +52,8 @@ VIEW = """\
 
 def test_the_view_of_pages_is_rendered() -> None:
     ##= man/spec/pages.md#in-the-html-report
-    ##% The HTML report MUST show each page with its outlinks, its backlinks and its text unless the text is too long,
-    ##% and with each requirement the pages that link to it.
+    ##% The HTML report MUST show each page with its text, its outlinks and its backlinks, and with each requirement the
+    ##% pages that link to it.
     text = written(NOTES)
     id = project_of({}).catalogue.ids[1][:12]
     view = text[text.index('<section class="view" id="pages">') :].partition("</section>\n")
@@ -114,8 +114,7 @@ MARKDOWN = {
 @pytest.mark.parametrize("text", MARKDOWN)
 def test_markdown_of_pages_is_rendered(text: str) -> None:
     ##= man/spec/pages.md#in-the-html-report
-    ##% The HTML report MUST render the links, tables and task lists of a page, escape its HTML tags, leave out its HTML
-    ##% comments, and MUST NOT link to other files.
+    ##% The HTML report MUST escape the HTML tags of a page, and MUST NOT link to other files.
     assert render_markdown(text) == MARKDOWN[text]
 
 

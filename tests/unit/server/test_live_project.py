@@ -97,9 +97,6 @@ async def test_edits_within_one_tick_of_the_disk_are_all_seen(kettle: Path) -> N
 
 @on_linux
 async def test_the_disk_is_not_read_while_nothing_changes(kettle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    ##= man/spec/mcp.md#freshness
-    ##% The server MUST use the file notifications of the operating system, and poll only where these are missing or
-    ##% unreliable, as on network file systems.
     def refuse(*args: object, **options: object) -> None:
         raise AssertionError("the disk was read")
 
@@ -221,7 +218,7 @@ async def test_a_reading_blocks_neither_the_loop_nor_those_who_stay(kettle: Path
 async def test_a_wrong_configuration_is_reported_until_it_is_fixed(kettle: Path) -> None:
     ##= man/spec/mcp.md#freshness
     ##% While the project cannot be read, the server MUST answer each request with the reason, and recover without a
-    ##% restart once the project can be read.
+    ##% restart.
     config = kettle / ".duvet" / "config.toml"
     async with open_live_project(kettle) as live:
         for _ in range(2):
@@ -506,8 +503,7 @@ async def texts_of(client: Client, tool: str) -> list[str]:
 
 async def test_tools_refuse_while_the_only_specification_is_missing(kettle: Path) -> None:
     ##= man/spec/mcp.md#tools
-    ##% If the project has errors, the server MUST mention them in the second content block of each answer, or answer
-    ##% `upstream_error` if no requirements are left.
+    ##% If the project has errors, the server MUST mention them in each answer.
     async with connected(kettle) as client:
         before = [await texts_of(client, tool) for tool in TOOLS]
         (kettle / "spec.md").unlink()

@@ -102,7 +102,7 @@ def test_an_array_goes_through_the_sdk_as_an_object_and_comes_out_bare() -> None
 
 
 async def test_tools_and_instructions_are_short(client: Client) -> None:
-    ##= man/spec/mcp.md#limits
+    ##= man/spec/mcp.md#handshake
     ##% The list of tools and the instructions together MUST have fewer than 4,000 tokens.
     tools = [one.model_dump_json(by_alias=True, exclude_none=True) for one in (await client.list_tools()).tools]
     instructions = tokens(render_instructions(ServerRule()))

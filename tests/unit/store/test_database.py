@@ -74,9 +74,6 @@ HINTS = {
 
 @pytest.mark.parametrize("name", ALL)
 def test_damage_is_reported_with_the_file_and_the_remedy(file: Path, name: str) -> None:
-    ##= man/spec/knowledge.md#storage
-    ##% If the index file is damaged or is not an index, or if the disk is full, duvet MUST name the file and say what
-    ##% to do.
     ALL[name](file)
     if name not in ODD:
         with pytest.raises(StoreDamagedError) as caught, closing(open_store(str(file))) as store:
@@ -200,9 +197,6 @@ RESTRAINED = ("setpriv", f"--bounding-set={_RIGHTS}", f"--inh-caps={_RIGHTS}")
 
 @pytest.mark.skipif(not NOBODY or not shutil.which(RESTRAINED[0]), reason="rights of POSIX, and root")
 def test_a_read_only_store_follows_other_writers_and_is_not_written() -> None:
-    ##= man/spec/knowledge.md#storage
-    ##% duvet MUST read an index in a read-only folder or on a full disk, but MUST NOT read or write an index through a
-    ##% symbolic link.
     def change(removed: str) -> None:
         with closing(open_store(str(path))) as store, store.writing() as writing:
             writing.remove(removed)

@@ -78,8 +78,8 @@ def test_only_a_store_of_an_older_version_is_replaced(
     file: Path, version: int, create: bool, maker: str, hint: str
 ) -> None:
     ##= man/spec/knowledge.md#storage
-    ##% An ingest run MUST replace an index of an older version and, with `--full`, a damaged index, but MUST NOT
-    ##% replace an index of a newer version or any other file.
+    ##% An ingest run MUST replace an index of an older version, but MUST NOT replace an index of a newer version or any
+    ##% other file.
     with by_hand(file) as connection:
         connection.execute("CREATE TABLE 'left over' (a)")
         connection.execute(f"PRAGMA user_version={version}")
@@ -101,6 +101,8 @@ def test_only_a_store_of_an_older_version_is_replaced(
 @pytest.mark.parametrize("create", [True, False])
 @pytest.mark.parametrize("place", [".duvet", ".duvet/knowledge", ".duvet/knowledge/store.db"])
 def test_nothing_is_read_or_written_through_a_link(tmp_path: Path, place: str, create: bool) -> None:
+    ##= man/spec/knowledge.md#storage
+    ##% duvet MUST NOT read or write an index through a symbolic link.
     elsewhere = tmp_path / "elsewhere"
     with closing(open_store(store_path(elsewhere), create=True)) as store:
         fill(store)

@@ -102,9 +102,6 @@ def test_a_query_has_no_syntax(empty: Store) -> None:
 
 
 def test_long_queries_are_cut(empty: Store) -> None:
-    ##= man/spec/knowledge.md#search
-    ##% `km-search` MUST ignore very common words in a query, and warn if it cuts the query at 2,000 characters or 64
-    ##% words.
     put(empty, first="w0\n", last=f"w63 {'x' * 3000}\n", beyond="w64\n")
     assert extract_query_words("tea " * 400) == (["tea"], False)
     assert extract_query_words("tea " * 600) == (["tea"], True)
@@ -220,9 +217,6 @@ def test_a_filter_is_a_choice_and_all_filters_apply(kitchen: Store, filters: Any
 
 
 def test_filters_for_symbols_and_subsystems_follow_changes(kitchen: Store) -> None:
-    ##= man/spec/knowledge.md#search
-    ##% The filter by subsystem MUST include the files that are linked to the subsystem. `km-search` MUST apply all
-    ##% filters by symbol to the same symbol.
     assert allowed(kitchen, kinds=("doc",)) == DOC
     with kitchen.writing() as writing:
         nodes = [node("Subsystem:Cellar"), node("TestCase:tests/test_kettle.py"), node("DesignDoc:docs/guide.md")]
@@ -240,8 +234,6 @@ def test_filters_for_symbols_and_subsystems_follow_changes(kitchen: Store) -> No
 
 
 def test_filters_apply_before_ranking(empty: Store) -> None:
-    ##= man/spec/knowledge.md#search
-    ##% `km-search` MUST apply filters before it ranks chunks, and ignore case in filters by name.
     put(empty, **{f"{number}.py": "tea tea tea\n" for number in range(300)})
     with empty.writing() as writing:
         writing.put(make_ingested_file("docs/tea.md", "tea, among much else that is long\n", kind=FileKind.DOC))

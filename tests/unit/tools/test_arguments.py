@@ -27,10 +27,7 @@ FEEDBACK, STORE, KM = "km-feedback-submit", "km-storetext", "km-search"
 @pytest.mark.parametrize("arguments", [{}, {"limit": -1}])
 def test_a_caller_needs_the_scope_of_the_tool(context: ProjectSnapshot, arguments: dict[str, object]) -> None:
     ##= man/spec/gateway.md#access
-    ##% The server MUST list tools that require the scope `maintainer` only to maintainers. If another caller calls a
-    ##% tool for maintainers, the server MUST answer `unauthorized` if tokens are configured and the call has none, and
-    ##% otherwise `forbidden`. The server MUST refuse a call without the required scope before it checks the arguments
-    ##% of the call.
+    ##% The server MUST list and run tools that require the scope `maintainer` only for maintainers.
     tool = replace(Registry().require(UNCITED), scope=Scope.MAINTAINER)
     with pytest.raises(ToolError) as raised:
         call(tool, context, arguments, frozenset([Scope.READER]))
@@ -151,9 +148,6 @@ def test_a_wrong_argument_is_refused_by_its_name(tool: str, arguments: dict[str,
     ##= man/spec/mcp.md#tools
     ##% The server MUST refuse an unknown, missing or invalid argument with the error `invalid_request` and the name of
     ##% the argument.
-    ##= man/spec/service.md#calls
-    ##% The server MUST refuse arguments that are nested more than 64 levels deep, and end a chain of tools that call
-    ##% each other endlessly.
     if hint == DESCRIBED:
         name = message.partition(" ")[0].rstrip(":")
         hint = input_schema(DESK.registry.require(tool))["properties"][name]["description"]
@@ -173,8 +167,6 @@ def test_null_is_the_same_as_a_missing_argument(context: ProjectSnapshot) -> Non
 
 
 def test_clients_may_send_null_for_an_argument_without_a_value() -> None:
-    ##= man/spec/mcp.md#tools
-    ##% The input schema of a tool MUST allow null for an optional argument without a default.
     given: dict[str, dict[str, Any]] = {
         AROUND: {"name": "Kettle", "cursor": None, "include_artifacts": None},
         "km-backup-trigger": {"destination": None},

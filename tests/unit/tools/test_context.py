@@ -94,6 +94,8 @@ def test_names_that_clients_make_up_are_not_recorded(tmp_path: Path) -> None:
 )
 @pytest.mark.parametrize(("tool", "name"), [("get_requirement", "reference"), ("search_requirements", "query")])
 def test_files_outside_the_project_are_not_revealed(tmp_path: Path, tool: str, name: str, written: str) -> None:
+    ##= man/spec/mcp.md#tools
+    ##% The server MUST refuse a path outside the project, and MUST NOT reveal whether a file exists there.
     (tmp_path / "project").mkdir()
     context = context_in(make(tmp_path / "project", FILES))
     (tmp_path / "project/link").symlink_to(tmp_path)

@@ -40,8 +40,7 @@ def cursor_of(items: Sequence[str], wish: PageRequest) -> str:
 @given(st.lists(st.text(max_size=4)), st.integers(min_value=1, max_value=9), st.integers(min_value=0, max_value=5))
 def test_the_parts_of_a_list_are_together_the_list(items: list[str], limit: int, page_size: int) -> None:
     ##= man/spec/mcp.md#tools
-    ##% The server MUST continue a list at the given cursor even if entries were added or removed, and refuse the cursor
-    ##% in a call with other arguments.
+    ##% The server MUST continue a list at the given cursor even if entries were added or removed.
     wish = PageRequest(("any",), page_size=page_size, limit=limit if page_size == 0 else None)
     rows, page = make_result_page(items, wish, key=str, row=str)
     while page.next_cursor:
@@ -92,8 +91,7 @@ def test_a_cursor_that_was_made_up_is_refused(cursor: str) -> None:
 )
 def test_a_list_has_a_page_unless_more_is_asked_for(more: dict[str, int], rows: str) -> None:
     ##= man/spec/mcp.md#tools
-    ##% The server MUST limit lists, texts and the details of a requirement to about 4,000 tokens unless `limit` asks
-    ##% for more, and say how to get the rest.
+    ##% The server MUST limit an answer to about 4,000 tokens unless `limit` asks for more, and say how to get the rest.
     found, page = part(LETTERS, replace(ASKED, **more))
     assert ("".join(found), page.total) == (rows.upper(), 26)
     shown = f"{len(rows)} of 26 shown; for more, set cursor={page.next_cursor}, or raise limit."

@@ -26,8 +26,6 @@ async def _cancel(guests: Guesthouse, stuck: Stuck, calls: int) -> None:
 
 
 async def test_cancelled_calls_are_not_waited_for_and_their_number_is_limited(context: ProjectSnapshot) -> None:
-    ##= man/spec/service.md#packs
-    ##% While too many calls to a pack are past their time limit, the server MUST refuse more calls to the pack.
     stuck = Stuck()
     guests = Guesthouse(context, [*GUESTS, tool("stuck", stuck)])
     await _cancel(guests, stuck, MAX_STUCK_CALLS)
@@ -107,8 +105,8 @@ HIDDEN = ("{} failed", "see the log of the server")
 
 
 ##= man/spec/service.md#packs
-##% If a tool of an installed pack raises an exception, exceeds its time limit, or returns an answer that is too large
-##% or has the wrong type, the server MUST answer with an error without the text of the exception.
+##% If a tool of an installed pack raises an exception, the server MUST answer with an error without the text of the
+##% exception.
 @pytest.mark.parametrize(
     ("name", "message", "hint", "reason"),
     [

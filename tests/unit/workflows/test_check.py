@@ -38,8 +38,8 @@ def test_a_valid_workflow_has_no_faults() -> None:
 
 
 def test_all_faults_are_listed() -> None:
-    ##= man/spec/workflows.md#checks
-    ##% duvet MUST check a workflow without running it, and list every problem with the path of its key.
+    ##= man/spec/workflows.md#commands
+    ##% `duvet workflow check` MUST list every problem with the path of its key, without running a step.
     found = faults(
         search("a", params={"quer": "${vars.x}"}),
         tool("a", "serch", expect={"a b": "${"}),
@@ -89,9 +89,6 @@ UNKNOWN: list[tuple[Step, str, str, str]] = [
 
 @pytest.mark.parametrize(("step", "path", "message", "hint"), UNKNOWN, ids=range(len(UNKNOWN)))
 def test_an_unknown_name_is_reported_at_its_key(step: Step, path: str, message: str, hint: str) -> None:
-    ##= man/spec/workflows.md#checks
-    ##% The check of a workflow MUST report unknown names, missing and mistyped arguments, references to later steps,
-    ##% and a wait for a tool that changes something.
     assert faults(step, variables={"query": text("")}) == [(f"steps[0].{path}", message, hint)]
 
 

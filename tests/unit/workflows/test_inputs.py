@@ -117,8 +117,7 @@ DEFAULTS = {"most": 5, "share": 0.5, "deep": False, "of-kinds": ["a"], "class": 
 
 def test_variables_are_typed_arguments() -> None:
     ##= man/spec/workflows.md#variables
-    ##% The tool of a workflow MUST have a typed argument for each variable of the workflow. Before the first step, the
-    ##% tool of a workflow MUST reject missing, unknown and mistyped variables, and name them.
+    ##% Before the first step, the engine MUST reject missing, unknown and mistyped variables.
     record = make_input_record(flow())
     assert json.schema_components([record], ref_template="{name}")[1]["Input"] == {
         "title": "Input",

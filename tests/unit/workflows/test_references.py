@@ -54,8 +54,7 @@ HOW = "write a reference like ${vars.NAME}, and a literal ${ as $${"
 )
 def test_references_are_filled_in(written: object, value: object) -> None:
     ##= man/spec/workflows.md#references
-    ##% If a reference is the whole text of a value, the engine MUST keep the type of the referenced value; otherwise it
-    ##% MUST insert a string unchanged and any other value as JSON.
+    ##% If a reference is the whole text of a value, the engine MUST keep the type of the referenced value.
     found = expand_references(written, SCOPE, ("params",))
     assert (found, type(found)) == (value, type(value))
 
@@ -99,9 +98,6 @@ WRONG = [
 
 @pytest.mark.parametrize(("written", "message", "hint"), WRONG, ids=range(len(WRONG)))
 def test_a_reference_that_leads_nowhere_is_an_error(written: str, message: str, hint: str) -> None:
-    ##= man/spec/workflows.md#references
-    ##% The engine MUST report a reference to a missing value with the step, the key, the reference and the available
-    ##% names.
     with pytest.raises(UnresolvedError) as raised:
         expand_references({"q": written}, SCOPE, ("params",))
     assert (raised.value.message, raised.value.hint) == (f"params.q: {message}", hint)
@@ -252,8 +248,8 @@ TOO_DEEP = "it is nested deeper than 64 levels, or contains too many values"
 )
 def test_values_that_are_too_large_or_no_json_are_refused(value: object, message: str) -> None:
     ##= man/spec/workflows.md#limits
-    ##% The engine MUST reject values that are not JSON or that are nested more than 64 levels deep. The engine MUST
-    ##% reject arguments, prompts and outputs above 1 MB, a result above 16 MB, and results above 64 MB in total.
+    ##% The engine MUST reject arguments, prompts and outputs above 1 MB, a result above 16 MB, and results above 64 MB
+    ##% in total.
     with pytest.raises(UnresolvedError) as raised:
         copy_plain_value(value, 100, "it")
     assert raised.value.message == message

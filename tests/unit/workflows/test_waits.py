@@ -51,8 +51,7 @@ WANTED = 'status is "no"; expected "ok"'
 
 async def test_a_wait_ends_when_the_result_is_as_wanted() -> None:
     ##= man/spec/workflows.md#steps
-    ##% A wait MUST repeat its call at the given interval until its condition is met, its time limit expires, or an
-    ##% error other than `upstream_error` occurs.
+    ##% A wait MUST repeat its call at the given interval until its condition is met or its time limit expires.
     found, world, clock = await waited(NO, {}, OK, params={"x": "1"})
     assert states(found) == [("wait", "success", ""), ("next", "success", "")]
     assert found.steps[0].result == OK

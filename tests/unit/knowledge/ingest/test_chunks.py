@@ -27,8 +27,7 @@ TEXTS = st.lists(
 @given(TEXTS)
 def test_chunks_cover_the_whole_text(text: str) -> None:
     ##= man/spec/knowledge.md#files
-    ##% `duvet ingest` MUST split files at headings and line ends into chunks of at most 1,000 characters, with an
-    ##% overlap of up to 200 characters.
+    ##% `duvet ingest` MUST split files at headings and line ends into chunks of at most 1,000 characters.
     headings = [at for at in range(len(text)) if text.startswith("# Heading", at)]
     found = list(chunks.cut_pieces(text, headings))
     covered = {at for one in found for at in range(one.start, one.end)}
@@ -152,8 +151,7 @@ def read(folder: Path, path: str) -> chunks.IngestContent:
 
 def test_files_without_chunks(tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#files
-    ##% `duvet ingest` MUST index only the name of a file that is empty, too large, unreadable or not UTF-8, and skip a
-    ##% file whose name is not UTF-8.
+    ##% `duvet ingest` MUST index only the name of a file that is too large or not UTF-8.
     files: dict[str, tuple[str | bytes, str]] = {
         "a.md": ("", "empty"),
         "b.py": (" \n", "empty"),

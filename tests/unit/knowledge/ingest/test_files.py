@@ -30,7 +30,7 @@ def find_paths(folder: Path, include: tuple[str, ...] = ("**",), exclude: tuple[
 
 def test_ignored_generated_and_linked_files_are_skipped(tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#files
-    ##% `duvet ingest` MUST skip files that git ignores, symbolic links, and files that duvet wrote, including backups.
+    ##% `duvet ingest` MUST skip files that git ignores, symbolic links, and files that duvet wrote.
     folder = written(tmp_path / "a", FILES)
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside/x.md").write_text("x")

@@ -26,8 +26,6 @@ def edges(folder: Path) -> list[str]:
 
 
 def test_the_nodes_and_edges_of_a_project(tmp_path: Path) -> None:
-    ##= man/spec/knowledge.md#graph
-    ##% The graph MUST contain each chunk as a node `Chunk:PATH::NUMBER`, and each link of a document as an edge.
     folder = written(tmp_path, {**LEDGER, "subsystems.yaml": CATALOGUE})
     balance, note = (one[:12] for one in project(folder).catalogue.ids)
     design = LEDGER["docs/ledger/design.md"].replace("REQUIREMENT", balance)

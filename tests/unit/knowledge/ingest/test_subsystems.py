@@ -57,9 +57,7 @@ BAD = {
 @pytest.mark.parametrize("text", BAD, ids=range(len(BAD)))
 def test_errors_in_the_catalogue_have_their_line(text: bytes) -> None:
     ##= man/spec/knowledge.md#subsystems
-    ##% `duvet ingest` MUST read the subsystems from `subsystems.yaml`, `.yml` or `.json` in `.duvet`, `.metadata`,
-    ##% `docs` or the top folder of the project. `duvet ingest` MUST fail if the subsystems file has errors, and report
-    ##% the line of each error.
+    ##% `duvet ingest` MUST fail if the subsystems file has errors, and report the line of each error.
     with pytest.raises(ProblemsError) as error:
         read_catalogue(text)
     line, message = BAD[text]
@@ -155,10 +153,6 @@ OTHER_LANGUAGES = [
 
 
 def test_the_imports_of_a_test_name_its_subsystem() -> None:
-    ##= man/spec/knowledge.md#subsystems
-    ##% `duvet ingest` MUST assign a test or document to the subsystem that its file, or a folder below `tests` or
-    ##% `docs`, is named after. `duvet ingest` MUST assign any other test to the subsystem of the code that it imports
-    ##% or of the requirements that it cites.
     def find(path: str, text: str, *code: str) -> str:
         found = index_of(tree(*code, path))
         return found.of(path, detect_kind(path), imports=subsystems.find_imports(path, text)).subsystem
@@ -191,7 +185,7 @@ Book of books:
 def test_front_matter_comes_before_patterns_and_paths() -> None:
     ##= man/spec/knowledge.md#subsystems
     ##% `duvet ingest` MUST assign a file to the subsystem in its front matter, or else to the subsystem with the
-    ##% longest matching pattern, or else to the subsystem whose name its path contains, ignoring case.
+    ##% longest matching pattern, or else to the subsystem whose name its path contains.
     files = tree("lib/book/a.py", "lib/book/books/b.py", "scripts/x.sh", "docs/c.md", "src/ledger/d.py")
     files["subsystems.yaml"] = CATALOGUE
     front = {"docs/c.md": "Mail", "lib/book/a.py": "mail"}

@@ -97,8 +97,6 @@ def test_languages_of_symbols_and_titles_of_chunks() -> None:
 
 
 def test_a_missing_extra_is_an_error_only_if_symbols_are_required(monkeypatch: pytest.MonkeyPatch) -> None:
-    ##= man/spec/knowledge.md#files
-    ##% If the extra `symbols` or `semantic` is needed but not installed, duvet MUST say so.
     assert [wants_symbols(one) for one in (None, True, False)] == [True, True, False]
     monkeypatch.setattr(symbols, "find_spec", lambda name: None)
     assert [wants_symbols(one) for one in (None, False)] == [False, False]

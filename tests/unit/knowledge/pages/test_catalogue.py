@@ -47,9 +47,6 @@ LINKS = {
 
 @pytest.mark.parametrize(("text", "expected"), LINKS.values(), ids=LINKS)
 def test_links_of_pages_are_listed(text: str, expected: list[str]) -> None:
-    ##= man/spec/pages.md#links
-    ##% The outlinks of a page MUST be the slugs of the pages that it links to and the names of missing pages, each
-    ##% once, in order, and without links in code, HTML and comments.
     notes = notes_of({"docs/page.md": text})
     assert list(notes.outlinks(notes.require("page"))) == expected
 
@@ -90,8 +87,7 @@ DANGLING = [
 
 def test_dangling_links_are_reported_with_their_place() -> None:
     ##= man/spec/pages.md#checks
-    ##% duvet MUST warn about each broken link in a page with its path and line, and name the missing section or
-    ##% heading, or the most similar slug.
+    ##% duvet MUST warn about each broken link in a page with its path and line.
     lines = "".join(f"\u00e9 [[brewing]] {link}\n" for link, _, _ in DANGLING)
     files = {
         "docs/a.md": f"---\ntags: x\n---\n# A\n\n{lines}",
@@ -116,8 +112,6 @@ def test_the_graph_of_pages() -> None:
     edges = (PageEdge("a", "b"), PageEdge("b", "c"), PageEdge("c", "a"))
     assert notes.graph(notes.require("a")) == PageGraph((a, b, c), edges)
     assert notes.graph(notes.require("d")) == PageGraph((PageNode("d", "d", 0),), ())
-    ##= man/spec/pages.md#links
-    ##% The backlinks of a page MUST be the other pages that link to it.
     backlinks = {page.slug: notes.backlinks(page) for page in notes.pages}
     assert backlinks == {"a": ("c",), "b": ("a",), "c": ("b",), "d": ()}
     # Links in both directions are two edges.
@@ -125,8 +119,7 @@ def test_the_graph_of_pages() -> None:
     nodes = (PageNode("c", "c", 1), PageNode("b", "b", 2))
     assert notes.graph(notes.require("c")) == PageGraph(nodes, (PageEdge("b", "c"),))
     ##= man/spec/pages.md#tools
-    ##% `get_connections` MUST return the outlinks and the backlinks of a page, and a graph of the pages around it, with
-    ##% an edge for each direction.
+    ##% `get_connections` MUST return the outlinks and the backlinks of a page, and a graph of the pages around it.
     assert notes.graph(notes.require("a")).edges == (PageEdge("a", "b"), PageEdge("b", "a"))
     notes = notes_of({"docs/a.md": "[[a]] [[b]]", "docs/b.md": "[[a|x]] [[a#y]] [[c]]", "docs/d/c.md": "[[b]]"})
     assert {page.slug: notes.backlinks(page) for page in notes.pages} == {"a": ("b",), "b": ("a", "d/c"), "d/c": ("b",)}

@@ -34,8 +34,6 @@ def test_queries_find_pages(query: str, expected: str) -> None:
     ##= man/spec/pages.md#search
     ##% `search` MUST find words in any case, width and form, with or without accents, and in text without spaces
     ##% between words.
-    ##= man/spec/pages.md#search
-    ##% If no page contains a word of the query, `search` MUST find words that begin with it.
     assert " ".join(hit.slug for hit in search.search_pages(index_of(FILES), query).hits) == expected
 
 
@@ -51,9 +49,6 @@ RANKED: dict[str, str | bytes] = {
 
 
 def test_pages_are_ordered_by_relevance() -> None:
-    ##= man/spec/pages.md#search
-    ##% `search` MUST look in names, titles, headings, tags, aliases and texts, and rank a match in a name highest and a
-    ##% match in the text lowest.
     index = index_of(RANKED)
     ranked = {query: [page.slug for page in index.rank(query)] for query in ("kettle", "Hot Green", "hot green kettle")}
     ##= man/spec/pages.md#search

@@ -60,6 +60,8 @@ def test_anything_else_is_not_an_address(text: str) -> None:
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1"])
 def test_an_address_that_others_can_reach_needs_tokens(host: str) -> None:
+    ##= man/spec/mcp.md#http
+    ##% Without tokens, `duvet mcp --http` MUST refuse to listen on an address that other machines can reach.
     with pytest.raises(DuvetError) as caught:
         open_listener(ServerAddress(host, 0), anywhere=False)
     assert str(caught.value) == f"other machines can reach {host}, but no token is set"
@@ -150,8 +152,6 @@ async def test_a_call_that_takes_too_long_is_refused(server: DuvetServer, waitin
 
     with anyio.fail_after(http_server.LONGEST):
         async with (
-            ##= man/spec/service.md#rest
-            ##% Before the server stops, it MUST answer 503 with `Retry-After` to each call that it cannot finish.
             http_server.running(server, limits=HttpLimits(stopping=0.1)) as (where, served),
             http_server.asking(where) as client,
             anyio.create_task_group() as tasks,

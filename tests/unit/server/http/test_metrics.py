@@ -24,7 +24,7 @@ def observed(server: DuvetServer, *observers: Any) -> DuvetServer:
 
 async def test_calls_are_counted(server: DuvetServer) -> None:
     ##= man/spec/service.md#operations
-    ##% `/metrics` MUST count calls by tool, interface and outcome, and MUST answer only callers that may call tools.
+    ##% `/metrics` MUST count calls by tool, interface and outcome.
     metrics = ServerMetrics("1.0")
     async with connected(observed(server, metrics.record_call)) as client:
         for _ in range(3):
@@ -68,6 +68,8 @@ async def test_unknown_tools_are_counted_together_and_logged(server: DuvetServer
 
 
 async def test_requests_are_counted_by_known_paths(server: DuvetServer) -> None:
+    ##= man/spec/service.md#operations
+    ##% `/metrics` MUST answer only callers that may call tools.
     async with serving(server, tokens=BOTH) as where:
         async with asking(where) as client:
             for path in ("/health", "/made-up-1", "/made-up-2"):
@@ -87,8 +89,7 @@ async def test_requests_are_counted_by_known_paths(server: DuvetServer) -> None:
 
 async def test_the_server_is_ready_while_the_project_can_be_read(server: DuvetServer, project: Path) -> None:
     ##= man/spec/service.md#operations
-    ##% Without a token, `/health` MUST answer 200 with `{"status":"ok"}`, and `/ready` MUST answer 200 if the project
-    ##% can be read, and otherwise 503.
+    ##% `/ready` MUST answer 200 if the project can be read, and otherwise 503.
     config = project / ".duvet/config.toml"
     text = config.read_text()
     unready = (503, {"status": "not ready", "reason": "the server cannot read the project"})

@@ -84,9 +84,6 @@ TO_ALPHA = [link_to("beta", 6), link_to("gamma", 6), link_to("missing", 6, "miss
 TO_BETA = [link_to("alpha", 6, heading="top", heading_found=False), link_to("gamma", 6)]
 TO_GAMMA = [link_to("spec", 6, "requirement", heading="brewing")]
 CRITERIA: dict[str, tuple[str, dict[str, Any], Any]] = {
-    ##= man/spec/pages.md#tools
-    ##% `list_pages` and `duvet pages list` MUST list all pages, newest first, or those that match a tag (including the
-    ##% tags below it), a folder and a date.
     "2.1 2.2": (
         "list_pages",
         {},
@@ -94,15 +91,11 @@ CRITERIA: dict[str, tuple[str, dict[str, Any], Any]] = {
     ),
     "3.1": ("get_page", {"slug": "delta"}, page_of("delta", 4, DELTA, [], [])),
     "3.1 spaces": ("get_page", {"slug": " beta "}, page_of("beta", 3, BETA, TO_BETA, ["alpha"])),
-    ##= man/spec/pages.md#tools
-    ##% The tools for pages MUST answer `not_found` for an unknown page and suggest the most similar slug, and reject an
-    ##% empty required argument.
     "3.2 8.3": ("get_page", {"slug": "alpah"}, NOT_FOUND),
     "3.2 far": ("get_page", {"slug": "../../etc/passwd"}, FAR),
     "3.3": ("get_page", {"slug": "alpha"}, page_of("alpha", 1, ALPHA, TO_ALPHA, ["beta"])),
     ##= man/spec/pages.md#tools
-    ##% `get_page` and `duvet pages show` MUST show the requirements that a page links to, and the code that cites these
-    ##% requirements.
+    ##% `get_page` MUST list the requirements that a page links to, and the code that cites these requirements.
     "3.4": (
         "get_page",
         {"slug": "gamma"},
@@ -115,8 +108,7 @@ CRITERIA: dict[str, tuple[str, dict[str, Any], Any]] = {
     ),
     "4.4": ("search", {"query": "airplanes"}, []),
     ##= man/spec/pages.md#tools
-    ##% `get_connections` MUST return the outlinks and the backlinks of a page, and a graph of the pages around it, with
-    ##% an edge for each direction.
+    ##% `get_connections` MUST return the outlinks and the backlinks of a page, and a graph of the pages around it.
     "6.1": ("get_connections", {"slug": "alpha"}, CONNECTIONS),
     "6.3": ("get_connections", {"slug": "alpah"}, NOT_FOUND),
 }
@@ -263,9 +255,6 @@ FAILING = {
 @pytest.mark.criterion("pages 5.2", "pages 7.4")
 @pytest.mark.parametrize(("router", "status", "error"), FAILING.values(), ids=FAILING)
 async def test_criteria_of_models_that_fail(tmp_path: Path, router: FakeRouter | None, status: int, error: Any) -> None:
-    ##= man/spec/pages.md#tools
-    ##% `ask` MUST list the pages that it sent to the model. `ask` MUST answer `upstream_error` if no model is
-    ##% configured, and say so without calling a model if no page matches the question.
     async with pages_client(tmp_path, router=router) as client:
         assert await post(client, "ask", question=BOILS) == (status, error)
         if error is NO_MODEL:
@@ -345,9 +334,6 @@ async def test_many_requests_at_once_before_the_pages_are_read(tmp_path: Path) -
 
 
 async def test_a_page_that_is_too_long_for_one_answer_is_cut(tmp_path: Path) -> None:
-    ##= man/spec/pages.md#tools
-    ##% `get_page` MUST return the whole text of a page or, for MCP clients without `limit`, about 4,000 tokens and the
-    ##% offset of the next part.
     text = '"\u00e9\n' * 5_000_000
     files = {"docs/a.md": text, "docs/hub.md": "".join(f"[[{number:0300}]]\n" for number in range(10_000))}
     async with pages_client(tmp_path, files) as client:

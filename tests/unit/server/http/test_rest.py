@@ -56,8 +56,6 @@ async def test_a_tool_answers_the_same_as_by_mcp(http: httpx2.AsyncClient, name:
     ##% `POST /api/mcp` MUST return the answer of the called tool, an object or a bare array, as `result`.
     ##= man/spec/service.md#calls
     ##% A tool MUST return the same answer through MCP, `/api/mcp` and `duvet call`.
-    ##= man/spec/service.md#calls
-    ##% `duvet call` MUST also call tools of disabled packs.
     found = (await http.post(http_server.API, json={"tool": name, "input": given})).json()
     told = (await http_server.call(http, name, given)).json()["result"]
     notes = " ".join(filter(None, (found.pop("warning", ""), found.pop("next_step", ""))))
@@ -98,11 +96,6 @@ BODIES: list[tuple[Any, tuple[str, str]]] = [
 
 @pytest.mark.criterion("pages 7.1", "pages 7.2", "pages 8.1", "pages 8.3")
 async def test_wrong_bodies_are_refused(http: httpx2.AsyncClient) -> None:
-    ##= man/spec/service.md#rest
-    ##% `POST /api/mcp` MUST answer 400 for a body that is not JSON, an unknown tool or invalid input, and 500 without
-    ##% details for an unexpected exception.
-    ##= man/spec/service.md#rest
-    ##% Every error of `/api/mcp` MUST contain `error`, `code` and `hint`.
     for body, error in BODIES:
         answer = await http.post(
             http_server.API, content=body if isinstance(body, bytes) else json.dumps(body).encode()
@@ -151,10 +144,6 @@ async def test_failures_have_their_http_status(http: httpx2.AsyncClient) -> None
 @pytest.mark.criterion("pages 7.4")
 async def test_an_unexpected_failure_has_no_details(server: DuvetServer, caplog: pytest.LogCaptureFixture) -> None:
     async with http_server.connected(server_of(server.live, TOOLS)) as client:
-        ##= man/spec/gateway.md#access
-        ##% Answers and log lines MUST NOT contain tokens, and MUST NOT contain the project's folder or the text of an
-        ##% exception, except in `stored_path`, in the reason why an index is unreadable, and in log lines about
-        ##% exceptions of installed packs.
         failed = http_server.refused("upstream_error", "Internal server error")
         assert await http_server.post(client, "burst", number=1) == (500, failed)
         assert await http_server.post(client, "twice", number=1) == (200, {"number": 2})

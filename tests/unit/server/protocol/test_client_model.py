@@ -132,7 +132,7 @@ def error_of(answer: types.CallToolResult) -> dict[str, Any]:
 async def test_the_model_of_the_client_is_asked(kettle: Path, mode: str) -> None:
     ##= man/spec/service.md#models-of-clients
     ##% For a provider of the kind `client`, the server MUST call the model of the calling client, if that client offers
-    ##% one. If the model of a client answers with anything but text, the server MUST fail the step.
+    ##% one.
     model = Model()
     async with Client(asking_server(kettle), mode=mode, sampling_callback=model) as client:
         answer = await client.call_tool("workflow_sum", {"about": "tea"})
@@ -148,9 +148,6 @@ async def test_the_model_of_the_client_is_asked(kettle: Path, mode: str) -> None
     ("client", "name"), [("claude-code", "workflow_sum"), ("Cursor", "workflow_sum"), ("tests", "workflow.sum")]
 )
 async def test_clients_that_refuse_dots_in_names(kettle: Path, mode: str, client: str, name: str) -> None:
-    ##= man/spec/service.md#workflows
-    ##% The server MUST offer a workflow without errors as the tools `workflow.NAME` and `workflow_NAME`, but only to
-    ##% callers that may call every tool in the workflow.
     info = types.Implementation(name=client, version="1")
     async with Client(asking_server(kettle), mode=mode, client_info=info, sampling_callback=Model()) as connected:
         names = [tool.name for tool in (await connected.list_tools()).tools]
@@ -176,8 +173,6 @@ async def draw(context: Any, params: types.CreateMessageRequestParams) -> types.
     ],
 )
 async def test_a_model_that_does_not_answer_fails_the_step(kettle: Path, mode: str, model: Any, message: str) -> None:
-    ##= man/spec/service.md#workflows
-    ##% If a workflow fails, the server MUST answer with the error code and the record of the run.
     async with Client(asking_server(kettle), mode=mode, sampling_callback=model) as client:
         error = error_of(await client.call_tool(**SUM))
     assert (error["code"], error["message"]) == ("model_failed", f"sum failed in step first: mine: {message}")
@@ -238,9 +233,6 @@ async def begin(client: Client, name: str, arguments: dict[str, Any] | None = No
 async def test_state_of_another_call_is_refused(project: Path) -> None:
     ##= man/spec/service.md#models-of-clients
     ##% The server MUST refuse a request state that it did not issue for the same call.
-    ##= man/spec/service.md#models-of-clients
-    ##% The server MUST fail a call after 32 round trips to the client, or if its results are too large for a request
-    ##% state.
     kettle, model = Kettle(), Model()
     said = types.CreateMessageResult(role="assistant", content=types.TextContent(text="yes"), model="theirs")
     async with Client(asking_server(project, kettle), mode=MODERN, sampling_callback=model) as client:

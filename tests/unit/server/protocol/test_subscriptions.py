@@ -116,9 +116,6 @@ REFUSED = {
 
 @pytest.mark.parametrize("uris", REFUSED.values(), ids=REFUSED)
 async def test_too_long_or_too_many_uris_are_refused(mode: str, uris: Collection[str], server: DuvetServer) -> None:
-    ##= man/spec/mcp.md#limits
-    ##% For each client, the server MUST refuse more than 1,000 subscriptions with the error -32602, and more than 1,000
-    ##% streams with the error -32010.
     async with Client(server, mode=mode) as client:
         with pytest.raises(MCPError) as refused:
             if mode == MODERN:

@@ -28,8 +28,7 @@ POT = "/specifications/tea/sections/pot/requirements"
 
 async def test_the_list_is_what_a_walk_reaches(project: Path, client: Client) -> None:
     ##= man/spec/mcp.md#resources
-    ##% `resources/list` MUST list every resource once, in pages, together with the object that it contains. With
-    ##% `path`, `resources/list` MUST list only the resources directly below that path.
+    ##% `resources/list` MUST list every resource once, or with `path` only the resources directly below that path.
     async def walk(above: str) -> list[str]:
         found = []
         for resource in (await list_below(client, above)).resources:
@@ -49,7 +48,7 @@ async def test_the_list_is_what_a_walk_reaches(project: Path, client: Client) ->
 
 async def test_every_listed_resource_is_described_and_can_be_read(client: Client, snapshot: Snapshot) -> None:
     ##= man/spec/mcp.md#resources
-    ##% `resources/get` MUST return an object or an array, or the first entries of the array if the URI has `?limit=`.
+    ##% `resources/get` MUST return the object or the array itself as the result.
     described, documents = [], []
     for one in await list_all_resources(client):
         read = await text(client, one.uri)
@@ -84,8 +83,7 @@ async def test_the_resources_below_a_path_come_with_their_objects(client: Client
 
 async def test_a_list_is_read_in_parts(client: Client) -> None:
     ##= man/spec/mcp.md#resources
-    ##% `resources/read` MUST return an object or a list as JSON, or a part of the list if the URI has `?limit=` or
-    ##% `cursor=`.
+    ##% `resources/read` MUST return a resource as JSON, or a part of a list if the URI has `?limit=` or `cursor=`.
     whole = json.decode(await text(client, "duvet:///requirements"))
     parts, more = [], ""
     while True:
@@ -254,9 +252,6 @@ TEA = "/specifications/tea/sections"
     ],
 )
 async def test_a_missing_resource_is_an_error(client: Client, ask: Ask, uri: str, said: str) -> None:
-    ##= man/spec/mcp.md#resources
-    ##% The server MUST refuse an unknown resource with its `uri` and the error -32602, or -32002 in protocol versions
-    ##% before 2026-07-28.
     with pytest.raises(MCPError) as refused:
         await ask(client, f"duvet://{uri}")
     code = types.INVALID_PARAMS if client.mode == MODERN else -32002

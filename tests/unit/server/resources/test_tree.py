@@ -42,9 +42,6 @@ def find(tree: ResourceTree, reference: str) -> ResourceNode:
 @example(["requirements"], "a/b")
 @example(["src/main.rs"], "")
 def test_every_resource_is_found_by_its_uri(paths: list[str], section: str) -> None:
-    ##= man/spec/mcp.md#resources
-    ##% The server MUST accept names in a URI with and without percent-encoding. The server MUST refuse a URI that is
-    ##% longer than 16,384 characters or contains control characters.
     tree = tree_of(section, *paths)
     uris = [resources.make_node_uri(tree, node) for node in tree.all]
     assert [find(tree, uri) for uri in uris] == [*tree.all]
@@ -125,8 +122,6 @@ def test_a_missing_resource_is_not_found(reference: str) -> None:
     "path", ["src/../src/main.rs", "../tea/src/main.rs", "/tea/src/main.rs", "src/../../etc/passwd"]
 )
 def test_paths_do_not_lead_out_of_the_project(path: str, spelt: Callable[[str], str]) -> None:
-    ##= man/spec/mcp.md#tools
-    ##% The server MUST refuse a path outside the project, and MUST NOT reveal whether a file exists there.
     tree = tree_of("pot", "src/main.rs")
     for above in ("/specifications/tea/sections/pot/requirements/1dd64a535306", "duvet://"):
         with pytest.raises(NotFoundError):

@@ -152,8 +152,8 @@ def test_odd_spellings_of_a_message_are_answered(words: bytes, server: DuvetServ
 
 def test_a_line_that_is_too_long_is_refused(server: DuvetServer) -> None:
     ##= man/spec/mcp.md#limits
-    ##% Before it has read all of it, the server MUST refuse a line of more than 4 MiB with the error -32600, and an
-    ##% HTTP body above the configured limit with 413.
+    ##% The server MUST refuse a line of more than 4 MiB, and an HTTP body above the configured limit, before it has
+    ##% read all of it.
     long = b'"' + b"x" * 10_000_000 + b'"'
     longest = json.dumps({**PING, "id": "longest"}).encode().ljust(handshake.MAX_LINE_BYTES)
     too_long = refused(f"the line is too long: the limit is {handshake.MAX_LINE_BYTES:,} bytes")
@@ -175,9 +175,6 @@ def after_greeting(server: DuvetServer, *messages: object, version: str = "2025-
 
 @pytest.mark.parametrize("version", HANDSHAKES)
 def test_a_batch_is_answered_with_one_array_where_the_version_has_batches(version: str, server: DuvetServer) -> None:
-    ##= man/spec/mcp.md#standard-input-and-output
-    ##% The server MUST answer a batch with one array in protocol versions that have batches, and refuse a batch in all
-    ##% other versions.
     batch = [request("ping"), NOTICE, request("ping", id="b"), request("no/such", id=3)]
     # A batch without a request has no answer.
     found = after_greeting(server, [NOTICE, NOTICE], batch, request("ping", id=2), version=version)
@@ -334,9 +331,6 @@ LARGE = request(FOREVER, {"a": "x" * (handshake.MAX_LINE_BYTES - 100)})
     ids=["requests", "bytes"],
 )
 def test_open_requests_are_limited(patient: DuvetServer, odd: OddMethods, requests: list[Message], most: int) -> None:
-    ##= man/spec/mcp.md#limits
-    ##% The server MUST stop reading requests while 512 requests or 16 MiB of requests are open, or while 64 MiB of
-    ##% answers are unread.
     stay(patient, lines_of(hello(), *requests), lambda _: anyio.wait_all_tasks_blocked())
     assert odd.waiting == most
 

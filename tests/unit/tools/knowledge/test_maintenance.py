@@ -34,10 +34,6 @@ def refused(asking: Asking, tool: str, holder: str = "", /, **arguments: object)
 
 
 def test_a_run_indexes_the_project_and_is_answered_like_its_status(kept: Asking) -> None:
-    ##= man/spec/gateway.md#indexing-and-feedback
-    ##% `km-ingest-trigger` MUST index the project with the given `profile`, or else with `ingest.profile` or `manual`,
-    ##% and return the same answer as `km-ingest-status`. `km-ingest-trigger` MUST refuse `paths` with the error
-    ##% `unsupported_operation`.
     found = kept.value(INGEST)
     assert sum(found["artifact_counts"].values()) == 7
     row = {name: found[name] for name in ("run_id", "started_at", "duration_seconds", "artifact_counts")}
@@ -88,13 +84,13 @@ def test_a_run_that_fails_is_recorded_and_the_index_stays_unless_it_is_damaged(k
 
 
 def test_a_cancelled_run_ends_its_process_and_leaves_the_index_as_it_was(kept: Asking) -> None:
-    ##= man/spec/gateway.md#indexing-and-feedback
+    ##= man/spec/gateway.md#indexing
     ##% During an ingest run, the server MUST report progress and answer other requests.
-    ##= man/spec/gateway.md#indexing-and-feedback
-    ##% A cancelled ingest run MUST leave the index unchanged.
-    ##= man/spec/gateway.md#indexing-and-feedback
+    ##= man/spec/gateway.md#indexing
     ##% The server MUST run each ingest in a process of its own, and end the process when the call is cancelled or the
     ##% server ends.
+    ##= man/spec/knowledge.md#ingest-runs
+    ##% An ingest run that fails, is cancelled or is killed MUST leave the index unchanged.
     before = kept.value(INGEST)
     (kept.folder / "docs/new.md").write_text("# New\n")
     git = HeldGit(kept.folder.parent / "held")
@@ -141,9 +137,8 @@ def votes(known: Asking) -> list[Any]:
 
 
 def test_a_vote_is_stored_with_its_note_and_context(known: Asking) -> None:
-    ##= man/spec/gateway.md#indexing-and-feedback
-    ##% `km-feedback-submit` MUST store a vote from -1 to 1, a note and a context for a search result, and warn if all
-    ##% three are missing.
+    ##= man/spec/gateway.md#feedback
+    ##% `km-feedback-submit` MUST store a vote from -1 to 1, a note and a context for a search result.
     assert refused(known, FEEDBACK, **{**VOTE, "vote": 2})[0] == "invalid_request"
     assert not (known.file.parent / "feedback.jsonl").exists()
     assert known.value(FEEDBACK, **VOTE) == {"status": "ok", **VOTED}
@@ -171,9 +166,8 @@ def test_feedback_on_an_unknown_chunk_is_stored_with_a_warning(known: Asking) ->
 
 
 def test_votes_order_search_results_where_that_is_configured(known: Asking) -> None:
-    ##= man/spec/gateway.md#indexing-and-feedback
-    ##% `km-search` MUST order chunks with equal scores by the mean of their votes if `search.feedback` is set, and
-    ##% otherwise ignore votes.
+    ##= man/spec/knowledge.md#search
+    ##% `km-search` MUST use weights and votes only to order results with equal scores.
     def search() -> dict[str, Any]:
         found = known.value(SEARCH, query="boil heat", limit=25)["results"]
         return {one["chunk"]["chunk_id"]: one["scoring"] for one in found}
@@ -213,7 +207,7 @@ def test_only_callers_who_can_vote_are_asked_for_feedback(known: Asking) -> None
 
 def test_a_backup_is_written_to_a_new_file(known: Asking) -> None:
     ##= man/spec/gateway.md#backups
-    ##% `km-backup-trigger` MUST write only a new `.tgz` or `.tar.gz` file in the project or in the configured folder.
+    ##% `km-backup-trigger` MUST write only new files, and only in the project or in the configured folder.
     name = f"km-backup-{STAMP}.tgz"
     for destination, archive in (
         (None, f".duvet/knowledge/backups/{name}"),
@@ -381,8 +375,7 @@ def test_an_upload_is_indexed_where_that_is_asked_or_configured(kept: Asking, so
 
 def test_an_upload_that_the_index_leaves_out_has_a_warning(kept: Asking, source: Path, tmp_path: Path) -> None:
     ##= man/spec/gateway.md#uploads
-    ##% The server MUST answer `upstream_error` if it stored a file but could not index the project. The server MUST
-    ##% warn if the index does not contain a file that it stored.
+    ##% If the server stored a file but could not index it, the server MUST say so.
     def warning(destination: str) -> str:
         return kept.answer(UPLOAD, {"source_path": str(source), "destination": destination, "ingest": True}).warning
 
@@ -417,8 +410,8 @@ def test_only_regular_files_of_limited_size_are_uploaded(kept: Asking, source: P
 
 def test_callers_over_http_upload_only_plain_files_of_the_project(kept: Asking, source: Path) -> None:
     ##= man/spec/gateway.md#uploads
-    ##% Over HTTP, `km-upload` MUST read only files under the content root, and refuse files that are hidden, ignored by
-    ##% git, secret, vendored, or written by duvet.
+    ##% Over HTTP, `km-upload` MUST read only files under the content root that are not hidden, ignored by git, secret
+    ##% or vendored.
     inside = kept.folder / "docs"
     own = [f"var/{name}" for name in ("s.db", "audit.jsonl", "feedback.jsonl", "km-backup-1.tgz")]
     secret = ["id_rsa", "docs/server.key", "docs/key.pem", "docs/node_modules/a/b.md", "docs/venv/lib/a.md"]

@@ -20,9 +20,6 @@ COVERAGE, REPORT = "km-coverage-summary", "km-lifecycle-report"
 
 
 def test_earlier_reports_are_kept(tmp_path: Path) -> None:
-    ##= man/spec/knowledge.md#reports
-    ##% Each ingest run MUST store a coverage report and a lifecycle report. duvet keeps the last 5 coverage reports and
-    ##% the last 10 lifecycle reports.
     runs = [replace(RUN, run_id=f"r{number}") for number in range(12)]
     known = Asking(fill(tmp_path, runs))
     covered, living = known.value(COVERAGE, history=100), known.value(REPORT, history=100)
@@ -70,8 +67,8 @@ def make_large_project(folder: Path) -> Asking:
 
 def test_agents_get_short_lists(tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#answers
-    ##% For MCP clients, `km-` tools MUST cut long lists, including those from a gateway, to about 4,000 tokens unless
-    ##% `limit` asks for more, and say so in the answer.
+    ##% For MCP clients, `km-` tools MUST cut long lists to about 4,000 tokens unless `limit` asks for more, and say so
+    ##% in the answer.
     known = make_large_project(tmp_path)
     for tool, name in ((COVERAGE, "missing_artifacts"), (REPORT, "stale_docs")):
         whole: Any = plain(known.answer(tool, face="rest").value)
@@ -98,7 +95,7 @@ FAILED = IngestRun(run_id="r3", profile="nightly", started_at=NOW, success=False
 def test_the_status_is_that_of_the_last_run_of_a_profile(known: Asking, tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#reports
     ##% `km-ingest-status` MUST return the outcome of the last ingest run or, with `profile`, of the last run with that
-    ##% profile, and answer `not_found` if there is no such run.
+    ##% profile.
     assert known.value(STATUS) == {"status": "ok", **LAST, "run": LAST}
     demo = replace(RUN, run_id="r2", profile="demo", started_at=NOW - 30)
     runs = Asking(fill(tmp_path / "runs", [RUN, demo, FAILED]))
@@ -135,8 +132,7 @@ def test_every_tool_has_a_description_with_its_arguments_and_scope(known: Asking
     for usage in found["tools"].values():
         assert usage.keys() == {"description", "details"} and usage["description"] and usage["details"]
     ##= man/spec/knowledge.md#answers
-    ##% `km-help` MUST describe exactly the enabled tools and, with `include_spec`, return one document about all of
-    ##% them.
+    ##% `km-help` MUST describe exactly the enabled tools.
     found = known.value("km-help", tool="km-graph-search")
     assert found == {
         "status": "ok",

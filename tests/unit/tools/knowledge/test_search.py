@@ -104,8 +104,7 @@ def chunk(ordinal: int, **more: object) -> dict[str, Any]:
 
 def test_a_node_has_its_outgoing_edges(known: Asking) -> None:
     ##= man/spec/knowledge.md#graph
-    ##% `km-graph-node` MUST return up to `limit` edges, outgoing edges first, each with its direction and the node at
-    ##% its other end, and the number of edges that it left out.
+    ##% `km-graph-node` MUST return up to `limit` edges, outgoing edges first, and the number of edges that it left out.
     found = known.value(NODE, node_id="Code:src/kettle/boil.py")
     relations = found.pop("relationships")
     assert found == {"status": "ok", "node": FILE}
@@ -160,9 +159,6 @@ def test_edges_of_the_other_direction_are_counted(known: Asking, node: str, whic
     [(4, 4, "Only 4 edges shown: raise limit."), (5, 5, ""), (100_000, 5, "")],
 )
 def test_edges_have_a_limit(known: Asking, limit: int, count: int, step: str) -> None:
-    ##= man/spec/knowledge.md#answers
-    ##% A `km-` tool MUST lower a `limit` or depth above the maximum to the maximum, and reject a `limit` or depth below
-    ##% the minimum.
     asked: dict[str, object] = {"node_id": KETTLE.id, "relationships": "incoming", "limit": limit}
     answer = known.answer(NODE, asked)
     assert (len(plain(answer.value)["relationships"]), answer.next_step) == (count, step)
@@ -222,9 +218,6 @@ NOWHERE = [
 
 @pytest.mark.parametrize(("name", "code", "message", "hint"), NOWHERE, ids=range(len(NOWHERE)))
 def test_a_name_that_leads_to_no_node_is_refused(known: Asking, name: str, code: str, message: str, hint: str) -> None:
-    ##= man/spec/knowledge.md#graph
-    ##% `km-graph-node` MUST answer `invalid_identifier` for a malformed identifier, and `not_found` for an unknown
-    ##% node, suggesting an existing node with the same path.
     told, message = known.refusal(NODE, node_id=name), message.format(name)
     assert (told[0], told[1][: len(message)], hint in told[2]) == (code, message, True)
 
@@ -235,8 +228,7 @@ def reached(found: dict[str, Any]) -> list[tuple[str, int]]:
 
 def test_the_nodes_around_a_subsystem_are_listed_with_the_way_to_them(known: Asking) -> None:
     ##= man/spec/knowledge.md#graph
-    ##% `km-graph-subsystem` MUST list each node that is connected to the subsystem once, with a shortest path, sorted
-    ##% by name and in pages.
+    ##% `km-graph-subsystem` MUST list each node that is connected to the subsystem once, with a shortest path.
     found = known.value(AROUND, name="kettle", depth=1, limit=25, cursor=None, include_artifacts=True)
     related, artifacts = found["related"], found["artifacts"]
     assert found == {"status": "ok", "subsystem": SUBSYSTEM, "related": related, "artifacts": artifacts}
@@ -306,7 +298,7 @@ def test_an_unknown_subsystem_is_not_found(known: Asking) -> None:
 
 def test_a_term_is_found_in_names_and_texts_in_any_case(known: Asking) -> None:
     ##= man/spec/knowledge.md#graph
-    ##% `km-graph-search` MUST search names and the texts of requirements for the literal term, ignoring case.
+    ##% `km-graph-search` MUST search the names of nodes and the texts of requirements, ignoring case.
     results = known.value(TERM, term="KETTLE", limit=10)["results"]
     assert [tuple(one.values()) for one in results] == [
         ("Subsystem:Kettle", "Subsystem", 0.95, "Heats water."),
@@ -385,9 +377,6 @@ def test_agents_get_short_search_results(limit: int | None, most: int, large: As
     count = min(limit or 10, 25)
     assert len(json.encode(shown)) <= most < len(json.encode(all_of_it)) * 1.2
     assert ids(shown) == ids(all_of_it) and len(ids(shown)) == count
-    ##= man/spec/knowledge.md#answers
-    ##% If `km-search` shortens a result, the result MUST keep its requirements, symbols and relationships, and say how
-    ##% much is left out.
     assert [*map(_connections, shown["results"])] == [*map(_connections, all_of_it["results"])]
     assert {len(one["graph_context"]["requirements"]) for one in shown["results"]} == {10}
     (*_, last), (*_, entire) = shown["results"], all_of_it["results"]

@@ -113,8 +113,7 @@ def test_a_suggestion_is_written_as_its_file_writes_comments(
     asked: dict[str, str | int], lines: list[str], step: str
 ) -> None:
     ##= man/spec/mcp.md#tools
-    ##% `suggest_citation` MUST return a valid comment in the style of the file, without changing the file, and refuse a
-    ##% file or line that cannot contain a comment.
+    ##% `suggest_citation` MUST return a valid comment in the style of the file, without changing the file.
     found, told = answer(TEA, SUGGEST, **{"requirement": CUP, "file": "src/pot.rs", **asked})
     line = {"line_number": asked["line"]} if "line" in asked else {}
     comment, path = "\n".join(lines), str(asked.get("file", "src/pot.rs")).removeprefix("./")

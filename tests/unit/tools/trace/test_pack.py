@@ -127,9 +127,6 @@ SPELLINGS = [
 
 @pytest.mark.parametrize("url", SPELLINGS)
 def test_an_rfc_is_known_in_every_spelling(context: ProjectSnapshot, url: str) -> None:
-    ##= man/spec/mcp.md#tools
-    ##% `resolve_spec_id` MUST resolve every spelling of an RFC's URL to the same specification, and answer an unknown
-    ##% URL with an `error` and similar names.
     assert answer(context, RESOLVE, url=url) == ({"spec_id": "rfc2324"}, "")
     for tool, more in {
         "list_uncited_requirements": {},

@@ -29,8 +29,7 @@ def test_each_language_is_read(language: Language, known: bool) -> None:
     lines = format_annotation(style, "\t", "tea.md#pot", QUOTE, kind=Kind.TEST, most=40)
     assert len(lines) > 3
     ##= man/spec/mcp.md#tools
-    ##% `validate_citation` MUST accept exactly the citations that `duvet report` accepts, whether they are comments in
-    ##% any style, entries of a requirement file, or surrounded by code.
+    ##% `validate_citation` MUST accept exactly the citations that `duvet report` accepts.
     styles = [style] if known else [SourceStyle("@=", "@#")]
     expected = [("test", "tea.md#pot", QUOTE)]
     assert read("\n".join(lines), *styles) == expected

@@ -64,8 +64,6 @@ def test_list_invalid_citations(context: ProjectSnapshot) -> None:
 
 
 def test_get_prioritized_requirements(context: ProjectSnapshot) -> None:
-    ##= man/spec/mcp.md#tools
-    ##% `get_prioritized_requirements` MUST rank all requirements, even those that are done.
     assert value(context, "get_prioritized_requirements") == [
         {"full_path": path, "level": level, "status": status, "todo_count": todos}
         for path, level, status, todos in [

@@ -111,8 +111,7 @@ def test_a_citation_is_valid_or_gets_one_of_four_errors_and_the_next_step(
 ) -> None:
     ##= man/spec/mcp.md#tools
     ##% If a citation is invalid, `validate_citation` MUST return an error that begins with `URL not found`,
-    ##% `Specification not found`, `Section not found` or `Requirement not found`, and say in the second content block
-    ##% what to do.
+    ##% `Specification not found`, `Section not found` or `Requirement not found`.
     assert answer(TEA, "validate_citation", citation=citation) == (expected, step)
 
 
@@ -364,8 +363,6 @@ def test_entries_that_are_listed_as_invalid_are_invalid_as_they_are_listed() -> 
     ],
 )
 def test_the_comment_style_of_a_file(citation: str, warning: str) -> None:
-    ##= man/spec/mcp.md#tools
-    ##% `validate_citation` MUST warn if duvet does not read the citation's comment style in the given file.
     path = next(path for _, paths in TEA.project.inputs.sources for path in paths)
     name = path.removeprefix("src/")
     step = "Rewrite it with `//=` and `//#`, or get the comment from suggest_citation."

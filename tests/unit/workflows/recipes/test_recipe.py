@@ -78,9 +78,6 @@ def read(text: str) -> Workflow:
 
 
 def test_a_recipe_becomes_a_workflow() -> None:
-    ##= man/spec/gateway.md#recipes
-    ##% A wait MUST repeat its call every 5 seconds for up to 300 seconds, unless `interval_seconds` or
-    ##% `timeout_seconds` is set.
     assert read(WHOLE) == WORKFLOW
     assert read_recipe(WHOLE.encode(), "recipes/x.yaml", ORIGIN_FILE).name == "release"
 
@@ -238,8 +235,7 @@ FAULTS: dict[str, tuple[str, list[tuple[int, str, str]]]] = {
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_recipe_with_faults_is_not_run(kitchen: Kitchen, name: str) -> None:
     ##= man/spec/gateway.md#recipes
-    ##% duvet MUST list every problem of a recipe with its file, its line and the path of its key. duvet MUST NOT run a
-    ##% step of a faulty recipe or of a recipe that calls one.
+    ##% duvet MUST list every problem of a recipe with its line, and MUST NOT run a recipe that has problems.
     text, wanted = FAULTS[name]
     kitchen.write("brew", text)
     assert kitchen.problems("brew") == [("recipes/brew.yaml", *one) for one in wanted]
@@ -341,7 +337,7 @@ LITERAL = "${captures.c}"
 )
 def test_a_plan_keeps_references_that_only_a_run_can_fill(written: str, shown: object) -> None:
     ##= man/spec/gateway.md#recipes
-    ##% With `--dry-run`, `duvet recipe run` MUST call nothing, and print the call that each step would make.
+    ##% With `--dry-run`, `duvet recipe run` MUST print the call that each step would make, and call nothing.
     text = "variables: { q: x, deep: {} }\n" + steps(
         "{ id: a, tool: pot-hold, capture: [{ name: c, path: value }] }",
         f"{{ id: b, wait: {{ tool: x, params: {{ value: '{written}' }}, until: {{ path: a, equals: '{written}' }} }} }}",
