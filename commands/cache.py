@@ -41,8 +41,6 @@ def show_cache(clear: bool) -> None:
     if clear:
         _clear_cache()
         return
-    ##= man/spec/cache.md#storage
-    ##% `duvet cache show` MUST list the files in the cache, and `duvet cache clear` MUST remove them and nothing else.
     files = list_cache_files(BlobStore(CACHE_FOLDER))
     width = max((len(escape_cell(file.name)) for file in files), default=0)
     lines = [f"{CACHE_FOLDER}: {_format_total(files)}"]
@@ -62,8 +60,6 @@ def clear() -> None:
 
 
 def _clear_cache() -> None:
-    ##= man/spec/cache.md#storage
-    ##% `duvet cache show` MUST list the files in the cache, and `duvet cache clear` MUST remove them and nothing else.
     removed = clear_cache(BlobStore(CACHE_FOLDER))
     write_stdout(f"{CACHE_FOLDER}: removed {_format_total(removed)}\n".encode())
 

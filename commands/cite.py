@@ -77,8 +77,7 @@ def cite(
     request = CiteOptions(location.path, location.line, Kind[kind.upper()] if kind else None, fields, width)
     cited = insert_citation(project, citable, request)
     ##= man/spec/cite.md#inserting
-    ##% `duvet cite` MUST print the citation and the path and line where it was inserted. With `--dry-run`, `duvet cite`
-    ##% MUST print a unified diff and write nothing.
+    ##% With `--dry-run`, `duvet cite` MUST print a unified diff and write nothing.
     if dry_run:
         write_stdout("".join(make_patch(cited.path, cited.before, cited.after)).encode())
         return
@@ -112,10 +111,6 @@ def insert_citation(project: Project, citable: CitableText, options: CiteOptions
     chosen = choose_inputs([name], styles, root, project.tree)
     if chosen.problems:
         raise UnreadableError("no such file", path=name, hint="write the path relative to the working directory")
-    ##= man/spec/cite.md#refusals
-    ##% `duvet cite` MUST refuse a file that no source pattern matches, and a line that the file does not have. `duvet
-    ##% cite` MUST refuse to insert a citation inside an annotation or inside a statement that continues on the next
-    ##% line.
     if len(chosen.paths) != 1 or not any(map(project.tree.is_file, list_possible_paths(name, root))):
         hint = "use a file that a `[[source]]` pattern in the configuration matches"
         raise DuvetError(f"{quote_text(name)} is not a source file", hint=hint)
@@ -125,9 +120,6 @@ def insert_citation(project: Project, citable: CitableText, options: CiteOptions
     if kind is Kind.EXCEPTION and not options.fields.get("reason", "").strip():
         raise DuvetError("an exception needs a reason", hint="add --reason TEXT")
     before = project.tree.read(path)
-    ##= man/spec/cite.md#inserting
-    ##% `duvet cite` MUST insert the citation above the given line, in the comment style of the file and with the
-    ##% indentation of the line, and leave out the annotation type if it is the file's default.
     annotation = NewAnnotation(citable.target, citable.quote, kind, options.fields)
     new = insert_annotation(path, decode_utf8(before, path), options.line, annotation, style, options.width)
     after = new.text.encode()

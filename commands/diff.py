@@ -76,9 +76,6 @@ def diff(
     print_error_notice(now)
     if not then.has_configuration:
         print_remark(f"no configuration in {diff_base.words}; everything counts as new")
-    ##= man/spec/diff.md#reading-a-revision
-    ##% `duvet diff` MUST read a specification that a revision lacks from disk and say so, but MUST NOT read sources
-    ##% from disk that the revision lacks.
     specifications = {card.path for card in then.catalogue.specifications}
     count = sum(path in specifications for path in then.borrowed)
     for noun, number in (("specification", count), ("other file", len(then.borrowed) - count)):
@@ -98,9 +95,6 @@ def diff(
 def _choose_renderer(format: str, gate: str, now: Catalogue) -> Callable[[DiffBase, Difference, BinaryIO], None]:
     if format != "markdown":
         return _RENDERERS[format]
-    ##= man/spec/gates.md#verdicts
-    ##% With `--fail-on`, `duvet diff` MUST fail if the project has no requirements. With `--format markdown`, `duvet
-    ##% diff` MUST say if its gate was not checked.
     obstacles = promote_setup_problems(now.setup) if gate else []
     verdict = f"{gate} failed: {describe_obstacles(obstacles)}" if obstacles else ""
     if gate and not obstacles and not now.requirements:
@@ -135,8 +129,7 @@ def _read_revision(today: Project, tree: GitTree, specifications: tuple[str, ...
     options = today.options
     if not (tree.exists(options.config_path or CONFIG_PATH) or options.sources or options.requirements):
         ##= man/spec/diff.md#reading-a-revision
-        ##% `duvet diff` MUST treat a revision without the project or its configuration as empty. `duvet diff` MUST fail
-        ##% if git objects of a revision are missing from the clone.
+        ##% `duvet diff` MUST treat a revision without the project or its configuration as empty.
         return RevisionCatalogue(Catalogue((), (), (), ()), False, ())
     project = Project(options=options, environ=today.environ, tree=tree, progress=today.progress, today=today.today)
     tree.lend(frozenset([*specifications, *_list_configured_files(project)]), project.downloads)
@@ -193,9 +186,6 @@ def _apply_gates(difference: Difference, base: DiffBase, fail_on: tuple[str, ...
         print_notice(f"FAIL: --fail-on {' and '.join(fail_on)}: {', '.join(filter(None, parts))}\n")
         return FAILED
     if fail_on and not difference.now.requirements:
-        ##= man/spec/gates.md#verdicts
-        ##% With `--fail-on`, `duvet diff` MUST fail if the project has no requirements. With `--format markdown`,
-        ##% `duvet diff` MUST say if its gate was not checked.
         print_notice(f"FAIL: --fail-on {' and '.join(fail_on)}: the project has no requirements\n")
         return FAILED
     if fail_on:

@@ -73,6 +73,4 @@ def rules(ctx: click.Context, /, code: str | None, format: str | None) -> None:
         return
     if format:
         raise click.UsageError("--format only applies to the list of rules; leave out CODE", ctx)
-    ##= man/spec/problems.md#rules
-    ##% `duvet rules` MUST list the rules, and `duvet rules CODE` MUST print what `duvet explain CODE` prints.
     print_markdown(explain_topic(code))

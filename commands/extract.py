@@ -69,18 +69,12 @@ def extract(target_path: str, written: str, extension: str, out: str, prune: boo
     extraction, count = extract_specification(specification, out, downloads, project.root, extension)
     print_problems(write_requirements(project, extraction, prune=prune))
     if not count and format is Format.IETF and posixpath.splitext(target)[1] in (".md", ".markdown"):
-        ##= man/spec/trace.md#requirements
-        ##% If `duvet extract` reads a Markdown file as IETF text and finds no requirement, it MUST suggest `--format
-        ##% markdown`.
         print_remark(f"{escape_cell(target)} was read as IETF text; read Markdown with `--format markdown`")
     project.progress.end(f"Extracted {count} requirements across {len(extraction.files)} sections")
 
 
 def _find_format(project: Project, target: str, written: str) -> Format:
     """Return the requested format; by default the configured format, or else IETF text, as in awslabs duvet."""
-    ##= man/spec/trace.md#requirements
-    ##% Without `--format`, `duvet extract` MUST read a specification in the format that duvet's own configuration sets
-    ##% for it.
     context = click.get_current_context()
     if context.get_parameter_source("written") is ParameterSource.DEFAULT and not project.is_like_upstream:
         name = locate_specification(target).name

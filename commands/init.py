@@ -93,9 +93,6 @@ def init(
         next_step = _extend_project(survey, specifications, languages, accepts=accepts)
     else:
         next_step = _create_project(survey, specifications, languages, accepts=accepts)
-    ##= man/spec/init.md#new-projects
-    ##% `duvet init` MUST end with the next command: `duvet report` if the project has a specification, and otherwise
-    ##% the command that adds one.
     print_remark(f"next: {next_step}")
 
 
@@ -148,8 +145,8 @@ def _create_project(survey: Survey, specifications: Sequence[str], languages: Se
     offered = _list_new_paths(survey, specifications)
     accepted = offered if _accepts(offered, accepts=accepts) else []
     ##= man/spec/init.md#new-projects
-    ##% `duvet init` MUST trace the specifications that it finds if `--yes` is given or the user agrees on a terminal,
-    ##% and otherwise write them as comments.
+    ##% Without `--yes` or the user's consent on a terminal, `duvet init` MUST write the specifications that it finds
+    ##% only as comments.
     rest = [] if accepted else offered
     ##= man/spec/init.md#new-projects
     ##% `duvet init` MUST write a valid configuration in duvet's own schema or, with `--upstream`, the files that
@@ -186,8 +183,6 @@ def _extend_project(survey: Survey, specifications: Sequence[str], languages: Se
     groups = [group for group in _choose_groups(found, languages) if not _has_group(config, group)]
     kept = [name for name in specifications if _normalise(name) in known]
     kept += [name for name in languages if name not in {group.language.value for group in groups}]
-    ##= man/spec/init.md#existing-projects
-    ##% `duvet init` MUST print the entries that it added and the entries that already existed.
     for name in kept:
         print_remark(f"{CONFIG_PATH} has {escape_cell(name)} already")
     if offered and not is_accepted:

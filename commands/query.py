@@ -247,13 +247,9 @@ def run_query(
     """Run the checks, print their results, and return the exit code."""
     options: dict[str, Any] = {"config_path": None, "offline": False, "allow_http": False, "spec_path": None}
     project = open_project(None, progress, source_patterns=(), spec_patterns=(), **options)
-    ##= man/spec/query.md#results
-    ##% `duvet query` MUST write the same requirement files as `duvet report`, but no report and no snapshot.
     write_requirements(project, project.extraction, prune=False)
     errors = [problem for problem in project.trace.problems if problem.severity is Severity.ERROR]
     if errors:
-        ##= man/spec/query.md#results
-        ##% If an annotation is invalid, `duvet query` MUST NOT run any check.
         print_problems(errors, like_upstream=project.is_like_upstream)
         return FAILED
     renderer = make_renderer(project, progress.settings)
@@ -306,10 +302,6 @@ def read_reports(project: Project, patterns: Iterable[str]) -> Iterator[dict[str
 
 def describe_models(reports: Iterable[ReportLines], models: FileModels, progress: QueryProgress) -> None:
     """Print the files that can't be parsed and, with `--verbose`, how the other files are parsed."""
-    ##= man/spec/query.md#executed-lines
-    ##% If duvet cannot parse a covered Java file, `duvet query` MUST name the file and report its annotations as
-    ##% unknown. If a coverage report lists lines that a Java file does not have, `duvet query` MUST report the
-    ##% annotations of the file as unknown.
     for report in reports:
         for path, faults in report.faults.items():
             lines = ", ".join(map(str, faults))

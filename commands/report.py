@@ -89,9 +89,6 @@ def watch_reports(
     with ChangeWatcher(current_settings().environ) as changes:
         restored = False
         while True:
-            ##= man/spec/watch.md#noticing-changes
-            ##% Until it is interrupted, `duvet report --watch` MUST report again when a file that it read is changed,
-            ##% moved or removed, even during a run, or when the patterns match other files.
             project, reported = run_watched_report(options, request, output, opens=opens)
             changes.follow(project)
             # The browser shows the report; opening it again would only add a tab.
@@ -102,9 +99,6 @@ def watch_reports(
             ##% The memory use of `duvet report --watch` and of the server MUST NOT grow with the number of runs.
             gc.collect()
             changed, restored = wait_for_change(changes, restored=restored)
-            ##= man/spec/watch.md#reporting-again
-            ##% `duvet report --watch` SHOULD run only once for simultaneous changes, and MUST first name some of the
-            ##% changed files.
             names = ", ".join(map(show_path, changed[:_MAX_NAMES]))
             more = len(changed) - _MAX_NAMES
             progress.begin(f"Changed {names} and {more} more" if more > 0 else f"Changed {names}")
@@ -118,9 +112,6 @@ def wait_for_change(changes: ChangeWatcher, *, restored: bool) -> tuple[tuple[st
     while True:
         changed = changes.wait() or ()
         only_reports = bool(changed) and changes.are_outputs(changed)
-        ##= man/spec/watch.md#reporting-again
-        ##% `duvet report --watch` SHOULD restore a report that another program has changed or removed, but MUST NOT
-        ##% restore the same report twice unless an input has changed in between.
         # Else two processes that watch with different options would overwrite one report forever.
         if not (only_reports and restored):
             return changed, only_reports

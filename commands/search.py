@@ -82,15 +82,9 @@ def search(
     """
     choice, options = filters.split_filter(options)
     if raw and semantic:
-        ##= man/spec/search.md#queries
-        ##% `duvet search` MUST refuse a query without words, an invalid query with `--raw`, and `--raw` together with
-        ##% `--semantic`.
         raise click.UsageError("--raw and --semantic can't be used together")
     query = SearchQuery(" ".join(words), choice, raw, limit)
     embedder = _find_embedder() if semantic else None
-    ##= man/spec/trace.md#reports
-    ##% `duvet search`, `duvet show`, `duvet ask` and the library MUST NOT write anything into a project except
-    ##% downloads and the cache.
     catalogue, files = require_catalogue(options), open_project_files()
     try:
         answer = search_requirements(catalogue, query, open_cache() or Cache(), files, embedder)
@@ -100,8 +94,6 @@ def search(
     print_error_notice(catalogue)
     for remark in _list_remarks(answer, query, catalogue, files):
         print_remark(remark)
-    ##= man/spec/search.md#results
-    ##% `duvet search` MUST exit with 0 if it finds something, and with 1 if it finds nothing.
     ctx.exit(OK if answer.rows else FAILED)
 
 
@@ -116,9 +108,6 @@ def _find_embedder() -> Embedder | None:
 
 def _list_remarks(answer: SearchAnswer, query: SearchQuery, catalogue: Catalogue, files: ProjectFiles) -> Iterator[str]:
     yield from describe_answer(answer)
-    ##= man/spec/search.md#results
-    ##% `duvet search` MUST highlight the words that it found, and print the number of results that it does not show.
-    ##% For an unknown word, `duvet search` MUST suggest similar words or names.
     if len(answer.rows) < answer.total:
         yield f"{len(answer.rows)} of {answer.total} shown; use --limit 0 to show all"
     if not answer.rows:

@@ -99,9 +99,6 @@ def uncited(
 
 def _load_for_gate(ctx: click.Context, options: Mapping[str, Any], fail_on: str, format: str | None) -> Catalogue:
     """Return the catalogue; if it has no requirements, print why the gate can't run, and exit."""
-    ##= man/spec/gates.md#verdicts
-    ##% If a gate cannot run because the project has no requirements, duvet MUST print `FAIL` and the problems that
-    ##% explain why.
     try:
         catalogue = load_catalogue(options)
         problems = () if catalogue.requirements else (*catalogue.problems, *catalogue.setup)
@@ -114,9 +111,6 @@ def _load_for_gate(ctx: click.Context, options: Mapping[str, Any], fail_on: str,
 
 
 def _make_listing(catalogue: Catalogue, indexes: tuple[int, ...], gap: Gap | None) -> tables.Listing:
-    ##= man/spec/queries.md#uncited
-    ##% `duvet uncited` MUST list requirements by specification and section, and print their number, the total, and the
-    ##% number of requirements that are not applicable.
     make_row = make_todo_row if gap is Gap.TODO else make_requirement_row
     rows = [make_row(catalogue, catalogue.requirements[index]) for index in indexes]
     more = (_TODOS,) if gap is Gap.TODO else ()
@@ -148,7 +142,7 @@ def _describe_count(found: RequirementGaps, filters: RequirementFilter, gap: Gap
 def _print_verdict(catalogue: Catalogue, failing: int, fail_on: str) -> int:
     ##= man/spec/queries.md#uncited
     ##% With `--fail-on LEVEL`, `duvet uncited` MUST exit with 1 if it finds a requirement of this or a stronger level,
-    ##% even if `--limit` hides it, or if the project has errors.
+    ##% or if the project has errors.
     if failing:
         print_notice(f"FAIL: --fail-on {fail_on}: {format_count(failing, 'requirement')}\n")
         return FAILED

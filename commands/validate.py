@@ -140,9 +140,6 @@ def _check(options: Mapping[str, Any], request: ValidateRequest, output: Problem
     if request.reads_stdin:
         project, texts = _open_project_with_stdin(options, request)
         return _report_findings(_find_problems(project), request, output, texts)
-    ##= man/spec/cache.md#freshness
-    ##% If nothing has changed since the last run with the same options, `duvet report` MUST leave its report files
-    ##% unchanged, and `duvet validate` MUST NOT read the sources again.
     findings = cached_query("validate", ProjectFindings, options, _find_problems, load_page_rules(options))
     return _report_findings(findings, request, output)
 
@@ -167,9 +164,10 @@ def _fix(options: Mapping[str, Any], request: ValidateRequest, output: ProblemOu
         project = open_project_quietly(open_cache(), options, load_page_rules(options))
     pages = find_page_problems(project)
     ##= man/spec/validate.md#safe-fixes
-    ##% With `--unsafe-fixes`, `duvet validate` MUST apply safe and unsafe fixes. `duvet validate --interactive` MUST
-    ##% ask about each unsafe fix, showing the changed words and the code around the citation, and refuse to run without
-    ##% a terminal.
+    ##% With `--unsafe-fixes`, `duvet validate` MUST apply safe and unsafe fixes.
+    ##= man/spec/validate.md#safe-fixes
+    ##% `duvet validate --interactive` MUST ask about each unsafe fix, and show the changed words and the code around
+    ##% the citation.
     approve: Callable[[Problem, str], bool] = FixPrompt().approve if request.interactive else is_safely_fixed
     fixes = fix_project(
         project,
@@ -191,8 +189,6 @@ def _fix(options: Mapping[str, Any], request: ValidateRequest, output: ProblemOu
         count = format_count(fixes.citations, "citation")
         print_remark(f"fixed {count} in {format_count(len(fixes.after), 'file')}")
         pages = find_page_problems(overlay_project(project, fixes.after))
-    ##= man/spec/validate.md#fixes
-    ##% `duvet validate --fix` MUST report the problems that it did not fix.
     return _report_findings(ProjectFindings(fixes.findings, pages), request, output)
 
 
@@ -243,10 +239,6 @@ def _report_findings(
     written = output.write(found_problems, SourceLines(texts))
     if found_problems and output.prints_text:
         print_remark("")
-    ##= man/spec/validate.md#choosing-files
-    ##% `duvet validate` MUST check the configuration and the files and folders that are named, or all inputs of the
-    ##% project if none are named, and skip, with a notice, a file that is not an input of the project. `duvet validate`
-    ##% MUST fail for a path that does not exist.
     if skipped := selected.others:
         names = ", ".join(escape_cell(show_path(name)) for name in skipped[:_MAX_SKIPPED_NAMES])
         more = f" and {len(skipped) - _MAX_SKIPPED_NAMES} more" if len(skipped) > _MAX_SKIPPED_NAMES else ""
@@ -255,22 +247,20 @@ def _report_findings(
     if unsafe and (request.diff or request.writes):
         noun = "fix is" if unsafe == 1 else "fixes are"
         print_remark(f"{unsafe:,} {noun} unsafe: use --unsafe-fixes, or --interactive to decide on each")
-    ##= man/spec/trace.md#reports
+    ##= man/spec/trace.md#output
     ##% `duvet report` and `duvet validate` MUST end with a summary on standard error, unless `--quiet` is given.
     counts = zip(count_problems(found_problems), ("error", "warning"), strict=True)
     outcome = ", ".join(format_count(count, noun) for count, noun in counts if count) or "no problems"
     size = f"{format_count(checked.annotations, 'annotation')} in {format_count(checked.files, 'file')}"
     print_remark(f"checked {size}: {outcome}")
-    ##= man/spec/validate.md#exit-code
-    ##% `duvet validate` MUST exit with 0 if there are no errors, and with 1 otherwise.
     return OK if written and not has_errors(found_problems) else FAILED
 
 
 def _select_inputs(findings: ProjectFindings, request: ValidateRequest, texts: Mapping[str, str]) -> ChosenInputs:
     """Return the files that the request names, or all files; files in `texts` need not exist on disk."""
     ##= man/spec/validate.md#choosing-files
-    ##% `duvet validate` MUST check the configuration and the files and folders that are named, or all inputs of the
-    ##% project if none are named, and skip, with a notice, a file that is not an input of the project.
+    ##% `duvet validate` MUST check the configuration and the named files and folders, or all inputs of the project if
+    ##% none are named.
     inputs = findings.trace.files
     if not request.names:
         return ChosenInputs(tuple(inputs))

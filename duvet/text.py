@@ -35,9 +35,6 @@ def decode_utf8(data: bytes, path: str) -> str:
         return data.decode()
     except UnicodeDecodeError as error:
         bad = data[: error.start].count(b"\n") + 1
-        ##= man/spec/trace.md#sources
-        ##% duvet MUST report a source that is not UTF-8 with the offset of the first invalid byte. duvet MUST report a
-        ##% source that is not a regular file, and MUST NOT block on it.
         message = f"invalid utf-8 sequence of {error.end - error.start} bytes from index {error.start}"
         if error.reason == "unexpected end of data":
             message = f"incomplete utf-8 byte sequence from index {error.start}"
@@ -163,7 +160,7 @@ _NO_SPACE = str.maketrans("", "", WHITESPACE)
 def normalise(text: str) -> str:
     """Reduce each run of white space to its first character, and remove white space around punctuation."""
     ##= man/spec/trace.md#targets-and-quotes
-    ##% duvet MUST find a quote in its section even if its line breaks or the white space around punctuation differ or,
+    ##% duvet MUST find a quote even if its line breaks or its spaces around punctuation differ from the section or,
     ##% with a warning, if one byte differs.
     return _RUN.sub(lambda run: run[0].translate(_NO_SPACE) or run[0][0], text.strip(WHITESPACE))
 
@@ -181,8 +178,7 @@ def remove_spacing(text: str) -> str:
 def group_equal_texts(items: Iterable[_Item], text_of: Callable[[_Item], str]) -> Iterator[list[_Item]]:
     """Group items whose normalised texts are equal."""
     ##= man/spec/trace.md#requirements
-    ##% Sentences of a section that differ only in line breaks, or in white space around punctuation, MUST be one
-    ##% requirement. Line breaks MUST NOT change the id of a requirement.
+    ##% Line breaks MUST NOT change the id of a requirement.
     groups: dict[str, list[_Item]] = {}
     for item in items:
         groups.setdefault(remove_spacing(text_of(item)), []).append(item)

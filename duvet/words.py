@@ -16,9 +16,6 @@ _HUMP = re.compile(r"[a-z0-9][A-Z]|[A-Z][A-Z][a-z]")
 _PART = re.compile(r"[A-Z]+(?![a-z])[0-9]*|[A-Z]?[a-z0-9]+")
 _COMPOSED = re.compile(r"(?<![^\W_])[^\W_]++(?:_++[^\W_]++)++")
 
-##= man/spec/search.md#queries
-##% `duvet search` MUST ignore very common words, except the keywords of RFC 2119, and say so if a query has no other
-##% words.
 # `not` is left out, too: a search for "must not" means it.
 _COMMON = """
     a about after all also an and any are aren as at be because been before being between both but by can could couldn d

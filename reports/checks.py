@@ -74,9 +74,6 @@ class CheckRenderer:
 
     def render(self, results: Sequence[checks.CheckResult]) -> Iterator[str]:
         """Yield the text of all results in pieces, because it may be long."""
-        ##= man/spec/query.md#results
-        ##% `duvet query` MUST print the results of the checks in the requested order, and then whether all checks
-        ##% passed.
         for result in results:
             if isinstance(result, checks.DuplicatesCheck):
                 yield from self._render_duplicates(result)

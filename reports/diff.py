@@ -126,9 +126,6 @@ _WIDTH = 100
 
 
 def render_difference(base: DiffBase, changes: difference.Difference, out: BinaryIO) -> None:
-    ##= man/spec/diff.md#the-base
-    ##% `duvet diff` MUST compare with the merge base of `HEAD` and BASE, or with BASE itself if `--exact` is given or
-    ##% no merge base exists, and print the commit that it compares with.
     lines = [escape_cell(f"Compared with {base.words}"), ""]
     for group in group_differences(changes):
         lines += [*_group(group), ""]

@@ -329,8 +329,7 @@ def make_location(file: str, annotation: Annotation) -> SourceLocation:
 
 def make_not_applicable_records(entries: Iterable[NotApplicable]) -> dict[str, NotApplicableRecord]:
     ##= man/spec/gates.md#not-applicable
-    ##% The summary, the HTML report, both versions of JSON and the snapshot MUST list every `[[not-applicable]]` entry
-    ##% with its target, reason, owner, expiry date and number of requirements.
+    ##% The summary, the HTML report, both versions of JSON and the snapshot MUST list every `[[not-applicable]]` entry.
     return {
         make_entity_id("not", one.target, one.quote, one.reason, one.owner, str(one.expiry or "")): NotApplicableRecord(
             one.target, one.reason, one.requirements, one.quote or None, one.owner or None, one.expiry

@@ -28,8 +28,6 @@ def render_lcov(
 ) -> Iterator[tuple[str, bytes]]:
     """Yield a file name and its content for each specification."""
     for index, coverage in enumerate(report.trace.coverages):
-        ##= man/spec/trace.md#reports
-        ##% LCOV MUST contain the path of a downloaded specification relative to the working directory.
         specification = coverage.specification
         path = specification.locator.written or specification.path
         is_rooted = path.startswith("/") and report.root

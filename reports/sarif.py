@@ -27,8 +27,8 @@ JsonObject = dict[str, Any]
 
 def render_sarif(problems: Sequence[Problem], view: ProblemContext) -> bytes:
     ##= man/spec/problems.md#sarif
-    ##% A SARIF log MUST be valid against the schema of SARIF 2.1.0, and contain the rule page of each rule that its
-    ##% results name.
+    ##% A SARIF log MUST be valid against the schema of SARIF 2.1.0, and contain the page of each rule that its results
+    ##% name.
     codes = sorted({problem.code for problem in problems} & list_rules().keys())
     driver = {"name": "duvet", "version": VERSION, "rules": [_make_rule(code) for code in codes]}
     run = {
@@ -74,8 +74,7 @@ def _make_results(problems: Sequence[Problem], codes: list[str], view: ProblemCo
             "message": {"text": text},
         }
         ##= man/spec/problems.md#sarif
-        ##% Each SARIF result MUST have a location, by default the configuration, with a URI relative to the root of the
-        ##% repository, or an absolute URI for a file outside the repository.
+        ##% Each SARIF result MUST have a location, which is relative to the root of the repository for files inside it.
         # GitHub rejects the whole log if one result has no location.
         path = make_root_relative(problem.path or CONFIG_PATH, view.folder)
         if _WINDOWS.match(path):
@@ -123,7 +122,5 @@ def _fix(artifact: JsonObject, fix: Fix) -> JsonObject:
         for edit in fix.edits
     ]
     changes = [{"artifactLocation": artifact, "replacements": replacements}]
-    ##= man/spec/validate.md#safe-fixes
-    ##% JSON and SARIF MUST say whether a fix is safe or unsafe.
     properties = {"applicability": fix.applicability.value}
     return {"description": {"text": fix.description}, "artifactChanges": changes, "properties": properties}

@@ -30,8 +30,7 @@ def render_snapshot(report: records.Finished, out: BinaryIO) -> None:
 
 def _render_not_applicable(entry: records.NotApplicable) -> Iterator[str]:
     ##= man/spec/gates.md#not-applicable
-    ##% The summary, the HTML report, both versions of JSON and the snapshot MUST list every `[[not-applicable]]` entry
-    ##% with its target, reason, owner, expiry date and number of requirements.
+    ##% The summary, the HTML report, both versions of JSON and the snapshot MUST list every `[[not-applicable]]` entry.
     yield f"NOT APPLICABLE: {escape_line_ends(entry.target)}\n"
     yield f"  REQUIREMENTS: {entry.requirements}\n"
     facts = {"QUOTE": entry.quote, "REASON": entry.reason, "OWNER": entry.owner, "EXPIRY": entry.expiry}

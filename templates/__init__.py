@@ -110,9 +110,6 @@ def load_rule_page(code: str) -> RulePage:
     """Return the page of the rule with this code, which must exist."""
     with open(os.path.join(_FOLDER, "rules", f"{code}.md"), encoding="utf-8") as file:
         text = file.read()
-    ##= man/spec/problems.md#rules
-    ##% A rule page MUST explain the problem, why it matters and how to fix it, with a bad and a good example and the
-    ##% specification that the examples cite.
     title, severity, summary, *_ = text.split("\n\n")
     why = text.partition("## Why it matters\n")[2].partition("\n## ")[0]
     return RulePage(title.removeprefix("# "), severity.removeprefix("Severity: "), _line(summary), _line(why), text)

@@ -91,8 +91,7 @@ def sort_problems(found: Iterable[Problem]) -> tuple[Problem, ...]:
 def check_table(table: type[Struct], at: DocumentLocation) -> Iterable[Problem]:
     """Return a problem for each value that doesn't match the keys and types of a table."""
     ##= man/spec/trace.md#configuration
-    ##% duvet MUST report each unknown key, missing key and value of the wrong type with its path and line, and SHOULD
-    ##% suggest the most similar key.
+    ##% duvet MUST report each configuration key that is unknown, missing or of the wrong type, with its path and line.
     return check_value(inspect.type_info(table), at.document.values, at)
 
 

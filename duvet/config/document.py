@@ -207,9 +207,6 @@ def expand_template(template: str, environ: Mapping[str, str]) -> TemplateExpans
 def _evaluate(expression: str, environ: Mapping[str, str]) -> tuple[str, str]:
     """Return the value of the first alternative that has one, and the variable that provided it."""
     names = []
-    ##= man/spec/trace.md#configuration
-    ##% In a link, duvet MUST replace `${{ A || B || 'text' }}` with the value of the first environment variable that is
-    ##% set, or else with the text.
     for alternative in expression.split(_OR):
         name = trim(alternative)
         if name.startswith(_QUOTE):

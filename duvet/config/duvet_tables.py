@@ -298,7 +298,7 @@ _MOST_REPEATS = 4
 
 def find_pattern_fault(pattern: str) -> str:
     """Return the fault in a requirement id pattern; empty if the pattern is valid."""
-    ##= man/spec/trace.md#markdown
+    ##= man/spec/trace.md#requirements-in-markdown
     ##% duvet MUST refuse an id pattern that can take exponential time to match.
     from re import _parser  # type: ignore[attr-defined]
 

@@ -167,9 +167,6 @@ class DuplicateTargetsTable(settings.Table, frozen=True, kw_only=True):
 class DuplicatesTable(settings.Table, frozen=True, kw_only=True):
     """Limits on duplicates in later versions of awslabs duvet. duvet accepts these tables but ignores them."""
 
-    ##= man/spec/query.md#duplicates
-    ##% duvet MUST accept and ignore the tables `[duplicates.claims]` and `[duplicates.targets]` in its own schema and
-    ##% in that of awslabs duvet.
     claims: Annotated[DuplicateClaimsTable, settings.doc("Duplicate annotations of the same text; ignored")] = (
         DuplicateClaimsTable()
     )
@@ -246,8 +243,6 @@ CONFIG_PATH = ".duvet/config.toml"
 
 def find_config(tree: Tree, config_path: str | None = None) -> str | None:
     """Return the given path, or the path of the configuration in this folder; None if the folder has no configuration."""
-    ##= man/spec/trace.md#configuration
-    ##% duvet MUST read `.duvet/config.toml` unless another file is named.
     if config_path:
         return config_path
     return CONFIG_PATH if tree.exists(CONFIG_PATH) else None
@@ -309,8 +304,9 @@ def respell_project_keys(toml: TomlDocument) -> TomlDocument:
 def read_tables(toml: TomlDocument, environ: Mapping[str, str]) -> ConfigTable:
     """Return the tables of a configuration, with defaults filled in and variables expanded."""
     ##= man/spec/trace.md#configuration
-    ##% duvet MUST read a configuration with the schema of awslabs duvet in the same way as awslabs duvet. duvet's own
-    ##% schema MUST accept all keys of the schema of awslabs duvet.
+    ##% duvet MUST read a configuration with awslabs duvet's schema exactly as awslabs duvet does.
+    ##= man/spec/trace.md#configuration
+    ##% duvet's own schema MUST accept every key of awslabs duvet's schema.
     name = toml.values.get("$schema")
     if any(name == schema.value and not schema.means for schema in SchemaName):
         table: type[ConfigTable] = UpstreamConfig

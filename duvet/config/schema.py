@@ -185,8 +185,7 @@ def explain_config(
     """Return all settings of a configuration; `overrides` contains command-line options by key."""
     table = read_tables(config.toml, environ)
     ##= man/spec/trace.md#configuration
-    ##% `duvet config` MUST show the value of each key and where the value comes from. The schema that `duvet config
-    ##% schema` prints MUST accept exactly the keys and types of values that duvet accepts.
+    ##% `duvet config` MUST show the value of each key and where the value comes from.
     listed = [
         Setting("config-path", config.path, SettingOrigin.DEFAULT),
         *_list_settings(table, (), config.toml, environ),
@@ -246,8 +245,7 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 def json_schema(*, extended: bool) -> dict[str, Any]:
     """Return the JSON Schema of the project configuration, for awslabs duvet's schema or duvet's own."""
     ##= man/spec/trace.md#configuration
-    ##% The schema that `duvet config schema` prints MUST accept exactly the keys and types of values that duvet
-    ##% accepts.
+    ##% The JSON schema that `duvet config schema` prints MUST accept exactly the keys and types that duvet accepts.
     schema = json.schema(ExtendedConfig if extended else UpstreamConfig)
     return {"$schema": DIALECT, "title": "duvet project configuration", **_drop_null(schema)}
 

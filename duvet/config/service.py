@@ -73,8 +73,6 @@ def find_service_file(
             message = f"{origin} points to {path}, which has an unknown extension"
             raise UnreadableError(message, hint=f"rename the file; supported extensions: {known}")
         return ServiceFile(path, origin)
-    ##= man/spec/init.md#project-discovery
-    ##% duvet MUST prefer a service configuration in the working directory to one in the project.
     present: list[str] = []
     for place in () if folder is None else (f"{folder}/", "") if folder else ("",):
         present = [path for path in (f"{place}{name}" for name in SERVICE_FILE_NAMES) if tree.exists(path)]

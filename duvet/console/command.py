@@ -299,8 +299,8 @@ def note_deprecation(ctx: click.Context, old: str, new: str) -> None:
 
 def print_deprecation(old: str, new: str) -> None:
     """With `--verbose`, print what replaces a deprecated spelling, or that it has no effect."""
-    ##= man/spec/trace.md#diagnostics
-    ##% With `--verbose`, duvet MUST print the new name of an old option, command, state or level.
+    ##= man/spec/trace.md#output
+    ##% duvet MUST accept old names of options, commands, states and levels, and print the new name with `--verbose`.
     if current_settings().verbose:
         click.echo(f"note: `{old}` {f'is deprecated; use `{new}`' if new else 'has no effect here'}", err=True)
 

@@ -76,9 +76,6 @@ def make_completion_script(shell: str, program: click.Command) -> str:
 def answer_shell(program: click.Command, instruction: str) -> None:
     """Print completions for a shell; errors are ignored, because messages would garble the user's command line."""
     shell = _SHELLS.get(instruction.removesuffix("_complete"))
-    ##= man/spec/completion.md#completing
-    ##% Completion MUST take the names of specifications, sections and requirements only from the cache. If completion
-    ##% finds nothing or fails, it MUST print nothing.
     with suppress(click.ClickException, click.exceptions.Exit, DuvetError, OSError, LookupError, ValueError):
         answer = shell(program, {}, _PROGRAM, COMPLETION_VARIABLE).complete() if shell else ""
         write_stdout(f"{answer}\n".encode(errors="replace") if answer else b"")

@@ -124,8 +124,7 @@ def _complete_from_project(
     ctx: click.Context, incomplete: str, list_names: Callable[[Catalogue], _NamedTexts]
 ) -> _Items:
     ##= man/spec/completion.md#completing
-    ##% Completion MUST take the names of specifications, sections and requirements only from the cache. If completion
-    ##% finds nothing or fails, it MUST print nothing.
+    ##% Completion MUST take the names of specifications, sections and requirements only from the cache.
     # The data of the last query may be out of date.
     folder = ctx.find_root().params.get("directory") or ""
     catalogue = DiskCache(DiskTree(find_project_folder(folder) or folder), {}).load_last(CATALOGUE_KEY, Catalogue)

@@ -65,8 +65,7 @@ def list_topics() -> list[Topic]:
 def explain_topic(name: str) -> str:
     """Return the page of a rule, state, level or key; raise NotFoundError with similar names."""
     ##= man/spec/problems.md#rules
-    ##% `duvet explain` MUST print the page of a rule, a state, a level or a configuration key, and suggest similar
-    ##% names for an unknown one.
+    ##% `duvet explain` MUST print the page of a rule, a state, a level or a configuration key.
     if page := find_short_page(name):
         return page
     keys = find_keys(name)
@@ -102,9 +101,6 @@ def _load_rule_page(name: str) -> str:
     key = name.strip().casefold()
     codes = [rule.code for rule in list_rules().values() if key in (rule.code.casefold(), rule.name)]
     text = load_rule_page(codes[0]).text if codes else ""
-    ##= man/spec/problems.md#rules
-    ##% A rule page MUST explain the problem, why it matters and how to fix it, with a bad and a good example and the
-    ##% specification that the examples cite.
     if "spec.md#" in text and "```markdown spec.md" not in text:
         return text.replace("## Bad\n", f"{example_specification()}## Bad\n")
     return text

@@ -19,9 +19,6 @@ _LINK = re.compile(r"\[([^]]*)\]\((?!\w+:)([^)#\s]*)[^)\s]*\)")
 def print_markdown(text: str, *, uses_pager: bool = False) -> None:
     """Write a page to standard output; links to topics of the guide become commands that show these topics."""
     text = _LINK.sub(_name_topic, _COMMENT.sub("", text))
-    ##= man/spec/help.md#topics
-    ##% On a terminal, `duvet help TOPIC` and `duvet explain` MUST render Markdown in the width of the terminal, but in
-    ##% at most 100 columns.
     if sys.stdout is None or not sys.stdout.isatty():
         write_stdout(text.encode())
         return
@@ -49,8 +46,6 @@ def print_markdown(text: str, *, uses_pager: bool = False) -> None:
 
 def _name_topic(link: re.Match[str]) -> str:
     """Return the text of a link and, if it points to a topic of the guide, the command that shows the topic."""
-    ##= man/spec/help.md#topics
-    ##% `duvet help TOPIC` and `duvet explain` MUST print a link to a topic of the guide as `duvet help TOPIC`.
     text, topic = link[1], link[2].removesuffix(".md")
     if topic not in guide_topics():
         return text

@@ -45,9 +45,9 @@ def promote_warnings(problems: Iterable[Problem]) -> tuple[Problem, ...]:
 
 def promote_setup_problems(problems: Iterable[Problem]) -> list[Problem]:
     """Turn warnings into errors if they are about a setup that leaves gates nothing to check."""
-    ##= man/spec/gates.md#verdicts
-    ##% Except with awslabs duvet's schema, a gate MUST fail, and a run without a gate MUST warn, if there is no
-    ##% configuration, no specification or no requirement, or if a source pattern matches no file.
+    ##= man/spec/gates.md#gates-with-nothing-to-check
+    ##% A gate MUST fail if there is no configuration, no specification or no requirement, or if a source pattern
+    ##% matches no file.
     return [replace(one, severity=Severity.ERROR) if one.code in SETUP_CODES else one for one in problems]
 
 
@@ -125,9 +125,6 @@ def reword_problem(problem: Problem) -> Problem:
 
 def _reword_all(problems: Iterable[Problem], settings: TerminalSettings, *, keeps_words: bool) -> tuple[Problem, ...]:
     """Reword operating system errors, unless the output must match awslabs duvet's."""
-    ##= man/spec/trace.md#diagnostics
-    ##% Except with awslabs duvet's schema, flags and commands, duvet MUST describe errors of the operating system in
-    ##% plain words and say what to do.
     context = click.get_current_context(silent=True)
     command = context.find_root().invoked_subcommand if context else None
     if keeps_words or settings.has_legacy_flags or command in UPSTREAM_COMMANDS:
@@ -137,9 +134,6 @@ def _reword_all(problems: Iterable[Problem], settings: TerminalSettings, *, keep
 
 def _offer_explanation(problems: Iterable[Problem], settings: TerminalSettings) -> None:
     """Print the command that explains the first code, as the last line of the run."""
-    ##= man/spec/problems.md#rules
-    ##% If a run prints problems with codes as text, its last line MUST be the command that explains the first code,
-    ##% unless `--quiet` is given.
     code = next((problem.code for problem in problems if problem.code), "")
     if not code or settings.quiet:
         return
@@ -219,8 +213,7 @@ class ProblemOutput(Struct, frozen=True):
     def fail(self, error: DuvetError) -> int:
         """Write the error that ended a run, and return the exit code."""
         ##= man/spec/problems.md#formats
-        ##% duvet MUST write an error that ends the run in the requested format. duvet MUST say so if it cannot write
-        ##% the problems, and refuse to write two results to standard output.
+        ##% duvet MUST write an error that ends the run in the requested format.
         self.write(list_error_problems(error))
         return FAILED
 
@@ -249,13 +242,13 @@ def make_problem_output(format: str | None, output: str | None, others: Iterable
     elif format is None and _is_on_github() and not on_stdout:
         ##= man/spec/problems.md#formats
         ##% If the environment variable `GITHUB_ACTIONS` is `true` and no format is requested, duvet MUST also write
-        ##% problems and failures of gates as workflow commands, unless it writes another result to standard output.
+        ##% problems and failures of gates as workflow commands.
         # The text is printed as well, because GitHub shows only ten problems of a kind.
         result = ProblemOutput(ProblemFormat.GITHUB, "-", is_requested=False)
     else:
         result = ProblemOutput()
     ##= man/spec/problems.md#formats
-    ##% duvet MUST say so if it cannot write the problems, and refuse to write two results to standard output.
+    ##% duvet MUST refuse to write two results to standard output.
     if on_stdout > 1:
         raise click.UsageError("two results would be written to standard output; write one of them to a file")
     return result

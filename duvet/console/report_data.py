@@ -43,8 +43,7 @@ def make_report_data(
     rule = config.page if config else PageRule()
     commit = _find_commit(project)
     ##= man/spec/page.md#overview
-    ##% The overview MUST list the first ten requirements of `duvet prioritize`, with the reason for
-    ##% each rank.
+    ##% The overview MUST list the first ten requirements of `duvet prioritize`, with the reason for each rank.
     urgent = make_priority_rows(catalogue, prioritize_requirements(catalogue, RequirementFilter()), 10)
     ##= man/spec/page.md#working-with-the-report
     ##% With `embed-json`, the HTML report MUST contain the JSON report, unless an annotation is invalid.
@@ -53,8 +52,6 @@ def make_report_data(
         from duvet.reports.json_v1 import render_json_v1
 
         embedded = render_bytes(partial(render_json_v1, finished))
-    ##= man/spec/page.md#requirements-and-citations
-    ##% The report MUST show the code below each citation, up to the next annotation and at most `snippet-lines` lines.
     citations = enumerate(one for one in finished.trace.annotations if one.kind is not Kind.SPEC)
     comments = ((index, one.path, one.source.text) for index, one in citations if not one.from_file)
     snippets = read_code_below(comments, _make_reader(project), rule.snippet_lines)
@@ -63,8 +60,7 @@ def make_report_data(
     ##% The same inputs MUST produce the same report, whatever the folder, the locale, the time zone and the time.
     # So the data contains neither the date nor the path of the project.
     ##= man/spec/page.md#overview
-    ##% The report MUST have the configured title and logo; without a configured title, its title MUST be the name of
-    ##% the repository in its links, or else the names of its specifications.
+    ##% The report MUST show the configured title and logo.
     return ReportData(
         finished=finished,
         catalogue=catalogue,
@@ -94,8 +90,6 @@ def _find_commit(project: Project) -> str:
     if top is None:
         project.tree.exists(".git")
         return ""
-    ##= man/spec/page.md#overview
-    ##% The report MUST show the version of duvet, the path of the configuration and the checked-out commit.
     return GitRepository(project.tree, project.root).head(top)
 
 

@@ -33,9 +33,6 @@ def list_gates(project: Project, request: ReportRequest, *, is_ci: bool) -> list
         (request.require_citations, "--require-citations", "citations", "implemented", find_unimplemented),
         (request.require_tests, "--require-tests", "tests", "tested", find_untested),
     ):
-        ##= man/spec/gates.md#gates-for-targets
-        ##% Except with awslabs duvet's schema, `--require-citations true` and `--require-tests true` MUST have the same
-        ##% effect as naming every specification.
         if gate.everything and not project.is_like_upstream:
             check = partial(_check_targets, project, gate, option, find)
             gates.append(Gate(noun, f"every requirement is {state}", check))
@@ -64,14 +61,10 @@ def _list_ci_gates(project: Project, request: ReportRequest) -> Iterator[Gate]:
 
 
 def _check_lines(project: Project, citations: bool, tests: bool, snapshot: bytes) -> list[Problem]:
-    ##= man/spec/gates.md#not-applicable
-    ##% duvet MUST NOT count a requirement that is not applicable, either as done or in the total, and MUST NOT require
-    ##% code or tests for it.
     freed = find_not_applicable_annotations(project.requirements) if project.not_applicable else frozenset()
     problems = check_gates(project.trace, citations=citations, tests=tests, freed=freed)
-    ##= man/spec/gates.md#verdicts
-    ##% Except with awslabs duvet's schema, a gate on tests MUST fail if code cites no requirement, and a gate on a
-    ##% target MUST fail if the target has no requirements.
+    ##= man/spec/gates.md#gates-with-nothing-to-check
+    ##% A gate on tests MUST fail if code cites no requirement.
     if not (citations or has_implementation(project.trace) or project.is_like_upstream):
         path = project.config.path if project.config else ""
         hint = "cite requirements in the code that implements them, or leave out `--require-citations false`"
@@ -114,7 +107,7 @@ def _select_targets(project: Project, gate: ReportGate, option: str) -> tuple[li
             found.update(project.scopes.of(target))
         except NotFoundError as error:
             ##= man/spec/gates.md#gates-for-targets
-            ##% duvet MUST refuse a gate on an unknown target, and SHOULD suggest similar names.
+            ##% duvet MUST refuse a gate on an unknown target, and suggest similar names.
             message = f"{error.message}, which {option} names"
             unknown.append(rules.GATE_UNKNOWN_TARGET.problem(message, hint=error.hint))
     return [project.requirements[index] for index in sorted(found)], unknown
@@ -128,9 +121,8 @@ def _check_targets(
     snapshot: bytes,
 ) -> list[Problem]:
     selected, unknown = _select_targets(project, gate, option)
-    ##= man/spec/gates.md#verdicts
-    ##% Except with awslabs duvet's schema, a gate on tests MUST fail if code cites no requirement, and a gate on a
-    ##% target MUST fail if the target has no requirements.
+    ##= man/spec/gates.md#gates-with-nothing-to-check
+    ##% A gate on a target MUST fail if the target has no requirements.
     if not (gate.everything or selected or unknown or project.is_like_upstream):
         names = " and ".join(gate.targets)
         message = f"{names} {'has' if len(gate.targets) == 1 else 'have'} no requirements, so {option} checks nothing"

@@ -98,7 +98,7 @@ def report_project(
 def _recall_result(cache: DiskCache, key: str) -> ReportResult | None:
     ##= man/spec/cache.md#freshness
     ##% If nothing has changed since the last run with the same options, `duvet report` MUST leave its report files
-    ##% unchanged, and `duvet validate` MUST NOT read the sources again.
+    ##% unchanged.
     progress, started = ProgressLines(current_settings()), time.perf_counter()
     result = cache.recall(_CACHE_NAME, ReportResult, key)
     if result is not None and result.is_like_upstream:
@@ -110,8 +110,6 @@ def _recall_result(cache: DiskCache, key: str) -> ReportResult | None:
 
 def _list_files(result: ReportResult) -> str:
     """Return a line that lists the written reports, for runs that print no steps; empty if there are no reports."""
-    ##= man/spec/trace.md#reports
-    ##% With duvet's own schema, the summary MUST name the reports, and say whether the snapshot has changed.
     if result.is_like_upstream or not result.files:
         return ""
     marks = {result.changed_snapshot: " (changed)"}
@@ -134,7 +132,7 @@ def save_result(cache: DiskCache, key: str, result: ReportResult) -> None:
 def print_result(result: ReportResult, output: ProblemOutput, *, opens: bool = False) -> int:
     """Print the problems and the summary, open the HTML report if requested, and return the exit code."""
     written = output.write(result.problems, like_upstream=result.is_like_upstream)
-    ##= man/spec/trace.md#reports
+    ##= man/spec/trace.md#output
     ##% `duvet report` and `duvet validate` MUST end with a summary on standard error, unless `--quiet` is given.
     if not current_settings().quiet:
         gap = "\n" if result.problems and output.prints_text and not result.is_like_upstream else ""
@@ -142,9 +140,6 @@ def print_result(result: ReportResult, output: ProblemOutput, *, opens: bool = F
             gap = count_like_upstream(result.problems)
         print_notice(gap + format_summary(result.summary, detect_table_look(sys.stderr)) + _list_files(result))
     if opens:
-        ##= man/spec/page.md#working-with-the-report
-        ##% `duvet report --open` MUST open the written report in the browser (with `--watch`, only once), and fail if
-        ##% no report was written.
         if any(problem.code == rules.FILE_UNWRITABLE.code for problem in result.problems):
             return FAILED
         try:

@@ -45,9 +45,6 @@ ReportFiles = Iterable[tuple[str, Callable[[], bytes]]]  # The path of each file
 def run_report(project: Project, request: ReportRequest) -> ReportResult:
     """Trace the project, apply the gates, and write the files."""
     found: list[Problem] = []
-    ##= man/spec/trace.md#reports
-    ##% Except with the schema of awslabs duvet, `duvet report` MUST print progress only with `--verbose`, or on a
-    ##% terminal if the run is slow.
     try:
         project.progress.counts_like_upstream = project.is_like_upstream
         if not project.is_like_upstream and not current_settings().verbose:
@@ -61,8 +58,6 @@ def run_report(project: Project, request: ReportRequest) -> ReportResult:
     try:
         require_contents(project)
     except UnreadableError as error:
-        ##= man/spec/trace.md#configuration
-        ##% Without a configuration, `duvet report` SHOULD warn and name the path where it expects one.
         # Without a gate this is a warning, because awslabs duvet accepts it.
         found.append(rules.CONFIG_ABSENT.problem(error.message, error.path, hint=error.hint))
     finished = project.finished(request.blob_link, request.issue_link)
@@ -111,16 +106,16 @@ class CountedProject(Protocol):
 
 def check_counts(project: CountedProject) -> Iterator[Problem]:
     """Print why sentences with keywords are not requirements, and yield a problem for those without a reason."""
-    ##= man/spec/trace.md#count-check
-    ##% For each specification, `duvet report --verbose` MUST list the reasons for not counting sentences, each with the
-    ##% number of sentences and the lines of the first few.
+    ##= man/spec/trace.md#requirements
+    ##% With `--verbose`, `duvet report` MUST list the reasons for not counting sentences, with the lines of the first
+    ##% few.
     for specification, census in project.censuses:
         path = specification.path
         if project.progress.wants_notes:
             project.progress.note(path, census.description)
             for reason in census.reasons:
                 project.progress.note(path, f"not counted: {reason.description}")
-        ##= man/spec/trace.md#count-check
+        ##= man/spec/trace.md#requirements
         ##% `duvet report` MUST warn about a sentence with a keyword that it neither counts nor leaves out for a reason.
         for line in census.lost:
             message = (
@@ -166,8 +161,8 @@ def _update_requirement_files(project: Project, *, prune: bool) -> list[Problem]
     if config is None or not config.extended:
         return write_requirements(project, extracted, prune=prune)
     ##= man/spec/trace.md#requirement-files
-    ##% With duvet's own schema, `duvet report` MUST write requirement files only with `report.requirements.enabled`,
-    ##% and remove exactly the requirement files that duvet wrote and no longer needs.
+    ##% With duvet's own schema, `duvet report` MUST write requirement files only if `report.requirements.enabled` is
+    ##% set.
     if config.writes_requirements:
         _write_requirement_files(project, extracted)
     unneeded = extraction.list_unneeded_files(extracted, project.library, writes=config.writes_requirements)
@@ -189,9 +184,9 @@ def write_requirements(project: Project, extracted: extraction.Extraction, *, pr
     stale = extraction.list_unneeded_files(extracted, project.library, writes=True)
     if not prune:
         return list(stale.values())
-    ##= man/spec/trace.md#requirements
-    ##% duvet SHOULD warn about requirement files that are no longer needed, and with `--prune` MUST remove exactly
-    ##% these files.
+    ##= man/spec/trace.md#requirement-files
+    ##% With `--prune`, duvet MUST remove the requirement files that are no longer needed, but no file that a person
+    ##% wrote or edited.
     for path in stale:
         _remove_requirement_file(project, path)
     return []

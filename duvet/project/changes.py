@@ -124,9 +124,6 @@ class WatchedPlaces:
             if not os.path.isdir(actual):
                 self._missing.append(actual)
             else:
-                ##= man/spec/watch.md#noticing-changes
-                ##% duvet MUST watch only folders that contain inputs. duvet MUST use the file notifications of the
-                ##% operating system, and poll only if `WATCHFILES_FORCE_POLLING` is set.
                 self.folders.add(actual)
         while root and not os.path.isdir(root):
             # It may be created again.
@@ -284,9 +281,7 @@ class ChangeWatcher:
         self._answers = RecordedAnswers(project)
         self._followed = FollowedReading(self._answers, self._watcher)
         ##= man/spec/watch.md#noticing-changes
-        ##% Until it is interrupted, `duvet report --watch` MUST report again when a file that it read is changed, moved
-        ##% or removed, even during a run, or when the patterns match other files. `duvet report --watch` MUST ignore
-        ##% files that it wrote itself, and changes that do not affect the result.
+        ##% `duvet report --watch` MUST ignore files that it wrote itself, and changes that do not affect the result.
         self._changed = self._followed.find_all_changes()
 
     def are_outputs(self, paths: Iterable[str]) -> bool:

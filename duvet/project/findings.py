@@ -51,9 +51,6 @@ class Findings(Struct, frozen=True, array_like=True):
             if is_relevant and not one.is_reported and not (one.once and key in reported):
                 reported.add(key)
                 problems.append(one.problem)
-        ##= man/spec/validate.md#checks
-        ##% `duvet validate` MUST count the same annotations as `duvet report`, and the files that can contain
-        ##% annotations.
         counted = selected.difference(self.generated)
         return Checked(tuple(problems), sum(self.files[path] for path in counted), len(counted))
 
@@ -96,9 +93,8 @@ def choose_inputs(names: Iterable[str], inputs: Iterable[str], root: str, tree: 
             paths.update(dict.fromkeys(found))
         elif exists:
             ##= man/spec/validate.md#choosing-files
-            ##% `duvet validate` MUST check the configuration and the files and folders that are named, or all inputs of
-            ##% the project if none are named, and skip, with a notice, a file that is not an input of the project.
-            ##% `duvet validate` MUST fail for a path that does not exist.
+            ##% `duvet validate` MUST fail for a path that does not exist, and skip a file that is not an input of the
+            ##% project with a notice.
             others[name] = None
         else:
             message, hint = "no such file or folder", "write the path relative to the working directory"

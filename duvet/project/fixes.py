@@ -182,9 +182,6 @@ def _correct_named_quote(annotation: Annotation, spot: ResolvedTarget) -> Correc
         return Correction(f"{' and '.join(ids[:_MOST_SHOWN])} {verb} this text", target)
     found = [spot.near.find_near_named(one, quote) for one in spot.named]
     best = max(found, key=lambda one: load_rapidfuzz().fuzz.ratio(quote, one.text))
-    ##= man/spec/names.md#targets
-    ##% If the requirement with the target's id does not contain the quote, `duvet validate` MUST mark the differing
-    ##% words, and say that the requirement has changed only if git or the snapshot contains the quoted words.
     return Correction(_show_change(quote, best.text), quote=best.text if len(found) == 1 else None, name=name)
 
 
@@ -221,8 +218,6 @@ def _quote_nearest(quote: str, own: TextStretch, name: str = "") -> Correction:
     ##% For a quote that its section does not contain, `duvet validate` SHOULD show the most similar text with the
     ##% differing words marked, and name another section that contains the quote.
     change = _show_change(quote, own.text)
-    ##= man/spec/validate.md#checks
-    ##% `duvet validate` MUST say if more requirements than the quote has sentences replaced the quoted text.
     note = f"\nnote: {own.parts} requirements replaced the quoted text" if own.parts else ""
     change += note
     if name and own.is_clear:
@@ -234,8 +229,6 @@ def _quote_nearest(quote: str, own: TextStretch, name: str = "") -> Correction:
 def _show_change(old: str, new: str) -> str:
     """Return the new text with changes marked, and a note if they may change its meaning."""
     note = describe_changed_meaning(old, new)
-    ##= man/spec/validate.md#checks
-    ##% If a quote differs in words, `duvet validate` MUST NOT mark differences in markup.
     # The text may contain some of it, such as the marks of code.
     words = remove_quote_markup(old)
     texts = [old] if words == new else [old, words]
@@ -297,8 +290,7 @@ def correct_section(texts: SpecificationTexts, annotation: Annotation) -> Correc
         (id,) = named
         return Correction(f"did you mean #{id}?", f"{name}#{id}")
     ##= man/spec/names.md#targets
-    ##% `duvet validate --fix` MUST add the missing quote, and replace the id in targets if a requirement's id changed
-    ##% but not its text.
+    ##% If the id of a requirement changed but not its text, `duvet validate --fix` MUST replace the id in targets.
     series = section.rstrip(_DIGITS)
     renumbered = {one.name for one in spot.near.names.find_containing(remove_quote_markup(annotation.quote))}
     if len(renumbered) == 1 and len(annotation.quote.split()) >= _FEWEST_WORDS:
@@ -410,8 +402,7 @@ class AnnotationFixer:
 
     def _correct(self, annotation: Annotation, problem: Problem) -> Correction:
         ##= man/spec/validate.md#fixes
-        ##% With `--fix`, `duvet validate` MUST correct a wrong target or quote, in comments and in requirement files,
-        ##% if there is exactly one correction.
+        ##% With `--fix`, `duvet validate` MUST correct a wrong target or quote if there is exactly one correction.
         base = annotation.path if annotation.from_file else ""
         key = (problem.code, annotation.target, annotation.quote, annotation.format, base)
         if key not in self._corrections:
@@ -423,9 +414,6 @@ class AnnotationFixer:
     def _introduce_change(self, annotation: Annotation, correction: Correction) -> Correction:
         """Return the correction with a hint that says whether the requirement has changed."""
         spot = self.texts.resolve_target(annotation)
-        ##= man/spec/names.md#targets
-        ##% If the requirement with the target's id does not contain the quote, `duvet validate` MUST mark the differing
-        ##% words, and say that the requirement has changed only if git or the snapshot contains the quoted words.
         has_changed = spot is not None and self.history.find_source(spot.near.specification, annotation.quote)
         verb = "has changed" if has_changed else "reads"
         return correction._replace(hint=f"{correction.name} {verb}:\n{correction.hint}")
@@ -457,8 +445,7 @@ class AnnotationFixer:
         if differs_in_form(old, new):
             return ""
         ##= man/spec/validate.md#safe-fixes
-        ##% A fix that changes words MUST be safe only if it does not change a keyword, a negation or a number, and git
-        ##% or the snapshot shows that the specification did not change since the citation was written.
+        ##% A fix that changes a keyword, a negation or a number MUST be unsafe.
         if old and (changed := describe_changed_meaning(old, new)):
             return changed.partition(";")[0]
         spot = self.texts.resolve_target(replace(annotation, target=correction.target or annotation.target))
@@ -513,8 +500,7 @@ class AnnotationFixer:
     def _is_valid(self, annotation: Annotation, correction: Correction, before: str, after: str) -> bool:
         """Return True if the annotation is valid after the edits and all other annotations are unchanged."""
         ##= man/spec/validate.md#fixes
-        ##% A fix MUST make its annotation valid, and MUST NOT change anything else in the file. If `duvet validate
-        ##% --fix` runs twice, the second run MUST NOT change anything.
+        ##% A fix MUST make its annotation valid, and MUST NOT change anything else in the file.
         # Comments are read line by line, so those further away are unchanged.
         low, high = self._find_surroundings(annotation, before)
         olds = self._read(annotation.path, before[low:high])
@@ -553,9 +539,6 @@ class AnnotationFixer:
 
 def _find_rivals(corrected: Sequence[tuple[Annotation, Problem, Correction]], fixed: Sequence[Problem]) -> set[int]:
     """Return the indexes of unsafe fixes that would replace different quotes with the same words."""
-    ##= man/spec/validate.md#safe-fixes
-    ##% If citations with different quotes would quote the same requirement after their fixes, duvet MUST NOT apply
-    ##% these fixes unless they are safe.
     quotes: dict[tuple[str, str], set[str]] = {}
     keys: dict[int, tuple[str, str]] = {}
     for index, (annotation, _, correction) in enumerate(corrected):

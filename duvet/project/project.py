@@ -278,7 +278,7 @@ class Project:
     @cached_property
     def library(self) -> Library:
         """The specifications, loaded on demand."""
-        ##= man/spec/trace.md#reports
+        ##= man/spec/trace.md#output
         ##% `duvet search`, `duvet show`, `duvet ask` and the library MUST NOT write anything into a project except
         ##% downloads and the cache.
         # Only a project on disk gets missing specifications by download.
@@ -339,9 +339,6 @@ class Project:
 
     def _leave_generated_out(self, found: InputFiles) -> InputFiles:
         """Return the inputs without files that an earlier run generated; only the current extraction counts."""
-        ##= man/spec/trace.md#requirement-files
-        ##% With duvet's own schema, duvet MUST NOT read the requirement files that it wrote, or report problems in
-        ##% them.
         config = self.config
         if config is None or not config.extended:
             return found
@@ -403,9 +400,9 @@ class Project:
         """Yield a warning for each file and comment style whose citations of this project's specifications are not read."""
         if not unread:
             return
-        ##= man/spec/trace.md#comment-styles
-        ##% With duvet's own schema, duvet MUST warn about citations in a comment style that the sources do not read,
-        ##% and name the comment style that they read.
+        ##= man/spec/trace.md#annotations
+        ##% With its own schema, duvet MUST warn about citations in a comment style that their source does not use, and
+        ##% name the style that it uses.
         known = {coverage.specification.locator.name for coverage in trace.coverages}
         known |= {specification.locator.name for specification in self._list_configured()}
         styles_by_path = {path: styles for styles, paths in self.inputs.sources if styles for path in paths}

@@ -28,8 +28,6 @@ def find_obstacles(
         return
     yield from unmatched
     if not requirements and config.specifications:
-        ##= man/spec/trace.md#markdown
-        ##% If a project has no requirements, duvet MUST suggest `keywords = "any"` and `requirements = "ids"`.
         hint = (
             "requirements contain MUST, SHOULD or MAY in capitals; check `source` and `format`, or set "
             '`keywords = "any"` for lower-case keywords or `requirements = "ids"` for ids such as FR-001'
@@ -47,12 +45,10 @@ def find_setup_problems(project: Project) -> Iterator[Problem]:
     config = project.config
     if config is None or not config.extended:
         return
-    ##= man/spec/gates.md#verdicts
-    ##% With duvet's own schema, duvet MUST warn about a cited specification that is not configured, and about an
-    ##% exception without a reason.
-    ##= man/spec/gates.md#verdicts
-    ##% Except with awslabs duvet's schema, a gate MUST fail, and a run without a gate MUST warn, if there is no
-    ##% configuration, no specification or no requirement, or if a source pattern matches no file.
+    ##= man/spec/gates.md#gates-with-nothing-to-check
+    ##% duvet MUST warn about a cited specification that is not configured.
+    ##= man/spec/gates.md#gates-with-nothing-to-check
+    ##% Without a gate, duvet MUST warn about such a setup.
     yield from project.setup_problems
     trace, places = project.trace, AnnotationPlaces(project.tree)
     known = {locate_specification(rule.source, rule.format).name for rule in config.specifications}

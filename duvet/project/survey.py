@@ -247,9 +247,6 @@ def _find_specifications(paths: Sequence[str], tree: Tree) -> Iterator[FoundSpec
 
 def count_lower_case_requirements(path: str, library: Library) -> int:
     """Return the number of requirements with lower-case keywords; 0 if any keyword is in upper case."""
-    ##= man/spec/init.md#new-projects
-    ##% `duvet init` MUST set `keywords = "any"` for a Markdown specification that has `must`, `shall` or `should` only
-    ##% in lower case.
     locator = locate_specification(path)
     data = library.tree.read(path)
     if len(data) > _MOST_BYTES or _KEYWORD.search(data) or not _LOWER_CASE.search(data):

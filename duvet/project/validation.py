@@ -49,14 +49,14 @@ def validate(project: Project, places: AnnotationPlaces | None = None, history: 
         by_path.setdefault(annotation.path, []).append(id)
     found = [
         *_find_trace_problems(project, places),
+        ##= man/spec/validate.md#checks
+        ##% `duvet validate` SHOULD warn about duplicate annotations, about annotations in string literals, and about
+        ##% code or tests that cite excepted text.
         *_find_literals(project, by_path, places),
         *(Finding(problem, id) for id, problem in find_missing_reasons(trace, places)),
         *_find_duplicates(trace, places),
         *_find_cited_exceptions(trace, places),
         *([] if project.is_like_upstream else _find_incomplete_quotes(project, places)),
-        ##= man/spec/validate.md#checks
-        ##% With duvet's own schema, `duvet validate` MUST warn, as `duvet report` does, if a pattern matches no file,
-        ##% if there is no specification or no requirement, or if a cited specification is not configured.
         *map(Finding, find_setup_problems(project)),
     ]
     problems = iter(fixer.add_fixes([(trace.annotations[one.id], one.problem) for one in found if one.id >= 0]))
@@ -119,9 +119,6 @@ def _find_literals(project: Project, by_path: dict[str, list[int]], places: Anno
 
 
 def _find_duplicates(trace: Trace, places: AnnotationPlaces) -> Iterator[Finding]:
-    ##= man/spec/validate.md#checks
-    ##% `duvet validate` SHOULD warn about duplicate annotations, about annotations in string literals, and about code
-    ##% or tests that cite excepted text.
     last: dict[tuple[str, Kind, str, str], Annotation] = {}
     for id, annotation in enumerate(trace.annotations):
         if annotation.kind is Kind.SPEC:
@@ -159,7 +156,7 @@ def _find_cited_exceptions(trace: Trace, places: AnnotationPlaces) -> Iterator[F
 def _find_incomplete_quotes(project: Project, places: AnnotationPlaces) -> Iterator[Finding]:
     ##= man/spec/validate.md#checks
     ##% With duvet's own schema, `duvet validate` MUST warn about a requirement that the annotations of one type quote
-    ##% only in part, and show the words that they leave out.
+    ##% only in part, and show the missing words.
     trace = project.trace
     reported: set[tuple[str, int]] = set()
     for part in find_partial_quotes(trace.coverages, project.requirements, trace.annotations):
@@ -177,9 +174,6 @@ def _find_incomplete_quotes(project: Project, places: AnnotationPlaces) -> Itera
             place = places.of(annotation, annotation.source.quote)
             label = "quotes only part of the requirement"
             yield Finding(rules.QUOTE_PARTIAL.problem(message, annotation.path, place, label=label, hint=hint), id)
-    ##= man/spec/validate.md#checks
-    ##% With duvet's own schema, `duvet validate` MUST warn once for each file about quotes that contain no word of a
-    ##% requirement, and list their lines.
     others: dict[str, list[int]] = {}
     for id in sorted(id for coverage in trace.coverages for id in find_quotes_outside_requirements(coverage)):
         others.setdefault(trace.annotations[id].path, []).append(id)
@@ -257,8 +251,8 @@ class FixResult(Struct, frozen=True):
 
 def is_safely_fixed(problem: Problem, text: str) -> bool:
     ##= man/spec/validate.md#safe-fixes
-    ##% With duvet's own schema, `duvet validate --fix` MUST apply only safe fixes, and report the reason why any other
-    ##% fix is unsafe.
+    ##% With duvet's own schema, `duvet validate --fix` MUST apply only safe fixes, and report why any other fix is
+    ##% unsafe.
     return problem.fix is not None and problem.fix.applicability is Applicability.SAFE
 
 

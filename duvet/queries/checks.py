@@ -35,9 +35,9 @@ class QueryFilter(Struct, frozen=True):
 
     def select(self, trace: Trace, kinds: Iterable[Kind]) -> list[int]:
         """Return the ids of the annotations of these types that pass the filter."""
-        ##= man/spec/query.md#filters
-        ##% `--section` MUST select the annotations whose target, as written, is the given one; `--quote` those whose
-        ##% quote contains the given text, ignoring case; and both together those that match both.
+        ##= man/spec/query.md#checks
+        ##% `--section` MUST select the annotations with exactly this target, and `--quote` those whose quote contains
+        ##% this text in any case.
         quotes = tuple(quote.lower() for quote in self.quotes)
         sections = [section.partition("#") for section in self.sections]
         whole = {path for path, hash_sign, _ in sections if not hash_sign}

@@ -54,8 +54,7 @@ class CitationReader:
             requirement = catalogue.requirements[card.requirements[0]]
             full_path = f"{catalogue.full_path_of(requirement)}/citations/{card.id}"
         ##= man/spec/show.md#details
-        ##% `duvet show` MUST show a requirement with the reason for its status and its citations grouped by type, and a
-        ##% citation with its place, its problems and the code around it.
+        ##% `duvet show` MUST show a citation with its place, its problems and the code around it.
         return {
             "id": card.id,
             "full_path": full_path,

@@ -49,8 +49,7 @@ def _make_requirement(material: DetailMaterial, indexes: Sequence[int]) -> recor
     cited = [number for index in indexes for number in requirements[index].citations]
     together = {index for number in cited for index in catalogue.citations[number].requirements}
     ##= man/spec/show.md#details
-    ##% `duvet show` MUST show a requirement with the reason for its status and its citations grouped by type, and a
-    ##% citation with its place, its problems and the code around it.
+    ##% `duvet show` MUST show a requirement with the reason for its status and its citations grouped by type.
     return records.RequirementDetail(
         **records.make_row_fields(catalogue, card),
         id=card.id,

@@ -117,8 +117,7 @@ def compare_catalogues(then: Catalogue, now: Catalogue) -> Difference:
     ]
     coverage = list(_find_coverage_changes(then, now, pairing.pairs))
     ##= man/spec/diff.md#differences
-    ##% `duvet diff` MUST list each citation that was added or removed, and each unedited citation that became invalid,
-    ##% with its path and line.
+    ##% `duvet diff` MUST list each citation that was added or removed, and each unedited citation that became invalid.
     stale = _pair_citations(then, now, are_valid=False)
     # Skip unchanged citations whose text has become a requirement, or is no longer one.
     unchanged = _pair_citations(then, now, are_valid=True)
@@ -224,8 +223,7 @@ def pair_requirements(then: Catalogue, now: Catalogue) -> RequirementPairing:
     moved = rest.take(lambda catalogue, card: (catalogue.specification_of(card).locator, card.text))
     moved = sorted([*moved, *rest.take(lambda catalogue, card: card.text)], key=lambda pair: pair[1])
     ##= man/spec/diff.md#differences
-    ##% `duvet diff` MUST list the requirements that were added, removed, reworded, or moved to another section. `duvet
-    ##% diff` MUST recognise requirements whose section or specification was renamed.
+    ##% `duvet diff` MUST list the requirements that were added, removed, reworded, or moved to another section.
     changed = [
         *rest.take(_make_name_key),
         *rest.take_alike({}),
@@ -236,7 +234,7 @@ def pair_requirements(then: Catalogue, now: Catalogue) -> RequirementPairing:
 
 def _make_name_key(catalogue: Catalogue, card: RequirementCard) -> Hashable:
     """Return a key shared by requirements with the same id in the same specification."""
-    ##= man/spec/names.md#changes
+    ##= man/spec/names.md#checks
     ##% `duvet diff` MUST list a requirement as changed if its id stayed the same but its text changed.
     # A requirement without an id gets a separate key.
     return (catalogue.specification_of(card).locator, card.name) if card.name else object()

@@ -145,9 +145,8 @@ class JavaModel:
 
     def apply(self, hits: LineHits) -> ExecutedLines:
         ##= man/spec/query.md#executed-lines
-        ##% If duvet cannot parse a covered Java file, `duvet query` MUST name the file and report its annotations as
-        ##% unknown. If a coverage report lists lines that a Java file does not have, `duvet query` MUST report the
-        ##% annotations of the file as unknown.
+        ##% If duvet cannot parse a Java file, or a coverage report lists lines that the file does not have, `duvet
+        ##% query` MUST report its annotations as unknown.
         is_stale = any(not 0 < line <= self.last_line for line in hits)
         return _JavaLines(self, frozenset() if self.faults or is_stale else self._find_executed(hits), is_stale)
 
@@ -258,8 +257,7 @@ def join_sources(entries: Iterable[str], sources: Sequence[str], root: str) -> d
         found = [entry for start in range(len(parts)) for entry in by_name.get("/".join(parts[start:]), ())]
         ##= man/spec/query.md#coverage-reports
         ##% `duvet query` MUST match an entry of a coverage report with the source whose absolute path ends with the
-        ##% path of the entry, and refuse an entry that matches several sources or a source that matches several
-        ##% entries.
+        ##% path of the entry, and refuse an ambiguous match.
         if len(found) > 1:
             raise DuvetError(
                 f"coverage is ambiguous for {source}: its path matches multiple report entries "
@@ -279,7 +277,7 @@ def join_sources(entries: Iterable[str], sources: Sequence[str], root: str) -> d
 
 def judge_annotation(annotation: Annotation, reports: Iterable[ReportLines], models: FileModels) -> Execution:
     """Return the outcome of an annotation over all reports."""
-    ##= man/spec/query.md#executed-lines
+    ##= man/spec/query.md#coverage-reports
     ##% An annotation that was executed in one coverage report MUST count as executed, whatever the other reports say.
     found = _NOT_EXECUTED
     for report in reports:

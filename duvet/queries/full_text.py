@@ -72,8 +72,7 @@ class RequirementIndex:
         rows = _query(self._connection, _SCORES, expression)
         scores = sorted((float(f"{score:.6g}"), index) for index, score in rows)
         ##= man/spec/search.md#results
-        ##% `duvet search` MUST list the best matches first, with a word in a title weighing more than a word in the
-        ##% text, and equally good matches in the order of the report.
+        ##% `duvet search` MUST list the best matches first, and equally good matches in the order of the report.
         # In sqlite, the lowest score is the best.
         return {index: -score for score, index in scores}
 
@@ -86,9 +85,6 @@ class RequirementIndex:
 
     def marks(self, expression: str, indexes: Sequence[int]) -> dict[int, MatchSpans]:
         """Return the matching parts of each requirement."""
-        ##= man/spec/search.md#results
-        ##% `duvet search` MUST highlight the words that it found, and print the number of results that it does not
-        ##% show. For an unknown word, `duvet search` MUST suggest similar words or names.
         with closing(open_memory_database()) as connection:
             rows = ((index, self._texts[index]) for index in indexes)
             _fill(connection, "", ((index, (text.translate(_UNMARKED), *rest)) for index, (text, *rest) in rows))
@@ -141,9 +137,6 @@ def _import_sqlite() -> Any:
 
 
 def _make_sqlite_error(reason: str) -> DuvetError:
-    ##= man/spec/search.md#queries
-    ##% If `duvet search` shortens a query, it MUST print how much of the query it uses. If Python's sqlite lacks FTS5,
-    ##% `duvet search` MUST fail with a hint.
     return DuvetError(
         f"Python's sqlite has no full-text search: {reason}", hint="run duvet with a Python whose sqlite has FTS5"
     )

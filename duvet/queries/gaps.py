@@ -19,9 +19,8 @@ LEVELS_BY_WORD = {"must": Level.MUST, "should": Level.SHOULD, "may": Level.MAY, 
 
 LEVEL_SYNONYMS = {"unspecified": "none", "other": "none", "auto": "none"}
 
-##= man/spec/trace.md#coverage
-##% Commands, reports and tools MUST use the state names of this section. Filters MUST also accept the state names of
-##% earlier versions.
+##= man/spec/trace.md#output
+##% duvet MUST accept old names of options, commands, states and levels, and print the new name with `--verbose`.
 STATES_BY_WORD: dict[str, tuple[State, ...]] = {
     **{state.words.replace(" ", "-"): (state,) for state in State},
     "todo": (State.TO_DO,),
@@ -106,9 +105,6 @@ def _find_spots(catalogue: Catalogue, specifications: tuple[str, ...], name: str
     ##% A filter for a numbered section MUST include its subsections.
     spots: list[_Spot] = [(index, id) for index, card in cards for id in find_sections(card, section)]
     if not spots:
-        ##= man/spec/names.md#references
-        ##% duvet MUST accept a requirement id, or `SPEC#ID`, wherever it accepts the first digits of the requirement's
-        ##% hash.
         found = catalogue.named.get(section) or catalogue.named_in_any_case.get(section.casefold(), ())
         named = [catalogue.requirements[index] for index in found]
         spots = [(one.specification, "", one.name) for one in named if one.specification in dict(cards)]
@@ -158,9 +154,6 @@ def find_gaps(catalogue: Catalogue, filters: RequirementFilter, gap: Gap | None)
     """Return the requirements that pass the filters and have this gap; with None, gaps don't matter."""
     cards = catalogue.requirements
     examined = select_requirements(catalogue, replace(filters, states=()))
-    ##= man/spec/queries.md#uncited
-    ##% `duvet uncited` MUST list requirements by specification and section, and print their number, the total, and the
-    ##% number of requirements that are not applicable.
     applicable = [index for index in examined if cards[index].state is not State.NOT_APPLICABLE]
     found = (index for index in applicable if gap is None or _has_gap(catalogue, cards[index], gap))
     return RequirementGaps(
@@ -176,7 +169,7 @@ def _has_gap(catalogue: Catalogue, card: RequirementCard, gap: Gap) -> bool:
         case Gap.CITATION:
             ##= man/spec/queries.md#uncited
             ##% `duvet uncited` MUST list the requirements that only todos or no annotations cite, with `--untested`
-            ##% those that need tests and are not done, and with `--todo` those that a todo cites.
+            ##% those that need tests, and with `--todo` those that a todo cites.
             return card.state <= State.TO_DO
         case Gap.TEST:
             return card.state is State.NEEDS_TESTS or (card.state < State.EXCEPTED and Kind.TEST not in kinds)

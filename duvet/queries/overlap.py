@@ -42,9 +42,6 @@ class SectionText:
     """The normalised text of a section, and the places of quotes in it."""
 
     def __init__(self, section: Section) -> None:
-        ##= man/spec/query.md#covered-text
-        ##% With the schema of awslabs duvet, `duvet query` MUST report a quote that differs from its section in
-        ##% anything but white space, and compare only annotations with identical targets.
         self._text = SearchText(normalise(make_section_view(section).data.decode()).encode())
         self._known: dict[str, list[int]] = {}
 
@@ -189,8 +186,6 @@ class WrittenPool:
     def cover(self, id: int) -> Covering | None:
         """Return how the pool covers an annotation; None if the annotation's own quote is not found."""
         annotation = self.sections.annotations[id]
-        ##= man/spec/query.md#covered-text
-        ##% `duvet query` MUST treat an annotation without a quote as fully covered.
         if not annotation.quote.strip(WHITESPACE):
             return Covering(id, is_full=True)
         section = self.sections.key(id)
@@ -199,9 +194,8 @@ class WrittenPool:
         if not starts:
             self.sections.unfound.append((id,))
             return None
-        ##= man/spec/query.md#covered-text
-        ##% With the schema of awslabs duvet, `duvet query` MUST report a quote that differs from its section in
-        ##% anything but white space, and compare only annotations with identical targets.
+        ##= man/spec/query.md#checks
+        ##% With awslabs duvet's schema, `duvet query` MUST reach the same verdicts as awslabs duvet.
         key = (annotation.target, *section)
         if key not in self._occurrences:
             ids = self._by_target.get(annotation.target, ())
@@ -216,9 +210,9 @@ class TracedPool:
     """Annotations compared as in reports: by the bytes of the specification that they cover."""
 
     def __init__(self, sections: QuotedSections, ids: Iterable[int]) -> None:
-        ##= man/spec/query.md#covered-text
-        ##% Except with the schema of awslabs duvet, `duvet query` MUST compare annotations by the bytes of the
-        ##% specification that they cite, even if their targets or quotes are spelled differently.
+        ##= man/spec/query.md#checks
+        ##% With duvet's own schema, it MUST compare annotations by the text that they cite, even if their targets or
+        ##% quotes are spelled differently.
         self.sections = sections
         alike: dict[int, list[int]] = defaultdict(list)  # By the first annotation with the same match.
         for id in ids:

@@ -100,8 +100,6 @@ def make_explained_rows(catalogue: Catalogue, ranked: Sequence[int], limit: int 
 def _make_fields(catalogue: Catalogue, card: RequirementCard, rank: int) -> dict[str, Any]:
     priority = compute_priority(catalogue, card)
     citations = [catalogue.citations[number] for number in card.citations]
-    ##= man/spec/queries.md#priorities
-    ##% With `--explain` and in JSON, `duvet prioritize` MUST explain each rank in words.
     meaning = card.state.meaning
     state = describe_shortfall(card.state, citations) or meaning[0].lower() + meaning[1:].rstrip(".")
     reason = f"{_format_level(card.level)}, {card.state.words}: {state}"

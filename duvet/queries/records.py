@@ -20,8 +20,6 @@ from duvet.trace.totals import CountedRequirement, Total, compute_level_totals
 class RequirementRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A requirement in a list."""
 
-    ##= man/spec/names.md#references
-    ##% Every list and every detail view MUST show the id of a requirement in a separate field.
     identifier: str  # The first digits of the id (the BLAKE3 of the text in hex).
     name: str = ""  # The id that the specification gives it, such as `FR-001`.
     full_path: str
@@ -80,7 +78,7 @@ def make_fragment_link(anchor: str) -> str:
 def keep_web_url(url: str | None) -> str:
     """Return an HTTP or HTTPS URL unchanged; empty for any other URL, such as `javascript:`."""
     ##= man/spec/page.md#safety
-    ##% The report MUST NOT load external resources, and MUST NOT link to anything except itself and web pages.
+    ##% The report MUST NOT link to anything except itself and web pages.
     return url if url is not None and url.lower().startswith(("http://", "https://")) else ""
 
 
@@ -255,9 +253,6 @@ def _make_fields(total: Total) -> dict[str, Any]:
 
 def format_section_text(section: Section) -> str:
     """Return the text of a section without its title, common indentation and page headers."""
-    ##= man/spec/trace.md#specifications
-    ##% duvet MUST find the sections of IETF text by number, appendices by letter, and sections without a number, such
-    ##% as `References`, by title, and leave out page headers and footers.
     return dedent("\n".join(section.lines)).strip("\n")
 
 

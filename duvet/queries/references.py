@@ -101,7 +101,8 @@ def find_by_name(
         )
 
     ##= man/spec/names.md#references
-    ##% duvet MUST ignore case in a requirement id if no id matches exactly.
+    ##% duvet MUST accept a requirement id in any case, alone or as `SPEC#ID`, wherever it accepts the requirement's
+    ##% hash.
     found = select(catalogue.named.get(name, ())) or select(catalogue.named_in_any_case.get(name.casefold(), ()))
     cards = [catalogue.requirements[index] for index in found]
     if len({card.specification for card in cards}) > 1:
@@ -124,8 +125,6 @@ def _find_section_by_title_id(
     catalogue: Catalogue, name: str, specifications: Collection[int] | None
 ) -> SectionRef | None:
     """Return the section whose title begins with this requirement id; raise NotFoundError if there are several."""
-    ##= man/spec/names.md#references
-    ##% duvet MUST accept an id at the beginning of a section's title as the name of the section.
     found = [
         SectionRef(index, id)
         for index, card in enumerate(catalogue.specifications)
@@ -166,8 +165,7 @@ def find_requirements_by_id(
 def _find_by_earlier_id(catalogue: Catalogue, prefix: str, files: locations.ProjectFiles) -> list[int]:
     """Return the requirements that had this id when ids still depended on Markdown markup."""
     ##= man/spec/show.md#references
-    ##% If no requirement has an id of 12 or more digits, duvet SHOULD look for the requirement to which awslabs duvet
-    ##% gives this id, because awslabs duvet keeps Markdown markup in the text.
+    ##% duvet SHOULD also accept the ids that awslabs duvet gives requirements with Markdown markup.
     from duvet.specs.extraction import list_extracted_sections
     from duvet.specs.library import Library
     from duvet.specs.markdown import remove_markup
@@ -267,11 +265,6 @@ def _resolve_target(catalogue: Catalogue, name: str) -> SectionRef | Requirement
     spec, hash_sign, section = name.partition("#")
     if spec and hash_sign:
         (specification, *_) = locations.require_specification(catalogue, spec)
-        ##= man/spec/names.md#references
-        ##% duvet MUST accept a requirement id, or `SPEC#ID`, wherever it accepts the first digits of the requirement's
-        ##% hash.
-        ##= man/spec/names.md#references
-        ##% If a name is both the exact name of a section and a requirement id, duvet MUST use the section.
         if locations.find_section(catalogue.specifications[specification], section) is None:
             found = find_by_name(catalogue, section, [specification])
             if found is not None:
@@ -325,9 +318,6 @@ def _find_citation(
         )
     if numbers:
         return CitationRef(numbers)
-    ##= man/spec/show.md#references
-    ##% duvet MUST resolve a line of code to the annotations directly above it, or else name the nearest annotations in
-    ##% the file, and a line of a specification to the requirement that begins on it.
     raise NotFoundError(f"no annotation at {path}:{line}", hint=_list_nearest(path, lines, line))
 
 
@@ -343,8 +333,7 @@ def _find_requirement(catalogue: Catalogue, paths: tuple[str, ...], place: locat
     if not inside:
         return None
     ##= man/spec/show.md#references
-    ##% duvet MUST resolve a line of code to the annotations directly above it, or else name the nearest annotations in
-    ##% the file, and a line of a specification to the requirement that begins on it.
+    ##% duvet MUST resolve a line of a specification to the requirement that begins on it.
     found = [index for index in inside if catalogue.requirements[index].line == place.line]
     path = catalogue.specification_of(catalogue.requirements[inside[0]]).path
     if not found:
@@ -384,8 +373,6 @@ def _quote_requirement(catalogue: Catalogue, indexes: Sequence[int], part: str |
         repeated = [catalogue.requirements[index] for index in indexes]
         if not repeated:
             raise NotFoundError("the annotation cites no requirement", hint="give a requirement id or SPEC#SECTION")
-        ##= man/spec/cite.md#refusals
-        ##% If a requirement occurs in several places, `duvet cite` MUST refuse its id and list the places.
         ids = {card.id for card in repeated}
         message = f"the annotations cite {len(ids)} requirements"
         if len(ids) == 1:
@@ -397,6 +384,6 @@ def _quote_requirement(catalogue: Catalogue, indexes: Sequence[int], part: str |
     if not quote or quote not in card.text:
         raise NotFoundError(f"{quote_text(quote)} is not part of the requirement", hint=f"its text is: {card.text}")
     ##= man/spec/cite.md#inserting
-    ##% `duvet cite` MUST wrap the citation at the requested width. `duvet cite` MUST quote the whole requirement or,
-    ##% with `--part`, the given part of it, and cite a section without a quote.
+    ##% `duvet cite` MUST quote the whole requirement or, with `--part`, the given part of it, and cite a section
+    ##% without a quote.
     return CitableText(catalogue.target_of(card), quote)

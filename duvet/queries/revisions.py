@@ -38,16 +38,12 @@ def find_base(revisions: GitRevisions, name: str | None, *, exact: bool, is_gate
     """Return the commit to compare with; raise NotFoundError with similar names if the revision is unknown."""
     head = revisions.find("HEAD")
     if head is None:
-        ##= man/spec/diff.md#output
-        ##% `duvet diff` MUST report that git is not installed, that a commit is missing or that a revision is unknown,
-        ##% and suggest similar revision names.
         raise NotFoundError("the repository has no commits", hint="make a commit to compare with")
     revision = name
     if revision is None:
         ##= man/spec/diff.md#the-base
         ##% Without BASE, `duvet diff` MUST compare the working tree with the default branch of `origin`, or with `HEAD`
-        ##% if that branch is unknown. Without BASE, a gate of `duvet diff` MUST fail if `origin` exists but its default
-        ##% branch is unknown.
+        ##% if that branch is unknown.
         revision = next(filter(revisions.find, _DEFAULTS), "HEAD")
         if revision == "HEAD" and is_gate and revisions.has_origin:
             hint = "give a BASE, such as origin/main; in CI, fetch it first"
@@ -57,7 +53,7 @@ def find_base(revisions: GitRevisions, name: str | None, *, exact: bool, is_gate
         raise _make_unknown_error(revisions, revision)
     ##= man/spec/diff.md#the-base
     ##% `duvet diff` MUST compare with the merge base of `HEAD` and BASE, or with BASE itself if `--exact` is given or
-    ##% no merge base exists, and print the commit that it compares with.
+    ##% no merge base exists.
     left = None if exact or commit == head else revisions.merge_base(commit, head)
     return DiffBase(left or commit, revision, left not in (None, commit))
 

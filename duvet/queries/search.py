@@ -109,17 +109,13 @@ def find_hits(
     query = parse_query(request.query)
     named = [one for one in find_named_requirements(catalogue, request.query, files) if one in allowed]
     if not (query.terms or query.dropped or named):
-        ##= man/spec/search.md#queries
-        ##% `duvet search` MUST refuse a query without words, an invalid query with `--raw`, and `--raw` together with
-        ##% `--semantic`.
         raise QueryError("the query contains no words", hint="give a word, a requirement id, FILE:LINE or SPEC#SECTION")
     found = _NO_HITS
     if query.terms and vectors is not None and not is_reference(request.query):
         text = request.query[:MAX_QUERY_CHARACTERS]
         near = vectors().find_nearest(text, len(catalogue.requirements), sorted(allowed) if is_filtered else None)
         ##= man/spec/search.md#queries
-        ##% With `--semantic`, `duvet search` MUST rank requirements by both words and vectors, but find the same
-        ##% requirements for a reference as without it.
+        ##% With `--semantic`, `duvet search` MUST rank requirements by both words and vectors.
         words = index()
         shares = {one: share for one, share in words.compute_shares(query).items() if one in allowed}
         most = max(request.limit, _DEPTH) if request.limit else len(catalogue.requirements)
@@ -132,9 +128,6 @@ def find_hits(
         needs_all = bool(named) or is_reference(request.query)
         found = _match(index(), [query.all_of_it, *(() if needs_all else [query.some_of_it])], allowed)
         found = _add_unspaced(found, catalogue, query.terms, allowed)
-    ##= man/spec/search.md#queries
-    ##% `duvet search` MUST ignore very common words, except the keywords of RFC 2119, and say so if a query has no
-    ##% other words.
     dropped = () if query.terms or named else query.dropped
     indexes = [*dict.fromkeys([*named, *found.scores])]
     return SearchHits(indexes, found.scores, found.marks, found.is_loose, dropped, query.is_cut)
@@ -188,9 +181,6 @@ _NO_HITS = SearchHits((), {}, lambda indexes: {})
 
 def describe_answer(answer: SearchAnswer | SearchHits) -> Iterator[str]:
     """Yield notes about an answer for the user, without full stops."""
-    ##= man/spec/search.md#queries
-    ##% If `duvet search` shortens a query, it MUST print how much of the query it uses. If Python's sqlite lacks FTS5,
-    ##% `duvet search` MUST fail with a hint.
     if answer.is_cut:
         yield f"the search used only the first {MAX_QUERY_CHARACTERS:,} characters of the query"
     if answer.dropped:
@@ -242,8 +232,6 @@ def _list_below(catalogue: Catalogue, found: references.ResolvedReference) -> It
         case references.SpecRef(specification):
             sections: Iterable[str] = catalogue.specifications[specification].titles
         case references.SectionRef(specification, section):
-            ##= man/spec/queries.md#filters
-            ##% A filter for a numbered section MUST include its subsections.
             sections = list_section_tree(catalogue.specifications[specification], section)
     return (index for section in sections for index in catalogue.stated.get((specification, section), ()))
 
@@ -269,8 +257,7 @@ def suggest_similar(catalogue: Catalogue, query: str, files: ProjectFiles) -> st
             if is_reference(query):
                 return "; ".join(filter(None, [error.message, error.hint]))
             ##= man/spec/search.md#results
-            ##% `duvet search` MUST highlight the words that it found, and print the number of results that it does not
-            ##% show. For an unknown word, `duvet search` MUST suggest similar words or names.
+            ##% For an unknown word, `duvet search` MUST suggest similar words or names.
             from difflib import get_close_matches
 
             word, words = query.strip().lower(), _list_words(catalogue)

@@ -86,9 +86,6 @@ def list_comment_styles(rules: Iterable[SourceRule]) -> tuple[CommentStyle, ...]
     found: dict[tuple[str, str, CommentPair, Kind], dict[str, None]] = {}
     for rule in rules:
         for pattern in rule.patterns:
-            ##= man/spec/page.md#working-with-the-report
-            ##% A citation copied from the report MUST cite the same requirement, as a comment in the style of the
-            ##% source file or as TOML.
             pair = find_comment_pair(pattern, rule.meta) or CommentPair("", "")
             found.setdefault((rule.meta, rule.content, pair, rule.kind), {})[pattern] = None
     return tuple(

@@ -36,8 +36,8 @@ def make_finder(meta: str, content: str) -> AnnotationFinder:
     # An empty prefix matches every line that is not blank.
     first = f"(?:{'|'.join(possible) or '(?!)'})" if meta and content else _INK
     ##= man/spec/trace.md#annotations
-    ##% Consecutive lines that start with one of the two prefixes of a comment style MUST form one annotation. A target
-    ##% after quoted text MUST start the next annotation.
+    ##% Consecutive lines that start with a prefix of the comment style MUST form one annotation, which ends at the next
+    ##% target.
     run = rf"{_REST}(?:\n{_BLANKS}{first}{_REST})*"
     if len(possible) == 2 and meta not in content and content not in meta:
         # The usual form: a target, lines with fields, a quote that begins with text.
@@ -235,8 +235,8 @@ class _FieldReader:
 
     def _group(self, fields: list[CommentField]) -> dict[str, list[CommentField]]:
         ##= man/spec/trace.md#annotations
-        ##% duvet MUST report, with its path and line, an annotation without a target, and a key that is unknown,
-        ##% repeated or not allowed for the type of the annotation.
+        ##% duvet MUST report an annotation without a target, and a key that is unknown, repeated or not allowed for the
+        ##% annotation's type.
         by_key: dict[str, list[CommentField]] = {}
         for field in fields:
             if field.key not in _KEYS:
@@ -348,8 +348,6 @@ def scan_comments(path: str, text: str, style: SourceStyle) -> tuple[list[Annota
             if block.metas:
                 found += parse_block(path, text, block, style, problems)
             else:
-                ##= man/spec/trace.md#annotations
-                ##% duvet SHOULD warn about quoted text that has no target, or that a gap separates from its target.
                 problems.append(_make_missing_target_problem(path, text, block, before))
             before = block
     return found, problems

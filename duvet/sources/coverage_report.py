@@ -68,7 +68,7 @@ class _CoveredFile:
     def hits(self) -> LineHits:
         ##= man/spec/query.md#coverage-reports
         ##% `duvet query` MUST treat a line with branches as executed if a branch was covered, and any other line as
-        ##% executed if an instruction was covered, and ignore a line without branches and instructions.
+        ##% executed if an instruction was covered.
         hits = self.statements | self.branches
         both = self.statements.keys() & self.branches.keys()
         return hits | {line: self.statements[line] or self.branches[line] for line in both}
@@ -103,8 +103,6 @@ class _JacocoReader:
             self._end(end)
 
     def close(self) -> None:
-        ##= man/spec/query.md#coverage-reports
-        ##% `duvet query` MUST refuse a coverage report that ends within a package or a source file.
         for name in self._open:
             if name.rpartition(":")[2] in ("package", "sourcefile"):
                 raise _FaultError(f"XML parsing error: the file ends before </{name}>")

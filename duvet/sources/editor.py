@@ -69,9 +69,6 @@ def rewrap_words(lines: Sequence[Sequence[str]], words: Sequence[str], rooms: Se
             at = max(0, low - 1) if tag == "insert" else min(low + step, high - 1)
             placed[home[at]].append(word)
     for index, line in enumerate(placed):
-        ##= man/spec/validate.md#fixes
-        ##% A fix that changes several words of a quote MUST fill the lines up to the width of the longest line of the
-        ##% quote.
         if line != list(lines[index]) and ((changes > 1 and all(lines)) or len(" ".join(line)) > rooms[index]):
             rest = [word for one in placed[index:] for word in one]
             wrapped = [*placed[:index], *wrap_words(rest, *compress(rooms[index:], lines[index:]))]
@@ -204,9 +201,6 @@ def make_quote_insertion_edits(text: str, annotation: Annotation, style: SourceS
 
 def make_line_edits(text: str, lines: Sequence[QuoteLine], quote: str) -> tuple[Edit, ...]:
     """Return the edits that replace the quote on these lines, whose first and last must contain text."""
-    ##= man/spec/validate.md#fixes
-    ##% A fix MUST make its annotation valid, and MUST NOT change anything else in the file. If `duvet validate --fix`
-    ##% runs twice, the second run MUST NOT change anything.
     filled = [line for line in lines if line.words]
     widest = max(measure_line(text[line.start : line.last]) for line in filled)
     if len(filled) == 1:
@@ -317,9 +311,8 @@ class Insertion(Struct, frozen=True):
 def insert_annotation(path: str, text: str, line: int, new: NewAnnotation, style: SourceStyle, most: int) -> Insertion:
     """Insert an annotation above this line; raise DuvetError if that is impossible."""
     ##= man/spec/cite.md#refusals
-    ##% `duvet cite` MUST refuse a file that no source pattern matches, and a line that the file does not have. `duvet
-    ##% cite` MUST refuse to insert a citation inside an annotation or inside a statement that continues on the next
-    ##% line.
+    ##% `duvet cite` MUST refuse to insert a citation inside an annotation or inside a statement that continues on the
+    ##% next line.
     count = text.count("\n") + (text[-1:] not in ("", "\n"))
     message = hint = ""
     if not 0 < line <= count:
@@ -352,7 +345,7 @@ def insert_annotation(path: str, text: str, line: int, new: NewAnnotation, style
 def _format_lines(path: str, text: str, line: int, new: NewAnnotation, style: SourceStyle, most: int) -> list[str]:
     ##= man/spec/cite.md#inserting
     ##% `duvet cite` MUST insert the citation above the given line, in the comment style of the file and with the
-    ##% indentation of the line, and leave out the annotation type if it is the file's default.
+    ##% indentation of the line.
     indent = find_indentation(text, line)
     pair = find_comment_pair(path, style.meta)
     is_enclosed = pair is None or is_inside_comment(text, line, pair)

@@ -82,9 +82,6 @@ def may_have_literals(path: str) -> bool:
 
 def find_lines_in_literals(path: str, text: str, lines: Iterable[int]) -> list[int]:
     """Return the given lines that begin inside a string literal, up to the first unclear literal."""
-    ##= man/spec/validate.md#checks
-    ##% `duvet validate` SHOULD warn about duplicate annotations, about annotations in string literals, and about code
-    ##% or tests that cite excepted text.
     family = _find_family(path)
     if family is None or not any(sign in text for sign in family.signs):
         return []

@@ -177,8 +177,6 @@ class IgnoredPaths:
 
     def _find_top(self, folder: str) -> str:
         """Return the top of the repository; outside a repository, the working directory, or `/` for other paths."""
-        ##= man/spec/trace.md#sources
-        ##% duvet MUST skip the files that `exclude` matches and, with `gitignore`, the files that git ignores.
         inside = folder.startswith(self._repository.start)
         found = self._repository.top(self._repository.start if inside else folder)
         return found or (self._repository.start if inside else "/")

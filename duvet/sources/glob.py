@@ -232,8 +232,8 @@ class _Walk:
 
     def _match_any_depth(self, folder: str, index: int, above: tuple[object, ...]) -> None:
         ##= man/spec/trace.md#sources
-        ##% `**` MUST match any number of folders, including hidden folders and symbolic links to folders. duvet MUST
-        ##% enter a folder that contains a link to itself only once.
+        ##% `**` MUST match any number of folders, including hidden folders and links to folders, but MUST NOT follow a
+        ##% link in circles.
         rest = self.components[index + 1 :]
         test = rest[0].matches if len(rest) == 1 else None
         if rest and test is None:
@@ -255,9 +255,6 @@ class _Walk:
 
     def _list_entries(self, folder: str) -> Iterator[TreeEntry]:
         try:
-            ##= man/spec/trace.md#reports
-            ##% duvet MUST ignore the temporary files of killed runs and remove them in a later run, but MUST NOT remove
-            ##% those of a run that is still writing.
             yield from (entry for entry in self.tree.entries(folder) if not is_unfinished(entry.name))
         except DuvetError as error:
             self._report_unreadable(error)

@@ -69,9 +69,6 @@ def split_source_lines(text: str) -> list[str]:
 def classify_java(text: str, path: str) -> LineClasses:
     """Return the properties of each line, or the lines with parse errors; raise DuvetError if the grammar is not installed."""
     if find_spec("tree_sitter") is None or find_spec("tree_sitter_java") is None:
-        ##= man/spec/query.md#executed-lines
-        ##% If a coverage report covers a Java file and the extra `symbols` is not installed, `duvet query` MUST fail
-        ##% and print the command that installs the extra.
         hint = "run: pip install 'duvet-cli[symbols]'"
         raise DuvetError("coverage of Java files requires the extra `symbols`", path=path, hint=hint)
     tree = _load_parser().parse(text.encode())

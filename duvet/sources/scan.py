@@ -100,8 +100,6 @@ def find_sources(
             for problem in _make_unmatched_problems(rule, origin, found):
                 unmatched(problem)
         for path in chain.from_iterable(found.values()):
-            ##= man/spec/trace.md#sources
-            ##% If several source patterns match a file, duvet MUST read the file once in each of their comment styles.
             styles.setdefault(path, {})[style] = None
     return [SourceFile(path, tuple(found)) for path, found in styles.items()]
 

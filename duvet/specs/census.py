@@ -81,9 +81,6 @@ class _Stretch(NamedTuple):
 
 def take_census(specification: Specification) -> Census:
     """Search the whole specification for keywords, and classify each sentence that contains one."""
-    ##= man/spec/trace.md#count-check
-    ##% With its own schema, duvet MUST either count each sentence with a keyword as a requirement, or have a reason for
-    ##% not counting it.
     if specification.format is Format.MARKDOWN:
         stretches = list(_list_markdown_stretches(specification))
     else:

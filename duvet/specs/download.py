@@ -108,15 +108,14 @@ def download_texts(urls: Mapping[str, str], policy: Policy, progress: Progress) 
 
 def _check_url(url: str, policy: Policy) -> FetchRefusal | None:
     scheme = url.partition(":")[0]
-    ##= man/spec/trace.md#specifications
+    ##= man/spec/trace.md#downloads
     ##% With `--offline`, duvet MUST NOT download anything.
     if policy.offline:
         return FetchRefusal("downloads are disabled")
     if scheme not in ("https", "http"):
         return FetchRefusal(f"downloads over {scheme} are not supported")
-    ##= man/spec/trace.md#specifications
-    ##% duvet MUST download only over HTTPS, unless the user allows HTTP. duvet MUST cancel a download that is too large
-    ##% or takes too long, and refuse an HTML page as a specification.
+    ##= man/spec/trace.md#downloads
+    ##% duvet MUST download only over HTTPS, unless the user allows HTTP.
     return FetchRefusal("plain HTTP is not allowed") if scheme == "http" and not policy.allow_http else None
 
 
@@ -145,9 +144,6 @@ def fetch_text(client: httpx2.Client, response: httpx2.Response, policy: Policy,
                 raise FetchRefusal(f"took longer than {policy.seconds:g} seconds")
             listen(len(body))
         data = bytes(body)
-    ##= man/spec/trace.md#specifications
-    ##% duvet MUST cancel a download that is too large or takes too long, and refuse an HTML page as a specification.
-    ##% duvet MUST NOT leave a file after a failed download.
     if re.match(_HTML, data):
         raise FetchRefusal("the response is an HTML page, expected text or Markdown")
     return data
@@ -175,9 +171,6 @@ class _DownloadRun:
         self.found: dict[str, DownloadOutcome] = {}
 
     def outcomes(self) -> dict[str, DownloadOutcome]:
-        ##= man/spec/trace.md#specifications
-        ##% duvet SHOULD download missing specifications in parallel, but the result of a run MUST NOT depend on the
-        ##% order in which downloads finish.
         try:
             while self.waiting or self.running:
                 while self.waiting and len(self.running) < MAX_PARALLEL_DOWNLOADS:
@@ -221,9 +214,6 @@ class _DownloadRun:
         try:
             url, event = self.events.get(timeout=max(0.0, nearest - time.monotonic()))
         except Empty:
-            ##= man/spec/trace.md#specifications
-            ##% duvet MUST download only over HTTPS, unless the user allows HTTP. duvet MUST cancel a download that is
-            ##% too large or takes too long, and refuse an HTML page as a specification.
             # The timeouts of a client don't cover name resolution.
             now = time.monotonic()
             for url in [url for url, (end, _) in self.running.items() if end <= now]:
@@ -250,9 +240,8 @@ class _DownloadRun:
     def _store(self, url: str, event: bytes | BaseException) -> DownloadOutcome:
         path = self.urls[url]
         if isinstance(event, FetchRefusal):
-            ##= man/spec/trace.md#specifications
-            ##% duvet MUST cancel a download that is too large or takes too long, and refuse an HTML page as a
-            ##% specification. duvet MUST NOT leave a file after a failed download.
+            ##= man/spec/trace.md#downloads
+            ##% duvet MUST refuse a download that is too large, takes too long or is an HTML page, and leave no file.
             failure = FetchError(f"could not download {url}: {event}", hint=f"save its text as {path}")
             failure.__cause__ = event.__cause__
             return failure

@@ -116,8 +116,6 @@ class _Sentence(Struct, frozen=True):
 def extract_requirements(section: Section) -> tuple[ExtractedSentence, ...]:
     """Return the requirements of a section in text order, without duplicates."""
     if section.plain is not None:
-        ##= man/spec/trace.md#markdown
-        ##% If requirements of a section have the same text and different ids, they MUST be different requirements.
         alike = group_equal_texts(section.plain.statements, lambda one: f"{one.name}\0{one.text}")
         return tuple(
             [ExtractedSentence(max([one.level for one in group]), (group[0].text,), group[0].name) for group in alike]
@@ -128,8 +126,7 @@ def extract_requirements(section: Section) -> tuple[ExtractedSentence, ...]:
     found = []
     for group in group_equal_texts(find_sentences(text), lambda each: "\n".join(each.pieces)):
         ##= man/spec/trace.md#requirements
-        ##% Each sentence and each item of a Markdown list with a keyword of RFC 2119 MUST be a requirement, with the
-        ##% level of its strongest keyword.
+        ##% Each sentence with a keyword of RFC 2119 MUST be a requirement, with the level of its strongest keyword.
         level = max([keyword.level for sentence in group for keyword in sentence.keywords])
         first = group[0] if len(group) == 1 else _find_first_upstream(text, group)
         found.append((first.start, level, first.pieces))
@@ -188,9 +185,6 @@ def requirements_folder(source: str, out: str, downloads: str = "") -> str:
 
 def requirements_file(folder: str, section: str, extension: str = "toml") -> str:
     """Return the path of a section's file; no section id can point outside the folder."""
-    ##= man/spec/trace.md#requirements
-    ##% `duvet extract` MUST write the same requirement files as awslabs duvet, in the folder of the specification, and
-    ##% MUST NOT rewrite a file that has not changed.
     name = _NAMELESS.sub(lambda found: f"%{ord(found[0]):02X}", section)
     if len(name.encode()) > _LONGEST:
         from blake3 import blake3
@@ -254,9 +248,6 @@ def _place_problem(problem: Problem, config: Config, index: int) -> Problem:
 
 def _make_keyword_warning(specification: Specification) -> Problem | None:
     """Return a warning if counting lower-case keywords would add requirements, or None."""
-    ##= man/spec/trace.md#markdown
-    ##% If a specification has keywords in lower case that duvet does not count, duvet SHOULD warn once, unless the
-    ##% configuration sets `keywords`.
     count = sum(
         one.reason == LOWER_CASE
         for section in specification.sections
@@ -375,9 +366,9 @@ def find_stale_files(extraction: Extraction, tree: Tree) -> Iterator[str]:
 
 def _is_generated(folder: str, path: str, target: str, tree: Tree) -> bool:
     """Return True if extraction wrote exactly this file; duvet never removes files that people wrote or edited."""
-    ##= man/spec/trace.md#requirements
-    ##% duvet SHOULD warn about requirement files that are no longer needed, and with `--prune` MUST remove exactly
-    ##% these files.
+    ##= man/spec/trace.md#requirement-files
+    ##% With `--prune`, duvet MUST remove the requirement files that are no longer needed, but no file that a person
+    ##% wrote or edited.
     try:
         data = tree.read(path)
     except DuvetError:
@@ -403,8 +394,7 @@ def list_unneeded_files(extraction: Extraction, library: Library, *, writes: boo
 def find_ignored_files(extraction: Extraction, tree: Tree) -> Iterator[Problem]:
     """Yield a problem for each requirement file that duvet ignores because it generates the same file."""
     ##= man/spec/trace.md#requirement-files
-    ##% If duvet ignores a requirement file because it extracts the requirements of the same section itself, it MUST
-    ##% warn about the file.
+    ##% duvet MUST warn about a requirement file that it ignores because it extracts the same section itself.
     for folder in extraction.folders:
         for path in sorted(f"{folder}/{entry.name}" for entry in tree.entries(folder) if not is_folder(entry)):
             if path not in extraction.files:

@@ -178,8 +178,7 @@ def parse_ietf(data: bytes, *, has_paths: bool = False) -> tuple[Section, ...]:
             lines.texts[index] = ""
     # Running heads and feet begin with the RFC number, or have a page number.
     ##= man/spec/trace.md#specifications
-    ##% duvet MUST find the sections of IETF text by number, appendices by letter, and sections without a number, such
-    ##% as `References`, by title, and leave out page headers and footers.
+    ##% duvet MUST ignore page headers and footers in IETF text.
     for head in _HEAD.finditer(data):
         lines.kinds[_find_line(head.start() + 1, lines)] = _RUNNING
     for number in _PAGE_NUMBER.finditer(data):
@@ -207,8 +206,7 @@ def _qualify(sections: list[Section], data: bytes) -> tuple[Section, ...]:
     documents = _find_documents(data)
     starts = [one.start for one in documents]
     ##= man/spec/trace.md#sections
-    ##% In a text that contains several RFCs, duvet MUST keep the sections of each RFC, and put the RFC into their
-    ##% names, such as `rfc8174/section-2`.
+    ##% In a text that contains several RFCs, the names of sections MUST contain the RFC, such as `rfc8174/section-2`.
     placed: list[tuple[Section, tuple[str, ...], tuple[str, ...]]] = []
     for section in sections:
         number = bisect_right(starts, section.heading[0])
@@ -216,9 +214,6 @@ def _qualify(sections: list[Section], data: bytes) -> tuple[Section, ...]:
         path = tuple([name.replace("rfc", "RFC ") for name in above])
         end = starts[number] if number < len(starts) else len(data)
         placed.append((_cut(section, end), path, above))
-    ##= man/spec/trace.md#sections
-    ##% With its own schema, duvet MUST keep all sections with the same heading or number, and distinguish them by the
-    ##% headings above them or, in IETF text, by their titles.
     counts = Counter((*above, section.id) for section, _, above in placed)
     taken: Counter[str] = Counter()
     found = []
@@ -271,8 +266,8 @@ def _mark_titles(data: bytes, lines: _Lines) -> list[_Title]:
     for index in [0, *(_find_line(title.end(), lines) for title in _TITLE.finditer(data))] if texts else ():
         line = texts[index]
         ##= man/spec/trace.md#specifications
-        ##% duvet MUST find the sections of IETF text by number, appendices by letter, and sections without a number,
-        ##% such as `References`, by title, and leave out page headers and footers.
+        ##% In IETF text, duvet MUST find sections by number, appendices by letter, and sections without a number, such
+        ##% as `References`, by title.
         heading = parse_heading(line)
         if heading and can_be_heading(heading, last, kinds[index - 1 : index] in _BREAKS):
             last = heading.numbers

@@ -88,11 +88,11 @@ def find_level(text: str, *, any_case: bool = False) -> Level:
 
     With `any_case`, "must", "shall" and "should" count in lower case, too; the other keywords are common words.
     """
-    ##= man/spec/trace.md#markdown
+    ##= man/spec/trace.md#requirements-in-markdown
     ##% In Chinese, Japanese and Korean text, duvet MUST recognise keywords without spaces around them.
     text = text if max(text, default="") < "\u3000" else _compile_unspaced().sub(" ", text)
     level = max([keyword.level for keyword in find_keywords(text)], default=Level.AUTO)
-    ##= man/spec/trace.md#markdown
+    ##= man/spec/trace.md#requirements-in-markdown
     ##% With `keywords = "any"`, duvet MUST also recognise `must`, `shall` and `should` in lower case.
     if any_case and level < Level.MUST:
         words = [found[1].upper() for found in re.finditer(_ANY_CASE, text)]

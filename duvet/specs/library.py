@@ -25,8 +25,8 @@ _MARKDOWN_START = re.compile(r"[^\S\x1c-\x1f]*(?:#|\[//\]:)")
 def detect_format(path: str, text: str, requested: Format = Format.AUTO) -> Format:
     """Return the requested format, or detect it from the name and first character of the file."""
     ##= man/spec/trace.md#specifications
-    ##% duvet MUST read a specification in the configured format, or else as Markdown if its name or its first lines
-    ##% look like Markdown, or else as IETF text.
+    ##% Unless a format is configured, duvet MUST read a specification as Markdown if its name or its first lines look
+    ##% like Markdown, and otherwise as IETF text.
     if requested is not Format.AUTO:
         return requested
     if _MARKDOWN_NAME.search(path) or _MARKDOWN_START.match(text):
@@ -160,15 +160,11 @@ class Library:
             if isinstance(outcome, bytes):
                 self.memory.note_written(missing[url], outcome)
             else:
-                ##= man/spec/cache.md#freshness
-                ##% duvet MUST NOT cache the result of a run in which a file could not be read, a download failed, or a
-                ##% file changed during the run.
                 self.memory.forgo()
 
     def _is_missing(self, url: str, path: str) -> bool:
-        ##= man/spec/trace.md#specifications
-        ##% duvet MUST download a specification at most once, even if the URLs of an RFC are spelled differently, and
-        ##% later read it from disk.
+        ##= man/spec/trace.md#downloads
+        ##% duvet MUST download a specification at most once, and later read it from disk.
         return url not in self._fetched and not self.tree.exists(path)
 
     def path(self, locator: Locator) -> str:

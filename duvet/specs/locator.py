@@ -176,9 +176,6 @@ def _make_url_error(message: str, hint: str = "write it as https://HOST/PATH") -
 
 def canonical_url(url: str) -> str:
     """Return the URL to download; for an RFC, the URL of the RFC Editor's text file."""
-    ##= man/spec/trace.md#specifications
-    ##% duvet MUST download a specification at most once, even if the URLs of an RFC are spelled differently, and later
-    ##% read it from disk.
     found = re.fullmatch(_RFC, url)
     return f"https://www.rfc-editor.org/rfc/rfc{found[1]}.txt" if found else url
 
@@ -222,9 +219,6 @@ def resolve_specification(spec: str, format: Format, base: str, tree: Tree) -> L
     """
     if is_url(spec) or spec.startswith("/"):
         return locate_specification(spec, format)
-    ##= man/spec/trace.md#targets-and-quotes
-    ##% If a specification is not at its path, duvet MUST look for the path in the folders above the project or, for an
-    ##% entry of a requirement file, in the folders above that file.
     candidate, folder, below = spec, base, None
     while not tree.is_file(candidate):
         if not folder or folder == below:
@@ -293,7 +287,7 @@ def find_section_indexes(specification: _Sections, name: str, *, has_prefixes: b
     if found:
         return found
     ##= man/spec/trace.md#sections
-    ##% duvet MUST distinguish sections with the same path of headings by numbers, such as `notes~2` for the second.
+    ##% duvet MUST number sections with the same path of headings, such as `notes~2` for the second.
     number, paths = find_numbered_sections(specification, name, has_prefixes=has_prefixes)
     return tuple([indexes[number - 1] for indexes in paths if 1 < len(indexes) >= number])
 
@@ -315,19 +309,11 @@ def _find_by_name(specification: _Sections, name: str, *, has_prefixes: bool) ->
     found = by_name.get(name, ())
     if found or not has_prefixes:
         return found
-    ##= man/spec/trace.md#specifications
-    ##% duvet MUST find the sections of IETF text by number, appendices by letter, and sections without a number, such
-    ##% as `References`, by title, and leave out page headers and footers.
     bare = _PREFIXES.sub("", name, count=1)
     return by_name.get(f"section-{bare}") or by_name.get(f"appendix-{bare}", ())
 
 
 def _find_by_path(specification: _Sections, name: str, *, has_prefixes: bool) -> tuple[int, ...]:
-    ##= man/spec/trace.md#sections
-    ##% A path of headings MUST NOT change its meaning if a section with another path is added.
-    ##= man/spec/trace.md#sections
-    ##% duvet MUST accept the last parts of a section's path of headings as its name, such as
-    ##% `requirement-2/acceptance-criteria`. After a slash, duvet MUST accept only a whole path of headings.
     *above, last = name.split("/")
     sections = specification.sections
     candidates = _find_by_name(specification, last, has_prefixes=has_prefixes)
@@ -387,8 +373,6 @@ def map_title_ids(specification: Specification) -> dict[str, int]:
 
     The keys contain each id both as written and case-folded.
     """
-    ##= man/spec/names.md#references
-    ##% duvet MUST accept an id at the beginning of a section's title as the name of the section.
     if specification.form is None:
         return {}
     from duvet.specs.requirement_ids import compile_ids
@@ -428,9 +412,6 @@ class SectionNames:
 
     def find_nearest(self, name: str) -> list[str]:
         """Return a few section names for the ids, titles and names most similar to `name`, best first."""
-        ##= man/spec/trace.md#targets-and-quotes
-        ##% duvet MUST report a target without a section, with an unknown section or with an unknown specification, and
-        ##% SHOULD suggest similar sections.
         if not name.isascii():
             # Sites link to a heading by its own letters.
             if titled := self._titled.get(_hyphenate(name)):

@@ -57,8 +57,6 @@ def walk_markdown(parser: Markdown, text: str) -> Iterator[MarkdownEvent]:
     except BaseException as error:
         if not _is_panic(error):
             raise
-        ##= man/spec/trace.md#specifications
-        ##% If the Markdown parser fails, duvet MUST report the line where it fails.
         raise MarkdownError(
             "the Markdown parser fails on this line",
             line=text.encode().count(b"\n", 0, start if kind == "Start" else end) + 1,
@@ -238,16 +236,11 @@ class _Outline:
             if kind != "Start":
                 continue
             if tag == "Item":
-                ##= man/spec/trace.md#requirements
-                ##% Each sentence and each item of a Markdown list with a keyword of RFC 2119 MUST be a requirement,
-                ##% with the level of its strongest keyword.
                 self._advance(start)
                 self._add_break(self.row)
             elif tag == "Paragraph" and not self.description:
                 self.description, last = _read_paragraph(events, start)
             elif tag == "Heading":
-                ##= man/spec/trace.md#specifications
-                ##% Each heading of a Markdown specification MUST start a section with a unique id.
                 self._read_heading(events, attributes, start, end)
         self._advance(len(self.data))
 
@@ -311,8 +304,8 @@ class _Outline:
             one = Section(id, title, heading, full_title, texts[first:last], starts[first:last], marks)
             if not self.is_like_upstream:
                 ##= man/spec/trace.md#sections
-                ##% With its own schema, duvet MUST keep all sections with the same heading or number, and distinguish
-                ##% them by the headings above them or, in IETF text, by their titles.
+                ##% With its own schema, duvet MUST distinguish sections with the same heading by the headings above
+                ##% them, as in `requirement-2/acceptance-criteria`.
                 above = [each for each in above if each[0] < part.level]
                 path = tuple([each[1] for each in above])
                 above.append((part.level, title, wanted))
@@ -327,8 +320,7 @@ class _Outline:
         end = min((part.heading[0] for part in self.parts), default=len(self.data) + 1)
         above = [block for block in blocks if block.runs[0].start < end]
         ##= man/spec/trace.md#sections
-        ##% duvet MUST treat the text above the first heading of a Markdown file as a section with the name of the file,
-        ##% if the text has a keyword or an id, or if the file has no heading.
+        ##% duvet MUST treat the text above the first heading of a Markdown file as a section with the name of the file.
         from duvet.specs.requirement_ids import compile_ids
 
         ids = compile_ids(form.ids)

@@ -48,9 +48,6 @@ def split_sentences(text: str, code: Sequence[Span] = ()) -> Iterator[Span]:
 
     Abbreviations, code, quotation marks and brackets do not end a sentence.
     """
-    ##= man/spec/trace.md#markdown
-    ##% duvet MUST NOT end a sentence after an abbreviation such as "e.g.", or within code, quotation marks or
-    ##% parentheses.
     closed = sorted([*code, *_find_enclosed(text, code)])
     start = index = 0
     inside = 0
@@ -212,9 +209,8 @@ class _SectionReader:
         lead = ""
         heads: list[str] = []
         index = self._read_named_section()
-        ##= man/spec/trace.md#markdown
-        ##% With its own schema, duvet MUST treat as one requirement each Markdown list item, each table row and every
-        ##% other sentence, if it contains an RFC 2119 keyword.
+        ##= man/spec/trace.md#requirements-in-markdown
+        ##% Each Markdown list item, table row or other sentence with an RFC 2119 keyword MUST be one requirement.
         while index < len(self.blocks):
             block = self.blocks[index]
             if block.depth:
@@ -269,9 +265,9 @@ class _SectionReader:
             return
         if not level and _PLACEHOLDER.match(words):
             return
-        ##= man/spec/trace.md#markdown
-        ##% With `requirements = "ids"`, duvet MUST treat every list item, table row, paragraph and heading that has an
-        ##% id as a requirement, and nothing else.
+        ##= man/spec/trace.md#requirements-in-markdown
+        ##% With `requirements = "ids"`, the list items, table rows, paragraphs and headings with an id MUST be the only
+        ##% requirements.
         name = name or (self.heading_id if level else "")
         if not name and self.form.needs_id:
             if level:
@@ -403,9 +399,9 @@ class _SectionReader:
         waiting = item.children[::-1]
         while waiting:
             child = waiting.pop()
-            ##= man/spec/trace.md#markdown
-            ##% A nested item, or another paragraph of an item, MUST be a part of the item's requirement, unless it has
-            ##% its own id.
+            ##= man/spec/trace.md#requirements-in-markdown
+            ##% Nested items and further paragraphs of a list item MUST be a part of its requirement, unless they have
+            ##% their own ids.
             if child.name or (not item.name and (child.level or not (item.level or lead))):
                 alone.append(child)
                 continue
@@ -433,9 +429,9 @@ class _SectionReader:
                 elif low < high:
                     ranges.append((low, high))
             if ranges:
-                ##= man/spec/trace.md#markdown
-                ##% If a sentence with a keyword, or a list item without an id, introduces a list, the introduction MUST
-                ##% be a part of the requirement of each item that has no keyword.
+                ##= man/spec/trace.md#requirements-in-markdown
+                ##% If a sentence with a keyword introduces a list, each item without a keyword MUST be a requirement
+                ##% that begins with this sentence.
                 own = lead if lead and not level else ""
                 level = level or (find_level(lead, any_case=self.form.any_case) if lead else level)
                 self._state(ranges, level, item.name, lead="" if item.name else own)
@@ -530,8 +526,8 @@ def _drop_fields(text: str, cells: list[tuple[str, int, int]]) -> list[tuple[str
             or (_FIELD_HEAD.fullmatch(head.strip()) and not find_level(text[low:high]))
         )
     ]
-    ##= man/spec/trace.md#markdown
-    ##% The requirement of a table row MUST contain all cells of the row, except its id and cells that only describe the
+    ##= man/spec/trace.md#requirements-in-markdown
+    ##% The requirement of a table row MUST contain all cells except its id and cells that only describe the
     ##% requirement, such as its priority or state.
     words = max((text[low:high].split() for _, low, high in kept), key=len, default=[])
     # A few words may be a name, and the cell left out may say what is required of it.

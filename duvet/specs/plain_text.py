@@ -44,7 +44,7 @@ class Block(NamedTuple):
 
 
 _INLINE = ("Strong", "Emphasis", "Strikethrough", "Link")
-##= man/spec/trace.md#markdown
+##= man/spec/trace.md#requirements-in-markdown
 ##% duvet MUST NOT find requirements in code, comments and front matter.
 _SKIPPED = ("CodeBlock", "MetadataBlock", "Heading", "Image")
 _BLANKS = re.compile(r"\s\s+|[^\S ]+")
@@ -97,9 +97,8 @@ class _BlockReader:
 
     def read(self, event: MarkdownEvent) -> None:
         kind, tag, value, start, end = event
-        ##= man/spec/trace.md#markdown
-        ##% The text of a requirement MUST NOT contain markup such as bullets, check boxes, emphasis and link targets,
-        ##% begin with pictures, or contain the line that begins a note, such as `!!! warning` or `> [!NOTE]`.
+        ##= man/spec/trace.md#requirements-in-markdown
+        ##% The text of a requirement MUST NOT contain markup such as bullets, check boxes, emphasis and link targets.
         if kind == "Start":
             self._open(tag, value, start)
         elif kind == "End":

@@ -17,9 +17,8 @@ from duvet.config.toml import (
 from duvet.model import Annotation, ExtractedSentence, Format, Kind, Level, Problem, Section, Source
 from duvet.text import WHITESPACE
 
-##= man/spec/trace.md#annotations
-##% In a requirement file, duvet MUST accept every table name that awslabs duvet accepts, and report each problem with
-##% its path and line. If an entry of a requirement file has no target, duvet MUST use the target of the file.
+##= man/spec/trace.md#requirement-files
+##% duvet MUST read requirement files as awslabs duvet reads them.
 REQUIREMENT_TABLES = {
     "spec": Kind.SPEC,
     "specs": Kind.SPEC,
@@ -192,9 +191,8 @@ def make_requirement_file(
     path: str, target: str, section: Section, found: Sequence[ExtractedSentence]
 ) -> tuple[bytes, list[Annotation]]:
     """Return the requirement file of a section, and the annotations that reading it would return."""
-    ##= man/spec/trace.md#requirements
-    ##% `duvet extract` MUST write the same requirement files as awslabs duvet, in the folder of the specification, and
-    ##% MUST NOT rewrite a file that has not changed.
+    ##= man/spec/trace.md#requirement-files
+    ##% `duvet extract` MUST write the same requirement files as awslabs duvet.
     title = section.full_title.replace("\n", "\n# ")
     lines = "# " + "\n# ".join(section.lines) + "\n" if section.lines else ""
     comment = f"# {title}\n#\n{lines}"

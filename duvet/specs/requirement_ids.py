@@ -47,9 +47,9 @@ class IdPattern:
 
         If the text begins with markup, `marked` is the offset at which the markup ends.
         """
-        ##= man/spec/trace.md#markdown
-        ##% An id at the beginning of a list item, paragraph, table row or heading MUST be the name of the requirement,
-        ##% and MUST NOT be a part of its text.
+        ##= man/spec/trace.md#requirements-in-markdown
+        ##% An id at the beginning of a list item, paragraph, table row or heading MUST be the name of the requirement
+        ##% and not a part of its text.
         first = skip_boxes(text)
         opener = text[first : first + 1]
         is_bracketed = opener in _OPENERS

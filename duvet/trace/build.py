@@ -131,7 +131,7 @@ class TargetResolver:
             return self._unloaded[locator]
         ##= man/spec/trace.md#targets-and-quotes
         ##% duvet MUST report a target without a section, with an unknown section or with an unknown specification, and
-        ##% SHOULD suggest similar sections.
+        ##% suggest similar sections.
         if not hash_sign:
             message = f"reference to {locator.name} is missing a section"
             return records.Failure(rules.TARGET_NO_SECTION, message, f"write {locator.name}#SECTION")
@@ -144,8 +144,7 @@ class TargetResolver:
         named: tuple[NamedText, ...] = ()
         if index is None:
             ##= man/spec/names.md#targets
-            ##% If a target has a requirement id in place of a section, duvet MUST resolve the target to that
-            ##% requirement or, if the id occurs in several sections, report the target and list these sections.
+            ##% duvet MUST accept a requirement id in place of the section of a target.
             named = tuple(self.names_of(locator).find(section))
             index, *others = dict.fromkeys([one.section for one in named]) or [
                 self._find_section_by_title_id(specification, section)
@@ -190,8 +189,6 @@ class TargetResolver:
         near = named or self._names[locator].find_nearest(section)
         hint = f"did you mean {' or '.join(f'#{name}' for name in near)}?" if near else ""
         if is_stated_name(specification, section):
-            ##= man/spec/names.md#targets
-            ##% If a target names a requirement id, but its specification is not configured, duvet MUST say so.
             message = f"{quote_text(section)} is the id of a requirement, but {locator.name} is not configured"
             hint = f"add a `[[specification]]` table with `source = {quote_text(locator.name)}`"
             return records.Failure(rules.TARGET_UNKNOWN_SECTION, message, hint)
@@ -251,15 +248,12 @@ def _find_left_sections(specification: Specification, name: str) -> tuple[int, .
 
 def _find_stated_section(specification: Specification, id: str) -> int | None:
     """Return the index of the section to which an entry in a requirement file belongs."""
-    ##= man/spec/trace.md#sections
-    ##% In a requirement file, an entry for a requirement MUST belong to the section whose id equals its target exactly.
     return specification.by_id.get(id, find_section_index(specification, id))
 
 
 def _make_unclear_failure(specification: Specification, name: str, sections: Sequence[int]) -> records.Failure:
     ##= man/spec/trace.md#sections
-    ##% If several sections match a target, duvet MUST report the target, list the names of the sections, and propose
-    ##% the section that contains the quote as a fix.
+    ##% If several sections match a target, duvet MUST list their names and propose the section that contains the quote.
     named = [specification.sections[index] for index in sections]
     names = join_names([f"#{one.name}{_locate_numbered(specification, one)}" for one in named], _MOST_NAMES)
     message = f"{quote_text(name)} names {len(sections)} sections of {specification.locator.name}: {names}"
@@ -275,9 +269,6 @@ def _locate_numbered(specification: Specification, section: Section) -> str:
 
 
 def _make_ambiguous_failure(specification: Specification, named: Sequence[NamedText]) -> records.Failure:
-    ##= man/spec/names.md#targets
-    ##% If a target has a requirement id in place of a section, duvet MUST resolve the target to that requirement or, if
-    ##% the id occurs in several sections, report the target and list these sections.
     name = specification.locator.name
     sections = dict.fromkeys(specification.sections[one.section].name for one in named)
     message = f"{quote_text(named[0].name)} is the id of requirements in {len(sections)} sections of {name}"
@@ -360,8 +351,7 @@ def _list_matchers(
         # Many targets may name requirements of one section.
         shared[place] = matcher
     ##= man/spec/names.md#targets
-    ##% If a target names a requirement id, its quote MUST be a part of that requirement; if the quote is in another
-    ##% requirement, duvet MUST name that one.
+    ##% A quote MUST be a part of the requirement whose id its target names.
     return [matcher.restrict(one.text, one.name) for one in target.named] or [matcher]
 
 
@@ -396,8 +386,6 @@ def _match_quotes(
         elif target.named and fit is records.Fit.TITLE:
             ##= man/spec/names.md#targets
             ##% duvet MUST warn about a citation that names a requirement id without a quote, because it covers nothing.
-            ##% `duvet validate --fix` MUST add the missing quote, and replace the id in targets if a requirement's id
-            ##% changed but not its text.
             message = f"this annotation does not quote {target.named[0].name}, so it covers nothing"
             failures.append((records.Failure(rules.NAME_UNQUOTED, message, "quote the requirement"), ids))
     return matches, failures
@@ -418,9 +406,6 @@ def _find_in_equal_section(
     """Return the only section with the same path that contains a quote, and the quote's place in it."""
     from duvet.trace.nearest import Neighbourhood
 
-    ##= man/spec/trace.md#sections
-    ##% If a citation's quote is not in the numbered section of its target, but in only one other section with the same
-    ##% path, the citation MUST refer to that section.
     specification = target.specification
     near = nears.setdefault(specification.locator, Neighbourhood(specification))
     held = set(near.find_containing_sections(quote)).intersection(target.equal)
@@ -522,13 +507,11 @@ def build_trace(
             for id in match.ids:
                 match_of[id] = match
     progress.end(f"Sorted {progress.count(linked.references, 'reference')}")
-    ##= man/spec/trace.md#targets-and-quotes
-    ##% duvet SHOULD warn about targets that spell the same specification differently.
     spellings = [
         make_two_spellings_problem(specification, first, annotations[linked.first[specification.locator]])
         for specification, first in find_second_spellings(coverages, base)
     ]
-    ##= man/spec/trace.md#diagnostics
+    ##= man/spec/trace.md#output
     ##% If the configuration is valid, duvet MUST report all problems of a run, sorted by path and place.
     found = {*before, *linked.problems, *spellings}
     return add_problems(records.Trace(annotations, tuple(match_of), coverages, (), linked.failures), found)
@@ -540,9 +523,6 @@ def _name_specifications(
     configured: Sequence[Specification],
 ) -> tuple[Specification, ...]:
     """Give each cited specification its id; the order doesn't change."""
-    ##= man/spec/trace.md#specifications
-    ##% If several specifications have the same name, duvet MUST give the id without a number to the configured
-    ##% specification or, if none is configured, to the specification with the most annotations.
     wanted = {(one.locator.name, one.format) for one in configured}
     own = {one.locator for one in cited if (one.locator.name, one.format) in wanted}
     others = select_unreferenced_specifications(configured, cited)

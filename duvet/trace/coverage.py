@@ -107,7 +107,7 @@ class _Cuts:
 
 def _make_segment(low: int, high: int, matches: list[Match]) -> Segment:
     ##= man/spec/trace.md#coverage
-    ##% A byte of a requirement MUST count as covered by a type of annotation if an annotation of that type quotes it.
+    ##% An annotation MUST cover the bytes of a requirement that it quotes, and no others.
     if not matches:
         return Segment(low, high, (), 0, Level.AUTO)
     if len(matches) == 1:
@@ -135,8 +135,7 @@ def _tally(match: Match, segments: list[Segment], stating: set[int], data: bytes
     if not data or len(counts) == 1:
         return Tally(counts, related)
     ##= man/spec/trace.md#coverage
-    ##% With its own schema, duvet MUST count a requirement as completely quoted even if no quote contains its white
-    ##% space or its bullet.
+    ##% With its own schema, duvet MUST count a requirement as completely quoted if annotations quote all of its words.
     words = {one.flags for one in segments if _has_words(data, one, is_first=one is segments[0])}
     return Tally(counts, related, frozenset(counts) - words)
 

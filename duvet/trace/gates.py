@@ -41,8 +41,7 @@ def check_gates(
     """
     ##= man/spec/gates.md#snapshots-and-coverage
     ##% With `--ci` and without a configured snapshot, `duvet report` MUST list the lines of the specifications that no
-    ##% code cites unless `--require-citations false` is given, and those that code but no test cites unless
-    ##% `--require-tests false` is given.
+    ##% code cites, and those that code but no test cites.
     problems: list[Problem] = []
     for coverage in trace.coverages:
         matches = [match for match in coverage.matches if not freed.issuperset(match.ids)]
@@ -93,8 +92,6 @@ def _make_hint(rule: rules.Rule, target: str) -> str:
     return f"cite {target} in {place}"
 
 
-##= man/spec/gates.md#verdicts
-##% With awslabs duvet's schema, gates MUST print awslabs duvet's messages.
 _UPSTREAM_MESSAGES = {
     rules.SNAPSHOT_MISSING.code: "Could not read report snapshot. This is required to enforce CI checks.",
     rules.SNAPSHOT_DIFFERS.code: "Report snapshot does not match with CI mode enabled.",
@@ -120,8 +117,8 @@ def find_not_applicable_annotations(requirements: Iterable[records.Requirement])
 def find_unimplemented(requirements: Iterable[records.Requirement]) -> Iterator[Problem]:
     """Yield a problem for each requirement that is not fully implemented."""
     ##= man/spec/gates.md#gates-for-targets
-    ##% Even without `--ci`, `--require-citations TARGET` MUST list each requirement of the target that is not fully
-    ##% implemented, and `--require-tests TARGET` each requirement that is neither done nor fully tested.
+    ##% `--require-citations TARGET` MUST list each requirement of the target that is not fully implemented, and
+    ##% `--require-tests TARGET` each one that is neither done nor fully tested.
     lacking = (one for one in requirements if one.state <= records.State.NEEDS_CODE)
     return _make_problems(lacking, rules.GATE_NOT_CITED, "implemented")
 
@@ -138,9 +135,6 @@ def _make_problems(requirements: Iterable[records.Requirement], rule: rules.Rule
     for one in requirements:
         specification = one.specification
         text = f"{one.name} {quote_text(shorten_text(one.text))}".lstrip()
-        ##= man/spec/gates.md#gates-for-targets
-        ##% duvet MUST list each requirement that fails a gate, with its target and its path and line in the
-        ##% specification.
         yield rule.problem(
             f"{text} is not fully {participle} ({one.state.words})",
             specification.path,
@@ -182,17 +176,10 @@ class RequirementsByTarget:
             ##= man/spec/gates.md#not-applicable
             ##% A `[[not-applicable]]` entry MUST apply to the requirement that it quotes or, without a quote, to all
             ##% requirements of its section or specification.
-            ##= man/spec/gates.md#not-applicable
-            ##% A `[[not-applicable]]` entry MUST apply to the requirement that it quotes or, without a quote, to all
-            ##% requirements of its section or specification. In IETF text, a `[[not-applicable]]` entry for a section
-            ##% MUST also apply to its subsections.
             spots = {(card.id, part.id) for card in cards for part in card.sections}
         else:
             spots = {(card.id, id) for card in cards for id in find_sections(card, section, below=below)}
             if not spots:
-                ##= man/spec/names.md#references
-                ##% duvet MUST accept a requirement id, or `SPEC#ID`, wherever it accepts the first digits of the
-                ##% requirement's hash.
                 ids = {card.id for card in cards}
                 named = {
                     i: one.name for i, one in enumerate(self.requirements) if one.specification.id in ids and one.name
@@ -238,7 +225,7 @@ def resolve_not_applicable(
         if rule.expiry is not None:
             ##= man/spec/gates.md#not-applicable
             ##% Once the expiry date of a `[[not-applicable]]` entry has passed, duvet MUST report the entry and count
-            ##% its requirements as applicable again.
+            ##% its requirements again.
             has_expired = today is not None and rule.expiry < today
             memory.note_day(rule.expiry.isoformat(), has_expired)
         if has_expired:
@@ -249,9 +236,8 @@ def resolve_not_applicable(
             freed.update((one, index) for one in found if one not in freed)
         entries.append(records.NotApplicable(**asdict(rule), requirements=len(found), has_expired=has_expired))
     ##= man/spec/gates.md#not-applicable
-    ##% duvet MUST treat a requirement that `[[not-applicable]]` names as not applicable, even if code cites it. duvet
-    ##% MUST NOT count a requirement that is not applicable, either as done or in the total, and MUST NOT require code
-    ##% or tests for it.
+    ##% duvet MUST NOT count a requirement that `[[not-applicable]]` names, or require code or tests for it, even if
+    ##% code cites it.
     settled = [
         replace(one, state=records.State.NOT_APPLICABLE) if index in freed else one
         for index, one in enumerate(scopes.requirements)
@@ -309,8 +295,8 @@ class _Entry(NamedTuple):
 
     def _report(self, rule: rules.Rule, key: str, message: str, hint: str) -> None:
         ##= man/spec/gates.md#not-applicable
-        ##% duvet MUST report a `[[not-applicable]]` entry that matches no requirement, with its path and line, and
-        ##% SHOULD suggest the most similar text.
+        ##% duvet MUST report a `[[not-applicable]]` entry that matches no requirement, and suggest the most similar
+        ##% text.
         place = self.config.not_applicable_place(self.number, key)
         self.problems.append(rule.problem(message, self.config.path, place, hint=hint))
 

@@ -119,8 +119,6 @@ def parse_file_line(reference: str) -> FileLine | None:
 
 def list_possible_paths(path: str, root: str = "") -> tuple[str, ...]:
     """Return a path as written, with other separators, and relative to the project's root."""
-    ##= man/spec/show.md#references
-    ##% duvet MUST find a file by its relative or absolute path, with slashes or backslashes.
     plain = [posixpath.normpath(one) for one in (path, path.replace("\\", "/"))]
     below = [one.removeprefix(f"{root.rstrip('/')}/") for one in plain] if root else []
     return tuple(dict.fromkeys([*plain, *below]))
@@ -151,8 +149,7 @@ def find_covering_annotations(found: Sequence[AnnotationLines], text: SourceText
     code in between, belong to the same code.
     """
     ##= man/spec/show.md#references
-    ##% duvet MUST resolve a line of code to the annotations directly above it, or else name the nearest annotations in
-    ##% the file, and a line of a specification to the requirement that begins on it.
+    ##% duvet MUST resolve a line of code to the annotations directly above it.
     own = tuple(one.number for one in found if one.first <= line <= one.last)
     if own:
         return own
@@ -186,8 +183,7 @@ def find_specifications(catalogue: Catalogue, name: str) -> list[int]:
     If the URL is unknown, search for its last part.
     """
     ##= man/spec/show.md#references
-    ##% If a reference is the exact name of a specification, section or file, duvet MUST NOT read it as an id or as a
-    ##% variant of another name.
+    ##% If a reference is the exact name of a specification, section or file, duvet MUST NOT read it as anything else.
     written, normal = name.strip(), normalise_name(name)
     ranks = {
         index: min(card.names.get(one, _NEVER) for one in (written, normal))
@@ -204,8 +200,6 @@ def find_specifications(catalogue: Catalogue, name: str) -> list[int]:
 
 def list_specification_names(catalogue: Catalogue) -> dict[str, str]:
     """Map suggested names to specification ids; suggest only configured specifications, or all if none are configured."""
-    ##= man/spec/show.md#references
-    ##% If the project configures specifications, duvet MUST NOT suggest any others.
     configured = [card for card in catalogue.specifications if card.is_configured]
     return {
         name: card.id for card in configured or catalogue.specifications for name in (card.id, card.name, card.locator)
@@ -233,9 +227,6 @@ def find_section(card: SpecificationCard, name: str) -> str | None:
     """
     found = match_sections(card, name)
     if len(found) > 1:
-        ##= man/spec/show.md#references
-        ##% duvet MUST accept the path of headings to a section wherever it accepts a section. If the name of a section
-        ##% is ambiguous, duvet MUST list the names of all sections that match.
         message, hint = describe_ambiguous_section(card, name, found)
         raise NotFoundError(message, hint=hint)
     return found[0] if found else None
@@ -264,10 +255,6 @@ def list_section_tree(card: SpecificationCard, section: str, *, below: bool = Tr
     """Yield the ids of a section and its numbered subsections."""
     yield section
     if below and section.startswith(("section-", "appendix-")):
-        ##= man/spec/gates.md#not-applicable
-        ##% A `[[not-applicable]]` entry MUST apply to the requirement that it quotes or, without a quote, to all
-        ##% requirements of its section or specification. In IETF text, a `[[not-applicable]]` entry for a section MUST
-        ##% also apply to its subsections.
         # The ids of Markdown sections contain no dot.
         yield from (id for id in card.titles if id.startswith(f"{section}."))
 
@@ -373,8 +360,6 @@ def match_whole_specifications(catalogue: Catalogue, text: str, root: str = "") 
 
 def require_specification(catalogue: Catalogue, name: str, root: str = "") -> list[int]:
     """Return the indexes of the specifications with this name, or raise NotFoundError with similar ids."""
-    ##= man/spec/queries.md#filters
-    ##% duvet MUST recognise a specification by every spelling of its URL, by its URN, and by the path of its resource.
     found = match_specifications(catalogue, name, root)
     if not found:
         hint = suggest_nearest(name, list_specification_names(catalogue))

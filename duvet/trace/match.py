@@ -53,9 +53,6 @@ class SectionView(Struct, frozen=True):
 
 
 def make_section_view(section: Section) -> SectionView:
-    ##= man/spec/trace.md#targets-and-quotes
-    ##% duvet MUST find a quote in its section even if its line breaks or the white space around punctuation differ or,
-    ##% with a warning, if one byte differs.
     trimmed = [line.strip(WHITESPACE) for line in section.lines]
     texts = list(filter(None, trimmed))
     text = " ".join(texts)
@@ -142,9 +139,6 @@ _WORDS = r"\d+(?:[.,:]\d+)*|[^\W\d_]+(?:['\u2019-][^\W\d_]+)*|[^\w\s.,;:!?'\"()]
 
 def is_meaningful_edit(one: str, other: str) -> bool:
     """Return True if two texts differ in a word or number, not just in case or punctuation."""
-    ##= man/spec/trace.md#targets-and-quotes
-    ##% With its own schema, duvet MUST NOT accept a quote that differs from its section in a word or a number, or whose
-    ##% last character is wrong if the sentence continues in the section.
     front = 0
     while front < min(len(one), len(other)) and one[front] == other[front]:
         front += 1
@@ -232,8 +226,7 @@ class QuoteMatcher:
     def is_doubtful(self, quote: str) -> bool:
         """Return True if the one edit changes the meaning of a quote, or the quote ends before the section's sentence does."""
         ##= man/spec/trace.md#targets-and-quotes
-        ##% With its own schema, duvet MUST NOT accept a quote that differs from its section in a word or a number, or
-        ##% whose last character is wrong if the sentence continues in the section.
+        ##% With its own schema, duvet MUST NOT accept a quote that differs from its section in a word or a number.
         if self._words is not None:
             return self._words.is_doubtful(quote)
         return self._near is not None and (self._near.is_cut(quote) or self._near.changes_meaning(quote))

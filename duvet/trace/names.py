@@ -36,8 +36,6 @@ class RequirementNames:
 
     def find(self, name: str) -> Sequence[NamedText]:
         """Return the requirements with this id; ignore case only if no id matches exactly."""
-        ##= man/spec/names.md#references
-        ##% duvet MUST ignore case in a requirement id if no id matches exactly.
         found = self._exact.get(name) or self._folded.get(name.casefold())
         return found or ()
 
@@ -136,8 +134,7 @@ def _find_repeated(coverage: Coverage, annotations: Sequence[Annotation]) -> Ite
         # A heading gives its id to all requirements below it.
         if before != line and name not in specification.sections[section].title:
             ##= man/spec/names.md#checks
-            ##% duvet SHOULD warn about an id that two requirements of a specification share, and about an id that a
-            ##% specification mentions but does not define if it defines other ids with the same prefix.
+            ##% duvet SHOULD warn about an id that two requirements of a specification share.
             yield rules.NAME_REPEATED.problem(
                 f"{name} is the id of two requirements",
                 specification.path,
@@ -203,9 +200,6 @@ def _find_unknown(
     for one in mentions:
         if one.name not in defined and one.name not in known and one.name not in reported and not one.is_gone:
             reported.add(one.name)
-            ##= man/spec/names.md#checks
-            ##% duvet SHOULD warn about an id that two requirements of a specification share, and about an id that a
-            ##% specification mentions but does not define if it defines other ids with the same prefix.
             yield rules.NAME_UNKNOWN.problem(
                 f"the specification does not define {one.name}",
                 specification.path,

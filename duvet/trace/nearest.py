@@ -69,9 +69,6 @@ class TextStretch(NamedTuple):
     @property
     def is_clear(self) -> bool:
         """True if the words are similar to the quote, and all other text differs at least twice as much."""
-        ##= man/spec/validate.md#fixes
-        ##% With `--fix`, `duvet validate` MUST correct a wrong target or quote, in comments and in requirement files,
-        ##% if there is exactly one correction.
         if self.is_reworded:
             return True
         far, further = 100 - self.score, 100 - self.second
@@ -124,9 +121,6 @@ class TextWords:
 
     def find_reworded(self, quote: list[str], candidates: Container[str]) -> TextStretch | None:
         """Return the candidate that replaced the quoted requirement, unless another one is nearly as similar."""
-        ##= man/spec/validate.md#fixes
-        ##% duvet MUST propose a reworded requirement only if no annotation cites it and no other requirement of the
-        ##% section is nearly as similar to the quote.
         if not _ENDS.search(quote[-1]):
             return None
         fuzz, joined = load_rapidfuzz().fuzz, " ".join(quote)
@@ -156,8 +150,6 @@ class TextWords:
         near = whole or found
         if near is None:
             return None
-        ##= man/spec/validate.md#checks
-        ##% `duvet validate` MUST NOT show text in Markdown as similar if it shares few words with the quote.
         words = _count_words(near.text.split())
         least = _OPPOSED if ("not" in words) != ("not" in counts) else _RELATED
         return near if _score_words(counts, words) >= least else None
@@ -178,12 +170,7 @@ class TextWords:
         chosen = [one for one, (low, high) in self._requirements.items() if start <= low and high <= end]
         is_free = all(one in candidates or one in joined for one in chosen)
         is_sure = is_free and score - second >= _REPLACED_MARGIN
-        ##= man/spec/validate.md#fixes
-        ##% If the old quote was a whole sentence, the fix MUST quote the whole requirement.
         is_sure |= found is not None and found.is_clear and len(chosen) == 1 and found.text in text
-        ##= man/spec/validate.md#fixes
-        ##% If several adjacent requirements of Markdown replaced the sentences of the old quote, the fix MUST quote all
-        ##% of them.
         parts = len(chosen) if len(chosen) > _count_sentences(quote) else 0
         return TextStretch(text, score, second, is_whole=False, is_reworded=is_sure, parts=parts)
 
@@ -210,8 +197,6 @@ class TextWords:
         A match at the start of a requirement is also extended if the requirement has no full stop, or if the match is
         unclear or only displayed and its last word differs.
         """
-        ##= man/spec/validate.md#fixes
-        ##% If the old quote was a whole sentence, the fix MUST quote the whole requirement.
         around = [one for one in self._requirements.values() if one[0] <= start and end <= one[1]]
         first, last = min(around, key=lambda one: one[1] - one[0], default=(start, end))
         is_ended = _ENDS.search(quote[-1]) is not None
@@ -572,8 +557,6 @@ def _mark_words(old: list[str], new: list[str]) -> Iterator[str]:
 
 def describe_changed_meaning(old: str, new: str) -> str:
     """Return a note if only one of the texts contains a keyword, negation or number; otherwise empty."""
-    ##= man/spec/validate.md#fixes
-    ##% `duvet validate` MUST point out if a fix changes a keyword, a negation or a number.
     changed = [name for name, words in _CHANGES.items() if sorted(words.findall(old)) != sorted(words.findall(new))]
     if "the keyword" in changed and len(changed) > 1:
         # `NOT` is both a part of a keyword and a negation.

@@ -47,9 +47,6 @@ class PlainView(Struct, frozen=True):
         return index * _MARK_EVERY + len(self.data[self.marks[index] : byte].decode())
 
     def cut_characters(self, start: int, end: int) -> tuple[Piece, ...]:
-        ##= man/spec/trace.md#markdown
-        ##% A quote MUST cover the words that it repeats, whatever markup is between them, and several quotes that
-        ##% together repeat every word of a requirement MUST cover the requirement.
         plain = self.plain
         offsets = plain.offsets
         found: list[Piece] = []
@@ -67,9 +64,6 @@ class PlainView(Struct, frozen=True):
 
     def _find_opening_marks(self, index: int) -> int:
         """Return the byte offset of the opening markup directly before a run."""
-        ##= man/spec/trace.md#markdown
-        ##% The span of a quote or requirement in its file MUST include the markup that opens directly before its first
-        ##% word or closes directly after its last word.
         start = self.plain.starts[index]
         line = self._line(start)
         low = self.section.starts[line] if line >= 0 else start
@@ -151,7 +145,7 @@ class PlainQuoteMatcher:
                 self._led.append((text, statement))
 
     def find(self, quote: str, name: str) -> FoundQuote | None:
-        ##= man/spec/trace.md#markdown
+        ##= man/spec/trace.md#targets-and-quotes
         ##% duvet MUST ignore differences in markup between a quote and its section.
         found = self._find(quote, name, Fit.EXACT)
         if found is None:

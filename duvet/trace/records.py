@@ -157,10 +157,6 @@ class Trace(Struct, frozen=True):
 class State(Rank):
     """The state of a requirement, worst first."""
 
-    ##= man/spec/trace.md#coverage
-    ##% Commands, reports and tools MUST use the state names of this section. Filters MUST also accept the state names
-    ##% of earlier versions.
-
     meaning: str
 
     def __new__(cls, rank: int, meaning: str) -> Self:
@@ -248,15 +244,17 @@ def compute_state(tally: Tally) -> State:
 @cache
 def _compute_least_state(found: frozenset[int]) -> State:
     ##= man/spec/trace.md#coverage
-    ##% A requirement MUST be `done` if each of its bytes is implied, or both implemented and tested. A requirement MUST
-    ##% be `excepted` if exceptions with a reason cover each byte that is neither implied nor both implemented and
-    ##% tested.
+    ##% A requirement MUST be `done` if all of it is implied, or both implemented and tested.
     ##= man/spec/trace.md#coverage
-    ##% A requirement MUST be `needs tests` if each of its bytes is implemented, implied or excepted with a reason, but
-    ##% not all are tested. A requirement MUST be `needs code` if each of its bytes is tested, implied or excepted with
-    ##% a reason, but not all are implemented.
+    ##% A requirement MUST be `excepted` if exceptions with a reason cover everything that keeps it from being `done`.
     ##= man/spec/trace.md#coverage
-    ##% A requirement that is partly covered or that is excepted without a reason MUST be `in progress`.
+    ##% A requirement MUST be `needs tests` if all of it is implemented, implied or excepted with a reason, but some of
+    ##% it is not tested.
+    ##= man/spec/trace.md#coverage
+    ##% A requirement MUST be `needs code` if all of it is tested, implied or excepted with a reason, but some of it is
+    ##% not implemented.
+    ##= man/spec/trace.md#coverage
+    ##% A requirement that is partly covered, or that is excepted without a reason, MUST be `in progress`.
     ##= man/spec/trace.md#coverage
     ##% A requirement MUST be `to do` if only todos cite it, and `uncited` if no annotation cites it.
     states = set(map(_state_of_bytes, found))

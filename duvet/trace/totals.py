@@ -36,10 +36,6 @@ class Total(Struct, frozen=True):
 
     @property
     def applicable(self) -> int:
-        ##= man/spec/gates.md#not-applicable
-        ##% duvet MUST treat a requirement that `[[not-applicable]]` names as not applicable, even if code cites it.
-        ##% duvet MUST NOT count a requirement that is not applicable, either as done or in the total, and MUST NOT
-        ##% require code or tests for it.
         return self.requirements - self.excepted - self.not_applicable
 
     @property
@@ -159,8 +155,6 @@ def judge_run(
     found = Counter(problem.severity for problem in problems)
     errors, warnings = found[Severity.ERROR], found[Severity.WARNING]
     others = errors - sum(gate.problems or 0 for gate in gates)
-    ##= man/spec/gates.md#verdicts
-    ##% `duvet report` MUST print the error and warning counts only once.
     # The line of a gate that did not run contains the number of errors.
     uncounted = 0 if any(gate.problems is None for gate in gates) else others
     counted = ((uncounted, "error"), (warnings, "warning")) if counts else ()

@@ -77,7 +77,7 @@ class BlobStore:
     def load(self, name: str, kind: type[Value]) -> Value | None:
         ##= man/spec/cache.md#storage
         ##% duvet MUST ignore a cache that is damaged, that belongs to another user, or that another build of duvet
-        ##% wrote, and work without a cache if it cannot write one.
+        ##% wrote.
         with suppress(OSError, UnreadableError):
             handle, info = DiskTree(self.folder).opened(name)
             with FileIO(handle) as file:
@@ -102,8 +102,7 @@ class BlobStore:
         """Store the value under a name; does nothing if the folder is not writable."""
         path = os.path.join(self.folder, name)
         ##= man/spec/cache.md#storage
-        ##% duvet MUST ignore a cache that is damaged, that belongs to another user, or that another build of duvet
-        ##% wrote, and work without a cache if it cannot write one.
+        ##% If duvet cannot write a cache, it MUST work without one.
         ##= man/spec/cache.md#storage
         ##% Concurrent and killed runs MUST NOT damage the cache.
         # File names that are not UTF-8 and times in the far future can't be encoded.
@@ -120,12 +119,13 @@ class BlobStore:
 
     def _prepare(self) -> bool:
         """Create the folder and hide it from git; return False if it is a symlink, which could point anywhere."""
+        ##= man/spec/cache.md#storage
+        ##% duvet MUST NOT write to the cache or the index through a symbolic link.
         if os.path.islink(self.folder) or os.path.islink(os.path.dirname(self.folder)):
             return False
         ignore = os.path.join(self.folder, IGNORE_FILE)
         ##= man/spec/cache.md#storage
-        ##% duvet MUST exclude the cache and the index from git and from source patterns, and MUST NOT write to them
-        ##% through a symbolic link.
+        ##% duvet MUST exclude the cache and the index from git.
         if not os.path.lexists(ignore):
             os.makedirs(self.folder, exist_ok=True)
             store_file(ignore, IGNORE_ALL)

@@ -46,8 +46,8 @@ class FolderWatcher:
         """Watch exactly these folders from now on, and drop unread events."""
         self.close()
         ##= man/spec/watch.md#noticing-changes
-        ##% duvet MUST watch only folders that contain inputs. duvet MUST use the file notifications of the operating
-        ##% system, and poll only if `WATCHFILES_FORCE_POLLING` is set.
+        ##% duvet MUST use the file notifications of the operating system, and poll only if `WATCHFILES_FORCE_POLLING`
+        ##% is set.
         if self.polling:
             return
         for _ in range(_ATTEMPTS):
@@ -69,9 +69,6 @@ class FolderWatcher:
             raise
         except (OSError, WatchfilesRustInternalError) as error:
             reason = str(error)
-            ##= man/spec/watch.md#noticing-changes
-            ##% If the operating system does not let duvet watch all folders that contain inputs, duvet MUST say so and
-            ##% suggest what to do.
             if "watch limit" in reason:
                 raise DuvetError(
                     f"can't watch {format_count(len(folders), 'folder')}: the system's limit is reached",
@@ -96,9 +93,6 @@ class FolderWatcher:
 
         assert self._notifier is not None
         try:
-            ##= man/spec/watch.md#reporting-again
-            ##% `duvet report --watch` SHOULD run only once for simultaneous changes, and MUST first name some of the
-            ##% changed files.
             events = self._notifier.watch(_LONGEST, _QUIET, 0, stop)
         except WatchfilesRustInternalError:
             # This happens, for example, after a name that is not UTF-8; watchfiles then reports nothing else.

@@ -86,9 +86,6 @@ class DiskTree:
     def opened(self, path: str) -> tuple[int, os.stat_result]:
         """Open a regular file, and return its descriptor and status."""
         try:
-            ##= man/spec/trace.md#sources
-            ##% duvet MUST report a source that is not UTF-8 with the offset of the first invalid byte. duvet MUST
-            ##% report a source that is not a regular file, and MUST NOT block on it.
             handle = os.open(self.at(path), _READ)
             info = os.fstat(handle)
         except (OSError, ValueError) as error:
@@ -138,9 +135,6 @@ class DiskTree:
 
 def is_own_folder(path: str) -> bool:
     """Return whether a path names a folder with duvet's own data."""
-    ##= man/spec/cache.md#storage
-    ##% duvet MUST exclude the cache and the index from git and from source patterns, and MUST NOT write to them through
-    ##% a symbolic link.
     return any(f"/{path}".endswith(f"/{folder}") for folder in OWN_FOLDERS)
 
 

@@ -41,8 +41,8 @@ class GitCommand:
         self.folder = folder
         kept = {name: value for name, value in environ.items() if not name.startswith("GIT_TRACE")}
         ##= man/spec/diff.md#reading-a-revision
-        ##% `duvet diff` MUST NOT let git write, fetch, prompt, or run a program from git's configuration. `duvet diff`
-        ##% MUST NOT let git interpret a revision that starts with `-` as an option.
+        ##% `duvet diff` MUST NOT let git write, fetch, prompt, run a program from its configuration, or read a revision
+        ##% as an option.
         self.environ = {**kept, **_READ_ONLY}
 
     def ask(self, *args: str) -> str | None:
@@ -82,9 +82,6 @@ class GitCommand:
         except (OSError, ValueError) as error:
             if isinstance(error, ValueError):
                 raise DuvetError("revision names can't contain NUL characters") from error
-            ##= man/spec/diff.md#output
-            ##% `duvet diff` MUST report that git is not installed, that a commit is missing or that a revision is
-            ##% unknown, and suggest similar revision names.
             if isinstance(error, FileNotFoundError) and os.path.isdir(self.folder or "."):
                 raise DuvetError(
                     "git was not found", hint="install git, which duvet needs to read revisions"
@@ -390,8 +387,8 @@ class GitTree:
     def read(self, path: str) -> bytes:
         try:
             ##= man/spec/diff.md#reading-a-revision
-            ##% `duvet diff` MUST read a revision from git's objects, without a checkout, even in a git hook. The trace
-            ##% of a revision MUST equal the trace of the same files on disk.
+            ##% `duvet diff` MUST read a revision from git's objects, without a checkout, and trace it like the same
+            ##% files on disk.
             place = self._locate(path)
             if isinstance(place, GitPlace):
                 if place.node.is_folder:

@@ -46,9 +46,6 @@ def remove_leftovers(folder: str) -> None:
     """Remove temporary files that killed runs left behind."""
     with suppress(OSError):
         for name in os.listdir(folder):
-            ##= man/spec/trace.md#reports
-            ##% duvet MUST ignore the temporary files of killed runs and remove them in a later run, but MUST NOT remove
-            ##% those of a run that is still writing.
             if is_abandoned(path := os.path.join(folder, name)):
                 with suppress(OSError):
                     os.unlink(path)

@@ -52,9 +52,6 @@ def make_file_stamp(info: os.stat_result, digest: bytes = b"") -> FileStamp:
 
 def is_fresh(info: os.stat_result, now: int) -> bool:
     """Return whether a file changed so recently (or in the future) that another change might not be visible."""
-    ##= man/spec/cache.md#freshness
-    ##% duvet MUST compare contents, not timestamps, of a file that changed after duvet read it, or less than two
-    ##% seconds before.
     return not _HAS_CHANGE_TIMES or max(info.st_mtime_ns, info.st_ctime_ns) > now - _CLOSE_BY
 
 
@@ -89,9 +86,6 @@ class TreeRecord(Struct, array_like=True):
     def note_stamp(self, stamps: dict[str, FileStamp], path: str, stamp: FileStamp) -> None:
         was = stamps.get(path)
         if was is not None and not was.agrees(stamp):
-            ##= man/spec/cache.md#freshness
-            ##% duvet MUST NOT cache the result of a run in which a file could not be read, a download failed, or a file
-            ##% changed during the run.
             self._unsettle(stamps, path)
         stamps[path] = stamp
 

@@ -111,9 +111,6 @@ class ReportPlaces(Struct, frozen=True):
 
     def of(self, citation: CitationCard) -> AnchorLink | None:
         """Return the place of the text that a citation cites; None if the citation is invalid."""
-        ##= man/spec/page.md#links
-        ##% A link into the report MUST open the place that its anchor names or, if the anchor no longer exists, the
-        ##% nearest place with a notice.
         if citation.requirements:
             return self.requirements[citation.requirements[0]]
         return self.sections[citation.specification][citation.section].cited if citation.is_valid else None
@@ -136,13 +133,11 @@ def assign_places(page: ReportData) -> ReportPlaces:
         place = sections[card.specification][card.section]
         place.requirements.append(index)
         ##= man/spec/page.md#links
-        ##% Each specification, each shown section and each requirement MUST have a unique anchor, which for a
-        ##% requirement consists of its specification, its section and the first 12 digits of its id.
+        ##% Each specification, each shown section and each requirement MUST have a unique anchor.
         requirements.append(_list_below(names, place.name, place.spot, id[:SHORT_ID_DIGITS]))
     own = list(specifications.values())
     ##= man/spec/names.md#references
-    ##% The HTML report MUST show the id of each requirement that has one, and give the requirement the anchor
-    ##% `SPEC/ID`.
+    ##% The HTML report MUST give a requirement that has an id the anchor `SPEC/ID`.
     named = {
         index: _escape_anchor(names.new(f"{own[card.specification]}/{card.name}"))
         for index, card in enumerate(page.catalogue.requirements)
@@ -161,9 +156,6 @@ def _list_shown_sections(page: ReportData) -> Iterable[Iterable[str]]:
     stating = {card.specification for card in page.catalogue.requirements}
     for number, coverage in enumerate(page.finished.trace.coverages):
         sections = coverage.specification.sections
-        ##= man/spec/page.md#requirements-and-citations
-        ##% The report MUST show the number of sections that it leaves out, and with `spec-text = "full"` all sections
-        ##% of each cited specification.
         whole = page.whole_text or number in stating
         yield (
             [section.id for section in sections]
@@ -211,8 +203,6 @@ class SectionLabels:
 def format_section_title(specification: Specification, index: int) -> str:
     """Return the title of a section; in IETF text, its number precedes it."""
     section = specification.sections[index]
-    ##= man/spec/page.md#requirements-and-citations
-    ##% If several sections have the same title, the report MUST show the headings above each of them.
     number = find_section_number(specification, section.anchors[-1] if section.anchors else section.id)
     if number:
         return BREADCRUMB_SIGN.join([*section.path, f"{number}. {section.title}".rstrip()])
@@ -264,6 +254,8 @@ class StateLook(Struct, frozen=True):
 
 CITED_LOOK = StateLook(-1, "•", "cited", "Annotations cite this text, which is not a requirement.", 8)
 
+##= man/spec/page.md#size-and-accessibility
+##% The report MUST NOT distinguish states by colour alone.
 STATE_LOOKS = tuple(
     StateLook(state.value, sign, state.words, state.meaning, state.value)
     for state, sign in zip(State, "✗…◔◑◐∅✓⊖", strict=True)
@@ -294,8 +286,7 @@ def link_number(
 ) -> LinkedNumber:
     """Link a number to the filtered list of the requirements that it counts."""
     ##= man/spec/page.md#overview
-    ##% The overview MUST begin with the verdict of the run. Each requirement count in the overview MUST link to the
-    ##% list of the requirements that it counts.
+    ##% Each requirement count in the overview MUST link to the list of the requirements that it counts.
     if not count:
         return LinkedNumber(0, "")
     facts = {

@@ -70,8 +70,6 @@ class ReferenceWriter:
         """Return the URL and name of a file, both escaped."""
         found = self._files.get((path, own_base))
         if found is None:
-            ##= man/spec/page.md#safety
-            ##% The report MUST escape all text that comes from specifications, sources and the configuration.
             shown = path.removeprefix(self.root)
             found = (
                 escape_attribute(make_blob_url(own_base or self.blob_link, shown)),
@@ -81,8 +79,6 @@ class ReferenceWriter:
         return found
 
     def _write_item(self, number: int) -> str:
-        ##= man/spec/page.md#size-and-accessibility
-        ##% Each citation MUST add at most 200 bytes to the report, not counting the code that is shown.
         ##= man/spec/page.md#requirements-and-citations
         ##% The report MUST list the citations of each file and of each requirement, each with place, type, target,
         ##% reason, feature, tracking issue and tags.

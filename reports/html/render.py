@@ -35,8 +35,6 @@ class HeaderView(msgspec.Struct, frozen=True):
 
 
 def make_header_view(page: anchors.ReportData) -> HeaderView:
-    ##= man/spec/page.md#overview
-    ##% The report MUST show the version of duvet, the path of the configuration and the checked-out commit.
     facts = {"commit": page.commit[:12], "duvet": page.version, "configuration": page.config_path}
     return HeaderView(
         make_report_title(page),
@@ -48,9 +46,6 @@ def make_header_view(page: anchors.ReportData) -> HeaderView:
 
 def make_report_title(page: anchors.ReportData) -> str:
     """Return the configured title, or one made from links and specifications; it never reveals local paths."""
-    ##= man/spec/page.md#overview
-    ##% The report MUST have the configured title and logo; without a configured title, its title MUST be the name of
-    ##% the repository in its links, or else the names of its specifications.
     if page.title:
         return page.title
     if repository := _find_repository(page.finished.blob_link) or _find_repository(page.finished.issue_link):
@@ -101,8 +96,6 @@ def write_requirement_rows(
     page: anchors.ReportData, places: anchors.ReportPlaces, references: ReferenceWriter, names: anchors.SectionLabels
 ) -> Markup:
     """Write the rows of the table, least finished first, then by level."""
-    ##= man/spec/page.md#requirements-and-citations
-    ##% The table of requirements MUST begin with the least finished requirements.
     cards = page.catalogue.requirements
     written: list[str] = []
     for index in sorted(range(len(cards)), key=lambda index: (cards[index].state, -cards[index].level)):
@@ -133,9 +126,6 @@ def _render_notes(annotations: list[Annotation]) -> str:
     return " ".join(found)
 
 
-##= man/spec/page.md#size-and-accessibility
-##% The report MUST pass the checks of axe for WCAG 2.2 AA in every view and theme, on wide and narrow screens. The
-##% report MUST NOT distinguish states by colour alone.
 _STYLES = ("tokens", "layout", "overview", "text", "lists", "panel", "print")
 
 # Indentation, citations and blank lines, which the report does not need.
@@ -154,7 +144,7 @@ def load_page_shell() -> dict[str, Markup]:
         "early": early,
         "module": module,
         ##= man/spec/page.md#safety
-        ##% The report MUST NOT load external resources, and MUST NOT link to anything except itself and web pages.
+        ##% The report MUST NOT load external resources.
         "policy": Markup(
             f"default-src 'none'; style-src 'unsafe-inline'; script-src {allowed}; img-src data:; base-uri 'none'; "
             "form-action 'none'"
@@ -182,7 +172,7 @@ def render_html(page: anchors.ReportData, out: BinaryIO) -> None:
 
 def _encode(piece: str) -> bytes:
     ##= man/spec/page.md#size-and-accessibility
-    ##% The report MUST be valid HTML for every input, and readable without scripts.
+    ##% The report MUST be valid HTML for every input.
     data = piece.encode(errors="replace").translate(_ALLOWED)
     if not data.isascii():
         for first, pattern in _FORBIDDEN_BEYOND_ASCII.items():

@@ -247,8 +247,8 @@ class ArticleWriter:
 
     def _write_requirement(self, index: int) -> str:
         ##= man/spec/page.md#requirements-and-citations
-        ##% The report MUST list each requirement in its section and in a table, with its state, its level, its number
-        ##% of citations by type, and the code or tests that it needs.
+        ##% The report MUST list each requirement with its state, its level, its number of citations by type, and the
+        ##% code or tests that it needs.
         card = self.page.catalogue.requirements[index]
         look = anchors.STATE_LOOKS[card.state]
         anchor, link = self.places.requirements[index]
@@ -286,5 +286,5 @@ class ArticleWriter:
 def _replace_noscript(text: str) -> str:
     """Replace `noscript` elements, because the article is itself kept in an element that can't contain them."""
     ##= man/spec/page.md#size-and-accessibility
-    ##% The report MUST be valid HTML for every input, and readable without scripts.
+    ##% The report MUST be readable without scripts.
     return text.replace("<noscript>", "<div class=refs>").replace("</noscript>", "</div>")

@@ -1,7 +1,3 @@
-/*
-##= man/spec/page.md#working-with-the-report
-##% If the browser does not allow copying, the report MUST show the citation and select its text.
-*/
 async function copy(text, what) {
   for (const old of all('.hand')) old.remove();
   try {

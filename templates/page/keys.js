@@ -23,11 +23,6 @@ const keys = {
 };
 const behindG = { o: 'overview', r: 'requirements', s: 'sources', p: 'problems' };
 
-/*
-##= man/spec/page.md#working-with-the-report
-##% The user MUST be able to turn off keyboard shortcuts, which MUST NOT work in input fields or together with Ctrl, Alt
-##% or Meta.
-*/
 on(window, 'keydown', event => {
   const { key, target, ctrlKey, metaKey, altKey } = event;
   if (ctrlKey || metaKey || altKey || help.open) return;

@@ -49,10 +49,6 @@ const check = ([name, value]) => {
   return row => name === 'q' ? row.search.includes(wanted) : [row[name] ?? row.noted(name)].flat().some(own => own === value || wanted.includes(own));
 };
 
-/*
-##= man/spec/page.md#links
-##% The report MUST store the filters of a list in its URL, and show the number of requirements that match the filters.
-*/
 function filterRequirements() {
   const form = new FormData(filters);
   const given = [...new Set(form.keys())].map(name => [name, form.getAll(name).join(',')]).filter(([, value]) => value && value !== 'any');

@@ -51,8 +51,7 @@ DIFFERENCE = """\
 
 def test_a_citation_is_inserted_and_shown(duvet: Run, folder: Path) -> None:
     ##= man/spec/cite.md#inserting
-    ##% `duvet cite` MUST print the citation and the path and line where it was inserted. With `--dry-run`, `duvet cite`
-    ##% MUST print a unified diff and write nothing.
+    ##% With `--dry-run`, `duvet cite` MUST print a unified diff and write nothing.
     before = files(folder)
     done = duvet("cite", LID, "--at", "src/lid.rs:3:1", "--dry-run", "--part", "The lid MUST\nfit")
     assert (done, files(folder)) == (Done(0, DIFFERENCE, ""), before)
@@ -147,8 +146,6 @@ def test_refused_citations(what: str, duvet: Run, folder: Path, gold: Snapshot) 
     ##% requirement.
     ##= man/spec/cite.md#refusals
     ##% If the file already contains the same annotation, `duvet cite` MUST refuse to repeat it and print its line.
-    ##= man/spec/cite.md#refusals
-    ##% If a requirement occurs in several places, `duvet cite` MUST refuse its id and list the places.
     before, said = files(folder), []
     for line in REFUSED[what]:
         args = shlex.split(line)

@@ -124,8 +124,8 @@ OLD_FORMS = [
 
 @pytest.mark.parametrize(("old", "new", "note"), OLD_FORMS, ids=[case[0] for case in OLD_FORMS])
 def test_old_forms_do_the_same_and_say_so_with_verbose(old: str, new: str, note: str, kettle: Path, duvet: Run) -> None:
-    ##= man/spec/trace.md#diagnostics
-    ##% With `--verbose`, duvet MUST print the new name of an old option, command, state or level.
+    ##= man/spec/trace.md#output
+    ##% duvet MUST accept old names of options, commands, states and levels, and print the new name with `--verbose`.
     done = duvet(*new.split())
     assert duvet(*old.split()) == done and (done.code == 0 or old.startswith("search"))
     said = done._replace(err=f"note: {note}\n{done.err}")
@@ -219,8 +219,6 @@ def test_another_configuration(kettle: Path, duvet: Run) -> None:
     assert (kettle / "requirements/spec/heating.toml").exists()
     done = duvet("report", cwd=kettle / "src")
     assert (done.code, done.out) == (0, "")
-    ##= man/spec/trace.md#configuration
-    ##% Without a configuration, `duvet report` SHOULD warn and name the path where it expects one.
     assert "warning: no configuration in this folder or above it [DUV008]\n --> .duvet/config.toml\n" in done.err
     assert duvet("report", "--strict", cwd=kettle / "src").code == 1
 
@@ -289,7 +287,7 @@ def ending(outcome: str) -> None:
 
 @pytest.mark.parametrize("outcome", OUTCOMES)
 def test_exit_codes(outcome: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    ##= man/spec/trace.md#diagnostics
+    ##= man/spec/trace.md#output
     ##% duvet MUST exit with 0 on success, with 1 if a check fails or nothing is found, with 2 for a usage error, with 3
     ##% for a bug in duvet, and with 130 when it is interrupted.
     _, code, words = OUTCOMES[outcome]
@@ -323,9 +321,6 @@ ERRORS: dict[str, Done] = {
 def test_an_error_has_plain_words_a_code_and_a_remedy(line: str, kettle: Path, duvet: Run) -> None:
     ##= man/spec/problems.md#rules
     ##% Every error message MUST end with the code of its rule, except errors in the command line.
-    ##= man/spec/trace.md#diagnostics
-    ##% Except with awslabs duvet's schema, flags and commands, duvet MUST describe errors of the operating system in
-    ##% plain words and say what to do.
     make(kettle, {".duvet/config.toml": OURS})
     done, expected = duvet(*line.split()), ERRORS[line]
     assert (done.code, done.out) == (expected.code, expected.out)
@@ -357,9 +352,6 @@ def test_a_service_configuration_is_not_a_project(kettle: Path, duvet: Run) -> N
 
 
 def test_extract_names_the_format_of_markdown(kettle: Path, duvet: Run) -> None:
-    ##= man/spec/trace.md#requirements
-    ##% If `duvet extract` reads a Markdown file as IETF text and finds no requirement, it MUST suggest `--format
-    ##% markdown`.
     note = "spec.md was read as IETF text; read Markdown with `--format markdown`"
     assert note in duvet("extract", "spec.md").err.splitlines()
     assert note not in duvet("extract", "--format", "markdown", "spec.md").err

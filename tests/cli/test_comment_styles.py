@@ -42,9 +42,9 @@ warning: duvet does not read this citation: the source has no comment style `//=
 
 
 def test_a_style_that_the_source_does_not_have(tmp_path: Path, duvet_command: str) -> None:
-    ##= man/spec/trace.md#comment-styles
-    ##% With duvet's own schema, duvet MUST warn about citations in a comment style that the sources do not read, and
-    ##% name the comment style that they read.
+    ##= man/spec/trace.md#annotations
+    ##% With its own schema, duvet MUST warn about citations in a comment style that their source does not use, and name
+    ##% the style that it uses.
     make(tmp_path, {**TEXTS, "src/b.c": WRONG})
     said = Done(0, "", f"{WARNING}checked 1 annotation in 3 files: 1 warning\n")
     for _ in range(2):

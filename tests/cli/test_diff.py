@@ -39,7 +39,7 @@ def base_of(done: Done) -> tuple[str, str, bool]:
 def test_a_branch_is_compared_with_where_it_began(folder: Path, diff: Run) -> None:
     ##= man/spec/diff.md#the-base
     ##% `duvet diff` MUST compare with the merge base of `HEAD` and BASE, or with BASE itself if `--exact` is given or
-    ##% no merge base exists, and print the commit that it compares with.
+    ##% no merge base exists.
     began = git(folder, "rev-parse", "HEAD")
     git(folder, "checkout", "--quiet", "-b", "work")
     commit(folder)
@@ -59,8 +59,7 @@ def test_a_branch_is_compared_with_where_it_began(folder: Path, diff: Run) -> No
 def test_the_default_base(folder: Path, tmp_path: Path, duvet_command: str) -> None:
     ##= man/spec/diff.md#the-base
     ##% Without BASE, `duvet diff` MUST compare the working tree with the default branch of `origin`, or with `HEAD` if
-    ##% that branch is unknown. Without BASE, a gate of `duvet diff` MUST fail if `origin` exists but its default branch
-    ##% is unknown.
+    ##% that branch is unknown.
     began = git(folder, "rev-parse", "HEAD")
     git(tmp_path, "clone", "--quiet", str(folder), "work")
     work = tmp_path / "work"
@@ -145,8 +144,7 @@ def test_a_hook_of_a_project_in_a_folder(tmp_path: Path, duvet_command: str) -> 
 
 def test_a_revision_without_a_configuration(folder: Path, diff: Run, duvet_command: str) -> None:
     ##= man/spec/diff.md#reading-a-revision
-    ##% `duvet diff` MUST treat a revision without the project or its configuration as empty. `duvet diff` MUST fail if
-    ##% git objects of a revision are missing from the clone.
+    ##% `duvet diff` MUST treat a revision without the project or its configuration as empty.
     now = commit(folder)
     git(folder, "rm", "--quiet", "--cached", "-r", ".duvet")
     git(folder, "commit", "--quiet", "--message=without")
@@ -222,9 +220,6 @@ def test_a_moved_file(folder: Path, diff: Run) -> None:
 
 
 def test_a_gate_of_a_project_without_requirements_fails(folder: Path, diff: Run) -> None:
-    ##= man/spec/gates.md#verdicts
-    ##% With `--fail-on`, `duvet diff` MUST fail if the project has no requirements. With `--format markdown`, `duvet
-    ##% diff` MUST say if its gate was not checked.
     commit(make(folder, {"spec.md": "# Kettle\n\n## Heating\n\n## Pouring\n", "src/a.rs": ""}))
     assert diff("--fail-on", "new") == Done(1, diff().out, "FAIL: --fail-on new: the project has no requirements\n")
     done = diff("--fail-on", "new", "--format", "markdown")
@@ -278,9 +273,6 @@ def test_examples_and_a_closed_pipe(folder: Path, diff: Run, duvet_command: str)
     ],
 )
 def test_an_unknown_revision(revision: str, hint: str, folder: Path, diff: Run) -> None:
-    ##= man/spec/diff.md#output
-    ##% `duvet diff` MUST report that git is not installed, that a commit is missing or that a revision is unknown, and
-    ##% suggest similar revision names.
     git(folder, "branch", "feature/steam")
     git(folder, "tag", "v1.0")
     shown = revision.replace("\x1b", "\\u{1b}")
@@ -381,7 +373,7 @@ def test_failing_comparisons(
 def test_annotations_on_github(folder: Path, diff: Run) -> None:
     ##= man/spec/problems.md#formats
     ##% If the environment variable `GITHUB_ACTIONS` is `true` and no format is requested, duvet MUST also write
-    ##% problems and failures of gates as workflow commands, unless it writes another result to standard output.
+    ##% problems and failures of gates as workflow commands.
     make(folder, {"spec.md": SPECIFICATION.replace("boil water.", "boil all water. It MUST sing.")})
     environ = {**ENVIRON, "GITHUB_ACTIONS": "true"}
     done = diff("--fail-on", "regression", "--fail-on", "new", environ=environ)

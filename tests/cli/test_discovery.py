@@ -68,8 +68,6 @@ def test_configurations_on_the_command_line(kettle: Path, inside: Run) -> None:
 
 
 def test_the_configuration_of_the_service(kettle: Path, inside: Run) -> None:
-    ##= man/spec/init.md#project-discovery
-    ##% duvet MUST prefer a service configuration in the working directory to one in the project.
     make(kettle, {"duvet.config.yaml": "server: {name: outer}\n", "named.yaml": "server: {name: named}\n"})
 
     def name(*words: str, **environ: str) -> str:

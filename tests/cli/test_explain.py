@@ -52,11 +52,7 @@ Example, as TOML:
 
 def test_rules_states_and_keys_are_explained(duvet: Run) -> None:
     ##= man/spec/problems.md#rules
-    ##% `duvet explain` MUST print the page of a rule, a state, a level or a configuration key, and suggest similar
-    ##% names for an unknown one.
-    ##= man/spec/problems.md#rules
-    ##% A rule page MUST explain the problem, why it matters and how to fix it, with a bad and a good example and the
-    ##% specification that the examples cite.
+    ##% `duvet explain` MUST print the page of a rule, a state, a level or a configuration key.
     rule = (ROOT / "templates/rules/DUV050.md").read_text(encoding="utf-8")
     specification = f"## Specification\n\n```markdown spec.md\n{SPECIFICATION}```\n\n"
     rule = rule.replace("## Bad\n", f"{specification}## Bad\n")
@@ -75,9 +71,6 @@ def test_rules_states_and_keys_are_explained(duvet: Run) -> None:
 
 
 def test_on_a_terminal_pages_are_rendered(duvet_command: str, tmp_path: Path) -> None:
-    ##= man/spec/help.md#topics
-    ##% On a terminal, `duvet help TOPIC` and `duvet explain` MUST render Markdown in the width of the terminal, but in
-    ##% at most 100 columns.
     for words in ("explain DUV050", "validate --explain DUV050"):
         lines = show_on_terminal(duvet_command, tmp_path, "--color", "never", *words.split()).splitlines()
         assert lines[0].strip() == "DUV050 quote-not-found" and max(map(len, lines)) <= 80
@@ -100,9 +93,6 @@ def test_on_a_terminal_pages_are_rendered(duvet_command: str, tmp_path: Path) ->
 def test_a_run_ends_with_the_command_that_explains_its_first_problem(
     args: str, code: str, duvet_command: str, tmp_path: Path
 ) -> None:
-    ##= man/spec/problems.md#rules
-    ##% If a run prints problems with codes as text, its last line MUST be the command that explains the first code,
-    ##% unless `--quiet` is given.
     make(tmp_path, {**KETTLE, "src/a.rs": "//= spec.md#heating\n//# The kettle MUST cook.\n//= spec.md#gone\n"})
     err = run_whole(duvet_command, tmp_path, *args.split()).err
     line = f'run "duvet explain {code}" for details'
@@ -156,8 +146,6 @@ def test_everything_is_listed_and_everything_listed_is_explained(duvet: Run) -> 
         (rule.code, rule.name, rule.severity.value) for rule in list_rules().values()
     ]
     assert duvet("rules") == duvet("explain", "--rules")
-    ##= man/spec/problems.md#rules
-    ##% `duvet rules` MUST list the rules, and `duvet rules CODE` MUST print what `duvet explain CODE` prints.
     for code in ("DUV050", "duv050", "quote-not-found", "DUV999"):
         assert duvet("rules", code) == duvet("explain", code)
     assert duvet("rules", "--help").out.startswith("Usage: duvet rules [OPTIONS] [CODE]\n")

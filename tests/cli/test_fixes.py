@@ -58,8 +58,8 @@ def test_a_typo_is_fixed(quote: str, fixed: str, change: str, tmp_path: Path, du
     ##% A fix MUST be safe if it changes only the target of a quote that moved, or only white space, markup or the case
     ##% of the first letter.
     ##= man/spec/validate.md#safe-fixes
-    ##% A fix that changes words MUST be safe only if it does not change a keyword, a negation or a number, and git or
-    ##% the snapshot shows that the specification did not change since the citation was written.
+    ##% A fix that changes other words MUST be safe only if git or the snapshot shows that the specification has not
+    ##% changed since the citation was written.
     folder = history(tmp_path, {**TEXTS, "src/a.py": cite(quote)})
     assert run(duvet_command, folder, "validate", "--fix") == Done(0, "", f"{LISTED}{change}\n{FIXED}{OK}")
     assert quoted(folder) == [fixed]
@@ -67,8 +67,8 @@ def test_a_typo_is_fixed(quote: str, fixed: str, change: str, tmp_path: Path, du
 
 def test_a_changed_requirement(tmp_path: Path, duvet_command: str) -> None:
     ##= man/spec/validate.md#safe-fixes
-    ##% With duvet's own schema, `duvet validate --fix` MUST apply only safe fixes, and report the reason why any other
-    ##% fix is unsafe.
+    ##% With duvet's own schema, `duvet validate --fix` MUST apply only safe fixes, and report why any other fix is
+    ##% unsafe.
     folder = history(tmp_path, {**TEXTS, "src/a.py": cite(STOP)})
     duvet = runner(duvet_command, folder)
     assert duvet("validate") == Done(0, "", OK)
@@ -87,13 +87,12 @@ def test_a_changed_requirement(tmp_path: Path, duvet_command: str) -> None:
     problem = json.loads(duvet("validate", "--format", "json").out)["problems"][0]
     assert problem["fix"]["applicability"] == "unsafe"
     sarif = json.loads(duvet("validate", "--format", "sarif").out)["runs"][0]["results"][0]
-    ##= man/spec/validate.md#safe-fixes
-    ##% JSON and SARIF MUST say whether a fix is safe or unsafe.
     assert sarif["fixes"][0]["properties"] == {"applicability": "unsafe"}
     ##= man/spec/validate.md#safe-fixes
-    ##% With `--unsafe-fixes`, `duvet validate` MUST apply safe and unsafe fixes. `duvet validate --interactive` MUST
-    ##% ask about each unsafe fix, showing the changed words and the code around the citation, and refuse to run without
-    ##% a terminal.
+    ##% With `--unsafe-fixes`, `duvet validate` MUST apply safe and unsafe fixes.
+    ##= man/spec/validate.md#safe-fixes
+    ##% `duvet validate --interactive` MUST ask about each unsafe fix, and show the changed words and the code around
+    ##% the citation.
     assert duvet("validate", "--unsafe-fixes") == Done(0, "", f"{LISTED}{change}\n{FIXED}{OK}")
     assert quoted(folder) == [new]
 
@@ -129,8 +128,7 @@ def run_git_log(folder: Path) -> str:
 def test_words_that_change_the_meaning(quote: str, noun: str, change: str, tmp_path: Path, duvet_command: str) -> None:
     """These fixes are unsafe even if the specification never changed, because the code follows the old words."""
     ##= man/spec/validate.md#safe-fixes
-    ##% A fix that changes words MUST be safe only if it does not change a keyword, a negation or a number, and git or
-    ##% the snapshot shows that the specification did not change since the citation was written.
+    ##% A fix that changes a keyword, a negation or a number MUST be unsafe.
     folder = history(tmp_path, {**TEXTS, "src/a.py": cite(quote)})
     done = run(duvet_command, folder, "validate", "--fix")
     assert done == Done(1, "", f"{drifted(quote, change, f'{noun} differs; {STEP}')}{UNSAFE}{WRONG}")
@@ -211,9 +209,6 @@ def test_a_quote_of_which_another_section_has_the_old_words(tmp_path: Path, duve
 
 
 def test_two_quotes_for_one_requirement(tmp_path: Path, duvet_command: str) -> None:
-    ##= man/spec/validate.md#safe-fixes
-    ##% If citations with different quotes would quote the same requirement after their fixes, duvet MUST NOT apply
-    ##% these fixes unless they are safe.
     frame = "A frame of type {} MUST be ignored by the kettle."
     one, other, new = map(frame.format, ("one", "other", "new"))
     spec = f"# Kettle\n\n## Heating\n\n{one}\n{other}\n"
@@ -283,9 +278,10 @@ Apply this fix? (y)es, (n)o, (s)kip this file, (q)uit: """
 
 def test_fixes_are_confirmed_interactively(reworded: Path, duvet_command: str) -> None:
     ##= man/spec/validate.md#safe-fixes
-    ##% With `--unsafe-fixes`, `duvet validate` MUST apply safe and unsafe fixes. `duvet validate --interactive` MUST
-    ##% ask about each unsafe fix, showing the changed words and the code around the citation, and refuse to run without
-    ##% a terminal.
+    ##% With `--unsafe-fixes`, `duvet validate` MUST apply safe and unsafe fixes.
+    ##= man/spec/validate.md#safe-fixes
+    ##% `duvet validate --interactive` MUST ask about each unsafe fix, and show the changed words and the code around
+    ##% the citation.
     code, said = answered(duvet_command, reworded, "y\nmaybe\nno\nY\n", "validate", "--interactive")
     assert said.startswith(ASKED.replace("COMMIT", run_git_log(reworded)[:12]))
     assert said.count("Apply this fix?") == 4

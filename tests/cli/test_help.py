@@ -49,8 +49,6 @@ def test_a_topic_is_printed_without_instructions_for_tests(duvet_command: str, t
     ##% `duvet help TOPIC` MUST print the guide's text about the topic, and use a pager only if standard output is a
     ##% terminal.
     done = run(duvet_command, tmp_path, "help", topic)
-    ##= man/spec/help.md#topics
-    ##% `duvet help TOPIC` and `duvet explain` MUST print a link to a topic of the guide as `duvet help TOPIC`.
     text = re.sub(r"\[([^]]*)\]\(\.\.[^)]*\)", r"\1", guide_text(topic))
     text = re.sub(r"\[([^]]*)\]\((?!http)([a-z-]+)\.md[^)]*\)", _expect_command, text)
     lines = [line for line in text.splitlines() if line and not line.startswith("<!--")]
@@ -118,9 +116,6 @@ def test_an_unknown_topic_is_refused(duvet_command: str, tmp_path: Path, words: 
 
 @LINUX
 def test_on_a_terminal_a_topic_opens_in_the_pager(duvet_command: str, tmp_path: Path) -> None:
-    ##= man/spec/help.md#topics
-    ##% On a terminal, `duvet help TOPIC` and `duvet explain` MUST render Markdown in the width of the terminal, but in
-    ##% at most 100 columns.
     reader, writer = os.openpty()
     pager = tmp_path / "pager"
     pager.write_text("#!/bin/sh\nsed 's/^/| /'\n")

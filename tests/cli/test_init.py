@@ -42,9 +42,6 @@ def test_a_new_project_without_a_terminal(folder: Path, duvet: Run, gold: Snapsh
     ##= man/spec/init.md#new-projects
     ##% `duvet init` MUST find specifications by their folders, names and requirements, and print the number of
     ##% requirements of each.
-    ##= man/spec/init.md#new-projects
-    ##% `duvet init` MUST end with the next command: `duvet report` if the project has a specification, and otherwise
-    ##% the command that adds one.
     assert duvet("init") == Done(0, "", FOUND + WROTE + SUGGESTED + ACCEPT)
     written = files(folder)
     gold.assert_match(written[PATH].decode(), "suggested.toml")
@@ -59,8 +56,8 @@ def test_a_new_project_without_a_terminal(folder: Path, duvet: Run, gold: Snapsh
 @pytest.mark.parametrize(("answer", "accepts"), [("\n", True), ("y\n", True), ("n\n", False)])
 def test_a_new_project_on_a_terminal(answer: str, accepts: bool, folder: Path, duvet: Run) -> None:
     ##= man/spec/init.md#new-projects
-    ##% `duvet init` MUST trace the specifications that it finds if `--yes` is given or the user agrees on a terminal,
-    ##% and otherwise write them as comments.
+    ##% Without `--yes` or the user's consent on a terminal, `duvet init` MUST write the specifications that it finds
+    ##% only as comments.
     typed, terminal = pty.openpty()
     os.write(typed, answer.encode())
     assert duvet("init", stdin=terminal, stderr=terminal).code == 0
@@ -80,9 +77,6 @@ def test_everything_that_is_named(folder: Path, duvet: Run, gold: Snapshot) -> N
 
 
 def test_a_folder_with_nothing_in_it(here: Run, tmp_path: Path) -> None:
-    ##= man/spec/init.md#new-projects
-    ##% `duvet init` MUST end with the next command: `duvet report` if the project has a specification, and otherwise
-    ##% the command that adds one.
     nothing = f"found no source files; add a [[source]] to {PATH}\n"
     assert here("init") == Done(0, "", WROTE + UNTRACED + nothing + NAME)
     assert here("-q", "report").code == 0
@@ -128,9 +122,6 @@ def test_requirements_without_keywords(here: Run, tmp_path: Path) -> None:
     ],
 )
 def test_keywords_in_lower_case(arguments: list[str], start: str, here: Run, tmp_path: Path) -> None:
-    ##= man/spec/init.md#new-projects
-    ##% `duvet init` MUST set `keywords = "any"` for a Markdown specification that has `must`, `shall` or `should` only
-    ##% in lower case.
     path = arguments[1] if start == "" else "specs/tea.md"
     make(tmp_path, {path: "# Tea\n\n- The pot must be hot.\n- It should whistle.\n"})
     shown = here("init", *arguments).err
@@ -153,8 +144,6 @@ def test_an_existing_project(kettle: Path, duvet: Run) -> None:
     ##= man/spec/init.md#existing-projects
     ##% In an existing project, `duvet init` MUST add only the specifications and languages that its options name,
     ##% without changing anything else in a file.
-    ##= man/spec/init.md#existing-projects
-    ##% `duvet init` MUST print the entries that it added and the entries that already existed.
     assert duvet("init").code == 0
     before = files(kettle)
     found = FOUND.removesuffix("\n")
@@ -186,9 +175,6 @@ source = "./docs/kettle.md"
 source = "spec.md"
 """
     assert (kettle / PATH).read_text() == before[PATH].decode() + added
-    ##= man/spec/init.md#new-projects
-    ##% `duvet init` MUST end with the next command: `duvet report` if the project has a specification, and otherwise
-    ##% the command that adds one.
     again = duvet("init", "--specification", "docs/kettle.md").err
     assert again.endswith(NEXT)
     assert f"\n{PATH} has docs/kettle.md already\n{unchanged}" in again

@@ -60,16 +60,10 @@ RIGHT = SOURCE.partition("\n\n\n")[0] + "\n"
 
 @pytest.mark.parametrize("format", ["text", "json"])
 def test_problems_and_fixes(format: str, duvet: Run, folder: Path, gold: Snapshot) -> None:
-    ##= man/spec/names.md#targets
-    ##% If the requirement with the target's id does not contain the quote, `duvet validate` MUST mark the differing
-    ##% words, and say that the requirement has changed only if git or the snapshot contains the quoted words.
     gold.assert_match(duvet("validate", "--format", format, "--output", "-").out, f"validate.{format}")
 
 
 def test_a_changed_requirement(duvet: Run, folder: Path) -> None:
-    ##= man/spec/names.md#targets
-    ##% If the requirement with the target's id does not contain the quote, `duvet validate` MUST mark the differing
-    ##% words, and say that the requirement has changed only if git or the snapshot contains the quoted words.
     (folder / "login.rs").write_text(
         "//= login.md#FR-002\n//# System MUST lock an account after 5 failures.\nfn lock();\n"
     )
@@ -84,8 +78,6 @@ def test_a_changed_requirement(duvet: Run, folder: Path) -> None:
 
 
 def test_an_id_of_a_specification_that_is_not_configured(duvet: Run, folder: Path) -> None:
-    ##= man/spec/names.md#targets
-    ##% If a target names a requirement id, but its specification is not configured, duvet MUST say so.
     (folder / "other.md").write_text(SPECIFICATION)
     (folder / "login.rs").write_text(
         "//= other.md#FR-002\n//# System MUST lock an account after 5 failures.\nfn lock();\n"
@@ -102,9 +94,7 @@ def test_an_id_of_a_specification_that_is_not_configured(duvet: Run, folder: Pat
 
 def test_a_missing_quote_is_added(duvet: Run, folder: Path) -> None:
     ##= man/spec/names.md#targets
-    ##% duvet MUST warn about a citation that names a requirement id without a quote, because it covers nothing. `duvet
-    ##% validate --fix` MUST add the missing quote, and replace the id in targets if a requirement's id changed but not
-    ##% its text.
+    ##% duvet MUST warn about a citation that names a requirement id without a quote, because it covers nothing.
     for line in ("//= login.md#FR-003", "    //= login.md#fr-003\n    //= type=test"):
         (folder / "login.rs").write_text(f"{line}\nfn mail();\n")
         assert duvet("validate", "--fix").code == 0
@@ -116,8 +106,7 @@ def test_a_missing_quote_is_added(duvet: Run, folder: Path) -> None:
 def test_a_wrong_id_is_corrected(duvet: Run, folder: Path) -> None:
     """The quote is correct, so the fix keeps the kind of target that the author chose."""
     ##= man/spec/names.md#targets
-    ##% `duvet validate --fix` MUST add the missing quote, and replace the id in targets if a requirement's id changed
-    ##% but not its text.
+    ##% If the id of a requirement changed but not its text, `duvet validate --fix` MUST replace the id in targets.
     (folder / "login.md").write_text(SPECIFICATION.replace("FR-003", "FR-009"))
     (folder / "login.rs").write_text(
         "//= login.md#FR-003\n//# System **SHOULD** mail the owner of a locked account.\nfn mail();\n"
@@ -130,8 +119,6 @@ def test_a_wrong_id_is_corrected(duvet: Run, folder: Path) -> None:
 
 
 def test_markup_is_no_difference(duvet: Run, folder: Path) -> None:
-    ##= man/spec/validate.md#checks
-    ##% If a quote differs in words, `duvet validate` MUST NOT mark differences in markup.
     (folder / "login.rs").write_text(
         "//= login.md#FR-002\n//# - **FR-002**: System **MUST** lock an _account_ after **3** failures.\nfn lock();\n"
     )
@@ -174,7 +161,7 @@ def test_ids_are_completed(words: str, duvet: Run, folder: Path) -> None:
 
 def test_entries_may_name_an_id(duvet: Run, folder: Path) -> None:
     ##= man/spec/names.md#references
-    ##% duvet MUST accept a requirement id, or `SPEC#ID`, wherever it accepts the first digits of the requirement's
+    ##% duvet MUST accept a requirement id in any case, alone or as `SPEC#ID`, wherever it accepts the requirement's
     ##% hash.
     entry = '[[not-applicable]]\ntarget = "login.md#FR-002"\nreason = "There are no accounts."\n'
     make(folder, {".duvet/config.toml": CONFIG + entry, "login.rs": RIGHT})
@@ -204,8 +191,7 @@ def test_gates_say_names(duvet: Run, folder: Path) -> None:
 
 def test_the_report_shows_names(duvet: Run, folder: Path) -> None:
     ##= man/spec/names.md#references
-    ##% The HTML report MUST show the id of each requirement that has one, and give the requirement the anchor
-    ##% `SPEC/ID`.
+    ##% The HTML report MUST give a requirement that has an id the anchor `SPEC/ID`.
     (folder / "login.rs").write_text(RIGHT)
     assert duvet("report").code == 0
     page = (folder / ".duvet/reports/report.html").read_text()

@@ -78,8 +78,7 @@ def test_warnings_are_written_though_only_errors_are_told(kettle: Path, duvet: R
 @pytest.mark.parametrize("format", FOR_PROGRAMS)
 def test_a_configuration_that_cannot_be_read(format: ProblemFormat, kettle: Path, duvet: Run) -> None:
     ##= man/spec/problems.md#formats
-    ##% duvet MUST write an error that ends the run in the requested format. duvet MUST say so if it cannot write the
-    ##% problems, and refuse to write two results to standard output.
+    ##% duvet MUST write an error that ends the run in the requested format.
     make(kettle, {".duvet/config.toml": "'$schema' = 1\nwhat = 2\n"})
     done = duvet("report", "--format", format)
     assert (done.code, done.err) == (1, "")
@@ -141,7 +140,7 @@ def test_a_folder_of_a_repository(tmp_path: Path, wrong: Path, duvet: Run) -> No
 )
 def test_two_results_for_standard_output(args: str, kettle: Path, duvet: Run) -> None:
     ##= man/spec/problems.md#formats
-    ##% duvet MUST say so if it cannot write the problems, and refuse to write two results to standard output.
+    ##% duvet MUST refuse to write two results to standard output.
     before = files(kettle)
     refuses(
         duvet,

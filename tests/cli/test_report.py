@@ -50,7 +50,7 @@ def changed(folder: Path, before: dict[str, bytes]) -> set[str]:
 
 
 def test_a_project_without_problems_is_reported(kettle: Path, duvet: Run) -> None:
-    ##= man/spec/trace.md#reports
+    ##= man/spec/trace.md#output
     ##% `duvet report` MUST write nothing to standard output except a report or problems that the user directs there.
     before = files(kettle)
     assert duvet("report") == Done(0, "", PROGRESS + SUMMARY)
@@ -92,7 +92,7 @@ def test_reports_that_are_not_written_after_an_error(reported: Path, duvet: Run)
 
 
 def test_every_problem_of_every_phase_by_place(kettle: Path, duvet: Run, gold: Snapshot) -> None:
-    ##= man/spec/trace.md#diagnostics
+    ##= man/spec/trace.md#output
     ##% If the configuration is valid, duvet MUST report all problems of a run, sorted by path and place.
     more = '[[specification]]\nsource = "gone.md"\n[[source]]\npattern = "a**"\n'
     make(kettle, {".duvet/config.toml": CONFIG + more, ".duvet/todos/a.toml": "todo = 1\n", "src/b.rs": WRONG})

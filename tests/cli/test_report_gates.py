@@ -110,8 +110,6 @@ def test_when_a_snapshot_is_checked(ci: str | None, args: str, code: int, kettle
 
 
 BOIL, WHISTLE, DRIP = "The kettle MUST boil water.", "It SHOULD whistle when done.", "The spout MAY drip."
-##= man/spec/gates.md#verdicts
-##% With awslabs duvet's schema, gates MUST print awslabs duvet's messages.
 NOT_CITED = format_gate_problem(
     "DUV062",
     "Specification requirements missing citation.",
@@ -135,8 +133,7 @@ NOT_TESTED = format_gate_problem(
 def test_without_a_snapshot(args: str, problems: list[str], kettle: Path, duvet: Run) -> None:
     ##= man/spec/gates.md#snapshots-and-coverage
     ##% With `--ci` and without a configured snapshot, `duvet report` MUST list the lines of the specifications that no
-    ##% code cites unless `--require-citations false` is given, and those that code but no test cites unless
-    ##% `--require-tests false` is given.
+    ##% code cites, and those that code but no test cites.
     lines = SPECIFICATION.replace(". It SHOULD", ".\n\nIt should")
     make(kettle, {**WITHOUT_SNAPSHOT, "src/a.rs": HALF, "spec.md": lines})
     assert duvet("-q", "report", "--ci", *args.split()) == ended(problems)
@@ -215,7 +212,7 @@ encountered 2 errors
 
 def test_targets_that_are_unknown(duvet: Run) -> None:
     ##= man/spec/gates.md#gates-for-targets
-    ##% duvet MUST refuse a gate on an unknown target, and SHOULD suggest similar names.
+    ##% duvet MUST refuse a gate on an unknown target, and suggest similar names.
     args = ("--require-citations", "spec.md#purring", "--require-tests", "speck.md")
     assert duvet("-q", "report", *args) == Done(1, "", UNKNOWN)
 
@@ -323,9 +320,11 @@ SETUPS: dict[str, tuple[dict[str, str], str]] = {
 def test_a_gate_with_nothing_to_check_fails(
     texts: dict[str, str], code: str, tmp_path: Path, duvet_command: str
 ) -> None:
-    ##= man/spec/gates.md#verdicts
-    ##% Except with awslabs duvet's schema, a gate MUST fail, and a run without a gate MUST warn, if there is no
-    ##% configuration, no specification or no requirement, or if a source pattern matches no file.
+    ##= man/spec/gates.md#gates-with-nothing-to-check
+    ##% A gate MUST fail if there is no configuration, no specification or no requirement, or if a source pattern
+    ##% matches no file.
+    ##= man/spec/gates.md#gates-with-nothing-to-check
+    ##% Without a gate, duvet MUST warn about such a setup.
     make(tmp_path, texts)
     plain, gated = (run(duvet_command, tmp_path, *args) for args in (["report"], ["report", "--ci"]))
     assert (plain.code, all_codes(plain), gated.code, codes(gated)) == (0, [code], 1, [code])
@@ -341,15 +340,12 @@ def test_a_gate_with_nothing_to_check_fails(
 def test_every_gate_without_requirements_fails(
     gate: str, texts: dict[str, str], code: str, tmp_path: Path, duvet_command: str
 ) -> None:
-    ##= man/spec/gates.md#verdicts
-    ##% Except with awslabs duvet's schema, a gate MUST fail, and a run without a gate MUST warn, if there is no
-    ##% configuration, no specification or no requirement, or if a source pattern matches no file.
+    ##= man/spec/gates.md#gates-with-nothing-to-check
+    ##% A gate MUST fail if there is no configuration, no specification or no requirement, or if a source pattern
+    ##% matches no file.
     folder = history(tmp_path / "kettle", texts)
     done = run(duvet_command, folder, *gate.split())
     assert (done.code, "PASS" in done.err) == (1, False)
-    ##= man/spec/gates.md#verdicts
-    ##% If a gate cannot run because the project has no requirements, duvet MUST print `FAIL` and the problems that
-    ##% explain why.
     assert all_codes(done) == codes(done) == [code]
     assert f"\nFAIL: {gate.partition(' ')[2].removesuffix(' --todo')}: not checked because of 1 error\n" in done.err
     make(folder, {".duvet/config.toml": texts[".duvet/config.toml"].replace("duvet-cli/config/v1", UPSTREAM)})
@@ -375,9 +371,8 @@ def test_each_pattern_has_to_match(tmp_path: Path, duvet_command: str) -> None:
 
 
 def test_warnings_of_our_schema(tmp_path: Path, duvet_command: str) -> None:
-    ##= man/spec/gates.md#verdicts
-    ##% With duvet's own schema, duvet MUST warn about a cited specification that is not configured, and about an
-    ##% exception without a reason.
+    ##= man/spec/gates.md#gates-with-nothing-to-check
+    ##% duvet MUST warn about a cited specification that is not configured.
     cited = "//= other.md#cup\n//# A cup.\n//= spec.md#pouring\n//= type=exception\n//# The spout MAY drip.\n"
     texts = {"spec.md": SPECIFICATION, "other.md": "# Cup\n\nA cup.\n", "src/a.rs": cited}
     make(tmp_path, {".duvet/config.toml": OURS + SPEC, **texts})
@@ -406,8 +401,6 @@ def test_gates_are_named(tmp_path: Path, duvet_command: str) -> None:
 
 
 def test_the_summary_fits_the_terminal(tmp_path: Path, duvet_command: str) -> None:
-    ##= man/spec/trace.md#reports
-    ##% On a terminal, the summary MUST fit the width of the terminal, and show each state in its colour.
     make(tmp_path, {".duvet/config.toml": OURS + SPEC, "spec.md": SPECIFICATION, "src/a.rs": SOURCE})
     # The second run recalls its result.
     for _ in range(2):
@@ -431,9 +424,6 @@ def test_the_summary_fits_the_terminal(tmp_path: Path, duvet_command: str) -> No
 def test_steps_are_printed_only_on_request_except_with_the_schema_of_upstream(
     tmp_path: Path, duvet_command: str
 ) -> None:
-    ##= man/spec/trace.md#reports
-    ##% Except with the schema of awslabs duvet, `duvet report` MUST print progress only with `--verbose`, or on a
-    ##% terminal if the run is slow.
     warning = run(duvet_command, tmp_path, "report").err
     assert warning.startswith("warning: no configuration") and "Scan" not in warning
     make(tmp_path, {".duvet/config.toml": OURS + SPEC, "spec.md": SPECIFICATION, "src/a.rs": SOURCE})
@@ -446,8 +436,6 @@ def test_steps_are_printed_only_on_request_except_with_the_schema_of_upstream(
 
 
 def test_the_reports_are_named(tmp_path: Path, duvet_command: str) -> None:
-    ##= man/spec/trace.md#reports
-    ##% With duvet's own schema, the summary MUST name the reports, and say whether the snapshot has changed.
     config = OURS + SPEC + "[report.snapshot]\nenabled = true\n"
     make(tmp_path, {".duvet/config.toml": config, "spec.md": SPECIFICATION, "src/a.rs": HALF})
 
@@ -478,9 +466,6 @@ def test_the_reports_are_named(tmp_path: Path, duvet_command: str) -> None:
     ],
 )
 def test_true_names_every_specification(args: str, found: list[str], tmp_path: Path, duvet_command: str) -> None:
-    ##= man/spec/gates.md#gates-for-targets
-    ##% Except with awslabs duvet's schema, `--require-citations true` and `--require-tests true` MUST have the same
-    ##% effect as naming every specification.
     config = OURS + SPEC + "[report.snapshot]\nenabled = true\n"
     make(tmp_path, {".duvet/config.toml": config, "spec.md": SPECIFICATION, "src/a.rs": SOURCE})
     run(duvet_command, tmp_path, "report")
@@ -507,8 +492,6 @@ def test_a_gate_in_plain_words(tmp_path: Path, duvet_command: str) -> None:
 
 
 def test_problems_are_counted_once(tmp_path: Path, duvet_command: str) -> None:
-    ##= man/spec/gates.md#verdicts
-    ##% `duvet report` MUST print the error and warning counts only once.
     texts = {"spec.md": SPECIFICATION, "src/a.rs": "//= gone.md#a\n//# b\n//= spec.md#heating\n//# nothing\n"}
     make(tmp_path, {".duvet/config.toml": OURS + SPEC, **texts})
     done = run(duvet_command, tmp_path, "report")
@@ -550,9 +533,10 @@ def test_no_gate_passes_without_requirements(tmp_path: Path, duvet_command: str)
     ],
 )
 def test_a_gate_that_nothing_can_break_fails(args: str, problem: str, tmp_path: Path, duvet_command: str) -> None:
-    ##= man/spec/gates.md#verdicts
-    ##% Except with awslabs duvet's schema, a gate on tests MUST fail if code cites no requirement, and a gate on a
-    ##% target MUST fail if the target has no requirements.
+    ##= man/spec/gates.md#gates-with-nothing-to-check
+    ##% A gate on tests MUST fail if code cites no requirement.
+    ##= man/spec/gates.md#gates-with-nothing-to-check
+    ##% A gate on a target MUST fail if the target has no requirements.
     text = "# Kettle\n\nWords.\n\n## Scope\n\nAll kettles.\n\n## Heating\n\nThe kettle MUST boil.\n"
     make(tmp_path, {".duvet/config.toml": OURS + SPEC, "src/a.rs": "fn a() {}\n", "spec.md": text})
     done = run(duvet_command, tmp_path, "report", *args.split())

@@ -159,9 +159,6 @@ def list_opened(browser: Path) -> list[str]:
 
 
 def test_the_page_that_is_written_or_kept(kettle: Path, duvet: Run, browser: Path) -> None:
-    ##= man/spec/page.md#working-with-the-report
-    ##% `duvet report --open` MUST open the written report in the browser (with `--watch`, only once), and fail if no
-    ##% report was written.
     environ = {"BROWSER": str(browser)}
     assert duvet("report").code == 0
     assert list_opened(browser) == []

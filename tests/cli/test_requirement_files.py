@@ -51,8 +51,8 @@ def list_requirement_files(folder: Path) -> list[str]:
 
 def test_nothing_is_written_by_default(folder: Path, duvet: Run) -> None:
     ##= man/spec/trace.md#requirement-files
-    ##% With duvet's own schema, `duvet report` MUST write requirement files only with `report.requirements.enabled`,
-    ##% and remove exactly the requirement files that duvet wrote and no longer needs.
+    ##% With duvet's own schema, `duvet report` MUST write requirement files only if `report.requirements.enabled` is
+    ##% set.
     before = files(folder)
     assert duvet("report") == Done(0, "", COUNTED)
     assert duvet("report") == Done(0, "", COUNTED)
@@ -68,9 +68,6 @@ def test_steps_name_no_files_that_exist_only_in_memory(folder: Path, duvet: Run)
 
 
 def test_extract_reads_the_configured_format(folder: Path, duvet: Run) -> None:
-    ##= man/spec/trace.md#requirements
-    ##% Without `--format`, `duvet extract` MUST read a specification in the format that duvet's own configuration sets
-    ##% for it.
     duvet("extract", "spec.md", "-o", "out")
     assert sorted(path for path in files(folder) if path.startswith("out")) == [
         "out/spec/heating.toml",
@@ -102,8 +99,6 @@ def test_files_of_removed_requirements_are_removed(folder: Path, written: Path, 
 @pytest.mark.parametrize("command", ["uncited", "validate", "report"])
 def test_old_files_do_not_count(command: str, written: Path, duvet: Run) -> None:
     """Neither their requirements nor their problems count, because the specification has changed."""
-    ##= man/spec/trace.md#requirement-files
-    ##% With duvet's own schema, duvet MUST NOT read the requirement files that it wrote, or report problems in them.
     text = SPECIFICATION.replace("## Pouring\n\nThe spout MAY drip.\n", "").replace("whistle", "sing")
     make(written, {"spec.md": text, "src/a.rs": HALF})
     before = duvet("--no-cache", command)
@@ -116,8 +111,7 @@ def test_old_files_do_not_count(command: str, written: Path, duvet: Run) -> None
 
 def test_a_file_that_somebody_changed_stays(written: Path, duvet: Run) -> None:
     ##= man/spec/trace.md#requirement-files
-    ##% If duvet ignores a requirement file because it extracts the requirements of the same section itself, it MUST
-    ##% warn about the file.
+    ##% duvet MUST warn about a requirement file that it ignores because it extracts the same section itself.
     mine = f"{FOLDER}/mine.toml"
     make(
         written,

@@ -52,8 +52,6 @@ sys.exit(run_command_line(["search", "--semantic", "water"]))
 
 @pytest.mark.parametrize("format", ListFormat)
 def test_search_results_in_every_format(format: str, duvet: Run, gold: Snapshot) -> None:
-    ##= man/spec/search.md#results
-    ##% `duvet search` MUST exit with 0 if it finds something, and with 1 if it finds nothing.
     done = duvet("search", "server", "--format", format)
     assert (done.code, done.err) == (0, "")
     gold.assert_match(done.out, f"{format}.txt")
@@ -96,9 +94,6 @@ def test_invalid_searches(args: tuple[str, ...], done: Done, duvet: Run) -> None
 
 
 def test_queries_that_are_long_or_raw(duvet: Run) -> None:
-    ##= man/spec/search.md#queries
-    ##% If `duvet search` shortens a query, it MUST print how much of the query it uses. If Python's sqlite lacks FTS5,
-    ##% `duvet search` MUST fail with a hint.
     done = duvet("search", "warm " * MAX_QUERY_CHARACTERS)
     assert (done.code, done.out.count("\n"), done.err) == (
         0,

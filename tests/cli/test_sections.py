@@ -52,8 +52,7 @@ RIGHT = FIXED.partition("//= kettle.md#acceptance-criteria")[0]
 
 def test_a_target_that_several_sections_match(duvet: Run, folder: Path) -> None:
     ##= man/spec/trace.md#sections
-    ##% If several sections match a target, duvet MUST report the target, list the names of the sections, and propose
-    ##% the section that contains the quote as a fix.
+    ##% If several sections match a target, duvet MUST list their names and propose the section that contains the quote.
     done = duvet("validate", "--fix")
     assert (done.code, done.out, done.err) == (
         1,
@@ -95,9 +94,6 @@ LID = "//= kettle.md#{}\n//# The lid MUST be shut.\nfn lid() {{}}\n"
 
 
 def test_sections_with_one_path_have_numbers(duvet: Run, folder: Path) -> None:
-    ##= man/spec/trace.md#sections
-    ##% If a citation's quote is not in the numbered section of its target, but in only one other section with the same
-    ##% path, the citation MUST refer to that section.
     make(folder, {"kettle.md": NOTES, "a.rs": LID.format("notes")})
     done = duvet("validate", "--fix")
     right = "checked 1 annotation in 1 file: no problems\n"
@@ -173,8 +169,7 @@ def test_a_number_that_no_section_has(schema: str, duvet: Run, folder: Path) -> 
 )
 def test_a_section_is_shown_by_its_path(name: str, duvet: Run, folder: Path) -> None:
     ##= man/spec/show.md#references
-    ##% duvet MUST accept the path of headings to a section wherever it accepts a section. If the name of a section is
-    ##% ambiguous, duvet MUST list the names of all sections that match.
+    ##% `duvet show` MUST list all matches of an ambiguous reference, and suggest similar names for an unknown one.
     make(folder, {"a.rs": RIGHT})
     assert duvet("show", name).out == (
         "Requirement 2 \u203a Acceptance Criteria  kettle.md#requirement-2/acceptance-criteria\n"
@@ -221,8 +216,6 @@ def test_an_ambiguous_name_lists_all_sections(
 
 
 def test_lists_and_reports_name_sections_by_their_paths(duvet: Run, folder: Path) -> None:
-    ##= man/spec/page.md#requirements-and-citations
-    ##% If several sections have the same title, the report MUST show the headings above each of them.
     make(folder, {"a.rs": RIGHT})
     done = duvet("prioritize", "--section", "requirement-2/acceptance-criteria", "--format", "json")
     (row,) = json.loads(done.out)
@@ -245,8 +238,6 @@ def test_lists_and_reports_name_sections_by_their_paths(duvet: Run, folder: Path
 
 
 def test_an_entry_for_a_requirement_has_the_id_of_its_section(duvet: Run, folder: Path) -> None:
-    ##= man/spec/trace.md#sections
-    ##% In a requirement file, an entry for a requirement MUST belong to the section whose id equals its target exactly.
     entry = 'target = "kettle.md#acceptance-criteria"\n[[spec]]\nlevel = "MUST"\nquote = "The pot MUST be warm."\n'
     requirement = '[[requirement]]\npattern = "entries/*.toml"\n'
     make(folder, {".duvet/config.toml": CONFIG + requirement, "entries/a.toml": entry, "a.rs": RIGHT})
@@ -281,9 +272,9 @@ def test_an_exemption_names_a_section_by_its_path(duvet: Run, folder: Path) -> N
 
 
 def test_reasons_for_not_counting_sentences(duvet: Run, folder: Path) -> None:
-    ##= man/spec/trace.md#count-check
-    ##% For each specification, `duvet report --verbose` MUST list the reasons for not counting sentences, each with the
-    ##% number of sentences and the lines of the first few.
+    ##= man/spec/trace.md#requirements
+    ##% With `--verbose`, `duvet report` MUST list the reasons for not counting sentences, with the lines of the first
+    ##% few.
     more = "The cup should be clean.\n\n```\nIt MUST be red.\n```\n"
     make(folder, {"a.rs": RIGHT, "kettle.md": SPECIFICATION + more})
     counts = [
@@ -312,11 +303,6 @@ OTHER = "https://www.rfc-editor.org/rfc/rfc9114.txt"
 
 
 def test_a_stray_citation_never_takes_the_id_of_a_configured_specification(duvet: Run, folder: Path) -> None:
-    ##= man/spec/trace.md#specifications
-    ##% If several specifications have the same name, duvet MUST give the id without a number to the configured
-    ##% specification or, if none is configured, to the specification with the most annotations.
-    ##= man/spec/show.md#references
-    ##% If the project configures specifications, duvet MUST NOT suggest any others.
     quote = "4.1\n//# A client MUST send only one request.\n"
     files = {
         ".duvet/config.toml": CONFIG.replace("kettle.md", "rfc9114.txt"),

@@ -80,7 +80,7 @@ def test_not_applicable_requirements(tea: Run, tmp_path: Path) -> None:
 def test_the_gate_fails_for_uncited_requirements(level: str, more: str, code: int, verdict: str, tea: Run) -> None:
     ##= man/spec/queries.md#uncited
     ##% With `--fail-on LEVEL`, `duvet uncited` MUST exit with 1 if it finds a requirement of this or a stronger level,
-    ##% even if `--limit` hides it, or if the project has errors.
+    ##% or if the project has errors.
     listed = tea("uncited", *more.split())
     args = ("uncited", "--fail-on", level, *more.split())
     assert tea(*args) == Done(code, listed.out, listed.err + verdict)

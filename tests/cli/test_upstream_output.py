@@ -104,8 +104,6 @@ def test_statuses_are_in_the_order_of_specifications(tea: Path, duvet: Run) -> N
 
 
 def test_lcov_names_a_downloaded_specification_by_its_relative_path(tea: Path, duvet: Run) -> None:
-    ##= man/spec/trace.md#reports
-    ##% LCOV MUST contain the path of a downloaded specification relative to the working directory.
     text = SPECIFIED.format("https://example.com/tea.md#tea", "It MUST.")
     make(tea, {".duvet/specifications/example.com/tea.txt": "# Tea\nIt MUST.\n", "src/a.rs": text})
     assert duvet("-q", "report", "--lcov", "lcov") == Done(0, "", "")
@@ -123,8 +121,6 @@ def test_markdown_on_which_the_parser_fails(schema: str, broken: str, tea: Path,
     cited = "//= tea.md#tea\n//# It MUST.\n\n//= milk.md#milk\n//# It MUST.\n"
     make(tea, {".duvet/config.toml": config, "tea.md": f"# Ü\n\n{broken}", "milk.md": "# Milk\nIt MUST.\n"})
     make(tea, {"src/a.rs": cited})
-    ##= man/spec/trace.md#specifications
-    ##% If the Markdown parser fails, duvet MUST report the line where it fails.
     assert duvet("validate") == Done(
         1,
         "",

@@ -28,8 +28,6 @@ NO_FILES = "checked 0 annotations in 0 files: no problems\n"
 
 @pytest.mark.parametrize("format", ProblemFormat)
 def test_problems_in_every_format(format: ProblemFormat, folder: Path, duvet: Run, gold: Snapshot) -> None:
-    ##= man/spec/validate.md#exit-code
-    ##% `duvet validate` MUST exit with 0 if there are no errors, and with 1 otherwise.
     before = files(folder)
     done = duvet("validate", "--format", format, "--output", "-")
     gold.assert_match(done.out, f"all.{format}.txt")
@@ -82,9 +80,9 @@ NAMES = [f"{number:02}.txt" for number in range(12)]
 )
 def test_checked_files(names: tuple[str, ...], code: int, said: str, folder: Path, duvet: Run) -> None:
     ##= man/spec/validate.md#choosing-files
-    ##% `duvet validate` MUST check the configuration and the files and folders that are named, or all inputs of the
-    ##% project if none are named, and skip, with a notice, a file that is not an input of the project.
-    ##= man/spec/trace.md#reports
+    ##% `duvet validate` MUST check the configuration and the named files and folders, or all inputs of the project if
+    ##% none are named.
+    ##= man/spec/trace.md#output
     ##% `duvet report` and `duvet validate` MUST end with a summary on standard error, unless `--quiet` is given.
     make(folder, dict.fromkeys(NAMES, ""))
     done = duvet("validate", *names)
@@ -95,9 +93,8 @@ def test_checked_files(names: tuple[str, ...], code: int, said: str, folder: Pat
 
 def test_a_path_that_does_not_exist(duvet: Run) -> None:
     ##= man/spec/validate.md#choosing-files
-    ##% `duvet validate` MUST check the configuration and the files and folders that are named, or all inputs of the
-    ##% project if none are named, and skip, with a notice, a file that is not an input of the project. `duvet validate`
-    ##% MUST fail for a path that does not exist.
+    ##% `duvet validate` MUST fail for a path that does not exist, and skip a file that is not an input of the project
+    ##% with a notice.
     done = failed("no such file or folder [DUV010]", "src/gone.rs", "write the path relative to the working directory")
     counted = done._replace(err=f"{done.err}\nchecked 1 annotation in 1 file: 1 error\n")
     assert duvet("validate", "src/gone.rs", "src/right.py") == counted
@@ -191,8 +188,6 @@ def test_the_difference_is_one_for_patch(folder: Path, duvet: Run) -> None:
 
 def test_fixes_are_written(folder: Path, duvet: Run, gold: Snapshot) -> None:
     ##= man/spec/validate.md#fixes
-    ##% `duvet validate --fix` MUST report the problems that it did not fix.
-    ##= man/spec/validate.md#fixes
     ##% `duvet validate --fix` MUST list each fix with the differing words marked.
     before = files(folder)
     assert duvet("validate", "--fix", "src/right.py") == Done(0, "", RIGHT_COUNT)
@@ -245,9 +240,6 @@ def test_a_file_or_folder_that_is_read_only(denied: str, public: Path, duvet_com
 def test_a_setup_that_is_incomplete(
     table: str, specification: str, code: str, tmp_path: Path, duvet_command: str
 ) -> None:
-    ##= man/spec/validate.md#checks
-    ##% With duvet's own schema, `duvet validate` MUST warn, as `duvet report` does, if a pattern matches no file, if
-    ##% there is no specification or no requirement, or if a cited specification is not configured.
     config = "'$schema' = 'duvet-cli/config/v1'\n[[source]]\npattern = 'src/*.rs'\n" + table
     cited = "//= spec.md#pot\n//# A pot MUST boil.\n" if code == "DUV046" else "fn a() {}\n"
     texts = {
@@ -270,8 +262,6 @@ def test_a_setup_that_is_incomplete(
 
 
 def test_annotations_are_counted_as_in_the_report(tmp_path: Path, duvet_command: str) -> None:
-    ##= man/spec/validate.md#checks
-    ##% `duvet validate` MUST count the same annotations as `duvet report`, and the files that can contain annotations.
     config = "'$schema' = 'duvet-cli/config/v1'\n[[source]]\npattern = 'src/*.rs'\n"
     texts = {
         ".duvet/config.toml": f"{config}[[specification]]\nsource = 'spec.md'\n",

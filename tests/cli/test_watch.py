@@ -28,9 +28,6 @@ def test_output_of_each_run(kettle: Path, duvet_command: str, duvet: Run, watch:
     ##= man/spec/watch.md#noticing-changes
     ##% Until it is interrupted, `duvet report --watch` MUST report again when a file that it read is changed, moved or
     ##% removed, even during a run, or when the patterns match other files.
-    ##= man/spec/watch.md#reporting-again
-    ##% `duvet report --watch` SHOULD run only once for simultaneous changes, and MUST first name some of the changed
-    ##% files.
     other = make(kettle.with_name("other"), {name: data.decode() for name, data in files(kettle).items()})
     once = [run(duvet_command, other, "report").err]
     for text in (HALF, WRONG):
@@ -71,9 +68,7 @@ def test_a_change_starts_a_run(edit: Edit, told: tuple[str, int, str], kettle: P
 @pytest.mark.parametrize("options", [(), ("--no-cache",)], ids=["cache", "no cache"])
 def test_as_many_runs_as_changes(options: tuple[str, ...], kettle: Path, watch: Watch) -> None:
     ##= man/spec/watch.md#noticing-changes
-    ##% Until it is interrupted, `duvet report --watch` MUST report again when a file that it read is changed, moved or
-    ##% removed, even during a run, or when the patterns match other files. `duvet report --watch` MUST ignore files
-    ##% that it wrote itself, and changes that do not affect the result.
+    ##% `duvet report --watch` MUST ignore files that it wrote itself, and changes that do not affect the result.
     # Patterns look through the folders that the reports are written to.
     text = (
         CONFIG.replace("src/**", "**") + "[[requirement]]\npattern = '**/todos/*.toml'\n[report.html]\nenabled = true\n"
@@ -181,8 +176,8 @@ def asked(watched: Watched) -> list[int]:
 @LINUX
 def test_watched_folders(kettle: Path, watch: Watch) -> None:
     ##= man/spec/watch.md#noticing-changes
-    ##% duvet MUST watch only folders that contain inputs. duvet MUST use the file notifications of the operating
-    ##% system, and poll only if `WATCHFILES_FORCE_POLLING` is set.
+    ##% duvet MUST use the file notifications of the operating system, and poll only if `WATCHFILES_FORCE_POLLING` is
+    ##% set.
     make(kettle, {"src/deep/b.rs": "", "node_modules/a/b/c.rs": "", "target/debug/d.rs": ""})
     watched, polling = watch("report", "--watch"), watch("report", "--watch", WATCHFILES_FORCE_POLLING="1")
     watched.until()
@@ -209,9 +204,6 @@ ANOTHER_USER = ("unshare", "--user", "--map-root-user", "sh", "-c", 'echo 0 > "/
 
 @pytest.mark.parametrize("limit", LIMITS)
 def test_a_limit_of_the_system(limit: str, reported: Path, duvet: Run) -> None:
-    ##= man/spec/watch.md#noticing-changes
-    ##% If the operating system does not let duvet watch all folders that contain inputs, duvet MUST say so and suggest
-    ##% what to do.
     before = (*ANOTHER_USER, limit)
     if not shutil.which("unshare") or subprocess.run([*before, "true"], capture_output=True, check=False).returncode:
         pytest.skip("this system has no users of users")
@@ -233,9 +225,6 @@ class Scripted(ChangeWatcher):
 
 
 def test_a_report_is_restored_once_before_an_input_changes() -> None:
-    ##= man/spec/watch.md#reporting-again
-    ##% `duvet report --watch` SHOULD restore a report that another program has changed or removed, but MUST NOT restore
-    ##% the same report twice unless an input has changed in between.
     changes = Scripted(("report",), ("report",), ("report",), ("a.rs", "report"), ("report",))
     first = wait_for_change(changes, restored=False)
     second = wait_for_change(changes, restored=first[1])

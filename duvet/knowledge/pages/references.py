@@ -69,9 +69,6 @@ class PageReferenceFinder:
 
     def _find_name(self, name: str, specification: int | None = None) -> tuple[int, ...]:
         """Return the requirement with this name; without `specification`, the name must be unique in the trace."""
-        ##= man/spec/names.md#references
-        ##% duvet MUST accept a requirement id, or `SPEC#ID`, wherever it accepts the first digits of the requirement's
-        ##% hash.
         try:
             found = find_by_name(self.catalogue, name, None if specification is None else [specification])
         except errors.NotFoundError:

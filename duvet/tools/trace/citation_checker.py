@@ -356,8 +356,6 @@ class CitationChecker:
             number = self.specifications.first_of(number)
             first = self.specifications.cards[number].locator
             if first != locator.name:
-                ##= man/spec/trace.md#targets-and-quotes
-                ##% duvet SHOULD warn about targets that spell the same specification differently.
                 yield f"this spelling counts as a separate specification; write {first}"
         if annotation.kind is Kind.EXCEPTION and not annotation.reason.strip():
             yield "this exception has no reason; add a line `reason=…`"

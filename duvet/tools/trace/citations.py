@@ -263,9 +263,6 @@ def _locate(context: ProjectSnapshot, reference: str) -> _Location:
     near = ", ".join(
         f"{path}:{line}" for line in locations.find_nearest_lines([one.lines.first for one in found], place.line)
     )
-    ##= man/spec/show.md#references
-    ##% duvet MUST resolve a line of code to the annotations directly above it, or else name the nearest annotations in
-    ##% the file, and a line of a specification to the requirement that begins on it.
     raise errors.NotFoundError(f"no citation at {path}:{place.line}", hint=f"nearest: {near}")
 
 

@@ -188,8 +188,6 @@ def _find_invalid(context: ProjectSnapshot) -> list[InvalidCitation]:
                 comment = f"target = {format_one_line_string(annotation.target)}\n{comment}"
             error = _describe_errors(errors, annotation.target)
             found.append(InvalidCitation(annotation.path, annotation.line, comment, error))
-    ##= man/spec/trace.md#coverage
-    ##% Commands, reports and tools MUST show the same numbers for the same project.
     return sorted(found, key=attrgetter("file_path", "line_number"))
 
 

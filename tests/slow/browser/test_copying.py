@@ -142,8 +142,6 @@ def test_text_is_selected_without_a_clipboard(visit: Visits, tea: Report) -> Non
 
 
 def test_text_is_selected_where_copying_fails(visit: Visits, tea: Report) -> None:
-    ##= man/spec/page.md#working-with-the-report
-    ##% If the browser does not allow copying, the report MUST show the citation and select its text.
     page = opened(visit, tea)
     page.add_init_script(f"{WITHOUT_CLIPBOARD}; document.execCommand = () => false")
     page.reload()

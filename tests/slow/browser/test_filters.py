@@ -51,9 +51,6 @@ def test_the_filters_of_links(visit: Visits, s2n: Report) -> None:
 
 
 def test_filters_are_in_the_address(visit: Visits, s2n: Report) -> None:
-    ##= man/spec/page.md#links
-    ##% The report MUST store the filters of a list in its URL, and show the number of requirements that match the
-    ##% filters.
     page = visit(f"{s2n.url}#requirements")
     for value in ("uncited", "to-do", "MUST"):
         page.check(f"#filters [value={value}]")
@@ -82,9 +79,6 @@ def test_filters_are_remembered(visit: Visits, s2n: Report) -> None:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_filters_are_folded_on_a_phone(scheme: str, visit: Visits, states: Report) -> None:
-    ##= man/spec/page.md#size-and-accessibility
-    ##% On a narrow screen, the report MUST hide all requirement filters except the text filter until the user opens
-    ##% them.
     page = visit(f"{states.url}#requirements", **PHONE, color_scheme=scheme)
     expect(page.locator("#filters [name=q]")).to_be_visible()
     expect(page.locator("#filters [value=uncited]")).to_be_hidden()

@@ -104,8 +104,8 @@ def test_routes_of_awslabs_duvet(visit: Visits, s2n: Report) -> None:
 )
 def test_a_link_to_what_has_gone(fragment: str, view: str, notice: str, visit: Visits, states: Report) -> None:
     ##= man/spec/page.md#links
-    ##% A link into the report MUST open the place that its anchor names or, if the anchor no longer exists, the nearest
-    ##% place with a notice.
+    ##% A link into the report MUST open the place of its anchor or, if the anchor no longer exists, the nearest place
+    ##% with a notice.
     page = visit(f"{states.url}#{fragment}")
     assert views(page) == [view]
     expect(page.locator("#notice")).to_contain_text(notice)
@@ -362,9 +362,6 @@ def test_keys_are_off_in_fields_and_with_modifiers(visit: Visits, states: Report
 
 
 def test_keys_can_be_turned_off(visit: Visits, states: Report) -> None:
-    ##= man/spec/page.md#working-with-the-report
-    ##% The user MUST be able to turn off keyboard shortcuts, which MUST NOT work in input fields or together with Ctrl,
-    ##% Alt or Meta.
     page = visit(f"{states.url}#tea")
     press(page, "?")
     page.uncheck("#keys-on")
@@ -388,8 +385,7 @@ NAMED = {
 
 def test_a_link_to_a_requirement_by_the_id_of_its_specification(visit: Visits, reports: Reports) -> None:
     ##= man/spec/names.md#references
-    ##% The HTML report MUST show the id of each requirement that has one, and give the requirement the anchor
-    ##% `SPEC/ID`.
+    ##% The HTML report MUST give a requirement that has an id the anchor `SPEC/ID`.
     page = visit(f"{reports.of('named', NAMED).url}#login/FR-002")
     expect(page.locator("#panel-title")).to_have_text("✗ uncited · MUST · FR-002")
     assert (views(page), quote_of(page)) == (["login"], "System MUST unlock.")

@@ -26,6 +26,6 @@ NESTED = "a repetition inside a repetition can take exponential time"
     ],
 )
 def test_invalid_patterns_are_reported(pattern: str, fault: str) -> None:
-    ##= man/spec/trace.md#markdown
+    ##= man/spec/trace.md#requirements-in-markdown
     ##% duvet MUST refuse an id pattern that can take exponential time to match.
     assert find_pattern_fault(pattern) == fault

@@ -103,8 +103,7 @@ NEITHER: list[dict[str, Any]] = [
 @SCHEMAS
 def test_duvet_and_the_schema_accept_the_same_files(schema: str) -> None:
     ##= man/spec/trace.md#configuration
-    ##% The schema that `duvet config schema` prints MUST accept exactly the keys and types of values that duvet
-    ##% accepts.
+    ##% The JSON schema that `duvet config schema` prints MUST accept exactly the keys and types that duvet accepts.
     for document in BOTH + OURS + NEITHER:
         whole = {"$schema": schema, **document}
         expected = document in BOTH or (document in OURS and schema == EXTENDED)

@@ -18,8 +18,6 @@ from tests.unit.config.configurations import EXTENDED, PATH, UPSTREAM
 
 
 def test_a_named_file_wins_over_that_of_the_folder() -> None:
-    ##= man/spec/trace.md#configuration
-    ##% duvet MUST read `.duvet/config.toml` unless another file is named.
     tree = MemoryTree({CONFIG_PATH: b"", "config.toml": b""})
     assert [find_config(tree), find_config(tree, "x.toml")] == [CONFIG_PATH, "x.toml"]
     assert find_config(MemoryTree({"config.toml": b""})) is None
@@ -99,8 +97,9 @@ def test_every_name_of_upstreams_schema_is_accepted(name: str) -> None:
 
 def test_our_schema_holds_upstreams_keys() -> None:
     ##= man/spec/trace.md#configuration
-    ##% duvet MUST read a configuration with the schema of awslabs duvet in the same way as awslabs duvet. duvet's own
-    ##% schema MUST accept all keys of the schema of awslabs duvet.
+    ##% duvet MUST read a configuration with awslabs duvet's schema exactly as awslabs duvet does.
+    ##= man/spec/trace.md#configuration
+    ##% duvet's own schema MUST accept every key of awslabs duvet's schema.
     ours = read(EVERYTHING, EXTENDED)
     theirs = convert(ours.report, settings.Report, from_attributes=True)
     # Only the default of requirement files differs.

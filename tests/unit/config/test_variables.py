@@ -35,9 +35,6 @@ VARIABLES = {"A": "$B", "B": "b", "_x1": "x", "EMPTY": "", "ODD": "\udcff"}
 
 @pytest.mark.parametrize(("template", "expansion"), EXPANSIONS)
 def test_variables_are_expanded(template: str, expansion: document.TemplateExpansion) -> None:
-    ##= man/spec/trace.md#configuration
-    ##% In a link, duvet MUST replace `${{ A || B || 'text' }}` with the value of the first environment variable that is
-    ##% set, or else with the text.
     assert document.expand_template(template, ENVIRON) == expansion
 
 

@@ -20,7 +20,7 @@ class Counted(Struct):
 
 
 def test_a_sentence_that_is_not_counted_is_a_problem() -> None:
-    ##= man/spec/trace.md#count-check
+    ##= man/spec/trace.md#requirements
     ##% `duvet report` MUST warn about a sentence with a keyword that it neither counts nor leaves out for a reason.
     library = Library(MemoryTree({"spec.md": b"# Pot\n"}), "d", forms={})
     specification = library.load(locate_specification("spec.md"))

@@ -64,6 +64,8 @@ def test_default_content_of_the_report(tmp_path: Path) -> None:
 def test_content_of_the_report_with_all_options(tmp_path: Path) -> None:
     folder = make(tmp_path, {**OURS, "src/a.rs": KETTLE["src/a.rs"].replace("{}", "{\n}")})
     found = page(folder)
+    ##= man/spec/page.md#overview
+    ##% The report MUST show the configured title and logo.
     assert (found.title, found.logo, found.whole_text) == ("Kettle <2>", "ACME", True)
     assert found.snippets == {0: "fn boil() {", 1: "fn boils() {"}
     assert found.embedded == render_bytes(lambda out: json_v1.render_json_v1(Project(str(folder)).finished(), out))

@@ -66,9 +66,6 @@ def describe_problem(problem: Problem) -> tuple[str, str, int, str]:
 
 @pytest.mark.parametrize("order", list(permutations(["/good/a", "/bad/b", "/good/c", "/page/d"])))
 def test_the_order_in_which_downloads_end_does_not_matter(held: Held, tmp_path: Path, order: tuple[str, ...]) -> None:
-    ##= man/spec/trace.md#specifications
-    ##% duvet SHOULD download missing specifications in parallel, but the result of a run MUST NOT depend on the order
-    ##% in which downloads finish.
     paths = ["/good/a", "/bad/b", "/good/c", "/page/d"]
     urls = [f"{held.url}{path}" for path in paths]
     source = "".join(f"//= {url}#tea\n//# The {url[-1]} MUST be warm.\n\n" for url in reversed(urls))
@@ -88,9 +85,8 @@ def test_the_order_in_which_downloads_end_does_not_matter(held: Held, tmp_path: 
 
 
 def test_urls_in_comments_are_downloaded_in_parallel(held: Held, tmp_path: Path) -> None:
-    ##= man/spec/trace.md#specifications
-    ##% duvet MUST download a specification at most once, even if the URLs of an RFC are spelled differently, and later
-    ##% read it from disk.
+    ##= man/spec/trace.md#downloads
+    ##% duvet MUST download a specification at most once, and later read it from disk.
     names = ["/good/b", "/bad/c", "/good/d", "/bad/c", "/good/a", "/good/b?again"]
     comments = "".join(f"//= {held.url}{name}#tea\n//# MUST be\n\n" for name in names)
     root = project(tmp_path / "project", [f"{held.url}/good/a", f"{held.url}/bad/e"], comments)

@@ -67,8 +67,6 @@ def fix_quotes(project: Project) -> list[str]:
     ],
 )
 def test_a_reworded_requirement_is_quoted_as_a_whole(old: str, new: str) -> None:
-    ##= man/spec/validate.md#fixes
-    ##% If the old quote was a whole sentence, the fix MUST quote the whole requirement.
     assert codes(kettle(f"{old} {BEEP}", old)) == []
     assert fix_quotes(kettle(f"{new} {BEEP}", old)) == [new]
 
@@ -94,13 +92,8 @@ JOINED = BOILS.replace("boils.", "boils and MUST then beep until somebody lifts 
     ],
 )
 def test_a_fix_quotes_all_requirements_that_replaced_the_quote(old: str, new: list[str], note: str) -> None:
-    ##= man/spec/validate.md#fixes
-    ##% If several adjacent requirements of Markdown replaced the sentences of the old quote, the fix MUST quote all of
-    ##% them.
     changed = kettle(" ".join([*new, BEEP]), old)
     assert fix_quotes(changed) == [" ".join(new)]
-    ##= man/spec/validate.md#checks
-    ##% `duvet validate` MUST say if more requirements than the quote has sentences replaced the quoted text.
     (problem,) = [one.problem for one in validate(changed).found]
     assert problem.fix and ("replaced" in problem.hint, "replaced" in problem.fix.change) == (bool(note), bool(note))
     assert f"note: {note}" in problem.hint
@@ -123,8 +116,6 @@ def test_an_added_requirement_that_is_cited_is_not_quoted() -> None:
     ],
 )
 def test_text_with_few_common_words_is_not_similar(old: str, new: str) -> None:
-    ##= man/spec/validate.md#checks
-    ##% `duvet validate` MUST NOT show text in Markdown as similar if it shares few words with the quote.
     (problem,) = [one.problem for one in validate(kettle(f"{new} {BEEP}", old)).found]
     hint = "no text in this section is similar; quote one of its requirements, or remove the citation"
     assert (problem.hint, problem.fix) == (hint, None)
@@ -141,9 +132,6 @@ def test_a_part_of_a_requirement_remains_a_part() -> None:
 
 
 def test_a_cited_requirement_is_not_proposed() -> None:
-    ##= man/spec/validate.md#fixes
-    ##% duvet MUST propose a reworded requirement only if no annotation cites it and no other requirement of the section
-    ##% is nearly as similar to the quote.
     new = "The kettle MUST switch off the heating as soon as any water boils."
     assert fix_quotes(kettle(f"{new} {BEEP}", BOILS, BOILS)) == [new, new]
     assert fix_quotes(kettle(f"{new} {BEEP}", BOILS, new)) == [BOILS, new]
@@ -171,8 +159,7 @@ def test_a_cited_requirement_is_not_proposed() -> None:
 )
 def test_a_wrong_character_where_the_sentence_goes_on(specification: str, quote: str, is_cut: bool) -> None:
     ##= man/spec/trace.md#targets-and-quotes
-    ##% With its own schema, duvet MUST NOT accept a quote that differs from its section in a word or a number, or whose
-    ##% last character is wrong if the sentence continues in the section.
+    ##% With its own schema, duvet MUST NOT accept a quote that differs from its section in a word or a number.
     text = "The kettle MUST stop heating when the water "
     for config, refused in ((OURS, is_cut), (UPSTREAM, False)):
         assert codes(kettle(text + specification, text + quote, config=config)) == ["DUV050" if refused else "DUV051"]
@@ -203,8 +190,6 @@ def test_no_fix_lowers_a_state() -> None:
     ],
 )
 def test_notes_on_changed_meaning(old: str, new: str, note: str) -> None:
-    ##= man/spec/validate.md#fixes
-    ##% `duvet validate` MUST point out if a fix changes a keyword, a negation or a number.
     assert describe_changed_meaning(old, new) == note
 
 

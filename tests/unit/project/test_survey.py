@@ -136,9 +136,6 @@ def test_specifications_without_keywords_are_listed_apart() -> None:
 
 
 def test_keywords_in_lower_case_are_noticed() -> None:
-    ##= man/spec/init.md#new-projects
-    ##% `duvet init` MUST set `keywords = "any"` for a Markdown specification that has `must`, `shall` or `should` only
-    ##% in lower case.
     lower = "# Tea\n\n- The pot must be hot.\n- It should whistle, if it can. It is blue.\n\n```\nmust\n```\n"
     texts = {
         "docs/guide.md": lower,

@@ -32,6 +32,9 @@ def list_fixes(one: Project, path: str) -> list[tuple[int, str, str, str]]:
 def test_problems_that_only_validation_reports() -> None:
     ##= man/spec/validate.md#checks
     ##% `duvet validate` MUST report an exception without a reason as an error.
+    ##= man/spec/validate.md#checks
+    ##% `duvet validate` SHOULD warn about duplicate annotations, about annotations in string literals, and about code
+    ##% or tests that cite excepted text.
     problems = validate(project()).of(["src/doubtful.rs"]).problems
     assert [(one.place.line, one.code, one.severity.value) for one in problems] == [
         (1, "DUV090", "error"),
@@ -316,7 +319,7 @@ def incomplete(
 def test_the_words_that_quotes_leave_out(annotations: list[str], missing: dict[int, str | int]) -> None:
     ##= man/spec/validate.md#checks
     ##% With duvet's own schema, `duvet validate` MUST warn about a requirement that the annotations of one type quote
-    ##% only in part, and show the words that they leave out.
+    ##% only in part, and show the missing words.
     words = ('"and clean at any time."', '"The pot MUST be"')
     assert incomplete(*annotations) == [
         f"{line} DUV094 this annotation quotes only a part of T-1; missing: "
@@ -327,9 +330,6 @@ def test_the_words_that_quotes_leave_out(annotations: list[str], missing: dict[i
 
 
 def test_quotes_of_no_requirement() -> None:
-    ##= man/spec/validate.md#checks
-    ##% With duvet's own schema, `duvet validate` MUST warn once for each file about quotes that contain no word of a
-    ##% requirement, and list their lines.
     quotes = ("citation: It is not water.", "test: The tea SHOULD be hot. It is not water.", "todo: not water")
     assert incomplete(quotes[0]) == ["3 DUV095 this quote is not part of a requirement"]
     assert incomplete(*quotes) == ["3 DUV095 2 quotes in this file are not part of a requirement"]
@@ -345,8 +345,7 @@ def test_incomplete_quotes_of_ietf_text() -> None:
         "8 DUV095 this quote is not part of a requirement",
     ]
     ##= man/spec/trace.md#coverage
-    ##% With its own schema, duvet MUST count a requirement as completely quoted even if no quote contains its white
-    ##% space or its bullet.
+    ##% With its own schema, duvet MUST count a requirement as completely quoted if annotations quote all of its words.
     bullet = text.replace("The pot", "o  The pot")
     parts = ("citation: The pot MUST be", "citation: warm at any time.")
     assert incomplete(*parts, spec=bullet, source="tea.txt", config=config) == []

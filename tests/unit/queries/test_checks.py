@@ -137,9 +137,9 @@ def test_the_duplicates_check_reports_groups(annotations: list[str], duplicates:
     ],
 )
 def test_filters_apply_to_checks(sections: tuple[str, ...], quotes: tuple[str, ...], selected: list[str]) -> None:
-    ##= man/spec/query.md#filters
-    ##% `--section` MUST select the annotations whose target, as written, is the given one; `--quote` those whose quote
-    ##% contains the given text, ignoring case; and both together those that match both.
+    ##= man/spec/query.md#checks
+    ##% `--section` MUST select the annotations with exactly this target, and `--quote` those whose quote contains this
+    ##% text in any case.
     asked = query("b citation It MUST stop.", filter=QueryFilter(sections, quotes))
     assert [*states(asked, asked.check_implementations())] == [
         *filter(lambda one: one == "It MUST stop.", selected),

@@ -120,9 +120,8 @@ def test_the_java_model_judges_declarations(above: int, hits: dict[int, bool], e
     ##% In a Java file, `duvet query` MUST also treat the declarations, comments and blank lines directly above an
     ##% executed line as executed, up to the line that opens their block.
     ##= man/spec/query.md#executed-lines
-    ##% If duvet cannot parse a covered Java file, `duvet query` MUST name the file and report its annotations as
-    ##% unknown. If a coverage report lists lines that a Java file does not have, `duvet query` MUST report the
-    ##% annotations of the file as unknown.
+    ##% If duvet cannot parse a Java file, or a coverage report lists lines that the file does not have, `duvet query`
+    ##% MUST report its annotations as unknown.
     model = java(BODY, (3, 3), (9, 9), (20, 20), (22, 22))
     assert judge(model, hits, (above, above)) == expected
 
@@ -179,7 +178,7 @@ def test_java_that_cannot_be_parsed() -> None:
 def test_coverage_reports_are_joined(entries: list[str], sources: list[str], joined: dict[str, str]) -> None:
     ##= man/spec/query.md#coverage-reports
     ##% `duvet query` MUST match an entry of a coverage report with the source whose absolute path ends with the path of
-    ##% the entry, and refuse an entry that matches several sources or a source that matches several entries.
+    ##% the entry, and refuse an ambiguous match.
     assert join_sources(entries, sources, "/home/p") == joined
 
 
@@ -222,7 +221,7 @@ SOURCE = "class A {\n  //= spec.md#a\n  //# A.\n\n  int a;\n}\n"
 
 
 def test_several_reports() -> None:
-    ##= man/spec/query.md#executed-lines
+    ##= man/spec/query.md#coverage-reports
     ##% An annotation that was executed in one coverage report MUST count as executed, whatever the other reports say.
     tree = MemoryTree({"A.java": SOURCE.encode(), "b.rs": SOURCE.encode()})
     found = [one for path in tree.files for one in scan_comments(path, SOURCE, SourceStyle())[0]]

@@ -101,7 +101,7 @@ def test_gaps_of_each_kind_are_listed(
 ) -> None:
     ##= man/spec/queries.md#uncited
     ##% `duvet uncited` MUST list the requirements that only todos or no annotations cite, with `--untested` those that
-    ##% need tests and are not done, and with `--todo` those that a todo cites.
+    ##% need tests, and with `--todo` those that a todo cites.
     assert gaps.find_gaps(CATALOGUE, wanted, gap) == gaps.RequirementGaps(indexes, among)
 
 
@@ -112,9 +112,6 @@ def test_a_requirement_that_is_tested_in_part_needs_tests() -> None:
 
 
 def test_requirements_that_are_not_applicable_are_counted_apart() -> None:
-    ##= man/spec/queries.md#uncited
-    ##% `duvet uncited` MUST list requirements by specification and section, and print their number, the total, and the
-    ##% number of requirements that are not applicable.
     entry = '[[not-applicable]]\ntarget = "tea.md#brewing"\nreason = "Nobody brews."\n'
     catalogue = catalogue_of_files(**{".duvet/config.toml": CONFIG + entry})
     for gap in (*gaps.Gap, None):

@@ -60,10 +60,6 @@ def test_a_target_means_a_specification_or_a_section_without_its_subsections(tar
     ],
 )
 def test_a_numbered_section_includes_those_below_it(sections: str, found: str) -> None:
-    ##= man/spec/gates.md#not-applicable
-    ##% A `[[not-applicable]]` entry MUST apply to the requirement that it quotes or, without a quote, to all
-    ##% requirements of its section or specification. In IETF text, a `[[not-applicable]]` entry for a section MUST also
-    ##% apply to its subsections.
     for section in sections.split():
         assert texts(f"{RFC}#{section}") == [f"{word} MUST be." for word in found.split()]
         assert texts(f"RFC 7#{section}", below=False) == [f"{found.split()[0]} MUST be."]
@@ -117,9 +113,8 @@ def excluded(found: Project) -> list[str]:
 
 def test_an_entry_applies_whatever_cites_the_requirement() -> None:
     ##= man/spec/gates.md#not-applicable
-    ##% duvet MUST treat a requirement that `[[not-applicable]]` names as not applicable, even if code cites it. duvet
-    ##% MUST NOT count a requirement that is not applicable, either as done or in the total, and MUST NOT require code
-    ##% or tests for it.
+    ##% duvet MUST NOT count a requirement that `[[not-applicable]]` names, or require code or tests for it, even if
+    ##% code cites it.
     before = project(with_entries("")).requirements
     after = settled(entry("tea.md")).requirements
     assert {one.state for one in before} >= {State.DONE, State.EXCEPTED, State.UNCITED}
@@ -166,8 +161,7 @@ def test_entries_may_overlap() -> None:
 )
 def test_an_entry_that_matches_no_requirement(target: str, quote: str, length: int, said: str) -> None:
     ##= man/spec/gates.md#not-applicable
-    ##% duvet MUST report a `[[not-applicable]]` entry that matches no requirement, with its path and line, and SHOULD
-    ##% suggest the most similar text.
+    ##% duvet MUST report a `[[not-applicable]]` entry that matches no requirement, and suggest the most similar text.
     found = settled(entry(target, **({"quote": f'"{quote}"'} if quote else {})))
     place, (message, hint) = Place(15, 9, length) if quote else Place(13, 10, length), said[7:].split("; ")
     assert found.trace.problems == (Problem(said[:6], message, ".duvet/config.toml", place, hint=hint),)
@@ -196,7 +190,7 @@ UNTIL = entry("tea.md#cup", expiry="2030-01-31")
 def test_an_entry_applies_until_the_end_of_its_last_day(entries: str, today: date | None, count: int) -> None:
     ##= man/spec/gates.md#not-applicable
     ##% Once the expiry date of a `[[not-applicable]]` entry has passed, duvet MUST report the entry and count its
-    ##% requirements as applicable again.
+    ##% requirements again.
     assert len(excluded(settled(entries, today))) == count
 
 

@@ -69,11 +69,8 @@ def pool_of(*quotes: str, target: str = "s.md#a", config: str = CONFIG) -> tuple
 def test_an_annotation_is_covered_by_overlapping_ones(
     quote: str, others: list[str], ids: list[int], is_full: bool
 ) -> None:
-    ##= man/spec/query.md#covered-text
-    ##% With the schema of awslabs duvet, `duvet query` MUST report a quote that differs from its section in anything
-    ##% but white space, and compare only annotations with identical targets.
-    ##= man/spec/query.md#covered-text
-    ##% `duvet query` MUST treat an annotation without a quote as fully covered.
+    ##= man/spec/query.md#checks
+    ##% With awslabs duvet's schema, `duvet query` MUST reach the same verdicts as awslabs duvet.
     sections, pool = pool_of(quote, *others)
     found = pool.cover(0)
     assert found is not None
@@ -82,9 +79,8 @@ def test_an_annotation_is_covered_by_overlapping_ones(
 
 
 def test_quotes_with_one_wrong_character() -> None:
-    ##= man/spec/query.md#covered-text
-    ##% With the schema of awslabs duvet, `duvet query` MUST report a quote that differs from its section in anything
-    ##% but white space, and compare only annotations with identical targets.
+    ##= man/spec/query.md#checks
+    ##% With awslabs duvet's schema, `duvet query` MUST reach the same verdicts as awslabs duvet.
     sections, pool = pool_of("it MUST whistle.", "it MUST whistl.", "The kettle MUST stop", "s.md#b|The ketle")
     found = [pool.cover(id) for id in range(4)]
     assert [one and [*one.ids] for one in found] == [[], None, [], None]
@@ -117,9 +113,9 @@ source = "s.md"
 def test_overlap_is_counted_in_bytes_of_the_specification(
     quote: str, others: list[str], ids: list[int], is_full: bool
 ) -> None:
-    ##= man/spec/query.md#covered-text
-    ##% Except with the schema of awslabs duvet, `duvet query` MUST compare annotations by the bytes of the
-    ##% specification that they cite, even if their targets or quotes are spelled differently.
+    ##= man/spec/query.md#checks
+    ##% With duvet's own schema, it MUST compare annotations by the text that they cite, even if their targets or quotes
+    ##% are spelled differently.
     sections, written = pool_of(quote, *others, config=OURS)
     found = TracedPool(sections, written.ids).cover(written.ids[0])
     assert found is not None

@@ -38,8 +38,6 @@ def test_the_order_of_a_project_and_its_reasons() -> None:
     ##= man/spec/queries.md#priorities
     ##% Unless an option includes them, `duvet prioritize` MUST leave out requirements that are done, excepted with a
     ##% reason, or not applicable.
-    ##= man/spec/queries.md#priorities
-    ##% With `--explain` and in JSON, `duvet prioritize` MUST explain each rank in words.
     explained = priority.make_explained_rows(CATALOGUE, RANKED)
     assert [(row.key, row.before_next) for row in explained] == COMPARISONS
     for wanted, expected in (

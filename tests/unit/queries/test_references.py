@@ -118,10 +118,9 @@ def test_resolved_references(reference: str) -> None:
     ##= man/spec/show.md#references
     ##% duvet MUST accept each unambiguous prefix of a requirement id with at least four digits.
     ##= man/spec/show.md#references
-    ##% duvet MUST find a file by its relative or absolute path, with slashes or backslashes.
+    ##% duvet MUST resolve a line of code to the annotations directly above it.
     ##= man/spec/show.md#references
-    ##% duvet MUST resolve a line of code to the annotations directly above it, or else name the nearest annotations in
-    ##% the file, and a line of a specification to the requirement that begins on it.
+    ##% duvet MUST resolve a line of a specification to the requirement that begins on it.
     assert name_references(resolve_reference(CATALOGUE, reference, TREE)) == MEANT[reference]
 
 
@@ -153,8 +152,7 @@ CLASHING_NAMES = {
 
 def test_an_exact_name_wins_over_another_spelling() -> None:
     ##= man/spec/show.md#references
-    ##% If a reference is the exact name of a specification, section or file, duvet MUST NOT read it as an id or as a
-    ##% variant of another name.
+    ##% If a reference is the exact name of a specification, section or file, duvet MUST NOT read it as anything else.
     rules = "".join(f'[[specification]]\nsource = "{name}"\n' for name in [*CLASHING, RFC_URL, HTML_URL])
     config = '"$schema" = "duvet-cli/config/v1"\n' + rules
     rfc = {".duvet/specifications/www.rfc-editor.org/rfc/rfc1.txt": "1. Cup\n"}
@@ -208,9 +206,6 @@ def test_a_reference_that_means_nothing_or_several_things(reference: str) -> Non
 
 @pytest.mark.parametrize("reference", LINES_WITHOUT_ANNOTATION)
 def test_a_line_without_an_annotation(reference: str) -> None:
-    ##= man/spec/show.md#references
-    ##% duvet MUST resolve a line of code to the annotations directly above it, or else name the nearest annotations in
-    ##% the file, and a line of a specification to the requirement that begins on it.
     assert refusal(reference, TREE) == LINES_WITHOUT_ANNOTATION[reference]
 
 
@@ -230,8 +225,7 @@ def test_all_requirements_and_sections_of_an_ambiguous_reference_are_listed() ->
 
 def test_ids_that_were_saved_before() -> None:
     ##= man/spec/show.md#references
-    ##% If no requirement has an id of 12 or more digits, duvet SHOULD look for the requirement to which awslabs duvet
-    ##% gives this id, because awslabs duvet keeps Markdown markup in the text.
+    ##% duvet SHOULD also accept the ids that awslabs duvet gives requirements with Markdown markup.
     text = "# Tea\n\n- **FR-001**: The *pot* MUST be `hot`.\n- [x] It MUST be full.\n\nTea SHOULD be __good__.\n"
     tables = '[[source]]\npattern = "*.py"\n[[specification]]\nsource = "tea.md"\n'
     schemas = ("https://awslabs.github.io/duvet/config/v0.4.0.json", "duvet-cli/config/v1")

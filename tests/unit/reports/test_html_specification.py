@@ -60,9 +60,6 @@ def test_links_begin_requirements_and_marks_go_on() -> None:
 
 
 def test_sections_that_are_left_out_are_counted() -> None:
-    ##= man/spec/page.md#requirements-and-citations
-    ##% The report MUST show the number of sections that it leaves out, and with `spec-text = "full"` all sections of
-    ##% each cited specification.
     shown, whole = page(finished(STATES)), page(finished(STATES), whole_text=True)
     assert '<p class="left-out">2 sections without citations are not shown.</p>' in shown
     assert "not embedded" not in whole

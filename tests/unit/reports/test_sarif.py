@@ -36,8 +36,8 @@ def uri_of(path: str, folder: str = "") -> dict[str, str]:
 
 def test_a_log_is_valid() -> None:
     ##= man/spec/problems.md#sarif
-    ##% A SARIF log MUST be valid against the schema of SARIF 2.1.0, and contain the rule page of each rule that its
-    ##% results name.
+    ##% A SARIF log MUST be valid against the schema of SARIF 2.1.0, and contain the page of each rule that its results
+    ##% name.
     VALIDATOR.validate(json.loads(render_sarif(PROBLEMS, VIEW)))
     VALIDATOR.validate(json.loads(render_sarif((), VIEW)))
 
@@ -78,8 +78,7 @@ def test_rules_have_the_text_of_their_pages() -> None:
 )
 def test_paths_are_uris(path: str, uri: str) -> None:
     ##= man/spec/problems.md#sarif
-    ##% Each SARIF result MUST have a location, by default the configuration, with a URI relative to the root of the
-    ##% repository, or an absolute URI for a file outside the repository.
+    ##% Each SARIF result MUST have a location, which is relative to the root of the repository for files inside it.
     base = {} if uri.startswith("file:") else {"uriBaseId": "%SRCROOT%"}
     assert uri_of(path, "b") == {"uri": uri, **base}
 

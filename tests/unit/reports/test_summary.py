@@ -49,8 +49,6 @@ FORTY = finished(
     ],
 )
 def test_summaries_match_their_golden_files(name: str, report: Finished, snapshot: Snapshot) -> None:
-    ##= man/spec/trace.md#reports
-    ##% On a terminal, the summary MUST fit the width of the terminal, and show each state in its colour.
     snapshot.snapshot_dir = ROOT / "tests" / "gold" / "summary"
     width = re.fullmatch(r"width_(\d+)", name)
     look = [TableLook(int(width[1]))] if width else []
@@ -58,8 +56,6 @@ def test_summaries_match_their_golden_files(name: str, report: Finished, snapsho
 
 
 def test_states_have_their_colours(snapshot: Snapshot) -> None:
-    ##= man/spec/trace.md#reports
-    ##% On a terminal, the summary MUST fit the width of the terminal, and show each state in its colour.
     snapshot.snapshot_dir = ROOT / "tests" / "gold" / "summary"
     report = finished(*(requirement(name, Level.MUST, State.DONE) for name in "ab"), *ONE.requirements)
     text = summary_of(report, TableLook(colour=True))

@@ -64,8 +64,8 @@ def test_annotations_are_read_from_comments(
     text: str, style: comments.SourceStyle, expected: list[tuple[int, str, str]]
 ) -> None:
     ##= man/spec/trace.md#annotations
-    ##% Consecutive lines that start with one of the two prefixes of a comment style MUST form one annotation. A target
-    ##% after quoted text MUST start the next annotation.
+    ##% Consecutive lines that start with a prefix of the comment style MUST form one annotation, which ends at the next
+    ##% target.
     assert show(text, style) == expected
 
 
@@ -158,10 +158,8 @@ STRAYS = [
 
 def test_malformed_annotations_are_reported(snapshot: Snapshot) -> None:
     ##= man/spec/trace.md#annotations
-    ##% duvet MUST report, with its path and line, an annotation without a target, and a key that is unknown, repeated
-    ##% or not allowed for the type of the annotation.
-    ##= man/spec/trace.md#annotations
-    ##% duvet SHOULD warn about quoted text that has no target, or that a gap separates from its target.
+    ##% duvet MUST report an annotation without a target, and a key that is unknown, repeated or not allowed for the
+    ##% annotation's type.
     found: list[str] = []
     for text in [*("\n".join(f"  //= {field}" for field in fields) for fields in MISTAKES), *STRAYS]:
         annotations, problems = comments.scan_comments("a.rs", text, comments.SourceStyle())

@@ -41,7 +41,7 @@ def read(text: str) -> dict[str, dict[int, bool]]:
 def test_executed_lines_are_read(lines: list[str], hits: dict[int, bool]) -> None:
     ##= man/spec/query.md#coverage-reports
     ##% `duvet query` MUST treat a line with branches as executed if a branch was covered, and any other line as
-    ##% executed if an instruction was covered, and ignore a line without branches and instructions.
+    ##% executed if an instruction was covered.
     assert read(report(*lines)) == {"p/A.java": hits}
 
 
@@ -120,8 +120,6 @@ def test_refused_reports(text: str, message: str, at: int) -> None:
 
 @pytest.mark.parametrize("end", ["", "</sourcefile>", "</sourcefile><sourcefile name='B.java'>"])
 def test_truncated_reports(end: str) -> None:
-    ##= man/spec/query.md#coverage-reports
-    ##% `duvet query` MUST refuse a coverage report that ends within a package or a source file.
     text = f"<report>{report(line(ci=1)).partition('</')[0]}{end}"
     with pytest.raises(DuvetError) as refused:
         read(text)

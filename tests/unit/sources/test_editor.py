@@ -146,8 +146,6 @@ def test_a_quote_on_one_line_may_get_as_wide_as_the_file() -> None:
     ],
 )
 def test_lines_of_a_reworded_quote_are_filled(quote: str, lines: list[str]) -> None:
-    ##= man/spec/validate.md#fixes
-    ##% A fix that changes several words of a quote MUST fill the lines up to the width of the longest line of the quote.
     def write(quoted: list[str]) -> str:
         return "fn f() {\n  //= a.md#b\n" + "".join(f"  //#   {line}\n" for line in quoted) + "}\n"
 
@@ -237,13 +235,10 @@ def inserted(
 def test_lines_are_inserted_with_the_indentation_of_the_next() -> None:
     ##= man/spec/cite.md#inserting
     ##% `duvet cite` MUST insert the citation above the given line, in the comment style of the file and with the
-    ##% indentation of the line, and leave out the annotation type if it is the file's default.
+    ##% indentation of the line.
     ##= man/spec/cite.md#inserting
-    ##% `duvet cite` MUST wrap the citation at the requested width. `duvet cite` MUST quote the whole requirement or,
-    ##% with `--part`, the given part of it, and cite a section without a quote.
-    ##= man/spec/cite.md#inserting
-    ##% `duvet cite` MUST insert the citation above the given line, in the comment style of the file and with the
-    ##% indentation of the line, and leave out the annotation type if it is the file's default.
+    ##% `duvet cite` MUST quote the whole requirement or, with `--part`, the given part of it, and cite a section
+    ##% without a quote.
     text = "def f():\n \t x()\n"
     assert inserted("a.py", text, 2, style=PYTHON, most=34) == (
         "def f():\n"
@@ -301,9 +296,8 @@ def test_block_comments_are_opened_and_closed() -> None:
 )
 def test_invalid_lines_are_refused(text: str, line: int, words: str) -> None:
     ##= man/spec/cite.md#refusals
-    ##% `duvet cite` MUST refuse a file that no source pattern matches, and a line that the file does not have. `duvet
-    ##% cite` MUST refuse to insert a citation inside an annotation or inside a statement that continues on the next
-    ##% line.
+    ##% `duvet cite` MUST refuse to insert a citation inside an annotation or inside a statement that continues on the
+    ##% next line.
     with pytest.raises(DuvetError) as caught:
         inserted("a.rs", text, line)
     assert (caught.value.message, caught.value.line) == (words, line)

@@ -31,8 +31,6 @@ def found(*rules: SourceRule, tree: MemoryTree = TREE) -> list[str]:
 
 
 def test_a_file_of_several_rules_is_read_once_in_each_style() -> None:
-    ##= man/spec/trace.md#sources
-    ##% If several source patterns match a file, duvet MUST read the file once in each of their comment styles.
     rules = [
         SourceRule(("src/*.rs", "src/a.*")),
         SourceRule(("**/a.rs",), "//@", "//-", Kind.TEST),
@@ -143,9 +141,6 @@ def test_problems_of_a_file_have_its_path() -> None:
     ],
 )
 def test_files_that_can_not_be_read(path: str, expected: str) -> None:
-    ##= man/spec/trace.md#sources
-    ##% duvet MUST report a source that is not UTF-8 with the offset of the first invalid byte. duvet MUST report a
-    ##% source that is not a regular file, and MUST NOT block on it.
     odd = {"a.rs": b"//= a#1\n'\xff'\n", "b.rs": b"no text\n'\xff'\n"}
     assert refused(path, MemoryTree({**TREE.files, **odd})) == expected
 

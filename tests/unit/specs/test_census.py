@@ -56,9 +56,6 @@ def count(text: str, form: RequirementForm | None = None, path: str = "spec.md")
 
 
 def test_each_sentence_with_a_keyword_counts_or_has_a_reason() -> None:
-    ##= man/spec/trace.md#count-check
-    ##% With its own schema, duvet MUST either count each sentence with a keyword as a requirement, or have a reason for
-    ##% not counting it.
     found = count(SPECIFICATION)
     assert found.description == "19 sentences with a keyword, 7 requirements, 3 of them without their own keyword"
     assert [one.description for one in found.reasons] == [

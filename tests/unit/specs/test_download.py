@@ -81,14 +81,12 @@ def test_a_download_is_stored(kind: str, held: Held, path: Path) -> None:
     ],
 )
 def test_unsafe_downloads_are_refused(held: Held, path: Path, name: str, policy: Policy, why: str) -> None:
-    ##= man/spec/trace.md#specifications
+    ##= man/spec/trace.md#downloads
     ##% With `--offline`, duvet MUST NOT download anything.
-    ##= man/spec/trace.md#specifications
-    ##% duvet MUST download only over HTTPS, unless the user allows HTTP. duvet MUST cancel a download that is too large
-    ##% or takes too long, and refuse an HTML page as a specification.
-    ##= man/spec/trace.md#specifications
-    ##% duvet MUST cancel a download that is too large or takes too long, and refuse an HTML page as a specification.
-    ##% duvet MUST NOT leave a file after a failed download.
+    ##= man/spec/trace.md#downloads
+    ##% duvet MUST download only over HTTPS, unless the user allows HTTP.
+    ##= man/spec/trace.md#downloads
+    ##% duvet MUST refuse a download that is too large, takes too long or is an HTML page, and leave no file.
     held.held = {"/slow/a"}
     url = name if "://" in name else f"{held.url}/{name}"
     with pytest.raises(FetchError) as caught:

@@ -55,9 +55,8 @@ def test_the_folder_of_a_specification_is_named_as_upstream_does(
     ],
 )
 def test_the_file_of_a_section_is_named_as_upstream_does(id: str, path: str) -> None:
-    ##= man/spec/trace.md#requirements
-    ##% `duvet extract` MUST write the same requirement files as awslabs duvet, in the folder of the specification, and
-    ##% MUST NOT rewrite a file that has not changed.
+    ##= man/spec/trace.md#requirement-files
+    ##% `duvet extract` MUST write the same requirement files as awslabs duvet.
     assert extraction.requirements_file("r", id) == path
     assert extraction.requirements_file("r", "a", "rs") == "r/a.rs"
     assert len(extraction.requirements_file("", "é" * 300).encode()) < 255
@@ -92,9 +91,9 @@ def test_each_section_with_requirements_has_a_file() -> None:
 
 
 def test_a_file_without_requirements_is_reported() -> None:
-    ##= man/spec/trace.md#requirements
-    ##% duvet SHOULD warn about requirement files that are no longer needed, and with `--prune` MUST remove exactly
-    ##% these files.
+    ##= man/spec/trace.md#requirement-files
+    ##% With `--prune`, duvet MUST remove the requirement files that are no longer needed, but no file that a person
+    ##% wrote or edited.
     message = "this extracted file is outdated: its section no longer contains requirements"
     warning = Problem("DUV036", message, CUP, Place(1), hint="remove it with `--prune`", severity=Severity.WARNING)
     assert list(map(extraction.make_stale_problem, stale({CUP: OLD, f"{FOLDER}/pot.toml": b""}))) == [warning]
@@ -116,4 +115,7 @@ def test_a_file_without_requirements_is_reported() -> None:
     ],
 )
 def test_edited_files_are_not_stale(path: str, data: bytes) -> None:
+    ##= man/spec/trace.md#requirement-files
+    ##% With `--prune`, duvet MUST remove the requirement files that are no longer needed, but no file that a person
+    ##% wrote or edited.
     assert stale({path: data}) == []

@@ -91,8 +91,8 @@ SECTIONS: dict[str, Outline] = {
 @pytest.mark.parametrize(("text", "expected"), SECTIONS.items())
 def test_sections_are_found(text: str, expected: Outline) -> None:
     ##= man/spec/trace.md#specifications
-    ##% duvet MUST find the sections of IETF text by number, appendices by letter, and sections without a number, such
-    ##% as `References`, by title, and leave out page headers and footers.
+    ##% In IETF text, duvet MUST find sections by number, appendices by letter, and sections without a number, such as
+    ##% `References`, by title.
     assert outline(text) == expected
 
 
@@ -140,8 +140,7 @@ def test_blank_and_indented_lines_are_kept(text: str, lines: list[str]) -> None:
 @pytest.mark.parametrize("line", [*HEADS.split("|"), *LINES.split("|")])
 def test_page_headers_and_footers_are_removed(line: str) -> None:
     ##= man/spec/trace.md#specifications
-    ##% duvet MUST find the sections of IETF text by number, appendices by letter, and sections without a number, such
-    ##% as `References`, by title, and leave out page headers and footers.
+    ##% duvet MUST ignore page headers and footers in IETF text.
     kept = [] if line in HEADS.split("|") else [line]
     assert body(f"   a\n{line}\n   b") == ["   a", *kept, "   b"]
 

@@ -39,8 +39,7 @@ def test_a_requirement_has_level_and_pieces() -> None:
 )
 def test_each_keyword_has_its_level(keyword: str, level: str) -> None:
     ##= man/spec/trace.md#requirements
-    ##% Each sentence and each item of a Markdown list with a keyword of RFC 2119 MUST be a requirement, with the level
-    ##% of its strongest keyword.
+    ##% Each sentence with a keyword of RFC 2119 MUST be a requirement, with the level of its strongest keyword.
     assert extract(f"It {keyword} be.") == [(level, f"It {keyword} be.")]
 
 
@@ -124,8 +123,7 @@ def test_breaks_end_sentences() -> None:
 )
 def test_sentences_have_levels(lines: list[str], expected: list[str]) -> None:
     ##= man/spec/trace.md#requirements
-    ##% Sentences of a section that differ only in line breaks, or in white space around punctuation, MUST be one
-    ##% requirement. Line breaks MUST NOT change the id of a requirement.
+    ##% Line breaks MUST NOT change the id of a requirement.
     assert [f"{level} {quote}" for level, quote in extract(*lines)] == expected
 
 

@@ -39,9 +39,6 @@ NAMES = st.text(st.sampled_from("abc-"), max_size=8)
     ],
 )
 def test_targets_are_resolved(spec: str, base: str, name: str | None) -> None:
-    ##= man/spec/trace.md#targets-and-quotes
-    ##% If a specification is not at its path, duvet MUST look for the path in the folders above the project or, for an
-    ##% entry of a requirement file, in the folders above that file.
     tree = MemoryTree({**TREE.files, "docs//a.md": b""})
     url = locator.resolve_specification("https://EXAMPLE.com", Format.IETF, base, tree)
     assert url == Locator("https://example.com/", True, Format.IETF)
@@ -236,7 +233,7 @@ def test_ids_of_ietf_text_may_lack_their_prefix(wanted: str, id: str | None) -> 
 def test_nearest_sections_of_ietf_text(wanted: str, near: list[str]) -> None:
     ##= man/spec/trace.md#targets-and-quotes
     ##% duvet MUST report a target without a section, with an unknown section or with an unknown specification, and
-    ##% SHOULD suggest similar sections.
+    ##% suggest similar sections.
     assert locator.SectionNames(RFC.sections).find_nearest(wanted) == near
 
 

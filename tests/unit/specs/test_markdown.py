@@ -104,8 +104,6 @@ def test_an_empty_document_has_no_sections() -> None:
     ],
 )
 def test_headings_become_titles(heading: str, id: str, title: str) -> None:
-    ##= man/spec/trace.md#specifications
-    ##% Each heading of a Markdown specification MUST start a section with a unique id.
     assert titles(heading + "\n") == [(id, title)]
 
 

@@ -78,25 +78,21 @@ def list_requirements(text: str, **form: object) -> list[str]:
     ],
 )  # fmt: skip
 def test_requirements_of_markdown(text: str, expected: list[str]) -> None:
-    ##= man/spec/trace.md#markdown
+    ##= man/spec/trace.md#requirements-in-markdown
     ##% In Chinese, Japanese and Korean text, duvet MUST recognise keywords without spaces around them.
-    ##= man/spec/trace.md#markdown
-    ##% If requirements of a section have the same text and different ids, they MUST be different requirements.
-    ##= man/spec/trace.md#markdown
-    ##% With its own schema, duvet MUST treat as one requirement each Markdown list item, each table row and every other
-    ##% sentence, if it contains an RFC 2119 keyword.
-    ##= man/spec/trace.md#markdown
-    ##% A nested item, or another paragraph of an item, MUST be a part of the item's requirement, unless it has its own
-    ##% id.
-    ##= man/spec/trace.md#markdown
-    ##% If a sentence with a keyword, or a list item without an id, introduces a list, the introduction MUST be a part
-    ##% of the requirement of each item that has no keyword.
-    ##= man/spec/trace.md#markdown
-    ##% The requirement of a table row MUST contain all cells of the row, except its id and cells that only describe the
+    ##= man/spec/trace.md#requirements-in-markdown
+    ##% Each Markdown list item, table row or other sentence with an RFC 2119 keyword MUST be one requirement.
+    ##= man/spec/trace.md#requirements-in-markdown
+    ##% Nested items and further paragraphs of a list item MUST be a part of its requirement, unless they have their own
+    ##% ids.
+    ##= man/spec/trace.md#requirements-in-markdown
+    ##% If a sentence with a keyword introduces a list, each item without a keyword MUST be a requirement that begins
+    ##% with this sentence.
+    ##= man/spec/trace.md#requirements-in-markdown
+    ##% The requirement of a table row MUST contain all cells except its id and cells that only describe the
     ##% requirement, such as its priority or state.
-    ##= man/spec/trace.md#markdown
-    ##% The text of a requirement MUST NOT contain markup such as bullets, check boxes, emphasis and link targets, begin
-    ##% with pictures, or contain the line that begins a note, such as `!!! warning` or `> [!NOTE]`.
+    ##= man/spec/trace.md#requirements-in-markdown
+    ##% The text of a requirement MUST NOT contain markup such as bullets, check boxes, emphasis and link targets.
     assert list_requirements(text) == expected
 
 
@@ -113,7 +109,7 @@ def test_rows_with_only_a_keyword() -> None:
 
 
 def test_code_comments_and_front_matter_hold_no_requirements() -> None:
-    ##= man/spec/trace.md#markdown
+    ##= man/spec/trace.md#requirements-in-markdown
     ##% duvet MUST NOT find requirements in code, comments and front matter.
     text = "---\ntitle: A MUST b.\n---\n# Spec\n\n```\nA MUST b.\n```\n\n    A MUST b.\n\n<!--\nA MUST b.\n-->\n"
     (section,) = sections(text)
@@ -136,9 +132,6 @@ def test_code_comments_and_front_matter_hold_no_requirements() -> None:
     ],
 )  # fmt: skip
 def test_ends_of_sentences_are_found(text: str, expected: list[str]) -> None:
-    ##= man/spec/trace.md#markdown
-    ##% duvet MUST NOT end a sentence after an abbreviation such as "e.g.", or within code, quotation marks or
-    ##% parentheses.
     assert [one.partition(": ")[2] for one in list_requirements(text)] == expected
 
 
@@ -170,14 +163,14 @@ def test_ends_of_sentences_are_found(text: str, expected: list[str]) -> None:
     ],
 )
 def test_ids_at_the_head_of_requirements(text: str, expected: str) -> None:
-    ##= man/spec/trace.md#markdown
-    ##% An id at the beginning of a list item, paragraph, table row or heading MUST be the name of the requirement, and
-    ##% MUST NOT be a part of its text.
+    ##= man/spec/trace.md#requirements-in-markdown
+    ##% An id at the beginning of a list item, paragraph, table row or heading MUST be the name of the requirement and
+    ##% not a part of its text.
     assert list_requirements(text) == [expected]
 
 
 def test_keywords_in_any_case() -> None:
-    ##= man/spec/trace.md#markdown
+    ##= man/spec/trace.md#requirements-in-markdown
     ##% With `keywords = "any"`, duvet MUST also recognise `must`, `shall` and `should` in lower case.
     text = "A must b. C Should d. E may f. G MAY h. A must-have.\n"
     assert list_requirements(text) == ["MAY: G MAY h."]
@@ -200,9 +193,6 @@ def test_keywords_in_any_case() -> None:
     ],
 )
 def test_a_warning_about_keywords_in_lower_case(keys: str, expected: list[str]) -> None:
-    ##= man/spec/trace.md#markdown
-    ##% If a specification has keywords in lower case that duvet does not count, duvet SHOULD warn once, unless the
-    ##% configuration sets `keywords`.
     config = f"'$schema' = 'duvet-cli/config/v1'\n[[specification]]\nsource = 'spec.md'\n{keys}\n"
     files = {".duvet/config.toml": config.encode(), "spec.md": b"# A\n\nB must c. D MUST e.\n\n- F should g.\n"}
     problems = Project(tree=MemoryTree(files)).trace.problems
@@ -214,9 +204,9 @@ def test_a_warning_about_keywords_in_lower_case(keys: str, expected: list[str]) 
 
 
 def test_requirements_with_ids_alone() -> None:
-    ##= man/spec/trace.md#markdown
-    ##% With `requirements = "ids"`, duvet MUST treat every list item, table row, paragraph and heading that has an id
-    ##% as a requirement, and nothing else.
+    ##= man/spec/trace.md#requirements-in-markdown
+    ##% With `requirements = "ids"`, the list items, table rows, paragraphs and headings with an id MUST be the only
+    ##% requirements.
     text = "A MUST b.\n\n- **FR-1**: log\n- wait\n\n| Req | Test |\n|-|-|\n| FR-1 | a.py |\n\n- SC-1: [placeholder]\n"
     assert list_requirements(text, needs_id=True) == ["AUTO FR-1: log"]
     assert list_requirements("A MUST b.\n\n- REQ: c\n- X_7 d\n", needs_id=True, ids=r"X_\d+") == ["AUTO X_7: d"]

@@ -54,9 +54,8 @@ def read(text: str) -> tuple[list[Annotation], list[str]]:
 
 
 def test_every_key_is_read() -> None:
-    ##= man/spec/trace.md#annotations
-    ##% In a requirement file, duvet MUST accept every table name that awslabs duvet accepts, and report each problem
-    ##% with its path and line. If an entry of a requirement file has no target, duvet MUST use the target of the file.
+    ##= man/spec/trace.md#requirement-files
+    ##% duvet MUST read requirement files as awslabs duvet reads them.
     top, data = (9, 23), EVERY_KEY.encode()
     door = "The door MUST\n  stay closed.\n\n"
     light = {"target": "oven.md#light", "format": Format.MARKDOWN}

@@ -62,9 +62,6 @@ def test_codes_are_not_used_twice() -> None:
 
 @pytest.mark.parametrize("code", list_rules())
 def test_a_page_says_what_the_rule_is(code: str) -> None:
-    ##= man/spec/problems.md#rules
-    ##% A rule page MUST explain the problem, why it matters and how to fix it, with a bad and a good example and the
-    ##% specification that the examples cite.
     page, rule = load_rule_page(code), list_rules()[code]
     assert (page.title, page.severity) == (f"{code} {rule.name}", rule.severity.value)
     assert re.fullmatch(r"[A-Z`][^\n]+\.", page.summary)

@@ -57,6 +57,9 @@ NOWHERE = [
 def test_references_to_missing_targets_are_reported(snapshot: Snapshot) -> None:
     ##= man/spec/trace.md#targets-and-quotes
     ##% duvet MUST report a quote that its section does not contain.
+    ##= man/spec/trace.md#targets-and-quotes
+    ##% duvet MUST report a target without a section, with an unknown section or with an unknown specification, and
+    ##% suggest similar sections.
     found: list[str] = []
     for comments in NOWHERE:
         trace = traced(*comments)

@@ -52,7 +52,7 @@ def test_segments_tile_each_line(cited: tuple[str, tuple[Annotation, ...]]) -> N
 @given(cited_texts())
 def test_each_byte_has_what_refers_to_it(cited: tuple[str, tuple[Annotation, ...]]) -> None:
     ##= man/spec/trace.md#coverage
-    ##% A byte of a requirement MUST count as covered by a type of annotation if an annotation of that type quotes it.
+    ##% An annotation MUST cover the bytes of a requirement that it quotes, and no others.
     text, annotations = cited
     covered = [bytes_of(text, one) for one in annotations]
     seen: set[int] = set()
@@ -119,15 +119,17 @@ def state_in_words(text: str, stated: Annotation, annotations: tuple[Annotation,
 @given(cited_texts())
 def test_coverage_decides_the_state(cited: tuple[str, tuple[Annotation, ...]]) -> None:
     ##= man/spec/trace.md#coverage
-    ##% A requirement MUST be `done` if each of its bytes is implied, or both implemented and tested. A requirement MUST
-    ##% be `excepted` if exceptions with a reason cover each byte that is neither implied nor both implemented and
-    ##% tested.
+    ##% A requirement MUST be `done` if all of it is implied, or both implemented and tested.
     ##= man/spec/trace.md#coverage
-    ##% A requirement MUST be `needs tests` if each of its bytes is implemented, implied or excepted with a reason, but
-    ##% not all are tested. A requirement MUST be `needs code` if each of its bytes is tested, implied or excepted with
-    ##% a reason, but not all are implemented.
+    ##% A requirement MUST be `excepted` if exceptions with a reason cover everything that keeps it from being `done`.
     ##= man/spec/trace.md#coverage
-    ##% A requirement that is partly covered or that is excepted without a reason MUST be `in progress`.
+    ##% A requirement MUST be `needs tests` if all of it is implemented, implied or excepted with a reason, but some of
+    ##% it is not tested.
+    ##= man/spec/trace.md#coverage
+    ##% A requirement MUST be `needs code` if all of it is tested, implied or excepted with a reason, but some of it is
+    ##% not implemented.
+    ##= man/spec/trace.md#coverage
+    ##% A requirement that is partly covered, or that is excepted without a reason, MUST be `in progress`.
     ##= man/spec/trace.md#coverage
     ##% A requirement MUST be `to do` if only todos cite it, and `uncited` if no annotation cites it.
     text, annotations = cited

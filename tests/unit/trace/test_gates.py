@@ -40,8 +40,8 @@ def test_every_offender_has_a_place() -> None:
 
 def test_nothing_is_asked_of_what_is_not_applicable() -> None:
     ##= man/spec/gates.md#not-applicable
-    ##% duvet MUST NOT count a requirement that is not applicable, either as done or in the total, and MUST NOT require
-    ##% code or tests for it.
+    ##% duvet MUST NOT count a requirement that `[[not-applicable]]` names, or require code or tests for it, even if
+    ##% code cites it.
     annotations = citing(FRONT, Kind.SPEC), citing("be warm.", Kind.SPEC), citing("pot"), citing("warm", Kind.TEST)
     trace = trace_of(TEXT, *annotations)
     front, back = list_requirements(trace.coverages[0], annotations)
@@ -68,8 +68,6 @@ def test_an_annotation_of_two_requirements_is_owed_by_either() -> None:
 
 
 def test_requirements_that_lack_code_or_tests() -> None:
-    ##= man/spec/gates.md#gates-for-targets
-    ##% duvet MUST list each requirement that fails a gate, with its target and its path and line in the specification.
     found = stated(citing(FRONT, Kind.SPEC), citing(BACK, Kind.SPEC), citing("be warm."), citing(FRONT))
     assert [show_problem(one) for one in (*find_unimplemented(found), *find_untested(found))] == [
         f't.md:3 DUV062 "MUST be warm." is not fully implemented (in progress); {CODE}',
@@ -81,8 +79,8 @@ def test_requirements_that_lack_code_or_tests() -> None:
 @pytest.mark.parametrize("state", State)
 def test_a_requirement_passes_by_its_state(state: State) -> None:
     ##= man/spec/gates.md#gates-for-targets
-    ##% Even without `--ci`, `--require-citations TARGET` MUST list each requirement of the target that is not fully
-    ##% implemented, and `--require-tests TARGET` each requirement that is neither done nor fully tested.
+    ##% `--require-citations TARGET` MUST list each requirement of the target that is not fully implemented, and
+    ##% `--require-tests TARGET` each one that is neither done nor fully tested.
     lacking_code = (State.UNCITED, State.TO_DO, State.IN_PROGRESS, State.NEEDS_CODE)
     lacking_tests = (State.UNCITED, State.TO_DO, State.IN_PROGRESS, State.NEEDS_TESTS)
     (requirement,) = stated(citing(FRONT, Kind.SPEC), citing(FRONT, Kind.TEST))

@@ -70,10 +70,7 @@ def cited_by(trace: Trace) -> dict[str, list[str]]:
 
 def test_a_target_may_name_the_id_of_a_requirement() -> None:
     ##= man/spec/names.md#targets
-    ##% If a target has a requirement id in place of a section, duvet MUST resolve the target to that requirement or, if
-    ##% the id occurs in several sections, report the target and list these sections.
-    ##= man/spec/names.md#references
-    ##% duvet MUST ignore case in a requirement id if no id matches exactly.
+    ##% duvet MUST accept a requirement id in place of the section of a target.
     trace = trace_of(
         ("tea.md#FR-001", "The pot MUST be warm."),
         ("tea.md#fr-002", "The pot MUST be clean ."),
@@ -92,8 +89,6 @@ def test_a_target_may_name_the_id_of_a_requirement() -> None:
 
 
 def test_a_section_with_that_id_wins() -> None:
-    ##= man/spec/names.md#references
-    ##% If a name is both the exact name of a section and a requirement id, duvet MUST use the section.
     trace = trace_of(
         ("tea.md#pot", "The pot MUST be clean."), stated=(*STATED, ("pot", "cup", "The cup MUST be clean."))
     )
@@ -103,8 +98,7 @@ def test_a_section_with_that_id_wins() -> None:
 
 def test_a_quote_must_be_in_the_named_requirement() -> None:
     ##= man/spec/names.md#targets
-    ##% If a target names a requirement id, its quote MUST be a part of that requirement; if the quote is in another
-    ##% requirement, duvet MUST name that one.
+    ##% A quote MUST be a part of the requirement whose id its target names.
     trace = trace_of(
         ("tea.md#FR-001", "The pot MUST be clean."),
         ("tea.md#FR-001", "The lid MUST be gone."),
@@ -125,9 +119,7 @@ def test_a_quote_must_be_in_the_named_requirement() -> None:
 
 def test_an_id_without_a_quote_covers_nothing() -> None:
     ##= man/spec/names.md#targets
-    ##% duvet MUST warn about a citation that names a requirement id without a quote, because it covers nothing. `duvet
-    ##% validate --fix` MUST add the missing quote, and replace the id in targets if a requirement's id changed but not
-    ##% its text.
+    ##% duvet MUST warn about a citation that names a requirement id without a quote, because it covers nothing.
     trace = trace_of(("tea.md#FR-001", ""))
     assert [show_problem(one) for one in trace.problems] == [
         (
@@ -147,9 +139,6 @@ def test_an_id_without_its_specification() -> None:
 
 
 def test_an_id_in_several_sections_is_ambiguous() -> None:
-    ##= man/spec/names.md#targets
-    ##% If a target has a requirement id in place of a section, duvet MUST resolve the target to that requirement or, if
-    ##% the id occurs in several sections, report the target and list these sections.
     trace = trace_of(("tea.md#FR-005", "Sugar MAY be there."))
     assert [show_problem(one) for one in trace.problems] == [
         (
@@ -173,8 +162,7 @@ def problems_of(text: str, *names: str) -> list[str]:
 
 def test_repeated_ids() -> None:
     ##= man/spec/names.md#checks
-    ##% duvet SHOULD warn about an id that two requirements of a specification share, and about an id that a
-    ##% specification mentions but does not define if it defines other ids with the same prefix.
+    ##% duvet SHOULD warn about an id that two requirements of a specification share.
     assert [show_problem(one) for one in find_name_problems(trace_of())] == [
         (
             "tea.md:19 warning DUV110 FR-005 is the id of two requirements [second FR-005]; "
@@ -192,9 +180,6 @@ def test_the_id_of_a_heading_belongs_to_all_requirements_below_it() -> None:
 
 
 def test_ids_that_are_not_defined() -> None:
-    ##= man/spec/names.md#checks
-    ##% duvet SHOULD warn about an id that two requirements of a specification share, and about an id that a
-    ##% specification mentions but does not define if it defines other ids with the same prefix.
     text = """- **FR-001**: a MUST b (see FR-099 and FR-098).
 - FR-002: c MUST d, see FR-001, FR-099, AC-7, `FR-097`, [FR-003](#FR-096) and FR-1.2.
 - [ ] FR-003 Users can do this.

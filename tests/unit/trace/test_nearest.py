@@ -99,8 +99,7 @@ def test_an_unclear_result_has_no_answer(quote: str) -> None:
 )
 def test_clear_results_are_recognised(score: float, second: float, is_clear: bool) -> None:
     ##= man/spec/validate.md#fixes
-    ##% With `--fix`, `duvet validate` MUST correct a wrong target or quote, in comments and in requirement files, if
-    ##% there is exactly one correction.
+    ##% With `--fix`, `duvet validate` MUST correct a wrong target or quote if there is exactly one correction.
     assert TextStretch("", score, second).is_clear is is_clear
     assert not TextStretch("", score, second, is_whole=False).is_clear
 

@@ -74,15 +74,14 @@ def states(*quotes: str, target: str = "spec.md#spec", spec: str = SPEC) -> tupl
     ],
 )
 def test_a_quote_covers_its_requirement(quote: str, cited: str) -> None:
-    ##= man/spec/trace.md#markdown
+    ##= man/spec/trace.md#targets-and-quotes
     ##% duvet MUST ignore differences in markup between a quote and its section.
     assert states(quote) == ([], {cited: "done"})
 
 
 def test_parts_of_a_requirement_cover_it_together() -> None:
-    ##= man/spec/trace.md#markdown
-    ##% A quote MUST cover the words that it repeats, whatever markup is between them, and several quotes that together
-    ##% repeat every word of a requirement MUST cover the requirement.
+    ##= man/spec/trace.md#coverage
+    ##% With its own schema, duvet MUST count a requirement as completely quoted if annotations quote all of its words.
     parts = ("System MUST", "authenticate owners by", "OAuth 2.0.")
     assert states(*parts[:2]) == ([], {"FR-001": "in progress"})
     assert states(*parts) == ([], {"FR-001": "done"})
@@ -121,9 +120,6 @@ MARKED = """# Spec
     ],
 )
 def test_markup_that_touches_the_words_belongs_to_them(quote: str, texts: list[str]) -> None:
-    ##= man/spec/trace.md#markdown
-    ##% The span of a quote or requirement in its file MUST include the markup that opens directly before its first word
-    ##% or closes directly after its last word.
     trace = project(quote, spec=MARKED).trace
     data = MARKED.encode()
     (match,) = {one for id, one in enumerate(trace.match_of) if one and trace.annotations[id].path == "a.py"}
@@ -158,8 +154,7 @@ def test_equal_texts_are_told_apart_by_their_ids() -> None:
 )
 def test_an_edit_must_not_change_the_meaning(quote: str, code: str) -> None:
     ##= man/spec/trace.md#targets-and-quotes
-    ##% With its own schema, duvet MUST NOT accept a quote that differs from its section in a word or a number, or whose
-    ##% last character is wrong if the sentence continues in the section.
+    ##% With its own schema, duvet MUST NOT accept a quote that differs from its section in a word or a number.
     assert states(quote)[0] == [code] * 2
 
 
@@ -184,8 +179,6 @@ def test_meaningful_edits(one: str, other: str, expected: bool) -> None:
 
 
 def test_a_project_without_requirements() -> None:
-    ##= man/spec/trace.md#markdown
-    ##% If a project has no requirements, duvet MUST suggest `keywords = "any"` and `requirements = "ids"`.
     (problem,) = project(spec="# Spec\n\n- FR-001: It is hot.\n").setup_problems
     assert (problem.code, problem.message) == ("DUV066", "the specifications contain no requirements")
     assert problem.hint == (

@@ -62,9 +62,6 @@ def test_each_tally_has_a_state(state: State) -> None:
 
 
 def test_states_have_an_order_and_words() -> None:
-    ##= man/spec/trace.md#coverage
-    ##% Commands, reports and tools MUST use the state names of this section. Filters MUST also accept the state names
-    ##% of earlier versions.
     assert [state.words for state in sorted(State)] == [
         *("uncited", "to do", "in progress", "needs code", "needs tests", "excepted", "done", "not applicable")
     ]

@@ -208,9 +208,6 @@ def test_results_expire_when_the_day_ends_if_they_depend_on_it(root: Path) -> No
 
 
 def test_a_failure_is_not_cached(root: Path) -> None:
-    ##= man/spec/cache.md#freshness
-    ##% duvet MUST NOT cache the result of a run in which a file could not be read, a download failed, or a file changed
-    ##% during the run.
     (root / "folder").mkdir()
     for name, path in (("folder", "folder"), ("download", "https://tea.example/spec.md")):
         cache = opened(root)

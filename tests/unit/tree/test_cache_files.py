@@ -43,8 +43,7 @@ def test_saved_values_are_loaded(blobs: BlobStore) -> None:
 
 def test_a_file_that_is_damaged(blobs: BlobStore) -> None:
     ##= man/spec/cache.md#storage
-    ##% duvet MUST ignore a cache that is damaged, that belongs to another user, or that another build of duvet wrote,
-    ##% and work without a cache if it cannot write one.
+    ##% duvet MUST ignore a cache that is damaged, that belongs to another user, or that another build of duvet wrote.
     path = saved(blobs)
     whole, header = path.read_bytes(), make_blob_header("name")
     cut = [whole[:length] for length in range(len(whole))]
@@ -87,8 +86,7 @@ def test_a_pipe_in_its_place(blobs: BlobStore) -> None:
 
 def test_something_in_the_place_of_the_file_or_its_folder(blobs: BlobStore, tmp_path: Path) -> None:
     ##= man/spec/cache.md#storage
-    ##% duvet MUST ignore a cache that is damaged, that belongs to another user, or that another build of duvet wrote,
-    ##% and work without a cache if it cannot write one.
+    ##% If duvet cannot write a cache, it MUST work without one.
     ##= man/spec/cache.md#storage
     ##% Concurrent and killed runs MUST NOT damage the cache.
     Path(blobs.folder, "name").mkdir(parents=True)
@@ -102,6 +100,8 @@ def test_something_in_the_place_of_the_file_or_its_folder(blobs: BlobStore, tmp_
 
 @pytest.mark.parametrize("linked", [".duvet", ".duvet/cache", ".duvet/cache/name"])
 def test_a_link_is_not_written_to(linked: str, blobs: BlobStore, tmp_path: Path) -> None:
+    ##= man/spec/cache.md#storage
+    ##% duvet MUST NOT write to the cache or the index through a symbolic link.
     elsewhere = tmp_path / "elsewhere"
     if linked.endswith("name"):
         elsewhere.write_text("precious")

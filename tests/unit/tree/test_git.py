@@ -61,8 +61,8 @@ PATHS = [
 @pytest.mark.parametrize("path", PATHS)
 def test_the_same_answers_as_on_disk(path: str, checkout: Path) -> None:
     ##= man/spec/diff.md#reading-a-revision
-    ##% `duvet diff` MUST read a revision from git's objects, without a checkout, even in a git hook. The trace of a
-    ##% revision MUST equal the trace of the same files on disk.
+    ##% `duvet diff` MUST read a revision from git's objects, without a checkout, and trace it like the same files on
+    ##% disk.
     with tree_of(checkout) as tree:
         assert answers(tree, path) == answers(DiskTree(str(checkout)), path)
 

@@ -137,9 +137,6 @@ def test_other_paths_and_a_selection_of_answers(root: Path) -> None:
 
 
 def test_recent_times_are_not_trusted(root: Path) -> None:
-    ##= man/spec/cache.md#freshness
-    ##% duvet MUST compare contents, not timestamps, of a file that changed after duvet read it, or less than two
-    ##% seconds before.
     changed, second = (root / A).stat().st_ctime_ns, 10**9
     for now, content in ((changed + second, recorder.digest_content(b"one")), (changed + 3 * second, b"")):
         files, folders = asked(root, now).record.files, asked(root, now).record.folders

@@ -42,9 +42,6 @@ def test_ignored_generated_and_linked_files_are_skipped(tmp_path: Path) -> None:
 
 
 def test_temporary_files_are_skipped(tmp_path: Path) -> None:
-    ##= man/spec/trace.md#reports
-    ##% duvet MUST ignore the temporary files of killed runs and remove them in a later run, but MUST NOT remove those
-    ##% of a run that is still writing.
     left = ".t-0-18.md.16748-1765d643927350aa.new"
     names = (left, f"docs/{left}", f"docs/deep/{left}", f"var/.km-backup-x.{left}/feedback.jsonl")
     folder = written(tmp_path, {**dict.fromkeys(names, "x"), "docs/new.md": "x", "docs/.a.new": "x"})

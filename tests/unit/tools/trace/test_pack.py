@@ -134,9 +134,6 @@ def test_an_rfc_is_known_in_every_spelling(context: ProjectSnapshot, url: str) -
         "coverage_summary": {},
         "search_requirements": {"query": "coffee"},
     }.items():
-        ##= man/spec/queries.md#filters
-        ##% duvet MUST recognise a specification by every spelling of its URL, by its URN, and by the path of its
-        ##% resource.
         assert value(context, tool, spec=url, **more) == value(context, tool, spec="rfc2324", **more) != []
     if "/specifications/" not in url:
         name = url.partition("#")[0].strip()

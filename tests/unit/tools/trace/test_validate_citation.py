@@ -160,8 +160,6 @@ def test_another_name_of_a_specification_is_answered_with_its_url(name: str) -> 
 
 def test_a_second_spelling_is_reported_even_where_it_is_cited_already() -> None:
     context = context_of({**RFC_OF_URL, "src/pot.rs": f"//= {URL}#section-2\n\n//= {URL}.txt#section-2\n"})
-    ##= man/spec/trace.md#targets-and-quotes
-    ##% duvet SHOULD warn about targets that spell the same specification differently.
     assert verdict(f"//= {URL}.txt#section-2", context) == OTHER_SPELLING
     assert verdict(f"//= {URL}#section-2", context) == VALID
 
