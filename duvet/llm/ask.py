@@ -62,7 +62,7 @@ class AnswerSource(Struct, frozen=True, kw_only=True):
 
 
 class CheckedAnswer(Struct, frozen=True):
-    """An answer without its references to sources that don't exist."""
+    """An answer without references to sources that don't exist."""
 
     text: str
     named: frozenset[int]
@@ -70,7 +70,7 @@ class CheckedAnswer(Struct, frozen=True):
 
 
 class ModelAnswer(Struct, frozen=True):
-    """An answer with its sources; the answer is None if no model answered."""
+    """An answer and its sources; the answer is None if the model failed."""
 
     answer: str | None
     sources: tuple[AnswerSource, ...]
@@ -109,7 +109,6 @@ def make_model_request(question: str, sources: Sequence[AnswerSource], model: st
 
 
 def check_source_numbers(text: str, known: Container[int]) -> CheckedAnswer:
-    """Remove the numbers of sources that don't exist."""
     named: set[int] = set()
     made_up: dict[str, None] = {}
 
@@ -163,7 +162,7 @@ class ProjectRetriever(Struct, frozen=True):
     load: SpecificationLoader
 
     def sources(self, question: str) -> tuple[AnswerSource, ...]:
-        """Return the best sources for a question, numbered; raise QueryError if the question contains no words."""
+        """Return the best sources for a question, numbered; raise QueryError if it contains no words."""
         ##= man/spec/ask.md#answers
         ##% `duvet ask` MUST send the model the requirements that `duvet search` finds, their sections and the code that
         ##% cites them, in about 3,000 tokens.

@@ -28,7 +28,7 @@ _SECONDS = re.compile(r"[0-9]{1,18}(?:\.[0-9]{1,9})?\Z")
 
 
 class ProviderDefaults(Struct, frozen=True):
-    """The default URL of a kind of provider, and the usual environment variable for its key."""
+    """The default URL of a kind of provider, and the variable that usually has its key."""
 
     base_url: str
     variable: str
@@ -45,11 +45,11 @@ class ProviderKey(settings.Secret):
 
     @property
     def is_sendable(self) -> bool:
-        """True if the key consists of characters that an HTTP header allows."""
+        """True if an HTTP header may contain the key."""
         return self._text.isascii() and self._text.isprintable() and " " not in self._text
 
     def hidden_in(self, text: str) -> str:
-        """Return the text with the key masked, even if invisible characters interrupt it."""
+        """Mask the key in a text, even if invisible characters interrupt it."""
         if len(self._text) < _MIN_HIDDEN:
             return text
         # Texts are shown without invisible characters, so an interrupted key would become whole again.
@@ -58,7 +58,7 @@ class ProviderKey(settings.Secret):
 
 
 def find_provider_key(section: service_tables.ProviderSection, environ: Mapping[str, str]) -> ProviderKey | None:
-    """Return the configured key of a provider; a default provider may also have its key in the environment."""
+    """Return the configured key; a default provider's key may also be in the environment."""
     text = None if section.api_key is None else section.api_key.reveal()
     if text is None and is_default_provider(section):
         ##= man/spec/ask.md#keys
@@ -70,14 +70,12 @@ def find_provider_key(section: service_tables.ProviderSection, environ: Mapping[
 
 
 def is_default_provider(section: service_tables.ProviderSection) -> bool:
-    """Return True for a provider at the default URL of its kind."""
+    """Return whether a provider is at the default URL of its kind."""
     defaults = PROVIDER_DEFAULTS.get(section.kind)
     return defaults is not None and (section.base_url or defaults.base_url).rstrip("/") == defaults.base_url
 
 
 class Endpoint(Struct, frozen=True):
-    """The address and key of a provider, with its time limit and number of retries."""
-
     name: str
     base: str
     key: ProviderKey | None
@@ -90,13 +88,13 @@ class Endpoint(Struct, frozen=True):
         return f"{parts.scheme}://{parts.netloc}"
 
     def without_key(self, text: str) -> str:
-        """Return a decoded answer with the key masked; before decoding, JSON could hide the key by escaping it."""
+        """Mask the key in a decoded answer; in JSON it could be escaped."""
         ##= man/spec/ask.md#keys
         ##% duvet MUST NOT print or log a provider's key.
         return self.key.hidden_in(text) if self.key else text
 
     def without_address(self, text: str) -> str:
-        """Return an error message with the key and the parts of the URL masked."""
+        """Mask the key and the parts of the URL in an error message."""
         url = urlsplit(self.base)
         parts = {
             part for part in (url.netloc, url.hostname or "", *url.path.split("/")) if len(part) >= _MIN_HIDDEN_PART
@@ -106,7 +104,7 @@ class Endpoint(Struct, frozen=True):
 
 
 def make_endpoint(name: str, section: service_tables.ProviderSection, key: ProviderKey | None) -> Endpoint:
-    """Return the endpoint of a provider; raise DuvetError if the URL or key is invalid or unsafe."""
+    """Return the endpoint of a provider; raise DuvetError if its URL or key is invalid or unsafe."""
     base = (section.base_url or PROVIDER_DEFAULTS[section.kind].base_url).rstrip("/")
     parts = parse_base_url(base)
     # The message doesn't quote the URL: it may contain a password.
@@ -231,7 +229,7 @@ def _make_refusal(endpoint: Endpoint, reply: HttpReply, now: float) -> ModelErro
 
 
 def _read_error_message(body: bytes) -> str:
-    """Find the message in the body of an error; each provider has it in a different place."""
+    """Return the message of an error, which each provider puts in a different place."""
     try:
         value: Any = json.decode(body)
     except (DecodeError, UnicodeDecodeError, RecursionError):
@@ -242,7 +240,7 @@ def _read_error_message(body: bytes) -> str:
 
 
 def _parse_retry_after(header: str | None, now: float) -> float | None:
-    """Return the seconds to wait that `Retry-After` requests, as a number or a date; None if it is malformed."""
+    """Return the seconds to wait, from a number or a date; None if the header is malformed."""
     text = (header or "").strip()
     if _SECONDS.match(text):
         return float(text)

@@ -28,7 +28,7 @@ class Provider(Protocol):
     async def complete(self, model: str, request: ModelRequest) -> ProviderAnswer: ...
 
     async def models(self, seconds: float) -> tuple[str, ...]:
-        """Return the names of the provider's models; empty if the provider does not list them."""
+        """Return the names of the provider's models; empty if it does not list them."""
 
 
 class _Model(Struct):
@@ -40,7 +40,7 @@ class _ModelList(Struct):
 
 
 class _HttpProvider:
-    """A provider at an HTTP endpoint; subclasses implement its protocol."""
+    """A provider at an HTTP endpoint; subclasses implement the protocol."""
 
     def __init__(self, endpoint: endpoints.Endpoint, http: endpoints.ProviderClient) -> None:
         self.endpoint = endpoint
@@ -148,7 +148,7 @@ class OpenAiProvider(_HttpProvider):
 
 
 class ClientModel:
-    """The MCP client's own model; the requested name is only a hint, because the client chooses."""
+    """The MCP client's own model; a requested name is only a hint."""
 
     def __init__(self, name: str, sampler: Sampler) -> None:
         self.name = name
@@ -186,7 +186,7 @@ class Backend(Struct, frozen=True):
 
     @property
     def is_discovered(self) -> bool:
-        """True if the configuration allows duvet to ask which models the provider has."""
+        """True if the configuration allows asking the provider for its models."""
         return self.endpoint is not None and (self.section.discover or self.section.llms_txt)
 
 

@@ -34,7 +34,6 @@ class ModelRequest(Struct, frozen=True, kw_only=True):
 
     @property
     def conversation(self) -> tuple[ModelMessage, ...]:
-        """All messages, ending with the prompt."""
         return (*self.messages, ModelMessage("user", self.prompt)) if self.prompt else self.messages
 
 
@@ -44,7 +43,6 @@ class ModelChoice(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """`PROVIDER/MODEL`, or only `PROVIDER`."""
         return f"{self.provider}/{self.model}" if self.model else self.provider
 
 
@@ -61,7 +59,7 @@ class ResolvedModel(Struct, frozen=True):
 
 
 class TokenUsage(Struct, frozen=True):
-    """The numbers of tokens read and written; None where the provider does not report them."""
+    """The numbers of tokens read and written; None if the provider does not report them."""
 
     input_tokens: int | None = None
     output_tokens: int | None = None
@@ -86,8 +84,6 @@ class ModelResponse(Struct, frozen=True):
 
 
 class ModelCall(Struct, frozen=True):
-    """A call that a model has answered."""
-
     provider: str
     model: str
     usage: TokenUsage
@@ -103,8 +99,6 @@ class KnownModel(Struct, frozen=True):
 
 
 class NoModelError(DuvetError):
-    """Raised when no model is usable."""
-
     rule_code = "DUV121"
 
     def __init__(self, message: str = "no model is configured", *, hint: str = SETUP_HINT) -> None:
@@ -148,6 +142,6 @@ def strip_invisible(text: str) -> str:
 
 
 def shorten_to_line(text: str, max_characters: int = MAX_LINE_CHARACTERS) -> str:
-    """Return the beginning of a text on one line."""
+    """Return the beginning of a text, on one line."""
     line = escape_line_ends(strip_invisible(text))
     return line if len(line) <= max_characters else f"{line[: max_characters - 1]}…"

@@ -33,7 +33,7 @@ class _Spending(Struct, frozen=True):
 
 
 class TokenBudget:
-    """Counts tokens in the cache of the project; without a cache, in this process."""
+    """Counts tokens in the project's cache or, without a cache, in this process."""
 
     def __init__(self, clock: Clock, blobs: BlobStore) -> None:
         self._clock = clock
@@ -41,11 +41,10 @@ class TokenBudget:
         self._last = _Spending("", {})
 
     def count_spent(self, provider: str) -> int:
-        """Return the number of tokens spent today, in UTC."""
+        """Return the number of tokens spent today (UTC)."""
         return self._load().tokens.get(provider, 0)
 
     def check(self, provider: str, section: ProviderSection) -> None:
-        """Raise ModelError if the provider has reached its limit."""
         ##= man/spec/ask.md#calls
         ##% duvet MUST NOT call a provider that has used up its `dailyTokens`.
         limit = section.daily_tokens
@@ -66,7 +65,7 @@ class TokenBudget:
         self._blobs.save(_BLOB_NAME, self._last)
 
     def _load(self) -> _Spending:
-        """Return the tokens spent today, including those spent by other processes."""
+        """Return the tokens spent today, also by other processes."""
         today = datetime.fromtimestamp(self._clock.now(), UTC).date().isoformat()
         found = [one for one in (self._blobs.load(_BLOB_NAME, _Spending), self._last) if one and one.day == today]
         return max(found, key=lambda one: sum(one.tokens.values()), default=_Spending(today, {}))
@@ -88,15 +87,13 @@ _FOUND_SECONDS, _FAILED_SECONDS = 3600.0, 300.0
 
 
 class ModelHint(Struct, frozen=True):
-    """A link in `llms.txt` to information about models."""
-
     name: str
     url: str
     note: str
 
 
 def parse_model_hints(text: str) -> tuple[ModelHint, ...]:
-    """Return the links to information about models in an `llms.txt`, with shortened texts."""
+    """Return the links in an `llms.txt` that are about models."""
     hints: list[ModelHint] = []
     section = ""
     for line in text.splitlines():
@@ -123,7 +120,7 @@ class _CachedListing(Struct, frozen=True):
 
 
 class ModelDiscovery:
-    """Asks providers for their models, and caches the lists in memory and on disk."""
+    """Asks providers for their models, and caches the answers in memory and on disk."""
 
     def __init__(self, http: ProviderClient, clock: Clock, blobs: BlobStore) -> None:
         self._http = http
@@ -137,7 +134,7 @@ class ModelDiscovery:
         return cached.listing if cached else ModelListing()
 
     async def look_up(self, backend: Backend, log: Callable[[str], None]) -> None:
-        """Cache the provider's list of models if the configuration allows requesting it; failures are logged."""
+        """Cache the provider's models if the configuration allows requesting them; failures are only logged."""
         ##= man/spec/ask.md#discovery
         ##% duvet MUST NOT request a provider's list of models or its `llms.txt` unless the configuration enables
         ##% discovery.
@@ -186,22 +183,17 @@ async def _log_failure(result: Awaitable[Result], what: str, log: Callable[[str]
 
 
 class Router(Protocol):
-    """Chooses the model for a request, and calls it."""
-
     def pick(self, request: records.ModelRequest) -> records.ResolvedModel:
-        """Choose the model; raise NoModelError if no model is usable."""
+        """Choose the model; raise NoModelError if none is usable."""
 
     async def invoke(
         self, request: records.ModelRequest, resolved: records.ResolvedModel | None = None
     ) -> records.ModelResponse:
-        """Return the answer of the model, or of the first fallback that answers.
-
-        Raise ModelError or NoModelError if none answers.
-        """
+        """Return the answer of the model, or of the first fallback that answers; raise ModelError or NoModelError."""
 
 
 def _match_hint(hint: ModelHint, models: Sequence[str]) -> str:
-    """Return the model that a hint is about; empty if none. If `models` is empty, any name without spaces is one."""
+    """Return the model that a hint is about, or "". If `models` is empty, any name without spaces is one."""
     name = hint.name.lower()
     if not models:
         return "" if " " in hint.name else hint.name
@@ -232,7 +224,7 @@ class StaticRouter:
         report: Callable[[records.ModelCall], None] = ignore_call,
         sampler: Sampler | None = None,
     ) -> None:
-        """Pass warnings to `log`, and each call that a model has answered to `report`."""
+        """`log` gets warnings, and `report` each call that a model has answered."""
         self._keys = {name: key for name, section in providers.items() if (key := find_provider_key(section, environ))}
         self.providers = {name: structs.replace(section, api_key=None) for name, section in providers.items()}
         self.routing = routing
@@ -252,7 +244,7 @@ class StaticRouter:
         }
 
     def with_sampler(self, sampler: Sampler) -> StaticRouter:
-        """Return a router that also offers the client's own model, and shares connections and model lists."""
+        """Return a router that also offers the client's model, and shares connections and model lists."""
         other = copy(self)
         other._backends = self._make_backends(sampler)
         return other
@@ -361,7 +353,7 @@ class StaticRouter:
     async def _ask_first(
         self, backend: Backend, model: str, request: records.ModelRequest
     ) -> tuple[str, records.ProviderAnswer]:
-        """Return the name and answer of this model; if it is empty, of the first discovered model that answers."""
+        """Return the name and answer of this model or, if it is empty, of the first discovered model that answers."""
         candidates = [model] if model or not backend.is_discovered else self._rank_discovered(backend, request.task)
         if not candidates:
             message = f"provider `{backend.name}` lists no models"
@@ -391,7 +383,8 @@ class StaticRouter:
         return answer
 
     def _rank_discovered(self, backend: Backend, task: str | None) -> Sequence[str]:
-        """Return the models to try: the one that has answered before, then those that `llms.txt` names for the task."""
+        """Return the models to try: those that `llms.txt` names for the task, else the one that answered last; then the
+        rest."""
         listing = self._discovery.listing(backend)
         hinted = [_match_hint(hint, listing.models) for hint in listing.hints]
         words = [f"{hint.name} {hint.note}".lower() for hint in listing.hints]
@@ -401,7 +394,7 @@ class StaticRouter:
         return list(ranked)[:_MAX_TRIES]
 
     def list_models(self, provider: str) -> Sequence[str]:
-        """Return the models of a provider that can be asked: the configured ones first, then the discovered ones."""
+        """Return the models of a provider, configured ones first."""
         backend = self._backends[provider]
         listing = self._discovery.listing(backend)
         configured = [
@@ -425,7 +418,7 @@ class StaticRouter:
             await self._discovery.look_up(backend, self.log)
 
     def known_models(self) -> tuple[records.KnownModel, ...]:
-        """Return the configured and discovered models without duplicates, grouped by provider."""
+        """Return the configured and discovered models, grouped by provider."""
         models = [
             records.KnownModel(name, section.default_model, "configuration")
             for name, section in self.providers.items()

@@ -59,7 +59,7 @@ def make_comments(rules: Sequence[SourceRule], target: str, quote: str) -> tuple
 def fit_items(
     items: Sequence[_Item], text: Callable[[_Item], str], room: int = MAX_PROMPT_CHARACTERS
 ) -> Sequence[_Item]:
-    """Return the first item, and as many others as fit."""
+    """Return the first item, and as many more as fit."""
     for count, item in enumerate(items):
         room -= len(text(item).encode())
         if room < 0:
@@ -68,7 +68,6 @@ def fit_items(
 
 
 def make_requirement_values(context: ProjectSnapshot, requirement: references.RequirementRef) -> Mapping[str, object]:
-    """Return a requirement with its citations, comments to paste, and the places of its todos."""
     detail = details.make_detail(context.material(_AROUND), requirement)
     assert isinstance(detail, records.RequirementDetail)
     ##= man/spec/mcp.md#prompts
@@ -92,7 +91,7 @@ def make_requirement_values(context: ProjectSnapshot, requirement: references.Re
 
 
 def _make_citation_sample(citation: records.CitationWithCode) -> str:
-    """Return text with the length that a citation takes up in a prompt, including line numbers."""
+    """Return text that is as long as the citation in a prompt, with line numbers."""
     numbered = "".join(f"{'':12}{line}" for line in citation.context_lines)
     return f"{citation.type} in {citation.file_path}, {citation.reason} {citation.feature} {numbered}"
 
@@ -110,7 +109,6 @@ class DoubtfulCitation(Struct, frozen=True):
 
 
 def make_review_values(context: ProjectSnapshot, given: Mapping[str, str]) -> Mapping[str, object]:
-    """Return the invalid and doubtful citations."""
     files = _find_files(context, given["file"]) if "file" in given else None
     specifications = set(require_specification(context.catalogue, given["spec"])) if "spec" in given else None
     annotations = context.project.trace.annotations
@@ -148,7 +146,7 @@ def _make_doubtful(place: str, target: str, quote: str, problem: Problem) -> Dou
 
 
 def _find_files(context: ProjectSnapshot, name: str) -> set[str]:
-    """Return the source with this path, or all sources in the folder with this path."""
+    """Return the source with this path, or the sources in the folder with this path."""
     paths = list_possible_paths(name, context.project.root)
     known = context.findings.files
     inside = {path for path in known if any(path == one or path.startswith(f"{one}/") for one in paths)}
@@ -159,7 +157,6 @@ def _find_files(context: ProjectSnapshot, name: str) -> set[str]:
 
 
 def make_section_values(context: ProjectSnapshot, given: Mapping[str, str]) -> Mapping[str, object]:
-    """Return a section with its text and requirements."""
     reference, room = given["section"], MAX_PROMPT_CHARACTERS // 2
     found = context.find(reference)
     if not isinstance(found, references.SectionRef):
@@ -218,7 +215,6 @@ _VALUES: Mapping[str, Callable[[ProjectSnapshot, Mapping[str, str]], Mapping[str
 
 
 def fill_prompt(request: PromptRequest, context: ProjectSnapshot, registry: Registry) -> str:
-    """Return the text of a prompt about the project; `registry` provides the names of tools."""
     if request.name not in REQUIREMENT_PROMPTS:
         return _render(request.name, registry, _VALUES[request.name](context, request.given))
     reference = request.given["requirement"]

@@ -43,12 +43,11 @@ class Prompt(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def load_prompts() -> tuple[Prompt, ...]:
-    """Return all prompts, sorted by name."""
     return tuple(map(_load_prompt, prompt_names()))
 
 
 def list_prompts(registry: Registry) -> tuple[Prompt, ...]:
-    """Return the prompts that clients see: about the project, or about pages if there is nothing else."""
+    """Return the prompts that clients see: about the project, or about pages if these are all there is."""
     ##= man/spec/service.md#packs
     ##% If the configuration disables the pack `trace`, the server MUST NOT offer its prompts and resources, or mention
     ##% them in its instructions.
@@ -70,22 +69,16 @@ def list_pack_prompts(registry: Registry) -> Iterator[Prompt]:
 
 @cache
 def _load_prompt(name: str) -> Prompt:
-    # msgspec reads YAML with pyyaml, which only this function needs.
-
     return yaml.decode(_split_prompt(prompt_text(name))[0], type=Prompt)
 
 
 def describe_prompt(name: str) -> Prompt:
-    """Return the front matter of a prompt; raise NotFoundError if it is unknown."""
     require_prompt(name)
     return _load_prompt(name)
 
 
 def require_prompt(name: str, among: Sequence[str] = ()) -> None:
-    """Raise NotFoundError with similar names unless a prompt has this name.
-
-    `among` restricts the prompts.
-    """
+    """Raise NotFoundError, with similar names as a hint, if no prompt has this name; `among` restricts the prompts."""
     known = among or prompt_names()
     if name not in known:
         hint = suggest_nearest(name, known) or f"available: {', '.join(known)}"
@@ -151,7 +144,6 @@ class PromptRequest(Struct, frozen=True):
 
 
 def check_prompt_request(name: str, given: Mapping[str, str]) -> PromptRequest:
-    """Return the request; raise QueryError if an argument is unknown or missing."""
     prompt = describe_prompt(name)
     values = {key: value for key, value in given.items() if value.strip()}
     known = [argument.name for argument in prompt.arguments]

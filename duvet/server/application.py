@@ -54,7 +54,7 @@ _NOTES_TEXTS = {"title": "duvet: notes", "description": "Markdown notes that lin
 
 
 class ApplicationSettings(Struct, frozen=True, kw_only=True):
-    """Options, environment and streams of the process, passed as values so that tests can replace them."""
+    """Options, environment and streams of the process, as values that tests can replace."""
 
     environ: Mapping[str, str]
     project_options: Mapping[str, Any]
@@ -90,7 +90,6 @@ class ApplicationSettings(Struct, frozen=True, kw_only=True):
         return path or self.config_path
 
     def read_service(self, tree: Tree) -> Service:
-        """Read the service configuration; raise ProblemsError with all its problems."""
         service = load_service(tree, self.environ, self.service_path, self.project_config_path, self.folder)
         if not self.has_only_pages:
             return service
@@ -111,7 +110,7 @@ class ApplicationSettings(Struct, frozen=True, kw_only=True):
 
 
 def _limit_to_pages(service: Service) -> Service:
-    """Return the configuration for `--pages`; patterns, other packs and texts in the file replace its defaults."""
+    """Return the configuration for `--pages`; what the file sets has precedence."""
     ##= man/spec/pages.md#folders-of-notes
     ##% With `--pages FOLDER`, `duvet mcp` MUST serve the Markdown files in this folder as pages, without a project.
     config, server = service.config, service.config.server
@@ -127,12 +126,12 @@ def _limit_to_pages(service: Service) -> Service:
 
 
 def is_forwarded(environ: Mapping[str, str]) -> bool:
-    """Return True if the environment names a gateway to which calls are forwarded."""
+    """Return whether the environment names a gateway."""
     return bool(environ.get(_GATEWAY, "").strip())
 
 
 class Application:
-    """All services of a process, each created on first use."""
+    """The services of a process, each created on first use."""
 
     def __init__(self, settings: ApplicationSettings, service: Service) -> None:
         self.settings = settings
@@ -163,7 +162,7 @@ class Application:
 
     @cached_property
     def scopes(self) -> frozenset[Scope]:
-        """The scopes of callers in the shell and over standard input and output; a gateway checks scopes itself."""
+        """The scopes of local callers; a gateway checks scopes itself."""
         from duvet.server.http.tokens import read_local_scopes
 
         return read_local_scopes(self.settings.environ if self.line is None else {})
@@ -186,7 +185,6 @@ class Application:
 
     @cached_property
     def instructions(self) -> str:
-        """The instructions for agents; the tools are loaded only if this text is not cached."""
         from duvet.server.messages import load_instructions, render_instructions
 
         tokens = None if self.line is None else self.line.gateway.tokens
@@ -234,15 +232,14 @@ class Application:
 
     @cached_property
     def reloader(self) -> ConfigReloader:
-        """Applies changes to the configuration while a server runs."""
         from duvet.server.reload import ConfigReloader
 
         return ConfigReloader(self)
 
     def with_service(self, service: Service) -> Application:
-        """Return an application with another configuration, but the same log, connections and index."""
+        """Return an application with this configuration, and the same log, connections and index."""
         other = Application(self.settings, service)
-        other.set_log(self.log)
+        other.configure_log(self.log)
         other.log, other.http, other.dispatcher = self.log, self.http, self.dispatcher
         if other.line is not None and self.line is not None:
             self.line.seconds, other.line = other.line.seconds, self.line
@@ -252,7 +249,6 @@ class Application:
 
     @cached_property
     def router(self) -> StaticRouter:
-        """A router of the configured models."""
         from duvet.llm.router import StaticRouter
 
         config = self.service.config
@@ -275,12 +271,11 @@ class Application:
 
     @cached_property
     def knowledge(self) -> Knowledge:
-        """The index, which is opened on first use."""
         return Knowledge(self.knowledge_settings)
 
     @property
     def knowledge_settings(self) -> Callable[[], KnowledgeSettings]:
-        """Returns a function that reads the index settings and checks the environment variables that affect them."""
+        """Returns a function that reads the index settings and checks their environment variables."""
         service, settings, root = self.service, self.settings, self.root
         paths = (service.path, settings.project_options["config_path"], settings.config_path, CONFIG_PATH)
         # An upload must not replace code that the server loads.
@@ -302,8 +297,6 @@ class Application:
 
     @property
     def maintenance(self) -> Maintenance:
-        """The operations that change the index."""
-
         from duvet.knowledge.ingest.process import IngestSource
 
         settings = self.settings
@@ -325,22 +318,20 @@ class Application:
         return self.service.config.uploads.rule(self.settings.environ)
 
     def require_variables(self) -> None:
-        """Raise DuvetError if an environment variable is invalid."""
         self.service.config.ingest.rule(self.settings.environ)
         self.service.config.uploads.rule(self.settings.environ)
 
     @cached_property
     def log(self) -> ServerLog:
         log = ServerLog(self.settings.write_line, is_read=self.settings.is_writable)
-        self.set_log(log)
+        self.configure_log(log)
         return log
 
     @property
     def logs_json(self) -> bool:
         return self.service.config.server.log_format is LogFormat.JSON
 
-    def set_log(self, log: ServerLog) -> None:
-        """Set the level and format of a log from the options."""
+    def configure_log(self, log: ServerLog) -> None:
         server = self.service.config.server
         # Callers in a shell see the results anyway.
         level = EventLevel[server.log_level.value.upper()]
@@ -351,7 +342,7 @@ class Application:
         log.configure(level, as_json=self.logs_json, is_command=self.mode == SHELL_SOURCE)
 
     def make_dispatcher(self, observers: Sequence[CallObserver], **services: object) -> ToolDispatcher:
-        """Return a tool dispatcher with observers of every call; `services` override the default services."""
+        """Return a dispatcher whose `observers` see every call; `services` replace default services."""
         from duvet.tools.dispatcher import ToolDispatcher
 
         # A command asks few questions, usually none of them about the trace.
@@ -360,7 +351,7 @@ class Application:
         return self.dispatcher
 
     def make_environment(self, observers: Sequence[CallObserver], **services: object) -> ToolEnvironment:
-        """Return the environment for tool calls, and log packs that failed to load and invalid workflows."""
+        """Return the environment of tool calls; log unloaded packs and invalid workflows."""
         from duvet.tools.dispatcher import ToolEnvironment
 
         self.log_unloaded_packs()
@@ -428,11 +419,11 @@ class Application:
 
     @property
     def _has_index(self) -> bool:
-        """True if the tools use this application's index, and not a gateway."""
+        """True if the tools use this application's index, not a gateway's."""
         return self.line is None and any(pack.name == KNOWLEDGE_NAME for pack in self.tools.registry.every_pack)
 
     async def _write_audit(self, call: CallRecord) -> None:
-        """Record a call that changes the index in the audit log and, on a server, also in its log."""
+        """Record a call that changes the index in the audit log and, on a server, in the server's log."""
         if not call.changes or call.pack != KNOWLEDGE_NAME or self.line is not None:
             return
 
@@ -458,7 +449,7 @@ class Application:
 
 
 class _Services(Mapping[str, Any]):
-    """Services by name; services that were not passed are created when a handler first needs them."""
+    """Services by name; services that were not given are created on each access."""
 
     def __init__(self, makers: Mapping[str, Callable[[], Any]], given: Mapping[str, Any]) -> None:
         self._makers, self._given = makers, given
@@ -467,7 +458,7 @@ class _Services(Mapping[str, Any]):
         return self._given[name] if name in self._given else self._makers[name]()
 
     def get(self, name: str, default: Any = None) -> Any:
-        """Return a service; a KeyError raised while creating it is not mistaken for a missing service."""
+        """Return a service; unlike `Mapping.get`, pass on a KeyError raised while creating it."""
         maker = self._makers.get(name, lambda: default)
         return self._given[name] if name in self._given else maker()
 

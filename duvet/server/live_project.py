@@ -41,7 +41,7 @@ ChangeListener = Callable[[ProjectSnapshot, ProjectSnapshot], Awaitable[None]]
 
 
 class ProjectReading(Struct, frozen=True):
-    """A snapshot of the project, or the error that occurred instead."""
+    """A snapshot of the project, or the error that prevented it."""
 
     number: int  # The number of checks that had begun before that moment.
     context: ProjectSnapshot | None = None
@@ -62,7 +62,7 @@ class ProjectReading(Struct, frozen=True):
 
 
 class ProjectReader:
-    """Reads the project in one thread at a time; any thread may call `is_current`."""
+    """Reads the project in one thread at a time; only `is_current` is thread-safe."""
 
     def __init__(
         self,
@@ -86,7 +86,7 @@ class ProjectReader:
         self._followed_reads = 0  # The number of files that were read later and are watched, too.
 
     def is_current(self) -> bool:
-        """Return True if nothing changed since the last reading."""
+        """Return True if nothing has changed since the last reading."""
         return (
             self.last is not None
             and self._followed_reads == self.last.reads
@@ -95,7 +95,6 @@ class ProjectReader:
         )
 
     def renew(self) -> None:
-        """Read the project again if it has changed."""
         self.checks += 1
         last = self.last
         if last is None or self.detector.changed() or self._have_days_passed() or not self._follow_later_reads(last):
@@ -108,17 +107,14 @@ class ProjectReader:
         return any((day < self._day.isoformat()) is not was_past for day, was_past in self._days.items())
 
     def _follow_later_reads(self, last: ProjectReading) -> bool:
-        """Watch files that tools read after the reading.
-
-        Return True if they belong to the same state of the project.
-        """
+        """Watch files that tools read later; return whether they belong to the same state of the project."""
         if last.context is None or self._followed_reads == last.reads:
             return True
         self._followed_reads = last.reads
         return self._follow(last.context.project, recalled=True)
 
     def _read_again(self) -> ProjectReading:
-        """Read the project until it stops changing, and return the last reading; give up after a time limit."""
+        """Read the project until it stops changing, or until a time limit."""
         deadline = time.monotonic() + self._patience
         while True:
             self.checks += 1
@@ -160,7 +156,7 @@ class ProjectReader:
 
 
 def _copy_error(error: DuvetError) -> DuvetError:
-    """Return the error without its traceback, which would keep frames alive and grow with every raise."""
+    """Return the error without its traceback, which would keep frames alive and grow with each raise."""
     ##= man/spec/watch.md#reporting-again
     ##% The memory use of `duvet report --watch` and of the server MUST NOT grow with the number of runs.
     copy = error.__new__(type(error), *error.args)
@@ -187,7 +183,7 @@ class LiveProject:
         self._reported: ProjectSnapshot | None = None  # The last reading that was reported to listeners.
 
     def begin(self) -> None:
-        """Start reading the project before the first question arrives."""
+        """Start reading before the first question arrives."""
         if self._renewal is None and self._reader.last is None:
             self._start_renewal()
 
@@ -203,13 +199,13 @@ class LiveProject:
             await asyncio.wrap_future(self._renewal or self._start_renewal())
 
     async def catch_up(self) -> None:
-        """Check for changes since the last reading, if there has been one."""
+        """Check for changes, unless the project has not been read yet."""
         if self._reader.last is not None:
             with suppress(DuvetError):
                 await self.context()
 
     async def ask(self, question: Callable[[ProjectSnapshot], Answer]) -> Answer:
-        """Call `question` with a snapshot; call it again, at most a few times, if the project changed meanwhile."""
+        """Return `question(snapshot)`; ask again, at most a few times, if the project changed meanwhile."""
         for attempt in reversed(range(_ATTEMPTS)):
             context = await self._context_with_room()
             try:
@@ -224,7 +220,7 @@ class LiveProject:
         return answer
 
     async def _context_with_room(self) -> ProjectSnapshot:
-        """Return a snapshot once there is room for an answer; no other task runs between the check and the return."""
+        """Return a snapshot once there is room for an answer; no other task runs between check and return."""
         while True:
             context, unread = await self.context(), current_backpressure()
             if unread is None or unread.has_room:
@@ -261,7 +257,7 @@ class LiveProject:
             listener()
 
     async def watch(self, changed: ChangeListener, renewed: Callable[[], Awaitable[None]]) -> None:
-        """Report each reading, and each change of the project, until cancelled."""
+        """Report readings and changes of the project until cancelled."""
         loop, news = asyncio.get_running_loop(), asyncio.Event()
 
         def notify() -> None:
@@ -286,7 +282,7 @@ class LiveProject:
             self._listeners.remove(notify)
 
     async def _report(self, changed: ChangeListener) -> None:
-        """Report the latest reading; failed readings are skipped."""
+        """Report the last reading unless it failed or was reported before."""
         last, before = self._reader.last, self._reported
         if before is not None and last is not None and last.context is not None and last.context is not before:
             self._reported = last.context
@@ -306,12 +302,12 @@ class LiveProject:
             await anyio.sleep(_COALESCE_SECONDS)
 
     def close(self) -> None:
-        """Stop the system's change notifications; the project can still be read."""
+        """Stop change notifications; the project can still be read."""
         self._reader.detector.close()
 
 
 class WatchedResources:
-    """The resources that clients have subscribed to, with the digest of each as last reported."""
+    """The subscribed resources, with the digest of each as last reported."""
 
     def __init__(self) -> None:
         self._digests: dict[str, str] = {}

@@ -43,8 +43,6 @@ _CALL_LEVELS = dict.fromkeys(("upstream_error", "tool_failed"), EventLevel.WARN)
 
 
 class ServerLog:
-    """Writes events at or above a level, one per line."""
-
     def __init__(
         self,
         write: Callable[[str], None],
@@ -54,7 +52,7 @@ class ServerLog:
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         is_read: Callable[[], bool] = lambda: True,
     ) -> None:
-        """Pass lines without line ends to `write`, and drop them while `is_read` returns False."""
+        """Pass lines without line ends to `write`; while `is_read` returns False, drop and count them."""
         self._write = write
         self._is_read = is_read
         self._missed = 0
@@ -62,7 +60,7 @@ class ServerLog:
         self.configure(level, as_json=as_json)
 
     def configure(self, level: EventLevel, *, as_json: bool, is_command: bool = False) -> None:
-        """Set the level and the format. A command (`is_command`) prints the outcome of its calls itself."""
+        """Set the level and format; a command prints the outcomes of its calls itself."""
         self._level = level
         self._is_command = is_command
         self._format = _format_json if as_json else _format_text
@@ -75,7 +73,6 @@ class ServerLog:
             self._put(level, message, fields)
 
     def note(self, message: str, **fields: object) -> None:
-        """Write an event at level `info`."""
         self._put(EventLevel.INFO, message, fields)
 
     def _put(self, level: EventLevel, message: str, fields: Mapping[str, object]) -> None:
@@ -91,7 +88,7 @@ class ServerLog:
         self._write(next(filter(_fits, self._format_lines(time, level, message, fields)), ""))
 
     def _format_lines(self, time: str, level: EventLevel, message: str, fields: Mapping[str, object]) -> Iterator[str]:
-        """Yield the event as one line, then ever shorter versions with fewer fields."""
+        """Yield the event as a line, then ever shorter versions of it."""
         yield self._format(time, level, message, fields)
         for limit in _SHORTER_TEXTS:
             cut = {name: value[:limit] if isinstance(value, str) else value for name, value in fields.items()}
@@ -150,7 +147,7 @@ class ServerLog:
             self.write_event(EventLevel.DEBUG, line)
 
     def record_run(self, run: WorkflowRun) -> None:
-        """Write the steps of a cancelled workflow, because it returns no answer."""
+        """Log the steps of a cancelled workflow, because it returns no answer."""
         if failure := run.cancellation:
             self.write_event(
                 EventLevel.WARN,
@@ -186,14 +183,14 @@ def _format_json(time: str, level: EventLevel, message: str, fields: Mapping[str
 
 
 def _escape(text: str) -> str:
-    """Escape characters that could start a new line or control a terminal."""
+    """Replace characters that could start a new line or control a terminal."""
     ##= man/spec/service.md#operations
     ##% A client MUST NOT be able to forge a log line.
     return _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", text).encode(errors="replace").decode()
 
 
 class LogForwarder(logging.Handler):
-    """Logs errors of the server and its libraries, leaving out data from clients."""
+    """Logs errors of the server and its libraries, without data from clients."""
 
     def __init__(self, log: ServerLog) -> None:
         super().__init__(logging.ERROR)

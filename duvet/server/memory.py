@@ -29,7 +29,7 @@ _PAGE_SIZE = 50
 
 
 class FunctionRouter:
-    """A model implemented as a function from prompt to answer."""
+    """A model that is a function from prompt to answer."""
 
     routing: Mapping[str, RouteSection] = {}
 

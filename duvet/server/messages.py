@@ -64,7 +64,7 @@ def encode_message(value: object) -> bytes:
 
 
 def check_message(value: object) -> Mapping[str, Any]:
-    """Return the value if it is a message; otherwise raise InvalidMessageError."""
+    """Return the value; raise InvalidMessageError if it is not a message."""
     if not isinstance(value, dict):
         raise make_refusal("a message must be an object")
     id = value["id"] if is_message_id(value.get("id")) else None
@@ -94,7 +94,7 @@ def wrap_array(items: Sequence[Any]) -> dict[str, Any]:
 
 
 def unwrap_array(result: Mapping[str, Any]) -> Mapping[str, Any] | list[Any]:
-    """Return the array that the result contains, without the keys that the SDK has added, or else the result itself."""
+    """Return the array that the result contains, or else the result."""
     array: list[Any] | None = result.get(ARRAY_KEY)
     return result if array is None else array
 
@@ -118,14 +118,12 @@ def make_identity(rule: ServerRule) -> ServerIdentity:
 
 
 class _StoredText(msgspec.Struct, frozen=True, array_like=True):
-    """Instructions that an earlier run rendered."""
-
     key: str
     text: str
 
 
 def load_instructions(key: str, render: Callable[[], str], blobs: BlobStore) -> str:
-    """Return the instructions for a configuration with this key, rendered only if no earlier run has stored them."""
+    """Return the instructions, rendered only if none are stored under this key."""
     # The store ignores entries of other versions of duvet, which may have had other templates and tools.
     stored = blobs.load(_BLOB_NAME, _StoredText)
     if stored is not None and stored.key == key:
@@ -136,14 +134,13 @@ def load_instructions(key: str, render: Callable[[], str], blobs: BlobStore) -> 
 
 
 def render_instructions(rule: ServerRule, registry: Registry | None = None) -> str:
-    """Render the instructions for a configuration; without a registry, they describe the packs that it enables."""
     if registry is None:
         registry = Registry(enable_packs(rule.packs))
     return render_system_prompt(rule, registry, list_resource_kinds())
 
 
 def list_resource_kinds() -> Iterator[ResourceKind]:
-    """Yield every collection of a project, each followed by the resources in it."""
+    """Yield the kinds of resources, each collection before the resources in it."""
     for name, _, description in documents.COLLECTIONS.values():
         before = f"/{name}"
         yield ResourceKind(before, description)

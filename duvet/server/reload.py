@@ -35,7 +35,7 @@ _GUARDED = ("uploads", "store")  # Tables that decide what a token may read and 
 
 
 def _read_pack_files(service: Service, tree: Tree) -> Mapping[str, bytes]:
-    """Return the contents of pack files; a project's tree then detects changes to them, because it has read them."""
+    """Read pack files; the tree of a project then detects changes to them."""
     paths = [pack.path for pack in service.config.tool_packs.values() if pack.path and pack.enabled]
     found = {}
     for path in paths:
@@ -45,7 +45,7 @@ def _read_pack_files(service: Service, tree: Tree) -> Mapping[str, bytes]:
 
 
 class ConfigReloader:
-    """Rereads the configuration when it changes, through the same tree as the project."""
+    """Rereads the configuration when it changes, through the tree of the project."""
 
     def __init__(self, application: Application) -> None:
         self._application = application
@@ -58,7 +58,7 @@ class ConfigReloader:
         return self._application.instructions if self._instructions is None else self._instructions
 
     def page_size(self, project: Project) -> int:
-        """Apply changes to the configuration, and return the maximum number of list entries in an answer."""
+        """Apply changes to the configuration, and return the new maximum number of list entries in an answer."""
         try:
             ##= man/spec/service.md#configuration
             ##% After a valid edit of its configuration, the server MUST use the new configuration for the next request.
@@ -84,7 +84,7 @@ class ConfigReloader:
         return self._application.rule.page_size
 
     def _keep_guarded(self, service: Service) -> Service:
-        """Return the configuration; over HTTP, tables that callers with a token must not change keep their values."""
+        """Over HTTP, restore the tables that callers with a token must not be able to change."""
         if self._application.mode != HTTP_MODE:
             return service
         kept = {name: getattr(self._application.service.config, name) for name in _GUARDED}

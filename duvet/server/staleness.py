@@ -14,12 +14,12 @@ _ANYTHING = {""}
 
 
 class ChangeDetector:
-    """Watches the files of the last reading; only `is_silent` is safe to call from several threads."""
+    """Watches the files of the last reading; only `is_silent` is thread-safe."""
 
     def __init__(
         self, descriptor: file_events.InotifyDescriptor | None, mounted: file_events.MountTable | None = None
     ) -> None:
-        """Use the descriptor for notifications; without one, every check reads the disk."""
+        """Without a descriptor, every check reads the disk."""
         self._descriptor = descriptor
         self._mounts = mounted
         self._linked: set[str] = set()
@@ -35,46 +35,46 @@ class ChangeDetector:
 
     @property
     def needs_polling(self) -> bool:
-        """True if some files must be checked on disk, because the system doesn't report their changes."""
+        """True if the system doesn't report changes of some files."""
         return bool(self._linked)
 
     def is_silent(self) -> bool:
-        """Return True if nothing can have changed; only files with several hard links are checked on disk."""
+        """Return True if nothing can have changed; reads the disk only for files with several hard links."""
         if self._descriptor is None or self._changed or not self._descriptor.is_silent():
             return False
         followed, linked = self._followed, self._linked
         return not (linked and followed and followed.answers.find_changes_among(linked))
 
     def wait_for_calm(self, milliseconds: int) -> None:
-        """Wait until nothing has changed for this long; give up after a few attempts."""
+        """Wait until nothing changes for this long; give up after a few attempts."""
         for _ in range(_ATTEMPTS):
             if self._descriptor is None or self._descriptor.is_silent(milliseconds):
                 return
             self.changed()
 
     def changed(self) -> bool:
-        """Return True if a new reading would differ from the last one."""
+        """Return whether a new reading would differ from the last one."""
         followed = self._followed
         if followed is not None and not self._changed:
             self._changed = self._find_changes(followed, lambda: self._find_touched(followed))
         return bool(self._changed)
 
     def _find_touched(self, followed: FollowedReading) -> set[str]:
-        """Return the files that changed, or were written to, even with the same content."""
+        """Return the files that changed or were written to, even with the same content."""
         events = self._read_events()
         written = followed.find_affected_paths(events) or set()
         return written | followed.find_changes(events) | followed.answers.find_changes_among(self._linked)
 
     def forget(self) -> None:
-        """Stop watching, and report the project as changed until the next reading."""
+        """Stop watching, and count as changed until the next reading."""
         self._followed, self._changed, self._linked = None, _ANYTHING, set()
 
     def trust(self) -> None:
-        """Stop watching, and report the project as unchanged until the next reading."""
+        """Stop watching, and count as unchanged until the next reading."""
         self._followed, self._changed, self._linked = None, set(), set()
 
     def follow(self, answers: RecordedAnswers) -> bool:
-        """Watch the files of this reading; return True if none of them changed while it was made."""
+        """Watch the files of this reading; return whether it is consistent, that is, nothing changed meanwhile."""
         before = self._followed.answers.record if self._followed else None
         watched_before = self._descriptor.folders if self._descriptor and self._followed else set()
         followed = self._followed = FollowedReading(answers, self._descriptor or _NoDescriptor())
@@ -96,7 +96,7 @@ class ChangeDetector:
         return self._descriptor.read() if self._descriptor else file_events.UNKNOWN_EVENTS
 
     def _find_changes(self, followed: FollowedReading, find: Callable[[], set[str]]) -> set[str]:
-        """Return the changed files; if the system can't watch any more folders, stop using notifications."""
+        """Return the changed files; read the disk from now on if the system can't watch all folders."""
         for _ in range(_ATTEMPTS):
             if self._descriptor is None:
                 return followed.answers.find_changes()
@@ -111,7 +111,7 @@ class ChangeDetector:
         return _ANYTHING
 
     def _retire(self) -> None:
-        """Stop using the descriptor, but keep it open, because a thread may be waiting for it."""
+        """Stop using the descriptor, but keep it open, because a thread may wait for it."""
         self._retired, self._descriptor = self._descriptor, None
         if self._retired:
             with suppress(OSError):
@@ -131,7 +131,7 @@ class _NoDescriptor:
 
 
 def open_descriptor(environ: Mapping[str, str]) -> file_events.InotifyDescriptor | None:
-    """Return a descriptor for change notifications; None if unsupported, or if the environment requests polling."""
+    """Return a descriptor for change notifications; None if there is no support or polling is requested."""
     if sys.platform != "linux" or file_events.wants_polling(environ):
         return None
     try:

@@ -34,7 +34,6 @@ class ToolSelection:
 
     @cached_property
     def choice(self) -> packs.ToolChoice:
-        """The enabled tools; raises ProblemsError if the configuration contains unknown names."""
         return self._require_known(self._choose([self.offered.pack] if self._service.config.workflows else []))
 
     @property
@@ -43,14 +42,12 @@ class ToolSelection:
 
     @property
     def own_registry(self) -> packs.Registry:
-        """The tools of built-in packs, without loading installed ones."""
         names = [name for name in self._packs if name in packs.BUILT_IN_PACKS]
         settings = {name: one for name, one in self._pack_settings.items() if name in packs.BUILT_IN_PACKS}
         return self._require_known(packs.choose_packs(names, settings, plugins.PluginPacks(), self._forwarded)).registry
 
     @cached_property
     def offered(self) -> WorkflowTools:
-        """The workflows as tools, and the problems of invalid workflows."""
         from duvet.workflows.pack import make_workflow_tools
 
         config = self._service.config
@@ -59,7 +56,6 @@ class ToolSelection:
 
     @property
     def faults(self) -> Mapping[str, list[WorkflowFault]]:
-        """Maps the names of invalid workflows to their problems."""
         return self.offered.faults if self._service.config.workflows else {}
 
     @cached_property
@@ -106,7 +102,6 @@ class ToolSelection:
 
     @property
     def _pack_files(self) -> Sequence[plugins.PackFile]:
-        """The enabled packs of files inside the project."""
         return [
             plugins.PackFile(name, os.path.abspath(pack.path))
             for name, pack in self._service.config.tool_packs.items()
@@ -114,7 +109,7 @@ class ToolSelection:
         ]
 
     def _find_path_fault(self, name: str, pack: PackSection) -> str:
-        """Return why the file of a pack must not be loaded; empty if it may be."""
+        """Return why the file of a pack must not be loaded; empty if there is no objection."""
         if pack.path is None:
             return ""
         from duvet.tools.context import is_inside_project
@@ -134,7 +129,6 @@ class ToolSelection:
         return choice
 
     def list_unknown_names(self) -> Sequence[Problem]:
-        """Return the problems with the names of packs and tools, and with the files of packs."""
         return self._list_unknown_names(self._choose([self.offered.pack] if self._service.config.workflows else []))
 
     def _list_unknown_names(self, choice: packs.ToolChoice) -> tuple[Problem, ...]:
@@ -154,7 +148,7 @@ class ToolSelection:
         return [pack for pack in self.registry.every_pack if pack.shown or pack.name in names]
 
     def is_relevant(self, pack: str) -> bool:
-        """Return True if the project has content for a pack that the configuration doesn't mention."""
+        """Return whether the project has content for a pack that the configuration doesn't mention."""
         if pack != PAGES_PACK:
             return False
         from duvet.knowledge.pages.files import load_page_patterns

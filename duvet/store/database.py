@@ -51,15 +51,15 @@ class StoreError(DuvetError):
 
 
 class StoreMissingError(StoreError):
-    """Raised when the project is not indexed yet."""
+    pass
 
 
 class StoreFullError(StoreError):
-    """Raised when the disk is full."""
+    pass
 
 
 class StoreBusyError(StoreError):
-    """Raised when another process is writing to the store."""
+    pass
 
 
 class StoreChangedError(StoreError):
@@ -98,7 +98,7 @@ def read_store_stamp(path: str) -> StoreStamp:
 
 
 def load_sqlite() -> ModuleType:
-    """Import `sqlite3` on first use, because duvet must also start on a Python without it."""
+    """Import `sqlite3` when it is needed, because Python may have been built without it."""
     import sqlite3
 
     return sqlite3
@@ -106,7 +106,6 @@ def load_sqlite() -> ModuleType:
 
 @contextmanager
 def translate_errors(path: str) -> Iterator[None]:
-    """Convert sqlite's errors to StoreErrors."""
     sqlite_error = load_sqlite().Error
     try:
         yield
@@ -119,10 +118,7 @@ def translate_errors(path: str) -> Iterator[None]:
 
 @contextmanager
 def translate_decoding_errors(path: str) -> Iterator[None]:
-    """Convert any error to a StoreDamagedError.
-
-    Use this only around decoding, where damaged data can raise any exception.
-    """
+    """Convert any error to a StoreDamagedError; only for decoding, where damaged data can raise anything."""
     try:
         yield
     except (zlib.error, ValueError, TypeError, LookupError, OverflowError, RecursionError) as error:
@@ -162,7 +158,7 @@ def make_busy_error(path: str) -> StoreBusyError:
 
 
 def make_damaged_error(path: str, reason: str, *, is_ours: bool = True) -> StoreDamagedError:
-    """Return the error for a damaged store or, without `is_ours`, for another program's file."""
+    """Return the error for a damaged store or, if not `is_ours`, for another program's file."""
     hint = f"{advise_rebuild(path)}; no other data is lost"
     if not is_ours:
         hint = f"set `store.path` to another file; if this file was an index, {advise_rebuild(path)}"
@@ -191,7 +187,7 @@ def make_version_error(path: str, version: int, schema: int) -> StoreVersionErro
 class Database:
     """An open store file; every method raises StoreError on failure.
 
-    With a stamp, the database is read as it was at that moment, without later changes by other processes.
+    With a stamp, later changes by other processes are not seen.
     """
 
     def __init__(self, connection: sqlite3.Connection, path: str, stamp: StoreStamp | None = None) -> None:
@@ -225,7 +221,7 @@ class Database:
         return None if row is None else self._decode(decode, [row])[0]
 
     def read_each(self, decode: Callable[[DatabaseRow], Value], query: str, *values: object) -> Iterator[Value]:
-        """Yield the decoded rows, all as of the moment when the first row was read."""
+        """Yield the decoded rows, all as of the first one."""
         with translate_errors(self.path):
             cursor = self.connection.execute(query, values)
         while True:
@@ -238,7 +234,7 @@ class Database:
     def read_many(
         self, decode: Callable[[DatabaseRow], Value], query: str, values: Iterable[object]
     ) -> Iterator[Value]:
-        """Yield the rows of a query for many values; `{}` in the query is replaced by the list of values."""
+        """Yield the decoded rows for many values, which replace `{}` in the query batch by batch."""
         left = iter(values)
         while batch := list(islice(left, _BATCH)):
             yield from self.read(decode, query.format(make_placeholders(batch)), *batch)
@@ -257,7 +253,7 @@ class Database:
             self.connection.executemany(statement, rows)
 
     def retry_while_busy(self, work: Callable[[], object], seconds: float) -> None:
-        """Call a function, and retry it for this many seconds while it raises StoreBusyError."""
+        """Call a function, and retry for this many seconds while it raises StoreBusyError."""
         until = time.monotonic() + seconds
         self.run("PRAGMA busy_timeout=0")
         try:
@@ -355,7 +351,7 @@ class Trait(IntEnum):
 
 
 class TitledText(Struct, frozen=True):
-    """The text of a file with the titles of its chunks; both are compressed together because they share words."""
+    """The text of a file with the titles of its chunks; they are compressed together, because they share words."""
 
     whole: str = ""
     titles: tuple[str, ...] = ()

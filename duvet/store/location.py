@@ -60,7 +60,7 @@ def open_store(path: str, *, create: bool = False) -> records.Store:
 
 
 def check_plain_file(path: str) -> None:
-    """Raise StoreError if the store or a folder above it is a symlink, or the store is not a regular file."""
+    """Raise StoreError if the store is not a regular file, or if it or a folder above it is a symlink."""
     folder = db.find_store_folder(path)
     for place in (os.path.dirname(folder), folder, *db.list_store_files(path)):
         if os.path.islink(place):
@@ -87,7 +87,7 @@ def make_store_folder(path: str, *names: str) -> None:
 
 
 def _read_gitignore(path: str) -> list[bytes] | None:
-    """Return the lines of a `.gitignore` that duvet wrote, which ignores itself in its first line; otherwise None."""
+    """Return the lines of a `.gitignore` that duvet wrote, whose first line is its own name; otherwise None."""
     own = _gitignore_line(GITIGNORE_NAME)
     if not os.path.lexists(path):
         return [own]
@@ -148,7 +148,6 @@ def _read_version_at_once(database: db.Database) -> int | None:
 
 
 def _read_version(database: db.Database) -> int | None:
-    """Return the version of the schema; None for an empty file."""
     ((application,), (version,)) = database.rows("PRAGMA application_id") + database.rows("PRAGMA user_version")
     if application == db.APPLICATION_ID and version:
         return int(version)
@@ -186,7 +185,7 @@ def _create_tables(database: db.Database) -> None:
 
 
 def can_be_replaced(path: str) -> bool:
-    """Return True if a damaged store belongs to duvet, according to its header or location."""
+    """Return whether a damaged store is duvet's, judging by its header or location."""
     whole = os.path.abspath(path).replace(os.sep, "/")
     if whole.endswith(f"/{StoreSection().path}"):
         return not os.path.isdir(path)
@@ -201,7 +200,6 @@ def can_be_replaced(path: str) -> bool:
 
 
 def replace_store(path: str, new: str) -> None:
-    """Move a new, closed store into the place of a damaged one."""
     check_plain_file(path)
     try:
         # Remove the log first, because sqlite would apply a leftover log to the new store.

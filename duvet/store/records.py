@@ -36,7 +36,7 @@ class FileKind(StrEnum):
 
 
 class NodeLabel(StrEnum):
-    """The kind of a node in the graph; node ids have the form `LABEL:KEY`."""
+    """The kind of a node; its id is `LABEL:KEY`."""
 
     SUBSYSTEM = "Subsystem"
     SOURCE_FILE = "SourceFile"
@@ -89,7 +89,7 @@ class Artifact(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def coverage_ratio(self) -> float:
-        """The share of the file that search can find: 1 for an indexed file, 0 for one without chunks."""
+        """The share of the file that search can find: 1, or 0 without chunks."""
         return 1.0 if self.chunk_count else 0.0
 
     @property
@@ -147,8 +147,6 @@ class GraphNode(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GraphEdge(msgspec.Struct, frozen=True, kw_only=True):
-    """A directed edge between two nodes, given by their ids."""
-
     source: str
     relation: Relation
     target: str
@@ -156,7 +154,7 @@ class GraphEdge(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GraphHop(msgspec.Struct, frozen=True):
-    """A node reached by walking the graph, with the edge that was followed to it; the first node has no edge."""
+    """A node reached by walking the graph, and the edge to it; the first node has no edge."""
 
     node: GraphNode
     edge: GraphEdge | None = None
@@ -198,7 +196,7 @@ class IngestRun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ChunkFilters(msgspec.Struct, frozen=True, kw_only=True):
-    """Filters for chunks; a chunk has to match one value of each list, ignoring case."""
+    """Filters for chunks; a chunk must match one value of each list, ignoring case."""
 
     subsystems: tuple[str, ...] = ()  # Subsystems of the file itself, or of a node that is linked with it.
     kinds: tuple[str, ...] = ()
@@ -216,7 +214,7 @@ class VectorSegment(msgspec.Struct, frozen=True):
 
 
 def encode_text(text: str) -> str | bytes:
-    """Encode text for the database: unchanged or, if it is not valid Unicode (as with some file names), as bytes."""
+    """Encode text for the database: as bytes if it is not valid Unicode, as some file names aren't."""
     if text.isascii():
         return text
     try:
@@ -248,7 +246,7 @@ def decode_hex(value: object) -> str:
 
 
 def decode_count(value: object, most: int = 1 << 62) -> int:
-    """Return a count; raise ValueError if it is invalid, because a damaged column may contain anything."""
+    """Return the value if it is a count; a damaged column may contain anything."""
     if isinstance(value, int) and 0 <= value <= most:
         return value
     raise ValueError(f"{value!r:.40} is not a valid count")
@@ -276,7 +274,7 @@ def decode_bytes(value: object) -> bytes:
 
 
 def seal_bytes(data: bytes) -> bytes:
-    """Add a checksum, so that damage is detected in data for which any bytes are valid."""
+    """Add a checksum, which detects damage in data that is valid whatever its bytes."""
     return crc32(data).to_bytes(_CHECKSUM) + data
 
 
@@ -323,16 +321,16 @@ class Store(Protocol):
 
     @property
     def is_current(self) -> bool:
-        """False if the store can't see changes by other processes, and must be reopened."""
+        """False if the store can't see later changes by other processes, and must be reopened."""
 
     def reading(self) -> AbstractContextManager[None]:
         """Read one consistent snapshot within the block; raise StoreBusyError if the store is replaced meanwhile.
 
-        Blocks can be nested. During a change they have no effect.
+        Blocks can be nested. While this store is being written, they have no effect.
         """
 
     def kept(self, name: str) -> bytes | None:
-        """Return the value that StoreWriter.keep stored under this name, or None."""
+        """Return the value stored by `StoreWriter.keep`, or None."""
 
     def close(self) -> None: ...
 
@@ -350,26 +348,26 @@ class Store(Protocol):
     def chunk_total(self) -> int: ...
 
     def chunks(self, numbers: Sequence[int]) -> Sequence[Chunk]:
-        """Return the chunks with these numbers and their texts, in this order; missing ones are left out."""
+        """Return the chunks with these numbers, in this order; missing ones are left out."""
 
     def chunk_numbers(self, path: str) -> Sequence[int]:
         """Return the numbers of a file's chunks, in file order."""
 
     def lacks_times(self) -> bool:
-        """Return True if a file with chunks has no modification time."""
+        """Return whether a file with chunks has no modification time."""
 
     def has_symbols(self) -> bool: ...
 
     # Search
 
     def find_by_words(self, terms: Sequence[str], filters: ChunkFilters, limit: int, *, every: bool) -> ScoredChunks:
-        """Find chunks with every or any of the terms by BM25; a term is a single word of letters and digits."""
+        """Rank the chunks with every or any of the terms by BM25; a term is a single word."""
 
     def find_declaring(self, name: str, filters: ChunkFilters) -> Sequence[int]:
-        """Return the chunks that declare a symbol, whether its name is written in camel case or snake case."""
+        """Return the chunks that declare a symbol, in camel case or snake case."""
 
     def find_named(self, path: str, filters: ChunkFilters) -> Sequence[int]:
-        """Return the first chunk of each file whose path is, or ends with, `path`; the extension is optional."""
+        """Return the first chunk of each file whose path ends with `path`; the extension is optional."""
 
     def allowed(self, filters: ChunkFilters) -> Sequence[int] | None:
         """Return the chunks that pass the filters, in ascending order; None if all do."""
@@ -383,25 +381,22 @@ class Store(Protocol):
         """Return a node, or None; subsystem names ignore case."""
 
     def nodes(self, label: NodeLabel) -> Iterator[GraphNode]:
-        """Yield all nodes of a kind, sorted by key."""
+        """Yield all nodes with a label, sorted by key."""
 
     def edges(self, id: str, *, out: bool, limit: int, relations: Sequence[Relation] = ()) -> EdgeEnds:
-        """Return the edges that start or end at a node, in a fixed order; without relations, edges of any relation."""
+        """Return the edges that start or end at a node, in a fixed order; no `relations` means all."""
 
     def neighbours(self, ids: Sequence[str]) -> Mapping[str, EdgeEnds]:
         """Return the edges of several nodes in both directions, except those to chunks."""
 
     def walk_from(self, id: str, depth: int) -> Sequence[GraphHop]:
-        """Return each node within `depth` steps once, following edges in both directions; chunks are left out."""
+        """Return each node within `depth` steps in any direction once; chunks are left out."""
 
     def find_nodes(self, term: str, labels: Sequence[NodeLabel], limit: int) -> Sequence[GraphNode]:
-        """Find nodes by a part of their key or name, ignoring case, exact matches first.
-
-        The limit applies to each label.
-        """
+        """Find nodes by a part of their key or name, ignoring case, exact matches first; `limit` is per label."""
 
     def find_isolated(self, labels: Sequence[NodeLabel], relations: Sequence[Relation]) -> Iterator[GraphNode]:
-        """Yield the nodes, except chunks, that have no outgoing edge of these relations."""
+        """Yield the nodes, except chunks, without outgoing edges of these relations."""
 
     # Runs and reports
 
@@ -412,10 +407,10 @@ class Store(Protocol):
         """Return the latest reports with this name, newest first."""
 
     def writing(self, patience: float = 0.0) -> AbstractContextManager[StoreWriter]:
-        """Yield a writer whose changes are saved completely at the end of the block, or not at all.
+        """Yield a writer; at the end of the block, all its changes are saved, or none.
 
-        Wait `patience` seconds for another writer, and then raise StoreBusyError. Until the block ends, only this
-        object sees the changes.
+        Wait `patience` seconds for another writer, then raise StoreBusyError. Until the end, only this object sees the
+        changes.
         """
 
 
@@ -423,7 +418,7 @@ class StoreWriter(Protocol):
     """A change in progress; other readers see it when it is complete."""
 
     def put(self, file: IngestedFile) -> None:
-        """Add or replace a file; `chunk_count` is ignored, and the chunks are counted."""
+        """Add or replace a file; its `chunk_count` is ignored, and the chunks are counted."""
 
     def touch(self, artifact: Artifact) -> None:
         """Update the record of a file and keep its chunks; raise StoreError if the file is unknown."""
@@ -435,9 +430,9 @@ class StoreWriter(Protocol):
         """Replace the vectors of a file's chunks."""
 
     def replace_graph(self, nodes: Iterable[GraphNode], edges: Iterable[GraphEdge]) -> None:
-        """Replace the whole graph, leaving out edges to missing nodes and all but the last of equal edges.
+        """Replace the graph; drop edges to missing nodes, and all but the last of equal edges.
 
-        If the graph is the same as before, nothing is written.
+        Nothing is written if the graph is the same as before.
         """
 
     def put_run(self, run: IngestRun) -> None: ...
@@ -446,4 +441,4 @@ class StoreWriter(Protocol):
         """Add a report, and remove the oldest ones with the same name."""
 
     def keep(self, name: str, data: bytes) -> None:
-        """Store a value under a name, for `Store.kept`."""
+        """Store a value for `Store.kept`."""

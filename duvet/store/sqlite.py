@@ -60,7 +60,6 @@ class SqliteStore(text_index.ChunkSearch):
                 self.database.connection.backup(target)
 
     def check(self) -> None:
-        """Read everything; raise StoreDamagedError if a part of the store is damaged."""
         ##= man/spec/knowledge.md#storage
         ##% duvet MUST check the whole index for damage before it makes or restores a backup.
         for (fault,) in self.database.rows("PRAGMA quick_check(1)"):
@@ -219,7 +218,6 @@ class SqliteWriter:
             database.run("INSERT OR REPLACE INTO kept(name, data) VALUES (?, ?)", name, records.seal_bytes(data))
 
     def flush(self) -> None:
-        """Add the pending chunks to the index."""
         with self._part(changes=False) as database:
             self._indexer.flush()
             database.run("UPDATE state SET next = ?, total = (SELECT count(*) FROM piece)", self._next)
@@ -292,7 +290,7 @@ def _encode_traits(artifact: records.Artifact) -> Iterator[tuple[int, str | byte
 
 
 def _encode_symbol(symbol: records.Symbol) -> tuple[object, ...]:
-    """Encode a symbol, leaving out names that follow from the qualified name."""
+    """Encode a symbol, without names that follow from the qualified name."""
     qualified, folded = symbol.qualified_name, fold_name(symbol.qualified_name)
     return (
         None if symbol.name == qualified.rpartition(".")[2] else records.encode_text(symbol.name),
@@ -306,7 +304,7 @@ def _encode_symbol(symbol: records.Symbol) -> tuple[object, ...]:
 
 
 def _list_declared(first: int, file: records.IngestedFile) -> Iterator[tuple[object, object, int]]:
-    """Yield the kind and the language of each symbol, with the chunks that share a line with it."""
+    """Yield each symbol's kind and language with the chunks that share a line with it."""
     for symbol in file.symbols:
         kind, language = records.encode_word(symbol.kind.lower()), records.encode_word(symbol.language.lower())
         for ordinal, piece in enumerate(file.pieces):
@@ -321,7 +319,7 @@ def read_moment(database: db.Database) -> StoreMoment:
 def overwrite_store(database: db.Database, path: str, patience: float, only: StoreMoment | None = None) -> None:
     """Replace the content of a store with the store at `path`, in one transaction.
 
-    If `only` is given and another process has written since that moment, raise StoreChangedError and change nothing.
+    If another process has written since the moment `only`, raise StoreChangedError and change nothing.
     """
     until, is_checked = time.monotonic() + patience, only is None
 

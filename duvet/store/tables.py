@@ -74,7 +74,7 @@ class ChunkNode(NamedTuple):
 
 
 class StoreTables:
-    """Reads files, chunks and the graph; chunks are nodes of the graph, but are stored only as chunks."""
+    """Reads files, chunks and the graph; chunks are nodes of the graph, but are not stored as nodes."""
 
     def __init__(self, database: db.Database) -> None:
         self.database = database
@@ -327,7 +327,7 @@ class StoreTables:
 
 
 def write_graph(database: db.Database, nodes: Iterable[records.GraphNode], edges: Iterable[records.GraphEdge]) -> bool:
-    """Replace the graph, and return True if that changed anything."""
+    """Replace the graph; return whether that changed anything."""
     for statement in (*_DROP_TABLES, *_NEW_TABLES):
         database.run(statement)
     _insert(database, _NEW_NODE, nodes, _encode_node)
@@ -405,7 +405,7 @@ def _decode_edge(row: db.DatabaseRow) -> tuple[int, int, int, bytes | None]:
 
 
 def decode_symbol_name(name: object, qualified: object) -> str:
-    """Return the stored name, or the last part of the qualified name if none is stored."""
+    """Return the stored name, or else the last part of the qualified name."""
     return records.decode_text(qualified).rpartition(".")[2] if name is None else records.decode_text(name)
 
 

@@ -51,7 +51,7 @@ IndexRow = tuple[str, str, str]  # The words of a chunk, those of its title, and
 
 
 class ChunkIndexer:
-    """Adds and removes chunks in batches, because small changes are expensive in FTS5."""
+    """Adds and removes chunks in batches, because FTS5 is slow at small changes."""
 
     def __init__(self, database: db.Database) -> None:
         self.database = database
@@ -100,7 +100,7 @@ def _make_index_rows(first: int, file: records.IngestedFile) -> Iterator[tuple[i
 
 
 def _strip_ending(name: str) -> str:
-    """Return a file name without any extension; a leading dot does not begin an extension."""
+    """Return a file name without extensions; a leading dot does not begin one."""
     return name[: name.find(".", 1)] if "." in name[1:] else name
 
 
@@ -203,7 +203,7 @@ class ChunkSearch(tables.StoreTables):
         return found[0] if len(found) == 1 else sorted({*found[0]}.intersection(found[1]))
 
     def _find_declaring_chunks(self, filters: records.ChunkFilters) -> Sequence[int]:
-        """Return the chunks with a symbol of these kinds and languages; sqlite joins their numbers, which is faster."""
+        """Return the chunks with a symbol of these kinds and languages; sqlite joins the numbers, which is faster."""
         conditions = [*_make_symbol_conditions(filters, "declared")]
         query = _DECLARING.format(" AND ".join(condition for condition, _ in conditions))
         values = chain.from_iterable(values for _, values in conditions)
@@ -270,7 +270,7 @@ def _decode_number(row: db.DatabaseRow) -> int:
 
 
 def _is_path_called(path: str, query: str) -> bool:
-    """Return True if the path ends with the query, or the query with the path, ignoring the extension."""
+    """Return whether one path ends with the other, ignoring the extension."""
     folder, _, name = path.rpartition("/")
     stripped = f"{folder}/{_strip_ending(name)}"
     return any(f"/{one}".endswith(f"/{query}") for one in (path, stripped)) or query.endswith(f"/{path}")

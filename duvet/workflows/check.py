@@ -26,7 +26,6 @@ class WorkflowFault(Struct, frozen=True, kw_only=True):
 
     @property
     def path(self) -> str:
-        """The path of the faulty value, such as `steps[2].params.query`."""
         return references.format_path(self.keys)
 
 
@@ -50,13 +49,13 @@ class WorkflowEnvironment(Struct, frozen=True, kw_only=True):
         return self.workflows.get(records.find_called_workflow(tool))
 
     def inner(self, step: records.Step) -> records.Workflow | None:
-        """Return the workflow or recipe that a step calls; None if that is decided during the run."""
+        """Return the workflow or recipe that a step calls; None if only the run decides that."""
         tool = find_step_tool(step)
         name = step.params.get(records.RECIPE_ARGUMENT) if tool == records.RECIPE_TOOL else None
         return self.recipes.get(name) if isinstance(name, str) else self.workflow(tool)
 
     def reached(self, tools: Iterable[str]) -> Iterator[Tool]:
-        """Return the tools, and all tools that they call through workflows."""
+        """Yield the tools, and all tools that they call through workflows."""
         ahead, seen = [*tools], set[str]()
         while ahead:
             name = ahead.pop()
@@ -70,7 +69,7 @@ class WorkflowEnvironment(Struct, frozen=True, kw_only=True):
 
 
 def find_step_tool(step: records.Step) -> str:
-    """Return the name of the tool that a step calls; empty if it calls a model."""
+    """Return the tool that a step calls; empty if it asks a model."""
     return step.tool if isinstance(step, records.ToolStep | records.WaitStep) else ""
 
 
@@ -79,7 +78,6 @@ def list_step_tools(workflow: records.Workflow) -> Iterator[str]:
 
 
 def check_workflow(workflow: records.Workflow, known: WorkflowEnvironment) -> list[WorkflowFault]:
-    """Return all faults, in the order of the workflow."""
     ##= man/spec/workflows.md#commands
     ##% `duvet workflow check` MUST list every problem with the path of its key, without running a step.
     # A value that is too deep can't be checked further.
@@ -119,7 +117,7 @@ def _list_values(workflow: records.Workflow) -> Iterator[tuple[references.ValueP
 
 
 def _find_params_path(step: records.Step, keys: references.ValuePath) -> references.ValuePath:
-    """Return the path of the table with the tool and its arguments."""
+    """Return the path of the table that contains the tool and its arguments."""
     return (*keys, "wait") if isinstance(step, records.WaitStep) else keys
 
 
@@ -153,7 +151,6 @@ def _check_steps(workflow: records.Workflow, known: WorkflowEnvironment) -> Iter
 
 
 def _check_calls(step: records.Step, keys: references.ValuePath, known: WorkflowEnvironment) -> Iterator[WorkflowFault]:
-    """Check the tool or model of a step, and its arguments."""
     if isinstance(step, records.ModelStep):
         # A provider accepts any model name.
         if step.model not in known.models and step.model.partition("/")[0] not in known.models:
@@ -195,7 +192,7 @@ def _check_arguments(
 
 
 def _find_self_calls(workflow: records.Workflow, known: WorkflowEnvironment) -> Iterator[WorkflowFault]:
-    """Find the steps through which the workflow calls itself or is nested too deeply."""
+    """Yield the steps through which the workflow calls itself, or is nested too deeply."""
     for number, step in enumerate(workflow.steps):
         message = _find_deeper_fault(step, (workflow.name,), known, set())
         if message:
@@ -228,7 +225,7 @@ class _ReferenceScope:
         }
 
     def check_step(self, step: records.Step, keys: references.ValuePath) -> Iterator[WorkflowFault]:
-        """Check the references of the next step; afterwards, the step counts as done."""
+        """Check the references of the next step, which then counts as done."""
         yield from self.check_value(step.params, (*_find_params_path(step, keys), "params"))
         if isinstance(step, records.WaitStep):
             yield from self._check_condition(step.until, (*keys, "wait", "until"))
@@ -311,7 +308,6 @@ def _suggest(name: str, known: Iterable[str]) -> str:
 
 
 def make_fault_problem(fault: WorkflowFault, at: DocumentLocation) -> Problem:
-    """Return a fault as a problem with its position in the file."""
     problem = at.problem(CONFIG_BAD_VALUE, fault.message, fault.hint)
     return structs.replace(problem, severity=Severity.WARNING) if fault.is_warning else problem
 

@@ -29,7 +29,7 @@ async def run_workflow(
     journal: CallJournal | None = None,
     timing: steps.WorkflowClock | None = None,
 ) -> records.WorkflowRun:
-    """Run the workflow with these variables, by name or as its input record; the record includes failures."""
+    """Run the workflow, with variables by name or as its input record; failures are part of the result."""
     variables = msgspec.to_builtins(given) if isinstance(given, msgspec.Struct) else given
     run = _Run(workflow, backend, progress, log, timing or steps.WorkflowClock(), journal or CallJournal(CallState()))
     return await run.run(variables)
@@ -139,7 +139,6 @@ class _Run:
             )
 
     async def _limit_step(self, step: records.Step) -> steps.StepResult:
-        """Return the result of a step within its time limit."""
         begun = self.timing.clock()
         left = self.start + self.workflow.time_limit - begun
         limit = left if step.time_limit is None else min(step.time_limit, left)

@@ -50,8 +50,6 @@ class CallerBackend:
 
 
 class WorkflowTools(Struct, frozen=True):
-    """A pack with the valid workflows, and the faults of the invalid ones."""
-
     pack: Pack
     faults: Mapping[str, list[check.WorkflowFault]]
 

@@ -29,12 +29,10 @@ _FALLBACKS = {"id": "", "tool": "", "path": "result", "name": ""}  # Placeholder
 
 
 class RecipeTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A table of a recipe file, with keys in snake case."""
+    """A table of a recipe file; its keys are in snake case."""
 
 
 class CheckTable(RecipeTable, frozen=True, kw_only=True):
-    """A check of a result, which must meet all conditions."""
-
     path: settings.NonBlankText
     equals: Any = UNSET
     not_equals: Any = UNSET
@@ -42,8 +40,6 @@ class CheckTable(RecipeTable, frozen=True, kw_only=True):
 
 
 class WaitTable(RecipeTable, frozen=True, kw_only=True):
-    """A tool to call until its result passes a check."""
-
     tool: settings.NonBlankText
     params: dict[str, Any] = field(default_factory=dict)
     until: CheckTable
@@ -95,7 +91,7 @@ def _make_variable(default: Any) -> records.Variable:
 
 
 def _find_faults(values: Mapping[str, Any], at: DocumentLocation) -> Iterator[Problem]:
-    """Yield problems that the schema can't detect; the file may have other problems, too."""
+    """Yield problems that the schema can't detect."""
     version = values.get("version", RECIPE_VERSION)
     if type(version) is int and version != RECIPE_VERSION:
         message, hint = f"unsupported recipe version {version}", f"write `version: {RECIPE_VERSION}`"
@@ -159,7 +155,7 @@ def read_recipe(data: bytes, path: str, origin: str) -> RecipeFile:
 
 
 def make_broken_recipe(path: str, origin: str, error: errors.DuvetError) -> RecipeFile:
-    """Return a record that contains only the error, for an unreadable file."""
+    """Return the record of an unreadable file."""
     problem = rules.find_broken_rule(error).problem(error.message, path, Place(error.line), hint=error.hint)
     return RecipeFile(name=_find_stem(path), path=path, origin=origin, problems=(problem,))
 
@@ -183,14 +179,12 @@ def _can_be_name(text: str) -> bool:
 
 
 class RecipeDraft(Struct, frozen=True):
-    """The readable parts of an invalid recipe."""
-
     workflow: records.Workflow
     unread: frozenset[references.ValuePath]  # The places at which the draft differs from the file.
     vague: frozenset[str]  # The first parts of references that can't be checked.
 
     def has(self, fault: WorkflowFault) -> bool:
-        """Return True if a fault of the draft is also a fault of the whole file."""
+        """Return whether a fault of the draft is also a fault of the whole file."""
         return fault.root not in self.vague and not any(fault.keys[: len(one)] == one for one in self.unread)
 
 
@@ -203,7 +197,7 @@ class _DraftReader:
         self._ids: set[str] = set()
 
     def read(self, kind: type[_Table], raw: Any, keys: references.ValuePath, **inner: Any) -> _Table:
-        """Read a table; `inner` contains its nested tables, which were read before."""
+        """Read a table; `inner` has the nested tables, which were read before."""
         raw, values = self._check_table(raw, keys), dict(inner)
         for key in structs.fields(kind):
             name = key.encode_name
@@ -306,7 +300,7 @@ def is_runnable(problems: Iterable[Problem]) -> bool:
 
 
 def _spell_keys(keys: references.ValuePath) -> references.ValuePath:
-    """Convert the path of a value in a workflow to the keys of a recipe."""
+    """Convert the path of a value in a workflow to keys of a recipe."""
     match keys:
         case ("variables", name, "default", *_):
             return ("variables", name)
@@ -342,7 +336,7 @@ class WaitCondition(Struct, frozen=True, kw_only=True):
 
 
 class PlannedStep(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A call that a step would make; references to results of the run are unresolved."""
+    """A call that a step would make; references to results stay unresolved."""
 
     id: str
     tool: str
@@ -388,7 +382,7 @@ def _plan_step(step: records.Step, scope: references.ValueScope) -> PlannedStep:
 
 
 def _expand_known(value: Any, scope: references.ValueScope) -> Any:
-    """Expand the references that the scope resolves; other references remain valid in the result."""
+    """Expand the references that the scope resolves; the others stay valid in the result."""
 
     def expand(text: str) -> Any:
         found = references.split_references(text)

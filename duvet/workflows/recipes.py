@@ -29,7 +29,6 @@ class RecipeCatalogue:
         self._disk = disk
 
     def every(self) -> dict[str, recipe.RecipeFile]:
-        """Return all recipes, sorted by name."""
         found: dict[str, recipe.RecipeFile] = {}
         for one in self._read_project():
             before = found.setdefault(one.name, one)
@@ -47,7 +46,6 @@ class RecipeCatalogue:
         return dict(sorted({**{one.name: one for one in shipped}, **found}.items()))
 
     def file(self, path: str) -> recipe.RecipeFile:
-        """Return the recipe in a file that the user named."""
         return self._read(path, recipe.ORIGIN_FILE)
 
     def _read_project(self) -> Iterator[recipe.RecipeFile]:
@@ -124,7 +122,6 @@ class RecipeRunner:
 
 
 def require_recipe(name: str, recipes: Mapping[str, recipe.RecipeFile]) -> recipe.RecipeFile:
-    """Return the recipe with this name; raise ToolError if it is unknown."""
     found = recipes.get(name)
     if found is None:
         hint = text.suggest_nearest(text.shorten_text(name), list(recipes))

@@ -69,7 +69,7 @@ def parse_path_at(text: str, start: int) -> tuple[ValuePath, int]:
 
 
 def format_path(path: Sequence[str | int]) -> str:
-    """Format a path, as in `steps[2].params.query`."""
+    """Format a path as `steps[2].params.query`."""
     text = ""
     for number, key in enumerate(path):
         if isinstance(key, int):
@@ -106,7 +106,7 @@ def _parse_key(found: re.Match[str]) -> str | int:
 
 
 def copy_plain_value(value: object, most_bytes: int, what: str) -> Any:
-    """Return a copy as plain JSON; raise UnresolvedError if it is not JSON, or is too deep or too large."""
+    """Return a copy as plain JSON; raise UnresolvedError if it is not JSON, too deep or too large."""
     if is_too_deep(value):
         raise UnresolvedError(f"{what} is nested deeper than {MAX_VALUE_DEPTH} levels, or contains too many values")
     ##= man/spec/workflows.md#limits
@@ -136,7 +136,7 @@ def is_too_deep(value: object) -> bool:
 
 
 def _is_larger(value: object, most_bytes: int) -> bool:
-    """Return True if a value certainly exceeds this size as JSON, without encoding it."""
+    """Return whether a value is certainly larger than this as JSON, without encoding it."""
     # A value that occurs a thousand times counts each time.
     left, level = most_bytes, [value]
     while level:
@@ -165,17 +165,17 @@ def digest_value(value: object) -> str:
 
 
 def format_value(value: object) -> str:
-    """Return a value for insertion into text: a string unchanged, any other value as JSON."""
+    """Return a value for insertion into text: a string as it is, anything else as JSON."""
     return value if isinstance(value, str) else json.encode(value).decode()
 
 
 def preview_value(value: object) -> str:
-    """Return the beginning of a value as JSON, for messages."""
+    """Return the beginning of a value as JSON."""
     return _cut(json.encode(value).decode())
 
 
 def are_equal_values(one: object, other: object) -> bool:
-    """Return True if two values are equal as JSON, in which 1 and true differ."""
+    """Return whether two values are equal as JSON, in which 1 and true differ."""
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(are_equal_values(one[key], other[key]) for key in one)
     if isinstance(one, list) and isinstance(other, list):
@@ -255,7 +255,6 @@ def find_texts(value: object, keys: ValuePath) -> Iterator[tuple[ValuePath, str]
 
 
 def look_up_reference(reference: Reference, scope: ValueScope) -> Any:
-    """Return the value of a reference; raise UnresolvedError if it is missing."""
     value, steps = walk_path(scope, reference.path)
     if steps == len(reference.path):
         return value
@@ -284,7 +283,7 @@ def expand_references(value: object, scope: ValueScope, keys: ValuePath) -> Any:
 
 
 def is_constant(value: object) -> bool:
-    """Return True if a value contains neither references nor escapes."""
+    """Return whether a value has neither references nor escapes."""
     return not any("${" in text for _, text in find_texts(value, ()))
 
 

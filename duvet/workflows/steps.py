@@ -55,8 +55,7 @@ class WorkflowBackend(Protocol):
     async def tool(self, name: str, arguments: Mapping[str, object], time_limit: float | None) -> StepResult:
         """Return the answer of a tool; raise ToolError if it fails.
 
-        The implementation must abandon a tool that it can't stop at its time limit, because the engine waits for this
-        call.
+        It must abandon a tool that doesn't stop at its time limit, because the engine waits for this call.
         """
 
     async def model(self, request: ModelStepRequest) -> ModelStepAnswer:
@@ -77,17 +76,17 @@ class WorkflowClock:
 
 
 def discard_run(run: workflow.WorkflowRun) -> None:
-    """Ignore a run, for engines without a log."""
+    pass
 
 
 def parse_scope_path(text: str) -> references.ValuePath:
-    """Parse a path that begins at the top of the scope; raise UnresolvedError if it is malformed."""
+    """Parse a path from the top of the scope or, without a known root, from the result."""
     path = references.parse_path(text)
     return path if path[0] in SCOPE_ROOTS else ("result", *path)
 
 
 def verify_result(step: workflow.Step, scope: references.ValueScope) -> None:
-    """Raise WorkflowError for the first check that the result of the step does not pass."""
+    """Raise WorkflowError for the first check that the result fails."""
     checks: list[tuple[references.ValuePath, workflow.Check]] = [
         *((("expect", path), workflow.Check(path=path, equals=value)) for path, value in step.expect.items()),
         *((("assert", number), check) for number, check in enumerate(step.asserts)),
@@ -193,7 +192,7 @@ def find_nesting_fault(name: str, callers: Sequence[str]) -> str:
 
 
 class WaitAttempts(msgspec.Struct):
-    """The calls that a wait has made, and the fault of the last answer."""
+    """The calls of a wait, and why the last one did not end it."""
 
     calls: int = 0
     reason: str = ""
@@ -222,7 +221,6 @@ class StepRunner(msgspec.Struct, frozen=True):
     attempts: WaitAttempts  # The attempts of the current wait.
 
     async def run(self, step: workflow.Step, deadline: float) -> StepResult:
-        """Return the result of a step; raise WorkflowError if it fails."""
         if isinstance(step, workflow.ModelStep):
             return await self._ask_model(step, deadline)
         arguments: dict[str, Any] = references.expand_references(step.params, self.scope, ("params",))
@@ -238,7 +236,7 @@ class StepRunner(msgspec.Struct, frozen=True):
             raise _make_failure(workflow.FailureCode.TOOL_FAILED, step.tool, error) from error
 
     async def _call_tool(self, name: str, arguments: Mapping[str, Any], deadline: float) -> StepResult:
-        """Return the answer of a tool; raise ToolError if it fails, or WorkflowError if a workflow in it fails."""
+        """Return the answer of a tool; raise ToolError if it fails, and WorkflowError if it is a failed workflow."""
         try:
             ##= man/spec/workflows.md#steps
             ##% A step that exceeds its own time limit or that of the workflow MUST fail with `timeout`.

@@ -35,7 +35,7 @@ _VARIABLE_TYPES: Mapping[workflow_tables.VariableType | None, tuple[Any, str]] =
 
 
 class Variable(msgspec.Struct, frozen=True):
-    """An argument of a workflow, required unless it has a default."""
+    """An argument of a workflow; required unless it has a default."""
 
     kind: workflow_tables.VariableType | None = workflow_tables.VariableType.STRING  # None allows any type.
     description: str = ""
@@ -77,7 +77,7 @@ class ModelStep(Step, frozen=True, kw_only=True):
 
 
 class WaitStep(Step, frozen=True, kw_only=True):
-    """A step that calls a tool until the result passes its checks; the time limit applies to all calls together."""
+    """A step that calls a tool until its result passes a check; the time limit is for all calls together."""
 
     tool: str
     until: Check
@@ -111,7 +111,7 @@ def find_called_workflow(tool: str) -> str:
 
 
 def recipe_workflow(recipe: str) -> str:
-    """Return the workflow name of a recipe, which no configured workflow can have."""
+    """Return a workflow name for a recipe; no configured workflow can have it."""
     return _RECIPE + recipe
 
 
@@ -199,7 +199,7 @@ def resolve_variables(workflow: Workflow, given: Mapping[str, object]) -> dict[s
 
 
 def resolve_variable(name: str, variable: Variable, value: object) -> Any:
-    """Return the value of a variable, converted to its type; raise WorkflowError if it is missing or mistyped."""
+    """Return the value converted to the variable's type; raise WorkflowError if it is missing or mistyped."""
     if value is msgspec.UNSET:
         message = f"missing variable {name}"
         raise WorkflowError(FailureCode.INVALID_REQUEST, message, hint=variable.description)

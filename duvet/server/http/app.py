@@ -41,7 +41,7 @@ _DATA = b"data: "
 
 
 class MessageSplitter:
-    """Checks the messages in a request body, and passes them to the SDK one by one."""
+    """Checks the messages of a request, and passes them to the SDK one by one."""
 
     def __init__(self, app: ASGIApp, batch: int, rates: guards.RequestRates) -> None:
         self._app = app
@@ -69,7 +69,7 @@ class MessageSplitter:
         await self._app(scope, guards.replay_body(body, receive), _ArrayUnwrapper(send) if is_array else send)
 
     async def _answer_batch(self, batch: list[object], scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the answers to all messages as one array, or the first HTTP refusal from the SDK."""
+        """Send all answers as one array; if the SDK refuses a message, send only that refusal."""
         if responses.get_headers(scope, b"mcp-protocol-version") not in ([], [_VERSION_WITH_BATCHES]):
             raise jsonrpc.make_refusal(f"only protocol version {_VERSION_WITH_BATCHES} has batches")
         if not 0 < len(batch) <= self._max_batch:
@@ -97,8 +97,6 @@ class MessageSplitter:
 
 
 class _Response:
-    """Collects the SDK's HTTP response to one message."""
-
     def __init__(self) -> None:
         self.start: Message = {}
         self.body = bytearray()
@@ -123,7 +121,6 @@ class _Response:
         return self.content_type.startswith(b"text/event-stream")
 
     def read_answers(self) -> list[object]:
-        """Return the JSON-RPC answers in the response, without notifications."""
         body = bytes(self.body)
         if self.is_stream:
             texts = [line[len(_DATA) :] for line in body.splitlines() if line.startswith(_DATA)]
@@ -246,7 +243,7 @@ class HttpApplication:
             yield
 
     async def end(self) -> None:
-        """Wait a limited time for open requests, and then close every stream."""
+        """Wait a limited time for open requests, then close every stream."""
         # Accept requests that the system has already received.
         for _ in range(_TURNS):
             await anyio.lowlevel.checkpoint()
@@ -266,7 +263,7 @@ async def serve_health(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 class ReadinessCheck:
-    """Answers 200 if the project can be read, and 503 with the reason otherwise."""
+    """Answers 503 with the reason while the project can't be read."""
 
     def __init__(self, live: LiveProject) -> None:
         self._live = live
@@ -290,7 +287,7 @@ class ReadinessCheck:
 
 
 class RequestTelemetry:
-    """Counts requests, and logs them at level `debug` without headers and queries, which may contain secrets."""
+    """Counts requests, and logs them without headers and queries, which may contain secrets."""
 
     def __init__(self, app: ASGIApp, telemetry: Telemetry, paths: set[str]) -> None:
         self._app = app
@@ -330,7 +327,7 @@ class RequestTelemetry:
 
 
 class SessionManager(StreamableHTTPSessionManager):
-    """Ends idle sessions when a new one needs room, and reports when a session opens its notification stream."""
+    """Ends an idle session when a new one needs room, and reports when a notification stream opens."""
 
     def __init__(self, server: Server[Any], limits: guards.HttpLimits, opened: Callable[[str], None]) -> None:
         super().__init__(
@@ -344,7 +341,7 @@ class SessionManager(StreamableHTTPSessionManager):
         self._clients: dict[str, str] = {}
 
     def has_stream(self, session: str | None) -> bool:
-        """Return True if a session has a stream that is independent of any request."""
+        """Return whether a session has an open notification stream."""
         transport = self._server_instances.get(session or "")
         return transport is not None and GET_STREAM_KEY in transport._request_streams
 

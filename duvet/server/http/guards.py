@@ -70,8 +70,6 @@ _ALWAYS = 8  # Requests that one client may always have in progress.
 
 
 class HttpLimits(Struct, frozen=True, kw_only=True):
-    """Limits for requests and connections; times are in seconds."""
-
     body: int = 1 << 20  # Bytes of a request.
     head: int = 32 << 10  # Bytes of the headers of a request.
     arrival: float = 10  # Time for a request's headers, from its first byte, and again for its body.
@@ -108,15 +106,13 @@ class Guard:
 
 
 class AllowedHosts:
-    """The host names that a request's `Host` and `Origin` headers may contain."""
-
     def __init__(self, host: str, more: Iterable[str] = ()) -> None:
         self._names = {_normalize_host(name)[0] for name in (*_LOOPBACK, host, *more)}
         # A server on all interfaces doesn't know all its names. An IP address is safe: DNS can't rebind it.
         self._any_address = host in _EVERYWHERE
 
     def allow(self, authority: str) -> bool:
-        """Return True if requests for this host are allowed; the port doesn't matter."""
+        """Return whether requests for this host are allowed on any port."""
         match = _AUTHORITY.fullmatch(authority)
         if match is None:
             return False
@@ -129,7 +125,7 @@ class AllowedHosts:
 
 
 def _normalize_host(host: str) -> tuple[str, bool]:
-    """Return the canonical form of a host name or address, and True if it is an address."""
+    """Return the canonical form of a host, and whether it is an IP address."""
     bare = host.strip("[]").lower()
     try:
         return str(ip_address(bare)), True
@@ -138,8 +134,6 @@ def _normalize_host(host: str) -> tuple[str, bool]:
 
 
 class HostGuard(Guard):
-    """Refuses requests for hosts, and from web pages, that are not allowed."""
-
     def __init__(self, app: ASGIApp, hosts: AllowedHosts) -> None:
         super().__init__(app)
         self._hosts = hosts
@@ -155,7 +149,7 @@ class HostGuard(Guard):
 
 
 class TokenBuckets:
-    """Token buckets that limit the rate of each client: requests take tokens, which refill over time."""
+    """A token bucket for each client: requests take tokens, which refill over time."""
 
     def __init__(self, rate: float, burst: float, clients: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._rate = rate
@@ -168,7 +162,7 @@ class TokenBuckets:
         return len(self._buckets)
 
     def wait(self, client: str, cost: float = 1) -> float:
-        """Take tokens and return 0, or return the seconds until there will be enough."""
+        """Take tokens and return 0, or return the seconds until there are enough."""
         if not self._rate:
             return 0
         now = self._clock()
@@ -184,7 +178,7 @@ class TokenBuckets:
 
 
 class RequestRates:
-    """Counts requests per access token, or per address if the token is missing or unknown."""
+    """Limits the requests of each access token, or of each address without a known token."""
 
     def __init__(self, buckets: TokenBuckets, tokens: AccessTokens) -> None:
         self._buckets = buckets
@@ -198,8 +192,6 @@ class RequestRates:
 
 
 class RateLimit(Guard):
-    """Refuses requests from clients that send too many."""
-
     def __init__(self, app: ASGIApp, rates: RequestRates) -> None:
         super().__init__(app)
         self._rates = rates
@@ -209,13 +201,12 @@ class RateLimit(Guard):
 
 
 def find_rate_limit_key(scope: Scope, tokens: AccessTokens) -> str:
-    """Return the key that identifies a client: its token if that is known, otherwise its address."""
     holder = find_token_holder(scope, tokens) if tokens else None
     return f"token {holder.name}" if holder else find_client_address(scope)
 
 
 def find_client_address(scope: Scope) -> str:
-    """Return the client's address; for IPv6 its network, because one client controls many addresses."""
+    """Return the client's address; for IPv6 its /64 network, because a client may control all of it."""
     host = (scope.get("client") or ("",))[0]
     try:
         address = ip_address(host.partition("%")[0])
@@ -227,7 +218,7 @@ def find_client_address(scope: Scope) -> str:
 
 
 class Authentication:
-    """Refuses requests without a known token, and sets the caller's scopes for the others."""
+    """Refuses requests without a known token, and sets the caller's scopes for the rest of the request."""
 
     def __init__(self, app: ASGIApp, tokens: AccessTokens) -> None:
         self._app = app
@@ -250,7 +241,7 @@ class Authentication:
 
 
 def find_token_holder(scope: Scope, tokens: AccessTokens) -> TokenHolder | None:
-    """Return the holder of the request's token; None unless the request has exactly one token, which must be known."""
+    """Return the holder of the request's token; None if the token is missing, repeated or unknown."""
     values = get_headers(scope, b"authorization")
     if len(values) != 1:
         return None
@@ -272,8 +263,6 @@ def _refuse_token(is_wrong: bool) -> HttpRefusal:
 
 
 class AllowedMethods(Guard):
-    """Refuses all methods except the given ones."""
-
     def __init__(self, app: ASGIApp, *methods: str) -> None:
         super().__init__(app)
         self._methods = methods
@@ -289,8 +278,6 @@ class AllowedMethods(Guard):
 
 
 class MediaTypes(Guard):
-    """Refuses media types that the protocol does not use."""
-
     def refuse(self, scope: Scope) -> HttpRefusal | None:
         method = scope["method"]
         if method == "POST" and _parse_media_types(scope, b"content-type") != ["application/json"]:
@@ -305,7 +292,7 @@ def _parse_media_types(scope: Scope, header: bytes) -> list[str]:
 
 
 class _TooLargeError(Exception):
-    """Raised when a request body exceeds the limit."""
+    pass
 
 
 class _Arrival:
@@ -315,7 +302,7 @@ class _Arrival:
 
 
 class BodyLimit:
-    """Reads request bodies within limits for size and time, and passes each request on when it is complete."""
+    """Reads request bodies within limits of size and time, and passes on complete requests."""
 
     def __init__(self, app: ASGIApp, limits: HttpLimits) -> None:
         self._app = app
@@ -355,7 +342,7 @@ class BodyLimit:
             await self._app(scope, replay_body(body, receive), send)
 
     async def _read(self, arrival: _Arrival, scope: Scope, receive: Receive) -> bytes | None:
-        """Return the body, or None if the client disconnected."""
+        """Return the body; None if the client disconnected."""
         limit = self._limits.body
         declared = get_headers(scope, b"content-length")
         if get_headers(scope, b"expect") and any(
@@ -387,13 +374,13 @@ class BodyLimit:
 
 
 def _count_escapes(body: bytearray) -> int:
-    """Return how many bytes longer JSON escapes are than the characters; a surrogate counts as two bytes."""
+    """Return how many bytes JSON escapes add; a surrogate counts as two bytes."""
     codes = [int(code, 16) for code in _ESCAPE.findall(body)]
     return sum(5 if code < 0x80 else 4 if code < 0x800 or 0xD800 <= code < 0xE000 else 3 for code in codes)
 
 
 def replay_body(body: bytes, receive: Receive) -> Receive:
-    """Return a `receive` function that first returns the whole body."""
+    """Return a `receive` function that begins with the whole body."""
     parts = [body]
 
     async def receive_body() -> Message:
@@ -405,7 +392,7 @@ def replay_body(body: bytes, receive: Receive) -> Receive:
 
 
 class ConcurrencyLimit:
-    """Limits concurrent requests and streams, in total and per client; at shutdown, waits for their answers."""
+    """Limits concurrent requests and streams, in total and per client; waits for their answers at shutdown."""
 
     def __init__(self, app: ASGIApp, limits: HttpLimits) -> None:
         self._app = app
@@ -459,7 +446,7 @@ class ConcurrencyLimit:
             work.cancel()
 
     async def drain(self) -> None:
-        """Refuse new requests, and wait for the answers to all others, except streams."""
+        """Refuse new requests, and wait for the answers to the others, except streams."""
         self._stopping = True
         if self._is_working:
             await self._answered.wait()

@@ -43,7 +43,7 @@ _MALFORMED = {431: "The headers are too large", 400: "This is not HTTP"}
 
 
 class ServerAddress(Struct, frozen=True):
-    """A host as the user wrote it, and a port; port 0 stands for any free port."""
+    """A host, as the user wrote it, and a port; 0 is any free port."""
 
     host: str
     port: int
@@ -61,7 +61,6 @@ class ServerAddress(Struct, frozen=True):
 
 
 def parse_address(text: str) -> ServerAddress:
-    """Parse `PORT` or `HOST:PORT`; raise QueryError for anything else."""
     match = _ADDRESS.fullmatch(text)
     if not match or int(match["port"]) > 0xFFFF:
         raise QueryError(
@@ -71,10 +70,7 @@ def parse_address(text: str) -> ServerAddress:
 
 
 def check_reach(address: ServerAddress, anywhere: bool) -> _ResolvedAddress:
-    """Resolve an address.
-
-    Raise DuvetError if the host is unknown, or if other machines can reach it and `anywhere` is not set.
-    """
+    """Resolve an address; raise DuvetError if other machines could reach it and `anywhere` is False."""
     try:
         resolved = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
@@ -90,7 +86,6 @@ def check_reach(address: ServerAddress, anywhere: bool) -> _ResolvedAddress:
 
 
 def open_listener(address: ServerAddress, anywhere: bool) -> socket.socket:
-    """Open a socket that listens on an address; raise DuvetError on failure."""
     family, _, _, _, place = check_reach(address, anywhere)
     try:
         return socket.create_server(place[:2], family=family, backlog=_BACKLOG)
@@ -115,13 +110,13 @@ class ServingOptions(Struct, frozen=True, kw_only=True):
 
 
 class _StoppedError(BaseException):
-    """Raised for a signal that arrives before the server can handle signals."""
+    """Raised when a signal arrives before the server handles signals."""
 
 
 def serve_over_http(
     application: ServedApplication, options: ServingOptions, log: ServerLog, announce: Callable[[str], None]
 ) -> None:
-    """Serve until a signal arrives, and announce the URL; raise DuvetError if the server can't listen."""
+    """Serve until a signal arrives; raise DuvetError if the server can't listen."""
 
     def stop(number: int, frame: FrameType | None) -> NoReturn:
         raise _StoppedError
@@ -159,7 +154,7 @@ def _handle_signals(handler: Callable[[int, FrameType | None], object]) -> Itera
 
 
 class HttpServer(uvicorn.Server):
-    """A uvicorn server that reports when it listens, and at shutdown ends streams before it waits for requests."""
+    """Reports when it listens; at shutdown, ends streams before it waits for requests."""
 
     def __init__(self, app: HttpApplication, limits: guards.HttpLimits, begun: Callable[[], None]) -> None:
         super().__init__(
@@ -286,7 +281,7 @@ class _Deadline:
 
 
 class CoalescingTransport:
-    """A transport that sends all writes of one event loop iteration together."""
+    """Sends all writes of one event loop iteration together."""
 
     def __init__(self, transport: asyncio.Transport) -> None:
         self._transport = transport

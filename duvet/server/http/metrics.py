@@ -84,7 +84,6 @@ class ServerMetrics:
         self._dispatcher: ToolDispatcher | None = None
 
     def attach(self, dispatcher: ToolDispatcher) -> None:
-        """Add the metrics of a dispatcher's tools and index."""
         self._dispatcher = dispatcher
 
     def record_call(self, call: audit.CallRecord) -> None:
@@ -105,7 +104,6 @@ class ServerMetrics:
         await send_body(send, 200, self.text(), CONTENT_TYPE_LATEST)
 
     def text(self) -> bytes:
-        """Return all metrics in Prometheus' text format."""
         text: bytes = generate_latest(self._registry)
         return text
 
@@ -120,8 +118,6 @@ class ServerMetrics:
 
 
 class KnowledgeMetrics(Collector):
-    """Counters for the tools of the pack `knowledge`, and gauges for the index."""
-
     def __init__(self, registry: CollectorRegistry) -> None:
         self._requests = Counter("km_mcp_requests", "Tool calls", ["tool", "result"], registry=registry)
         self._seconds = Histogram(
@@ -151,7 +147,7 @@ class KnowledgeMetrics(Collector):
         self._failures.labels(UNKNOWN_LABEL, error).inc()
 
     async def refresh(self, dispatcher: ToolDispatcher) -> None:
-        """Create every counter with the value 0, and update the gauges of the index."""
+        """Declare every counter, so that it starts at 0, and update the gauges."""
         has_tools = self._declare_tools(dispatcher.registry)
         self._figures = await read_knowledge_figures(dispatcher) if has_tools else None
 
@@ -175,7 +171,7 @@ class KnowledgeMetrics(Collector):
 
 
 async def read_knowledge_figures(dispatcher: ToolDispatcher) -> Mapping[str, float] | None:
-    """Return the figures of the index: zeros if it can't be read, None if there is no index service."""
+    """Return the figures of the index: zeros if it can't be read, None without an index."""
     knowledge: Knowledge | None = dispatcher.environment.services.get(KNOWLEDGE_SERVICE)
     if knowledge is None:
         return None

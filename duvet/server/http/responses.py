@@ -46,7 +46,6 @@ UNEXPECTED_ERROR = HttpRefusal(status=500, code=ErrorCode.UPSTREAM_ERROR, messag
 
 
 def make_busy_refusal(status: int, message: str, seconds: float, *headers: tuple[str, str]) -> HttpRefusal:
-    """Return a refusal with a `Retry-After` header."""
     return HttpRefusal(
         status=status,
         code=ErrorCode.UPSTREAM_ERROR,
@@ -71,7 +70,7 @@ def make_tool_refusal(error: ToolError, headers: Mapping[str, str]) -> HttpRefus
 
 
 def _find_status(error: ToolError) -> int:
-    """Return the status for an error; for a workflow, the status for the failure that ended it."""
+    """Return the HTTP status of an error; for a workflow, that of the failure that ended it."""
     ##= man/spec/service.md#rest
     ##% The server MUST answer 503 only if the same call can succeed later.
     if error.code is ErrorCode.MODEL_FAILED:
@@ -81,7 +80,7 @@ def _find_status(error: ToolError) -> int:
 
 
 def make_error_body(path: str, code: ErrorCode, message: str, hint: str = "") -> dict[str, object]:
-    """Return the JSON body of an error in the format that the path uses."""
+    """Return the JSON body of an error in the format of the path."""
     if path.startswith(API_PREFIX):
         return {"status": "error", "error": message, "code": code.value, "hint": hint}
     return {"status": "error", "error": {"code": code.value, "message": message, "hint": hint}}

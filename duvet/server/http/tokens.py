@@ -18,7 +18,7 @@ _VISIBLE = re.compile(r"[\x21-\x7e]+")
 
 
 class TokenHolder(Struct, frozen=True):
-    """The caller that a token belongs to or, if no tokens are configured, any caller."""
+    """The owner of a token or, without configured tokens, any caller."""
 
     name: str
     scopes: frozenset[Scope]
@@ -29,7 +29,7 @@ ADMIN_HOLDER = TokenHolder("admin", frozenset(Scope))
 
 
 class AccessTokens(Struct, frozen=True):
-    """Digests of the known tokens with their holders; all digests have the same length."""
+    """Digests of the known tokens, all of the same length, with their holders."""
 
     known: tuple[tuple[bytes, TokenHolder], ...] = ()
 
@@ -37,14 +37,13 @@ class AccessTokens(Struct, frozen=True):
         return bool(self.known)
 
     def holder(self, token: str) -> TokenHolder | None:
-        """Return the holder of a token, or None if the token is unknown; tokens are compared in constant time."""
+        """Return the holder of a token, or None; compares in constant time."""
         digest = _digest(token)
         holders = [holder for known, holder in self.known if compare_digest(known, digest)]
         return holders[0] if holders else None
 
 
 def read_tokens(environ: Mapping[str, str]) -> AccessTokens:
-    """Read the tokens from the environment; raise QueryError if one is invalid."""
     reader, admin = read_raw_tokens(environ)
     return AccessTokens(
         tuple((_digest(token), holder) for holder, token in ((ADMIN_HOLDER, admin), (READER_HOLDER, reader)) if token)
@@ -52,7 +51,7 @@ def read_tokens(environ: Mapping[str, str]) -> AccessTokens:
 
 
 def read_local_scopes(environ: Mapping[str, str]) -> frozenset[Scope]:
-    """Return the scopes of the user's own processes, which send no token."""
+    """Return the scopes of local callers, who send no token."""
     ##= man/spec/gateway.md#access
     ##% On standard input and output and in the shell, a caller MUST have all scopes, unless only a reader's token is
     ##% set.
@@ -61,7 +60,7 @@ def read_local_scopes(environ: Mapping[str, str]) -> frozenset[Scope]:
 
 
 def read_raw_tokens(environ: Mapping[str, str]) -> tuple[str | None, str | None]:
-    """Return the reader's and the maintainer's token in plain text, for a client that sends them."""
+    """Return the reader's and the maintainer's token as plain text, to send them to a gateway."""
     reader, admin = _read_token(environ, _READER), _read_token(environ, _ADMIN)
     if admin and admin == reader:
         raise QueryError(

@@ -39,14 +39,10 @@ _MAX_URIS = 1_000  # Maximum number of resources that a client may subscribe to,
 
 
 class ListResourcesParams(types.PaginatedRequestParams):
-    """Parameters that request a page of all resources, or of those directly below a path."""
-
     path: str | None = None
 
 
 class GetResourceParams(types.RequestParams):
-    """Parameters that request a resource by its path or URI."""
-
     path: str | None = None
     uri: str | None = None
 
@@ -138,7 +134,7 @@ def _require_trace(registry: Registry) -> None:
 
 
 def _list_pack_resources(registry: Registry, params: ListResourcesParams) -> Iterator[types.Resource]:
-    """Yield the resources of packs, which only the first page of all resources contains."""
+    """Return the resources of packs, which are only on the first page of the whole list."""
     for uri, (one, _) in registry.resources.items():
         if params.path is None and params.cursor is None:
             yield types.Resource(
@@ -203,7 +199,7 @@ class Outbox:
     """The pending notifications of a client, without duplicates."""
 
     def __init__(self, connection: Connection, is_open: Callable[[], bool]) -> None:
-        """Hold notifications back until `is_open` returns True."""
+        """Notifications are held back until `is_open` returns True."""
         self.uris: set[str] = set()  # The client's subscriptions.
         self._connection = connection
         self._is_open = is_open
@@ -211,7 +207,7 @@ class Outbox:
         self._is_busy = False
 
     def put(self, uri: str) -> bool:
-        """Add a notification, and return True if the caller must call `deliver`."""
+        """Add a notification; return True if the caller must call `deliver`."""
         self._waiting[uri] = None
         return not self._is_busy
 
@@ -219,7 +215,7 @@ class Outbox:
         self._waiting.pop(uri, None)
 
     async def deliver(self) -> None:
-        """Send all notifications; this blocks while the client doesn't read."""
+        """Send all notifications; blocks while the client doesn't read."""
         if self._is_busy:
             return
         self._is_busy = True
@@ -265,11 +261,9 @@ class Subscriptions:
 
     @property
     def wanted(self) -> set[str]:
-        """The resources to which any client has subscribed."""
         return self._watched.uris
 
     async def add_client(self, request: ServerRequest, params: types.NotificationParams) -> None:
-        """Start notifying this client of changed lists."""
         self._get_outbox(get_connection(request))
 
     def _get_outbox(self, connection: Connection) -> Outbox:
@@ -315,7 +309,7 @@ class Subscriptions:
             self._open_streams -= 1
 
     def deliver_to(self, session: str) -> None:
-        """Deliver pending notifications after a session has opened its notification stream."""
+        """Deliver the pending notifications of a session whose notification stream has opened."""
         for connection, outbox in self._outboxes.items():
             if connection.session_id == session and self._group:
                 self._group.start_soon(outbox.deliver)
@@ -332,7 +326,7 @@ class Subscriptions:
 
     @asynccontextmanager
     async def watch(self) -> AsyncIterator[None]:
-        """Watch the project within the block; if several tasks do so, only one of them watches."""
+        """Watch the project within the block; only one of several tasks does the work."""
         async with anyio.create_task_group() as group:
             group.start_soon(self._watch)
             yield

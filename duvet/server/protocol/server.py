@@ -34,8 +34,6 @@ _REFUSES_DOTS = re.compile(
 
 
 class DuvetServer(Server[Any]):
-    """The MCP server of a project; each of its parts answers some methods."""
-
     def __init__(
         self,
         identity: ServerIdentity,
@@ -45,7 +43,7 @@ class DuvetServer(Server[Any]):
         *,
         parts: Sequence[session.ServerPart] = (),
     ) -> None:
-        """Register the parts in order; additional `parts` come last, and may replace methods of earlier ones."""
+        """`parts` are registered last, and may replace methods of the built-in parts."""
         self._instructions = instructions
         super().__init__(
             identity.name,
@@ -90,7 +88,6 @@ class DuvetServer(Server[Any]):
         return self._instructions if isinstance(self._instructions, str) else self._instructions()
 
     def close_streams(self) -> None:
-        """End each stream that would otherwise stay open until its client closes it."""
         for part in self.parts:
             if isinstance(part, session.StreamingPart):
                 part.close_streams()
@@ -114,7 +111,7 @@ class DuvetServer(Server[Any]):
 
 @asynccontextmanager
 async def _run_parts(server: Server[Any]) -> AsyncIterator[dict[str, Any]]:
-    """Send notifications while the server runs, then release the resources of calls; runs once for all clients."""
+    """Send notifications while the server runs, then close the services; runs once for all clients."""
     assert isinstance(server, DuvetServer)
     async with AsyncExitStack() as stack:
         stack.push_async_callback(server.dispatcher.aclose)
@@ -151,7 +148,6 @@ class ToolsPart:
         server.get_tool_input_schema = self.input_schema
 
     def input_schema(self, name: str) -> dict[str, Any] | None:
-        """Return the schema of a tool's arguments, or None for an unknown tool."""
         description = self._describe_tools(self._dispatcher.registry).get(name)
         return description.input_schema if description else None
 
@@ -216,7 +212,7 @@ def name_for_client(request: session.ServerRequest, tool: Tool, described: types
 
 
 def make_tool_result(answer: ToolAnswer) -> types.CallToolResult:
-    """Return an answer as JSON text, notes as a second block, and structured content."""
+    """Return an answer as JSON text and as structured content; its notes are a second block."""
     ##= man/spec/mcp.md#tools
     ##% The first content block of a tool's result MUST contain only the JSON of the answer.
     notes = " ".join(filter(None, [answer.warning, answer.next_step]))
@@ -227,7 +223,7 @@ def make_tool_result(answer: ToolAnswer) -> types.CallToolResult:
 
 
 def make_error_result(error: ToolError) -> types.CallToolResult:
-    """Return an error as JSON text only, because structured content would have to match the output schema."""
+    """Return an error as text only, because structured content must match the output schema."""
     ##= man/spec/mcp.md#errors
     ##% The server MUST answer a failed call with `isError` and a JSON block whose `error` has a `code`, a `message` and
     ##% a `hint`.
@@ -238,8 +234,6 @@ def make_error_result(error: ToolError) -> types.CallToolResult:
 
 
 class PromptsPart:
-    """Lists and renders prompts, and completes arguments of prompts and templates."""
-
     def __init__(self, dispatcher: ToolDispatcher, live: LiveProject, instructions: Callable[[], str]) -> None:
         self._dispatcher = dispatcher
         self._live = live

@@ -53,22 +53,17 @@ _NOT_TEXT = "the client's model returned something other than text"
 
 
 class ServerPart(Protocol):
-    """A part of the server that answers some methods."""
-
     def register(self, server: Server[Any]) -> None:
         """Add handlers to the server."""
 
 
 @runtime_checkable
 class StreamingPart(Protocol):
-    """A part with streams that stay open until the client closes them."""
-
     def close_streams(self) -> None:
-        """End each stream with a final message; clients may open new streams afterwards."""
+        """End each stream with a final message; clients may open new ones."""
 
 
 def refuse_cursor(params: types.PaginatedRequestParams) -> None:
-    """Refuse a cursor for a list with a single page."""
     if params.cursor is not None:
         raise MCPError(
             code=types.INVALID_PARAMS, message="Invalid cursor", data={"hint": "omit it: the list has only one page"}
@@ -76,12 +71,12 @@ def refuse_cursor(params: types.PaginatedRequestParams) -> None:
 
 
 def get_connection(request: ServerRequest) -> Connection:
-    """Return the connection of a request, which the SDK does not expose."""
+    """Return the connection of a request, which the SDK keeps private."""
     return request.session._connection
 
 
 async def guard_request(ctx: ServerRequest, call_next: CallNext) -> HandlerResult:
-    """Answer a request, and hide errors that are not meant for clients."""
+    """Answer a request, hiding errors that are not meant for clients."""
     try:
         return await call_next(ctx)
     except (MCPError, ValidationError):
@@ -101,7 +96,7 @@ async def guard_request(ctx: ServerRequest, call_next: CallNext) -> HandlerResul
 
 
 class LoggingPart:
-    """Stores the log level of each connection, and sends log messages about its requests."""
+    """Stores the log level of each connection, and logs requests to their clients."""
 
     def register(self, server: Server[Any]) -> None:
         # The constructor's argument for this is deprecated, and prints a warning on standard error.
@@ -113,7 +108,6 @@ class LoggingPart:
         return types.EmptyResult()
 
     async def log_request(self, ctx: ServerRequest, call_next: CallNext) -> HandlerResult:
-        """Answer a request, and log its duration or failure."""
         if ctx.request_id is None or not wants_level(ctx, "info"):
             return await call_next(ctx)
         begun = perf_counter()
@@ -150,8 +144,6 @@ def _describe_request(request: ServerRequest) -> dict[str, Any]:
 
 
 def make_caller(request: ServerRequest) -> Caller:
-    """Return the client as the caller of a tool."""
-
     async def report_progress(done: float, total: float | None, message: str) -> None:
         await request.session.report_progress(done, total, message or None)
 
@@ -168,7 +160,6 @@ def make_caller(request: ServerRequest) -> Caller:
 async def call_part(
     dispatcher: ToolDispatcher, tool: Tool, pack: EnabledPack, arguments: Mapping[str, object], request: ServerRequest
 ) -> str:
-    """Return the text of a pack's resource or prompt; raise MCPError on failure."""
     try:
         answer = await dispatcher.call_tool(tool, arguments, make_caller(request), pack)
     except ToolError as error:
@@ -201,17 +192,14 @@ class ModelWantedError(PendingError):
 
 
 def make_state_seal(audience: str) -> RequestStateBoundary:
-    """Return middleware that seals the state for the client.
-
-    It accepts the state back only unmodified, and only for the same call.
-    """
+    """Return middleware that seals call state: clients can return it only unmodified and for the same call."""
     ##= man/spec/service.md#models-of-clients
     ##% The server MUST refuse a request state that it did not issue for the same call.
     return RequestStateBoundary(RequestStateSecurity.ephemeral(ttl=_STATE_SECONDS), default_audience=audience)
 
 
 def read_rounds(state: str | None) -> CallState:
-    """Decode the state of earlier rounds, whose seal must already be verified."""
+    """Decode the state of earlier rounds; its seal must have been verified."""
     if state is None:
         return CallState()
     rounds = msgspec.json.decode(zlib.decompress(b64decode(state)), type=CallState)
@@ -221,7 +209,7 @@ def read_rounds(state: str | None) -> CallState:
 
 
 def attach_client_model(caller: Caller, request: ServerRequest, params: types.CallToolRequestParams) -> Caller:
-    """Return the caller, with the client's model if it offers one."""
+    """Return the caller, with the client's model if the client offers one."""
     ##= man/spec/service.md#models-of-clients
     ##% For a provider of the kind `client`, the server MUST call the model of the calling client, if that client offers
     ##% one.
@@ -260,7 +248,7 @@ class _DirectSampler:
 
 
 class _DeferredSampler:
-    """Takes answers from the call's parameters; if one is missing, ends the call with a request for it."""
+    """Takes answers from the call's parameters; if one is missing, ends the call by asking for it."""
 
     def __init__(self, rounds: CallState, answers: types.InputResponses) -> None:
         self._rounds = rounds
@@ -277,7 +265,7 @@ class _DeferredSampler:
 
 
 async def deliver_model_answers(ctx: ServerRequest, call_next: CallNext) -> HandlerResult:
-    """Replace answers that aren't text, so that only the step that asked for them fails, not the whole call."""
+    """Replace answers that aren't text, so that only the step that asked fails, not the call."""
     answers = (ctx.params or {}).get("inputResponses")
     if ctx.method == "tools/call" and isinstance(answers, dict):
         answers = {key: answer if _is_text(answer) else _CANCELLED for key, answer in answers.items()}

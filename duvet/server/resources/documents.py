@@ -160,7 +160,7 @@ class ResourceDescription(Struct, frozen=True):
 def describe_resource(
     context: ProjectSnapshot, node: tree.ResourceNode, collection: tree.ResourceNode | None = None
 ) -> ResourceDescription:
-    """Return the description of a resource; with `collection`, include its entry in that collection."""
+    """Describe a resource; with `collection`, include its entry in that collection."""
     name, title, description = _describe(context.catalogue, node)
     return ResourceDescription(
         tree.make_node_uri(tree.get_resource_tree(context), node),
@@ -173,7 +173,6 @@ def describe_resource(
 
 
 def _describe(catalogue: Catalogue, node: tree.ResourceNode) -> tuple[str, str, str]:
-    """Return the name, title and description of a resource."""
     if node.kind in COLLECTIONS:
         return COLLECTIONS[node.kind]
     if node.kind is tree.NodeKind.CITATION:
@@ -206,7 +205,7 @@ def _describe(catalogue: Catalogue, node: tree.ResourceNode) -> tuple[str, str, 
 def read_resource(
     context: ProjectSnapshot, request: tree.ResourceRequest
 ) -> tuple[ResourceDocument | Sequence[CollectionEntry], ResultPage | None]:
-    """Return the document of a resource, or the requested page of a list."""
+    """Return the document of a resource, or the requested page of a collection."""
     resources = tree.get_resource_tree(context)
     node = tree.find_resource_node(resources, request)
     if node is tree.ROOT:
@@ -224,7 +223,6 @@ def read_resource(
 def list_all_resources(
     context: ProjectSnapshot, cursor: str | None
 ) -> tuple[Sequence[ResourceDescription], ResultPage]:
-    """Return a page of the list of all resources."""
     page = PageRequest(("resources/list",), cursor, context.page_size or None)
     return _make_page(context, tree.get_resource_tree(context).all, page, partial(describe_resource, context))
 
@@ -232,7 +230,6 @@ def list_all_resources(
 def list_resources_below(
     context: ProjectSnapshot, node: tree.ResourceNode, cursor: str | None, limit: int | None = None
 ) -> tuple[Sequence[ResourceDescription], ResultPage]:
-    """Return a page of the resources directly below a node."""
     resources = tree.get_resource_tree(context)
     page = PageRequest(
         ("resources/list", tree.make_node_path(resources, node)), cursor, limit or context.page_size or None
@@ -260,13 +257,12 @@ def digest_document(context: ProjectSnapshot, uri: str) -> str:
 
 
 def find_changed_documents(digests: Mapping[str, str], after: ProjectSnapshot) -> dict[str, str]:
-    """Return the URIs of the documents that changed, with their new digests."""
+    """Return the new digests of the documents that changed, by URI."""
     now = {uri: digest_document(after, uri) for uri in digests}
     return {uri: new for uri, new in now.items() if new != digests[uri]}
 
 
 def have_lists_changed(before: ProjectSnapshot, after: ProjectSnapshot) -> bool:
-    """Return True if the list of all resources has changed."""
     return any(_are_different(before.catalogue, after.catalogue, name, get) for name, get in _LISTED)
 
 

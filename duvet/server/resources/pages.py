@@ -36,7 +36,6 @@ def make_page_uri(slug: str) -> str:
 
 
 def list_page_resources(context: ProjectSnapshot, cursor: str | None) -> tuple[list[PageListRow], ResultPage]:
-    """Return a part of the list of pages, newest first."""
     from duvet.tools.pages import PageListRow, load_page_collection
 
     request = PageRequest(("pages",), cursor, None, context.page_size)
@@ -47,7 +46,6 @@ def list_page_resources(context: ProjectSnapshot, cursor: str | None) -> tuple[l
 
 
 def read_page_resource(context: ProjectSnapshot, uri: str) -> str:
-    """Return the text of a page; raise NotFoundError for an unknown one."""
     from duvet.tools.pages import load_page_collection, read_page_body
 
     ##= man/spec/pages.md#folders-of-notes

@@ -77,7 +77,7 @@ _Choice = tuple[str, str]  # A value, and the words to find it by.
 def complete_variable(
     context: ProjectSnapshot, template: str, variable: str, prefix: str, arguments: _Arguments
 ) -> Sequence[str]:
-    """Return the values of a variable that match the prefix, given the variables before it."""
+    """Return the values of a variable that match the prefix, given the values of the variables before it."""
     found = next((one for one in TEMPLATES if one.uri == template), None)
     if found is None:
         raise QueryError(
@@ -93,7 +93,7 @@ def complete_variable(
 
 
 def match_values(choices: Iterable[_Choice], prefix: str) -> Sequence[str]:
-    """Return the values that begin with the prefix, then those that contain it, without duplicates."""
+    """Return the values that begin with the prefix, then those that contain it."""
     text = prefix.casefold()
     known = list(choices)
     first = [value for value, _ in known if value.casefold().startswith(text)]
@@ -125,14 +125,14 @@ def _list_citations(tree: ResourceTree, arguments: _Arguments) -> Iterator[_Choi
 
 
 def _find_parent(tree: ResourceTree, arguments: _Arguments, *variables: str) -> ResourceNode | None:
-    """Return the node that the variables name, ignoring all after the first variable without a value."""
+    """Return the node that the variables name, up to the first variable without a value."""
     names = list(takewhile(bool, (arguments.get(variable) for variable in variables)))
     specification, section, id, *_ = (*names, None, None, None)
     return find_named_node(tree, ResourcePath(specification, section, id)) if names else None
 
 
 def _list_requirements_below(tree: ResourceTree, above: ResourceNode | None) -> Iterator[int]:
-    """Yield the requirements in the node (a specification, section or requirement), or all of them without a node."""
+    """Yield the requirements in a specification, section or requirement; without a node, all."""
     for node in tree.requirements:
         if above is None or (
             node.specification == above.specification

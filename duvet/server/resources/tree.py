@@ -63,8 +63,6 @@ _COLLECTION_BELOW = {
 
 
 class ResourceNode(Struct, frozen=True, gc=False):
-    """A resource: its kind, and its position in the catalogue."""
-
     kind: NodeKind
     specification: int = -1  # -1 for collections of everything, and for a citation without a specification.
     section: str = ""  # Its id; empty for a title without letters and digits, and for nodes above sections.
@@ -85,7 +83,6 @@ class ResourceTree:
         """The specifications, which are needed to resolve earlier requirement ids."""
 
     def children(self, node: ResourceNode) -> Sequence[ResourceNode]:
-        """Return the nodes directly below a node."""
         match node.kind:
             case NodeKind.ROOT:
                 return (SPECIFICATIONS, ALL_REQUIREMENTS, ALL_CITATIONS)
@@ -111,7 +108,7 @@ class ResourceTree:
 
     @cached_property
     def all(self) -> Sequence[ResourceNode]:
-        """All nodes: first the collections of the whole project, then the specifications level by level."""
+        """All nodes: the collections of the whole project, then the specifications level by level."""
         nodes = [*self.children(ROOT)]
         level = self.children(SPECIFICATIONS)
         while level:
@@ -121,12 +118,11 @@ class ResourceTree:
 
     @cached_property
     def requirements(self) -> Sequence[ResourceNode]:
-        """All requirements in catalogue order."""
         return [self.requirement(index) for index in range(len(self.catalogue.requirements))]
 
     @cached_property
     def citations(self) -> Sequence[ResourceNode]:
-        """All citations; each is below the first requirement that it cites."""
+        """All citations, each below the first requirement that it cites."""
         return [self.citation(numbers) for numbers in self.citation_ids.values()]
 
     @cached_property
@@ -145,11 +141,11 @@ class ResourceTree:
 
     @cached_property
     def citation_ids(self) -> dict[str, tuple[int, ...]]:
-        """Maps the id of a line with citations to the annotations on that line."""
+        """The annotations on each line with citations, by the id of the line."""
         return self._group_by_id(range(len(self.catalogue.citations)))
 
     def citations_of(self, requirements: Iterable[int]) -> dict[str, tuple[int, ...]]:
-        """Return the annotations of these requirements, by the id of their line."""
+        """Return the annotations that cite these requirements, by the id of their line."""
         cards = self.catalogue.requirements
         return self._group_by_id(sorted({number for index in requirements for number in cards[index].citations}))
 
@@ -174,7 +170,7 @@ class ResourceTree:
 
 
 def get_resource_tree(context: ProjectSnapshot) -> ResourceTree:
-    """Return the resource tree of a snapshot, which is built only once."""
+    """Return the resource tree of a snapshot, built only once."""
     return context.once(_make_tree)
 
 
@@ -183,8 +179,6 @@ def _make_tree(context: ProjectSnapshot) -> ResourceTree:
 
 
 class PathSpelling(Struct, frozen=True):
-    """Functions that write names into a path."""
-
     section: Callable[[str], str] = str
     citation: Callable[[str], str] = str
 
@@ -241,7 +235,6 @@ class ResourceRequest(Struct, frozen=True):
 
 
 def parse_resource_request(reference: str) -> ResourceRequest:
-    """Parse a URI or path; raise QueryError if it is invalid."""
     if len(reference) > _MAX_URI_LENGTH:
         raise QueryError(f"the URI is too long: the limit is {_MAX_URI_LENGTH:,} characters")
     is_uri = reference[: len(RESOURCE_SCHEME)].lower() == RESOURCE_SCHEME
@@ -272,7 +265,7 @@ _SEPARATOR = re.compile(r"[/\\]")
 
 
 def find_resource_node(tree: ResourceTree, request: ResourceRequest) -> ResourceNode:
-    """Return the requested node; raise NotFoundError with similar names if it does not exist."""
+    """Return the requested node; raise NotFoundError, with similar names as a hint."""
     failures = []
     for path, is_encoded in request.spellings:
         try:
@@ -305,7 +298,7 @@ def find_resource_node(tree: ResourceTree, request: ResourceRequest) -> Resource
 
 
 def _is_section_list(tree: ResourceTree, resource: ResourcePath) -> bool:
-    """Return True if a trailing slash requests the list of sections, and not a section with an empty id."""
+    """Return whether a trailing slash requests all sections, not a section with an empty id."""
     if resource.section != "" or resource.is_collection or resource.id is not None:
         return False
     index = tree.specification_ids.get(resource.specification or "")
@@ -313,12 +306,12 @@ def _is_section_list(tree: ResourceTree, resource: ResourcePath) -> bool:
 
 
 def find_named_node(tree: ResourceTree, resource: ResourcePath) -> ResourceNode:
-    """Return the node with these names; raise NotFoundError with similar names if it does not exist."""
+    """Return the node with these names; raise NotFoundError, with similar names as a hint."""
     return _find_exact_node(tree, resource) or _resolve_node(tree, resource)
 
 
 def _find_exact_node(tree: ResourceTree, resource: ResourcePath) -> ResourceNode | None:
-    """Return the node with exactly these names, without loading others."""
+    """Return the node with exactly these names, or None, without computing other nodes."""
     index = tree.specification_ids.get(resource.specification or "")
     if index is None:
         return None
@@ -337,7 +330,7 @@ def _find_exact_node(tree: ResourceTree, resource: ResourcePath) -> ResourceNode
 
 
 def _resolve_node(tree: ResourceTree, resource: ResourcePath) -> ResourceNode:
-    """Return the node with these names, which may be spelled differently."""
+    """Return the node with these names in any spelling."""
     if resource.citation is not None:
         _refuse_parent_steps(resource.citation)
     above = replace(resource, citation=None)

@@ -25,14 +25,12 @@ _Objects = dict[str, _Object]
 
 
 class ClientPipes(msgspec.Struct, frozen=True):
-    """The file descriptors for reading from and writing to the client."""
-
     reading: int
     writing: int
 
 
 class SessionOpening(msgspec.Struct, frozen=True):
-    """The beginning of the client's input, which was read before the session."""
+    """The input that was read before the session began."""
 
     read: bytes
     is_answered: bool = False  # True if the first line has been answered.
@@ -41,7 +39,7 @@ class SessionOpening(msgspec.Struct, frozen=True):
 def take_standard_streams() -> ClientPipes:
     """Move the client's streams to other descriptors.
 
-    Afterwards, standard input is empty, and standard output goes to standard error, also for child processes.
+    Afterwards, standard input is empty, and standard output goes to standard error, even in child processes.
     """
     for descriptor in (_INPUT, _OUTPUT, _ERRORS):
         try:
@@ -72,7 +70,7 @@ def _copy_descriptor(descriptor: int) -> int:
 
 
 def answer_handshake(wire: ClientPipes, identity: messages.ServerIdentity, instructions: str) -> SessionOpening:
-    """Read the first line, and answer it at once if it is a plain handshake."""
+    """Read the first line, and answer it if it is a plain handshake."""
     read = _read_first_line(wire.reading)
     line, end, _ = read.partition(b"\n")
     answer = make_early_answer(line, identity, instructions) if end else None
@@ -105,7 +103,7 @@ def _read_first_line(descriptor: int) -> bytes:
 
 
 class LineSplitter:
-    """Splits input into lines, and drops lines that are too long without buffering them."""
+    """Splits input into lines, and drops too long lines without buffering them."""
 
     def __init__(self, longest: int = MAX_LINE_BYTES) -> None:
         self._longest = longest
@@ -114,7 +112,7 @@ class LineSplitter:
         self._is_first = True
 
     def feed(self, data: bytes) -> Iterator[bytes | None]:
-        """Yield each complete line, and None once for each line that is too long."""
+        """Yield each complete line, and None for each line that is too long."""
         *ends, rest = data.split(b"\n")
         for end in ends:
             yield from self._add(end)
@@ -144,7 +142,7 @@ class LineSplitter:
 
 
 class _Record(msgspec.Struct, frozen=True, rename="camel"):
-    """A part of a plain handshake; messages that don't match these records are left to the SDK."""
+    """A part of a plain handshake; the SDK answers messages that don't match."""
 
 
 class _Roots(_Record, frozen=True):

@@ -46,7 +46,7 @@ def serve_client(
     dispatcher: ToolDispatcher,
     stopping: StopSignal,
 ) -> None:
-    """Serve the client until its input ends or a signal stops the server; `opening` is the input that was read."""
+    """Serve the client until its input ends or a signal stops the server; `opening` was read before."""
     server = DuvetServer(identity, instructions, live, dispatcher)
     # The command line disables garbage collection for short runs. Imported modules are never freed, so freeze them.
     gc.enable()
@@ -55,16 +55,16 @@ def serve_client(
 
 
 class StopSignal:
-    """A signal that ends the session; before the session runs, it ends the process."""
+    """A signal handler that ends the session or, before the session runs, the process."""
 
     def __init__(self, seconds: float, exit: Callable[[], object]) -> None:
-        """Give open requests `seconds` to finish after the signal; `exit` ends the process."""
+        """After the signal, open requests get `seconds` to finish."""
         self._seconds = seconds
         self._exit = exit
         self._stop: Callable[[float], object] | None = None
 
     def attach(self, stop: Callable[[float], object]) -> None:
-        """On the first signal, call `stop` with the seconds; the second signal ends the process."""
+        """On the first signal, call `stop`; the second signal ends the process."""
         self._stop = stop
 
     def __call__(self, number: int, frame: object) -> None:
@@ -86,7 +86,7 @@ async def converse(
     grace: float = GRACE_SECONDS,
     stopping: StopSignal | None = None,
 ) -> None:
-    """Let the server answer until the client disconnects or a signal stops it."""
+    """Run the server until the client disconnects or a signal stops it."""
     reading, writing = open_byte_stream(wire.reading), open_byte_stream(wire.writing)
     requests = PendingRequests()
     outbound = OutboundChannel(writing, requests)
@@ -123,7 +123,7 @@ async def converse(
 async def _wait_for_hang_up(reading: ByteStream, grace: float) -> None:
     """Wait until the client has closed its side, then for a grace period.
 
-    Without this, a client that reads no answers would prevent duvet from exiting.
+    Otherwise, a client that reads no answers would prevent duvet from exiting.
     """
     while not reading.hung_up:
         await anyio.sleep(min(_HANG_UP_SECONDS, grace))
@@ -132,8 +132,6 @@ async def _wait_for_hang_up(reading: ByteStream, grace: float) -> None:
 
 
 class ByteStream(Protocol):
-    """One direction of a connection."""
-
     async def read(self) -> bytes:
         """Return the bytes that have arrived; empty at the end."""
 
@@ -149,7 +147,7 @@ def open_byte_stream(descriptor: int) -> ByteStream:
 
 
 class PolledStream:
-    """Waits in the event loop instead of a system call, so that cancelling leaves no thread behind."""
+    """Waits in the event loop, so that cancelling leaves no thread behind."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -251,7 +249,7 @@ class PendingRequests:
         return next((request for request in self._requests if request.id == id), None)
 
     def settle(self, request: PendingRequest) -> None:
-        """Remove a request that needs no answer any more."""
+        """Remove a request that needs no more answer."""
         self._requests.remove(request)
         self._short -= not request.is_stream
         self._bytes -= request.size
@@ -272,8 +270,6 @@ class PendingRequests:
 
 
 class UnreadAnswers:
-    """Counts the bytes of answers that the client has not read."""
-
     def __init__(self, limit: int = MAX_UNREAD_BYTES) -> None:
         self._limit = limit
         self._bytes = 0
@@ -281,11 +277,9 @@ class UnreadAnswers:
 
     @property
     def has_room(self) -> bool:
-        """True if there is room for another answer."""
         return self._bytes < self._limit
 
     async def wait_until_read(self) -> None:
-        """Wait until the client has read an answer."""
         await self._eased.wait()
 
     def add(self, size: int) -> None:
@@ -298,7 +292,7 @@ class UnreadAnswers:
 
 
 class CountingSendStream:
-    """The server's output stream, which counts the answers waiting in it."""
+    """The server's output stream; counts the answers that wait in it."""
 
     def __init__(self, stream: MemoryObjectSendStream[SessionMessage], unread: UnreadAnswers) -> None:
         self._stream = stream
@@ -327,7 +321,7 @@ class CountingSendStream:
 
 
 class ClientGoneError(Exception):
-    """Raised when the client has closed its input."""
+    pass
 
 
 class OutboundChannel:
@@ -341,7 +335,6 @@ class OutboundChannel:
         self.version: str | None = None  # The protocol version from the handshake.
 
     async def run(self, messages: MemoryObjectReceiveStream[SessionMessage]) -> None:
-        """Send messages until the server closes."""
         async with messages:
             async for item in messages:
                 message = item.message
@@ -378,13 +371,12 @@ class OutboundChannel:
         await self.settle(request)
 
     async def settle(self, request: PendingRequest) -> None:
-        """Remove a request, and send its batch if it is complete."""
         self._requests.settle(request)
         if request.batch:
             await self.finish(request.batch)
 
     async def finish(self, batch: ResponseBatch) -> None:
-        """Send the answers of a batch if it is complete."""
+        """Send the answers of a batch if all of them are there."""
         if batch.is_done and batch.answers:
             self._collected -= batch.size
             await self.send(batch.answers)
@@ -421,7 +413,7 @@ class InboundChannel:
         self._reading.cancel()
 
     async def run(self, server: MemoryObjectSendStream[InboundItem]) -> None:
-        """Read to the end of the input, and then wait a limited time for open requests."""
+        """Read to the end of the input, then wait a limited time for open requests."""
         async with server:
             with self._reading:
                 async for line in self._read_lines():
