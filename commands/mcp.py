@@ -280,8 +280,6 @@ def _print_client_config(client: McpClient, options: dict[str, Any]) -> None:
 
 def _check_service(application: Application, listening: ListenOptions, *, asks_models: bool) -> None:
     """Print what the server would offer; raise DuvetError if the configuration is invalid."""
-    ##= man/spec/service.md#calls
-    ##% `duvet mcp --check` MUST fail if a configuration is invalid.
     address = application.mode
     if application.mode == HTTP_MODE:
         from duvet.server.http.listener import check_reach
@@ -305,6 +303,8 @@ def _check_service(application: Application, listening: ListenOptions, *, asks_m
         *find_service_problems(application),
         *project_problems,
     )
+    ##= man/spec/service.md#calls
+    ##% `duvet mcp --check` MUST fail if a configuration is invalid.
     if has_errors(problems):
         raise ProblemsError(problems)
     print_problems(problems)

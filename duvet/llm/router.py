@@ -253,13 +253,13 @@ class StaticRouter:
         await self._http.aclose()
 
     def pick(self, request: records.ModelRequest) -> records.ResolvedModel:
+        ##= man/spec/ask.md#choosing-a-model
+        ##% duvet MUST use the model that a request names, or else the model of the task's route, or else the first
+        ##% usable provider.
         if request.model:
             return self._resolve([request.model], "requested")
         route = self.routing.get(request.task or "")
         if route is not None:
-            ##= man/spec/ask.md#choosing-a-model
-            ##% duvet MUST use the model that a request names, or else the route of the task, or else the first usable
-            ##% provider.
             return self._resolve([route.model, *route.fallbacks], f"selected by `routing.{request.task}`")
         names = list(self.providers)
         usable = (count for count, name in enumerate(names, 1) if not self._find_fault(name))

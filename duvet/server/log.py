@@ -96,13 +96,12 @@ class ServerLog:
 
     def record_call(self, call: CallRecord) -> None:
         ##= man/spec/service.md#operations
-        ##% The server MUST log each tool call as one line with time, tool, duration and outcome, but without arguments
-        ##% and answers.
+        ##% The server MUST log each tool call as one line with time, tool, duration and outcome, but without the texts
+        ##% of arguments and answers.
         levels = {"internal": EventLevel.ERROR} if call.face == SHELL_SOURCE else _CALL_LEVELS
         level = levels.get(call.code, EventLevel.INFO)
         ##= man/spec/gateway.md#metrics-and-log
-        ##% At the default log level, the server MUST log each call to a `km-` tool with the tool, the arguments, the
-        ##% duration and the warnings.
+        ##% At the default log level, the server MUST log each call to a `km-` tool.
         is_telemetry = call.pack == KNOWLEDGE_PACK and not self._is_command
         if not self.wants(EventLevel.WARN if is_telemetry else level):
             return

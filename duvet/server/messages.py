@@ -50,8 +50,7 @@ def decode_message(line: bytes) -> object:
         return msgspec.json.decode(line)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         ##= man/spec/mcp.md#standard-input-and-output
-        ##% The server MUST answer a line that is not JSON with the error -32700, and JSON that is not a valid message
-        ##% with the error -32600.
+        ##% The server MUST answer a line that is not JSON with the error -32700.
         raise InvalidMessageError(PARSE_ERROR, "Parse error: the line is not JSON in UTF-8") from error
 
 

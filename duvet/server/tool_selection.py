@@ -115,7 +115,7 @@ class ToolSelection:
         from duvet.tools.context import is_inside_project
 
         ##= man/spec/service.md#packs
-        ##% If the `path` of a pack names a file, duvet MUST load this file as a pack, but only from inside the project.
+        ##% duvet MUST load the file of a pack only from inside the project.
         if not is_inside_project(os.getcwd(), pack.path):
             return f"{pack.path} is not a file inside the project"
         if not os.path.isfile(pack.path):

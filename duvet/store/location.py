@@ -157,11 +157,11 @@ def _read_version(database: db.Database) -> int | None:
 
 
 def _create_tables(database: db.Database) -> None:
-    ##= man/spec/knowledge.md#ingest-runs
-    ##% Readers MUST see the index of the last completed ingest run, and MUST NOT wait for a running one.
     if _read_version_at_once(database) == db.SCHEMA_VERSION:
         # Another process was faster.
         return
+    ##= man/spec/knowledge.md#ingest-runs
+    ##% Readers MUST see the index of the last completed ingest run, and MUST NOT wait for a running one.
     for setting in (f"page_size={db.PAGE_SIZE}", "auto_vacuum=INCREMENTAL", "journal_mode=WAL"):
         database.run(f"PRAGMA {setting}")
     database.run("BEGIN IMMEDIATE")

@@ -144,7 +144,7 @@ class ProjectSnapshot:
             raise
         if answer.page is not None and not answer.page.total:
             self.check_requirements_known()
-        ##= man/spec/mcp.md#tools
+        ##= man/spec/mcp.md#answers
         ##% If the project has errors, the server MUST mention them in each answer.
         return replace(answer, warning=warning)
 

@@ -62,8 +62,8 @@ class Gateway(Struct, frozen=True, kw_only=True):
 
     def token(self, scope: Scope) -> Secret | None:
         ##= man/spec/gateway.md#forwarding
-        ##% duvet MUST call tools for maintainers with `KM_ADMIN_TOKEN`, and all other tools with `KM_READER_TOKEN` if
-        ##% that is set.
+        ##% duvet MUST call the gateway's tools for maintainers with `KM_ADMIN_TOKEN`, and all others with
+        ##% `KM_READER_TOKEN` if it is set.
         return self.admin if scope is Scope.MAINTAINER else self.reader or self.admin
 
     def withheld(self, tool: Tool) -> WithheldReason | None:

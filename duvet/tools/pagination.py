@@ -36,7 +36,7 @@ def make_result_page(
     """Return the requested rows and their page; cursors contain keys, so they stay valid when the list changes."""
     start = _find_start(items, request, key)
     rows = map(row, islice(items, start, None))
-    ##= man/spec/mcp.md#tools
+    ##= man/spec/mcp.md#answers
     ##% The server MUST limit an answer to about 4,000 tokens unless `limit` asks for more, and say how to get the rest.
     if request.limit is not None or not request.page_size:
         shown = list(islice(rows, request.limit))
@@ -83,7 +83,7 @@ def _find_start(items: Sequence[_Item], request: PageRequest, key: Callable[[_It
     anchors = [body[at : at + _ANCHOR] for at in range(_POSITION, len(body), _ANCHOR)]
     if position < len(items) and _digest(key(items[position])) == anchors[1]:
         return position
-    ##= man/spec/mcp.md#tools
+    ##= man/spec/mcp.md#answers
     ##% The server MUST continue a list at the given cursor even if entries were added or removed.
     places = {_digest(key(item)): index for index, item in enumerate(items)}
     last, *coming = anchors

@@ -272,8 +272,8 @@ class EnabledPack(Struct, frozen=True):
 
     def _has(self, tool: Tool) -> bool:
         ##= man/spec/service.md#packs
-        ##% On every interface, the server MUST leave out disabled tools and, in a `read-only` pack, the tools that
-        ##% change something.
+        ##% On every interface, the server MUST omit disabled tools, and the tools of a `read-only` pack that change
+        ##% something.
         return self.switches.get(tool.name, True) and (self.writes or tool.only_reads)
 
     def _make_tools(self) -> Iterable[Tool]:
@@ -287,7 +287,7 @@ def make_structured_content(answer: ToolAnswer) -> dict[str, Any]:
     if answer.page is None:
         assert isinstance(value, dict)
         return value
-    ##= man/spec/mcp.md#tools
+    ##= man/spec/mcp.md#answers
     ##% If a tool returns a list, the structured content MUST be an object with `result`, `total` and `next_cursor`.
     return {"result": value, **_format_page(answer.page)}
 

@@ -78,8 +78,7 @@ class _Run:
             if fault := steps.find_nesting_fault(self.workflow.name, callers):
                 raise WorkflowError(records.FailureCode.INVALID_REQUEST, fault)
             ##= man/spec/workflows.md#limits
-            ##% The engine MUST reject a workflow that has more than 100 steps, that calls itself, or that nests other
-            ##% workflows more than five levels deep.
+            ##% The engine MUST reject a workflow that has more than 100 steps.
             if len(self.workflow.steps) > records.MAX_STEPS:
                 message = f"{self.workflow.name} has {len(self.workflow.steps)} steps; the limit is {records.MAX_STEPS}"
                 raise WorkflowError(records.FailureCode.INVALID_REQUEST, message)
@@ -162,9 +161,6 @@ class _Run:
     def _keep_result(self, step: records.Step, found: steps.StepResult) -> None:
         """Verify the result, and add it to the scope of later steps."""
         self.warnings += (steps.clip_message(f"{step.id}: {warning}") for warning in found.warnings)
-        ##= man/spec/workflows.md#limits
-        ##% The engine MUST reject arguments, prompts and outputs above 1 MB, a result above 16 MB, and results above 64
-        ##% MB in total.
         self.results_bytes += measure_value(found.value)
         if self.results_bytes > _MAX_RESULTS_BYTES:
             message = f"the results of all steps are larger than {_MAX_RESULTS_BYTES:,} bytes"

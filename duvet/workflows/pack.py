@@ -60,7 +60,7 @@ def make_workflow_tools(
     known = check.WorkflowEnvironment(tools={one.name: one for one in tools}, workflows=workflows, models=models)
     faults = {name: found for name, one in workflows.items() if (found := check.check_workflow(one, known))}
     ##= man/spec/service.md#workflows
-    ##% The server MUST offer each workflow without errors as the tools `workflow.NAME` and `workflow_NAME`.
+    ##% The server MUST offer each workflow without errors as the tool `workflow.NAME`.
     faulty = {name for name, found in faults.items() if any(not fault.is_warning for fault in found)}
     return WorkflowTools(
         Pack(WORKFLOWS_PACK, [_make_tool(one, known) for name, one in workflows.items() if name not in faulty]), faults

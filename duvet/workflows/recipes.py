@@ -114,10 +114,10 @@ class RecipeRunner:
         except references.WorkflowError as error:
             raise ToolError(ErrorCode.INVALID_REQUEST, error.message, error.hint) from error
         log = ctx.services.get(RUNS_SERVICE, steps.discard_run)
-        ##= man/spec/gateway.md#recipes
-        ##% A recipe MUST be able to call exactly the tools and workflows that its caller may call.
         from duvet.workflows.engine import run_workflow
 
+        ##= man/spec/gateway.md#recipes
+        ##% A recipe MUST be able to call exactly the tools and workflows that its caller may call.
         return await run_workflow(found.workflow, given, pack.CallerBackend(ctx), ctx.progress, log, ctx.caller.journal)
 
 

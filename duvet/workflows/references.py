@@ -110,8 +110,7 @@ def copy_plain_value(value: object, most_bytes: int, what: str) -> Any:
     if is_too_deep(value):
         raise UnresolvedError(f"{what} is nested deeper than {MAX_VALUE_DEPTH} levels, or contains too many values")
     ##= man/spec/workflows.md#limits
-    ##% The engine MUST reject arguments, prompts and outputs above 1 MB, a result above 16 MB, and results above 64 MB
-    ##% in total.
+    ##% The engine MUST reject arguments, prompts and outputs above 1 MB, and a result above 16 MB.
     if _is_larger(value, most_bytes):
         raise UnresolvedError(f"{what} is larger than {most_bytes:,} bytes")
     try:

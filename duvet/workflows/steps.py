@@ -182,8 +182,7 @@ def _describe_cut(cut: Sequence[tuple[str, ...]]) -> str:
 def find_nesting_fault(name: str, callers: Sequence[str]) -> str:
     """Return why these callers (outermost first) must not call the workflow; empty if they may."""
     ##= man/spec/workflows.md#limits
-    ##% The engine MUST reject a workflow that has more than 100 steps, that calls itself, or that nests other workflows
-    ##% more than five levels deep.
+    ##% The engine MUST reject a workflow that calls itself, or that nests other workflows more than five levels deep.
     way = " > ".join((*callers, name))
     if name in callers:
         return f"{name} calls itself: {way}"

@@ -181,7 +181,7 @@ def test_all_problems_are_listed_at_once(duvet: Run, folder: Path, command: str)
 
 def test_a_workflow_with_a_fault_is_no_tool(duvet: Run, folder: Path) -> None:
     ##= man/spec/service.md#workflows
-    ##% The server MUST offer each workflow without errors as the tools `workflow.NAME` and `workflow_NAME`.
+    ##% The server MUST offer each workflow without errors as the tool `workflow.NAME`.
     bad = "\n  bad:\n    description: x\n    steps: [{ id: s, tool: coverage_sumary }]\n"
     make(folder, {"duvet.config.yaml": GOOD.rstrip() + bad})
     tools = json.loads(duvet("tools", "--format", "json").out)

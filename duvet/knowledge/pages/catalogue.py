@@ -75,6 +75,9 @@ def load_pages(project: Project, files: PageFiles, earlier: PageStore | None = N
         if known and known.content is parsed and parsed.created is not None and known.slug not in pages:
             pages[known.slug] = known
             continue
+        ##= man/spec/pages.md#files
+        ##% The slug of a page MUST be the slug in its front matter, or else its path below the configured folder
+        ##% without `.md`.
         slug = parsed.slug or make_slug(path, files.prefixes[path])
         if fault := find_slug_fault(slug):
             problems.append(make_slug_problem(slug, fault, path))
@@ -458,8 +461,6 @@ def find_page_problems(project: Project) -> PageFindings:
 
 
 def _make_link_problem(collection: PageCollection, page: Page, link: PageLink) -> model.Problem:
-    ##= man/spec/pages.md#checks
-    ##% duvet MUST warn about each broken link in a page with its path and line.
     heading = link.heading or ""
     target = collection.find_target(page, link)
     is_wiki = link.syntax is LinkSyntax.WIKI
@@ -483,4 +484,6 @@ def _make_link_problem(collection: PageCollection, page: Page, link: PageLink) -
     else:
         message = f"link to missing file `{link.written}`"
         hint = "correct the path, or remove the link"
+    ##= man/spec/pages.md#checks
+    ##% duvet MUST warn about each broken link in a page with its path and line.
     return rules.PAGE_LINK_DANGLING.problem(message, page.path, link.place, hint=hint)

@@ -45,6 +45,9 @@ class PagePatterns(Struct, frozen=True):
         for number, rule in enumerate(self.rules):
             for index, pattern in enumerate(rule.patterns):
                 walk.add(pattern, rule, self._origin(number, index), reports_unmatched=self.is_configured)
+        ##= man/spec/pages.md#files
+        ##% duvet MUST read pages from the Markdown files that the configuration names, by default the Markdown files in
+        ##% `docs` that are not specifications.
         return walk.make_result(frozenset() if self.is_configured else frozenset(self._specifications()))
 
     @property
@@ -65,9 +68,6 @@ class PagePatterns(Struct, frozen=True):
         return RuleOrigin(config.path, place)
 
     def _specifications(self) -> Iterator[str]:
-        ##= man/spec/pages.md#files
-        ##% duvet MUST read pages from the Markdown files that the configuration names, by default the Markdown files in
-        ##% `docs` that are not specifications.
         for rule in self.config.specifications if self.config else ():
             if not is_url(rule.source):
                 yield posixpath.normpath(rule.source)

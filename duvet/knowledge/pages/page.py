@@ -168,9 +168,6 @@ def normalise_slug(text: str) -> str:
 
 
 def make_slug(path: str, prefix: str) -> str:
-    ##= man/spec/pages.md#files
-    ##% The slug of a page MUST be the slug in its front matter, or else its path below the configured folder without
-    ##% `.md`.
     return normalise_slug(_ENDING.sub("", path.removeprefix(prefix)))
 
 
@@ -277,9 +274,6 @@ class LinkResolver:
             slug = self._slugs.get(normalise_slug(target))
             if found := slug or self._find_below_roots(source, plain) or self._find_end(source, plain):
                 return found
-        ##= man/spec/pages.md#links
-        ##% If several files match, the link MUST point to the file with the fewest folders between them, then with the
-        ##% shortest path, then to the first file in alphabetical order.
         alias = fold_name(target)
         return self._pick(source, self._aliases.get(alias) or self._aliases.get(alias.removesuffix(".md")) or ())
 
@@ -321,4 +315,7 @@ class LinkResolver:
                 shared += 1
             return len(folders) + len(others) - 2 * shared, len(path), path
 
+        ##= man/spec/pages.md#links
+        ##% If several files match, the link MUST point to the file with the fewest folders between them, then with the
+        ##% shortest path, then to the first file in alphabetical order.
         return min(paths, key=rank, default=None)

@@ -108,10 +108,10 @@ class ResourcesPart:
         return types.ReadResourceResult(contents=[contents])
 
     async def get(self, request: ServerRequest, params: GetResourceParams) -> dict[str, Any]:
-        ##= man/spec/mcp.md#resources
-        ##% `resources/get` MUST return the object or the array itself as the result.
         if (params.path is None) == (params.uri is None):
             raise QueryError("set `path` or `uri`")
+        ##= man/spec/mcp.md#resources
+        ##% `resources/get` MUST return the object or the array itself as the result.
         value, _ = await self._read(request, params.path or params.uri or "")
         plain = to_builtins(value)
         return messages.wrap_array(plain) if isinstance(plain, list) else plain

@@ -213,7 +213,7 @@ def name_for_client(request: session.ServerRequest, tool: Tool, described: types
 
 def make_tool_result(answer: ToolAnswer) -> types.CallToolResult:
     """Return an answer as JSON text and as structured content; its notes are a second block."""
-    ##= man/spec/mcp.md#tools
+    ##= man/spec/mcp.md#answers
     ##% The first content block of a tool's result MUST contain only the JSON of the answer.
     notes = " ".join(filter(None, [answer.warning, answer.next_step]))
     blocks = [json.encode(answer.value).decode(), *filter(None, [notes])]
@@ -224,7 +224,7 @@ def make_tool_result(answer: ToolAnswer) -> types.CallToolResult:
 
 def make_error_result(error: ToolError) -> types.CallToolResult:
     """Return an error as text only, because structured content must match the output schema."""
-    ##= man/spec/mcp.md#errors
+    ##= man/spec/mcp.md#answers
     ##% The server MUST answer a failed call with `isError` and a JSON block whose `error` has a `code`, a `message` and
     ##% a `hint`.
     details = {} if error.details is None else {"details": error.details}

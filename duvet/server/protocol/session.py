@@ -89,7 +89,7 @@ async def guard_request(ctx: ServerRequest, call_next: CallNext) -> HandlerResul
         number = types.INVALID_PARAMS if is_invalid else types.INTERNAL_ERROR
         raise MCPError(code=number, message=failure.message, data=data) from error
     except Exception as error:
-        ##= man/spec/mcp.md#errors
+        ##= man/spec/mcp.md#answers
         ##% After an unexpected exception, the server MUST answer only `Internal error` with the code -32603.
         PROTOCOL_LOGGER.exception("%s failed", ctx.method)
         raise MCPError(code=types.INTERNAL_ERROR, message="Internal error") from error

@@ -147,7 +147,7 @@ def test_the_shell_has_the_parts_of_packs(duvet_command: str, tmp_path: Path) ->
 )
 def test_files_outside_are_refused(duvet_command: str, tmp_path: Path, name: str, path: str, reason: str) -> None:
     ##= man/spec/service.md#packs
-    ##% If the `path` of a pack names a file, duvet MUST load this file as a pack, but only from inside the project.
+    ##% duvet MUST load the file of a pack only from inside the project.
     folder = kettle(tmp_path, {"toolPacks": {name: {"path": path}}})
     (tmp_path / "kettle.py").write_text("raise SystemExit(7)")
     (folder / "link.py").symlink_to("../kettle.py")

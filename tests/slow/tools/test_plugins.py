@@ -52,7 +52,7 @@ def test_agents_are_told_of_what_is_installed(duvet_command: str, project: Path,
 @pytest.mark.criterion("core 2.4.1", "core 4.2.2")
 def test_what_is_wanted_of_a_pack(duvet_command: str, project: Path, site: Path, tmp_path: Path) -> None:
     ##= man/spec/service.md#packs
-    ##% On every interface, the server MUST leave out disabled tools and, in a `read-only` pack, the tools that change
+    ##% On every interface, the server MUST omit disabled tools, and the tools of a `read-only` pack that change
     ##% something.
     install_tutorial(site, tmp_path)
     wanted: dict[str, Any] = {"kettle": {"mode": "read-only", "tools": {"owed": False}, "settings": {"watts": 1000}}}

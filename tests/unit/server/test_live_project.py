@@ -502,7 +502,7 @@ async def texts_of(client: Client, tool: str) -> list[str]:
 
 
 async def test_tools_refuse_while_the_only_specification_is_missing(kettle: Path) -> None:
-    ##= man/spec/mcp.md#tools
+    ##= man/spec/mcp.md#answers
     ##% If the project has errors, the server MUST mention them in each answer.
     async with connected(kettle) as client:
         before = [await texts_of(client, tool) for tool in TOOLS]

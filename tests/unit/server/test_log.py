@@ -35,8 +35,8 @@ def log_to(lines: list[str], level: EventLevel = EventLevel.TRACE, *, as_json: b
 
 
 ##= man/spec/service.md#operations
-##% The server MUST log each tool call as one line with time, tool, duration and outcome, but without arguments and
-##% answers.
+##% The server MUST log each tool call as one line with time, tool, duration and outcome, but without the texts of
+##% arguments and answers.
 def test_a_call_is_a_line() -> None:
     lines: list[str] = []
     log_to(lines).record_call(CALL)
@@ -53,8 +53,7 @@ def test_a_call_is_a_line() -> None:
 
 def test_a_call_of_a_knowledge_tool_is_logged_by_default() -> None:
     ##= man/spec/gateway.md#metrics-and-log
-    ##% At the default log level, the server MUST log each call to a `km-` tool with the tool, the arguments, the
-    ##% duration and the warnings.
+    ##% At the default log level, the server MUST log each call to a `km-` tool.
     lines: list[str] = []
     known = replace(CALL, pack="knowledge", tool="km-search", warning="cut", bytes_in=0, bytes_out=0)
     log = ServerLog(lines.append, clock=lambda: NOON)

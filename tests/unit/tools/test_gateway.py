@@ -289,8 +289,8 @@ def test_tokens_are_not_in_the_representation() -> None:
 
 def test_a_call_is_forwarded_with_a_token_and_its_face(wire: Wire) -> None:
     ##= man/spec/gateway.md#forwarding
-    ##% duvet MUST call tools for maintainers with `KM_ADMIN_TOKEN`, and all other tools with `KM_READER_TOKEN` if that
-    ##% is set.
+    ##% duvet MUST call the gateway's tools for maintainers with `KM_ADMIN_TOKEN`, and all others with `KM_READER_TOKEN`
+    ##% if it is set.
     wire.plan(says(FOUND))
     known = Forwarding(f"{wire.url}/team/")
     assert known.value("km-graph-search", term="kettle") == FOUND

@@ -39,7 +39,7 @@ def cursor_of(items: Sequence[str], wish: PageRequest) -> str:
 
 @given(st.lists(st.text(max_size=4)), st.integers(min_value=1, max_value=9), st.integers(min_value=0, max_value=5))
 def test_the_parts_of_a_list_are_together_the_list(items: list[str], limit: int, page_size: int) -> None:
-    ##= man/spec/mcp.md#tools
+    ##= man/spec/mcp.md#answers
     ##% The server MUST continue a list at the given cursor even if entries were added or removed.
     wish = PageRequest(("any",), page_size=page_size, limit=limit if page_size == 0 else None)
     rows, page = make_result_page(items, wish, key=str, row=str)
@@ -90,7 +90,7 @@ def test_a_cursor_that_was_made_up_is_refused(cursor: str) -> None:
     [({}, "abcdefghij"), ({"limit": 12}, "abcdefghijkl"), ({"limit": 3}, "abc"), ({"page_size": 0}, "".join(LETTERS))],
 )
 def test_a_list_has_a_page_unless_more_is_asked_for(more: dict[str, int], rows: str) -> None:
-    ##= man/spec/mcp.md#tools
+    ##= man/spec/mcp.md#answers
     ##% The server MUST limit an answer to about 4,000 tokens unless `limit` asks for more, and say how to get the rest.
     found, page = part(LETTERS, replace(ASKED, **more))
     assert ("".join(found), page.total) == (rows.upper(), 26)

@@ -203,6 +203,8 @@ async def test_each_step_and_the_end_are_announced() -> None:
 
 async def test_a_workflow_has_a_hundred_steps_at_most() -> None:
     world = World({"echo": echo})
+    ##= man/spec/workflows.md#limits
+    ##% The engine MUST reject a workflow that has more than 100 steps.
     steps = [tool(f"s{number}", params={"n": number}) for number in range(101)]
     found = await ran(*steps[:100], world=world)
     assert (found.status, len(found.steps), len(world.calls)) == ("success", 100, 100)

@@ -248,8 +248,7 @@ TOO_DEEP = "it is nested deeper than 64 levels, or contains too many values"
 )
 def test_values_that_are_too_large_or_no_json_are_refused(value: object, message: str) -> None:
     ##= man/spec/workflows.md#limits
-    ##% The engine MUST reject arguments, prompts and outputs above 1 MB, a result above 16 MB, and results above 64 MB
-    ##% in total.
+    ##% The engine MUST reject arguments, prompts and outputs above 1 MB, and a result above 16 MB.
     with pytest.raises(UnresolvedError) as raised:
         copy_plain_value(value, 100, "it")
     assert raised.value.message == message

@@ -144,14 +144,14 @@ class TestMadeTools:
         return server_of(kettle, TOOLS)
 
     async def test_the_first_block_is_the_answer_and_the_second_the_next_step(self, client: Client) -> None:
-        ##= man/spec/mcp.md#tools
+        ##= man/spec/mcp.md#answers
         ##% The first content block of a tool's result MUST contain only the JSON of the answer.
         answer = await client.call_tool("twice", {"number": 2})
         assert blocks(answer) == ['{"number":4}', "Double it again."]
         assert (answer.is_error, answer.structured_content) == (False, {"number": 4})
 
     async def test_a_list_is_structured_with_its_total_and_its_cursor(self, client: Client) -> None:
-        ##= man/spec/mcp.md#tools
+        ##= man/spec/mcp.md#answers
         ##% If a tool returns a list, the structured content MUST be an object with `result`, `total` and `next_cursor`.
         answer = await client.call_tool("numbers", {"number": 7})
         assert blocks(answer) == ['[{"number":7}]']
@@ -174,7 +174,7 @@ class TestMadeTools:
     async def test_a_failure_is_a_result_that_says_so(
         self, client: Client, name: str, arguments: dict[str, object] | None, error: tuple[str, str, str]
     ) -> None:
-        ##= man/spec/mcp.md#errors
+        ##= man/spec/mcp.md#answers
         ##% The server MUST answer a failed call with `isError` and a JSON block whose `error` has a `code`, a `message`
         ##% and a `hint`.
         answer = await client.call_tool(name, arguments)
@@ -194,7 +194,7 @@ class TestMadeTools:
     async def test_unknown_tools_and_unexpected_failures_are_protocol_errors(
         self, client: Client, caplog: pytest.LogCaptureFixture, tool: str, error: tuple[object, ...]
     ) -> None:
-        ##= man/spec/mcp.md#errors
+        ##= man/spec/mcp.md#answers
         ##% After an unexpected exception, the server MUST answer only `Internal error` with the code -32603.
         with pytest.raises(MCPError) as raised:
             await client.call_tool(tool, {"number": 1})

@@ -324,8 +324,7 @@ def test_subsystem_freshness(filled: Kitchen) -> None:
 @pytest.mark.parametrize("is_written", [True, False])
 def test_recipes_that_call_themselves_or_too_deeply_are_refused(kitchen: Kitchen, name: str, is_written: bool) -> None:
     ##= man/spec/workflows.md#limits
-    ##% The engine MUST reject a workflow that has more than 100 steps, that calls itself, or that nests other workflows
-    ##% more than five levels deep.
+    ##% The engine MUST reject a workflow that calls itself, or that nests other workflows more than five levels deep.
     way, message = CIRCLES[name]
     for one, other in pairwise(way):
         # A call that a variable names is found only in a run.
