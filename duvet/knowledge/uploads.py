@@ -47,20 +47,20 @@ class ContentFolder:
         self._places = places
         self._rule = rule
 
-    def read(self, source: str, *, only_inside: bool) -> bytes:
-        """Read a file to upload; raise QueryError if it can't be read or is too large.
+    def read(self, source: str, *, is_local: bool) -> bytes:
+        """Read a file to upload: one of the project if the caller is local, otherwise one under the content root.
 
-        With `only_inside`, also refuse files that are hidden, ignored, secret, vendored or outside the content root.
+        Raise QueryError if it is not a visible file there, unreadable or too large.
         """
         ##= man/spec/gateway.md#uploads
-        ##% Over HTTP, `km-upload` MUST read only files under the content root that are not hidden, ignored by git,
-        ##% secret or vendored.
-        at = os.path.join(self.root if only_inside else self._places.root, source)
-        if only_inside and not is_visible_file(self.root, at, self._places.own):
+        ##% `km-upload` MUST read only files of the project, or over HTTP, files under the content root, that are not
+        ##% hidden, ignored by git, secret or vendored.
+        folder, name = (self._places.root, "the project") if is_local else (self.root, "the content root")
+        at = os.path.join(folder, source)
+        if not is_visible_file(folder, at, self._places.own):
             raise QueryError(
-                f"{quote_text(shorten_text(source))} can't be uploaded over HTTP",
-                hint="name a file under the content root that is not hidden, ignored, secret or vendored, "
-                "or send the text with km-storetext",
+                f"can't upload {quote_text(shorten_text(source))}: {describe_invisible_file(name)}",
+                hint=f"name another file in {name}, or send the text with km-storetext",
             )
         try:
             if os.stat(at).st_size > self._rule.max_bytes:
@@ -114,6 +114,11 @@ class ContentFolder:
         most = format_count(self._rule.max_bytes, "byte")
         hint = "send less, or increase `uploads.maxBytes` in the configuration"
         return QueryError(f"{quote_text(shorten_text(name))} is larger than the limit of {most}", hint=hint)
+
+
+def describe_invisible_file(folder: str) -> str:
+    """Return why `is_visible_file` is False, as one text for all reasons: others could reveal which files exist."""
+    return f"it is outside {folder}, hidden, ignored by git or vendored, or may contain secrets"
 
 
 def is_visible_file(root: str, at: str, own: Sequence[str] = ()) -> bool:

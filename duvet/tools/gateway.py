@@ -15,7 +15,7 @@ from msgspec import NODEFAULT, UNSET, MsgspecError, Struct, convert, json, struc
 from duvet import errors, http_client, text
 from duvet.config.settings import Secret
 from duvet.knowledge.search_query import SearchResponse
-from duvet.knowledge.uploads import is_visible_file
+from duvet.knowledge.uploads import describe_invisible_file, is_visible_file
 from duvet.llm.records import shorten_to_line, strip_invisible
 from duvet.tools.call_context import CallContext, run_blocking
 from duvet.tools.knowledge.maintenance import MAX_UPLOAD_BYTES, KmUploadInput
@@ -38,7 +38,6 @@ MAX_REPLY_BYTES = 32 << 20  # Our own answers have the same limit.
 MAX_WORK_SECONDS = 1800.0  # Seconds for a tool that changes something.
 _RETRY_PAUSES = (0.2, 0.6)
 KM_SEARCH_NAME = "km-search"
-_NOT_VISIBLE = "it is outside the project, hidden, ignored by git or vendored, or may contain secrets"
 LOCAL_TOOLS = ("km-help",)  # Tools that describe this server.
 
 
@@ -241,7 +240,7 @@ def _read_upload(source: str) -> dict[str, str]:
     hint = f"pass the path of a file on this machine that may be sent to the server in {GATEWAY_VARIABLE}"
     try:
         path = os.path.realpath(source)
-        reason = "" if is_visible_file(os.getcwd(), path) else _NOT_VISIBLE
+        reason = "" if is_visible_file(os.getcwd(), path) else describe_invisible_file("the project")
         if not reason and os.stat(path).st_size > MAX_UPLOAD_BYTES:
             reason = f"it has more than {MAX_UPLOAD_BYTES:,} bytes"
         data = b"" if reason else DiskTree().read(path)

@@ -52,7 +52,7 @@ IngestArgument = Annotated[bool, Meta(description="Index the project afterwards 
 _MAX_TEXT_BYTES = 500_000
 """In JSON, line ends and quotes take two bytes, and an HTTP request has at most 1 MiB."""
 _CONTENT = f"The text, in Markdown: at most {_MAX_TEXT_BYTES:,} bytes of UTF-8"
-_SOURCE = "The path of a file that the server can read; over HTTP, only under the content root"
+_SOURCE = "The path of a file in the project; over HTTP, under the content root"
 MAX_UPLOAD_BYTES = 750_000
 _MAX_BASE64 = MAX_UPLOAD_BYTES // 3 * 4
 _BYTES = f"The file in base64, at most {MAX_UPLOAD_BYTES:,} bytes; source_path is then only its name"
@@ -342,7 +342,7 @@ async def upload_file(arguments: KmUploadInput, ctx: CallContext) -> tool.ToolAn
     def copy() -> StoredFile:
         content = maintenance.content
         if arguments.content is None:
-            data = content.read(source, only_inside=bool(ctx.caller.holder))
+            data = content.read(source, is_local=not ctx.caller.holder)
         else:
             data = _decode_content(arguments.content)
         return content.store(data, arguments.destination, os.path.basename(source), overwrite=arguments.overwrite)

@@ -210,7 +210,7 @@ def test_a_token_of_a_reader_limits_local_callers(duvet_command: str, project: P
         assert (shell("km-help", {}).code, shell("km-ingest-status", {}).code) == ("", "exit 1" if is_limited else "")
 
 
-def test_uploads_over_http_are_below_the_root(duvet_command: str, project: Path) -> None:
+def test_uploads_are_files_of_the_project(duvet_command: str, project: Path) -> None:
     outside = make(project.parent, {"outside.md": "# Out\n"}) / "outside.md"
     with Command(duvet_command, project, **TOKENS) as command, command.client(ADMIN) as client:
         for path in (str(outside), "/etc/hostname", "../outside.md"):
@@ -219,8 +219,17 @@ def test_uploads_over_http_are_below_the_root(duvet_command: str, project: Path)
         assert by_rest(client)("km-ingest-trigger", {"paths": ["docs"]}).code == "unsupported_operation"
         unknown = ("upstream_error", "this project has no index yet")
         assert by_rest(client)("km-backup-trigger", {}) == unknown
-    assert by_shell(duvet_command, project)("km-upload", {"source_path": str(outside)}).code == ""
-    outcomes = ["invalid_request"] * 6 + ["unsupported_operation", "upstream_error", "success"]
+    # An agent on this machine may be told by a text that it has read to copy a file of its user.
+    wire = Wire(duvet_command, project)
+    wire.greet()
+    shell = by_shell(duvet_command, project)
+    for path in (str(outside), "/etc/hostname", "../outside.md", ".duvet/config.toml"):
+        assert by_pipes(wire)("km-upload", {"source_path": path}).code == "invalid_request"
+        assert shell("km-upload", {"source_path": path}).code == "exit 2"
+    wire.kill()
+    assert shell("km-upload", {"source_path": "docs/spec.md", "destination": "docs/copy.md"}).code == ""
+    outcomes = ["invalid_request"] * 6 + ["unsupported_operation", "upstream_error"] + ["invalid_request"] * 8
+    outcomes += ["success"]
     assert [one["outcome"] for one in audit(project)] == outcomes
 
 

@@ -322,8 +322,8 @@ def test_a_restored_index_answers_as_before(known: Asking) -> None:
 
 
 @pytest.fixture
-def source(tmp_path: Path) -> Path:
-    path = tmp_path / "notes/design.md"
+def source(kept: Asking) -> Path:
+    path = kept.folder / "notes/design.md"
     path.parent.mkdir()
     path.write_bytes(b"# Design\r\n\xff")
     return path
@@ -340,7 +340,7 @@ def test_a_file_is_copied_to_its_destination(kept: Asking, source: Path) -> None
         assert kept.value(UPLOAD, source_path=str(source), destination=destination) == stored(kept, relative)
         assert (kept.folder / relative).read_bytes() == b"# Design\r\n\xff"
     # A relative path begins at the project.
-    assert kept.value(UPLOAD, source_path="../notes/design.md", destination="c") == stored(kept, "c/design.md")
+    assert kept.value(UPLOAD, source_path="./notes/design.md", destination="c") == stored(kept, "c/design.md")
 
 
 def test_an_upload_overwrites_a_file_only_where_it_is_told_to(kept: Asking, source: Path) -> None:
@@ -367,7 +367,8 @@ def test_an_upload_is_indexed_where_that_is_asked_or_configured(kept: Asking, so
     found = kept.value(UPLOAD, source_path=str(source), ingest=True)
     run = found["ingest_run"]
     assert (found["ingest_triggered"], run["success"], run["profile"]) == (True, True, "manual")
-    assert kept.value(SEARCH, query="samovar")["results"][0]["chunk"]["artifact_path"] == "docs/design.md"
+    paths = [one["chunk"]["artifact_path"] for one in kept.value(SEARCH, query="samovar")["results"]]
+    assert paths == ["docs/design.md", "notes/design.md"]
     kept.uploads = UploadRule(ingest=True)
     assert kept.value(UPLOAD, source_path=str(source), destination="x.md")["ingest_run"]["changed"] == 1
     assert kept.value(UPLOAD, source_path=str(source), destination="y.md", ingest=False)["ingest_run"] is None
@@ -399,20 +400,23 @@ def test_an_upload_that_cannot_be_indexed_is_stored_all_the_same(kept: Asking, s
     assert code == "upstream_error" and message.startswith("b.md was stored, but ") and "damaged" in message
 
 
-def test_only_regular_files_of_limited_size_are_uploaded(kept: Asking, source: Path, tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe")
-    for path in ("nowhere.md", str(tmp_path), str(tmp_path / "pipe"), "a\0b", " ", "/dev/zero"):
+def test_only_regular_files_of_limited_size_are_uploaded(kept: Asking, source: Path) -> None:
+    os.mkfifo(kept.folder / "pipe")
+    for path in ("nowhere.md", str(kept.folder), "docs", "pipe", "a\0b", " "):
         assert refused(kept, UPLOAD, source_path=path)[0] == "invalid_request"
     kept.uploads = UploadRule(max_bytes=10)
     code, message = refused(kept, UPLOAD, source_path=str(source))
     assert code == "invalid_request" and message.endswith("is larger than the limit of 10 bytes")
 
 
-def test_callers_over_http_upload_only_plain_files_of_the_project(kept: Asking, source: Path) -> None:
+@pytest.mark.parametrize(("holder", "place"), [("", "the project"), ("admin", "the content root")])
+def test_only_visible_files_of_the_project_are_uploaded(kept: Asking, tmp_path: Path, holder: str, place: str) -> None:
     ##= man/spec/gateway.md#uploads
-    ##% Over HTTP, `km-upload` MUST read only files under the content root that are not hidden, ignored by git, secret
-    ##% or vendored.
-    inside = kept.folder / "docs"
+    ##% `km-upload` MUST read only files of the project, or over HTTP, files under the content root, that are not
+    ##% hidden, ignored by git, secret or vendored.
+    inside, source = kept.folder / "docs", tmp_path / "notes/design.md"
+    source.parent.mkdir()
+    source.write_text("secret")
     own = [f"var/{name}" for name in ("s.db", "audit.jsonl", "feedback.jsonl", "km-backup-1.tgz")]
     secret = ["id_rsa", "docs/server.key", "docs/key.pem", "docs/node_modules/a/b.md", "docs/venv/lib/a.md"]
     for name in (*own, *secret, ".env", "docs/.git/config", "secrets/key.md", "docs/venv/pyvenv.cfg"):
@@ -425,12 +429,12 @@ def test_callers_over_http_upload_only_plain_files_of_the_project(kept: Asking, 
     elsewhere = [str(source), "../notes/design.md", "/etc/passwd", "/nowhere"]
     hidden = [".env", "docs/.git/config", "secrets/key.md", "docs/plain.md", "docs/key.md", "docs/out.md"]
     for path in (*secret, *own, *hidden, *elsewhere):
-        code, message = refused(kept, UPLOAD, "admin", source_path=path, destination="x.md")
-        assert code == "invalid_request", path
-        assert message.endswith("can't be uploaded over HTTP"), path
+        code, message = refused(kept, UPLOAD, holder, source_path=path, destination="x.md")
+        reason = f"it is outside {place}, hidden, ignored by git or vendored, or may contain secrets"
+        assert (code, message) == ("invalid_request", f"can't upload {json.dumps(path)}: {reason}")
     assert not (kept.folder / "x.md").exists()
     for path in ("docs/spec.md", str(inside / "spec.md")):
-        kept.answer(UPLOAD, {"source_path": path, "destination": "x.md", "overwrite": True}, holder="admin")
+        kept.answer(UPLOAD, {"source_path": path, "destination": "x.md", "overwrite": True}, holder=holder)
         assert (kept.folder / "x.md").read_text() == (inside / "spec.md").read_text()
 
 
