@@ -175,7 +175,7 @@ def _move_back(problem: Problem, path: str, line: int, count: int) -> Problem:
 
 
 def write_cited_file(project: Project, found: CitedFile) -> None:
-    """Write the file, unless it has changed since it was read."""
+    """Write the file; raise OutputError if it has changed since it was read."""
     target = project.disk.at(found.path)
     if project.disk.read(found.path) != found.before:
         raise OutputError("this file changed while duvet was running", path=found.path, hint="run the command again")

@@ -45,7 +45,6 @@ def _list_topics() -> str:
 
 
 def _show_usage(top: click.Context, names: tuple[str, ...]) -> None:
-    """Print the help of a command or subcommand."""
     ctx = top
     ##= man/spec/help.md#topics
     ##% `duvet help COMMAND` MUST print the help of the command or subcommand.

@@ -135,7 +135,6 @@ def _print_message(application: Application, text: str, **fields: object) -> Non
 
 
 def _serve_stdio(application: Application) -> None:
-    """Serve one client over standard input and output until it disconnects."""
     from duvet.server.stdio.handshake import answer_handshake, take_standard_streams
 
     streams = take_standard_streams()
@@ -169,7 +168,6 @@ def _serve_stdio(application: Application) -> None:
 
 
 def _serve_http(application: Application, listening: ListenOptions) -> None:
-    """Serve clients over HTTP until a signal arrives."""
     from duvet.server.http.guards import HttpLimits
     from duvet.server.http.listener import ServedApplication, ServingOptions, serve_over_http
     from duvet.server.http.tokens import read_tokens

@@ -10,7 +10,7 @@ import click
 from duvet.console.command import SubcommandGroup
 from duvet.console.options import TEXT_TYPE, add_list_format, add_trace_options
 from duvet.console.output import print_detail, print_list
-from duvet.console.problems import ProblemOutput, add_problem_format, make_problem_output
+from duvet.console.problems import add_problem_format, make_problem_output
 from duvet.console.project import cached_query, load_catalogue, load_page_rules, open_cache, open_project_quietly
 from duvet.console.streams import FAILED, OK, print_remark
 from duvet.knowledge.pages import catalogue
@@ -107,19 +107,10 @@ def check(ctx: click.Context, /, format: str | None, output: str | None, **optio
       duvet pages check
       duvet pages check --format github
     """
-    ctx.exit(_check_pages(options, make_problem_output(format, output)))
-
-
-def _load_pages(options: Mapping[str, Any]) -> tuple[Project, catalogue.PageStore]:
-    project = open_project_quietly(open_cache(), options, load_page_rules(options))
-    return project, catalogue.load_pages(project, find_page_files(project))
-
-
-def _check_pages(options: Mapping[str, Any], output: ProblemOutput) -> int:
     findings = cached_query(
         "page-problems", PageFindings, options, catalogue.find_page_problems, load_page_rules(options)
     )
-    written = output.write(findings.problems)
+    written = make_problem_output(format, output).write(findings.problems)
     outcome = format_count(len(findings.problems), "problem") if findings.problems else "no problems"
     pages, links = format_count(findings.pages, "page"), format_count(findings.links, "link")
     print_remark(f"checked {pages} with {links}: {outcome}")

@@ -294,7 +294,6 @@ def run_check(query: AnnotationQuery, name: str, patterns: Sequence[str], progre
 
 
 def read_reports(project: Project, patterns: Iterable[str]) -> Iterator[dict[str, LineHits]]:
-    """Yield the coverage reports that match the patterns."""
     for pattern in patterns:
         for path in expand_pattern(compile_pattern(pattern), project.tree, lambda problem: None):
             yield read_jacoco_xml(project.tree.read(path), path)

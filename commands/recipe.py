@@ -30,8 +30,8 @@ from duvet.console.options import (
     add_variable_options,
 )
 from duvet.console.output import print_detail, print_list
-from duvet.console.problems import ProblemOutput, add_problem_format, make_problem_output, print_problems
-from duvet.console.streams import FAILED, OK, is_standard_output, print_remark, write_stdout
+from duvet.console.problems import add_problem_format, make_problem_output, print_problems
+from duvet.console.streams import FAILED, is_standard_output, print_remark, write_stdout
 from duvet.console.terminal import is_on_terminal
 from duvet.console.tool_call import invoke_tool, make_shell_error, parse_arguments, read_json_argument
 from duvet.console.workflow_run import print_run
@@ -131,7 +131,25 @@ def list_recipes(format: str | None) -> None:
     """
     if format == "text":
         print_deprecation("--format text", "--format plain")
-    _list_recipes(None if format == "text" else format)
+        format = None
+    recipes = RecipeCatalogue(DiskTree()).every().values()
+    rows = [
+        {
+            "name": one.name,
+            "file": ORIGIN_SHIPPED if one.origin == ORIGIN_SHIPPED else one.path,
+            "variables": list(one.workflow.variables),
+            "steps": len(one.workflow.steps),
+            "summary": one.workflow.description,
+        }
+        for one in recipes
+        if one.workflow
+    ]
+    print_list(Listing(_COLUMNS, rows), format)
+    print_problems(problem for one in recipes for problem in one.problems)
+    if invalid := [one.path for one in recipes if not one.workflow]:
+        print_remark(f"skipped {format_count(len(invalid), 'invalid file')}: {', '.join(invalid)}")
+    if is_forwarded(current_settings().environ):
+        print_remark(f"these are this project's recipes; {_FORWARDED}\n{_FORWARDED_HINT}")
 
 
 @recipe.command("show")
@@ -147,7 +165,16 @@ def show_recipe(name: str, format: str, output: str | None) -> None:
       duvet recipe show daily-health
       duvet recipe show release-prep --output recipes/release-prep.yaml
     """
-    _show_recipe(name, format, output)
+    found = _require_recipe(name, RecipeCatalogue(DiskTree()).every())
+    if found.workflow is None:
+        raise ProblemsError(found.problems)
+    data = encode_json(found.document.values if found.document else {}) if format == "json" else found.data
+    if output is not None and not is_standard_output(output):
+        store_file(output, data)
+    elif format != "json" and is_on_terminal():
+        write_stdout("".join(f"{escape_cell(line)}\n" for line in data.decode().splitlines()).encode())
+    else:
+        write_stdout(data)
 
 
 @recipe.command("check")
@@ -174,7 +201,24 @@ def check(
       duvet recipe check
       duvet recipe check recipes/release-prep.yaml
     """
-    ctx.exit(_check_recipes(names, make_problem_output(format, output), options))
+    catalogue = RecipeCatalogue(DiskTree())
+    recipes = catalogue.every()
+    own = [one for one in recipes.values() if one.origin != ORIGIN_SHIPPED]
+    found = [recipes.get(name) or catalogue.file(name) for name in names] or own
+    application = _make_application(options)
+    tools = list(application.tools.registry.every())
+    if can_run := records.RECIPE_TOOL in application.tools.registry:
+        environment = make_recipe_environment(tools, recipes)
+    else:
+        # Steps may call the pack's tools even if no recipe can run here.
+        environment = make_recipe_environment([*EnabledPack(KNOWLEDGE).tools(), *tools], recipes)
+    problems = [problem for one in found for problem in check_recipe(one, environment)]
+    written = make_problem_output(format, output).write(problems)
+    if not is_runnable(problems) or not written:
+        ctx.exit(FAILED)
+    print_remark(f"checked {format_count(len(found), 'recipe')}: no errors")
+    if not can_run and application.line is None:
+        print_remark(f"recipes can't run here: {_LEFT_OUT}")
 
 
 recipe.add_old_name("validate", check)
@@ -209,83 +253,6 @@ def run(
       duvet recipe run release-prep --var profile=nightly --dry-run
       duvet recipe run stale-audit --format json | jq .outputs
     """
-    ctx.exit(_run_recipe(name, variables, given, format, options, dry_run=dry_run))
-
-
-def _list_recipes(format: str | None) -> None:
-    """List the recipes, and report files that aren't valid recipes."""
-    recipes = RecipeCatalogue(DiskTree()).every().values()
-    rows = [
-        {
-            "name": one.name,
-            "file": ORIGIN_SHIPPED if one.origin == ORIGIN_SHIPPED else one.path,
-            "variables": list(one.workflow.variables),
-            "steps": len(one.workflow.steps),
-            "summary": one.workflow.description,
-        }
-        for one in recipes
-        if one.workflow
-    ]
-    print_list(Listing(_COLUMNS, rows), format)
-    print_problems(problem for one in recipes for problem in one.problems)
-    if invalid := [one.path for one in recipes if not one.workflow]:
-        print_remark(f"skipped {format_count(len(invalid), 'invalid file')}: {', '.join(invalid)}")
-    if is_forwarded(current_settings().environ):
-        print_remark(f"these are this project's recipes; {_FORWARDED}\n{_FORWARDED_HINT}")
-
-
-def _show_recipe(name: str, format: str, output: str | None) -> None:
-    found = _require_recipe(name, RecipeCatalogue(DiskTree()).every())
-    if found.workflow is None:
-        raise ProblemsError(found.problems)
-    data = encode_json(found.document.values if found.document else {}) if format == "json" else found.data
-    if output is not None and not is_standard_output(output):
-        store_file(output, data)
-    elif format != "json" and is_on_terminal():
-        write_stdout("".join(f"{escape_cell(line)}\n" for line in data.decode().splitlines()).encode())
-    else:
-        write_stdout(data)
-
-
-def _require_recipe(name: str, recipes: Mapping[str, RecipeFile]) -> RecipeFile:
-    try:
-        return require_recipe(name, recipes)
-    except ToolError as error:
-        raise make_shell_error(error) from error
-
-
-def _check_recipes(paths: Sequence[str], problem_output: ProblemOutput, options: Mapping[str, Any]) -> int:
-    """Write the problems of these recipes, or of all recipes, and return the exit code."""
-    catalogue = RecipeCatalogue(DiskTree())
-    recipes = catalogue.every()
-    own = [one for one in recipes.values() if one.origin != ORIGIN_SHIPPED]
-    found = [recipes.get(path) or catalogue.file(path) for path in paths] or own
-    application = _make_application(options)
-    tools = list(application.tools.registry.every())
-    if can_run := records.RECIPE_TOOL in application.tools.registry:
-        environment = make_recipe_environment(tools, recipes)
-    else:
-        # Steps may call the pack's tools even if no recipe can run here.
-        environment = make_recipe_environment([*EnabledPack(KNOWLEDGE).tools(), *tools], recipes)
-    problems = [problem for one in found for problem in check_recipe(one, environment)]
-    written = problem_output.write(problems)
-    if not is_runnable(problems) or not written:
-        return FAILED
-    print_remark(f"checked {format_count(len(found), 'recipe')}: no errors")
-    if not can_run and application.line is None:
-        print_remark(f"recipes can't run here: {_LEFT_OUT}")
-    return OK
-
-
-def _make_application(options: Mapping[str, Any]) -> Application:
-    """Return the application with the pack `knowledge` enabled, unless the configuration disables it."""
-    return make_application({**options, PACKS_KEY: (*options[PACKS_KEY], KNOWLEDGE_SERVICE)}, mode=SHELL_SOURCE)
-
-
-def _run_recipe(
-    name: str, words: Sequence[str], json: str | None, format: str, options: Mapping[str, Any], *, dry_run: bool
-) -> int:
-    """Run a recipe or only plan it, print each step, and return the exit code."""
     application = _make_application(options)
     if application.line is not None:
         # That server runs its own recipes, with the scopes of the token.
@@ -300,13 +267,25 @@ def _run_recipe(
     )
     if found.workflow is None or not is_runnable(problems):
         raise ProblemsError(problems)
-    variables = read_variables(found.workflow, words, read_json_argument(json))
+    values = read_variables(found.workflow, variables, read_json_argument(given))
     if dry_run:
-        plan = plan_recipe_run(found.workflow, variables)
+        plan = plan_recipe_run(found.workflow, values)
         print_detail(plan, _make_plan_blocks(plan), format)
-        return OK
-    run = _call_recipe_tool(application, {"recipe": name, "vars": variables})
-    return print_run(run, format, make_recipe_output(name, run))
+        return
+    record = _call_recipe_tool(application, {"recipe": name, "vars": values})
+    ctx.exit(print_run(record, format, make_recipe_output(name, record)))
+
+
+def _require_recipe(name: str, recipes: Mapping[str, RecipeFile]) -> RecipeFile:
+    try:
+        return require_recipe(name, recipes)
+    except ToolError as error:
+        raise make_shell_error(error) from error
+
+
+def _make_application(options: Mapping[str, Any]) -> Application:
+    """Return the application with the pack `knowledge` enabled, unless the configuration disables it."""
+    return make_application({**options, PACKS_KEY: (*options[PACKS_KEY], KNOWLEDGE_SERVICE)}, mode=SHELL_SOURCE)
 
 
 def read_variables(workflow: records.Workflow, words: Sequence[str], json: bytes | None) -> dict[str, Any]:

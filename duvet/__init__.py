@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 else:
 
     def __getattr__(name):
-        """Import a module when one of its names is first used, so that `import duvet` stays fast."""
+        """Import a public name on first use, so that `import duvet` stays fast."""
         from importlib import import_module
 
         for module, names in _HOMES.items():

@@ -92,7 +92,7 @@ _OS_ERROR = r"(?P<words>[^:]*) \(os error \d+\)\Z"
 
 
 def describe_plainly(message: str) -> str:
-    """Return a message with a reason from `describe_os_error` in plain words and without its number."""
+    """Replace a system error from `describe_os_error` in a message with plain words."""
     found = re.search(_OS_ERROR, message)
     if found is None:
         return message
@@ -105,13 +105,13 @@ def describe_plainly(message: str) -> str:
 
 
 def suggest_remedy(message: str) -> str:
-    """Return a remedy for a reason from `describe_os_error`; empty for most reasons."""
+    """Return a hint for a system error from `describe_os_error`; empty for most errors."""
     found = re.search(_OS_ERROR, message)
     return _REMEDIES.get(found["words"].strip(), "") if found else ""
 
 
 def describe_os_error(error: OSError | ValueError) -> str:
-    """Return the system's message and error number; ValueError stands for a path that contains NUL."""
+    """Return the system's message and error number; a ValueError means that a path contains NUL."""
     if isinstance(error, OSError):
         return f"{error.strerror or error} (os error {error.errno})"
     return "paths can't contain NUL characters"

@@ -54,7 +54,7 @@ class HttpClient:
         max_bytes: int,
         max_error_bytes: int | None = None,
     ) -> HttpReply:
-        """Send a request; responses with a status other than 200 may have another size limit."""
+        """Send a request; `max_error_bytes` limits responses with a status other than 200."""
         import httpx2
 
         try:

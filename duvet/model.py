@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
 
 class Rank(IntEnum):
-    """An enumeration whose members are ordered."""
-
     # Enum's own hash is a Python function, and members are looked up for every annotation.
     __hash__ = int.__hash__
 
@@ -90,7 +88,7 @@ class Edit(Struct, frozen=True):
 
 
 class Applicability(StrEnum):
-    """Whether a fix is safe; a safe fix can be applied without checking the code."""
+    """A safe fix can be applied without checking the code."""
 
     SAFE = "safe"
     UNSAFE = "unsafe"
@@ -122,7 +120,6 @@ class Problem(Struct, frozen=True):
 
     @property
     def sort_key(self) -> tuple[str, int, int, str, str]:
-        """A key that sorts problems by path and place, whichever phase found them."""
         return (self.path, self.place.line, self.place.column, self.code, self.message)
 
 

@@ -15,7 +15,6 @@ class Progress:
     counts_like_upstream = True  # Whether counts are written as awslabs duvet writes them: `1 sources`.
 
     def count(self, number: int, noun: str) -> str:
-        """Return a number with its noun, for an outcome."""
         return f"{number} {noun}s" if self.counts_like_upstream else format_count(number, noun)
 
     def begin(self, step: str) -> None:
@@ -28,11 +27,9 @@ class Progress:
         """Report a detail about a file, for verbose output."""
 
     def downloads(self, count: int) -> Downloads:
-        """Begin this many downloads."""
         return Downloads(self)
 
     def counted(self, step: str, count: int) -> CountedStep:
-        """Begin a step with this many parts, such as `Reading files`."""
         self.begin(step)
         return CountedStep(self)
 
@@ -49,8 +46,7 @@ class CountedStep:
     def __exit__(self, *error: object) -> None:
         """Stop showing progress; the step may be incomplete."""
 
-    def advance(self, count: int = 1) -> None:
-        """Count parts as completed."""
+    def advance(self, count: int = 1) -> None: ...
 
 
 class Downloads:
@@ -59,8 +55,7 @@ class Downloads:
     def __init__(self, progress: Progress) -> None:
         self.progress = progress
 
-    def __enter__(self) -> None:
-        """Start showing downloads."""
+    def __enter__(self) -> None: ...
 
     def __exit__(self, *error: object) -> None:
         """Stop showing downloads; some may be incomplete."""

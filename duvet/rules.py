@@ -149,12 +149,10 @@ SETUP_CODES = frozenset(rule.code for rule in (CONFIG_ABSENT, PATTERN_UNMATCHED,
 
 @cache
 def list_rules() -> dict[str, Rule]:
-    """Return all rules by code, sorted."""
     return dict(sorted((rule.code, rule) for rule in globals().values() if isinstance(rule, Rule)))
 
 
 def find_rule_name(code: str) -> str:
-    """Return the name of a rule; empty if the code is unknown."""
     rule = list_rules().get(code)
     return rule.name if rule else ""
 

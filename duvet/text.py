@@ -86,7 +86,7 @@ def byte_length(text: str) -> int:
 
 
 def split_bytes(text: str, bounds: Sequence[int]) -> list[str]:
-    """Split text at these byte offsets, and return the parts between them."""
+    """Return the parts of the text between byte offsets."""
     if text.isascii():
         return [text[start:end] for start, end in pairwise(bounds)]
     data = text.encode()
@@ -98,7 +98,7 @@ def format_count(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
-def escape_line_ends(text: str) -> str:
+def collapse_whitespace(text: str) -> str:
     return " ".join(text.split())
 
 
@@ -144,7 +144,6 @@ def shorten_text(text: str, most: int = 80) -> str:
 
 
 def make_text_id(text: str) -> str:
-    """Return the BLAKE3 hash of the text in hex."""
     import blake3
 
     return blake3.blake3(text.encode()).hexdigest()
@@ -166,10 +165,7 @@ def normalise(text: str) -> str:
 
 
 def remove_spacing(text: str) -> str:
-    """Remove all white space.
-
-    Texts that are equal when normalised are also equal here, and this is much faster.
-    """
+    """Remove all white space; texts that are equal when normalised stay equal, and this is much faster."""
     if text.isascii():
         return text.encode().translate(None, _SPLITTING).decode()
     return "".join(text.split())
@@ -299,7 +295,7 @@ def _format_range(start: int, count: int) -> str:
 
 
 def match_lines(old: TextLines, new: TextLines) -> list[LinePair]:
-    """Return the lines that both texts share, in order; lines that are unique in a part serve as anchors."""
+    """Return the lines that both texts share, in order, found by patience diff."""
     found: list[LinePair] = []
     pending = [(0, len(old), 0, len(new))]
     while pending:

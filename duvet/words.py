@@ -33,7 +33,7 @@ def compose(text: str) -> str:
 
 
 def fold_name(text: str) -> str:
-    """Return a name in the form used to compare names: composed and case-folded."""
+    """Compose and case-fold a name, for comparison."""
     return text.lower() if text.isascii() else compose(text).casefold()
 
 
@@ -107,7 +107,6 @@ def make_storable(text: str) -> str:
 
 
 def parse_query(text: str) -> Query:
-    """Parse a query of plain words and quoted phrases."""
     terms: dict[str, None] = {}
     phrases: list[str] = []
     dropped: dict[str, None] = {}
@@ -141,7 +140,7 @@ _UNSPACED = r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff
 
 
 def fold_text(text: str) -> str:
-    """Return text in the form used to index pages: without differences in case and width."""
+    """Remove differences in case and width, as in the index of pages."""
     return text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).casefold()
 
 

@@ -187,7 +187,6 @@ def make_config_page(
 
 
 def _find_tables(schema: JsonSchema) -> dict[str, JsonSchema]:
-    """Return the properties of each table by its heading in the file."""
     top = resolve_schema(schema, schema)
     return dict(
         table for name, value in top["properties"].items() for table in _find_nested_tables(name, value, schema)
@@ -251,7 +250,6 @@ def _make_key(name: str, value: JsonSchema, extension: str = "") -> ManKey:
 
 
 def describe_values(value: JsonSchema) -> str:
-    """Return the allowed values in words."""
     if options := value.get("anyOf"):
         return " or ".join(describe_values(option) for option in options)
     if choices := value.get("enum"):
@@ -265,7 +263,6 @@ def describe_values(value: JsonSchema) -> str:
 
 
 def make_service_page(schema: JsonSchema, examples: Mapping[str, str], version: str) -> str:
-    """Return the page of section 5 about the service configuration, with example files by name."""
     top = resolve_schema(schema, schema)
     headings = [
         table for name, value in top["properties"].items() for table in _make_service_tables(name, value, schema)

@@ -57,7 +57,6 @@ def _read_layers() -> list[list[str]]:
 
 
 def _find_imports() -> dict[str, set[str]]:
-    """Return the packages that each package imports."""
     imports: dict[str, set[str]] = {}
     for name, path in _find_modules():
         found = imports.setdefault(_name_package(name), set())

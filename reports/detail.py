@@ -34,7 +34,6 @@ class FactsBlock(Struct, frozen=True):
 
     @property
     def known(self) -> list[tuple[str, str]]:
-        """The names that have a value, with that value."""
         return [(name, value) for name, value in self.pairs if value]
 
 
@@ -141,7 +140,6 @@ def _make_citation_blocks(citations: Iterable[records.CitationWithCode]) -> Iter
 
 
 def describe_type(kind: str) -> str:
-    """Return the word for an annotation type that users see."""
     return _TYPES.get(kind, kind)
 
 

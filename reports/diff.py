@@ -34,8 +34,6 @@ class DifferenceItem(NamedTuple):
 
 
 class DifferenceGroup(NamedTuple):
-    """All changes of one kind."""
-
     title: str
     items: tuple[DifferenceItem, ...]
     is_loss: bool = False
@@ -94,7 +92,6 @@ def _describe_move(change: difference.RequirementChange) -> DifferenceItem:
 
 
 def _list_places(change: difference.RequirementChange) -> tuple[DifferenceLine, ...]:
-    """Return the old and new places if they differ."""
     if change.then.target == change.now.target:
         return ()
     return DifferenceLine("-", change.then.target), DifferenceLine("+", change.now.target)

@@ -130,7 +130,7 @@ def _find_target_paths(report: records.Finished) -> list[str | None]:
 
 @lru_cache(maxsize=256)
 def _is_spelling(path: str, found: str) -> bool:
-    """Return whether the path in a target is the file's path, without searching other folders."""
+    """Return whether a target spells the path of the file that was found."""
     return locate_specification(path) == locate_specification(found)
 
 

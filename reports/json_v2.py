@@ -93,8 +93,6 @@ class RequirementRecord(V2Record, frozen=True):
 
 
 class CiteRecord(V2Record, frozen=True):
-    """An annotation that cites a specification."""
-
     source: SourceLocation
     target: SourceRanges
     type: KindName
@@ -107,8 +105,6 @@ class CiteRecord(V2Record, frozen=True):
 
 
 class NotApplicableRecord(V2Record, frozen=True):
-    """Requirements that are not applicable to a package."""
-
     target: str
     reason: str
     requirements: Offset
@@ -261,12 +257,10 @@ def render_json_v2(report: Finished, out: BinaryIO) -> None:
 
 
 def make_bytes_id(prefix: str, data: bytes) -> str:
-    """Return the id of an entity with this content."""
     return f"{prefix}-{fnv1a_64(data):016x}"
 
 
 def make_entity_id(prefix: str, *fields: str | int) -> str:
-    """Return the id of an entity with these fields."""
     return make_bytes_id(prefix, "\0".join(map(str, fields)).encode())
 
 
@@ -275,7 +269,7 @@ _KIND_NAMES = {kind: cast("KindName", kind.name) for kind in Kind if kind is not
 
 
 def group_targets(coverages: Sequence[Coverage], texts: Sequence[str]) -> dict[int, SourceRanges]:
-    """Return the ids of the requirements that each annotation cites; equal quotes share them."""
+    """Map each annotation to the byte ranges that it cites; equal quotes share one record."""
     return {
         id: target
         for coverage, text in zip(coverages, texts, strict=True)
@@ -288,7 +282,6 @@ def group_targets(coverages: Sequence[Coverage], texts: Sequence[str]) -> dict[i
 
 
 def merge_ranges(*parts: Iterable[ByteRange]) -> tuple[ByteRange, ...]:
-    """Return all ranges, sorted, without duplicates."""
     return tuple(sorted({one for part in parts for one in part}))
 
 

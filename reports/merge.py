@@ -82,7 +82,6 @@ _RULES: dict[type[json_v2.V2Record], tuple[_Rule, ...]] = {
 
 
 def find_conflicts(id: str, earlier: json_v2.V2Record, later: json_v2.V2Record) -> Iterator[MergeConflict]:
-    """Yield the conflicts between two records with the same id."""
     ##= man/spec/trace.md#reports
     ##% `duvet merge` MUST refuse reports that contradict each other and list the contradictions, and its result MUST
     ##% NOT depend on the order of its inputs.

@@ -59,7 +59,6 @@ class ProblemsRecord(Struct, frozen=True):
 
 
 def render_problems_json(problems: Sequence[Problem], view: ProblemContext) -> bytes:
-    """Return a JSON object with all problems."""
     ##= man/spec/problems.md#json
     ##% JSON MUST be one object with the version of the format, all problems, and the numbers of errors and warnings.
     return encode_json(ProblemsRecord(PROBLEMS_VERSION, tuple(map(_record, problems)), *count_problems(problems)))

@@ -92,7 +92,6 @@ _Mark = tuple[Place, str, str]  # A place, the character that underlines it, and
 
 
 def render_problems_text(problems: Sequence[Problem], view: ProblemContext) -> bytes:
-    """Return the problems as text, with an empty line between them."""
     blocks = ["\n".join(format_problem(problem, view)) + "\n" for problem in problems]
     if view.counts_like_upstream:
         blocks += filter(None, [count_like_upstream(problems)])
@@ -107,7 +106,6 @@ def count_like_upstream(problems: Sequence[Problem]) -> str:
 
 
 def format_problem(problem: Problem, view: ProblemContext) -> Iterator[str]:
-    """Yield the lines of one problem."""
     read_line, colour = ProblemContext().read_line if problem.is_private else view.read_line, view.colour
     marks: list[_Mark] = [(problem.place, "^", problem.label), *((one.place, "-", one.label) for one in problem.notes)]
     marks.sort(key=lambda mark: (mark[0].line, mark[0].column))
@@ -141,7 +139,6 @@ def format_problem(problem: Problem, view: ProblemContext) -> Iterator[str]:
 
 
 def _cut_line(line: str) -> str:
-    """Return a line of a message, shortened if it would fill the screen."""
     return escape_cell(line if len(line) <= _LONGEST else line[:_LONGEST] + CUT_MARK)
 
 

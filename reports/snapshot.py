@@ -8,7 +8,7 @@ from typing import BinaryIO
 
 from duvet.model import Level
 from duvet.specs.locator import format_locator
-from duvet.text import WHITESPACE, escape_line_ends, split_bytes
+from duvet.text import WHITESPACE, collapse_whitespace, split_bytes
 from duvet.trace import records
 
 _WORDS = (
@@ -31,10 +31,10 @@ def render_snapshot(report: records.Finished, out: BinaryIO) -> None:
 def _render_not_applicable(entry: records.NotApplicable) -> Iterator[str]:
     ##= man/spec/gates.md#not-applicable
     ##% The summary, the HTML report, both versions of JSON and the snapshot MUST list every `[[not-applicable]]` entry.
-    yield f"NOT APPLICABLE: {escape_line_ends(entry.target)}\n"
+    yield f"NOT APPLICABLE: {collapse_whitespace(entry.target)}\n"
     yield f"  REQUIREMENTS: {entry.requirements}\n"
     facts = {"QUOTE": entry.quote, "REASON": entry.reason, "OWNER": entry.owner, "EXPIRY": entry.expiry}
-    yield from (f"  {name}: {escape_line_ends(str(fact))}\n" for name, fact in facts.items() if fact)
+    yield from (f"  {name}: {collapse_whitespace(str(fact))}\n" for name, fact in facts.items() if fact)
 
 
 def _render_specification(coverage: records.Coverage, root: str) -> Iterator[str]:

@@ -19,7 +19,7 @@ from duvet.reports.cells import (
     paint_text,
     wrap_cells,
 )
-from duvet.text import escape_line_ends, format_count, quote_text, shorten_text
+from duvet.text import collapse_whitespace, format_count, quote_text, shorten_text
 from duvet.trace.records import Finished, NotApplicable, State
 from duvet.trace.totals import GateResult, Total, compute_totals, format_state, group_totals, judge_run
 
@@ -180,12 +180,12 @@ def format_last_day(entry: NotApplicable) -> str:
 def describe_not_applicable(entry: NotApplicable) -> str:
     """Describe an entry: `not applicable: 2 requirements of SPEC#SECTION: we have no spout (QA, until 2027-12-31)`."""
     what = "expired" if entry.has_expired else "not applicable"
-    quote = f", {quote_text(shorten_text(escape_line_ends(entry.quote)))}" if entry.quote else ""
+    quote = f", {quote_text(shorten_text(collapse_whitespace(entry.quote)))}" if entry.quote else ""
     count = format_count(entry.requirements, "requirement")
     return f"{what}: {count} of {entry.target}{quote}: {describe_exemption(entry)}"
 
 
 def describe_exemption(entry: NotApplicable) -> str:
     """Return reason, owner and date, such as `we have no spout (QA, until 2027-12-31)`."""
-    more = ", ".join(filter(None, (escape_line_ends(entry.owner), format_last_day(entry))))
-    return f"{escape_line_ends(entry.reason)} ({more})" if more else escape_line_ends(entry.reason)
+    more = ", ".join(filter(None, (collapse_whitespace(entry.owner), format_last_day(entry))))
+    return f"{collapse_whitespace(entry.reason)} ({more})" if more else collapse_whitespace(entry.reason)

@@ -108,8 +108,6 @@ def split_highlights(text: str, spans: HighlightSpans) -> Iterator[tuple[str, bo
 
 
 class ListFormat(StrEnum):
-    """The output formats of lists."""
-
     TABLE = "table"
     PLAIN = "plain"
     JSON = "json"

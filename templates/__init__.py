@@ -107,7 +107,6 @@ class RulePage(Struct, frozen=True):
 
 @cache
 def load_rule_page(code: str) -> RulePage:
-    """Return the page of the rule with this code, which must exist."""
     with open(os.path.join(_FOLDER, "rules", f"{code}.md"), encoding="utf-8") as file:
         text = file.read()
     title, severity, summary, *_ = text.split("\n\n")
@@ -117,13 +116,11 @@ def load_rule_page(code: str) -> RulePage:
 
 @cache
 def load_state_pages() -> dict[str, str]:
-    """Return the page of each state, by its name."""
     return _load_pages("states.md")
 
 
 @cache
 def load_level_pages() -> dict[str, str]:
-    """Return the page of each level, by its keyword."""
     return _load_pages("levels.md")
 
 

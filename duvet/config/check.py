@@ -16,7 +16,7 @@ from duvet.config import fields
 from duvet.config.document import DataDocument, ExpressionError, expand_template, is_variable
 from duvet.config.document_formats import DocumentFormat, detect_document_format
 from duvet.config.duvet_tables import ExtendedConfig, ExtendedHtmlReport, ExtendedSource
-from duvet.config.project_file import SchemaName, UpstreamConfig, UpstreamSource, build_table
+from duvet.config.project_file import SchemaName, UpstreamConfig, UpstreamSource
 from duvet.config.settings import HtmlReport, Secret, Table, TableError
 from duvet.model import Place, Problem
 from duvet.text import quote_text
@@ -84,19 +84,16 @@ _SCHEMA_HINT = f"start the file with `'$schema' = \"{SchemaName.V0_4_0}\"`"
 
 
 def sort_problems(found: Iterable[Problem]) -> tuple[Problem, ...]:
-    """Sort problems by their positions in the file."""
     return tuple(sorted(found, key=lambda problem: problem.sort_key))
 
 
 def check_table(table: type[Struct], at: DocumentLocation) -> Iterable[Problem]:
-    """Return a problem for each value that doesn't match the keys and types of a table."""
     ##= man/spec/trace.md#configuration
     ##% duvet MUST report each configuration key that is unknown, missing or of the wrong type, with its path and line.
     return check_value(inspect.type_info(table), at.document.values, at)
 
 
 def check_value(kind: inspect.Type, value: Any, at: DocumentLocation) -> Iterator[Problem]:
-    """Yield the problems of a value that must have this type."""
     choices = fields.list_field_types(kind)
     if isinstance(value, str) and any(isinstance(choice.type, inspect.DateType) for choice in choices):
         # A date in quotes means the same as a date without quotes.
@@ -250,9 +247,9 @@ def _find_other_spelling(name: str, known: Iterable[str], values: Mapping[str, A
 
 
 def _check_whole_table(table: type[Struct], values: dict[str, Any], at: DocumentLocation) -> Iterator[Problem]:
-    """If all values of a table are valid, check the table as a whole."""
+    """Check the rules between the values of a table; each value must be valid."""
     try:
-        build_table(values, table, dec_hook=lambda kind, value: kind(value))
+        convert(values, table, dec_hook=lambda kind, value: kind(value))
     except ValidationError as error:
         match error.__cause__:
             case TableError() as refusal:

@@ -99,7 +99,7 @@ class DocumentError(DuvetError):
 
 
 class DocumentDraft:
-    """Text that is being parsed; creates its syntax errors."""
+    """The text of a document, for the errors of its parser."""
 
     def __init__(self, text: str, path: str, format: str) -> None:
         self.text = text
@@ -107,7 +107,6 @@ class DocumentDraft:
         self.format = format
 
     def make_syntax_error(self, reason: str, place: Place | int, *, is_text: bool = True) -> DocumentError:
-        """Return the error for invalid syntax at this place or offset."""
         if isinstance(place, int):
             place = find_place(self.text, place, place)
         at = f"at line {place.line}, column {place.column}"
@@ -184,14 +183,12 @@ class ExpressionError(DuvetError):
 
 
 class TemplateExpansion(Struct, frozen=True):
-    """An expanded template, and the variables that it uses."""
-
     text: str
     variables: tuple[str, ...] = ()
 
 
 def expand_template(template: str, environ: Mapping[str, str]) -> TemplateExpansion:
-    """Replace the expressions in a template with their values."""
+    """Replace expressions such as `${{ NAME || 'text' }}` with their values."""
     head, *parts = template.split(_OPEN)
     texts, variables = [head], []
     for part in parts:
@@ -243,7 +240,6 @@ class VariableError(DuvetError):
 
 
 def is_variable(text: str) -> bool:
-    """Return True if the text consists of a single variable."""
     return re.search(VARIABLE_PATTERN, text) is not None
 
 

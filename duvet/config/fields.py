@@ -74,7 +74,6 @@ def format_key_path(keys: Iterable[str | int]) -> str:
 
 
 def is_table_array(kind: inspect.Type) -> bool:
-    """Return whether a field is an array of tables."""
     arrays = [choice.type for choice in list_field_types(kind) if isinstance(choice.type, inspect.VarTupleType)]
     return any(
         isinstance(item.type, inspect.StructType) for array in arrays for item in list_field_types(array.item_type)
@@ -90,12 +89,10 @@ def describe_missing_field(name: str) -> str:
 
 
 def describe_duplicate_field(name: str) -> str:
-    """Describe a key that occurs twice, in different spellings."""
     return f"duplicate field `{name}`"
 
 
 def describe_unknown_variant(value: str, known: Sequence[str]) -> str:
-    """Describe a string that is not one of the allowed values."""
     return f"unknown variant `{value}`, {_describe_expected(known)}"
 
 
@@ -127,7 +124,6 @@ def describe_value(value: Any) -> str:
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return a suggestion of the most similar word; empty if none is similar."""
     from difflib import get_close_matches
 
     by_lower = {name.lower(): name for name in known}

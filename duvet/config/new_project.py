@@ -51,7 +51,6 @@ class SourceGroup(Struct, frozen=True):
 
 
 def detect_languages(exists: Callable[[str], bool]) -> tuple[Starter, ...]:
-    """Return the languages whose manifests are in a folder."""
     return tuple(starter for starter in STARTERS if any(map(exists, starter.signs)))
 
 

@@ -9,7 +9,6 @@ from msgspec import DecodeError, Struct, ValidationError, convert, inspect, json
 from msgspec.structs import replace
 
 from duvet.config.fields import FieldType, did_you_mean, list_field_types, list_fields
-from duvet.config.project_file import build_table
 from duvet.config.settings import Secret
 from duvet.config.variables import describe_scalar, is_scalar, parse_scalar
 from duvet.errors import DuvetError
@@ -21,7 +20,6 @@ Record = TypeVar("Record", bound=Struct)
 
 
 def list_overrides(environ: Mapping[str, str]) -> list[str]:
-    """Return the names of the variables that override keys."""
     return sorted(name for name in environ if name.startswith(PREFIX) and SEPARATOR in name[len(PREFIX) :])
 
 
@@ -43,7 +41,6 @@ def _fold(name: str) -> str:
 
 
 def _set_value(record: Record, path: list[str], text: str, variable: str) -> Record:
-    """Return the record with the value at this path."""
     ##= man/spec/service.md#configuration
     ##% `DUVET_TABLE__KEY` MUST override the key in that table of the configuration, with one more `__` for each nested
     ##% table.
@@ -88,7 +85,7 @@ def _make_entry(kind: inspect.Type, value: Any, path: list[str], text: str, vari
     (choice, *_) = list_field_types(kind)
     if value is None and isinstance(choice.type, inspect.StructType):
         try:
-            value = build_table({}, choice.type.cls)
+            value = convert({}, choice.type.cls)
         except ValidationError as error:
             message = f"{variable} names an entry that the configuration doesn't have"
             raise DuvetError(message, hint="add the entry to the configuration") from error

@@ -2,11 +2,11 @@
 
 # Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from enum import StrEnum
-from typing import Annotated, Any, Self, TypeVar
+from typing import Annotated, Any, Self
 
-from msgspec import Meta, Struct, ValidationError, convert, field
+from msgspec import Meta, ValidationError, convert, field
 from msgspec.structs import replace
 
 from duvet import rules
@@ -228,7 +228,6 @@ class UpstreamConfig(ConfigTable, frozen=True, kw_only=True):
 
 
 def make_pattern_tuple(pattern: str | tuple[str, ...] | None) -> tuple[str, ...]:
-    """Return the patterns of a key that accepts a pattern or a list of patterns."""
     if pattern is None:
         return ()
     return (pattern,) if isinstance(pattern, str) else pattern
@@ -256,9 +255,6 @@ def require_config(tree: Tree, config_path: str | None = None) -> str:
     raise ConfigAbsentError(
         "no configuration in this folder or above it", path=CONFIG_PATH, hint="create one with `duvet init`"
     )
-
-
-RecordType = TypeVar("RecordType", bound=Struct)
 
 
 def read_config(data: bytes, path: str, environ: Mapping[str, str]) -> settings.Config:
@@ -315,15 +311,8 @@ def read_tables(toml: TomlDocument, environ: Mapping[str, str]) -> ConfigTable:
 
         table = ExtendedConfig
     try:
-        return build_table(toml.values, table).settled(environ)
+        return convert(toml.values, table).settled(environ)
     except (ValidationError, ExpressionError):
         from duvet.config.check import DocumentLocation, check_table, sort_problems
 
         raise ProblemsError(sort_problems(check_table(table, DocumentLocation(toml, environ)))) from None
-
-
-def build_table(
-    values: dict[str, Any], table: type[RecordType], dec_hook: Callable[[type, Any], Any] | None = None
-) -> RecordType:
-    """Convert the values of a table to a record; raise ValidationError if a type is wrong."""
-    return convert(values, table, dec_hook=dec_hook)

@@ -57,7 +57,6 @@ class ServiceConfig(settings.ServiceSection, frozen=True, kw_only=True):
     ] = service_tables.UploadsSection()
 
     def notes(self) -> tuple[settings.NotesRule, ...] | None:
-        """Return the configured patterns of pages, or None."""
         return tuple(one.rule() for one in self.pages) or None
 
     def packs(self, by_default: tuple[str, ...] = settings.ServerRule().packs) -> tuple[str, ...]:
@@ -173,7 +172,7 @@ class Setting(Struct, frozen=True, omit_defaults=True):
 
 
 def explain_file(tree: Tree, config_path: str | None, environ: Mapping[str, str]) -> tuple[Setting, ...]:
-    """Return all settings in the given configuration file, or in this folder's configuration file."""
+    """Return the settings of the given configuration file, or of this folder's."""
     path = require_config(tree, config_path)
     overrides = {"config-path": CommandLineValue("--config-path", path)} if config_path else {}
     return explain_config(read_config(tree.read(path), path, environ), environ, overrides)
@@ -251,7 +250,6 @@ def json_schema(*, extended: bool) -> dict[str, Any]:
 
 
 def service_schema() -> dict[str, Any]:
-    """Return the JSON Schema of the service configuration."""
     ##= man/spec/service.md#configuration
     ##% The schema that `duvet config schema service` prints MUST accept exactly the files that duvet accepts, except
     ##% for checks of names, variables and alternative spellings of keys.

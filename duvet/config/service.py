@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any, TypeVar
 
-from msgspec import Struct, ValidationError, inspect
+from msgspec import Struct, ValidationError, convert, inspect
 from msgspec.structs import replace
 
 from duvet import rules
@@ -21,7 +21,7 @@ from duvet.config.document_formats import DOCUMENT_ENDINGS, find_file_ending, re
 from duvet.config.duvet_tables import ServerTable
 from duvet.config.fields import list_field_types
 from duvet.config.key_styles import respell_keys
-from duvet.config.project_file import build_table, find_config, respell_project_keys
+from duvet.config.project_file import find_config, respell_project_keys
 from duvet.config.schema import ServiceConfig, find_unresolved_names
 from duvet.config.service_tables import IngestSection, PagesSection, SearchSection, ServerSection
 from duvet.config.settings import EXTENDED_SCHEMA, IngestRule, NotesRule, Secret, ServerRule, StoreSection
@@ -116,7 +116,7 @@ def _find_duplicate_tables(at: DocumentLocation, project: TomlDocument | None) -
 def _read_server_table(project: TomlDocument | None) -> ServerTable | None:
     if project and "server" in project.values:
         with suppress(ValidationError):
-            return build_table(project.values["server"], ServerTable)
+            return convert(project.values["server"], ServerTable)
     return None
 
 
@@ -134,7 +134,6 @@ class Service(Struct, frozen=True, kw_only=True):
 
     @property
     def rule(self) -> ServerRule:
-        """The identity and limits of the server."""
         return self.config.server.rule(self.packs)
 
     def has_same_content(self, other: Service) -> bool:
@@ -202,7 +201,7 @@ def salvage_service(
             if not any(check_value(field.type, part, at)) and not expander.problems:
                 part = expander.expand(field.type, part, at)
                 values[name] = {**values.get(name, {}), **part} if len(path) > 1 else part
-    config = build_table(values, ServiceConfig)
+    config = convert(values, ServiceConfig)
     return Service(config=config, path=found.path, origin=found.origin, document=document, packs=config.packs())
 
 
@@ -312,7 +311,7 @@ def _resolve_tables(
         raise ProblemsError(found)
     for table, name in expander.failed:
         values[table][name]["enabled"] = False
-    return build_table(values, kind), found
+    return convert(values, kind), found
 
 
 _HIDDEN = "***"

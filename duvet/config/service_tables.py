@@ -92,7 +92,6 @@ class ServerSection(ServiceSection, frozen=True, kw_only=True):
         return cls(**{name: getattr(table, name) for name in shared})
 
     def rule(self, packs: tuple[str, ...] = _DEFAULT.packs) -> ServerRule:
-        """Return the resolved settings with these enabled packs."""
         version = self.protocol_version
         return ServerRule(
             **{name: getattr(self, name) for name in ("name", "title", "version", "description", "page_size")},

@@ -30,7 +30,6 @@ ExpandedText = Annotated[NonBlankText, Meta(extra={"expands": True})]
 
 
 def doc(description: str, **constraints: Any) -> Meta:
-    """Return a key's documentation and the constraints on its value."""
     return Meta(description=description, **constraints)
 
 
@@ -209,12 +208,10 @@ class Config(Struct, frozen=True):
 
     @property
     def specifications_folder(self) -> str:
-        """The folder of downloaded specifications."""
         return self._find_place_beside("specifications")
 
     @property
     def requirements_folder(self) -> str:
-        """The folder of extracted requirements."""
         return self._find_place_beside("requirements")
 
     @property

@@ -132,7 +132,6 @@ _ESCAPED_LINE = {**_ESCAPED, ord('"'): '\\"', ord("\n"): "\\n"}
 
 
 def has_control_characters(data: bytes) -> bool:
-    """Return whether data contains control characters other than tabs and line feeds."""
     return len(data.translate(None, _CONTROLS)) != len(data)
 
 

@@ -62,7 +62,7 @@ class VariableExpander:
         self._unneeded = unneeded
 
     def convert_scalars(self, kind: inspect.Type, value: Any, at: DocumentLocation) -> Any:
-        """Replace variables that stand for numbers, booleans or words with the values of these variables."""
+        """Replace variables that stand for numbers, booleans or words."""
         return self._convert(kind, value, at, self._convert_scalar)
 
     def expand(self, kind: inspect.Type, value: Any, at: DocumentLocation) -> Any:

@@ -23,7 +23,6 @@ class VariableType(StrEnum):
     OBJECT = "object"
 
     def takes(self, value: Any) -> bool:
-        """Return whether a value is of this type."""
         if isinstance(value, bool):
             return self is VariableType.BOOLEAN
         if isinstance(value, float) and value.is_integer() and self is VariableType.INTEGER:

@@ -76,7 +76,7 @@ def _list_all_problems(settings: ApplicationSettings, problems: tuple[Problem, .
 
 
 def find_service_problems(application: Application) -> tuple[Problem, ...]:
-    """Return the problems with the names of packs and tools, with workflows, and with the URLs of providers."""
+    """Return the problems with names of packs and tools, with workflows, and with URLs of providers."""
     return (
         *application.tools.list_unknown_names(),
         *find_workflow_problems(application),
@@ -144,7 +144,6 @@ def make_application_settings(where: Mapping[str, Any], terminal: TerminalSettin
 
 
 def read_service(service_path: str | None, config_path: str | None) -> Service:
-    """Read the configuration of the service; raise ProblemsError with all its problems."""
     terminal = current_settings()
     return load_service(
         DiskTree(), terminal.environ, service_path, config_path or terminal.config_path, terminal.folder
@@ -152,7 +151,6 @@ def read_service(service_path: str | None, config_path: str | None) -> Service:
 
 
 def find_workflow_problems(application: Application, name: str | None = None) -> tuple[Problem, ...]:
-    """Return the problems of the workflow with this name, or of all workflows."""
     from duvet.workflows.check import make_workflow_problems
 
     faults = {one: found for one, found in application.tools.offered.faults.items() if name in (None, one)}

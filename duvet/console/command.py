@@ -123,11 +123,9 @@ class GlobalFlag(Struct, frozen=True):
     value: bool = True
 
     def add(self, function: click.decorators.FC) -> click.decorators.FC:
-        """Add the flag to the top-level command, whose help lists it."""
         return click.option(*self.names, f"_{self.field}", **self._attributes)(function)
 
     def make_hidden_option(self) -> click.Option:
-        """Return the flag as a hidden option of a subcommand."""
         return click.Option((*self.names, f"_{self.field}"), hidden=True, **self._attributes)
 
     @property
@@ -147,7 +145,6 @@ NO_CACHE = GlobalFlag(("--no-cache",), "Neither read nor write .duvet/cache.", "
 
 @cache
 def make_global_flags() -> list[click.Parameter]:
-    """Return the global flags that each subcommand also accepts."""
     return [flag.make_hidden_option() for flag in (QUIET, VERBOSE, NO_CACHE)]
 
 

@@ -23,16 +23,12 @@ _LIST_HINT = "run `duvet explain` to list all topics"
 
 
 class Topic(Struct, frozen=True):
-    """A row in the list of topics."""
-
     name: str
     kind: str
     summary: str
 
 
 class RuleRow(Struct, frozen=True):
-    """A row in the list of rules."""
-
     code: str
     name: str
     severity: str
@@ -175,7 +171,6 @@ def _matches(sections: Sequence[str], wanted: Sequence[str]) -> bool:
 
 
 def simplify_key(part: str) -> str:
-    """Return a key in lower case without `-` and `_`."""
     return part.lower().replace("-", "").replace("_", "")
 
 
@@ -202,7 +197,7 @@ _Parts = tuple[str, ...]
 def _walk(
     node: JsonSchema, schema: JsonSchema, parts: _Parts, arrays: int = 0
 ) -> Iterator[tuple[_Parts, int, JsonSchema]]:
-    """Yield each key below a table: its path, whether it is in a list of tables, and its schema."""
+    """Yield each key below a table: its path, the length of the path of a list of tables around it, and its schema."""
     for name, value in _resolve(node, schema).get("properties", {}).items():
         inner, path = _resolve(value, schema), (*parts, name)
         yield path, arrays, inner

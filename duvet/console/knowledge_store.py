@@ -19,7 +19,6 @@ from duvet.tree.files import DiskTree
 
 
 def locate_store(service_path: str | None) -> StorePaths:
-    """Return the paths of the index that the service configuration sets."""
     settings = current_settings()
     store = load_service_ingest(DiskTree(), settings.environ, settings.config_path, service_path, settings.folder)[1]
     return find_store_paths(KnowledgeSettings(os.getcwd(), IngestRule(), store))

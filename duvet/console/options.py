@@ -116,7 +116,6 @@ def _choose_config(ctx: click.Context, param: click.Parameter, value: str | None
 
 
 def _is_service_file(path: str) -> bool:
-    """Return whether a file is named like the service configuration."""
     from duvet.config.service import SERVICE_FILE_NAMES
 
     name = os.path.basename(path).lower()
@@ -124,7 +123,6 @@ def _is_service_file(path: str) -> bool:
 
 
 def add_trace_options(function: Function) -> Function:
-    """Add the options that name the configuration, the sources and the specifications."""
     hidden: dict[str, Any] = {"hidden": True, "expose_value": False}
     for option in (
         *(click.option(name, is_flag=True, **hidden) for name in reversed(_IGNORED_FLAGS)),
@@ -214,7 +212,6 @@ def _set_config(ctx: click.Context, param: click.Parameter, value: str | None) -
 
 
 def add_service_options(function: Function) -> Function:
-    """Add the options for the service configuration and additional packs."""
     packs = click.option(
         "--pack",
         PACKS_KEY,
@@ -226,7 +223,6 @@ def add_service_options(function: Function) -> Function:
 
 
 def add_pages_option(function: Function) -> Function:
-    """Add the option for a folder of notes."""
     return click.option(
         PAGES_KEY,
         f"--{PAGES_KEY}",
@@ -272,7 +268,6 @@ def add_http_options(function: Function) -> Function:
 
 
 def select_trace_options(where: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options that describe the project."""
     return {name: value for name, value in where.items() if name not in (SERVICE_KEY, PACKS_KEY)}
 
 
@@ -291,7 +286,6 @@ def add_text_format(function: Function) -> Function:
 
 
 def add_variable_options(function: Function) -> Function:
-    """Add the options that set variables of a workflow or recipe."""
     variables = click.option(
         "--var",
         "variables",

@@ -157,7 +157,6 @@ def require_contents(project: Project) -> None:
 
 
 def open_project_files() -> ProjectFiles:
-    """Return the project's files, which can be found by any spelling of their paths."""
     from duvet.trace.locations import ProjectFiles
 
     return ProjectFiles(DiskTree(), os.getcwd().replace(os.sep, "/"))

@@ -27,7 +27,6 @@ from duvet.trace.records import Requirement
 
 
 def list_gates(project: Project, request: ReportRequest, *, is_ci: bool) -> list[Gate]:
-    """Return the gates of a run: those of `--ci`, and those that options request."""
     gates = [*_list_ci_gates(project, request)] if is_ci else []
     for gate, option, noun, state, find in (
         (request.require_citations, "--require-citations", "citations", "implemented", find_unimplemented),

@@ -43,7 +43,6 @@ ReportFiles = Iterable[tuple[str, Callable[[], bytes]]]  # The path of each file
 
 
 def run_report(project: Project, request: ReportRequest) -> ReportResult:
-    """Trace the project, apply the gates, and write the files."""
     found: list[Problem] = []
     try:
         project.progress.counts_like_upstream = project.is_like_upstream

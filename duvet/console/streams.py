@@ -128,7 +128,6 @@ def write_outputs() -> Iterator[FileWriter]:
 
 
 def render_bytes(render: Callable[[BinaryIO], None]) -> bytes:
-    """Return the bytes that a renderer writes."""
     out = _Chunks()
     render(out)
     return b"".join(out.chunks)

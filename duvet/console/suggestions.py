@@ -85,7 +85,6 @@ def _find_page(word: str) -> str:
 
 
 def suggest_option(word: str, names: Iterable[str]) -> str:
-    """Suggest similar options; empty if none is similar."""
     if word in _BEFORE_COMMANDS:
         return f"{word} comes before the command: `duvet {word}{_BEFORE_COMMANDS[word]} COMMAND`"
     if word in _ELSEWHERE:

@@ -80,7 +80,6 @@ def describe_failure(error: ToolError | DuvetError) -> dict[str, object]:
 
 
 def require_tool(registry: Registry, name: str) -> Tool:
-    """Return the tool with this name or alias; raise NotFoundError if it is unknown."""
     try:
         return registry.require(name)
     except ToolError as error:

@@ -14,7 +14,7 @@ from msgspec import UNSET, Struct, UnsetType, field, structs
 
 from duvet.errors import NotFoundError, QueryError
 from duvet.store.records import GraphEdge, GraphHop, GraphNode, NodeLabel, Relation, Store
-from duvet.text import escape_line_ends, quote_text, shorten_text, suggest_nearest
+from duvet.text import collapse_whitespace, quote_text, shorten_text, suggest_nearest
 
 _LABELS_BY_NAME = {
     **{label.value: label for label in NodeLabel},
@@ -243,7 +243,7 @@ def search_nodes(store: Store, term: str, limit: int) -> tuple[FoundNode, ...]:
 
 def _make_snippet(node: GraphNode) -> str:
     texts = (node.properties[name] for name in _SNIPPET_PROPERTIES if node.properties.get(name))
-    return shorten_text(escape_line_ends(str(next(texts, node.name or node.key))), 200)
+    return shorten_text(collapse_whitespace(str(next(texts, node.name or node.key))), 200)
 
 
 class PathEdge(Struct, frozen=True):

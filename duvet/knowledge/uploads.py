@@ -21,7 +21,7 @@ from duvet.knowledge.ingest.subsystems import SUBSYSTEM_PATHS
 from duvet.knowledge.settings import StorePaths, is_backup
 from duvet.sources.gitignore import IgnoredPaths
 from duvet.specs.locator import make_anchor
-from duvet.text import escape_line_ends, format_count, quote_text, shorten_text
+from duvet.text import collapse_whitespace, format_count, quote_text, shorten_text
 from duvet.tree.files import DiskTree, find_name_fault, find_path_fault, is_reserved, leads_into_folder
 from duvet.tree.outputs import open_output
 from duvet.words import fold_name
@@ -225,9 +225,9 @@ class StoredText(Struct, frozen=True, kw_only=True):
 
     def document(self) -> str:
         front = {
-            "title": escape_line_ends(self.title),
-            "subsystem": escape_line_ends(self.subsystem),
-            "tags": [escape_line_ends(tag) for tag in self.tags],
+            "title": collapse_whitespace(self.title),
+            "subsystem": collapse_whitespace(self.subsystem),
+            "tags": [collapse_whitespace(tag) for tag in self.tags],
             "metadata": _copy_plain(self.metadata),
         }
         front = {name: value for name, value in front.items() if value}

@@ -15,7 +15,7 @@ from duvet.model import Specification
 from duvet.queries import full_text, records
 from duvet.queries.search import SearchQuery, find_hits
 from duvet.templates import ASK_TEMPLATE, environment
-from duvet.text import escape_line_ends, make_text_id
+from duvet.text import collapse_whitespace, make_text_id
 from duvet.trace.catalogue import Catalogue, RequirementCard, SpecificationCard
 from duvet.trace.locations import ProjectFiles, find_last_line
 
@@ -199,7 +199,7 @@ class ProjectRetriever(Struct, frozen=True):
             source = AnswerSource(
                 number=0,
                 kind="section",
-                title=f"{escape_line_ends(whole.breadcrumb)} ({card.section_target(section)})",
+                title=f"{collapse_whitespace(whole.breadcrumb)} ({card.section_target(section)})",
                 full_path=card.section_path(section),
                 file_path=card.path,
                 line_number=loaded.data.count(b"\n", 0, whole.heading[0]) + 1,

@@ -8,7 +8,7 @@ from typing import Literal
 from msgspec import Struct
 
 from duvet.errors import DuvetError
-from duvet.text import escape_line_ends
+from duvet.text import collapse_whitespace
 
 MAX_ANSWER_TOKENS = 1024  # The default limit of an answer.
 SETUP_HINT = (
@@ -143,5 +143,5 @@ def strip_invisible(text: str) -> str:
 
 def shorten_to_line(text: str, max_characters: int = MAX_LINE_CHARACTERS) -> str:
     """Return the beginning of a text, on one line."""
-    line = escape_line_ends(strip_invisible(text))
+    line = collapse_whitespace(strip_invisible(text))
     return line if len(line) <= max_characters else f"{line[: max_characters - 1]}…"

@@ -38,7 +38,6 @@ class RecordedAnswers:
         self._unmatched = {""} if recalled else set()
 
     def find_changes(self) -> set[str]:
-        """Return the paths whose content or existence has changed."""
         found = set(find_altered_paths(self.record, self.tree))
         if any(True for _ in find_refilled_folders(self.record, self.tree)):
             found |= self.find_listing_changes()
@@ -83,7 +82,7 @@ class RecordedAnswers:
 
 
 def _describe_inputs(inputs: InputFiles) -> object:
-    """Return the inputs in a comparable form, without problems, whose order depends on the disk."""
+    """Return the inputs in a comparable form; the order of problems depends on the disk."""
     return inputs.sources, inputs.requirements, frozenset(inputs.problems)
 
 
@@ -150,7 +149,6 @@ class WatchedPlaces:
         return _resolve_path(path)
 
     def has_grown(self) -> bool:
-        """Return whether a missing folder now exists."""
         return any(map(os.path.isdir, self._missing))
 
     def make_hints(self, events: Iterable[FolderEvent]) -> EventHints:
@@ -191,8 +189,6 @@ def _use_slashes(path: str) -> str:
 
 
 class ChangeSource(Protocol):
-    """A source of notifications about folders."""
-
     folders: set[str]
 
     def open(self, folders: set[str]) -> None: ...
@@ -219,7 +215,6 @@ class FollowedReading:
         return {path for path in hints.paths if self.answers.record.contains(path)}
 
     def find_changes(self, events: Iterable[FolderEvent]) -> set[str]:
-        """Return the paths that these events affect and that have changed."""
         hints = self._places.make_hints(events)
         if events is UNKNOWN_EVENTS or hints.whole:
             return self.find_all_changes(anew=True)
@@ -277,7 +272,6 @@ class ChangeWatcher:
         self._stop.set()
 
     def follow(self, project: Project) -> None:
-        """Watch everything that this project was read from."""
         self._answers = RecordedAnswers(project)
         self._followed = FollowedReading(self._answers, self._watcher)
         ##= man/spec/watch.md#noticing-changes
@@ -285,7 +279,6 @@ class ChangeWatcher:
         self._changed = self._followed.find_all_changes()
 
     def are_outputs(self, paths: Iterable[str]) -> bool:
-        """Return whether the project's own run wrote all of these paths."""
         return self._answers.tree.written.issuperset(paths)
 
     def wait(self) -> tuple[str, ...] | None:

@@ -77,7 +77,7 @@ class ResolvedTarget(NamedTuple):
     named: tuple[NamedText, ...] = ()  # The requirements that the target names by an id; empty for a section.
 
     def contains(self, quote: str) -> bool:
-        """Return True if the target's section or requirement contains the quote unchanged, or the quote is empty."""
+        """Return whether the section or requirement contains the quote unchanged; an empty quote always counts."""
         if self.named:
             return self.section is not None and self.near.contains_named(self.named, quote)
         return self.section is not None and self.near.contains(self.section, quote)
@@ -113,7 +113,6 @@ class SpecificationTexts:
         return resolve_section(self._make_neighbourhood(specification), section)
 
     def is_valid(self, annotation: Annotation) -> bool:
-        """Return True if the section or requirement in the annotation's target contains its quote."""
         spot = self.resolve_target(annotation)
         return spot is not None and spot.contains(annotation.quote)
 
@@ -236,7 +235,7 @@ def _show_change(old: str, new: str) -> str:
 
 
 def _correct_misplaced_quote(texts: SpecificationTexts, annotation: Annotation, near: Neighbourhood) -> Correction:
-    """Find a quote in other sections and specifications if its own section has no similar text."""
+    """Look for a quote in other sections and specifications."""
     index, stretch = near.find_anywhere(annotation.quote) or (0, None)
     if stretch is None or stretch.score < _FAR:
         for name, other in texts.list_others(near):
@@ -412,7 +411,7 @@ class AnnotationFixer:
         return self._corrections[key]
 
     def _introduce_change(self, annotation: Annotation, correction: Correction) -> Correction:
-        """Return the correction with a hint that says whether the requirement has changed."""
+        """Say in the hint whether the requirement has changed."""
         spot = self.texts.resolve_target(annotation)
         has_changed = spot is not None and self.history.find_source(spot.near.specification, annotation.quote)
         verb = "has changed" if has_changed else "reads"
@@ -558,7 +557,7 @@ def _drop_fix(problem: Problem) -> Problem:
 
 
 def _explain_doubt(problem: Problem) -> Problem:
-    """Return the problem with a hint that explains why its fix is unsafe and how to apply it."""
+    """Explain in the hint why a fix is unsafe and how to apply it."""
     fix = problem.fix
     if fix is None or fix.applicability is Applicability.SAFE:
         return problem
@@ -583,7 +582,7 @@ def _remove_place(annotation: Annotation) -> Annotation:
 
 
 def _is_dangerous(annotation: Annotation, correction: Correction) -> bool:
-    """Return True if the new words could end the comment, or join its last line."""
+    """Return True if the new words could end the comment, or continue it on the next line."""
     pairs = [(annotation.target, correction.target), (annotation.quote, correction.quote)]
     changes = [(old, new) for old, new in pairs if new is not None]
     return any(new.count(mark) != old.count(mark) for old, new in changes for mark in _MARKS) or any(

@@ -272,7 +272,6 @@ class Project:
 
     @property
     def snapshot_path(self) -> str | None:
-        """The path of the snapshot, or None if none is configured."""
         return self.config.report.snapshot.path if self.config and self.config.report.snapshot.enabled else None
 
     @cached_property
@@ -312,7 +311,6 @@ class Project:
 
     @cached_property
     def extraction(self) -> Extraction:
-        """The requirements of the configured specifications."""
         if self.config is None:
             return Extraction({}, {}, {}, [])
         self.progress.begin("Extracting requirements")

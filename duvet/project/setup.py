@@ -20,10 +20,7 @@ if TYPE_CHECKING:
 def find_obstacles(
     config: Config | None, requirements: Collection[Requirement], unmatched: Iterable[Problem]
 ) -> Iterator[Problem]:
-    """Yield a warning for each mistake in the setup that leaves a gate nothing to check.
-
-    This applies only to duvet's own schema.
-    """
+    """Yield a warning for each reason why a gate has nothing to check; only with duvet's own schema."""
     if config is None or not config.extended:
         return
     yield from unmatched
@@ -41,7 +38,7 @@ def find_obstacles(
 
 
 def find_setup_problems(project: Project) -> Iterator[Problem]:
-    """Yield warnings about a setup that awslabs duvet accepts but duvet's own schema discourages."""
+    """Yield warnings about a setup that awslabs duvet accepts; only with duvet's own schema."""
     config = project.config
     if config is None or not config.extended:
         return

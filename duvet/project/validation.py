@@ -219,7 +219,7 @@ def overlay_project(project: Project, files: Mapping[str, bytes]) -> Project:
 
 
 class _OverlayCache(Cache):
-    """Uses another cache, except for certain files, whose data it neither reads nor writes."""
+    """Uses another cache for all files except `files`."""
 
     def __init__(self, memory: Cache, files: Mapping[str, bytes]) -> None:
         self.memory = memory

@@ -58,7 +58,7 @@ class QueryFilter(Struct, frozen=True):
 
 
 class Completeness(StrEnum):
-    """How completely a first pool of annotations covers an annotation, and whether a second pool overlaps it."""
+    """The coverage of an annotation by two pools; MIXED and PENDING mean that the second one overlaps it."""
 
     COMPLETE = "complete"
     MIXED = "mixed"

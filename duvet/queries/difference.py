@@ -29,15 +29,11 @@ _Numbers = list[int]
 
 
 class RequirementChange(Struct, frozen=True, kw_only=True):
-    """A changed requirement."""
-
     then: RequirementRow
     now: RequirementRow
 
 
 class CoverageChange(RequirementChange, frozen=True, kw_only=True):
-    """A requirement with changed coverage."""
-
     lost: tuple[str, ...]  # `implementation`, `tests`, both or neither.
     gained: tuple[str, ...]
 

@@ -143,9 +143,10 @@ _EXTRA_HINT = "install it: pip install 'duvet-cli[semantic]'"
 def find_embedder(
     model: SearchModel = SearchModel.AUTO, *, for_chunks: bool = False, count: int = 0, required: bool = False
 ) -> Embedder | None:
-    """Return the embedder for this many texts, or None (or DuvetError if required) if it is missing or broken.
+    """Return the embedder for this many texts; None if it is missing or broken.
 
-    `auto` selects the transformer, or the static model for chunks of files.
+    If it is `required`, raise DuvetError instead. `auto` selects the transformer, or for chunks of files the
+    static model.
     """
     ##= man/spec/knowledge.md#vectors
     ##% duvet MUST compute vectors with an installed model and without the network.

@@ -79,7 +79,6 @@ class _SpanIndex:
 
 
 def _is_covered(start: int, end: int, spans: Iterable[Span]) -> bool:
-    """Return whether the spans cover every byte from `start` to `end`."""
     for low, high, _ in sorted(spans):
         if low > start:
             break
@@ -184,7 +183,6 @@ class WrittenPool:
         self._occurrences: dict[tuple[str, int, int], _Occurrences] = {}
 
     def cover(self, id: int) -> Covering | None:
-        """Return how the pool covers an annotation; None if the annotation's own quote is not found."""
         annotation = self.sections.annotations[id]
         if not annotation.quote.strip(WHITESPACE):
             return Covering(id, is_full=True)

@@ -62,7 +62,7 @@ def make_row_fields(catalogue: Catalogue, card: RequirementCard) -> dict[str, An
 
 
 def format_level(level: Level) -> str | None:
-    """Return the level's keyword, such as `MUST`, or None if the level is unknown."""
+    """Return the level's keyword, such as `MUST`; None without one."""
     return level.name if level else None
 
 

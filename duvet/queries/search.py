@@ -242,7 +242,6 @@ def is_reference(query: str) -> bool:
 
 
 def _list_words(catalogue: Catalogue) -> list[str]:
-    """Return the words of all requirements and titles, in order, without duplicates."""
     titles = (title for card in catalogue.specifications for title in (card.name, *card.titles.values()))
     texts = (*(card.text for card in catalogue.requirements), *titles)
     return [*dict.fromkeys(word for text in texts for word in _WORD.findall(text.lower()))]

@@ -1,4 +1,4 @@
-"""Embeddings from the `wordllama` package, and exact nearest-neighbour search with numpy."""
+"""Embeddings from the `wordllama` and MiniLM models, and exact nearest-neighbour search with numpy."""
 
 from __future__ import annotations
 
@@ -269,7 +269,7 @@ def unpack_rows(rows: bytes, width: int) -> Any:
     return table["numbers"] * table["scale"][:, None]
 
 
-_transformer_RECIPE = 1  # To be increased whenever the computation of vectors changes.
+_TRANSFORMER_RECIPE = 1  # To be increased whenever the computation of vectors changes.
 _MAX_TOKENS = 256
 _WIDTH = 384
 _SHARE = 0.75  # The share of the sentence in a cosine; the words have the rest.
@@ -298,7 +298,7 @@ class MiniLm:
 
     @cached_property
     def _version(self) -> str:
-        return f"MiniLM {blake3().update_mmap(self._model).hexdigest()} {_transformer_RECIPE}"
+        return f"MiniLM {blake3().update_mmap(self._model).hexdigest()} {_TRANSFORMER_RECIPE}"
 
     @property
     def name(self) -> str:

@@ -54,7 +54,7 @@ def make_finder(meta: str, content: str) -> AnnotationFinder:
 
 
 class LineRun(Struct, frozen=True):
-    """Consecutive lines with the same prefix."""
+    """Consecutive lines that each begin with one of the two prefixes of a style."""
 
     line: int
     start: int  # The offset of the first prefix.

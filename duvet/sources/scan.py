@@ -61,7 +61,7 @@ class RuleOrigin(Struct, frozen=True):
 
 
 class UnreadCitation(Struct, frozen=True):
-    """The first line in a file that looks like a citation's target in a comment style that duvet does not read there."""
+    """Lines of a file that look like targets in a comment style that duvet does not read there."""
 
     mark: str  # The sign that begins the line, such as `//=`.
     targets: tuple[str, ...]  # All such targets with this sign.

@@ -242,7 +242,6 @@ def extract_configured(config: Config, library: Library, root: str) -> Extractio
 
 
 def _place_problem(problem: Problem, config: Config, index: int) -> Problem:
-    """Return a problem with the place where its specification is configured."""
     return replace(problem, path=config.path, place=config.specification_place(index), label="configured here")
 
 

@@ -44,7 +44,7 @@ def find_file_stem(path: str) -> str:
 
 
 def name_ietf_specification(path: str, front: str) -> str:
-    """Return `RFC n` if the file name or the first page states a number; otherwise the file name of the draft."""
+    """Return `RFC n` if the file name or the first page states a number; otherwise the file name's stem."""
     found = _RFC_FILE.fullmatch(find_file_stem(path)) or _FRONT.match(front)
     return f"RFC {found[1]}" if found else find_file_stem(path)
 

@@ -434,7 +434,6 @@ def _hyphenate(title: str) -> str:
 
 
 def _strip_id_prefix(id: str) -> str:
-    """Return the id of an IETF section without its prefix."""
     return _NAMED.sub("", id.lower())
 
 

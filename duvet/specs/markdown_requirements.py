@@ -154,7 +154,7 @@ _LEAD_END = re.compile(r"[^.!?;\u3002\uff01\uff1f]\Z")
 
 
 def add_plain_texts(sections: Sequence[Section], blocks: Sequence[Block], form: RequirementForm) -> list[Section]:
-    """Add the plain text and the requirements of its blocks to each section; blocks and sections are in file order."""
+    """Add to each section the plain text and the requirements of its blocks, which are in file order."""
     starts = [block.runs[0].start for block in blocks]
     order = sorted(range(len(sections)), key=lambda index: sections[index].heading)
     ids = compile_ids(form.ids)

@@ -235,7 +235,6 @@ class _BlockReader:
             low, index = stop, index + 1
 
     def flush(self, *, is_head: bool = False) -> None:
-        """End the current block."""
         pieces = _trim_runs(self._pieces)
         if any(piece.text for piece in pieces):
             offsets = _find_offsets(pieces)

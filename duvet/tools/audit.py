@@ -50,7 +50,7 @@ CallRecorder = Callable[[CallRecord], Awaitable[None]]
 def format_warning(pack: str, warning: str) -> str:
     """Return a warning for the log, or only its length if it may quote files of the project."""
     if not warning or pack == _OWN_WARNINGS:
-        return text.shorten_text(text.escape_line_ends(warning), _MAX_QUOTED)
+        return text.shorten_text(text.collapse_whitespace(warning), _MAX_QUOTED)
     return f"str({len(warning)})"
 
 

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from duvet.errors import NotFoundError
 from duvet.project.findings import Findings
 from duvet.queries import citations, details, records, references
-from duvet.text import escape_line_ends, shorten_text
+from duvet.text import collapse_whitespace, shorten_text
 from duvet.tools.tool import ErrorCode, QueryTool, ToolAnswer, ToolError
 from duvet.trace.catalogue import Catalogue
 from duvet.trace.locations import ProjectFiles, SourceText
@@ -166,4 +166,4 @@ def _describe_first_error(context: ProjectSnapshot) -> str:
     problem = records.list_errors(context.catalogue)[0]
     path = basename(problem.path) if isabs(problem.path) else problem.path
     place = f"{path}:{problem.place.line}" if problem.place.line else path
-    return f"first error at {place}: {shorten_text(escape_line_ends(problem.message))}"
+    return f"first error at {place}: {shorten_text(collapse_whitespace(problem.message))}"

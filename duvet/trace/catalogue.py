@@ -69,7 +69,7 @@ class SpecificationCard(Struct, frozen=True, array_like=True, dict=True):
 
     @cached_property
     def by_name(self) -> dict[str, tuple[int, ...]]:
-        """Maps section ids and heading anchors to section indexes."""
+        """Maps section ids, names in targets and heading anchors to section indexes."""
         return index_section_names(self.sections)
 
     @cached_property
@@ -133,7 +133,7 @@ class RequirementCard(Struct, frozen=True, array_like=True):
 
 
 class CitationCard(Struct, frozen=True, array_like=True):
-    """An annotation that cites a requirement but does not state one."""
+    """An annotation whose type is not `spec`."""
 
     path: str
     line: int
@@ -207,7 +207,6 @@ class Catalogue(Struct, frozen=True, array_like=True, dict=True):
 
 
 def _group_indexes(keys: Iterable[_Key]) -> dict[_Key, tuple[int, ...]]:
-    """Return the indexes at which each key occurs."""
     found: dict[_Key, list[int]] = {}
     for index, key in enumerate(keys):
         found.setdefault(key, []).append(index)

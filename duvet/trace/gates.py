@@ -55,7 +55,7 @@ def check_gates(
 
 
 def has_implementation(trace: records.Trace) -> bool:
-    """Return True if any annotation implements, implies or excepts a requirement."""
+    """Return True if any citation, implication or exception refers to text."""
     return any(match.flags & _IMPLEMENTED for coverage in trace.coverages for match in coverage.matches)
 
 
@@ -115,7 +115,6 @@ def find_not_applicable_annotations(requirements: Iterable[records.Requirement])
 
 
 def find_unimplemented(requirements: Iterable[records.Requirement]) -> Iterator[Problem]:
-    """Yield a problem for each requirement that is not fully implemented."""
     ##= man/spec/gates.md#gates-for-targets
     ##% `--require-citations TARGET` MUST list each requirement of the target that is not fully implemented, and
     ##% `--require-tests TARGET` each one that is neither done nor fully tested.
@@ -124,7 +123,6 @@ def find_unimplemented(requirements: Iterable[records.Requirement]) -> Iterator[
 
 
 def find_untested(requirements: Iterable[records.Requirement]) -> Iterator[Problem]:
-    """Yield a problem for each requirement that is not fully tested."""
     untested = {state for state in records.State if state < records.State.EXCEPTED} - {records.State.NEEDS_CODE}
     lacking = (one for one in requirements if one.state in untested)
     return _make_problems(lacking, rules.GATE_NOT_TESTED, "tested")

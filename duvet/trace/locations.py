@@ -42,8 +42,7 @@ def split_source_text(written: str) -> SourceText:
 
 class WrittenAnnotation(Protocol):
     @property
-    def line(self) -> int:
-        pass
+    def line(self) -> int: ...
 
     @property
     def span(self) -> tuple[int, int]:
@@ -233,7 +232,6 @@ def find_section(card: SpecificationCard, name: str) -> str | None:
 
 
 def describe_ambiguous_section(card: SpecificationCard, name: str, ids: Iterable[str]) -> tuple[str, str]:
-    """Return the message and the hint for a name that several sections have."""
     names = [f"#{card.section_names[id]}" for id in ids]
     message = f"{quote_text(name.removeprefix('#'))} names {len(names)} sections of {card.locator}"
     return message, f"use one of these: {join_names(names, _SOME)}"

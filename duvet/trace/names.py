@@ -40,7 +40,6 @@ class RequirementNames:
         return found or ()
 
     def find_containing(self, quote: str) -> list[NamedText]:
-        """Return the requirements whose text contains the quote."""
         words = remove_spacing(quote)
         if not words:
             return []

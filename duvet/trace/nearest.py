@@ -358,7 +358,6 @@ def _count_sentences(quote: list[str]) -> int:
 
 
 def _strip_punctuation(word: str) -> str:
-    """Return the word without surrounding punctuation."""
     return _PUNCTUATION.sub("", word) or word
 
 
@@ -462,7 +461,6 @@ class Neighbourhood:
 
     @cached_property
     def sections_by_title_id(self) -> dict[str, int]:
-        """Maps requirement ids that begin section titles to section indexes."""
         return map_title_ids(self.specification)
 
     def contains_named(self, named: Iterable[NamedText], quote: str) -> bool:

@@ -69,7 +69,7 @@ TITLE_LINE = -1  # The line index of a section's title, which an empty quote ref
 
 
 class Fit(Rank):
-    """How exactly a quote matches, best first."""
+    """The exactness of a match, best first."""
 
     EXACT = 0
     NORMALISED = 1
@@ -111,7 +111,7 @@ class Segment(Struct, frozen=True):
 
 
 class Tally(Struct, frozen=True):
-    """Counts the bytes of a requirement that each combination of flags covers, and lists the annotations that cover them."""
+    """The number of bytes of a requirement by the flags that cover them, and the annotations that cover it."""
 
     bytes_by_flags: dict[int, int]
     related: tuple[int, ...]

@@ -19,7 +19,6 @@ class SearchText:
         """The cost of the searches so far; reading a kilobyte costs 1."""
 
     def find(self, part: bytes) -> int:
-        """Return the first offset of a part, or -1."""
         at = self.data.find(part)
         self.work += (at if at >= 0 else len(self.data)) >> 10
         return at

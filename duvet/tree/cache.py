@@ -91,7 +91,6 @@ class BlobStore:
         return None
 
     def read_header(self, name: str) -> bytes:
-        """Return the header of a file; empty if it can't be read."""
         with suppress(OSError, UnreadableError):
             handle, _ = DiskTree(self.folder).opened(name)
             with FileIO(handle) as file:
@@ -99,7 +98,7 @@ class BlobStore:
         return b""
 
     def save(self, name: str, value: object) -> None:
-        """Store the value under a name; does nothing if the folder is not writable."""
+        """Store a value; do nothing if the folder is not writable."""
         path = os.path.join(self.folder, name)
         ##= man/spec/cache.md#storage
         ##% If duvet cannot write a cache, it MUST work without one.
@@ -132,7 +131,6 @@ class BlobStore:
         return True
 
     def names(self, *, unfinished: bool = False) -> list[str]:
-        """Return the complete files in the folder, or the unfinished ones."""
         try:
             found = os.listdir(self.folder)
         except OSError:
@@ -152,12 +150,10 @@ class NoBlobStore(BlobStore):
 
 
 def make_blob_header(name: str) -> bytes:
-    """Return the magic bytes, and the digest of this build and the name."""
     return BLOB_MAGIC + recorder.digest_content(compute_build_id() + os.fsencode(name))
 
 
 def decode_blob(data: bytes | msgspec.Raw, kind: type[Value]) -> Value | None:
-    """Return the value, or None if the data has another type."""
     with suppress(msgspec.DecodeError, RecursionError):
         return msgspec.msgpack.decode(data, type=kind)
     return None
@@ -197,7 +193,7 @@ def _inspect_file(blobs: BlobStore, name: str) -> CacheFile:
 
 
 def clear_cache(blobs: BlobStore) -> tuple[CacheFile, ...]:
-    """Remove the cache, except for files that are not duvet's and the folder that contains them."""
+    """Remove duvet's files from the cache folder, and the folder if it is then empty."""
     found = tuple(item for item in list_cache_files(blobs) if item.state is not CacheFileState.FOREIGN)
     names = [item.name for item in found] + blobs.names(unfinished=True)
     with suppress(UnreadableError):
@@ -241,18 +237,15 @@ class Cache:
     def parse_text(
         self, name: str, kind: type[Value], path: str, key: object, data: bytes, parse: Callable[[], Value]
     ) -> Value:
-        """Return the parsed form of a file that was read in this run."""
         return parse()
 
     def has_content(self, path: str, data: bytes) -> bool:
         """Return whether duvet wrote this content and the file has not changed since."""
         return False
 
-    def note_written(self, path: str, data: bytes) -> None:
-        """Record that this run writes a file."""
+    def note_written(self, path: str, data: bytes) -> None: ...
 
-    def note_removed(self, path: str) -> None:
-        """Record that this run removed a file."""
+    def note_removed(self, path: str) -> None: ...
 
     def note_day(self, day: str, is_over: bool) -> None:
         """Make the result depend on whether the day `YYYY-MM-DD` is over."""
@@ -325,12 +318,11 @@ class DiskCache(Cache):
         return decode_blob(stored.value, kind)
 
     def load_last(self, name: str, kind: type[Value]) -> Value | None:
-        """Return the result that was stored last under this name, even if it is outdated."""
         stored = self.blobs.load(name, _StoredResult)
         return None if stored is None else decode_blob(stored.value, kind)
 
     def store(self, name: str, key: object, value: object) -> None:
-        """Store the result of the whole run, and the files that it wrote."""
+        """Store the result of a whole run, after recording the files that it wrote."""
         self.settle()
         self._store(name, key, self.tree.record, value)
 
@@ -346,13 +338,13 @@ class DiskCache(Cache):
     def settle(self) -> None:
         """Record the stamps of the files that the run wrote, after they were moved into place."""
         for path, content in self._written.items():
-            self._list_files("outputs", bytes).add(path, "", self.tree.note_written(path, content), content)
+            self._open_parsed("outputs", bytes).add(path, "", self.tree.note_written(path, content), content)
         self._written.clear()
 
     def parse_files(
         self, name: str, kind: type[Value], paths: Iterable[str], key: object, read: Callable[[str], Value | None]
     ) -> Iterator[tuple[str, Value]]:
-        parsed, digest = self._list_files(name, kind), make_cache_key(key)
+        parsed, digest = self._open_parsed(name, kind), make_cache_key(key)
         for path, known in parsed.recall(paths, digest):
             value = read(path) if known is None else known
             if value is None:
@@ -364,7 +356,7 @@ class DiskCache(Cache):
     def parse_text(
         self, name: str, kind: type[Value], path: str, key: object, data: bytes, parse: Callable[[], Value]
     ) -> Value:
-        parsed, digest = self._list_files(name, kind), make_cache_key(key)
+        parsed, digest = self._open_parsed(name, kind), make_cache_key(key)
         known = parsed.recall_text(path, digest, data)
         if known is not None:
             return known
@@ -376,7 +368,7 @@ class DiskCache(Cache):
         return value
 
     def has_content(self, path: str, data: bytes) -> bool:
-        outputs = self._list_files("outputs", bytes)
+        outputs = self._open_parsed("outputs", bytes)
         last = outputs.get_last(path, "")
         if last is None or last != recorder.digest_content(data):
             return False
@@ -396,7 +388,7 @@ class DiskCache(Cache):
     def forgo(self) -> None:
         self.tree.record.settled = False
 
-    def _list_files(self, name: str, kind: type[Value]) -> _ParsedFiles[Value]:
+    def _open_parsed(self, name: str, kind: type[Value]) -> _ParsedFiles[Value]:
         if name not in self._parsed:
             self._parsed[name] = _ParsedFiles(self.blobs, name, kind, self.tree)
         return self._parsed[name]
@@ -446,7 +438,6 @@ class _ParsedFiles(Generic[Value]):
         return known[1]
 
     def get_last(self, path: str, key: str) -> Value | None:
-        """Return the last value of a file, even if the file has changed since."""
         known = self._load(key).get(path)
         return known[1] if known else None
 

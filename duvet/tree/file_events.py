@@ -171,7 +171,6 @@ def _unescape(written: str) -> str:
 
 
 def read_mounts() -> MountTable:
-    """Return the mounts of this process; empty if the system doesn't list them."""
     try:
         with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as table:
             return parse_mounts(table.read())
@@ -256,7 +255,6 @@ class InotifyDescriptor:
 
 
 def _parse_events(data: bytes) -> Iterator[tuple[int, int, str]]:
-    """Yield the watch, kind and file name of each event in inotify's buffer."""
     start = 0
     while start < len(data):
         number, kind, _, size = _HEAD.unpack_from(data, start)

@@ -139,7 +139,6 @@ def is_own_folder(path: str) -> bool:
 
 
 def find_read_fault(disk: DiskTree, path: str) -> str:
-    """Return why a file can't be read; empty if it can."""
     try:
         disk.read(path)
     except UnreadableError as error:
@@ -232,7 +231,7 @@ def leads_into_folder(root: str, path: str) -> bool:
 
 
 class FolderMembership:
-    """Finds out which paths lead into a folder, and resolves each parent folder only once."""
+    """Checks which paths lead into a folder; each parent folder is resolved only once."""
 
     def __init__(self, root: str, disk: DiskTree) -> None:
         self.root = os.path.realpath(root)
@@ -278,7 +277,6 @@ def find_path_fault(path: str) -> str:
 
 
 def find_name_fault(part: str) -> str:
-    """Return why a name is not portable; empty if it is."""
     if part == "..":
         return "it contains `..`"
     if part.startswith("."):

@@ -51,7 +51,6 @@ class GitCommand:
         return None if out is None else os.fsdecode(out).removesuffix("\n")
 
     def content(self, *args: str) -> bytes | None:
-        """Return git's output as bytes; None if git fails."""
         process = self._start(*args)
         out, _ = process.communicate()
         return out if process.returncode == 0 else None
@@ -93,8 +92,6 @@ _FOLDER, _LINK, _SUBMODULE = "40000", "120000", "160000"
 
 
 class GitNode(Struct, frozen=True):
-    """An entry of a git tree, with its mode and object name."""
-
     mode: str
     object: str
 
@@ -143,7 +140,6 @@ class GitObjects:
         return None
 
     def nodes(self, data: bytes) -> Iterator[tuple[str, GitNode]]:
-        """Yield the names and nodes of an encoded git tree."""
         start = 0
         while start < len(data):
             blank = data.index(b" ", start)
@@ -231,8 +227,6 @@ _MOST_LINKS = 40
 
 
 class GitPlace(Struct, frozen=True):
-    """A real path relative to the top of the repository, and its node."""
-
     path: str
     node: GitNode
 
@@ -541,5 +535,4 @@ class GitRevisions:
         return (self.git.ask("for-each-ref", "--format=%(refname:short)") or "").splitlines()
 
     def tree(self, commit: str, disk: Tree) -> GitTree:
-        """Return the folder's tree at a commit; paths outside the repository are read from disk."""
         return GitTree(GitPaths(GitObjects(self.git, len(commit) // 2), commit, self.tops, self.prefix), disk)

@@ -20,7 +20,6 @@ _ABANDONED = 3600  # Seconds after which a temporary file counts as abandoned.
 
 
 def make_unfinished_name(name: str) -> str:
-    """Return a temporary file name that identifies this process."""
     return f"{name}.{os.getpid()}-{_make_place_digest()}{os.urandom(4).hex()}.new"
 
 
@@ -93,7 +92,6 @@ def store_file(path: str, data: OutputData) -> None:
 
 
 def leads_to_open_file(path: str) -> bool:
-    """Return whether a path points to an open file, such as `/dev/stdout`, which must not be replaced."""
     return path.startswith(_OPEN_FILES)
 
 
@@ -199,7 +197,6 @@ def _translate_errors(path: str) -> Iterator[None]:
 
 
 def _find_mode(path: str) -> int | None:
-    """Return the mode of a file, or None if the file doesn't exist."""
     if not os.path.basename(path):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
     try:
@@ -226,7 +223,6 @@ def is_stream(path: str) -> bool:
 
 @contextmanager
 def open_stream(path: str) -> Iterator[BinaryIO]:
-    """Open a device, pipe or open file for writing; raise OutputError on failure."""
     # Without O_NONBLOCK, opening a pipe waits for a reader forever.
     nonblock = getattr(os, "O_NONBLOCK", 0)
     flags = os.O_WRONLY | os.O_TRUNC | nonblock | getattr(os, "O_BINARY", 0)
@@ -237,7 +233,7 @@ def open_stream(path: str) -> Iterator[BinaryIO]:
 
 
 def store_changed(path: str, data: bytes, write: FileWriter = store_file) -> bool:
-    """Write a file unless it already has this content, and return True if it was written."""
+    """Write a file unless it already has this content; return whether it was written."""
     with suppress(UnreadableError):
         if DiskTree().read(path) == data:
             return False

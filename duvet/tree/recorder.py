@@ -32,7 +32,7 @@ class FileStamp(Struct, frozen=True, array_like=True, gc=False):
     digest: bytes = b""
 
     def looks_like(self, info: os.stat_result) -> bool:
-        """Return whether the stamp equals the file's current status, apart from the digest."""
+        """Return whether a file's status equals the stamp; the digest is not compared."""
         return (
             self.modified == info.st_mtime_ns
             and self.changed == info.st_ctime_ns
@@ -101,7 +101,7 @@ class TreeRecord(Struct, array_like=True):
             self.unsteady[path] = None
 
     def merge(self, other: TreeRecord) -> None:
-        """Add the questions and answers of another record."""
+        """Add another record; where answers differ, the record is no longer settled."""
         for stamps, more in ((self.files, other.files), (self.folders, other.folders)):
             for path in stamps.keys() & more.keys():
                 if not stamps[path].agrees(more[path]):
@@ -251,7 +251,7 @@ class RecordedTree:
         return self.record.note_answer(self.record.identities, folder, (info.st_dev, info.st_ino))
 
     def _note_failure(self, path: str, error: UnreadableError, absences: dict[str, None]) -> bool:
-        """Return True if the path doesn't exist; other faults may be gone in the next run."""
+        """Record a failure, and return True if the path doesn't exist; other faults unsettle the record."""
         absent = isinstance(error.__cause__, (FileNotFoundError, NotADirectoryError))
         if absent:
             absences[path] = None
@@ -287,7 +287,7 @@ class RecordedTree:
         return make_file_stamp(info, stamp.digest if is_fresh(info, self.now) else b"")
 
     def note_written(self, path: str, content: bytes) -> FileStamp | None:
-        """Return the stamp of a written file with this digest; the result is valid only while the file has this content."""
+        """Record a written file by its digest, and return its stamp; None if it is not a regular file."""
         self.written.add(path)
         try:
             info = os.stat(self.disk.at(path))
@@ -367,7 +367,7 @@ def digest_variable(environ: Mapping[str, str], name: str) -> bytes | None:
 
 
 def check_unchanged(record: TreeRecord, tree: RecordedTree) -> TreeRecord | None:
-    """If all answers about the tree are still the same, return the record without unneeded digests; otherwise None."""
+    """Return the record without unneeded digests if all answers are unchanged; otherwise None."""
     disk = tree.disk
     files = _renew_files(record.files, tree)
     folders = None if files is None else _renew_folders(record.folders, tree)
@@ -411,7 +411,6 @@ def _renew_folders(folders: dict[str, FileStamp], tree: RecordedTree) -> dict[st
 
 
 def _compare_folder(path: str, stamp: FileStamp, tree: RecordedTree) -> FileStamp | None:
-    """Return the current stamp of a folder if its entries are the same; otherwise None."""
     try:
         info = tree.disk.status(path)
         if not stamp.looks_like(info):

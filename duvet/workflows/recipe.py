@@ -9,7 +9,7 @@ from typing import Annotated, Any, TypeVar
 from msgspec import UNSET, Meta, Struct, UnsetType, ValidationError, convert, field, structs
 
 from duvet import errors, rules
-from duvet.config import document_formats, project_file, service_tables, settings, workflow_tables
+from duvet.config import document_formats, service_tables, settings, workflow_tables
 from duvet.config.check import DocumentLocation, check_table, sort_problems
 from duvet.config.document import DataDocument, DocumentError
 from duvet.config.key_styles import respell_keys
@@ -150,7 +150,7 @@ def read_recipe(data: bytes, path: str, origin: str) -> RecipeFile:
     # The name in the file counts even if the rest is wrong.
     own_name = document.values.get("name")
     name = own_name if isinstance(own_name, str) and _can_be_name(own_name) else found.name
-    workflow = None if problems else make_recipe_workflow(name, project_file.build_table(document.values, Recipe))
+    workflow = None if problems else make_recipe_workflow(name, convert(document.values, Recipe))
     return structs.replace(found, name=name, document=document, problems=problems, workflow=workflow)
 
 

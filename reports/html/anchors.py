@@ -15,7 +15,7 @@ from duvet.queries.priority import PriorityRow
 from duvet.queries.records import make_fragment_link
 from duvet.queries.revisions import SnapshotDiff
 from duvet.queries.snippets import CommentStyle
-from duvet.text import escape_line_ends
+from duvet.text import collapse_whitespace
 from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue, CitationCard
 from duvet.trace.records import Finished, State
 from duvet.trace.totals import GateResult
@@ -151,7 +151,6 @@ def assign_places(page: ReportData) -> ReportPlaces:
 
 
 def _list_shown_sections(page: ReportData) -> Iterable[Iterable[str]]:
-    """Return the ids of the sections to show, for each specification."""
     # Often only a few sections of a large standard are cited; without requirements, only those are shown.
     stating = {card.specification for card in page.catalogue.requirements}
     for number, coverage in enumerate(page.finished.trace.coverages):
@@ -195,7 +194,7 @@ class SectionLabels:
             number = "" if one.sections[index].anchors else find_section_number(one, id)
             words = number or format_section_title(one, index)
             found = self._found[specification, id] = escape_html(
-                escape_line_ends(f"{strip_backticks(one.name)}, {words}")
+                collapse_whitespace(f"{strip_backticks(one.name)}, {words}")
             )
         return found
 
@@ -210,7 +209,6 @@ def format_section_title(specification: Specification, index: int) -> str:
 
 
 def strip_backticks(title: str) -> str:
-    """Return a title without the backticks around code."""
     return _CODE_SPAN.sub(r"\2", title)
 
 

@@ -10,7 +10,7 @@ from markupsafe import Markup
 from duvet.model import Annotation, Kind, Place
 from duvet.queries.records import make_blob_url, make_issue_url
 from duvet.reports.html.anchors import ReportData, ReportPlaces, SectionLabels, escape_attribute, escape_html
-from duvet.text import escape_line_ends, format_count
+from duvet.text import collapse_whitespace, format_count
 from duvet.trace.catalogue import CitationCard
 
 KIND_WORDS = {
@@ -154,5 +154,5 @@ class SourceWriter:
         words = f"line {card.line}, {KIND_WORDS[card.kind]}" if card.line else KIND_WORDS[card.kind]
         spot = self.places.of(card)
         if spot is None:
-            return f"<li class=bad>{words}: {escape_html(escape_line_ends(card.remark))}"
+            return f"<li class=bad>{words}: {escape_html(collapse_whitespace(card.remark))}"
         return f'<li><a href="{spot.link}">{words}: {self.names.section(card.specification, card.section)}</a>'

@@ -16,7 +16,7 @@ from duvet.reports.html import anchors
 from duvet.reports.html.citations import ReferenceWriter
 from duvet.reports.problems import count_problems
 from duvet.specs.locator import format_locator
-from duvet.text import escape_line_ends, format_count, shorten_text
+from duvet.text import collapse_whitespace, format_count, shorten_text
 from duvet.trace.records import NotApplicable, State
 from duvet.trace.totals import RunVerdict, Total, group_totals, judge_run
 
@@ -65,8 +65,6 @@ _WORDS = {
 
 
 class SnapshotChangeView(NamedTuple):
-    """A changed line of the snapshot."""
-
     place: str
     href: str  # Empty for a removed section.
     text: str
@@ -74,8 +72,6 @@ class SnapshotChangeView(NamedTuple):
 
 
 class SnapshotChangeGroup(NamedTuple):
-    """All changes of one kind."""
-
     mark: str
     words: str
     total: int
@@ -227,7 +223,6 @@ class OverviewView(Struct, frozen=True):
 def make_overview_view(
     page: anchors.ReportData, counted: Sequence[Total], places: anchors.ReportPlaces, names: anchors.SectionLabels
 ) -> OverviewView:
-    """Return the data of the overview, with the totals that all reports share."""
     whole = counted[-1]
     looks = choose_states(whole)
     columns = tuple(look for look in looks if look.index == State.DONE or whole.counts[look.index])
@@ -236,8 +231,8 @@ def make_overview_view(
     features, issues = Counter[str](), Counter[str]()
     for card in page.catalogue.requirements if labelled else ():
         found = [citations[number] for number in card.citations if number in labelled]
-        features.update({escape_line_ends(one.feature) for one in found} - {""})
-        issues.update({escape_line_ends(one.tracking_issue) for one in found} - {""})
+        features.update({collapse_whitespace(one.feature) for one in found} - {""})
+        issues.update({collapse_whitespace(one.tracking_issue) for one in found} - {""})
     labels = (_most_first(features), _most_first(issues))
     counts = count_problems(page.problems)
     # The report counts warnings next to the link to the problems.

@@ -18,7 +18,7 @@ from duvet.reports.html.citations import ReferenceWriter, SourceWriter
 from duvet.reports.html.overview import make_overview_view, make_problem_view
 from duvet.reports.html.specification import ArticleWriter
 from duvet.templates import environment, page_file
-from duvet.text import escape_line_ends
+from duvet.text import collapse_whitespace
 from duvet.trace.totals import compute_totals
 
 _NAMED = 3  # Maximum number of specifications in a title.
@@ -119,7 +119,7 @@ def _render_notes(annotations: list[Annotation]) -> str:
         if one.feature or one.tracking_issue or one.tags:
             named = [("f", one.feature), ("i", one.tracking_issue), *[("t", tag) for tag in one.tags]]
             found.update(
-                (f"<i class={kind}>{anchors.escape_html(escape_line_ends(name))}</i>", None)
+                (f"<i class={kind}>{anchors.escape_html(collapse_whitespace(name))}</i>", None)
                 for kind, name in named
                 if name
             )
@@ -166,7 +166,6 @@ _FORBIDDEN_BEYOND_ASCII = {
 
 
 def render_html(page: anchors.ReportData, out: BinaryIO) -> None:
-    """Write the report piece by piece."""
     out.writelines(map(_encode, environment().get_template("page/page.html.j2").generate(_render_parts(page))))
 
 

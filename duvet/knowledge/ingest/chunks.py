@@ -21,7 +21,7 @@ from duvet.knowledge.ingest.symbols import find_symbols, make_module_symbol
 from duvet.knowledge.pages.front_matter import MAX_TAG_LENGTH, MAX_TAGS, find_body_start, parse_front_matter
 from duvet.project.project import Project
 from duvet.store.records import FileKind, Symbol, TextPiece
-from duvet.text import BOM, escape_line_ends, find_line_index, line_starts, shorten_text
+from duvet.text import BOM, collapse_whitespace, find_line_index, line_starts, shorten_text
 from duvet.tree.recorder import FileStamp, is_fresh, make_file_stamp
 
 MARKDOWN_ENDINGS = (".md", ".markdown", ".mdx")
@@ -207,7 +207,7 @@ def read_document_front(path: str, text: str) -> FileRecord:
 
 
 def _remove_markup(value: object) -> str:
-    return shorten_text(escape_line_ends(value), MAX_TAG_LENGTH) if isinstance(value, str) else ""
+    return shorten_text(collapse_whitespace(value), MAX_TAG_LENGTH) if isinstance(value, str) else ""
 
 
 class OutlineHeading(Struct, frozen=True):

@@ -11,10 +11,10 @@ from contextlib import suppress
 from functools import cached_property
 from typing import Any
 
-from msgspec import Struct, field
+from msgspec import Struct, convert, field
 
 from duvet import errors, model, rules
-from duvet.config import check, document_formats, project_file
+from duvet.config import check, document_formats
 from duvet.config.document import DataDocument, DocumentError
 from duvet.knowledge.ingest.files import detect_kind, make_warning
 from duvet.sources.glob import PathPredicate, PatternError, compile_pattern, match_any
@@ -390,7 +390,7 @@ def read_subsystem_catalogue(tree: Tree) -> tuple[CatalogueSubsystem, ...]:
     root = check.DocumentLocation(document, {})
     _raise_any(check.check_table(_CatalogueFile, root))
     at = root / _SUBSYSTEMS
-    entries = project_file.build_table(document.values, _CatalogueFile).subsystems
+    entries = convert(document.values, _CatalogueFile).subsystems
     found = {name: _make_subsystem(name, entry, at / name) for name, entry in entries.items()}
     _raise_any(_find_faults(at, found))
     return tuple(found.values())

@@ -13,7 +13,7 @@ from msgspec import Struct, json
 from duvet.errors import DuvetError, NotFoundError
 from duvet.queries.records import format_section_text
 from duvet.server.resources import pages, tree
-from duvet.text import escape_line_ends, shorten_text
+from duvet.text import collapse_whitespace, shorten_text
 from duvet.tools.pagination import PageRequest, make_result_page
 from duvet.tools.tool import ResultPage
 from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue
@@ -177,8 +177,8 @@ def _describe(catalogue: Catalogue, node: tree.ResourceNode) -> tuple[str, str, 
         return COLLECTIONS[node.kind]
     if node.kind is tree.NodeKind.CITATION:
         citation = catalogue.citations[node.citations[0]]
-        words = f"{citation.kind.name.lower()} of {escape_line_ends(citation.target)}"
-        return citation.id, escape_line_ends(citation.id), shorten_text(words.capitalize())
+        words = f"{citation.kind.name.lower()} of {collapse_whitespace(citation.target)}"
+        return citation.id, collapse_whitespace(citation.id), shorten_text(words.capitalize())
     card = catalogue.specifications[node.specification]
     match node.kind:
         case tree.NodeKind.SPECIFICATION:

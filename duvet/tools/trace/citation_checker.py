@@ -21,7 +21,7 @@ from duvet.project.fixes import (
 from duvet.sources import comments, scan
 from duvet.specs import library, requirement_files
 from duvet.specs.locator import SectionNames, find_section_index, resolve_specification
-from duvet.text import WHITESPACE, escape_line_ends, load_rapidfuzz, shorten_text, trim
+from duvet.text import WHITESPACE, collapse_whitespace, load_rapidfuzz, shorten_text, trim
 from duvet.tools.context import ProjectSnapshot, is_inside_project, make_project_path
 from duvet.tools.trace.invalid_citations import URL_NOT_FOUND, describe_citation_error, restore_spelling
 from duvet.tools.trace.requirements import group_requirements_by_section
@@ -151,7 +151,7 @@ class NearestFinder:
         if len(annotation.quote) > _MAX_COMPARED or len(annotation.target) > _MAX_COMPARED:
             return NearestMatch()
         near = self._by_code.get(code, self._find_specification)(annotation)
-        return NearestMatch(near.text, shorten_text(escape_line_ends(near.hint), _MAX_HINT))
+        return NearestMatch(near.text, shorten_text(collapse_whitespace(near.hint), _MAX_HINT))
 
     def _find_quote(self, annotation: Annotation) -> NearestMatch:
         answer = correct_drifted_quote(self.texts, annotation)

@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
+from msgspec import convert
 
-from duvet.config.project_file import build_table
 from duvet.config.schema import ServiceConfig
 from duvet.config.settings import Secret
 from duvet.llm.records import ModelError, ModelRequest, ModelResponse
@@ -39,7 +39,7 @@ class Made:
     """A router, its log and its clock."""
 
     def __init__(self, config: Mapping[str, Any], environ: Mapping[str, str], **more: Any) -> None:
-        service = build_table(dict(config), ServiceConfig, lambda kind, text: Secret(environ[text.strip("${}")]))
+        service = convert(dict(config), ServiceConfig, dec_hook=lambda kind, text: Secret(environ[text.strip("${}")]))
         self.clock = FakeClock()
         self.log: list[str] = []
         self.router = StaticRouter(
