@@ -145,7 +145,6 @@ def _list_source(source: AnswerSource, look: TableLook) -> Iterator[str]:
 
 
 def _fold_lines(lines: Iterable[str], indent: str, look: TableLook) -> Iterator[str]:
-    """Wrap lines to the terminal's width, and keep the indentation of code."""
     for line in lines:
         margin = indent + " " * (len(line) - len(line.lstrip(" ")))
         text = escape_cell(line.strip(" "))

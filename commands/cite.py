@@ -152,7 +152,6 @@ def _make_keys(findings: Iterable[Finding]) -> Iterator[tuple[str, str, str]]:
 
 
 def _describe_repetition(problem: Problem, line: int, count: int) -> Problem:
-    """Return the problem with the line of the existing annotation."""
     ##= man/spec/cite.md#refusals
     ##% If the file already contains the same annotation, `duvet cite` MUST refuse to repeat it and print its line.
     lines = [place.line for place in (problem.place, *(note.place for note in problem.notes))]

@@ -147,7 +147,6 @@ def _check_files(config_path: str | None, service_path: str | None) -> tuple[lis
 
 
 def render_settings_table(settings: Iterable[Setting], folder: str = "") -> bytes:
-    """Render a line per setting with key, value and origin; paths are relative to `folder`."""
     rows = [
         (setting.key, _format_value(_locate_value(setting, folder)), _format_origin(setting, folder))
         for setting in settings
@@ -158,7 +157,6 @@ def render_settings_table(settings: Iterable[Setting], folder: str = "") -> byte
 
 
 def _locate_value(setting: Setting, folder: str) -> str | bool | int | tuple[str, ...] | None:
-    """Return the value of a setting; a path is shown as the user would write it."""
     value = setting.value
     return show_path(value, folder) if setting.key == "config-path" and isinstance(value, str) else value
 

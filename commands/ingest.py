@@ -115,7 +115,6 @@ def _summarise(outcome: IngestOutcome, *, wants_vectors: bool) -> Iterator[str]:
 
 
 def _list_changes(outcome: IngestOutcome) -> Iterator[str]:
-    """List the files that a run would change, and what the index would contain."""
     removed = [f"{one.path} -> {one.renamed_to}" if one.renamed_to else one.path for one in outcome.run.removed]
     for verb, paths in (("add", outcome.added), ("update", outcome.changed), ("remove", removed)):
         yield from (f"would {verb} {path}" for path in paths)

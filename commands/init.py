@@ -119,7 +119,6 @@ def _choose_next_step(*, is_traced: bool, is_offered: bool) -> str:
 
 
 def _write_upstream_files(specifications: Sequence[str], languages: Sequence[str]) -> None:
-    """Write the files and print the progress lines of awslabs duvet."""
     named = tuple(one for one in new_project.STARTERS if one.language.value in languages)
     starters = named or new_project.detect_languages(os.path.exists)
     ##= man/spec/init.md#new-projects

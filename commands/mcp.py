@@ -125,7 +125,6 @@ def mcp(ctx: click.Context, /, client: str | None, check: bool, models: bool, de
 
 
 def _print_message(application: Application, text: str, **fields: object) -> None:
-    """Print a message of the server, or log it if the log is JSON."""
     ##= man/spec/service.md#operations
     ##% With `logFormat: json`, the server MUST print only JSON lines on standard error, even while it starts.
     if application.logs_json:
@@ -208,8 +207,6 @@ def _choose_address(application: Application, listening: ListenOptions) -> Serve
 
 
 class McpClient(Struct, frozen=True):
-    """A program that starts MCP servers."""
-
     render: Callable[[list[str]], str]  # Renders the configuration that makes it run this command.
     where: str  # The files that it reads its configuration from.
 

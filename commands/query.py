@@ -40,8 +40,6 @@ _WIDTH = 80  # The width of diagnostics in a file or a pipe.
 
 
 class _ChoiceList(click.ParamType[tuple[str, ...]]):
-    """A list of words separated by commas."""
-
     name = "choice"
 
     def __init__(self, words: Sequence[str], others: Mapping[str, str], *, splits: bool = True) -> None:
@@ -225,7 +223,6 @@ class QueryProgress(ProgressLines):
             super().end(outcome)
 
     def finish(self, result: Iterable[str]) -> None:
-        """Print the result, which may be long, and the time since the start."""
         pieces = iter(result)
         verb, _, rest = next(pieces).partition(" ")
         # The line end before the first word counts, too.
@@ -244,7 +241,6 @@ def run_query(
     quotes: tuple[str, ...],
     patterns: tuple[str, ...],
 ) -> int:
-    """Run the checks, print their results, and return the exit code."""
     options: dict[str, Any] = {"config_path": None, "offline": False, "allow_http": False, "spec_path": None}
     project = open_project(None, progress, source_patterns=(), spec_patterns=(), **options)
     write_requirements(project, project.extraction, prune=False)

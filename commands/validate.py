@@ -110,8 +110,6 @@ def validate(
 
 
 class ValidateRequest(Struct, frozen=True):
-    """The options of one run of `duvet validate`."""
-
     names: tuple[str, ...] = ()
     stdin_path: str | None = None
     fix: bool = False
@@ -130,8 +128,6 @@ class ValidateRequest(Struct, frozen=True):
 
 
 class ProjectFindings(Struct, frozen=True, array_like=True):
-    """The problems of the trace and the pages."""
-
     trace: Findings
     pages: PageFindings
 
@@ -193,7 +189,6 @@ def _fix(options: Mapping[str, Any], request: ValidateRequest, output: ProblemOu
 
 
 def _describe_fix(problem: Problem) -> str:
-    """Return the place and description of a fix, and the new quote with changed words marked."""
     ##= man/spec/validate.md#fixes
     ##% `duvet validate --fix` MUST list each fix with the differing words marked.
     assert problem.fix is not None
@@ -226,7 +221,6 @@ def _report_findings(
     texts: Mapping[str, str] | None = None,
     obstacles: tuple[Problem, ...] = (),
 ) -> int:
-    """Write the problems of the selected files and a summary, and return the exit code."""
     selected = _select_inputs(findings, request, texts or {})
     checked = findings.trace.of([path for path in selected.paths if path in findings.trace.files])
     ##= man/spec/pages.md#checks
@@ -276,7 +270,6 @@ _QUESTION = "Apply this fix? (y)es, (n)o, (s)kip this file, (q)uit: "
 
 
 def require_terminal(ctx: click.Context, diff: bool, unsafe: bool) -> None:
-    """Refuse --interactive with options that contradict it, or without a terminal."""
     if diff or unsafe:
         other = "--diff" if diff else "--unsafe-fixes"
         raise click.UsageError(f"--interactive and {other} can't be used together", ctx)

@@ -144,7 +144,6 @@ def run(
 
 
 def _require_workflow(application: Application, name: str) -> None:
-    """Raise NotFoundError if the configuration contains no workflow with this name."""
     names = tuple(application.tools.workflows)
     if name not in names:
         available = f"available: {', '.join(names)}" if names else "the configuration defines no workflows"

@@ -187,8 +187,6 @@ class Statement(Struct, frozen=True, array_like=True):
 
 
 class Uncounted(Struct, frozen=True, array_like=True):
-    """A sentence that has a keyword but is not a requirement."""
-
     reason: str  # Such as `lower-case keyword` or `no id`.
     text: str
     start: int  # The byte of the file at which it begins.
@@ -364,8 +362,6 @@ class Specification(Struct, frozen=True, dict=True):
 
 
 class ExtractedSentence(Struct, frozen=True):
-    """A normative sentence of a section."""
-
     level: Level
     pieces: tuple[str, ...]  # The sentence line by line, each line trimmed.
     name: str = ""  # The id at its head, such as `FR-001`.

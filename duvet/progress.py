@@ -43,8 +43,7 @@ class CountedStep:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *error: object) -> None:
-        """Stop showing progress; the step may be incomplete."""
+    def __exit__(self, *error: object) -> None: ...
 
     def advance(self, count: int = 1) -> None: ...
 
@@ -57,17 +56,14 @@ class Downloads:
 
     def __enter__(self) -> None: ...
 
-    def __exit__(self, *error: object) -> None:
-        """Stop showing downloads; some may be incomplete."""
+    def __exit__(self, *error: object) -> None: ...
 
     def begin(self, url: str) -> None:
         self.progress.begin(f"Downloading {url}")
 
-    def amount(self, url: str, size: int) -> None:
-        """Report the bytes received so far."""
+    def amount(self, url: str, size: int) -> None: ...
 
     def end(self, url: str) -> None:
         self.progress.end(f"Downloaded {url}")
 
-    def fail(self, url: str) -> None:
-        """Report a failed download; its problem states the reason."""
+    def fail(self, url: str) -> None: ...

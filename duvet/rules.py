@@ -158,7 +158,6 @@ def find_rule_name(code: str) -> str:
 
 
 def format_rule_title(code: str) -> str:
-    """Return the code and name of a rule; `duvet` for a problem without a rule."""
     return f"{code} {find_rule_name(code)}".strip() or "duvet"
 
 

@@ -86,7 +86,6 @@ def byte_length(text: str) -> int:
 
 
 def split_bytes(text: str, bounds: Sequence[int]) -> list[str]:
-    """Return the parts of the text between byte offsets."""
     if text.isascii():
         return [text[start:end] for start, end in pairwise(bounds)]
     data = text.encode()
@@ -137,7 +136,6 @@ def path_parts(path: str) -> list[str]:
 
 
 def shorten_text(text: str, most: int = 80) -> str:
-    """Return the beginning of the text, cut between words."""
     if len(text) <= most:
         return text
     return text[:most].rsplit(" ", 1)[0] + " …"
@@ -254,7 +252,6 @@ class DifferenceRow(Struct, frozen=True):
 
 
 def make_unified_diff(old: TextLines, new: TextLines, context: int) -> Iterator[str]:
-    """Yield the lines of a unified diff, without file names."""
     rows = list(_align(old, new))
     for start, end in _find_hunks([index for index, row in enumerate(rows) if row.sign != " "], context, len(rows)):
         hunk = rows[start:end]
@@ -279,7 +276,6 @@ def _align(old: TextLines, new: TextLines) -> Iterator[DifferenceRow]:
 
 
 def _find_hunks(changed: list[int], context: int, count: int) -> Iterator[tuple[int, int]]:
-    """Yield the ranges of rows around changes; overlapping ranges are joined."""
     start = 0
     for index, row in enumerate(changed):
         last = index + 1 == len(changed)

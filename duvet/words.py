@@ -33,12 +33,10 @@ def compose(text: str) -> str:
 
 
 def fold_name(text: str) -> str:
-    """Compose and case-fold a name, for comparison."""
     return text.lower() if text.isascii() else compose(text).casefold()
 
 
 def extract_words(text: str) -> list[str]:
-    """Return all words in lower case, in order, with duplicates."""
     return _WORD.findall(compose(text).lower())
 
 
@@ -83,7 +81,7 @@ class Query(Struct, frozen=True):
     is_cut: bool
 
     @property
-    def all_of_it(self) -> str:
+    def conjunction(self) -> str:
         """An FTS5 expression that requires every term."""
         return " ".join(map(quote_term, self.terms))
 
@@ -96,7 +94,7 @@ class Query(Struct, frozen=True):
         return list(words)
 
     @property
-    def some_of_it(self) -> str:
+    def disjunction(self) -> str:
         """An FTS5 expression that requires at least one word or phrase."""
         return " OR ".join(map(quote_term, self.words))
 

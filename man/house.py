@@ -41,7 +41,6 @@ def list_modules() -> str:
 
 
 def _find_modules() -> Iterator[tuple[str, Path]]:
-    """Yield the modules of the product, with their names below `duvet`."""
     for top in ("duvet", *LINKED):
         for path in sorted((ROOT / top).rglob("*.py")):
             if not any(parent.is_symlink() for parent in path.parents):

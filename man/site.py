@@ -21,7 +21,6 @@ GUIDE = Path(__file__).with_name("guide")
 
 
 def make_site_pages() -> dict[str, str]:
-    """Return the Markdown of each page of the site by file name."""
     guide = {path.name: _make_guide_page(path.read_text(encoding="utf-8")) for path in sorted(GUIDE.glob("*.md"))}
     reference = {
         "reference-commands.md": "\n".join(_describe_commands()),

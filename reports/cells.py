@@ -62,7 +62,6 @@ def cut_middle(text: str, most: int) -> str:
 
 
 def fit_cells(text: str, most: int) -> str:
-    """Return as much of the beginning of a text as fits into this many cells."""
     if text.isascii():
         return text[:most]
     used = 0

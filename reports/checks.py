@@ -203,7 +203,6 @@ class CheckRenderer:
         return Diagnostic("Successful correlation", test, related, is_advice=True)
 
     def _list_problems(self, id: int, execution: Execution) -> list[Slice]:
-        """Return the line that makes the outcome unknown."""
         path, line = self.annotations[id].path, execution.line
         if execution.outcome is not Outcome.UNKNOWN or not line:
             return []

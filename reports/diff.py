@@ -26,8 +26,6 @@ class DifferenceLine(NamedTuple):
 
 
 class DifferenceItem(NamedTuple):
-    """A change: its place, its description, and the old and new texts."""
-
     place: str
     words: str
     lines: tuple[DifferenceLine, ...]
@@ -40,7 +38,6 @@ class DifferenceGroup(NamedTuple):
 
 
 def group_differences(changes: difference.Difference) -> list[DifferenceGroup]:
-    """Return the groups that contain changes, worst first."""
     found = [
         DifferenceGroup("Coverage lost", tuple(map(_describe_coverage_change, changes.coverage_lost)), True),
         DifferenceGroup("Stale citations", tuple(map(_describe_stale_citation, changes.citations_stale)), True),
@@ -198,7 +195,6 @@ def _make_table(then: difference.CoverageCount, now: difference.CoverageCount) -
 
 
 def _select_fitting(group: DifferenceGroup, room: int) -> tuple[list[str], int]:
-    """Return the items that fit, and the room that remains."""
     found: list[str] = []
     for number, item in enumerate(group.items):
         lines = (f"  - {line.sign and f'{_SIGNS[line.sign]}: '}{_format_code(line.text)}" for line in item.lines)

@@ -20,8 +20,6 @@ _WORD = re.compile(r"\S+?[-/](?=\w)|\S+ *| +")
 
 
 class Slice(Struct, frozen=True):
-    """A character range in a file, with a label."""
-
     path: str
     start: int
     end: int
@@ -51,8 +49,6 @@ class DrawnFile(Struct, frozen=True):
 
 
 class Canvas(Struct, frozen=True):
-    """The properties of the output on which diagnostics are drawn."""
-
     read: Callable[[str], DrawnFile]
     width: int = 80
     colour: bool = False
@@ -135,7 +131,6 @@ class Canvas(Struct, frozen=True):
 
 
 def _mark(source: DrawnFile, slice: Slice, line: int, is_block: bool) -> Iterator[str]:
-    """Yield the lines that mark a slice, with the label below the last one."""
     label = escape_cell(slice.label)
     if is_block:
         yield f"╰──── {label}"
@@ -150,7 +145,6 @@ def _mark(source: DrawnFile, slice: Slice, line: int, is_block: bool) -> Iterato
 
 
 def _show(line: str) -> str:
-    """Return a source line with tabs expanded and control characters escaped."""
     first, *more = line.split("\t")
     shown = escape_cell(first)
     for part in more:

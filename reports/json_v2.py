@@ -34,8 +34,6 @@ class V2Record(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
 
 
 class ByteRange(Struct, frozen=True, order=True, forbid_unknown_fields=True, gc=False):
-    """A byte range in a source; the end is exclusive."""
-
     start: Offset
     end: Offset
 
@@ -84,8 +82,6 @@ class SectionRecord(V2Record, frozen=True):
 
 
 class RequirementRecord(V2Record, frozen=True):
-    """A requirement, its place, and the citations of each of its parts."""
-
     source: SourceLocation
     origin: SourceRanges
     level: LevelName
@@ -157,7 +153,6 @@ class _Wire(Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 def encode_v2_report(report: V2Report) -> bytes:
-    """Encode a report as JSON, sorted by ids."""
     document: dict[str, object] = {"version": V2_VERSION}
     if report.issue_links:
         document["issue_links"] = report.issue_links

@@ -26,7 +26,6 @@ _Title = tuple[int, str]  # The line and the title of a section, as LCOV names a
 def render_lcov(
     report: Finished, require_citations: bool = True, require_tests: bool = True
 ) -> Iterator[tuple[str, bytes]]:
-    """Yield a file name and its content for each specification."""
     for index, coverage in enumerate(report.trace.coverages):
         specification = coverage.specification
         path = specification.locator.written or specification.path
@@ -75,7 +74,6 @@ def _find_line(offset: int, newlines: list[int]) -> int:
 def _list_references(
     coverage: Coverage, annotations: tuple[Annotation, ...], titles: list[_Title], newlines: list[int]
 ) -> Iterator[tuple[Kind, int, _Title]]:
-    """Yield the lines that each annotation cites, in annotation order."""
     found: dict[int, tuple[list[int], _Title]] = {}
     for match in coverage.matches:
         place = ([_find_line(piece.start, newlines) for piece in match.pieces], titles[match.section])

@@ -124,14 +124,12 @@ def join_records(earlier: T, later: T) -> T:
 NamedReports = Sequence[tuple[str, json_v2.V2Report]]  # Reports with their file names.
 
 
-class _Listener(NamedTuple):
-    """Collects the problems of one input."""
-
+class _Reporter(NamedTuple):
     number: int
     name: str
     problems: list[Problem]
 
-    def has(self, rule: rules.Rule, words: str, *, broken: bool = False, hint: str = "") -> None:
+    def report(self, rule: rules.Rule, words: str, *, broken: bool = False, hint: str = "") -> None:
         message = f"input #{self.number} has {words}"
         if broken:
             message = f"internal invariant violation: {message}"
@@ -147,23 +145,23 @@ def merge_reports(inputs: NamedReports) -> tuple[json_v2.V2Report, tuple[Problem
     merged = inputs[0][1]
     problems: list[Problem] = []
     for number, (name, report) in enumerate(inputs[1:], 1):
-        listener = _Listener(number, name, problems)
+        reporter = _Reporter(number, name, problems)
         old, new = merged.annotations, report.annotations
         merged = json_v2.V2Report(
             tuple(sorted({*merged.issue_links, *report.issue_links})),
-            _merge_sets(merged.repositories, report.repositories, listener),
+            _merge_sets(merged.repositories, report.repositories, reporter),
             json_v2.V2Sources(
-                _merge_sets(merged.sources.inline, report.sources.inline, listener),
-                _merge_sets(merged.sources.linked, report.sources.linked, listener),
-                _merge_extensions("sources", merged.sources.extensions, report.sources.extensions, listener),
+                _merge_sets(merged.sources.inline, report.sources.inline, reporter),
+                _merge_sets(merged.sources.linked, report.sources.linked, reporter),
+                _merge_extensions("sources", merged.sources.extensions, report.sources.extensions, reporter),
             ),
             json_v2.V2Annotations(
-                _merge_sets(old.specification, new.specification, listener),
-                _merge_sets(old.section, new.section, listener),
-                _merge_sets(old.requirement, new.requirement, listener),
-                _merge_sets(old.cite, new.cite, listener),
-                _merge_sets(old.not_applicable, new.not_applicable, listener),
-                _merge_extensions("annotations", old.extensions, new.extensions, listener),
+                _merge_sets(old.specification, new.specification, reporter),
+                _merge_sets(old.section, new.section, reporter),
+                _merge_sets(old.requirement, new.requirement, reporter),
+                _merge_sets(old.cite, new.cite, reporter),
+                _merge_sets(old.not_applicable, new.not_applicable, reporter),
+                _merge_extensions("annotations", old.extensions, new.extensions, reporter),
             ),
         )
     _raise([problem for problem in problems if problem.severity is Severity.ERROR])
@@ -193,16 +191,16 @@ def _find_shared_files(inputs: NamedReports) -> Iterator[Problem]:
                 )
 
 
-def _merge_sets(earlier: dict[str, T], later: dict[str, T], listener: _Listener) -> dict[str, T]:
+def _merge_sets(earlier: dict[str, T], later: dict[str, T], reporter: _Reporter) -> dict[str, T]:
     kept = dict(earlier)
     for id, new in later.items():
         old = kept.setdefault(id, new)
         if old == new:
             continue
         for words, broken in find_conflicts(id, old, new):
-            listener.has(rules.MERGE_CONFLICT, words, broken=broken)
+            reporter.report(rules.MERGE_CONFLICT, words, broken=broken)
         if drifted := ", ".join(find_drift(old, new)):
-            listener.has(
+            reporter.report(
                 rules.MERGE_DRIFT,
                 f"cite annotation '{id}' with metadata drift from previously seen ({drifted})",
                 hint="the merged report keeps all tags and, of two different texts, the first in alphabetical order",
@@ -212,11 +210,11 @@ def _merge_sets(earlier: dict[str, T], later: dict[str, T], listener: _Listener)
 
 
 def _merge_extensions(
-    bucket: str, earlier: dict[str, Raw], later: dict[str, Raw], listener: _Listener
+    bucket: str, earlier: dict[str, Raw], later: dict[str, Raw], reporter: _Reporter
 ) -> dict[str, Raw]:
     """Merge extensions; different values are a conflict, because only the tool that wrote them knows what they mean."""
     for key in sorted(earlier.keys() & later.keys()):
         if earlier[key] != later[key]:
             words = f"extension '{key}' under {bucket} conflicting with previously seen value"
-            listener.has(rules.MERGE_CONFLICT, words)
+            reporter.report(rules.MERGE_CONFLICT, words)
     return {**later, **earlier}

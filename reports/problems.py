@@ -27,8 +27,6 @@ class ProblemFormat(StrEnum):
 
 
 class ProblemContext(Struct, frozen=True):
-    """The data that some formats need in addition to the problems."""
-
     read_line: LineReader = lambda path, line: None
     colour: bool = False
     folder: str = (

@@ -128,7 +128,6 @@ def _format_table(summary: Summary, look: TableLook) -> Iterator[str]:
 def _make_cells(
     rows: Sequence[SummaryRow], levels: Sequence[str], states: Sequence[State], *, percents: bool
 ) -> tuple[list[list[_Cell]], list[list[_Cell]]]:
-    """Return two heading lines, and the cells of each row without specification names."""
     heads = [
         [_Cell("") for _ in (*levels, "done", "%")]
         + [_Cell(state.words.rpartition(" ")[0], state) for state in states],

@@ -96,7 +96,6 @@ def highlight_text(text: str, spans: HighlightSpans, marks: HighlightMarks, show
 
 
 def split_highlights(text: str, spans: HighlightSpans) -> Iterator[tuple[str, bool]]:
-    """Yield the parts of a text, each with True if it is highlighted."""
     last = 0
     for start, end in spans:
         if last < start:

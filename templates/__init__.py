@@ -71,7 +71,6 @@ def guide_topics() -> dict[str, str]:
 
 @cache
 def guide_parts() -> dict[str, str]:
-    """Return the sections of the guide that are separate topics, by name."""
     concepts = {text.split(maxsplit=2)[1].lower(): text for text in _split_sections("concepts")}
     return {**concepts, "reference": next(text for text in _split_sections("index") if text.startswith("# Reference"))}
 

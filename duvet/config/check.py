@@ -174,7 +174,6 @@ def _check_range(kind: inspect.IntType | inspect.FloatType, value: float, at: Do
 
 
 def _suggest_rewrite(value: Any, expected: str, at: DocumentLocation) -> str:
-    """Return a hint if a table is written as a list of tables or vice versa, or if a date is expected."""
     name = ".".join(key for key in at.keys if isinstance(key, str))
     format = detect_document_format(at.document.path)
     match value, expected:
@@ -239,7 +238,6 @@ def _check_struct(kind: inspect.StructType, values: dict[str, Any], at: Document
 
 
 def _find_other_spelling(name: str, known: Iterable[str], values: Mapping[str, Any]) -> str:
-    """Return a second spelling of a known key in this table; empty if the table contains only one."""
     from duvet.config.key_styles import list_spellings
 
     spellings = next((found for found in map(list_spellings, known) if name in found), ())

@@ -55,7 +55,6 @@ class DataDocument:
         return (0, 0)
 
     def with_values(self, values: dict[str, Any]) -> DataDocument:
-        """Return a copy with these values; positions are unchanged."""
         return DataDocument(values, self.text, self.path, lambda _: self.spans)
 
     def select(self, names: Collection[str]) -> DataDocument:
@@ -63,7 +62,6 @@ class DataDocument:
         return self.with_values({name: value for name, value in self.values.items() if name in names})
 
     def rename_keys(self, values: dict[str, Any], renamed: Mapping[KeyPath, str]) -> Self:
-        """Return a copy with these values, and with the keys at these paths renamed."""
         result = copy(self)
         result.__dict__.pop("spans", None)
         result.values = values

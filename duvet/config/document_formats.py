@@ -30,7 +30,6 @@ class DocumentFormat(StrEnum):
 
 
 def find_file_ending(path: str) -> str:
-    """Return the extension of a file name in lower case, without the dot."""
     return path.rpartition("/")[2].rpartition(".")[2].lower()
 
 

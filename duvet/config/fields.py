@@ -45,7 +45,6 @@ class FieldType(NamedTuple):
 
 
 def list_fields(table: type[Table]) -> dict[str, inspect.Field]:
-    """Return the fields of a table, by their keys in the file."""
     kind = inspect.type_info(table)
     return {field.encode_name: field for field in kind.fields} if isinstance(kind, inspect.StructType) else {}
 

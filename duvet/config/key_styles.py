@@ -16,7 +16,6 @@ Document = TypeVar("Document", bound=DataDocument)
 
 
 def list_spellings(key: str) -> tuple[str, str, str]:
-    """Return a key in kebab-case, camelCase and snake_case."""
     words = [word.lower() for word in _WORD_START.split(key)]
     return "-".join(words), words[0] + "".join(word.capitalize() for word in words[1:]), "_".join(words)
 

@@ -126,6 +126,5 @@ def _test_names() -> re.Pattern[str]:
 
 
 def find_test_glob(name: str) -> str:
-    """Return the test file pattern that a file name matches; empty if none matches."""
     found = _test_names().match(name)
     return _TEST_GLOBS[(found.lastindex or 1) - 1] if found else ""

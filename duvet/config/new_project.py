@@ -41,8 +41,6 @@ GITIGNORE = b"reports/\n"
 
 
 class SourceGroup(Struct, frozen=True):
-    """The source files of one `source` table."""
-
     language: Language
     patterns: tuple[str, ...]
     count: int = 0
@@ -70,7 +68,6 @@ def render_config(
 
 
 def render_upstream_config(starters: Sequence[Starter], specifications: Sequence[str]) -> bytes:
-    """Return exactly the configuration that awslabs duvet writes."""
     return _render("upstream", starters=starters, specifications=specifications, default_style=SLASHES)
 
 

@@ -81,7 +81,6 @@ def _describe(choice: FieldType) -> str:
 
 
 def _make_entry(kind: inspect.Type, value: Any, path: list[str], text: str, variable: str) -> Any:
-    """Return an entry of a table of named entries; the entry may be new."""
     (choice, *_) = list_field_types(kind)
     if value is None and isinstance(choice.type, inspect.StructType):
         try:
@@ -93,7 +92,6 @@ def _make_entry(kind: inspect.Type, value: Any, path: list[str], text: str, vari
 
 
 def _parse_leaf(choice: FieldType, text: str) -> Iterator[Any]:
-    """Yield the text converted to this type, or nothing if that fails."""
     match choice.type:
         case inspect.StrType():
             if not choice.refuses(text):

@@ -188,7 +188,6 @@ class ConfigTable(settings.Table, frozen=True, kw_only=True):
     schema: Annotated[SchemaName, settings.doc("Schema of this file")] = field(name="$schema")
 
     def settled(self, environ: Mapping[str, str]) -> Self:
-        """Return the configuration with defaults filled in and variables expanded."""
         html = self.report.html
         links = {
             "blob_link": _expand(html.blob_link, environ),
@@ -216,7 +215,6 @@ class ConfigTable(settings.Table, frozen=True, kw_only=True):
 
 
 def restrict_schema_names(*, extended: bool) -> Meta:
-    """Restrict the JSON Schema for `$schema` to the names of one schema."""
     return Meta(extra_json_schema={"enum": [name.value for name in SchemaName if name.means == extended]})
 
 

@@ -123,7 +123,6 @@ def _check_model(
 
 
 def find_repeated_names(workflow: dict[str, Any], at: DocumentLocation) -> Iterator[Problem]:
-    """Yield problems with names that several steps or captures of a workflow share."""
     steps = _list_steps(workflow, at)
     yield from _find_repeated([(step.get("id"), here / "id") for step, here in steps])
     captures = [found for step, here in steps for found in _list_items(step.get("capture"), here / "capture")]
@@ -172,7 +171,6 @@ class Setting(Struct, frozen=True, omit_defaults=True):
 
 
 def explain_file(tree: Tree, config_path: str | None, environ: Mapping[str, str]) -> tuple[Setting, ...]:
-    """Return the settings of the given configuration file, or of this folder's."""
     path = require_config(tree, config_path)
     overrides = {"config-path": CommandLineValue("--config-path", path)} if config_path else {}
     return explain_config(read_config(tree.read(path), path, environ), environ, overrides)
@@ -230,7 +228,6 @@ def _make_setting(
 
 
 def _find_written(values: Any, keys: SettingKeys) -> Any:
-    """Return the value in the file, or None if the file doesn't set it (TOML has no null)."""
     for key in keys:
         if isinstance(key, str) and key not in values:
             return None
@@ -242,7 +239,6 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def json_schema(*, extended: bool) -> dict[str, Any]:
-    """Return the JSON Schema of the project configuration, for awslabs duvet's schema or duvet's own."""
     ##= man/spec/trace.md#configuration
     ##% The JSON schema that `duvet config schema` prints MUST accept exactly the keys and types that duvet accepts.
     schema = json.schema(ExtendedConfig if extended else UpstreamConfig)

@@ -102,7 +102,6 @@ def _read_project_tables(tree: Tree, config_path: str | None) -> TomlDocument | 
 
 
 def _find_duplicate_tables(at: DocumentLocation, project: TomlDocument | None) -> Iterator[Problem]:
-    """Yield a problem for each table that both the service file and the project configuration define."""
     for name in sorted(at.document.values.keys() & project.values.keys() - {"$schema"} if project else ()):
         ##= man/spec/service.md#configuration
         ##% If the same table is in the service configuration and in `.duvet/config.toml`, duvet MUST report an error
@@ -240,7 +239,7 @@ def load_service_tables(
 def _override(
     config: TablesType, environ: Mapping[str, str], *, whole: bool = True
 ) -> tuple[TablesType, tuple[str, ...]]:
-    """Return the configuration with the values of variables such as `DUVET_SERVER__PORT`, and their names."""
+    """Apply overrides such as `DUVET_SERVER__PORT`; also return the names of the variables."""
     # Few environments have one: skip the module to answer sooner.
     if not any(name.startswith("DUVET_") and "__" in name for name in environ):
         return config, ()
@@ -337,7 +336,6 @@ def _redact_secrets(problems: list[Problem], kind: inspect.Type, values: Any) ->
 
 
 def _find_secrets(kind: inspect.Type, value: Any) -> Iterator[str]:
-    """Yield the strings and numbers in the file that are secrets and should be variables."""
     for choice in list_field_types(kind):
         match choice.type, value:
             case inspect.CustomType(cls=wanted), _ if wanted is Secret:

@@ -87,7 +87,6 @@ class ServerSection(ServiceSection, frozen=True, kw_only=True):
 
     @classmethod
     def from_project(cls, table: duvet_tables.ServerTable) -> Self:
-        """Convert the project configuration's table `server`."""
         shared = ("name", "title", "version", "description", "protocol_version", "page_size")
         return cls(**{name: getattr(table, name) for name in shared})
 

@@ -53,7 +53,6 @@ def parse_toml_bytes(data: bytes, path: str) -> TomlDocument:
 
 
 def parse_toml(text: str, path: str) -> TomlDocument:
-    """Parse TOML, or raise DocumentError."""
     import tomllib
 
     draft = DocumentDraft(text, path, "TOML")
@@ -102,7 +101,6 @@ _WORDS = {
 
 
 def _reword(message: str) -> str:
-    """Reword a tomllib message, keeping the character that it mentions."""
     for beginning, words in _WORDS.items():
         if message.startswith(beginning):
             character = re.search(r"character ('.*'|\".*\")$", message)

@@ -76,7 +76,6 @@ def _list_all_problems(settings: ApplicationSettings, problems: tuple[Problem, .
 
 
 def find_service_problems(application: Application) -> tuple[Problem, ...]:
-    """Return the problems with names of packs and tools, with workflows, and with URLs of providers."""
     return (
         *application.tools.list_unknown_names(),
         *find_workflow_problems(application),

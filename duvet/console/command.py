@@ -196,7 +196,6 @@ class Subcommand(click.Command):
 
 
 def _suggest_option(error: click.UsageError, params: Iterable[click.Parameter]) -> click.UsageError:
-    """Add the most similar option to the error about an unknown option."""
     if not isinstance(error, click.NoSuchOption):
         return error
     from duvet.console.suggestions import suggest_option

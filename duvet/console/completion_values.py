@@ -30,7 +30,6 @@ def complete_help_topics(ctx: click.Context, param: click.Parameter, incomplete:
 
 
 def complete_topics(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
-    """Complete rule codes, states and configuration keys."""
     from duvet.console.explanations import list_topics
 
     topics = ((topic.name, topic.summary) for topic in list_topics())

@@ -84,12 +84,10 @@ def explain_topic(name: str) -> str:
 
 
 def find_short_page(name: str) -> str:
-    """Return the page of a rule or level; empty if neither has this name."""
     return _load_rule_page(name) or load_level_pages().get(name.strip().upper(), "")
 
 
 def is_topic(name: str) -> bool:
-    """Return whether a rule, state or level has this name."""
     return bool(find_short_page(name)) or _normalise_state(name) in load_state_pages()
 
 
@@ -134,8 +132,6 @@ JsonSchema = Mapping[str, Any]
 
 
 class ConfigurationKey(Struct, frozen=True):
-    """A key or a table of a configuration file."""
-
     path: str  # For example `report.html.path`; NAME stands for a name that users choose.
     file: str
     schema: str  # The schemas that contain the key.
@@ -250,7 +246,6 @@ def _encode(value: Any) -> str:
 
 
 def _make_sample(node: JsonSchema, schema: JsonSchema) -> str:
-    """Return a value of the right type, for a key without a default."""
     if "anyOf" in node:
         return _make_sample(_resolve(node["anyOf"][0], schema), schema)
     if "enum" in node:

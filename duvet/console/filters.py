@@ -85,12 +85,10 @@ add_kind_option = click.option(
 
 
 def add_filters(function: Function) -> Function:
-    """Add the options that filter by status, level, specification and section."""
     return add_status_option(add_level_option(add_spec_option(add_section_option(function))))
 
 
 def split_filter(options: dict[str, Any]) -> tuple[RequirementFilter, dict[str, Any]]:
-    """Split a command's options into a requirement filter and the other options."""
     rest = dict(options)
     specs, sections, levels, statuses, kinds = (
         rest.pop(name, ()) for name in ("specs", "sections", "levels", "statuses", "kinds")

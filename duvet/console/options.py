@@ -108,7 +108,6 @@ def _make_conflict(other: str, ctx: click.Context) -> click.UsageError:
 
 
 def _choose_config(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    """Return the path of the project's configuration that either option names."""
     named: str | None = ctx.meta.get(_CONFIG_META)
     if value is not None and named is not None:
         raise _make_conflict("--config-path", ctx)
@@ -315,6 +314,5 @@ def add_unused_options(function: Function) -> Function:
 
 
 def _make_unused(param: click.Parameter) -> OldOption:
-    """Return an option that accepts the same values as the given one, and ignores them."""
     is_flag, multiple = isinstance(param, click.Option) and param.is_flag, param.multiple
     return OldOption(list(param.opts), instead="", is_flag=is_flag, multiple=multiple, expose_value=False)

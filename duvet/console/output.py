@@ -33,7 +33,6 @@ def print_list(listing: Listing, format: str | None) -> None:
 
 
 def print_detail(detail: object, blocks: Iterable[Block], format: str) -> None:
-    """Write a record to standard output as JSON, or its blocks as Markdown or text."""
     if format == "json":
         write_stdout(encode_json(detail))
         return

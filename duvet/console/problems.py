@@ -81,7 +81,7 @@ def list_error_problems(error: DuvetError) -> tuple[Problem, ...]:
 
 class SourceLines:
     def __init__(self, texts: Mapping[str, str] | None = None) -> None:
-        """Use these texts, by path, instead of the files on disk."""
+        """`texts` replaces the files on disk, by path."""
         self._lines = {path: text.split("\n") for path, text in (texts or {}).items()}
 
     def line(self, path: str, number: int) -> str | None:
@@ -155,7 +155,6 @@ def _render_text(
     colour: bool = False,
     like_upstream: bool = False,
 ) -> bytes:
-    """Return the problems as text; paths are relative to the user's folder."""
     folder = settings.folder
     shown = tuple(replace(problem, path=show_path(problem.path, folder)) for problem in problems)
     context = ProblemContext(
@@ -210,7 +209,6 @@ class ProblemOutput(Struct, frozen=True):
         return True
 
     def fail(self, error: DuvetError) -> int:
-        """Write the error that ended a run, and return the exit code."""
         ##= man/spec/problems.md#formats
         ##% duvet MUST write an error that ends the run in the requested format.
         self.write(list_error_problems(error))

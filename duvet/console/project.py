@@ -26,7 +26,6 @@ Value = TypeVar("Value")
 
 
 def load_catalogue(options: Mapping[str, Any]) -> Catalogue:
-    """Return the catalogue of the project, from the cache if nothing has changed."""
     from duvet.trace.catalogue import CATALOGUE_KEY, Catalogue
 
     return cached_query(CATALOGUE_KEY, Catalogue, options, lambda project: project.catalogue)
@@ -73,7 +72,6 @@ def cached_query(
 
 
 def make_options_key(options: Mapping[str, Any], *more: object, rules: PageRules | None = None) -> str:
-    """Return a cache key for the options and page rules that affect a result."""
     parts = more if rules is None else (*more, rules)
     return make_cache_key((os.getcwd(), current_settings().config_path, sorted(options.items()), *parts))
 
@@ -105,7 +103,6 @@ def open_project(
     spec_patterns: tuple[str, ...],
     spec_path: str | None,
 ) -> Project:
-    """Open the project that these options describe, in `root` or the working directory."""
     from duvet.console.progress import ProgressLines
     from duvet.project.project import Options, Project
     from duvet.specs.library import Policy

@@ -83,7 +83,6 @@ def make_report_data(
 
 
 def _find_commit(project: Project) -> str:
-    """Return the checked-out commit; empty outside a repository."""
     # The folders above the project are not recorded, so changes there don't trigger runs.
     repository = GitRepository(project.disk, project.root)
     top = repository.top(repository.start)
@@ -114,7 +113,6 @@ def _make_reader(project: Project) -> Callable[[str], str | None]:
 
 
 def _load_pages(project: Project, catalogue: Catalogue) -> tuple[PageCollection | None, dict[str, str]]:
-    """Return the pages with their links, and the text of each page by its path."""
     files = find_page_files(project)
     if not files.prefixes:
         return None, {}
@@ -131,7 +129,6 @@ def _load_pages(project: Project, catalogue: Catalogue) -> tuple[PageCollection 
 
 
 def _compare_with_commit(project: Project, commit: str, snapshot: bytes) -> SnapshotDiff | None:
-    """Return the changes since the snapshot at the commit; None if the commit has no snapshot."""
     path = project.snapshot_path
     if path is None or not commit:
         return None

@@ -98,7 +98,6 @@ def _check_snapshot(project: Project, path: str, snapshot: bytes) -> list[Proble
 
 
 def _select_targets(project: Project, gate: ReportGate, option: str) -> tuple[list[Requirement], list[Problem]]:
-    """Return the requirements of all targets, each once and in order, and a problem for each unknown target."""
     found: set[int] = set()
     unknown = []
     for target in gate.targets:

@@ -125,7 +125,6 @@ def check_counts(project: CountedProject) -> Iterator[Problem]:
 
 
 def _offer_fix(problem: Problem, is_like_upstream: bool) -> Problem:
-    """Add the commands that show and apply the nearest text to the hint of a problem with a quote."""
     # A quote of an empty section has another hint.
     if problem.code != rules.QUOTE_NOT_FOUND.code or not problem.hint.startswith("copy"):
         return problem
@@ -135,7 +134,6 @@ def _offer_fix(problem: Problem, is_like_upstream: bool) -> Problem:
 
 
 def _find_changed_snapshot(project: Project, files: ReportFiles) -> str:
-    """Return the path of the snapshot if this run changes it; otherwise empty."""
     path = project.snapshot_path
     for name, render in files:
         with suppress(DuvetError):
@@ -221,8 +219,6 @@ def _remove_empty_folders(project: Project, folders: set[str], top: str) -> None
 
 
 class Gate(Struct, frozen=True):
-    """A gate that an option or the configuration requests."""
-
     name: str
     success: str  # A statement that is true if the gate finds no problems.
     check: Callable[[bytes], list[Problem]]  # Called with the snapshot of the run.
@@ -312,7 +308,6 @@ def _render_files(
 
 
 def _render_copies(render: Callable[[BinaryIO], None], *paths: str | None) -> ReportFiles:
-    """Render the content once, and yield it for each of the paths."""
     make = cache(partial(render_bytes, render))
     yield from ((path, make) for path in dict.fromkeys(paths) if path is not None)
 

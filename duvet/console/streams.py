@@ -25,7 +25,6 @@ _NAMES_OF_OUTPUT = (STANDARD_OUTPUT, "/dev/stdout", "/dev/fd/1", "/proc/self/fd/
 
 
 def open_missing_stderr() -> None:
-    """If the process was started without standard error, open the null device as standard error."""
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - open to the end
 

@@ -12,7 +12,6 @@ _TOP = {"duvet": "", "duvet help": "run `duvet help` to list the topics and comm
 
 
 def _list_synonyms(words: Mapping[str, str]) -> dict[str, str]:
-    """Map each word to the name to suggest for it, given the words for each name."""
     return {word: name for name, several in words.items() for word in several.split()}
 
 

@@ -88,7 +88,6 @@ def require_tool(registry: Registry, name: str) -> Tool:
 
 
 def read_json_argument(text: str | None) -> bytes | None:
-    """Return the value of `--json`, read from standard input for `-`."""
     if text != "-":
         return None if text is None else text.encode(errors="surrogateescape")
     return b"" if sys.stdin is None else sys.stdin.buffer.read()

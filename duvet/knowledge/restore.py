@@ -324,7 +324,7 @@ def _open_archive(path: str, name: str) -> Iterator[tuple[tarfile.TarFile, _Boun
 
     try:
         # `opened` refuses pipes and devices, which would block.
-        with os.fdopen(DiskTree().opened(path)[0], "rb") as packed, gzip.open(packed) as file:
+        with os.fdopen(DiskTree().open_file(path)[0], "rb") as packed, gzip.open(packed) as file:
             bounded = _BoundedReader(file, name)
             stream = cast(BinaryIO, bounded)
             with tarfile.open(fileobj=stream, mode="r|", tarinfo=PlainInfo) as archive:

@@ -59,7 +59,7 @@ class RecordedAnswers:
                     yield path
 
     def find_listing_changes(self) -> set[str]:
-        """Return the files that patterns match now but didn't before, or vice versa; record new folders."""
+        """Return the files that the patterns match only now or matched only before; record new folders."""
         if self.matched is None:
             return self._unmatched or self._find_other_listing_changes()
         patterns, before = self.matched
@@ -73,7 +73,7 @@ class RecordedAnswers:
         return _list_input_paths(now) ^ _list_input_paths(before) or {""}
 
     def _find_other_listing_changes(self) -> set[str]:
-        """Return the files that other listings contain now but not before, or vice versa; record new folders."""
+        """Return the files that other listings contain only now or contained only before; record new folders."""
         tree, found = RecordedTree(self.tree.disk), set[str]()
         for names, before in self._listings:
             found.update(set(names(tree)) ^ set(before))
@@ -137,7 +137,6 @@ class WatchedPlaces:
                     self.folders.add(_get_parent(real))
 
     def _resolve_folder(self, folder: str, found: dict[str, str]) -> str:
-        """Return the real path of a folder whose parents have been resolved."""
         above = found.get(_get_parent(folder))
         name = folder.rpartition("/")[2]
         if above is None or name in ("", ".", ".."):

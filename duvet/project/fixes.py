@@ -102,7 +102,6 @@ class SpecificationTexts:
         self._near: dict[str, Neighbourhood] = {}
 
     def resolve_target(self, annotation: Annotation) -> ResolvedTarget | None:
-        """Resolve an annotation's target; None if its specification does not exist."""
         name, _, section = annotation.target.partition("#")
         base = annotation.path if annotation.from_file else self.project.root
         try:
@@ -171,7 +170,6 @@ def correct_drifted_quote(texts: SpecificationTexts, annotation: Annotation) -> 
 
 
 def _correct_named_quote(annotation: Annotation, spot: ResolvedTarget) -> Correction:
-    """Correct a quote that is not in the requirement whose id the target names."""
     quote, name = annotation.quote, spot.named[0].name
     ids = list(dict.fromkeys(one.name for one in spot.near.names.find_containing(quote)))
     if ids:
@@ -203,7 +201,6 @@ def _correct_one_edit(texts: SpecificationTexts, annotation: Annotation) -> Corr
 
 
 def _correct_moved_quote(annotation: Annotation, near: Neighbourhood, held: list[int]) -> Correction:
-    """Correct the target of a quote that is in another section."""
     ids = [near.section_name(index) for index in held]
     names = " and ".join(f"#{id}" for id in ids[:_MOST_SHOWN])
     more = f" and {len(ids) - _MOST_SHOWN} more" if len(ids) > _MOST_SHOWN else ""
@@ -277,7 +274,6 @@ def _show_nearest_elsewhere(texts: SpecificationTexts, quote: str, near: Neighbo
 
 
 def correct_section(texts: SpecificationTexts, annotation: Annotation) -> Correction:
-    """Correct a target whose section is missing or doesn't exist."""
     spot = texts.resolve_target(annotation)
     name, _, section = annotation.target.partition("#")
     # The id of a requirement in a specification that is not configured needs no other target.
@@ -340,7 +336,6 @@ def _correct_specification(texts: SpecificationTexts, annotation: Annotation) ->
 
 
 def _correct_spelling(texts: SpecificationTexts, annotation: Annotation) -> Correction:
-    """Correct a target that spells the path of a known specification differently."""
     spot = texts.resolve_target(annotation)
     if spot is None:
         return Correction()

@@ -451,7 +451,6 @@ class Project:
 
     @property
     def not_applicable(self) -> tuple[NotApplicable, ...]:
-        """The entries of the configuration that declare requirements not applicable."""
         return self._settled.entries if self._settled else ()
 
     @cached_property
@@ -469,7 +468,6 @@ class Project:
 
     @cached_property
     def scopes(self) -> RequirementsByTarget:
-        """The requirements, by specification and section."""
         from duvet.trace.gates import RequirementsByTarget
 
         cited = [coverage.specification for coverage in self._built.coverages]

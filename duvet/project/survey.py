@@ -93,8 +93,6 @@ class FoundSpecification(Struct, frozen=True):
 
 
 class Survey(Struct, frozen=True):
-    """The sources and specifications found in a folder."""
-
     sources: tuple[SourceGroup, ...]
     specifications: tuple[FoundSpecification, ...]
     unmarked: tuple[str, ...]
@@ -140,7 +138,6 @@ def _list_files(tree: Tree, root: str) -> Iterator[str]:
 
 
 def _group_sources(paths: Sequence[str]) -> Iterator[SourceGroup]:
-    """Yield the code and the tests of each language, with patterns for their folders."""
     code: dict[Language, list[str]] = {}
     tests: dict[Language, dict[str, int]] = {}
     endings = {posixpath.splitext(path)[1] for path in paths}
@@ -170,7 +167,6 @@ def _group_sources(paths: Sequence[str]) -> Iterator[SourceGroup]:
 
 
 def _find_test_pattern(path: str) -> str:
-    """Return the test file pattern that a path matches; empty if it is not a test."""
     *folders, name = path.split("/")
     ending = posixpath.splitext(name)[1]
     for depth, folder in enumerate(folders, 1):

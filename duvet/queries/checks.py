@@ -84,15 +84,12 @@ class Verdict(Struct, frozen=True):
 
 
 class Verdicts(Struct, frozen=True):
-    """The annotations of a check, grouped by completeness."""
-
     by_completeness: Mapping[Completeness, tuple[Verdict, ...]]
 
     def of(self, completeness: Completeness) -> tuple[Verdict, ...]:
         return self.by_completeness.get(completeness, ())
 
     def count(self, completeness: Completeness | None = None) -> int:
-        """Return the number of annotations with this completeness, or of all."""
         if completeness is None:
             return sum(map(len, self.by_completeness.values()))
         return len(self.of(completeness))
@@ -110,8 +107,6 @@ class AnnotationCheck(Struct, frozen=True):
 
 
 class DuplicatesCheck(Struct, frozen=True):
-    """The result of the check `duplicates`, for each type."""
-
     by_kind: Mapping[Kind, Verdicts]
 
     @property

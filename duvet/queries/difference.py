@@ -184,7 +184,6 @@ def _find_layers(catalogue: Catalogue, card: RequirementCard) -> set[str]:
 
 
 def find_regressions(difference: Difference) -> Iterator[Problem]:
-    """Yield a problem for each requirement that lost coverage, and for each stale citation."""
     for change in difference.coverage_lost:
         lost = f"; it lost its {' and its '.join(change.lost)}" if change.lost else ""
         message = f"this requirement was {change.then.status} and is now {change.now.status}{lost}"
@@ -205,7 +204,6 @@ class RequirementPairing(Struct, frozen=True):
 
     @property
     def pairs(self) -> list[IndexPair]:
-        """The requirements in both catalogues, in their current order."""
         return sorted([*self.same, *self.moved, *self.changed], key=lambda pair: pair[1])
 
 

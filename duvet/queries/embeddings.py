@@ -86,8 +86,6 @@ DUMMY_WIDTH = 8
 
 
 class DummySpace:
-    """The vector space of the dummy model, which is the same for every corpus."""
-
     data = DUMMY_NAME.encode()
     width = DUMMY_WIDTH
 

@@ -22,8 +22,6 @@ from duvet.tree.files import Tree
 
 
 class Outcome(Enum):
-    """The result of looking up an annotation's code in a coverage report."""
-
     EXECUTED = "executed"
     NOT_EXECUTED = "not executed"
     STRUCTURAL = "structural"  # There is no code to execute.
@@ -48,8 +46,7 @@ LineRange = tuple[int, int]  # The first and the last line of an annotation.
 class ExecutedLines(Protocol):
     """The lines of a file that a report shows as executed."""
 
-    def judge(self, lines: LineRange) -> Execution:
-        """Return whether the code below an annotation ran."""
+    def judge(self, lines: LineRange) -> Execution: ...
 
 
 class DirectModel:
@@ -139,7 +136,6 @@ class JavaModel:
         return self._targets[line] if line <= self.last_line else None
 
     def has_statements_around(self, line: int) -> bool:
-        """Return whether the smallest scope around a line contains a statement."""
         scope = self._smallest[line]
         return scope is None or self._statements[scope.last] > self._statements[scope.first - 1]
 
@@ -227,8 +223,6 @@ class FileModels:
 
 
 class ReportLines(Struct, frozen=True):
-    """The sources that a report covers."""
-
     by_path: Mapping[str, ExecutedLines]
     faults: Mapping[str, tuple[int, ...]]  # The lines of parse errors, by path.
 

@@ -81,7 +81,7 @@ class RequirementIndex:
         total = len(self._texts)
         counts = [len(_query(self._connection, _MATCHES, quote_term(word))) for word in query.words]
         most = sum(_TERM_LIMIT * log(1 + (total - count + 0.5) / (count + 0.5)) for count in counts)
-        return {index: min(score / most, 1.0) for index, score in self.find_matches(query.some_of_it).items()}
+        return {index: min(score / most, 1.0) for index, score in self.find_matches(query.disjunction).items()}
 
     def marks(self, expression: str, indexes: Sequence[int]) -> dict[int, MatchSpans]:
         """Return the matching parts of each requirement."""
@@ -109,7 +109,6 @@ def _query(connection: Connection, statement: str, expression: str) -> list[Any]
 
 
 def _parse_spans(marked: str) -> MatchSpans:
-    """Return the offsets of the marked parts, counted without the marks."""
     spans, at = [], 0
     for part in marked.split("\2")[:-1]:
         before, _, inside = part.partition("\1")

@@ -44,7 +44,6 @@ def fold_word(word: str) -> str:
 
 
 def parse_level(word: str) -> Level | None:
-    """Return the level with this name in any spelling, or None."""
     name = fold_word(word)
     return LEVELS_BY_WORD.get(LEVEL_SYNONYMS.get(name, name))
 
@@ -93,7 +92,6 @@ def _make_tests(catalogue: Catalogue, filters: RequirementFilter) -> Iterator[Ca
 
 
 def _find_spots(catalogue: Catalogue, specifications: tuple[str, ...], name: str) -> list[_Spot]:
-    """Return the sections, or the requirement ids, with this name, each with its specification."""
     from duvet.trace.locations import find_section_by_title_id, find_sections, make_section_error, require_specification
 
     spec, _, section = name.rpartition("#")
@@ -115,8 +113,6 @@ def _find_spots(catalogue: Catalogue, specifications: tuple[str, ...], name: str
 
 
 class Gap(StrEnum):
-    """The kinds of gaps that a list can select: without a citation, without a test, or with a todo."""
-
     CITATION = "uncited or to do"
     TEST = "untested"
     TODO = "with a todo"

@@ -30,7 +30,6 @@ class Covering(Struct, frozen=True):
 
     @property
     def ids(self) -> Iterator[int]:
-        """The overlapping annotations in order."""
         return (id for id in merge(*self.groups) if id != self.id)
 
     @property
@@ -111,7 +110,6 @@ class _Occurrences:
         )
 
     def cover(self, id: int, start: int, end: int) -> Covering:
-        """Return how the pool covers these bytes, which an annotation quotes."""
         best: dict[int, tuple[tuple[int, int, int], Span]] = {}  # The best place of each group, smallest rank first.
         for span in self._spans.overlapping(start, end):
             overlap = min(end, span[1]) - max(start, span[0])
@@ -146,7 +144,6 @@ class QuotedSections:
         """For each failed comparison, the annotations whose quotes were not found."""
 
     def key(self, id: int) -> tuple[int, int]:
-        """Return a key for the section that an annotation quotes."""
         return self._sections[id]
 
     def match(self, id: int) -> Match | None:
@@ -159,14 +156,11 @@ class QuotedSections:
         return self._texts[key]
 
     def check(self) -> None:
-        """Raise UnfoundQuotesError if any comparison failed."""
         if self.unfound:
             raise UnfoundQuotesError(chain.from_iterable(self.unfound))
 
 
 class AnnotationPool(Protocol):
-    """A set of annotations that may cover others."""
-
     def cover(self, id: int) -> Covering | None:
         """Return the annotations that cover an annotation; None if its quote is not found."""
 

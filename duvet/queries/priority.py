@@ -84,7 +84,6 @@ def make_priority_rows(catalogue: Catalogue, ranked: Sequence[int], limit: int |
 
 
 def make_explained_rows(catalogue: Catalogue, ranked: Sequence[int], limit: int | None = None) -> list[ExplainedRow]:
-    """Return rows that explain why each requirement precedes the next one."""
     cards = [catalogue.requirements[index] for index in ranked]
     nexts = [*cards[1:], None]
     return [

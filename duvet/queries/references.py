@@ -215,7 +215,6 @@ def _list_candidates(intro: str, lines: list[str]) -> str:
 def resolve_resource(
     catalogue: Catalogue, resource: locations.ResourcePath, files: locations.ProjectFiles | None = None
 ) -> ResolvedReference:
-    """Resolve a resource path; raise NotFoundError with suggestions if it is unknown."""
     (specification, *_) = locations.require_specification(catalogue, resource.specification or "")
     if resource.section is None:
         return SpecRef(specification)
@@ -326,7 +325,6 @@ def _list_nearest(path: str, lines: Sequence[int], line: int) -> str:
 
 
 def _find_requirement(catalogue: Catalogue, paths: tuple[str, ...], place: locations.FileLine) -> RequirementRef | None:
-    """Return the requirement that begins on this line of a specification."""
     inside = [
         index for index, card in enumerate(catalogue.requirements) if catalogue.specification_of(card).path in paths
     ]

@@ -81,8 +81,6 @@ class SnapshotChange(Struct, frozen=True, kw_only=True):
 
 
 class SnapshotDiff(Struct, frozen=True, kw_only=True):
-    """The lines in which two snapshots differ."""
-
     gained: tuple[SnapshotChange, ...] = ()
     lost: tuple[SnapshotChange, ...] = ()
     added: tuple[SnapshotChange, ...] = ()

@@ -120,13 +120,13 @@ def find_hits(
         shares = {one: share for one, share in words.compute_shares(query).items() if one in allowed}
         most = max(request.limit, _DEPTH) if request.limit else len(catalogue.requirements)
         scores = dict(islice(blend_scores(shares, dict(near)).items(), most))
-        found = SearchHits([*scores], scores, partial(words.marks, query.some_of_it))
+        found = SearchHits([*scores], scores, partial(words.marks, query.disjunction))
     elif query.terms:
         ##= man/spec/search.md#queries
         ##% `duvet search` MUST list the requirements that contain every word of the query or, if there are none, those
         ##% that contain some of the words, and say so.
         needs_all = bool(named) or is_reference(request.query)
-        found = _match(index(), [query.all_of_it, *(() if needs_all else [query.some_of_it])], allowed)
+        found = _match(index(), [query.conjunction, *(() if needs_all else [query.disjunction])], allowed)
         found = _add_unspaced(found, catalogue, query.terms, allowed)
     dropped = () if query.terms or named else query.dropped
     indexes = [*dict.fromkeys([*named, *found.scores])]
@@ -295,7 +295,6 @@ class RequirementVectors:
         )
 
     def find_nearest(self, query: str, limit: int, allowed: Sequence[int] | None) -> list[tuple[int, float]]:
-        """Return the nearest requirements with their cosines, nearest first; `allowed` restricts them."""
         return self._matrix.best(self._space.query(query), limit, allowed)
 
     @cached_property

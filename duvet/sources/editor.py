@@ -28,7 +28,6 @@ _BLANKS = dict.fromkeys(map(ord, WHITESPACE), " ")
 
 
 def measure_line(line: str) -> int:
-    """Return the width of a line with tabs expanded."""
     return len(line.expandtabs(4))
 
 

@@ -21,8 +21,6 @@ STATEMENT, DECLARATION, SCOPE_OPEN, SCOPE_CLOSE, COMMENT, ANNOTATION, BLANK, NON
 
 
 class LineScope(Struct, frozen=True):
-    """The lines of a block, from the line that opens it to the one that closes it."""
-
     first: int
     last: int
 

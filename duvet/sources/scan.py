@@ -138,7 +138,6 @@ def _exclude(rule: SourceRule, origin: RuleOrigin, tree: Tree, root: str, report
 def find_matching_files(
     key: str, patterns: Iterable[str], tree: Tree, report: ProblemReporter, origin: RuleOrigin
 ) -> list[str]:
-    """Return the paths that the patterns match, and report invalid patterns."""
     return [
         path for _, pattern in _compile(key, patterns, report, origin) for path in expand_pattern(pattern, tree, report)
     ]

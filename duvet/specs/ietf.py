@@ -103,7 +103,6 @@ def is_successor(numbers: SectionNumbers, last: SectionNumbers) -> bool:
 
 
 def _parse_numbers(number: str) -> SectionNumbers | None:
-    """Parse a section number such as `4.2` or `A.1`; return None if it is invalid."""
     letter = LETTER_A + ord(number[0]) - ord("A") if "A" <= number[:1] <= "Z" else 0
     rest = number[1:].removeprefix(".") if letter else number
     if letter and not rest:

@@ -395,8 +395,6 @@ class _Section(Protocol):
 
 
 class SectionNames:
-    """Suggests the sections whose names are similar to an unknown name."""
-
     def __init__(self, sections: Iterable[_Section], others: Iterable[str] = ()) -> None:
         sections = tuple(sections)
         named = [(section.name, _strip_id_prefix(section.id), make_anchor(section.title)) for section in sections]

@@ -70,7 +70,6 @@ def split_sentences(text: str, code: Sequence[Span] = ()) -> Iterator[Span]:
 
 
 def _is_end(text: str, start: int, dot: int, end: int) -> bool:
-    """Return True if the full stop at `dot` ends the sentence that begins at `start`."""
     if text.startswith("..", dot):
         return _LOWER.match(text, end) is None
     before = _WORD_BEFORE.search(text, max(start, dot - 22), dot)

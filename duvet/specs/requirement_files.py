@@ -50,8 +50,6 @@ _Span = tuple[int, int]
 
 
 class _Table(Struct, frozen=True):
-    """A `[[name]]` table, and the positions of its values."""
-
     name: str
     header: _Span
     values: dict[str, _Span]
@@ -246,7 +244,6 @@ def render_toml_file(target: str, section: Section, found: Sequence[ExtractedSen
 
 
 def render_rust_file(target: str, section: Section, found: Sequence[ExtractedSentence]) -> bytes:
-    """Return a Rust module with a comment for each requirement."""
     # Rust doesn't allow a carriage return in a doc comment.
     context = "".join(f"//! {line}\n" for line in section.lines).replace("\r", "")
     title = "".join(f"//! {line}\n" for line in section.full_title.split("\n")).replace("\r", "")

@@ -174,7 +174,6 @@ class TargetResolver:
         return found
 
     def _find_section_by_title_id(self, specification: Specification, name: str) -> int | None:
-        """Return the index of the section whose title begins with this requirement id."""
         locator = specification.locator
         if locator not in self._headed:
             self._headed[locator] = map_title_ids(specification)
@@ -206,7 +205,6 @@ class TargetResolver:
         return self._stated.get(locator, NO_NAMES)
 
     def _place(self, annotation: Annotation) -> tuple[Locator, int] | None:
-        """Return the specification and section of the requirement that an annotation states."""
         name, _, section = annotation.target.partition("#")
         base = annotation.path if annotation.from_file else self.base
         with suppress(DuvetError):

@@ -101,7 +101,6 @@ _UPSTREAM_MESSAGES = {
 
 
 def use_upstream_wording(problem: Problem) -> Problem:
-    """Replace the message of a gate's problem with awslabs duvet's wording."""
     return replace(problem, message=_UPSTREAM_MESSAGES.get(problem.code, problem.message))
 
 

@@ -76,7 +76,6 @@ def make_snippet(text: SourceText, one: WrittenAnnotation, around: int) -> Snipp
 
 
 def read_comment(text: SourceText, one: WrittenAnnotation) -> str:
-    """Return the lines of an annotation without their indentation."""
     return "\n".join(trim(line) for line in text.lines[one.line - 1 : find_last_line(text, one)])
 
 
@@ -92,7 +91,6 @@ class ProjectFiles(Struct, frozen=True):
         return self.tree.is_file(path)
 
     def text(self, path: str) -> SourceText:
-        """Return the text of a file; empty if it can't be read."""
         try:
             return split_source_text(self.tree.read(path).decode(errors="replace"))
         except DuvetError:
@@ -124,7 +122,6 @@ def list_possible_paths(path: str, root: str = "") -> tuple[str, ...]:
 
 
 def list_citation_spellings(id: str) -> list[str]:
-    """Return the possible spellings of a citation's `file:line`."""
     place = parse_file_line(id)
     return [id, *(f"{path}:{place.line}" for path in list_possible_paths(place.path))] if place else [id]
 
@@ -238,7 +235,6 @@ def describe_ambiguous_section(card: SpecificationCard, name: str, ids: Iterable
 
 
 def find_section_by_title_id(card: SpecificationCard, name: str) -> str | None:
-    """Return the id of the section whose title begins with this requirement id, such as `FR-001`."""
     return card.named.get(name) or card.named.get(name.casefold())
 
 
@@ -250,7 +246,6 @@ def find_sections(card: SpecificationCard, name: str, *, below: bool = True) -> 
 
 
 def list_section_tree(card: SpecificationCard, section: str, *, below: bool = True) -> Iterator[str]:
-    """Yield the ids of a section and its numbered subsections."""
     yield section
     if below and section.startswith(("section-", "appendix-")):
         # The ids of Markdown sections contain no dot.

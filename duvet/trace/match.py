@@ -126,7 +126,6 @@ class NearQuoteFinder:
         return bool(found) and all(found)
 
     def changes_meaning(self, quote: str) -> bool:
-        """Return True if the edit changes a word or number, not just case or punctuation."""
         normal = normalise(quote).encode()
         near = find_one_edit(normal, self._normal)
         return near is not None and is_meaningful_edit(

@@ -69,7 +69,6 @@ class RequirementNames:
 
 
 def find_stated_names(coverage: Coverage, annotations: Sequence[Annotation]) -> RequirementNames:
-    """Return the requirement ids of a specification in a trace."""
     return RequirementNames(
         NamedText(annotations[id].name, match.section, annotations[id].quote)
         for match in coverage.matches

@@ -188,7 +188,6 @@ class TextWords:
 
     @cached_property
     def _counts(self) -> list[tuple[_Span, Counter[str]]]:
-        """The words of each requirement, in the order of the text."""
         return [(span, _count_words(self.words[slice(*span)])) for span in sorted(set(self._requirements.values()))]
 
     def _extend_to_requirement(self, quote: list[str], found: TextStretch, start: int, end: int) -> TextStretch:
@@ -362,7 +361,6 @@ def _strip_punctuation(word: str) -> str:
 
 
 def _find_mark(word: str) -> str:
-    """Return the punctuation at the end of a word."""
     return word[len(word.rstrip(".!?:;,")) :]
 
 
@@ -493,7 +491,6 @@ class Neighbourhood:
         return found
 
     def count_covered_bytes(self, section: int, quote: str) -> int:
-        """Return how many bytes of requirements a quote covers."""
         matcher = QuoteMatcher(self.specification.sections[section])
         found = matcher.find(quote)
         stated = [matcher.find(one) for one in self._sentences.get(section, ())]
@@ -501,7 +498,6 @@ class Neighbourhood:
         return sum(byte in required for piece in found[0] for byte in range(piece.start, piece.end)) if found else 0
 
     def find_anywhere(self, quote: str) -> tuple[int, TextStretch] | None:
-        """Return the section that contains the most similar text, and that text."""
         found = [(self.find_near(index, quote), index) for _, index in self.find_likely(quote)]
         near = sorted(((one, index) for one, index in found if one is not None), key=lambda pair: -pair[0].score)
         if not near:

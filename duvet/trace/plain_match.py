@@ -203,7 +203,6 @@ class PlainQuoteMatcher:
         return tuple([piece for low, high in ranges for piece in self.view.cut_characters(low, high)])
 
     def find_edited(self, quote: str) -> FoundQuote | None:
-        """Find the words of a quote with one edit."""
         words = remove_quote_markup(quote)
         self._near = self._near or NearQuoteFinder(self.view)
         return self._near.find(words) if words else None

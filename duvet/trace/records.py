@@ -118,7 +118,6 @@ class Tally(Struct, frozen=True):
     wordless: frozenset[int] = frozenset()  # The combinations that cover no words, which don't count for the state.
 
     def covered(self, flags: int) -> int:
-        """Return the number of bytes that any of these flags cover."""
         return sum(count for found, count in self.bytes_by_flags.items() if found & flags)
 
     @property

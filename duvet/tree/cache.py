@@ -79,7 +79,7 @@ class BlobStore:
         ##% duvet MUST ignore a cache that is damaged, that belongs to another user, or that another build of duvet
         ##% wrote.
         with suppress(OSError, UnreadableError):
-            handle, info = DiskTree(self.folder).opened(name)
+            handle, info = DiskTree(self.folder).open_file(name)
             with FileIO(handle) as file:
                 start = file.read(_HEAD)
                 # A file that is not from the cache may be larger than memory.
@@ -92,7 +92,7 @@ class BlobStore:
 
     def read_header(self, name: str) -> bytes:
         with suppress(OSError, UnreadableError):
-            handle, _ = DiskTree(self.folder).opened(name)
+            handle, _ = DiskTree(self.folder).open_file(name)
             with FileIO(handle) as file:
                 return file.read(_HEAD)
         return b""

@@ -75,7 +75,7 @@ class DiskTree:
 
     def read_with_status(self, path: str) -> tuple[bytes, os.stat_result]:
         """Return the bytes of a file, and its status just before reading."""
-        handle, info = self.opened(path)
+        handle, info = self.open_file(path)
         try:
             return _read_all(handle, info), info
         except OSError as error:
@@ -83,7 +83,7 @@ class DiskTree:
         finally:
             os.close(handle)
 
-    def opened(self, path: str) -> tuple[int, os.stat_result]:
+    def open_file(self, path: str) -> tuple[int, os.stat_result]:
         """Open a regular file, and return its descriptor and status."""
         try:
             handle = os.open(self.at(path), _READ)

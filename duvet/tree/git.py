@@ -65,7 +65,6 @@ class GitCommand:
         raise DuvetError(words or f"git {args[0]} failed", path=self.folder)
 
     def open(self, *args: str) -> Popen[bytes]:
-        """Start a git process that answers requests until its input is closed."""
         return self._start(*args, questions=True)
 
     def _start(self, *args: str, questions: bool = False, complaints: bool = False) -> Popen[bytes]:
@@ -269,7 +268,6 @@ class GitPaths:
         return self._folders[place.path]
 
     def content(self, place: GitPlace) -> bytes:
-        """Return the content of a file, or the target of a symlink."""
         data = self.objects.read(place.node.object)
         if data is None:
             self.lacks.append(place.path)

@@ -145,7 +145,6 @@ class TreeRecord(Struct, array_like=True):
 
 
 def encode_listing(entries: Iterable[TreeEntry]) -> bytes:
-    """Encode the names and kinds of a folder's entries, for a digest."""
     kinds = ((entry.name, entry.is_symlink(), not entry.is_symlink() and entry.is_dir()) for entry in entries)
     return os.fsencode("\n".join(sorted(f"{name}/{is_link:d}{is_folder:d}" for name, is_link, is_folder in kinds)))
 
@@ -309,7 +308,6 @@ class RecordedTree:
         self._correct_answers(path, there=False)
 
     def _correct_answers(self, path: str, *, there: bool) -> None:
-        """Correct the recorded answers about whether a file exists."""
         record = self.record
         asked = [answers for answers in (record.present, record.regular) if path in answers]
         if path in record.absent or any(answers[path] is not there for answers in asked):

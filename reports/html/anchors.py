@@ -100,8 +100,6 @@ class SectionPlace(Struct, frozen=True):
 
 
 class ReportPlaces(Struct, frozen=True):
-    """The anchors of specifications, sections, requirements and pages."""
-
     specifications: dict[str, str]  # The anchors of cited specifications by id, not escaped.
     sections: list[dict[str, SectionPlace]]  # For each specification, by the ids of sections.
     requirements: list[AnchorLink]
@@ -179,8 +177,6 @@ def _list_below(names: AnchorNames, name: str, spot: AnchorLink, wanted: str) ->
 
 
 class SectionLabels:
-    """The names of sections with their specifications, cached."""
-
     def __init__(self, page: ReportData) -> None:
         self._specifications = [coverage.specification for coverage in page.finished.trace.coverages]
         self._found: dict[tuple[int, str], str] = {}

@@ -130,7 +130,6 @@ class SourceWriter:
         self.names = names
 
     def lines(self) -> Markup:
-        """Return the files and their citations, grouped by folder."""
         files: dict[str, list[CitationCard]] = {}
         for card in self.citations:
             files.setdefault(card.path, []).append(card)

@@ -128,7 +128,6 @@ class PageWriter:
         self.catalogue = page.catalogue
 
     def view(self) -> Markup:
-        """Return all pages, newest first."""
         room, written = _MOST_TEXT, []
         for note in self.notes.pages:
             text = self.texts.get(note.path)
@@ -138,7 +137,6 @@ class PageWriter:
         return Markup("".join(written))
 
     def explained(self, index: int) -> str:
-        """Return links to the pages that explain a requirement."""
         pages = self.notes.explaining.get(index, ())
         return f"<p class=explained>Explained in {self._write_links(pages)}</p>" if pages else ""
 

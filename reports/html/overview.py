@@ -113,7 +113,6 @@ class _Sections:
         }
 
     def link(self, change: SnapshotChange) -> tuple[str, str]:
-        """Return the link to a change's section, and the section's name."""
         index, name = self._cited.get(change.specification, (None, change.specification))
         if index is None or change.section not in self._places[index]:
             return "", f"{name}, {change.section}"

@@ -40,11 +40,11 @@ EMBEDDER = embedder()
 
 @pytest.mark.parametrize("typed", SPEECH)
 def test_a_query_is_read_as_words_and_phrases(typed: str) -> None:
-    assert parse_query(typed).all_of_it == SPEECH[typed]
+    assert parse_query(typed).conjunction == SPEECH[typed]
 
 
 def test_a_loose_query_splits_joined_words_but_not_phrases() -> None:
-    assert parse_query('0-RTT "retry token" max_size size').some_of_it == (
+    assert parse_query('0-RTT "retry token" max_size size').disjunction == (
         '"0" OR "rtt" OR "retry token" OR "max" OR "size"'
     )
 
@@ -53,7 +53,7 @@ def test_a_loose_query_splits_joined_words_but_not_phrases() -> None:
 def test_syntax_of_the_search_engine_is_read_as_words(typed: str) -> None:
     ##= man/spec/search.md#queries
     ##% Unless `--raw` is given, `duvet search` MUST read a query as words, not in the syntax of the search engine.
-    expression = parse_query(typed).all_of_it
+    expression = parse_query(typed).conjunction
     assert expression == "" or (expression.count('"') % 2 == 0 and expression[::2].strip('"') != typed)
     assert all(not outside.strip() for outside in expression.split('"')[::2])
 
