@@ -242,7 +242,6 @@ CLIENTS = {
 
 
 def _print_client_config(client: McpClient, options: dict[str, Any]) -> None:
-    """Print the configuration that makes a client start the server for this project."""
     enter_page_folder(options)
     config_path = options["config_path"] or current_settings().config_path
     has_only_pages = current_settings().has_only_pages

@@ -116,4 +116,9 @@ def check(ctx: click.Context, /, format: str | None, output: str | None, **optio
     print_remark(f"checked {pages} with {links}: {outcome}")
     ##= man/spec/pages.md#checks
     ##% `duvet pages check` MUST exit with 1 if it finds a broken link, a duplicate slug or an unreadable page.
-    return OK if written and not findings.problems else FAILED
+    ctx.exit(OK if written and not findings.problems else FAILED)
+
+
+def _load_pages(options: Mapping[str, Any]) -> tuple[Project, catalogue.PageStore]:
+    project = open_project_quietly(open_cache(), options, load_page_rules(options))
+    return project, catalogue.load_pages(project, find_page_files(project))

@@ -90,7 +90,6 @@ def _summarize_group(group: Sequence[Total], levels: Sequence[Level]) -> Summary
 
 
 def format_summary(summary: Summary, look: TableLook) -> str:
-    """Lay out the summary for the width of the terminal."""
     table = [*_format_table(summary, look), ""] if any(summary.rows[-1].counts) else []
     return "".join(f"{line}\n" for line in (*table, *summary.lines))
 

@@ -74,12 +74,10 @@ def complete_tools(ctx: click.Context, param: click.Parameter, incomplete: str) 
 
 
 def complete_recipes(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
-    """Complete the recipes that come with duvet."""
     return _make_items(((name, None) for name in recipe_names()), incomplete)
 
 
 def complete_recipe_files(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
-    """Complete the recipes that come with duvet, or files if none matches."""
     return complete_recipes(ctx, param, incomplete) or complete_path(incomplete)
 
 

@@ -45,7 +45,6 @@ def print_markdown(text: str, *, uses_pager: bool = False) -> None:
 
 
 def _name_topic(link: re.Match[str]) -> str:
-    """Return the text of a link and, if it points to a topic of the guide, the command that shows the topic."""
     text, topic = link[1], link[2].removesuffix(".md")
     if topic not in guide_topics():
         return text

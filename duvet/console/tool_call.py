@@ -73,7 +73,6 @@ def make_shell_error(error: ToolError) -> Exception:
 
 
 def describe_failure(error: ToolError | DuvetError) -> dict[str, object]:
-    """Return an error in the format of `/api/mcp`."""
     failure = error if isinstance(error, ToolError) else make_tool_error(error)
     details = {} if failure.details is None else {"details": failure.details}
     return {"status": "error", "error": failure.message, "code": failure.code.value, "hint": failure.hint, **details}

@@ -276,7 +276,6 @@ class Project:
 
     @cached_property
     def library(self) -> Library:
-        """The specifications, loaded on demand."""
         ##= man/spec/trace.md#output
         ##% `duvet search`, `duvet show`, `duvet ask` and the library MUST NOT write anything into a project except
         ##% downloads and the cache.

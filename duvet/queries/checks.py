@@ -34,7 +34,6 @@ class QueryFilter(Struct, frozen=True):
     quotes: tuple[str, ...] = ()
 
     def select(self, trace: Trace, kinds: Iterable[Kind]) -> list[int]:
-        """Return the ids of the annotations of these types that pass the filter."""
         ##= man/spec/query.md#checks
         ##% `--section` MUST select the annotations with exactly this target, and `--quote` those whose quote contains
         ##% this text in any case.

@@ -227,7 +227,6 @@ def pair_requirements(then: Catalogue, now: Catalogue) -> RequirementPairing:
 
 
 def _make_name_key(catalogue: Catalogue, card: RequirementCard) -> Hashable:
-    """Return a key shared by requirements with the same id in the same specification."""
     ##= man/spec/names.md#checks
     ##% `duvet diff` MUST list a requirement as changed if its id stayed the same but its text changed.
     # A requirement without an id gets a separate key.

@@ -270,7 +270,6 @@ def join_sources(entries: Iterable[str], sources: Sequence[str], root: str) -> d
 
 
 def judge_annotation(annotation: Annotation, reports: Iterable[ReportLines], models: FileModels) -> Execution:
-    """Return the outcome of an annotation over all reports."""
     ##= man/spec/query.md#coverage-reports
     ##% An annotation that was executed in one coverage report MUST count as executed, whatever the other reports say.
     found = _NOT_EXECUTED

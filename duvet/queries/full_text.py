@@ -84,7 +84,6 @@ class RequirementIndex:
         return {index: min(score / most, 1.0) for index, score in self.find_matches(query.disjunction).items()}
 
     def marks(self, expression: str, indexes: Sequence[int]) -> dict[int, MatchSpans]:
-        """Return the matching parts of each requirement."""
         with closing(open_memory_database()) as connection:
             rows = ((index, self._texts[index]) for index in indexes)
             _fill(connection, "", ((index, (text.translate(_UNMARKED), *rest)) for index, (text, *rest) in rows))

@@ -124,7 +124,6 @@ def find_by_name(
 def _find_section_by_title_id(
     catalogue: Catalogue, name: str, specifications: Collection[int] | None
 ) -> SectionRef | None:
-    """Return the section whose title begins with this requirement id; raise NotFoundError if there are several."""
     found = [
         SectionRef(index, id)
         for index, card in enumerate(catalogue.specifications)

@@ -134,7 +134,6 @@ class DiskTree:
 
 
 def is_own_folder(path: str) -> bool:
-    """Return whether a path names a folder with duvet's own data."""
     return any(f"/{path}".endswith(f"/{folder}") for folder in OWN_FOLDERS)
 
 
