@@ -45,8 +45,6 @@ class ManifestEntry(Struct, frozen=True):
 
 
 class Manifest(Struct, frozen=True, kw_only=True):
-    """The first file of an archive, which lists the others."""
-
     format: int = ARCHIVE_FORMAT
     duvet: str  # The version of duvet that wrote it.
     schema: int  # The schema of the store.
@@ -76,7 +74,6 @@ def decode_manifest(data: bytes, path: str) -> Manifest:
 
 
 def copy_and_digest(source: BinaryIO, target: BinaryIO | None = None) -> ManifestEntry:
-    """Return the size and digest of a stream, copying it to `target` if given."""
     digest, size = blake3(), 0
     while data := source.read(_BLOCK):
         digest.update(data)
@@ -194,7 +191,6 @@ def _copy_files(store: records.Store | None, places: StorePaths, folder: str, no
 
 
 def _copy_store(store: records.Store, places: StorePaths, folder: str) -> str:
-    """Copy the store and its report history, and return the revision of the store."""
     path = os.path.join(folder, STORE_MEMBER)
     try:
         store.copy_to(path)

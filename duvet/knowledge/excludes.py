@@ -29,7 +29,6 @@ class DefaultExcludes:
         return bool(folder) and folder not in self._included and VIRTUAL_ENVIRONMENT in names
 
     def excludes(self, path: str, name: str, *, is_folder: bool, is_inside: bool) -> bool:
-        """Return whether a path is excluded by its name, or because it is inside an excluded folder."""
         ##= man/spec/knowledge.md#files
         ##% `duvet ingest` MUST skip secret files and vendored folders unless `ingest.include` names their exact path.
         if path in self._included:
@@ -45,7 +44,6 @@ def _parents(path: str) -> Iterator[str]:
 
 
 def is_excluded_by_default(root: str, path: str) -> bool:
-    """Return whether a file is indexed only if the configuration includes its exact path."""
     excludes = DefaultExcludes(())
     for folder in _parents(path):
         environment = os.path.join(root, folder, VIRTUAL_ENVIRONMENT)

@@ -57,7 +57,6 @@ def append_audit_entry(places: StorePaths, entry: AuditEntry) -> None:
 
 
 def read_votes(path: str) -> list[Vote]:
-    """Return all votes, sorted by time; skip lines that are not votes."""
     found = []
     for line in iterate_lines(path):
         with suppress(*LINE_ERRORS):
@@ -90,7 +89,6 @@ class VoteMeans:
 
 
 def append_line(path: str, record: object, patience: float = APPEND_PATIENCE) -> None:
-    """Append a record and flush it to the disk; raise OutputError if nothing was appended."""
     append_lines(path, [json.encode(record)], patience)
 
 
@@ -145,7 +143,6 @@ def _repair_last_line(handle: int) -> None:
 
 @contextmanager
 def _lock_file(handle: int, patience: float) -> Iterator[None]:
-    """Lock a file until it is closed; does nothing on systems without locks."""
     try:
         from fcntl import LOCK_EX, LOCK_NB, flock
     except ImportError:
@@ -165,7 +162,6 @@ def _lock_file(handle: int, patience: float) -> Iterator[None]:
 
 
 def read_lines(path: str) -> list[bytes]:
-    """Return all complete lines; none if the file does not exist."""
     return list(iterate_lines(path))
 
 

@@ -27,8 +27,6 @@ class LastCommit(Struct, frozen=True, array_like=True, gc=False):
 
 
 class CommitTimes(Struct, frozen=True, array_like=True):
-    """The last commit of each file, as of commit `head`."""
-
     head: str = ""
     changes: dict[str, LastCommit] = {}
     edited: frozenset[str] = frozenset()  # Files with uncommitted changes.

@@ -283,7 +283,6 @@ class SubsystemView(Struct, frozen=True, kw_only=True):
 
 
 def find_subsystem(store: Store, name: str, query: SubsystemQuery) -> SubsystemView:
-    """Find a subsystem, ignoring case; raise NotFoundError if it is unknown."""
     node = store.node(NodeLabel.SUBSYSTEM, name.strip())
     if node is None:
         known = [subsystem.key for subsystem in store.nodes(NodeLabel.SUBSYSTEM)]
@@ -311,7 +310,6 @@ def find_subsystem(store: Store, name: str, query: SubsystemQuery) -> SubsystemV
 
 
 def _decode_cursor(cursor: str | None) -> int:
-    """Return the offset of a page of results; 0 for an invalid cursor."""
     if cursor is None or len(cursor) > _MAX_CURSOR:
         return 0
     try:

@@ -177,7 +177,6 @@ class Maintenance:
         return ContentFolder(self.places, self._uploads())
 
     async def ingest(self, options: IngestOptions, report: ProgressReporter) -> IngestRun:
-        """Index the project in another process; raise DuvetError if that fails."""
         from duvet.knowledge.ingest.process import IngestRequest, run_ingest_process
 
         if self._patience is not None:

@@ -290,7 +290,6 @@ def apply_vote(scores: search_query.ScoreDetails, vote: float) -> search_query.S
 
 
 def _compute_affinity(subsystem: str, terms: Collection[str]) -> float:
-    """Return 1 if the query contains the subsystem's name, and 0.5 for a partial match."""
     name = subsystem.lower()
     if not name:
         return 0.0

@@ -78,8 +78,6 @@ class FoundChunk(Struct, frozen=True, kw_only=True):
 
 
 class RelatedArtifact(Struct, frozen=True):
-    """A document or test of the same subsystem."""
-
     id: str
     relationship: Relation
 
@@ -212,7 +210,6 @@ def _check_filters(filters: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _check_list(name: str, value: Any) -> list[str]:
-    """Return the values of a filter; those that must be certain words in lower case."""
     if not isinstance(value, list | tuple) or not all(isinstance(entry, str) for entry in value):
         raise QueryError(f"filters.{name} must be an array of strings")
     if not all(entry.strip() for entry in value):

@@ -39,7 +39,6 @@ class IngestOptions(Struct, frozen=True, kw_only=True):
 
 
 def require_profile(name: str) -> str:
-    """Return the name unchanged; raise QueryError if it is not a profile name."""
     if not _PROFILE.fullmatch(name):
         hint = "use up to 64 letters, digits, `.`, `-` and `_`"
         raise errors.QueryError(f"invalid profile name {text.quote_text(text.shorten_text(name))}", hint=hint)

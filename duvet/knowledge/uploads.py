@@ -236,7 +236,6 @@ class StoredText(Struct, frozen=True, kw_only=True):
 
 
 def make_file_slug(title: str) -> str:
-    """Return a portable file name for a title; "" if no character of the title can be used."""
     found = make_anchor(unicodedata.normalize("NFC", title))[:_MAX_SLUG].strip("-")
     return f"{found}-{_DEFAULT_TITLE}" if is_reserved(found) else found
 
@@ -266,7 +265,6 @@ def _format_yaml(front: Mapping[str, Any]) -> str:
 
 
 def _copy_plain(value: Any, depth: int = 0) -> Any:
-    """Copy metadata as dicts and lists; raise QueryError if it is nested too deeply."""
     if depth > _MAX_DEPTH:
         raise QueryError(f"metadata is nested deeper than {_MAX_DEPTH} levels", hint="use flatter metadata")
     if isinstance(value, Mapping):

@@ -62,8 +62,6 @@ class AnswerSource(Struct, frozen=True, kw_only=True):
 
 
 class CheckedAnswer(Struct, frozen=True):
-    """An answer without references to sources that don't exist."""
-
     text: str
     named: frozenset[int]
     made_up: tuple[str, ...]  # The removed numbers.
@@ -81,7 +79,6 @@ class ModelAnswer(Struct, frozen=True):
 async def answer_question(
     question: str, sources: Sequence[AnswerSource], router: Router, *, model: str | None = None
 ) -> ModelAnswer:
-    """Let a model answer a question from the sources; raise NoModelError or ModelError on failure."""
     sources = tuple(sources)
     if not sources:
         ##= man/spec/ask.md#answers

@@ -45,7 +45,6 @@ class ProviderKey(settings.Secret):
 
     @property
     def is_sendable(self) -> bool:
-        """True if an HTTP header may contain the key."""
         return self._text.isascii() and self._text.isprintable() and " " not in self._text
 
     def hidden_in(self, text: str) -> str:
@@ -125,8 +124,6 @@ def make_endpoint(name: str, section: service_tables.ProviderSection, key: Provi
 
 
 class ProviderClient:
-    """Calls providers, and reuses its connections until it is closed."""
-
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
         self._http = HttpClient()
@@ -229,7 +226,6 @@ def _make_refusal(endpoint: Endpoint, reply: HttpReply, now: float) -> ModelErro
 
 
 def _read_error_message(body: bytes) -> str:
-    """Return the message of an error, which each provider puts in a different place."""
     try:
         value: Any = json.decode(body)
     except (DecodeError, UnicodeDecodeError, RecursionError):

@@ -40,8 +40,6 @@ class _ModelList(Struct):
 
 
 class _HttpProvider:
-    """A provider at an HTTP endpoint; subclasses implement the protocol."""
-
     def __init__(self, endpoint: endpoints.Endpoint, http: endpoints.ProviderClient) -> None:
         self.endpoint = endpoint
         self.http = http

@@ -117,8 +117,6 @@ class ModelFault(StrEnum):
 
 
 class ModelError(DuvetError):
-    """Raised when a provider does not answer, or its answer is unusable."""
-
     rule_code = "DUV121"
 
     def __init__(self, code: ModelFault, message: str, *, hint: str = "") -> None:
@@ -127,8 +125,6 @@ class ModelError(DuvetError):
 
 
 class TemporaryModelError(ModelError):
-    """Raised for an error after which a retry may succeed."""
-
     def __init__(self, code: ModelFault, message: str, *, hint: str = "", wait: float | None = None) -> None:
         super().__init__(code, message, hint=hint)
         self.wait = wait  # The seconds that the provider asks the caller to wait.

@@ -383,8 +383,7 @@ class StaticRouter:
         return answer
 
     def _rank_discovered(self, backend: Backend, task: str | None) -> Sequence[str]:
-        """Return the models to try: those that `llms.txt` names for the task, else the one that answered last; then the
-        rest."""
+        """Return the models to try, best first: those for the task, else the one that answered last, then the others."""
         listing = self._discovery.listing(backend)
         hinted = [_match_hint(hint, listing.models) for hint in listing.hints]
         words = [f"{hint.name} {hint.note}".lower() for hint in listing.hints]
@@ -394,7 +393,6 @@ class StaticRouter:
         return list(ranked)[:_MAX_TRIES]
 
     def list_models(self, provider: str) -> Sequence[str]:
-        """Return the models of a provider, configured ones first."""
         backend = self._backends[provider]
         listing = self._discovery.listing(backend)
         configured = [
@@ -413,12 +411,10 @@ class StaticRouter:
         return calls[0]
 
     async def discover(self) -> None:
-        """Look up the models of all providers that the configuration allows duvet to ask."""
         for backend in self._backends.values():
             await self._discovery.look_up(backend, self.log)
 
     def known_models(self) -> tuple[records.KnownModel, ...]:
-        """Return the configured and discovered models, grouped by provider."""
         models = [
             records.KnownModel(name, section.default_model, "configuration")
             for name, section in self.providers.items()

@@ -146,7 +146,6 @@ def _make_doubtful(place: str, target: str, quote: str, problem: Problem) -> Dou
 
 
 def _find_files(context: ProjectSnapshot, name: str) -> set[str]:
-    """Return the source with this path, or the sources in the folder with this path."""
     paths = list_possible_paths(name, context.project.root)
     known = context.findings.files
     inside = {path for path in known if any(path == one or path.startswith(f"{one}/") for one in paths)}
@@ -184,7 +183,6 @@ def _list_words(row: records.RequirementRow) -> str:
 
 
 def make_triage_values(context: ProjectSnapshot, given: Mapping[str, str]) -> Mapping[str, object]:
-    """Return the uncited requirements, strongest level first."""
     catalogue = context.catalogue
     spec, word = given.get("spec", ""), given.get("level", "")
     level = gaps.parse_level(word) if word else None

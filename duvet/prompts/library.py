@@ -161,7 +161,6 @@ def check_prompt_request(name: str, given: Mapping[str, str]) -> PromptRequest:
 
 
 def complete_prompt_argument(catalogue: Catalogue, argument: str, value: str) -> list[str]:
-    """Return the values of an argument that begin with `value`, in catalogue order."""
     begin = value.lower()
     return list(dict.fromkeys(one for one in _list_values(catalogue, argument) if one.lower().startswith(begin)))
 

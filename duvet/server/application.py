@@ -126,7 +126,6 @@ def _limit_to_pages(service: Service) -> Service:
 
 
 def is_forwarded(environ: Mapping[str, str]) -> bool:
-    """Return whether the environment names a gateway."""
     return bool(environ.get(_GATEWAY, "").strip())
 
 

@@ -41,8 +41,6 @@ ChangeListener = Callable[[ProjectSnapshot, ProjectSnapshot], Awaitable[None]]
 
 
 class ProjectReading(Struct, frozen=True):
-    """A snapshot of the project, or the error that prevented it."""
-
     number: int  # The number of checks that had begun before that moment.
     context: ProjectSnapshot | None = None
     error: DuvetError | None = None
@@ -86,7 +84,6 @@ class ProjectReader:
         self._followed_reads = 0  # The number of files that were read later and are watched, too.
 
     def is_current(self) -> bool:
-        """Return True if nothing has changed since the last reading."""
         return (
             self.last is not None
             and self._followed_reads == self.last.reads
@@ -183,7 +180,6 @@ class LiveProject:
         self._reported: ProjectSnapshot | None = None  # The last reading that was reported to listeners.
 
     def begin(self) -> None:
-        """Start reading before the first question arrives."""
         if self._renewal is None and self._reader.last is None:
             self._start_renewal()
 
@@ -282,7 +278,6 @@ class LiveProject:
             self._listeners.remove(notify)
 
     async def _report(self, changed: ChangeListener) -> None:
-        """Report the last reading unless it failed or was reported before."""
         last, before = self._reader.last, self._reported
         if before is not None and last is not None and last.context is not None and last.context is not before:
             self._reported = last.context

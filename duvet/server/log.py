@@ -208,7 +208,6 @@ class LogForwarder(logging.Handler):
 
 
 def forward_logging(log: ServerLog) -> None:
-    """Send errors that Python's loggers report to this log."""
     handler = LogForwarder(log)
     for name in LOGGER_NAMES:
         logger = logging.getLogger(name)

@@ -139,7 +139,6 @@ def render_instructions(rule: ServerRule, registry: Registry | None = None) -> s
 
 
 def list_resource_kinds() -> Iterator[ResourceKind]:
-    """Yield the kinds of resources, each collection before the resources in it."""
     for name, _, description in documents.COLLECTIONS.values():
         before = f"/{name}"
         yield ResourceKind(before, description)

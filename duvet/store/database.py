@@ -45,8 +45,6 @@ _MAX_TEXT_BYTES = 1 << 28  # Limits the unpacked size of a damaged or forged tex
 
 
 class StoreError(DuvetError):
-    """Raised when a store can't be read or written."""
-
     rule_code = "DUV123"
 
 
@@ -63,11 +61,11 @@ class StoreBusyError(StoreError):
 
 
 class StoreChangedError(StoreError):
-    """Raised when another process has changed the index in the meantime."""
+    pass
 
 
 class StoreVersionError(StoreError):
-    """Raised when another version of duvet created the store."""
+    pass
 
 
 class StoreOutdatedError(StoreVersionError):
@@ -244,7 +242,6 @@ class Database:
             return [decode(row) for row in rows]
 
     def run(self, statement: str, *values: object) -> int:
-        """Execute a statement, and return the number of changed rows."""
         with translate_errors(self.path):
             return self.connection.execute(statement, values).rowcount
 
@@ -275,7 +272,6 @@ class Database:
             self.connection.executescript("PRAGMA incremental_vacuum")
 
     def undo(self) -> None:
-        """Roll back the transaction, ignoring errors."""
         with suppress(load_sqlite().Error):
             self.connection.rollback()
 

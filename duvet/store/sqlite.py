@@ -304,7 +304,6 @@ def _encode_symbol(symbol: records.Symbol) -> tuple[object, ...]:
 
 
 def _list_declared(first: int, file: records.IngestedFile) -> Iterator[tuple[object, object, int]]:
-    """Yield each symbol's kind and language with the chunks that share a line with it."""
     for symbol in file.symbols:
         kind, language = records.encode_word(symbol.kind.lower()), records.encode_word(symbol.language.lower())
         for ordinal, piece in enumerate(file.pieces):

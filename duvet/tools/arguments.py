@@ -213,7 +213,6 @@ def find_unknown_argument(
 
 
 def describe_conversion_error(text: str) -> str:
-    """Reword msgspec's error as the end of a sentence."""
     text = text.replace("`", "").replace(" | null", "")
     return text[:1].lower() + text[1:]
 

@@ -163,7 +163,6 @@ class CallContext(Struct, frozen=True, kw_only=True):
         return tool if tool.withheld is None and registry.pack_of(tool) is own else None
 
     async def pack(self) -> Sequence[Tool]:
-        """Return the enabled tools of the same pack."""
         registry = await self.calls.tools()
         own = registry.pack_of(registry.require(self.tool))
         return [tool for tool in registry.usable() if registry.pack_of(tool) is own]

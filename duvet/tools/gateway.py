@@ -76,7 +76,6 @@ class Gateway(Struct, frozen=True, kw_only=True):
 
 
 def parse_gateway(url: str, reader: str | None, admin: str | None) -> Gateway:
-    """Return the gateway at a URL; raise QueryError if the URL is malformed or unsafe."""
     base = url.strip().rstrip("/")
     parts = http_client.parse_base_url(base)
     if parts is None:
@@ -95,7 +94,6 @@ class TemporaryGatewayError(ToolError):
 
 
 def parse_reply(reply: http_client.HttpReply, tool: Tool, gateway: Gateway) -> ToolAnswer:
-    """Return the tool's answer; raise ToolError if the tool failed, or if the reply is malformed."""
     try:
         value = json.decode(reply.body)
     except (MsgspecError, UnicodeDecodeError, RecursionError):
@@ -160,8 +158,6 @@ def _hide_tokens(words: str, gateway: Gateway) -> str:
 
 
 class GatewayConnection:
-    """Calls tools on a gateway, and reuses its connections until it is closed."""
-
     def __init__(self, gateway: Gateway, seconds: float, clock: http_client.Clock | None = None) -> None:
         """`seconds` limits a call of a reading tool, including its retries."""
         self.gateway = gateway

@@ -84,15 +84,12 @@ class Registry:
         return self._found.get(name)
 
     def __iter__(self) -> Iterator[Tool]:
-        """Yield the tools that every client sees."""
         return (tool for tool in self.usable() if self.pack_of(tool).shown)
 
     def every(self) -> Iterator[Tool]:
-        """Yield all tools, including those that can't be called."""
         return (tool for name, (tool, _) in self._entries.items() if name == tool.name)
 
     def usable(self) -> Iterator[Tool]:
-        """Yield the tools that can be called."""
         return (tool for tool in self.every() if tool.withheld is None)
 
     def with_shown(self, is_relevant: Callable[[str], bool]) -> Iterator[Tool]:
@@ -107,7 +104,6 @@ class Registry:
         return self._find(name) is not None
 
     def require(self, name: str) -> Tool:
-        """Return the tool with this name or alias; raise ToolError if it is unknown."""
         if not (entry := self._find(name)):
             hint = suggest_nearest(name, tuple(tool.name for tool in self.every()))
             raise ToolError(ErrorCode.NOT_FOUND, f"Unknown tool: {quote_text(name)}", hint)

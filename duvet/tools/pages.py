@@ -57,7 +57,6 @@ def load_page_index(context: ProjectSnapshot) -> search.PageIndex:
 
 
 def read_page_body(context: ProjectSnapshot, page: Page) -> str | None:
-    """Return the text of a page without its front matter; None if the page is gone."""
     project = context.project
     # The tree has already recorded the page.
     tree = project.disk if project.on_disk else project.tree

@@ -80,8 +80,6 @@ class PackContext:
 
 
 class PluginRunner:
-    """Runs handlers in threads, and counts abandoned calls that still run."""
-
     def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
         self._clock = clock
         self._left: Counter[str] = Counter()
@@ -156,7 +154,6 @@ def _run_handler(tool: Tool, arguments: Mapping[str, object], context: object) -
 
 
 def _make_text(text: object) -> str:
-    """Return a value from an installed pack as text that can be encoded."""
     return str(text).encode(errors="replace").decode()[:_MAX_WORDS]
 
 

@@ -33,7 +33,6 @@ _ENTRY_POINTS = "entry_points.txt"
 
 
 def find_pack_flaw(pack: object) -> str:
-    """Return the first flaw of a pack, ignoring its tools; empty if the pack has no flaw."""
     if not isinstance(pack, Pack):
         return "it is not a duvet.tools.tool.Pack, has no PACK, and declares no tool"
     if not _is_name(pack.name):
@@ -273,7 +272,6 @@ def add_prefix(pack: Pack, prefix: str) -> Pack:
 
 
 def describe_exception(error: BaseException) -> str:
-    """Return the type of an exception from third-party code, and the first line of its message."""
     kind = type(error).__name__
     try:
         text = str(error).encode(errors="replace").decode().partition("\n")[0]
@@ -283,7 +281,6 @@ def describe_exception(error: BaseException) -> str:
 
 
 def find_place(error: BaseException) -> str:
-    """Return the file and line that raised an exception; empty if it was not raised by Python code."""
     places = [f"{os.path.basename(name)}:{line}" for name, line in _list_places(error)]
     return places[-1] if places else ""
 
@@ -320,7 +317,6 @@ def _list_stamps(folder: str) -> Iterator[str]:
 
 
 def stamp_file(path: str) -> str:
-    """Return the path, size and modification time of a file; empty if the file can't be read."""
     try:
         info = os.stat(path)
     except OSError:

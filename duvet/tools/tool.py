@@ -265,7 +265,6 @@ class EnabledPack(Struct, frozen=True):
         return tool if isinstance(tools, ToolTable) and (tool := tools.get(name)) and self._has(tool) else None
 
     def every_name(self) -> Sequence[str]:
-        """Return the names of all tools, including disabled ones."""
         return (
             [*self.pack.tools] if isinstance(self.pack.tools, ToolTable) else [one.name for one in self._make_tools()]
         )

@@ -192,7 +192,6 @@ def _check_arguments(
 
 
 def _find_self_calls(workflow: records.Workflow, known: WorkflowEnvironment) -> Iterator[WorkflowFault]:
-    """Yield the steps through which the workflow calls itself, or is nested too deeply."""
     for number, step in enumerate(workflow.steps):
         message = _find_deeper_fault(step, (workflow.name,), known, set())
         if message:

@@ -103,7 +103,6 @@ class _Run:
         return None
 
     async def _run_step(self, step: records.Step) -> None:
-        """Run one step, and record it even if it fails."""
         begun = self.timing.clock()
         status, message, result = "error", "", None
         try:
@@ -159,7 +158,6 @@ class _Run:
         return found
 
     def _keep_result(self, step: records.Step, found: steps.StepResult) -> None:
-        """Verify the result, and add it to the scope of later steps."""
         self.warnings += (steps.clip_message(f"{step.id}: {warning}") for warning in found.warnings)
         self.results_bytes += measure_value(found.value)
         if self.results_bytes > _MAX_RESULTS_BYTES:

@@ -155,7 +155,6 @@ def read_recipe(data: bytes, path: str, origin: str) -> RecipeFile:
 
 
 def make_broken_recipe(path: str, origin: str, error: errors.DuvetError) -> RecipeFile:
-    """Return the record of an unreadable file."""
     problem = rules.find_broken_rule(error).problem(error.message, path, Place(error.line), hint=error.hint)
     return RecipeFile(name=_find_stem(path), path=path, origin=origin, problems=(problem,))
 
@@ -353,7 +352,6 @@ class RecipePlan(Struct, frozen=True, kw_only=True):
 
 
 def plan_recipe_run(workflow: records.Workflow, variables: Mapping[str, Any]) -> RecipePlan:
-    """Return the calls that a recipe would make with these variables."""
     ##= man/spec/gateway.md#recipes
     ##% With `--dry-run`, `duvet recipe run` MUST print the call that each step would make, and call nothing.
     steps = [_plan_step(step, {"vars": variables}) for step in workflow.steps]

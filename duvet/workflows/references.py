@@ -40,8 +40,6 @@ class UnresolvedError(DuvetError):
 
 
 class WorkflowError(DuvetError):
-    """Raised when a step fails and ends the workflow."""
-
     def __init__(self, code: FailureCode, message: str, *, hint: str = "", cause: str = "") -> None:
         super().__init__(message, hint=hint)
         self.code = code
@@ -169,7 +167,6 @@ def format_value(value: object) -> str:
 
 
 def preview_value(value: object) -> str:
-    """Return the beginning of a value as JSON."""
     return _cut(json.encode(value).decode())
 
 
@@ -221,7 +218,6 @@ def escape_references(text: str) -> str:
 
 
 def split_references(text: str) -> list[str | Reference]:
-    """Split text into literal parts and references."""
     found: list[str | Reference] = []
     at = 0
     while mark := _MARK.search(text, at):
@@ -241,7 +237,6 @@ def split_references(text: str) -> list[str | Reference]:
 
 
 def find_texts(value: object, keys: ValuePath) -> Iterator[tuple[ValuePath, str]]:
-    """Yield the strings in a value, with their paths."""
     match value:
         case str():
             yield keys, value

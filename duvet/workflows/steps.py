@@ -86,7 +86,6 @@ def parse_scope_path(text: str) -> references.ValuePath:
 
 
 def verify_result(step: workflow.Step, scope: references.ValueScope) -> None:
-    """Raise WorkflowError for the first check that the result fails."""
     checks: list[tuple[references.ValuePath, workflow.Check]] = [
         *((("expect", path), workflow.Check(path=path, equals=value)) for path, value in step.expect.items()),
         *((("assert", number), check) for number, check in enumerate(step.asserts)),

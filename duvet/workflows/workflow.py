@@ -103,7 +103,6 @@ def tool_alias(workflow: str) -> str:
 
 
 def find_called_workflow(tool: str) -> str:
-    """Return the workflow that a tool runs; empty for other tools."""
     for prefix in (WORKFLOW_PREFIX, WORKFLOW_ALIAS_PREFIX):
         if tool.startswith(prefix):
             return tool.removeprefix(prefix)
@@ -199,7 +198,6 @@ def resolve_variables(workflow: Workflow, given: Mapping[str, object]) -> dict[s
 
 
 def resolve_variable(name: str, variable: Variable, value: object) -> Any:
-    """Return the value converted to the variable's type; raise WorkflowError if it is missing or mistyped."""
     if value is msgspec.UNSET:
         message = f"missing variable {name}"
         raise WorkflowError(FailureCode.INVALID_REQUEST, message, hint=variable.description)

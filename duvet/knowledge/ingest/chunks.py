@@ -107,7 +107,6 @@ class IngestReader:
         return found if found.digest == digest else self._parse(path, kind, data, found)
 
     def _read_bytes(self, path: str) -> tuple[bytes | None, FileStamp | None, float | None]:
-        """Return a file's bytes (None if it is too large), stamp and modification time."""
         if not self._project.on_disk:
             data = self._project.tree.read(path)
             return (data if len(data) <= self._max_bytes else None), None, None

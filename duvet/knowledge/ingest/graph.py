@@ -143,7 +143,6 @@ class _TraceGraph:
         yield from self._make_citation_edges()
 
     def _make_citation_edges(self) -> Iterator[GraphEdge]:
-        """Yield one edge per file and requirement that the file cites."""
         found: dict[tuple[str, str], tuple[set[model.Kind], set[int]]] = {}
         for citation in self.catalogue.citations:
             artifact = self._artifacts.get(citation.path)

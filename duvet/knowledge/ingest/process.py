@@ -145,7 +145,6 @@ async def _follow(process: Process, request: IngestRequest, report: ProgressRepo
 
 
 async def _end(process: Process) -> None:
-    """Close the input of the process, and kill the process if it does not end soon."""
     from anyio import CancelScope, move_on_after
 
     with CancelScope(shield=True):

@@ -206,7 +206,6 @@ class _Run:
         return files, times, subsystems
 
     def _load_trace(self) -> Catalogue | None:
-        """Return the trace; None without a configuration, or if the trace can't be read."""
         try:
             if self._project.config is None:
                 return None
@@ -241,7 +240,6 @@ def _pack(value: object) -> bytes:
 
 
 def _unpack(data: bytes | None, type: type[Value]) -> Value | None:
-    """Decode a stored value; None if it is missing, damaged or from another version."""
     if data:
         with suppress(DecodeError, zlib.error):
             return msgpack.decode(zlib.decompress(data), type=type)

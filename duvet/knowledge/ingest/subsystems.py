@@ -104,7 +104,6 @@ class SubsystemIndex:
         return self.catalogue.get(_key(name))
 
     def find_unknown(self) -> Iterator[model.Problem]:
-        """Yield a warning for each dependency in the catalogue that is not a known subsystem."""
         for subsystem in self.catalogue.values():
             for needed in subsystem.needed:
                 if not self.find_spelling(needed.name):
@@ -170,7 +169,6 @@ class CitationNeighbours:
         self._find_subsystem = find_subsystem
 
     def find_subsystem(self, path: str) -> str:
-        """Return the most common subsystem of the files that cite the same requirements, or ""."""
         votes = Counter[str]()
         for requirement in sorted(self._requirements.get(path, ())):
             votes.update(self._subsystems.get(requirement, ()))
@@ -246,7 +244,6 @@ class ModuleIndex:
                     add(folder, subsystems[path])
 
     def find_subsystem(self, imports: Iterable[str]) -> str:
-        """Return the most common subsystem of these modules, or ""."""
         votes = Counter(found for name in imports if (found := self._find(name.split("/"))))
         return votes.most_common(1)[0][0] if votes else ""
 
@@ -267,7 +264,6 @@ class SourceRoot(Struct, frozen=True, order=True):
 
 
 def find_roots(tree: Tree, paths: Sequence[str]) -> list[SourceRoot]:
-    """Return the source roots, deepest first."""
     # Go modules below the top.
     go_modules = (SourceRoot(path.rpartition("/")[0], is_whole=True) for path in paths if path.endswith("/go.mod"))
     usual = (SourceRoot(name) for name in _USUAL_FOLDERS)
@@ -288,7 +284,6 @@ def _find_src(paths: Iterable[str]) -> Iterator[SourceRoot]:
 
 
 def _find_packages(tree: Tree, paths: Sequence[str]) -> Iterator[SourceRoot]:
-    """Yield the folders of the packages that `pyproject.toml` names."""
     values = _read_toml(tree, "pyproject.toml")
     tool = _table(values, "tool")
     setuptools = _table(tool, "setuptools")
@@ -308,7 +303,6 @@ def _find_packages(tree: Tree, paths: Sequence[str]) -> Iterator[SourceRoot]:
 
 
 def _find_crates(tree: Tree, paths: Sequence[str]) -> Iterator[SourceRoot]:
-    """Yield the members of a Cargo workspace."""
     members = _table(_read_toml(tree, "Cargo.toml"), "workspace").get("members")
     patterns = []
     for member in members if isinstance(members, list) else ():

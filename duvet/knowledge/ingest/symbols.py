@@ -128,7 +128,6 @@ def load_parser(grammar_name: str) -> Parser:
 
 
 def find_symbols(path: str, data: bytes) -> tuple[Symbol, ...]:
-    """Return the symbols of a file in line order; none for an unknown language."""
     grammar = _GRAMMARS.get(path.rpartition(".")[2])
     if grammar is None:
         return ()
@@ -138,7 +137,6 @@ def find_symbols(path: str, data: bytes) -> tuple[Symbol, ...]:
 
 
 def make_module_symbol(path: str) -> Iterator[Symbol]:
-    """Yield a symbol for the module itself if the file is Python or JavaScript."""
     grammar = _GRAMMARS.get(path.rpartition(".")[2])
     if grammar in (_PYTHON, _JAVASCRIPT):
         folder, _, file = path.rpartition("/")

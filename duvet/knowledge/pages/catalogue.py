@@ -222,7 +222,6 @@ class PageCollection:
         self._by_path = {page.path: page for page in store.pages}
 
     def require(self, slug: str) -> Page:
-        """Return the page with this slug; raise NotFoundError, with the most similar slug as a hint."""
         page = self.by_slug.get(normalise_slug(slug))
         if page is None:
             hint = self.suggest(slug) or "list the pages to see all slugs"
@@ -230,7 +229,6 @@ class PageCollection:
         return page
 
     def suggest(self, slug: str) -> str:
-        """Return a hint with the most similar slug; "" if none is similar."""
         return suggest_nearest(shorten_text(slug), [page.slug for page in self.pages[:_MAX_SUGGESTED]])
 
     def find_target(self, source: Page, link: PageLink) -> Page | None:
@@ -313,7 +311,6 @@ class PageCollection:
         return found
 
     def broken_links(self) -> Iterator[tuple[Page, PageLink]]:
-        """Yield the links to missing files, and to missing headings of pages."""
         for page in sorted(self.pages, key=lambda page: page.path):
             yield from ((page, link) for link in page.links if self._is_broken(page, link))
 
@@ -447,7 +444,6 @@ def format_moment(seconds: float) -> str:
 
 
 def find_page_problems(project: Project) -> PageFindings:
-    """Check the pages of a project; the problems are sorted by path and place."""
     files = find_page_files(project)
     store = load_pages(project, files)
     found = [*store.problems]

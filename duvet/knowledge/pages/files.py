@@ -117,7 +117,6 @@ class _PageWalk:
         return InnerTree(view, self._inside, lambda folder: self._outside.update({folder: None}))
 
     def make_result(self, excluded: frozenset[str]) -> PageFiles:
-        """Return the files; those in `excluded` don't count as pages."""
         pages = {path: prefix for path, prefix in self._found.items() if path not in excluded}
         others = (path for path in self._others if path not in pages and path not in self._outside)
         hint = "move it into the project, or add it to `exclude`"
@@ -138,7 +137,7 @@ def _compile_name(pattern: str) -> Callable[[str], object] | None:
 
 
 def _ignore(problem: model.Problem) -> None:
-    """Ignore a problem that is reported elsewhere."""
+    pass
 
 
 class _HiddenFiles:
@@ -211,7 +210,6 @@ def _find_files(patterns: PagePatterns, tree: Tree, earlier: PageFiles | None) -
 
 
 def find_pattern_prefix(pattern: str) -> str:
-    """Return the folders before the first wildcard, with a slash at the end."""
     wildcard = _WILDCARD.search(pattern)
     fixed = pattern[: wildcard.start()] if wildcard else pattern
     folder, slash, _ = fixed.removeprefix("./").rpartition("/")

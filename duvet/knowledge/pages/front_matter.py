@@ -56,7 +56,6 @@ def split_page(text: str, path: str) -> tuple[PageFrontMatter, int]:
 
 
 def find_body_start(text: str) -> int:
-    """Return the offset of the text after the front matter."""
     block = _find_front_matter(text)
     return block.end() if block and _is_table(block) else 0
 

@@ -92,7 +92,6 @@ def _parser() -> Markdown:
 
 
 def read_outline(body: str) -> PageOutline:
-    """Return the title, headings and links of a text; raise MarkdownError if the parser fails."""
     data = body.encode()
     hidden: list[tuple[int, int]] = []
     headings: list[str] = []
@@ -202,7 +201,6 @@ def locate_links(body: str, links: tuple[LinkSpan, ...], line: int) -> Iterator[
 
 
 def rewrite_wikilinks(body: str, write: Callable[[PageLink, str], str]) -> str:
-    """Replace each wikilink with the result of `write(link, label)`."""
     if "[[" not in body:
         return body
     data = body.encode()

@@ -90,7 +90,6 @@ class PageFilter(Struct, frozen=True):
 
 
 def make_page_filter(tag: str, folder: str, since: str) -> PageFilter:
-    """Return the filter for these texts; raise QueryError if `since` is not a date."""
     try:
         moment = parse_date(since) if since.strip() else None
     except ValueError as error:
@@ -163,7 +162,6 @@ def decode_page_body(data: bytes, path: str) -> str:
 
 
 def normalise_slug(text: str) -> str:
-    """Return the canonical spelling of a slug: NFC, with single blanks."""
     return _BLANKS.sub(" ", compose(text)).strip()
 
 
@@ -176,7 +174,6 @@ def make_name(path: str) -> str:
 
 
 def find_slug_fault(slug: str) -> str:
-    """Return why a slug is invalid; "" if it is valid."""
     if not slug:
         return "it is empty"
     if len(slug) > _MAX_SLUG_LENGTH:

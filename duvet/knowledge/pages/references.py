@@ -39,7 +39,6 @@ class PageReferenceFinder:
         return self.catalogue.specifications[numbers[0]] if numbers else None
 
     def find(self, target: str, heading: str) -> PageReference | None:
-        """Return the part of the trace that a wikilink names, or None."""
         key = (normalise_slug(target), heading)
         if key not in self._references:
             self._references[key] = self._resolve(*key)

@@ -65,7 +65,6 @@ class _WordTable:
         )  # Rows by the words of a name, title, slug or alias.
 
     def add(self, pages: Sequence[Page], read: PageReader) -> dict[int, Page]:
-        """Index pages, and return them by row."""
         with self._lock:
             rows = dict(enumerate(pages, self._count))
             self._count += len(rows)
@@ -152,7 +151,6 @@ class PageIndex:
         return [self.rows[row] for row in dict.fromkeys((*first, *found))]
 
     def _match(self, term: str) -> tuple[str, Sequence[int]]:
-        """Return the full-text expression for a term, and the rows that match it."""
         expression = f'"{term}"'
         if not is_unspaced(term) or len(term) > 1:
             rows = self.table.find(expression)
@@ -249,7 +247,6 @@ def find_relevant_pages(index: PageIndex, question: str) -> list[Page]:
 
 
 def extract_stems(query: str) -> tuple[str, ...]:
-    """Return the words of a query without stop words and endings."""
     found: dict[str, None] = {}
     for term in extract_terms(query[:MAX_QUERY_CHARACTERS]):
         stem = _ENDING.sub("", term)

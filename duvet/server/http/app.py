@@ -341,7 +341,6 @@ class SessionManager(StreamableHTTPSessionManager):
         self._clients: dict[str, str] = {}
 
     def has_stream(self, session: str | None) -> bool:
-        """Return whether a session has an open notification stream."""
         transport = self._server_instances.get(session or "")
         return transport is not None and GET_STREAM_KEY in transport._request_streams
 

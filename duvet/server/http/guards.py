@@ -112,7 +112,6 @@ class AllowedHosts:
         self._any_address = host in _EVERYWHERE
 
     def allow(self, authority: str) -> bool:
-        """Return whether requests for this host are allowed on any port."""
         match = _AUTHORITY.fullmatch(authority)
         if match is None:
             return False
@@ -311,7 +310,6 @@ class BodyLimit:
         self._is_ending = False
 
     def end(self) -> None:
-        """Refuse requests whose bodies are still arriving."""
         self._is_ending = True
         for arrival in self._arriving:
             arrival.scope.cancel()
@@ -342,7 +340,6 @@ class BodyLimit:
             await self._app(scope, replay_body(body, receive), send)
 
     async def _read(self, arrival: _Arrival, scope: Scope, receive: Receive) -> bytes | None:
-        """Return the body; None if the client disconnected."""
         limit = self._limits.body
         declared = get_headers(scope, b"content-length")
         if get_headers(scope, b"expect") and any(
@@ -441,7 +438,6 @@ class ConcurrencyLimit:
             await send_refusal(scope, send, _ENDING)
 
     def give_up(self) -> None:
-        """Refuse every request that has no answer yet."""
         for work in list(self._unanswered):
             work.cancel()
 

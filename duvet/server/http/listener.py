@@ -189,7 +189,6 @@ class HttpServer(uvicorn.Server):
         await super().shutdown(sockets)
 
     def leave(self) -> None:
-        """Stop after the requests in progress are answered."""
         self.should_exit = True
 
     @contextmanager
@@ -264,14 +263,11 @@ class Connection(H11Protocol):
 
 
 class _Deadline:
-    """Aborts a connection after a time limit."""
-
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
         self._timer: asyncio.TimerHandle | None = None
 
     def begin(self, transport: asyncio.Transport) -> None:
-        """Start the timer unless it is already running."""
         self._timer = self._timer or asyncio.get_running_loop().call_later(self._seconds, transport.abort)
 
     def end(self) -> None:

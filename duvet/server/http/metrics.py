@@ -143,7 +143,6 @@ class KnowledgeMetrics(Collector):
             self._extra[call.tool].labels(result).inc()
 
     def count_refusal(self, error: str) -> None:
-        """Count a request that was refused before its tool was known."""
         self._failures.labels(UNKNOWN_LABEL, error).inc()
 
     async def refresh(self, dispatcher: ToolDispatcher) -> None:

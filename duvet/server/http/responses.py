@@ -80,7 +80,6 @@ def _find_status(error: ToolError) -> int:
 
 
 def make_error_body(path: str, code: ErrorCode, message: str, hint: str = "") -> dict[str, object]:
-    """Return the JSON body of an error in the format of the path."""
     if path.startswith(API_PREFIX):
         return {"status": "error", "error": message, "code": code.value, "hint": hint}
     return {"status": "error", "error": {"code": code.value, "message": message, "hint": hint}}

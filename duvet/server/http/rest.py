@@ -140,7 +140,6 @@ async def _send_result(
 
 
 def _parse_call(body: bytes) -> tuple[str, dict[str, Any]]:
-    """Return the tool's name and arguments."""
     try:
         call = messages.decode_message(body)
     except messages.InvalidMessageError as error:

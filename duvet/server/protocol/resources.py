@@ -292,7 +292,6 @@ class Subscriptions:
     async def listen(
         self, request: ServerRequest, params: types.SubscriptionsListenRequestParams
     ) -> types.SubscriptionsListenResult:
-        """Stream changes until the client or the server ends the stream."""
         uris = set(params.notifications.resource_subscriptions or ())
         _check_uris(uris)
         if self._open_streams >= MAX_SUBSCRIPTIONS:
@@ -309,7 +308,6 @@ class Subscriptions:
             self._open_streams -= 1
 
     def deliver_to(self, session: str) -> None:
-        """Deliver the pending notifications of a session whose notification stream has opened."""
         for connection, outbox in self._outboxes.items():
             if connection.session_id == session and self._group:
                 self._group.start_soon(outbox.deliver)

@@ -209,7 +209,6 @@ def read_rounds(state: str | None) -> CallState:
 
 
 def attach_client_model(caller: Caller, request: ServerRequest, params: types.CallToolRequestParams) -> Caller:
-    """Return the caller, with the client's model if the client offers one."""
     ##= man/spec/service.md#models-of-clients
     ##% For a provider of the kind `client`, the server MUST call the model of the calling client, if that client offers
     ##% one.

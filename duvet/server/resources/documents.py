@@ -160,7 +160,6 @@ class ResourceDescription(Struct, frozen=True):
 def describe_resource(
     context: ProjectSnapshot, node: tree.ResourceNode, collection: tree.ResourceNode | None = None
 ) -> ResourceDescription:
-    """Describe a resource; with `collection`, include its entry in that collection."""
     name, title, description = _describe(context.catalogue, node)
     return ResourceDescription(
         tree.make_node_uri(tree.get_resource_tree(context), node),
@@ -205,7 +204,6 @@ def _describe(catalogue: Catalogue, node: tree.ResourceNode) -> tuple[str, str, 
 def read_resource(
     context: ProjectSnapshot, request: tree.ResourceRequest
 ) -> tuple[ResourceDocument | Sequence[CollectionEntry], ResultPage | None]:
-    """Return the document of a resource, or the requested page of a collection."""
     resources = tree.get_resource_tree(context)
     node = tree.find_resource_node(resources, request)
     if node is tree.ROOT:

@@ -132,7 +132,6 @@ def _find_parent(tree: ResourceTree, arguments: _Arguments, *variables: str) -> 
 
 
 def _list_requirements_below(tree: ResourceTree, above: ResourceNode | None) -> Iterator[int]:
-    """Yield the requirements in a specification, section or requirement; without a node, all."""
     for node in tree.requirements:
         if above is None or (
             node.specification == above.specification

@@ -161,7 +161,6 @@ class ResourceTree:
         return ResourceNode(NodeKind.REQUIREMENT, card.specification, card.section, index)
 
     def citation(self, numbers: tuple[int, ...]) -> ResourceNode:
-        """Return the node of these annotations, below the first requirement that they cite."""
         cards = self.catalogue.citations
         index = next((index for number in numbers for index in cards[number].requirements), None)
         if index is None:
@@ -170,7 +169,6 @@ class ResourceTree:
 
 
 def get_resource_tree(context: ProjectSnapshot) -> ResourceTree:
-    """Return the resource tree of a snapshot, built only once."""
     return context.once(_make_tree)
 
 
@@ -306,7 +304,6 @@ def _is_section_list(tree: ResourceTree, resource: ResourcePath) -> bool:
 
 
 def find_named_node(tree: ResourceTree, resource: ResourcePath) -> ResourceNode:
-    """Return the node with these names; raise NotFoundError, with similar names as a hint."""
     return _find_exact_node(tree, resource) or _resolve_node(tree, resource)
 
 
@@ -330,7 +327,6 @@ def _find_exact_node(tree: ResourceTree, resource: ResourcePath) -> ResourceNode
 
 
 def _resolve_node(tree: ResourceTree, resource: ResourcePath) -> ResourceNode:
-    """Return the node with these names in any spelling."""
     if resource.citation is not None:
         _refuse_parent_steps(resource.citation)
     above = replace(resource, citation=None)

@@ -70,7 +70,6 @@ def _copy_descriptor(descriptor: int) -> int:
 
 
 def answer_handshake(wire: ClientPipes, identity: messages.ServerIdentity, instructions: str) -> SessionOpening:
-    """Read the first line, and answer it if it is a plain handshake."""
     read = _read_first_line(wire.reading)
     line, end, _ = read.partition(b"\n")
     answer = make_early_answer(line, identity, instructions) if end else None
@@ -121,7 +120,6 @@ class LineSplitter:
         yield from self._add(rest)
 
     def end(self) -> Iterator[bytes]:
-        """Yield the buffered line unless it is blank."""
         line = bytes(self._line)
         self._line.clear()
         if self._is_first:

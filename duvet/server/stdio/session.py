@@ -264,7 +264,6 @@ class PendingRequests:
             await self._eased.wait()
 
     async def wait_until_answered(self) -> None:
-        """Wait until all requests except streams are answered."""
         while self._short:
             await self._eased.wait()
 
@@ -376,7 +375,6 @@ class OutboundChannel:
             await self.finish(request.batch)
 
     async def finish(self, batch: ResponseBatch) -> None:
-        """Send the answers of a batch if all of them are there."""
         if batch.is_done and batch.answers:
             self._collected -= batch.size
             await self.send(batch.answers)
@@ -408,7 +406,6 @@ class InboundChannel:
         self._reading = anyio.CancelScope()
 
     def stop(self, seconds: float) -> None:
-        """Stop reading, and wait this long for open requests."""
         self._grace = seconds
         self._reading.cancel()
 

@@ -108,7 +108,6 @@ def compute_row_budget(face: str, limit: int, usual: int) -> int | None:
 
 
 def limit_rows_by_size(rows: Sequence[_Row], most: int | None) -> Sequence[_Row]:
-    """Return the first row, and more rows as long as they fit into `most` bytes."""
     return rows if most is None else list(take_fitting_rows(rows, most, least=1))
 
 

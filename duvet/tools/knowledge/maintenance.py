@@ -250,7 +250,6 @@ async def _ingest(ctx: CallContext, maintenance: Maintenance, stored: StoredFile
 
 
 async def _check_indexed(ctx: CallContext, maintenance: Maintenance, stored: StoredFile) -> str:
-    """Return a warning if the stored file is not in the index."""
     path = os.path.relpath(stored.path, os.path.realpath(maintenance.places.root)).replace(os.sep, "/")
     try:
         if await index.ask_knowledge(ctx, lambda known: path in known.store.artifacts()):

@@ -35,7 +35,6 @@ async def _make_report(
     *,
     graph: bool,
 ) -> _Report:
-    """Return a report with its history; raise ToolError if the project is not indexed."""
     server: ServerFacts | None = ctx.services.get(FACTS_SERVICE)
     now = (server.clock if server else get_current_time)().timestamp()
 

@@ -128,7 +128,6 @@ def _describe_cut(count: int, total: int) -> str:
 
 
 async def add_feedback_hint(found: search_query.SearchResponse, ctx: CallContext) -> search_query.SearchResponse:
-    """Return the response, with a hint on feedback if the caller may submit it."""
     prompt: str | UnsetType = UNSET
     if found.results and (tool := await ctx.sibling(FEEDBACK_TOOL)) and tool.scope in ctx.caller.scopes:
         prompt = _PROMPT

@@ -77,7 +77,6 @@ class SpecCatalogue(library.Library):
         return self._by_path.get(self._make_absolute(self.path(locator))) if number is None else number
 
     def first_of(self, number: int) -> int:
-        """Return the index of the first specification with the same file."""
         return self._by_path[self._make_absolute(self.cards[number].path)]
 
     def known(self, number: int) -> Specification:
@@ -129,8 +128,6 @@ class SpecCatalogue(library.Library):
 
 
 class NearestMatch(NamedTuple):
-    """The most similar text, section or specification, and a one-line hint."""
-
     text: str = ""
     hint: str = ""
 
@@ -364,7 +361,6 @@ class CitationChecker:
             yield "the section contains this quote, but none of its requirements does"
 
     def _is_required(self, number: int, index: int, pieces: Sequence[records.Piece]) -> bool:
-        """Return True if any of these parts of a section belongs to a requirement."""
         if (number, index) not in self._spans:
             section = self.specifications.known(number).sections[index]
             matcher = QuoteMatcher(section)
@@ -462,8 +458,6 @@ def _make_lead(meta: str, content: str) -> _Lead:
 
 
 def _rewrite(lines: Iterable[str], leads: Sequence[_Lead]) -> list[str | None]:
-    """Rewrite annotation lines from these styles to the default style; None for other lines."""
-
     def rewrite(line: str) -> str | None:
         for lead in leads:
             for begin, plain in (

@@ -271,7 +271,6 @@ def _select_at(found: Sequence[_Location], line: int) -> list[_Location]:
 
 
 def _list_citations(context: ProjectSnapshot, paths: list[str]) -> list[_Location]:
-    """Return the citations in a file, whose path may be spelled in several ways."""
     catalogue = context.catalogue
     numbers = locations.find_annotations_in_file(catalogue, paths)
     if not numbers:

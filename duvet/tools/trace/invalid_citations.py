@@ -73,8 +73,6 @@ class LineStretch(NamedTuple):
 
 
 class MalformedAnnotation(Struct, frozen=True):
-    """A comment or entry that can't be read, with all its lines."""
-
     path: str
     lines: LineStretch
     comment: str
@@ -120,7 +118,6 @@ def _list_blocks(styles: StylesByPath, text: Callable[[str], SourceText], path: 
 
 
 def _find_lines(text: SourceText, blocks: list[LineStretch], line: int) -> LineStretch:
-    """Return the lines of the comment or entry that contains this line."""
     found = next((one for one in blocks if one.first <= line <= one.last), None)
     if found is not None:
         return found
@@ -130,7 +127,6 @@ def _find_lines(text: SourceText, blocks: list[LineStretch], line: int) -> LineS
 
 
 def describe_citation_error(problem: model.Problem, target: str) -> str:
-    """Return the message of a problem, introduced by the phrase for its kind."""
     ##= man/spec/mcp.md#tools
     ##% If a citation is invalid, `validate_citation` MUST return an error that begins with `URL not found`,
     ##% `Specification not found`, `Section not found` or `Requirement not found`.

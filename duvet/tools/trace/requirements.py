@@ -402,7 +402,6 @@ def get_prioritized_requirements(arguments: GetPrioritizedRequirementsInput, con
 
 
 def _rank(context: ProjectSnapshot) -> dict[int, Priority]:
-    """Return the priorities of all requirements by index, most urgent first."""
     catalogue = context.catalogue
     ranked = prioritize_requirements(catalogue, RequirementFilter(), finished=True)
     return {index: compute_priority(catalogue, catalogue.requirements[index]) for index in ranked}
