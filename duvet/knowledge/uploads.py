@@ -53,10 +53,11 @@ class ContentFolder:
         Raise QueryError if it is not a visible file there, unreadable or too large.
         """
         ##= man/spec/gateway.md#uploads
-        ##% `km-upload` MUST read only files of the project, or over HTTP, files under the content root, that are not
-        ##% hidden, ignored by git, secret or vendored.
+        ##% `km-upload` MUST read only files of the project or, over HTTP, under the content root.
         folder, name = (self._places.root, "the project") if is_local else (self.root, "the content root")
         at = os.path.join(folder, source)
+        ##= man/spec/gateway.md#uploads
+        ##% `km-upload` MUST NOT read a file that is hidden, ignored by git, secret or vendored.
         if not is_visible_file(folder, at, self._places.own):
             raise QueryError(
                 f"can't upload {quote_text(shorten_text(source))}: {describe_invisible_file(name)}",

@@ -164,8 +164,6 @@ def test_a_store_that_is_damaged_is_replaced(
 
 
 def test_damage_that_no_reader_notices_is_replaced(ledger: Path, duvet_command: str) -> None:
-    ##= man/spec/knowledge.md#storage
-    ##% duvet MUST check the whole index for damage before it makes or restores a backup.
     assert run(duvet_command, ledger, "ingest").code == 0
     with closing(sqlite3.connect(ledger / STORE)) as database, database:
         database.execute("UPDATE text SET data = zeroblob(10)")

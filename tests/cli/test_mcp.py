@@ -95,6 +95,8 @@ PROVIDER = "providers: {{ a: {{ baseUrl: {}, defaultModel: x }} }}"
     ],
 )
 def test_invalid_configurations(duvet: Run, folder: Path, text: str, message: str) -> None:
+    ##= man/spec/service.md#calls
+    ##% `duvet mcp --check` MUST fail if a configuration is invalid.
     make(folder, {"duvet.config.yaml": text})
     code, _, err = duvet("mcp", "--check")
     assert (code, message in err, "Traceback" in err) == (1, True, False), err

@@ -62,6 +62,8 @@ def test_a_page_is_shown(duvet: Run, folder: Path, gold: Snapshot) -> None:
 
 
 def test_problems_of_pages(duvet: Run, folder: Path) -> None:
+    ##= man/spec/pages.md#checks
+    ##% `duvet pages check` MUST exit with 1 if it finds a broken link, a duplicate slug or an unreadable page.
     assert duvet("pages", "check") == (
         1,
         "",
@@ -79,8 +81,6 @@ def test_problems_of_pages(duvet: Run, folder: Path) -> None:
 def test_validate_checks_pages(duvet: Run, folder: Path) -> None:
     ##= man/spec/pages.md#checks
     ##% `duvet validate` MUST report the problems of pages.
-    ##= man/spec/pages.md#checks
-    ##% `duvet pages check` MUST exit with 1 if it finds a broken link, a duplicate slug or an unreadable page.
     assert duvet("validate") == duvet("validate") == duvet("--no-cache", "validate") == WARNED
     assert duvet("validate", "--diff") == duvet("validate", "--fix") == WARNED
     assert duvet("validate", "--strict").code == 1

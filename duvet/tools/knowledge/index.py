@@ -96,9 +96,6 @@ def limit_rows(rows: Iterable[_Row], limit: int | None, face: str, share: int = 
     found = tuple(rows)
     if limit is not None:
         return found[:limit]
-    ##= man/spec/knowledge.md#answers
-    ##% For MCP clients, `km-` tools MUST cut long lists to about 4,000 tokens unless `limit` asks for more, and say so
-    ##% in the answer.
     return tuple(take_fitting_rows(found, MAX_PAGE_BYTES // share, least=1)) if face == tool.MCP_SOURCE else found
 
 

@@ -176,8 +176,6 @@ def test_workflows_forward_their_calls(duvet_command: str, project: Path, desk: 
 
 
 def test_the_gateway_is_shown_before_anything_is_forwarded(desk: Open) -> None:
-    ##= man/spec/service.md#calls
-    ##% `duvet mcp --check` MUST fail if a configuration is invalid.
     here = desk("http://127.0.0.1:8931/team", **ONLY_READER)
     lines = here.run("mcp", "--check").out.splitlines()
     about = "127.0.0.1:8931: calls to km- tools, except km-help, are forwarded there, showing KM_READER_TOKEN"

@@ -234,9 +234,6 @@ def test_uploads_are_files_of_the_project(duvet_command: str, project: Path) -> 
 
 
 def test_an_admin_cannot_widen_the_root_or_move_the_store(duvet_command: str, project: Path) -> None:
-    ##= man/spec/gateway.md#uploads
-    ##% The server MUST refuse to store a file that is hidden, is a configuration file, or is outside the content root,
-    ##% even through `..` or a symbolic link.
     named = {**CONFIG, "toolPacks": {"knowledge": {}, "kettle": {"path": "packs/kettle.py"}}}
     pack = "import duvet\n\n@duvet.tool\ndef boil() -> int:\n    return 1\n"
     wider = {**named, "uploads": {"root": str(project.parent)}, "store": {"path": "elsewhere.db"}}

@@ -295,9 +295,6 @@ def test_variables_of_uploads_count_where_nothing_is_configured() -> None:
 
 @pytest.mark.parametrize("folder", ["../x", "a/../b", "/x", ".x", "a/.b", "", " ", "a:b", *REFUSED])
 def test_a_folder_that_is_refused(folder: str, tmp_path: Path) -> None:
-    ##= man/spec/gateway.md#uploads
-    ##% The server MUST refuse to store a file that is hidden, is a configuration file, or is outside the content root,
-    ##% even through `..` or a symbolic link.
     with pytest.raises(ProblemsError) as caught:
         uploads(f"uploads:\n  docsSubdir: '{folder}'\n")
     (problem,) = caught.value.problems

@@ -75,6 +75,8 @@ def damage_report(path: str) -> None:
 
 @pytest.mark.parametrize("damage", [damage_report, lambda path: os.truncate(path, os.path.getsize(path) // 2)])
 def test_a_damaged_store_is_not_backed_up(paths: StorePaths, damage: Callable[[str], None]) -> None:
+    ##= man/spec/knowledge.md#storage
+    ##% duvet MUST check the whole index for damage before it makes or restores a backup.
     damage(paths.store)
     with pytest.raises(StoreDamagedError) as caught:
         make_backup(paths)

@@ -49,6 +49,9 @@ REFUSED = {
 
 
 def test_destinations_that_are_refused(tmp_path: Path) -> None:
+    ##= man/spec/gateway.md#uploads
+    ##% The server MUST refuse to store a file that is hidden, is a configuration file, or is outside the content root,
+    ##% even through `..` or a symbolic link.
     for reason, destinations in REFUSED.items():
         for path in destinations:
             with pytest.raises(QueryError) as caught:
@@ -64,6 +67,9 @@ def test_destinations_that_are_refused(tmp_path: Path) -> None:
 
 
 def test_links_may_not_lead_out_of_the_content_root(tmp_path: Path) -> None:
+    ##= man/spec/gateway.md#uploads
+    ##% The server MUST refuse to store a file that is hidden, is a configuration file, or is outside the content root,
+    ##% even through `..` or a symbolic link.
     root = tmp_path / "root"
     (root / "docs/folder.md").mkdir(parents=True)
     (tmp_path / "elsewhere").mkdir()

@@ -154,6 +154,8 @@ async def test_a_slow_answer_times_out(place: str, status: int, wire: Wire) -> N
 
 @pytest.mark.parametrize("said", [f"key {KEY} is wrong", f"{KEY[:5]}\x00{KEY[5:]}", f"{KEY}{KEY}", "x" * 190 + KEY])
 async def test_a_key_in_a_refusal_is_not_shown(said: str, wire: Wire) -> None:
+    ##= man/spec/ask.md#keys
+    ##% duvet MUST NOT print or log a provider's key.
     async with one(wire, refuses(401, said), apiKey="$K") as made:
         with pytest.raises(ModelError) as caught:
             await made.ask()
@@ -197,8 +199,6 @@ async def test_a_key_in_llms_txt_or_with_an_escaped_slash_is_not_shown(wire: Wir
 
 
 async def test_the_address_of_a_provider_that_is_down_is_not_shown() -> None:
-    ##= man/spec/ask.md#keys
-    ##% duvet MUST NOT print or log a provider's key.
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         base = f"http://127.0.0.1:{taken.getsockname()[1]}"

@@ -47,6 +47,9 @@ def tea() -> ProjectSnapshot:
 def test_the_text_of_each_prompt(
     file: str, name: str, given: dict[str, str], tea: ProjectSnapshot, snapshot: Snapshot
 ) -> None:
+    ##= man/spec/mcp.md#prompts
+    ##% A prompt about a requirement MUST contain its text, its status, its citations with the code around them, and the
+    ##% comments to write.
     snapshot.snapshot_dir = GOLD
     snapshot.assert_match(text_of(name, tea, **given), f"{file}.md")
 
@@ -231,9 +234,6 @@ def test_a_prompt_that_would_be_too_long_says_what_it_leaves_out(
 
 
 def test_each_comment_style_is_shown_once() -> None:
-    ##= man/spec/mcp.md#prompts
-    ##% A prompt about a requirement MUST contain its text, its status, its citations with the code around them, and the
-    ##% comments to write.
     tests = SourceRule(("tests/*.rs",), kind=Kind.TEST)
     rules = [SourceRule(("src/*.rs", "bin/*.rs")), tests, SourceRule(("lib/*.rs",)), SourceRule(("c/*.c",), "*=", "*#")]
     assert make_comments(rules, "tea.md#pot", TEXT) == (

@@ -502,8 +502,6 @@ async def texts_of(client: Client, tool: str) -> list[str]:
 
 
 async def test_tools_refuse_while_the_only_specification_is_missing(kettle: Path) -> None:
-    ##= man/spec/mcp.md#answers
-    ##% If the project has errors, the server MUST mention them in each answer.
     async with connected(kettle) as client:
         before = [await texts_of(client, tool) for tool in TOOLS]
         (kettle / "spec.md").unlink()
@@ -515,6 +513,8 @@ async def test_tools_refuse_while_the_only_specification_is_missing(kettle: Path
 
 
 async def test_tools_warn_while_one_of_two_specifications_is_missing(kettle: Path) -> None:
+    ##= man/spec/mcp.md#answers
+    ##% If the project has errors, the server MUST mention them in each answer.
     config = CONFIG.replace("[report.json]", '[[specification]]\nsource = "cup.md"\n[report.json]')
     make(kettle, {"cup.md": "# Cup\n\nA cup MUST NOT leak.\n", ".duvet/config.toml": config})
     async with connected(kettle) as client:

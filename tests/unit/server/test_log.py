@@ -79,8 +79,6 @@ def test_a_level_leaves_out_what_is_less_important(level: EventLevel, messages: 
     assert [line[-1] for line in lines] == list(messages)
 
 
-##= man/spec/service.md#operations
-##% A client MUST NOT be able to forge a log line.
 @pytest.mark.parametrize("as_json", [False, True])
 @pytest.mark.parametrize("text", ["x", "\U0001f600", '"\\', "\n"])
 def test_a_long_line_is_cut(as_json: bool, text: str) -> None:
@@ -96,6 +94,8 @@ def test_a_long_line_is_cut(as_json: bool, text: str) -> None:
 
 @pytest.mark.parametrize("as_json", [False, True])
 def test_clients_cannot_begin_a_line(as_json: bool) -> None:
+    ##= man/spec/service.md#operations
+    ##% A client MUST NOT be able to forge a log line.
     lines: list[str] = []
     hostile = "a\nb\r\x1b[31mc\u2028d\x85e\udc80"
     log_to(lines, as_json=as_json).write_event(EventLevel.INFO, "call", request=hostile)

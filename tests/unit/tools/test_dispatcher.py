@@ -112,6 +112,9 @@ def log_calls(folder: Path, *calls: Any) -> tuple[list[AuditEntry], list[str]]:
 
 
 def test_calls_that_change_something_are_logged(tmp_path: Path) -> None:
+    ##= man/spec/gateway.md#audit
+    ##% Before the server answers a call to a tool that changes something, it MUST write the time, the tool, the outcome
+    ##% and the caller to `audit.jsonl`.
     told, failed = log_calls(
         tmp_path,
         CHANGE,
@@ -143,9 +146,6 @@ def test_a_log_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such locks")
 @pytest.mark.anyio
 async def test_writing_the_log_does_not_block_other_calls(tmp_path: Path) -> None:
-    ##= man/spec/gateway.md#audit
-    ##% Before the server answers a call to a tool that changes something, it MUST write the time, the tool, the outcome
-    ##% and the caller to `audit.jsonl`.
     from fcntl import LOCK_EX, LOCK_UN, flock
 
     failed: list[str] = []

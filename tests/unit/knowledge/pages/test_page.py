@@ -164,6 +164,9 @@ GOOD = ["a", "a/b c", "\u05e9\u05dc\u05d5\u05dd", "\U0001f375", "\U0001f468\u200
 
 
 def test_slugs_that_are_refused_and_allowed() -> None:
+    ##= man/spec/pages.md#files
+    ##% The slug of a page MUST be the slug in its front matter, or else its path below the configured folder without
+    ##% `.md`.
     assert {slug: pages.find_slug_fault(pages.normalise_slug(slug)) for slug in BAD} == BAD
     for slug in GOOD:
         notes = notes_of({"docs/x.md": f'---\nslug: "{slug}"\n---\n', "docs/y.md": f"[[{slug}]]"})
@@ -190,9 +193,6 @@ def test_pages_with_refused_or_equal_slugs_are_reported() -> None:
 
 
 def test_a_slug_is_found_in_every_unicode_form() -> None:
-    ##= man/spec/pages.md#files
-    ##% The slug of a page MUST be the slug in its front matter, or else its path below the configured folder without
-    ##% `.md`.
     names = ("cafe\u0301", "two  blanks", "no\u00a0break")
     links = "[[caf\u00e9]] [[two  blanks]] [[no\u00a0break]]"
     notes = notes_of({**{f"docs/{name}.md": "" for name in names}, "docs/b.md": links})

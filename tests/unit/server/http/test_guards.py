@@ -89,6 +89,9 @@ async def test_a_known_token_is_needed(server: DuvetServer) -> None:
 
 @pytest.mark.parametrize("chunked", [False, True])
 async def test_a_large_body_is_refused(server: DuvetServer, chunked: bool) -> None:
+    ##= man/spec/mcp.md#limits
+    ##% The server MUST refuse a line of more than 4 MiB, and an HTTP body above the configured limit, before it has
+    ##% read all of it.
     async def parts() -> Any:
         for _ in range(4):
             yield b"[" * 1000
@@ -217,6 +220,8 @@ async def test_too_many_connections_are_closed(server: DuvetServer) -> None:
 
 
 async def test_a_client_that_never_reads_is_disconnected(server: DuvetServer) -> None:
+    ##= man/spec/mcp.md#limits
+    ##% The server MUST disconnect clients that send or read too slowly, and MUST NOT let them delay other clients.
     large = b'{"jsonrpc":"2.0","id":1,"method":"tests/large"}'
     async with (
         http_server.serving(server, limits=HttpLimits(unread=0.1, rate=0)) as where,

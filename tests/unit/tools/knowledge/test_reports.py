@@ -66,9 +66,6 @@ def make_large_project(folder: Path) -> Asking:
 
 
 def test_agents_get_short_lists(tmp_path: Path) -> None:
-    ##= man/spec/knowledge.md#answers
-    ##% For MCP clients, `km-` tools MUST cut long lists to about 4,000 tokens unless `limit` asks for more, and say so
-    ##% in the answer.
     known = make_large_project(tmp_path)
     for tool, name in ((COVERAGE, "missing_artifacts"), (REPORT, "stale_docs")):
         whole: Any = plain(known.answer(tool, face="rest").value)
