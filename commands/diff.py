@@ -171,10 +171,10 @@ def _apply_gates(difference: Difference, base: DiffBase, fail_on: tuple[str, ...
     ##= man/spec/diff.md#gates
     ##% With `--fail-on regression`, `duvet diff` MUST exit with 1 if coverage was lost or a citation became invalid,
     ##% but not because of other differences.
+    lost = find_regressions(difference) if "regression" in fail_on else ()
     ##= man/spec/diff.md#gates
     ##% With `--fail-on new`, `duvet diff` MUST exit with 1 if a new requirement is uncited, but not because of other
     ##% differences.
-    lost = find_regressions(difference) if "regression" in fail_on else ()
     uncited = difference.uncited if "new" in fail_on else ()
     message = "this requirement is new, and nothing cites it"
     problems = [*lost, *(make_gate_problem(row, REQUIREMENT_UNCITED, message) for row in uncited)]

@@ -171,8 +171,6 @@ def remove_spacing(text: str) -> str:
 
 def group_equal_texts(items: Iterable[_Item], text_of: Callable[[_Item], str]) -> Iterator[list[_Item]]:
     """Group items whose normalised texts are equal."""
-    ##= man/spec/trace.md#requirements
-    ##% Line breaks MUST NOT change the id of a requirement.
     groups: dict[str, list[_Item]] = {}
     for item in items:
         groups.setdefault(remove_spacing(text_of(item)), []).append(item)

@@ -297,16 +297,16 @@ def respell_project_keys(toml: TomlDocument) -> TomlDocument:
 
 def read_tables(toml: TomlDocument, environ: Mapping[str, str]) -> ConfigTable:
     """Return the tables of a configuration, with defaults filled in and variables expanded."""
+    name = toml.values.get("$schema")
     ##= man/spec/trace.md#configuration
     ##% duvet MUST read a configuration with awslabs duvet's schema exactly as awslabs duvet does.
-    ##= man/spec/trace.md#configuration
-    ##% duvet's own schema MUST accept every key of awslabs duvet's schema.
-    name = toml.values.get("$schema")
     if any(name == schema.value and not schema.means for schema in SchemaName):
         table: type[ConfigTable] = UpstreamConfig
     else:
         from duvet.config.duvet_tables import ExtendedConfig
 
+        ##= man/spec/trace.md#configuration
+        ##% duvet's own schema MUST accept every key of awslabs duvet's schema.
         table = ExtendedConfig
     try:
         return convert(toml.values, table).settled(environ)

@@ -191,13 +191,13 @@ class ProblemOutput(Struct, frozen=True):
             ##= man/spec/problems.md#formats
             ##% duvet MUST write problems to the file that `--output` names, or else as text to standard error and in
             ##% any other format to standard output.
-            ##= man/spec/problems.md#formats
-            ##% In a format other than `text`, duvet MUST write a result even if there are no problems.
             if self.output is not None:
                 kept = problems if self.is_requested else _filter_problems(problems, current_settings())
                 if self.format is ProblemFormat.TEXT:
                     data = _render_text(kept, current_settings(), sources, like_upstream=like_upstream)
                 else:
+                    ##= man/spec/problems.md#formats
+                    ##% In a format other than `text`, duvet MUST write a result even if there are no problems.
                     data = render_problems(kept, self.format, ProblemContext(sources.line, folder=_find_folder()))
                 # An unchanged file is not written again, so that programs that watch it are not notified.
                 (write_output if is_stream_output(self.output) else store_changed)(self.output, data)

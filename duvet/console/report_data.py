@@ -59,13 +59,13 @@ def make_report_data(
     ##= man/spec/page.md#working-with-the-report
     ##% The same inputs MUST produce the same report, whatever the folder, the locale, the time zone and the time.
     # So the data contains neither the date nor the path of the project.
-    ##= man/spec/page.md#overview
-    ##% The report MUST show the configured title and logo.
     return ReportData(
         finished=finished,
         catalogue=catalogue,
         problems=problems,
         gates=gates,
+        ##= man/spec/page.md#overview
+        ##% The report MUST show the configured title and logo.
         title=rule.title,
         logo=rule.logo,
         whole_text=rule.whole_text,

@@ -43,8 +43,6 @@ def find_setup_problems(project: Project) -> Iterator[Problem]:
     if config is None or not config.extended:
         return
     ##= man/spec/gates.md#gates-with-nothing-to-check
-    ##% duvet MUST warn about a cited specification that is not configured.
-    ##= man/spec/gates.md#gates-with-nothing-to-check
     ##% Without a gate, duvet MUST warn about such a setup.
     yield from project.setup_problems
     trace, places = project.trace, AnnotationPlaces(project.tree)
@@ -55,6 +53,8 @@ def find_setup_problems(project: Project) -> Iterator[Problem]:
         specification = coverage.specification
         ids = [id for match in coverage.matches for id in match.ids]
         is_stated = any(trace.annotations[id].kind is Kind.SPEC for id in ids)
+        ##= man/spec/gates.md#gates-with-nothing-to-check
+        ##% duvet MUST warn about a cited specification that is not configured.
         if not ids or is_stated or specification.locator.name in known:
             continue
         first = trace.annotations[min(ids)]

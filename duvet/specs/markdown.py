@@ -319,11 +319,11 @@ class _Outline:
         """Yield a section for the text above the first heading if that text can contain requirements."""
         end = min((part.heading[0] for part in self.parts), default=len(self.data) + 1)
         above = [block for block in blocks if block.runs[0].start < end]
-        ##= man/spec/trace.md#sections
-        ##% duvet MUST treat the text above the first heading of a Markdown file as a section with the name of the file.
         from duvet.specs.requirement_ids import compile_ids
 
         ids = compile_ids(form.ids)
+        ##= man/spec/trace.md#sections
+        ##% duvet MUST treat the text above the first heading of a Markdown file as a section with the name of the file.
         can_state = any(find_level(one.text, any_case=True) or ids.split(one.text, one.marked) for one in above)
         if not above or (self.parts and not can_state):
             return

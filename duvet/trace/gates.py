@@ -170,9 +170,6 @@ class RequirementsByTarget:
         name, hash_sign, section = target.partition("#")
         cards = [self._names.specifications[index] for index in self._find_cards(name)]
         if not hash_sign:
-            ##= man/spec/gates.md#not-applicable
-            ##% A `[[not-applicable]]` entry MUST apply to the requirement that it quotes or, without a quote, to all
-            ##% requirements of its section or specification.
             spots = {(card.id, part.id) for card in cards for part in card.sections}
         else:
             spots = {(card.id, id) for card in cards for id in find_sections(card, section, below=below)}
@@ -269,6 +266,9 @@ class _Entry(NamedTuple):
             stating = [f"{one.specification.locator.name}#{one.section.name}" for one in self.scopes.requirements]
             hint = suggest_nearest(target, stating) or "name a section with requirements, or remove the entry"
             self._report(rules.NOT_APPLICABLE_NOTHING, "target", f"{target} has no requirements", hint)
+        ##= man/spec/gates.md#not-applicable
+        ##% A `[[not-applicable]]` entry MUST apply to the requirement that it quotes or, without a quote, to all
+        ##% requirements of its section or specification.
         return self._select_quoted(found) if found and self.rule.quote else found
 
     def _select_quoted(self, indexes: list[int]) -> list[int]:

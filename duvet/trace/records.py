@@ -208,6 +208,8 @@ class Requirement(Struct, frozen=True):
 def list_requirements(coverage: Coverage, annotations: tuple[Annotation, ...]) -> tuple[Requirement, ...]:
     ##= man/spec/trace.md#requirements
     ##% Each annotation of type `spec` MUST be a requirement.
+    ##= man/spec/trace.md#requirements
+    ##% Line breaks MUST NOT change the id of a requirement.
     stating = [
         (match, " ".join(annotations[match.stating[0]].quote.split())) for match in coverage.matches if match.stating
     ]
@@ -242,35 +244,35 @@ def compute_state(tally: Tally) -> State:
 
 @cache
 def _compute_least_state(found: frozenset[int]) -> State:
-    ##= man/spec/trace.md#coverage
-    ##% A requirement MUST be `done` if all of it is implied, or both implemented and tested.
-    ##= man/spec/trace.md#coverage
-    ##% A requirement MUST be `excepted` if exceptions with a reason cover everything that keeps it from being `done`.
-    ##= man/spec/trace.md#coverage
-    ##% A requirement MUST be `needs tests` if all of it is implemented, implied or excepted with a reason, but some of
-    ##% it is not tested.
-    ##= man/spec/trace.md#coverage
-    ##% A requirement MUST be `needs code` if all of it is tested, implied or excepted with a reason, but some of it is
-    ##% not implemented.
-    ##= man/spec/trace.md#coverage
-    ##% A requirement that is partly covered, or that is excepted without a reason, MUST be `in progress`.
+    states = set(map(_state_of_bytes, found))
     ##= man/spec/trace.md#coverage
     ##% A requirement MUST be `to do` if only todos cite it, and `uncited` if no annotation cites it.
-    states = set(map(_state_of_bytes, found))
     if not states or max(states) <= State.TO_DO:
         return max(states, default=State.UNCITED)
+    ##= man/spec/trace.md#coverage
+    ##% A requirement that is partly covered, or that is excepted without a reason, MUST be `in progress`.
     if min(states) <= State.TO_DO or {State.NEEDS_CODE, State.NEEDS_TESTS} <= states:
         return State.IN_PROGRESS
     return min(states)
 
 
 def _state_of_bytes(flags: int) -> State:
+    ##= man/spec/trace.md#coverage
+    ##% A requirement MUST be `done` if all of it is implied, or both implemented and tested.
     if flags & IMPLICATION or (flags & CITATION and flags & TEST):
         return State.DONE
+    ##= man/spec/trace.md#coverage
+    ##% A requirement MUST be `excepted` if exceptions with a reason cover everything that keeps it from being `done`.
     if flags & EXCUSED:
         return State.EXCEPTED
+    ##= man/spec/trace.md#coverage
+    ##% A requirement MUST be `needs tests` if all of it is implemented, implied or excepted with a reason, but some of
+    ##% it is not tested.
     if flags & CITATION:
         return State.NEEDS_TESTS
+    ##= man/spec/trace.md#coverage
+    ##% A requirement MUST be `needs code` if all of it is tested, implied or excepted with a reason, but some of it is
+    ##% not implemented.
     if flags & TEST:
         return State.NEEDS_CODE
     if flags & EXCEPTION:

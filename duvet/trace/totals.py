@@ -85,6 +85,9 @@ class GateResult(Struct, frozen=True):
 
     def describe(self, obstacles: str) -> str:
         """Return the output line for the gate; `obstacles` is the number of errors that prevented it, in words."""
+        ##= man/spec/gates.md#verdicts
+        ##% For each gate, `duvet report` MUST print its name with `PASS` only if it ran and passed, or with `FAIL` and
+        ##% the number of problems if it failed.
         if self.problems is None:
             return f"FAIL: {self.name}: not checked because of {obstacles}"
         return (
@@ -147,11 +150,6 @@ def judge_run(
     Any error fails the run, and only a gate that ran can make it pass. `counts` adds the numbers of errors and
     warnings.
     """
-    ##= man/spec/gates.md#verdicts
-    ##% For each gate, `duvet report` MUST print its name with `PASS` only if it ran and passed, or with `FAIL` and the
-    ##% number of problems if it failed.
-    ##= man/spec/gates.md#verdicts
-    ##% Without a gate, `duvet report` MUST print `OK` if there are no errors, and the coverage on a separate line.
     found = Counter(problem.severity for problem in problems)
     errors, warnings = found[Severity.ERROR], found[Severity.WARNING]
     others = errors - sum(gate.problems or 0 for gate in gates)
@@ -160,6 +158,8 @@ def judge_run(
     counted = ((uncounted, "error"), (warnings, "warning")) if counts else ()
     numbers = ", ".join(format_count(count, noun) for count, noun in counted if count)
     lines = [numbers] if numbers else []
+    ##= man/spec/gates.md#verdicts
+    ##% Without a gate, `duvet report` MUST print `OK` if there are no errors, and the coverage on a separate line.
     if not (gates or others):
         valid = f"all {annotations:,} annotations are valid" if annotations else "no annotations to check"
         lines = [", ".join(filter(None, (f"OK: {'1 annotation is valid' if annotations == 1 else valid}", numbers)))]

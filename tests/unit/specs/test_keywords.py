@@ -122,8 +122,6 @@ def test_breaks_end_sentences() -> None:
     ids=range(7),
 )
 def test_sentences_have_levels(lines: list[str], expected: list[str]) -> None:
-    ##= man/spec/trace.md#requirements
-    ##% Line breaks MUST NOT change the id of a requirement.
     assert [f"{level} {quote}" for level, quote in extract(*lines)] == expected
 
 

@@ -101,6 +101,8 @@ def test_equal_sentences_are_one_requirement() -> None:
 
 
 def test_neither_spacing_nor_wrapping_makes_another_requirement() -> None:
+    ##= man/spec/trace.md#requirements
+    ##% Line breaks MUST NOT change the id of a requirement.
     quotes = "It (A) MUST be.", "It ( A ) MUST be."
     (requirement,) = find_requirements("\n".join(quotes), *(citing(quote, Kind.SPEC) for quote in quotes))
     assert (requirement.text, requirement.ids) == (quotes[0], (0, 1))
