@@ -152,8 +152,7 @@ def _make_keys(findings: Iterable[Finding]) -> Iterator[tuple[str, str, str]]:
 
 
 def _describe_repetition(problem: Problem, line: int, count: int) -> Problem:
-    ##= man/spec/cite.md#refusals
-    ##% If the file already contains the same annotation, `duvet cite` MUST refuse to repeat it and print its line.
+    """Return the problem with the line of the existing annotation."""
     lines = [place.line for place in (problem.place, *(note.place for note in problem.notes))]
     there = next((one for one in lines if not line <= one < line + count), problem.place.line)
     there -= count if there > line else 0

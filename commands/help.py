@@ -28,9 +28,6 @@ def help(ctx: click.Context, /, names: tuple[str, ...]) -> None:
         ##= man/spec/help.md#topics
         ##% `duvet help TOPIC` MUST print the guide's text about the topic, and use a pager only if standard output is a
         ##% terminal.
-        ##= man/spec/help.md#topics
-        ##% `duvet help` MUST accept as a TOPIC each page of the guide, each section of the page *concepts*, and
-        ##% `reference`, ignoring case.
         print_markdown(text, uses_pager=True)
     else:
         _show_usage(ctx.parent, names)

@@ -189,8 +189,6 @@ def _fix(options: Mapping[str, Any], request: ValidateRequest, output: ProblemOu
 
 
 def _describe_fix(problem: Problem) -> str:
-    ##= man/spec/validate.md#fixes
-    ##% `duvet validate --fix` MUST list each fix with the differing words marked.
     assert problem.fix is not None
     head = f"{show_path(problem.path)}:{problem.place.line}: {problem.fix.description}"
     return "\n    ".join([head, *problem.fix.change.splitlines()])
@@ -241,8 +239,6 @@ def _report_findings(
     if unsafe and (request.diff or request.writes):
         noun = "fix is" if unsafe == 1 else "fixes are"
         print_remark(f"{unsafe:,} {noun} unsafe: use --unsafe-fixes, or --interactive to decide on each")
-    ##= man/spec/trace.md#output
-    ##% `duvet report` and `duvet validate` MUST end with a summary on standard error, unless `--quiet` is given.
     counts = zip(count_problems(found_problems), ("error", "warning"), strict=True)
     outcome = ", ".join(format_count(count, noun) for count, noun in counts if count) or "no problems"
     size = f"{format_count(checked.annotations, 'annotation')} in {format_count(checked.files, 'file')}"

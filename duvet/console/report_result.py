@@ -132,8 +132,6 @@ def save_result(cache: DiskCache, key: str, result: ReportResult) -> None:
 def print_result(result: ReportResult, output: ProblemOutput, *, opens: bool = False) -> int:
     """Print the problems and the summary, open the HTML report if requested, and return the exit code."""
     written = output.write(result.problems, like_upstream=result.is_like_upstream)
-    ##= man/spec/trace.md#output
-    ##% `duvet report` and `duvet validate` MUST end with a summary on standard error, unless `--quiet` is given.
     if not current_settings().quiet:
         gap = "\n" if result.problems and output.prints_text and not result.is_like_upstream else ""
         if result.is_like_upstream and not output.writes_text:

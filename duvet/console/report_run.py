@@ -105,9 +105,6 @@ class CountedProject(Protocol):
 
 def check_counts(project: CountedProject) -> Iterator[Problem]:
     """Print why sentences with keywords are not requirements, and yield a problem for those without a reason."""
-    ##= man/spec/trace.md#requirements
-    ##% With `--verbose`, `duvet report` MUST list the reasons for not counting sentences, with the lines of the first
-    ##% few.
     for specification, census in project.censuses:
         path = specification.path
         if project.progress.wants_notes:

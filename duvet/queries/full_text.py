@@ -71,8 +71,6 @@ class RequirementIndex:
         # Further digits may differ between machines.
         rows = _query(self._connection, _SCORES, expression)
         scores = sorted((float(f"{score:.6g}"), index) for index, score in rows)
-        ##= man/spec/search.md#results
-        ##% `duvet search` MUST list the best matches first, and equally good matches in the order of the report.
         # In sqlite, the lowest score is the best.
         return {index: -score for score, index in scores}
 

@@ -203,8 +203,8 @@ class TracedPool:
 
     def __init__(self, sections: QuotedSections, ids: Iterable[int]) -> None:
         ##= man/spec/query.md#checks
-        ##% With duvet's own schema, it MUST compare annotations by the text that they cite, even if their targets or
-        ##% quotes are spelled differently.
+        ##% With duvet's own schema, `duvet query` MUST compare annotations by the text that they cite, even if their
+        ##% targets or quotes are spelled differently.
         self.sections = sections
         alike: dict[int, list[int]] = defaultdict(list)  # By the first annotation with the same match.
         for id in ids:

@@ -392,8 +392,6 @@ def list_unneeded_files(extraction: Extraction, library: Library, *, writes: boo
 
 def find_ignored_files(extraction: Extraction, tree: Tree) -> Iterator[Problem]:
     """Yield a problem for each requirement file that duvet ignores because it generates the same file."""
-    ##= man/spec/trace.md#requirement-files
-    ##% duvet MUST warn about a requirement file that it ignores because it extracts the same section itself.
     for folder in extraction.folders:
         for path in sorted(f"{folder}/{entry.name}" for entry in tree.entries(folder) if not is_folder(entry)):
             if path not in extraction.files:

@@ -45,9 +45,6 @@ class FolderWatcher:
     def open(self, folders: set[str]) -> None:
         """Watch exactly these folders from now on, and drop unread events."""
         self.close()
-        ##= man/spec/watch.md#noticing-changes
-        ##% duvet MUST use the file notifications of the operating system, and poll only if `WATCHFILES_FORCE_POLLING`
-        ##% is set.
         if self.polling:
             return
         for _ in range(_ATTEMPTS):

@@ -130,8 +130,6 @@ def assign_places(page: ReportData) -> ReportPlaces:
     for index, (card, id) in enumerate(zip(page.catalogue.requirements, page.catalogue.ids, strict=True)):
         place = sections[card.specification][card.section]
         place.requirements.append(index)
-        ##= man/spec/page.md#links
-        ##% Each specification, each shown section and each requirement MUST have a unique anchor.
         requirements.append(_list_below(names, place.name, place.spot, id[:SHORT_ID_DIGITS]))
     own = list(specifications.values())
     ##= man/spec/names.md#references
@@ -279,8 +277,6 @@ def link_number(
     issue: str = "",
 ) -> LinkedNumber:
     """Link a number to the filtered list of the requirements that it counts."""
-    ##= man/spec/page.md#overview
-    ##% Each requirement count in the overview MUST link to the list of the requirements that it counts.
     if not count:
         return LinkedNumber(0, "")
     facts = {

@@ -144,8 +144,6 @@ def test_refused_citations(what: str, duvet: Run, folder: Path, gold: Snapshot) 
     ##= man/spec/cite.md#refusals
     ##% `duvet cite` MUST NOT write a citation that `duvet validate` would report, unless it only quotes a part of its
     ##% requirement.
-    ##= man/spec/cite.md#refusals
-    ##% If the file already contains the same annotation, `duvet cite` MUST refuse to repeat it and print its line.
     before, said = files(folder), []
     for line in REFUSED[what]:
         args = shlex.split(line)

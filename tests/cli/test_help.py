@@ -58,9 +58,6 @@ def test_a_topic_is_printed_without_instructions_for_tests(duvet_command: str, t
 
 @pytest.mark.parametrize("topic", [*guide_parts(), "CI", "Tutorial", "GATES"])
 def test_a_topic_is_a_page_or_a_part_of_one_in_any_case(duvet_command: str, tmp_path: Path, topic: str) -> None:
-    ##= man/spec/help.md#topics
-    ##% `duvet help` MUST accept as a TOPIC each page of the guide, each section of the page *concepts*, and
-    ##% `reference`, ignoring case.
     done = run(duvet_command, tmp_path, "help", topic)
     title = {"specifications": "Specifications and requirements", "tutorial": "Trace your first project"}
     title |= {"ci": "Run duvet in CI"}

@@ -110,8 +110,6 @@ def test_old_files_do_not_count(command: str, written: Path, duvet: Run) -> None
 
 
 def test_a_file_that_somebody_changed_stays(written: Path, duvet: Run) -> None:
-    ##= man/spec/trace.md#requirement-files
-    ##% duvet MUST warn about a requirement file that it ignores because it extracts the same section itself.
     mine = f"{FOLDER}/mine.toml"
     make(
         written,

@@ -272,9 +272,6 @@ def test_an_exemption_names_a_section_by_its_path(duvet: Run, folder: Path) -> N
 
 
 def test_reasons_for_not_counting_sentences(duvet: Run, folder: Path) -> None:
-    ##= man/spec/trace.md#requirements
-    ##% With `--verbose`, `duvet report` MUST list the reasons for not counting sentences, with the lines of the first
-    ##% few.
     more = "The cup should be clean.\n\n```\nIt MUST be red.\n```\n"
     make(folder, {"a.rs": RIGHT, "kettle.md": SPECIFICATION + more})
     counts = [

@@ -82,8 +82,6 @@ def test_checked_files(names: tuple[str, ...], code: int, said: str, folder: Pat
     ##= man/spec/validate.md#choosing-files
     ##% `duvet validate` MUST check the configuration and the named files and folders, or all inputs of the project if
     ##% none are named.
-    ##= man/spec/trace.md#output
-    ##% `duvet report` and `duvet validate` MUST end with a summary on standard error, unless `--quiet` is given.
     make(folder, dict.fromkeys(NAMES, ""))
     done = duvet("validate", *names)
     assert (done.code, done.out, done.err[-len(said) :]) == (code, "", said)
@@ -187,8 +185,6 @@ def test_the_difference_is_one_for_patch(folder: Path, duvet: Run) -> None:
 
 
 def test_fixes_are_written(folder: Path, duvet: Run, gold: Snapshot) -> None:
-    ##= man/spec/validate.md#fixes
-    ##% `duvet validate --fix` MUST list each fix with the differing words marked.
     before = files(folder)
     assert duvet("validate", "--fix", "src/right.py") == Done(0, "", RIGHT_COUNT)
     assert files(folder) == before

@@ -175,9 +175,6 @@ def asked(watched: Watched) -> list[int]:
 
 @LINUX
 def test_watched_folders(kettle: Path, watch: Watch) -> None:
-    ##= man/spec/watch.md#noticing-changes
-    ##% duvet MUST use the file notifications of the operating system, and poll only if `WATCHFILES_FORCE_POLLING` is
-    ##% set.
     make(kettle, {"src/deep/b.rs": "", "node_modules/a/b/c.rs": "", "target/debug/d.rs": ""})
     watched, polling = watch("report", "--watch"), watch("report", "--watch", WATCHFILES_FORCE_POLLING="1")
     watched.until()

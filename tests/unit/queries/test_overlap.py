@@ -114,8 +114,8 @@ def test_overlap_is_counted_in_bytes_of_the_specification(
     quote: str, others: list[str], ids: list[int], is_full: bool
 ) -> None:
     ##= man/spec/query.md#checks
-    ##% With duvet's own schema, it MUST compare annotations by the text that they cite, even if their targets or quotes
-    ##% are spelled differently.
+    ##% With duvet's own schema, `duvet query` MUST compare annotations by the text that they cite, even if their
+    ##% targets or quotes are spelled differently.
     sections, written = pool_of(quote, *others, config=OURS)
     found = TracedPool(sections, written.ids).cover(written.ids[0])
     assert found is not None

@@ -160,8 +160,6 @@ def test_words_without_spaces_between_them(query: str, found: list[str]) -> None
 
 
 def test_titles_count_for_more() -> None:
-    ##= man/spec/search.md#results
-    ##% `duvet search` MUST list the best matches first, and equally good matches in the order of the report.
     tea = "# Tea\n\n## Cups\n\nOne MUST hold it.\n\n## Pots\n\nTwo MUST hold cups.\n\n## Spoons\n\nAll MAY.\n"
     found = search("cups", catalogue=make_catalogue(SEARCH_FILES | {"src/server.rs": "", "tea.md": tea}))
     assert marked(found) == ["One MUST hold it.", "Two MUST hold **cups**."]

@@ -41,8 +41,6 @@ def ids(text: str) -> list[str]:
 
 
 def test_each_place_has_an_anchor_that_does_not_move() -> None:
-    ##= man/spec/page.md#links
-    ##% Each specification, each shown section and each requirement MUST have a unique anchor.
     report = finished(STATES)
     found = [id for id in ids(page(report)) if id.startswith(("tea", "manners"))]
     wanted = {f"tea/{one.section.id}/{one.id[:12]}" for one in report.requirements}

@@ -77,8 +77,6 @@ BROKEN = GateResult("citations", "every requirement is cited", 1)
 def test_the_verdict_of_the_run_is_shown(
     gates: tuple[GateResult, ...], problems: tuple[Problem, ...], verdict: str
 ) -> None:
-    ##= man/spec/page.md#overview
-    ##% Each requirement count in the overview MUST link to the list of the requirements that it counts.
     report = finished(STATES)
     coverage = compute_totals(report.requirements)[-1]
     begin = f'<h2 tabindex="-1">Overview</h2>\n{verdict.format(report.trace.citation_count)}\n'
