@@ -41,8 +41,7 @@ class GitCommand:
         self.folder = folder
         kept = {name: value for name, value in environ.items() if not name.startswith("GIT_TRACE")}
         ##= man/spec/diff.md#reading-a-revision
-        ##% `duvet diff` MUST NOT let git write, fetch, prompt, run a program from its configuration, or read a revision
-        ##% as an option.
+        ##% `duvet diff` MUST NOT let git write, fetch, prompt, or run a program from its configuration.
         self.environ = {**kept, **_READ_ONLY}
 
     def ask(self, *args: str) -> str | None:
@@ -515,6 +514,8 @@ class GitRevisions:
         return self._verify(f"{found}^{{commit}}") if found else None
 
     def _verify(self, name: str) -> str | None:
+        ##= man/spec/diff.md#reading-a-revision
+        ##% `duvet diff` MUST NOT pass a revision to git as an option.
         found = self.git.ask("rev-parse", "--verify", "--quiet", "--end-of-options", name)
         return found if found and _COMMIT.fullmatch(found) else None
 

@@ -147,6 +147,8 @@ EXTRACT = ("extract", "-f", "md", "-o", ".duvet/requirements", "spec.md")
 
 def test_extracted_requirements(kettle: Path, duvet: Run) -> None:
     before = files(kettle)
+    ##= man/spec/trace.md#requirement-files
+    ##% `duvet extract` MUST write the same requirement files as awslabs duvet.
     steps = "  Extracting requirements from spec.md\n   Extracted 3 requirements across 2 sections \n"
     assert duvet(*EXTRACT) == Done(0, "", steps)
     assert changed(kettle, before) == {HEATING, SPOUT}

@@ -58,6 +58,8 @@ def test_a_file_of_several_rules_is_read_once_in_each_style() -> None:
     ],
 )
 def test_excluded_folders_with_everything_in_them(excluded: list[str], paths: list[str]) -> None:
+    ##= man/spec/trace.md#sources
+    ##% duvet MUST skip the files that `exclude` matches and, with `gitignore`, the files that git ignores.
     assert found(SourceRule(("**/*.rs",), exclude=tuple(excluded))) == paths
 
 

@@ -92,8 +92,6 @@ def test_work_is_done_once_in_each_way(
 
 @pytest.mark.parametrize("run", [run_of_file, run_of_tree])
 def test_a_clock_that_jumps_back_is_tolerated(run: Callable[..., str], root: Path) -> None:
-    ##= man/spec/cache.md#freshness
-    ##% duvet MUST give the same answer with and without the cache.
     work = Work()
     for now, done in ((LATER, 1), (LATER - 1, 2), (LATER, 2)):
         run(root, work, now)

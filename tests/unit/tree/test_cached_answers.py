@@ -30,6 +30,8 @@ if sys.platform != "win32":
 @pytest.mark.seeded
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_cached_answers_stay_right_after_random_edits(seed: int, tmp_path: Path) -> None:
+    ##= man/spec/cache.md#freshness
+    ##% duvet MUST give the same answer with and without the cache.
     twins = Twins(tmp_path, fill)
     choice = random.Random(seed)
     usual = choice.sample(OPTIONS, 2)
