@@ -93,7 +93,7 @@ class CiteOptions(Struct, frozen=True):
     line: int
     kind: Kind | None = None  # None for the default type of the source.
     fields: Mapping[str, str] = {}
-    width: int = 100  # The maximum line width.
+    width: int = 100
 
 
 class CitedFile(Struct, frozen=True):

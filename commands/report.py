@@ -112,7 +112,7 @@ def wait_for_change(changes: ChangeWatcher, *, restored: bool) -> tuple[tuple[st
     while True:
         changed = changes.wait() or ()
         only_reports = bool(changed) and changes.are_outputs(changed)
-        # Else two processes that watch with different options would overwrite one report forever.
+        # Otherwise, two processes that watch with different options would overwrite one report forever.
         if not (only_reports and restored):
             return changed, only_reports
 

@@ -183,7 +183,7 @@ class Statement(Struct, frozen=True, array_like=True):
     text: str
     ranges: tuple[tuple[int, int], ...]  # The words that have to be quoted; context such as a lead-in is left out.
     name: str = ""  # The id that people gave it, such as `FR-001`.
-    lead: str = ""  # The sentence above its list that the text begins with.
+    lead: str = ""  # The introduction of its list, with which the text begins.
 
 
 class Uncounted(Struct, frozen=True, array_like=True):

@@ -24,7 +24,7 @@ _COMMON = """
     t than that the their them then there these they this those through to too under until up upon ve was wasn we were
     weren what when where whether which while who whom why will with within would wouldn you your
 """
-STOP_WORDS = frozenset(_COMMON.split())  # Words that occur in almost every text.
+STOP_WORDS = frozenset(_COMMON.split())
 
 
 def compose(text: str) -> str:

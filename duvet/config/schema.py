@@ -203,7 +203,7 @@ def _list_settings(
     for name, declared in list_fields(type(table)).items():
         value, below = getattr(table, declared.name), (*keys, name)
         if isinstance(value, DuplicatesTable):
-            # It is accepted, but not in force.
+            # These tables are accepted but ignored.
             continue
         if isinstance(value, settings.Table):
             nested.append((below, value))

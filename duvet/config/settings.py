@@ -23,7 +23,7 @@ EXTENDED_SCHEMA = "duvet-cli/config/v1"  # The name of duvet's own schema.
 TemplateText = Annotated[str, Meta(extra={"template": True})]
 """Text in which `${{ NAME }}` stands for an environment variable."""
 
-NonBlankText = Annotated[str, Meta(pattern=r"\S")]  # Text that is not blank.
+NonBlankText = Annotated[str, Meta(pattern=r"\S")]
 
 ExpandedText = Annotated[NonBlankText, Meta(extra={"expands": True})]
 """Text in which `$NAME` and `${NAME}` are replaced with environment variables, and `$$` with a dollar sign."""
@@ -72,7 +72,7 @@ class NotesRule(Struct, frozen=True, kw_only=True):
     exclude: tuple[str, ...] = ()
 
 
-RECIPE_FOLDERS = ("recipes", ".duvet/recipes")  # The folders of a project's recipes.
+RECIPE_FOLDERS = ("recipes", ".duvet/recipes")
 EDITOR_FIELDS = ("abs_path", "path", "line_start", "line_end", "name")
 """The fields of a URI template that opens a place in an editor."""
 

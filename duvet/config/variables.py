@@ -92,7 +92,7 @@ class VariableExpander:
             return UNCHANGED
         text = self._expand_text(value, at)
         if text == value:
-            # The variable is the only problem.
+            # The unset variable is already reported.
             return DROPPED
         try:
             return parse_scalar(choice, text)

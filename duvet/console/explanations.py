@@ -155,7 +155,7 @@ def find_keys(path: str) -> tuple[ConfigurationKey, ...]:
     if not all(wanted):
         return ()
     whole = tuple(key for key in list_keys() if _matches(key.sections, wanted))
-    # The name of a table that users choose, such as a pack, matches any word: not at the start of a path's end.
+    # NAME matches any word, so the end of a path must not begin with it.
     ends = ((key, key.sections[-len(wanted) :]) for key in list_keys())
     return whole or tuple(key for key, end in ends if end[0] != _ANY_NAME and _matches(end, wanted))
 

@@ -51,7 +51,7 @@ _TYPO = 90.0  # If a quote is less similar than this, it contains more than a ty
 _NOT_SIMILAR = "no text in this section is similar; quote one of its requirements, or remove the citation"
 _DIGITS = "0123456789"
 _NO_SOURCE = Source()
-# Text with these may begin or end a comment, or a string around it.
+# These may begin or end a comment, or a string around it.
 _MARKS = ("/*", "*/", "(*", "*)", "<!--", "-->", "{-", "-}", '"""', "'''")
 
 
@@ -225,7 +225,7 @@ def _quote_nearest(quote: str, own: TextStretch, name: str = "") -> Correction:
 def _show_change(old: str, new: str) -> str:
     """Return the new text with changes marked, and a note if they may change its meaning."""
     note = describe_changed_meaning(old, new)
-    # The text may contain some of it, such as the marks of code.
+    # The text itself may contain markup, such as backticks.
     words = remove_quote_markup(old)
     texts = [old] if words == new else [old, words]
     return min([make_word_diff(one, new) for one in texts], key=len) + (f"\nnote: {note}" if note else "")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from duvet.project.project import Project
 
 _VARIABLES = ("PATH", "HOME", "SYSTEMROOT")
-_MOST_REVISIONS = 200  # duvet does not know the text of older revisions.
+_MOST_REVISIONS = 200  # Older revisions are not read.
 _MOST_BYTES = 1 << 25
 _SIMILAR = 75.0  # The quote may have been copied from a sentence that is at least this similar.
 _SHORT = 12  # Number of characters to show of a commit's name.

@@ -498,7 +498,7 @@ class Project:
 
     def _list_configured(self) -> Iterator[Specification]:
         for rule in self.config.specifications if self.config else ():
-            # The trace reports those that could not.
+            # The trace reports specifications that can't be loaded.
             with suppress(DuvetError):
                 yield self.library.load(locate_specification(rule.source, rule.format))
 

@@ -69,9 +69,9 @@ _PROSE_FOLDERS = frozenset(["doc", "docs"])
 # Requirements that duvet can't extract: ids such as FR-001, and EARS in lower case.
 _UNMARKED = re.compile(rb"\b(?:N?FR|REQ|AC)[-_ ]?\d+\b|(?i:\b(?:when|while|if|where)\b[^\n]*\bshall\b)")
 _MOST_BYTES = 4 << 20  # Longer files are not searched.
-_FEWEST = 3  # Requirements that make a specification of a Markdown file in any folder and of any name.
+_FEWEST = 3  # A Markdown file with this many requirements is a specification, whatever its folder and name.
 
-# Files of these are configuration or markup, even where they could hold citations.
+# Files in these languages are configuration or markup, even if they could contain citations.
 _NO_CODE = frozenset(["cmake", "css", "dockerfile", "make", "nix", "tex", "toml", "yaml"])
 _BUILD_NAME = re.compile(
     r".*\.config\.[cm]?[jt]s|.*\.gradle(?:\.kts)?|(?:setup|noxfile|Gemfile|Rakefile|Package)\.\w+|\..*"
@@ -83,7 +83,7 @@ _LANGUAGES = {
     for pattern in language.patterns
     if pattern.startswith("**/*.")
 }
-_MOST_PATTERNS = 4  # More folders than that are covered by one pattern.
+_MOST_PATTERNS = 4  # For more folders, one pattern matches any folder.
 
 
 class FoundSpecification(Struct, frozen=True):

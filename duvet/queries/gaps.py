@@ -123,7 +123,7 @@ class RequirementGaps(Struct, frozen=True):
 
     indexes: tuple[int, ...]
     among: int
-    not_applicable: int = 0  # The number of requirements that are not applicable.
+    not_applicable: int = 0
 
 
 class TodoNote(Struct, frozen=True, kw_only=True):

@@ -261,7 +261,7 @@ def _mark_titles(data: bytes, lines: _Lines) -> list[_Title]:
     texts, starts, kinds = lines.texts, lines.starts, lines.kinds
     titles: list[_Title] = []
     last: SectionNumbers | None = None
-    used = -1  # a blank line ends one title without a number, and can't begin another
+    used = -1  # A blank line that ends a title without a number can't begin another one.
     for index in [0, *(_find_line(title.end(), lines) for title in _TITLE.finditer(data))] if texts else ():
         line = texts[index]
         ##= man/spec/trace.md#specifications

@@ -248,8 +248,6 @@ class _SectionReader:
         )
         return replace(plain, uncounted=uncounted)
 
-    # Levels and statements
-
     def _find_level(self, low: int, high: int) -> Level:
         return find_level(self.bare[low:high], any_case=self.form.any_case)
 
@@ -275,8 +273,6 @@ class _SectionReader:
             self.statements.append(Statement(level, words, tuple(ranges), name, lead))
         elif not self.form.any_case and any(find_level(self.bare[one:end], any_case=True) for one, end in ranges):
             self.uncounted.append((LOWER_CASE, low, high))
-
-    # Paragraphs
 
     def _read_named_section(self) -> int:
         """If the heading has an id, read the first paragraphs of the section as one requirement.
@@ -368,8 +364,6 @@ class _SectionReader:
             last += 1
         return any(not self._gather(item)[2] for item in self._build_items(range(index, last)))
 
-    # Lists
-
     def _build_items(self, indexes: Iterable[int]) -> list[_Item]:
         top: list[_Item] = []
         stack: list[tuple[int, _Item]] = []
@@ -445,8 +439,6 @@ class _SectionReader:
             and item.blocks[-1] < item.children[0].blocks[0]
             and self.texts[item.blocks[-1]].endswith((":", "\uff1a"))
         )
-
-    # Tables
 
     def _read_row(self, index: int, heads: list[str]) -> list[str]:
         """Read a table row, and return the column headings to use for the next row."""

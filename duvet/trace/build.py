@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 _MOST_NAMES = 8  # The most names of sections in a message.
 
-QuoteKey = str | tuple[str, str]  # A quote; with the name of the requirement that has to contain it, if there is one.
+QuoteKey = str | tuple[str, str]  # A quote, or a quote and the name of the requirement that must contain it.
 IdsByQuote = defaultdict[QuoteKey, list[int]]  # Ids of annotations by quote.
 
 

@@ -29,7 +29,7 @@ class PlainView(Struct, frozen=True):
     section: Section
     plain: PlainText
     data: bytes
-    marks: list[int]  # The byte of every so many characters.
+    marks: list[int]  # The byte offset of every `_MARK_EVERY`th character.
     encoded: dict[int, bytes] = {}  # The bytes of the line that was read last.
 
     def cut(self, start: int, end: int) -> tuple[Piece, ...]:
