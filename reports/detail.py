@@ -14,8 +14,7 @@ from duvet.queries import records
 from duvet.reports import cells, tables
 from duvet.reports.summary import describe_exemption
 from duvet.text import format_count
-from duvet.trace.records import State
-from duvet.trace.totals import format_state
+from duvet.trace.records import State, format_state
 
 if TYPE_CHECKING:
     from duvet.knowledge.pages.catalogue import PageDetail

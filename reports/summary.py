@@ -20,8 +20,17 @@ from duvet.reports.cells import (
     wrap_cells,
 )
 from duvet.text import collapse_whitespace, format_count, quote_text, shorten_text
-from duvet.trace.records import Finished, NotApplicable, State
-from duvet.trace.totals import GateResult, Total, compute_totals, format_state, group_totals, judge_run
+from duvet.trace.records import (
+    Finished,
+    GateResult,
+    NotApplicable,
+    State,
+    Total,
+    compute_totals,
+    format_state,
+    group_totals,
+    judge_run,
+)
 
 _NAME = 24  # Levels are shown as percentages before names are cut to less than this width.
 _SHORT_NAME = 12  # Levels are left out before names are cut to less than this width.

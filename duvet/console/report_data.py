@@ -20,8 +20,7 @@ from duvet.queries.revisions import SnapshotDiff, compare_snapshots
 from duvet.queries.snippets import list_comment_styles, read_code_below
 from duvet.reports.html.anchors import ReportData
 from duvet.trace.catalogue import Catalogue
-from duvet.trace.records import Finished
-from duvet.trace.totals import GateResult
+from duvet.trace.records import Finished, GateResult
 from duvet.tree.files import FolderMembership
 from duvet.tree.git import GitCommand, GitRepository
 from duvet.tree.recorder import FileChangedError, RecordedTree

@@ -29,8 +29,7 @@ from duvet.reports.summary import summarize_run
 from duvet.sources.scan import make_unreadable_problem
 from duvet.specs import extraction
 from duvet.text import format_count
-from duvet.trace.records import AnnotationPlaces, Finished
-from duvet.trace.totals import GateResult
+from duvet.trace.records import AnnotationPlaces, Finished, GateResult
 from duvet.tree.outputs import store_changed, store_together
 
 if TYPE_CHECKING:

@@ -13,8 +13,7 @@ from duvet.model import Level, Place, Problem, Section, Severity
 from duvet.rules import Rule
 from duvet.text import format_count, shorten_text
 from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue, RequirementCard
-from duvet.trace.records import NotApplicable, State
-from duvet.trace.totals import CountedRequirement, Total, compute_level_totals
+from duvet.trace.records import CountedRequirement, NotApplicable, State, Total, compute_level_totals
 
 
 class RequirementRow(Struct, frozen=True, kw_only=True, omit_defaults=True):

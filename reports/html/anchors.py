@@ -17,8 +17,7 @@ from duvet.queries.revisions import SnapshotDiff
 from duvet.queries.snippets import CommentStyle
 from duvet.text import collapse_whitespace
 from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue, CitationCard
-from duvet.trace.records import Finished, State
-from duvet.trace.totals import GateResult
+from duvet.trace.records import Finished, GateResult, State
 
 if TYPE_CHECKING:
     from duvet.knowledge.pages.catalogue import PageCollection

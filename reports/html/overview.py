@@ -17,8 +17,7 @@ from duvet.reports.html.citations import ReferenceWriter
 from duvet.reports.problems import count_problems
 from duvet.specs.locator import format_locator
 from duvet.text import collapse_whitespace, format_count, shorten_text
-from duvet.trace.records import NotApplicable, State
-from duvet.trace.totals import RunVerdict, Total, group_totals, judge_run
+from duvet.trace.records import NotApplicable, RunVerdict, State, Total, group_totals, judge_run
 
 _WIDEST = 120
 

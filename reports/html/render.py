@@ -19,7 +19,7 @@ from duvet.reports.html.overview import make_overview_view, make_problem_view
 from duvet.reports.html.specification import ArticleWriter
 from duvet.templates import environment, page_file
 from duvet.text import collapse_whitespace
-from duvet.trace.totals import compute_totals
+from duvet.trace.records import compute_totals
 
 _NAMED = 3  # Maximum number of specifications in a title.
 

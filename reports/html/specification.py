@@ -17,8 +17,7 @@ from duvet.reports.html.citations import ReferenceWriter
 from duvet.reports.summary import describe_exemption
 from duvet.text import WHITESPACE, format_count, shorten_text
 from duvet.trace.coverage import segment_texts
-from duvet.trace.records import TITLE_LINE, Coverage, Segment, SegmentsByLine, State, Tally, compute_state
-from duvet.trace.totals import Total
+from duvet.trace.records import TITLE_LINE, Coverage, Segment, SegmentsByLine, State, Tally, Total, compute_state
 
 if TYPE_CHECKING:
     from duvet.reports.html.notes import PageWriter

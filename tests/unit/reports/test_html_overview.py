@@ -13,8 +13,7 @@ from duvet.model import Place, Problem, Severity
 from duvet.queries.gaps import RequirementFilter
 from duvet.queries.priority import make_priority_rows, prioritize_requirements
 from duvet.queries.revisions import SnapshotChange, SnapshotDiff
-from duvet.trace.records import Finished
-from duvet.trace.totals import GateResult, compute_totals
+from duvet.trace.records import Finished, GateResult, compute_totals
 from tests.conftest import ROOT
 from tests.unit.reports.html_pages import page, page_of, write_specifications
 from tests.unit.reports.report_projects import STATES, finished

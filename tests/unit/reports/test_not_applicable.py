@@ -14,8 +14,7 @@ from msgspec.structs import replace
 from duvet.reports.html.anchors import STATE_LOOKS
 from duvet.reports.json_v2 import decode_v2_report
 from duvet.reports.summary import describe_not_applicable
-from duvet.trace.records import NotApplicable, State
-from duvet.trace.totals import compute_totals
+from duvet.trace.records import NotApplicable, State, compute_totals
 from tests.unit.reports import report_projects
 from tests.unit.reports.html_pages import page, without_shell
 

@@ -12,8 +12,7 @@ from pytest_snapshot.plugin import Snapshot
 from duvet.model import Level
 from duvet.reports import json_v1
 from duvet.reports.cells import TableLook, measure_width
-from duvet.trace.records import Finished, Requirement, State
-from duvet.trace.totals import compute_totals
+from duvet.trace.records import Finished, Requirement, State, compute_totals
 from tests.conftest import ROOT
 from tests.unit.reports.report_projects import STATES, finished as finished_of, not_applicable, summary_of
 from tests.unit.trace.trace_samples import finished, requirement

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from duvet.model import Level, Problem, Severity
-from duvet.trace import records, totals
+from duvet.trace import records
 from tests.unit.trace.trace_samples import requirement
 
 MADE = st.builds(requirement, st.sampled_from("abc"), st.sampled_from(Level), st.sampled_from(records.State))
@@ -14,7 +14,7 @@ ERROR = Problem("DUV050", "wrong")
 WARNING = Problem("DUV051", "odd", severity=Severity.WARNING)
 
 
-def rows(found: tuple[totals.Total, ...]) -> list[tuple[str, str, tuple[int, ...]]]:
+def rows(found: tuple[records.Total, ...]) -> list[tuple[str, str, tuple[int, ...]]]:
     return [
         (
             one.specification.id if one.specification else "all",
@@ -31,7 +31,7 @@ def test_levels_come_strongest_first_and_sums_last() -> None:
         requirement("b", Level.MUST, records.State.DONE),
         requirement("a", Level.MUST, records.State.EXCEPTED),
     ]
-    assert rows(totals.compute_totals(made)) == [
+    assert rows(records.compute_totals(made)) == [
         ("b", "MUST", (0, 0, 0, 0, 0, 0, 1, 0)),
         ("b", "AUTO", (0, 1, 0, 0, 0, 0, 0, 0)),
         ("b", "all", (0, 1, 0, 0, 0, 0, 1, 0)),
@@ -44,7 +44,7 @@ def test_levels_come_strongest_first_and_sums_last() -> None:
 
 
 def test_nothing_adds_up_to_nothing() -> None:
-    (total,) = totals.compute_totals([])
+    (total,) = records.compute_totals([])
     assert rows((total,)) == [("all", "all", (0,) * 8)]
     assert (total.percent, total.words, total.left) == (None, "no requirements", "")
 
@@ -66,14 +66,14 @@ HALF = "3 uncited, 1 to do, 2 in progress, 1 needs code, 4 need tests"
 def test_totals_count_each_state(counts: tuple[int, ...], applicable: int, words: str, left: str) -> None:
     ##= man/spec/trace.md#coverage
     ##% duvet MUST NOT count an excepted requirement as done.
-    total = totals.Total(None, None, counts)
+    total = records.Total(None, None, counts)
     assert (total.requirements, total.applicable, total.excepted) == (sum(counts), applicable, counts[5])
     assert (total.words, total.left) == (words, left)
 
 
-HELD = totals.GateResult("snapshot", "snapshot is up to date", 0)
-BROKEN = totals.GateResult("citations", "every requirement is cited", 1200)
-SKIPPED = totals.GateResult("citations", "every requirement is cited", None)
+HELD = records.GateResult("snapshot", "snapshot is up to date", 0)
+BROKEN = records.GateResult("citations", "every requirement is cited", 1200)
+SKIPPED = records.GateResult("citations", "every requirement is cited", None)
 
 
 @pytest.mark.parametrize(
@@ -97,20 +97,20 @@ SKIPPED = totals.GateResult("citations", "every requirement is cited", None)
     ],
 )
 def test_a_run_is_judged(
-    problems: list[Problem], gates: tuple[totals.GateResult, ...], annotations: int, outcome: str, lines: tuple[str]
+    problems: list[Problem], gates: tuple[records.GateResult, ...], annotations: int, outcome: str, lines: tuple[str]
 ) -> None:
     ##= man/spec/gates.md#verdicts
     ##% For each gate, `duvet report` MUST print its name with `PASS` only if it ran and passed, or with `FAIL` and the
     ##% number of problems if it failed.
     ##= man/spec/gates.md#verdicts
     ##% Without a gate, `duvet report` MUST print `OK` if there are no errors, and the coverage on a separate line.
-    verdict = totals.judge_run(problems, gates, annotations)
+    verdict = records.judge_run(problems, gates, annotations)
     assert (verdict.outcome, verdict.lines) == (outcome, lines)
 
 
 @given(st.lists(MADE))
 def test_sums_equal_the_sum_of_their_parts(made: list[records.Requirement]) -> None:
-    *groups, overall = totals.group_totals(totals.compute_totals(made))
+    *groups, overall = records.group_totals(records.compute_totals(made))
     for group in (*groups, overall):
         levels = [total.counts for total in group[:-1]]
         assert group[-1].counts == tuple(map(sum, zip(*levels, strict=True))) or not levels
