@@ -22,8 +22,7 @@ from duvet.console.report_result import ReportGate, ReportRequest, ReportResult
 from duvet.console.streams import is_stream_output, print_remark, render_bytes, write_outputs
 from duvet.errors import DuvetError, OutputError, UnreadableError, describe_os_error
 from duvet.model import Place, Problem, Severity, Specification
-from duvet.project.project import Project
-from duvet.project.setup import find_missing_reasons, find_setup_problems
+from duvet.project.project import Project, find_missing_reasons, find_setup_problems
 from duvet.reports.snapshot import render_snapshot
 from duvet.reports.summary import summarize_run
 from duvet.sources.scan import make_unreadable_problem

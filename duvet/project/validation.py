@@ -17,8 +17,7 @@ from duvet.model import Annotation, Applicability, Edit, Kind, Note, Problem
 from duvet.project.findings import Finding, Findings
 from duvet.project.fixes import AnnotationFixer
 from duvet.project.history import TextHistory
-from duvet.project.project import Project
-from duvet.project.setup import find_missing_reasons, find_setup_problems
+from duvet.project.project import Project, find_missing_reasons, find_setup_problems
 from duvet.sources.editor import apply_edits
 from duvet.sources.fragments import find_lines_in_literals, may_have_literals
 from duvet.text import join_names, quote_text, shorten_text
