@@ -12,10 +12,9 @@ from msgspec.structs import replace
 
 from duvet import model
 from duvet.config.settings import Config, NotesRule, SourceRule
-from duvet.knowledge.excludes import VIRTUAL_ENVIRONMENT, DefaultExcludes
 from duvet.project.project import Project
 from duvet.rules import PAGE_UNREAD
-from duvet.sources.gitignore import IgnoredPaths
+from duvet.sources.gitignore import VIRTUAL_ENVIRONMENT, DefaultExcludes, IgnoredPaths
 from duvet.sources.glob import PatternError, compile_pattern
 from duvet.sources.scan import FilteredTree, InnerTree, ProblemReporter, RuleOrigin, find_sources
 from duvet.specs.locator import is_url
