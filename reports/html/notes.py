@@ -13,8 +13,7 @@ from pyromark import Markdown, Options
 from duvet.errors import MarkdownError
 from duvet.knowledge.pages.catalogue import PageCollection, format_moment
 from duvet.knowledge.pages.links import LinkSyntax, PageLink, rewrite_wikilinks
-from duvet.knowledge.pages.page import Page as Note
-from duvet.knowledge.pages.references import PageReference
+from duvet.knowledge.pages.page import Page as Note, PageReference
 from duvet.queries.records import make_fragment_link
 from duvet.reports.html.anchors import ReportData, ReportPlaces, escape_attribute, escape_html
 from duvet.specs.markdown import MarkdownEvent, walk_markdown

@@ -11,8 +11,7 @@ from msgspec import Struct
 from duvet import model, text
 from duvet.knowledge.ingest.chunks import FileRecord
 from duvet.knowledge.ingest.subsystems import SubsystemIndex
-from duvet.knowledge.pages.page import normalise_slug
-from duvet.knowledge.pages.references import PageReferenceFinder
+from duvet.knowledge.pages.page import PageReferenceFinder, normalise_slug
 from duvet.store.records import Artifact, FileKind, GraphEdge, GraphNode, NodeLabel, Relation
 from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue
 

@@ -20,15 +20,17 @@ from duvet.knowledge.pages.page import (
     LinkResolver,
     LinkTargets,
     Page,
+    PageReference,
+    PageReferenceFinder,
     ParsedPage,
     find_slug_fault,
+    is_requirement_id,
     make_name,
     make_slug,
     make_slug_problem,
     normalise_slug,
     read_page,
 )
-from duvet.knowledge.pages.references import PageReference, PageReferenceFinder, is_requirement_id
 from duvet.project.findings import PageFindings
 from duvet.project.project import Project
 from duvet.text import shorten_text, suggest_nearest
