@@ -32,8 +32,6 @@ def print_run(run: WorkflowRun, format: str | None, record: object = None) -> in
 
 
 def make_run_blocks(run: WorkflowRun) -> Iterator[Block]:
-    ##= man/spec/workflows.md#commands
-    ##% `duvet workflow run` MUST print the steps, the warnings, the outputs and the reason for a failure.
     yield TitleBlock(run.workflow, (run.status, f"{run.duration_seconds:.1f} s"))
     yield ListBlock(Listing(_STEPS, run.steps))
     if failure := run.error:

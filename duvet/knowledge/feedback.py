@@ -100,8 +100,7 @@ def append_lines(path: str, lines: list[bytes], patience: float = APPEND_PATIENC
         try:
             with _lock_file(handle, patience):
                 ##= man/spec/gateway.md#feedback
-                ##% After duvet has acknowledged feedback, the feedback MUST survive killed processes and concurrent
-                ##% writers.
+                ##% Stored feedback MUST survive killed processes and concurrent writers.
                 _repair_last_line(handle)
                 size = os.fstat(handle).st_size
                 try:

@@ -145,8 +145,8 @@ def score_named_chunks(
     scores: dict[int, float] = defaultdict(float)
     for name in names:
         ##= man/spec/knowledge.md#search
-        ##% `km-search` MUST list files and symbols that the query names first, then chunks with all words, then chunks
-        ##% with some of the words.
+        ##% `km-search` MUST first list the files and symbols that the query names, then the chunks with all of its
+        ##% words, then the chunks with some of them.
         numbers = dict.fromkeys(store.find_named(name, filters))
         if "/" not in name:
             numbers |= dict.fromkeys(store.find_declaring(_QUALIFIERS.split(name)[-1], filters))

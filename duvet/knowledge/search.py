@@ -124,8 +124,8 @@ def _find_by_words(store: Store, question: relevance.SearchQuestion) -> Mapping[
     if not question.terms:
         return {}
     ##= man/spec/knowledge.md#search
-    ##% `km-search` MUST list files and symbols that the query names first, then chunks with all words, then chunks with
-    ##% some of the words.
+    ##% `km-search` MUST first list the files and symbols that the query names, then the chunks with all of its words,
+    ##% then the chunks with some of them.
     every = store.find_by_words(question.terms, question.filters, _DEPTH, every=True)
     found = {number: 1 + share for number, share in every}
     if len(found) < _DEPTH and len(question.parts) > 1:

@@ -232,7 +232,7 @@ def fill_requirement_prompt(
 def _render(name: str, registry: Registry, values: Mapping[str, object]) -> str:
     def by(tool: str, command: str) -> str:
         ##= man/spec/mcp.md#prompts
-        ##% A prompt MUST name only enabled tools, and their equivalent commands.
+        ##% A prompt MUST name a tool only if it is enabled.
         return f"`{tool}` (`duvet {command}`)" if tool in registry else f"`duvet {command}`"
 
     return render_prompt(name, {**values, "by": by})

@@ -49,8 +49,6 @@ def decode_message(line: bytes) -> object:
     try:
         return msgspec.json.decode(line)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        ##= man/spec/mcp.md#standard-input-and-output
-        ##% The server MUST answer a line that is not JSON with the error -32700.
         raise InvalidMessageError(PARSE_ERROR, "Parse error: the line is not JSON in UTF-8") from error
 
 

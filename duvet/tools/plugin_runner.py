@@ -132,6 +132,8 @@ class PluginRunner:
 
 
 def _make_timeout(tool: Tool, seconds: float) -> ToolError:
+    ##= man/spec/service.md#packs
+    ##% If a tool of an installed pack exceeds its time limit, the server MUST answer with an error.
     return ToolError(ErrorCode.UPSTREAM_ERROR, f"{tool.name} did not answer within {seconds:g} s")
 
 

@@ -117,7 +117,7 @@ class RecipeRunner:
         from duvet.workflows.engine import run_workflow
 
         ##= man/spec/gateway.md#recipes
-        ##% A recipe MUST be able to call exactly the tools and workflows that its caller may call.
+        ##% A recipe MUST have the rights of its caller, and no others.
         return await run_workflow(found.workflow, given, pack.CallerBackend(ctx), ctx.progress, log, ctx.caller.journal)
 
 

@@ -318,8 +318,8 @@ class LinkResolver:
             return len(folders) + len(others) - 2 * shared, len(path), path
 
         ##= man/spec/pages.md#links
-        ##% If several files match, the link MUST point to the file with the fewest folders between them, then with the
-        ##% shortest path, then to the first file in alphabetical order.
+        ##% If several files match, duvet MUST choose the nearest file, then the file with the shortest path, then the
+        ##% first file in alphabetical order.
         return min(paths, key=rank, default=None)
 
 

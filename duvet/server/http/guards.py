@@ -236,6 +236,8 @@ class Authentication:
             await send_refusal(scope, send, _refuse_token(bool(get_headers(scope, b"authorization"))))
             return
         with set_caller(holder.scopes, holder.name):
+            ##= man/spec/mcp.md#http
+            ##% The server MUST accept the requests of a session only with the token that opened the session.
             await self._app({**scope, "user": self._users[holder]}, receive, send)
 
 

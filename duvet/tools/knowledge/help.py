@@ -56,8 +56,6 @@ class KmHelpOutput(KnowledgeAnswer, frozen=True, kw_only=True):
 async def show_help(arguments: KmHelpInput, ctx: call_context.CallContext) -> ToolAnswer:
     """Return usage notes for one km- tool or for all of them; include_spec adds the full reference of all enabled tools."""
     tools = {tool.name: tool for tool in await ctx.pack()}
-    ##= man/spec/knowledge.md#answers
-    ##% `km-help` MUST describe exactly the enabled tools.
     spec = render_usage(list(tools.values())) if arguments.include_spec else UNSET
     name = arguments.tool.strip()
     if not name:

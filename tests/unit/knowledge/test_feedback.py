@@ -75,7 +75,7 @@ def test_lines_are_appended_in_order(tmp_path: Path) -> None:
 )
 def test_unfinished_and_invalid_lines_are_dropped(tmp_path: Path, left: bytes, valid: list[bytes]) -> None:
     ##= man/spec/gateway.md#feedback
-    ##% After duvet has acknowledged feedback, the feedback MUST survive killed processes and concurrent writers.
+    ##% Stored feedback MUST survive killed processes and concurrent writers.
     path = tmp_path / "a.jsonl"
     path.write_bytes(left)
     append_line(str(path), {"c": 3})

@@ -378,8 +378,8 @@ NAMES = {
 @pytest.mark.parametrize("model", [None, MODEL], ids=["words", "both"])
 def test_named_files_and_symbols_come_first(model: Embedder | None, tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#search
-    ##% `km-search` MUST list files and symbols that the query names first, then chunks with all words, then chunks with
-    ##% some of the words.
+    ##% `km-search` MUST first list the files and symbols that the query names, then the chunks with all of its words,
+    ##% then the chunks with some of them.
     files = (
         make_ingested_file("b.py", "Pour slowly, slowly, and slowly pour\n"),
         *FILES,

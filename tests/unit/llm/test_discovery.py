@@ -106,6 +106,8 @@ async def test_a_configured_model_is_used_when_discovery_fails(reply: Reply, wir
 async def test_large_hints_and_those_of_other_hosts_are_not_read_and_none_reaches_a_model(
     wire: Wire, other: Wire
 ) -> None:
+    ##= man/spec/ask.md#discovery
+    ##% duvet MUST request `llms.txt` only from the provider's own origin, and without the key.
     other.files = {"/llms.txt": Reply(body=LLMS.encode())}
     redirect = Reply(302, headers={"location": f"{other.url}/llms.txt"})
     large = [Reply(body=LLMS.encode().ljust(size)) for size in (64 * 1024 + 1, 10_000_000)]

@@ -70,8 +70,6 @@ Error
 
 
 def test_a_run_as_text() -> None:
-    ##= man/spec/workflows.md#commands
-    ##% `duvet workflow run` MUST print the steps, the warnings, the outputs and the reason for a failure.
     assert render_blocks_text(make_run_blocks(GOOD), TableLook()).decode() == GOOD_TEXT
     assert render_blocks_text(make_run_blocks(BAD), TableLook()).decode() == BAD_TEXT
     assert b"\x1b[2J" not in render_blocks_text(make_run_blocks(BAD), TableLook(20, colour=True))

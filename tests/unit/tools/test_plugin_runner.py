@@ -131,6 +131,8 @@ async def test_a_tool_that_misbehaves_has_failed(
 
 
 async def test_a_pack_with_many_stuck_calls_is_refused_until_they_end(context: ProjectSnapshot) -> None:
+    ##= man/spec/service.md#packs
+    ##% If a tool of an installed pack exceeds its time limit, the server MUST answer with an error.
     stuck = Stuck()
     guests = Guesthouse(context, [*GUESTS, tool("stuck", stuck)], seconds=0.05)
     for _ in range(MAX_STUCK_CALLS):

@@ -125,6 +125,8 @@ async def test_only_admins_see_and_call_the_tools_of_maintainers(
     ("begun", "used"), [(http_server.READER, http_server.ADMIN), (http_server.ADMIN, http_server.READER)]
 )
 async def test_a_session_belongs_to_one_token(server: DuvetServer, begun: str, used: str) -> None:
+    ##= man/spec/mcp.md#http
+    ##% The server MUST accept the requests of a session only with the token that opened the session.
     async with (
         http_server.serving(server, tokens=http_server.BOTH) as where,
         http_server.asking(where, begun) as one,

@@ -85,8 +85,6 @@ def patient(project: Path, odd: OddMethods) -> DuvetServer:
     ids=range(15),
 )
 def test_a_line_that_is_not_json_is_refused(line: bytes, server: DuvetServer) -> None:
-    ##= man/spec/mcp.md#standard-input-and-output
-    ##% The server MUST answer a line that is not JSON with the error -32700.
     assert answers(server, line, PING) == [NOT_JSON, PONG]
 
 

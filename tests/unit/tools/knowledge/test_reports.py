@@ -128,8 +128,6 @@ def test_every_tool_has_a_description_with_its_arguments_and_scope(known: Asking
     assert list(found["tools"]) == NAMES
     for usage in found["tools"].values():
         assert usage.keys() == {"description", "details"} and usage["description"] and usage["details"]
-    ##= man/spec/knowledge.md#answers
-    ##% `km-help` MUST describe exactly the enabled tools.
     found = known.value("km-help", tool="km-graph-search")
     assert found == {
         "status": "ok",

@@ -178,7 +178,7 @@ def test_an_unknown_recipe_is_refused_with_the_available_names(kitchen: Kitchen)
 
 def test_a_recipe_has_the_rights_of_its_caller(kitchen: Kitchen) -> None:
     ##= man/spec/gateway.md#recipes
-    ##% A recipe MUST be able to call exactly the tools and workflows that its caller may call.
+    ##% A recipe MUST have the rights of its caller, and no others.
     kitchen.write("brew", steps("{ id: a, tool: pot-fill }"))
     kitchen.write("look", STEP)
     for name in ("brew", "look"):
