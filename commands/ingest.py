@@ -23,7 +23,8 @@ from duvet.progress import Progress
 from duvet.reports.cells import escape_cell
 from duvet.store.database import StoreDamagedError, StoreMissingError, StoreOutdatedError
 from duvet.store.location import can_be_replaced, open_store, replace_store
-from duvet.store.records import IngestRun, Store
+from duvet.store.records import IngestRun
+from duvet.store.sqlite import Store
 from duvet.text import format_count
 
 Result = TypeVar("Result")

@@ -16,7 +16,8 @@ from msgspec import DecodeError, Struct, json
 from duvet.errors import DuvetError, OutputError, OutputExistsError, QueryError, describe_os_error
 from duvet.knowledge.feedback import read_lines
 from duvet.knowledge.settings import BACKUP_ENDINGS, BACKUP_PREFIX, StorePaths
-from duvet.store import database, location, records
+from duvet.store import database, location
+from duvet.store.sqlite import Store
 from duvet.tree.files import leads_into_folder
 from duvet.tree.outputs import is_abandoned, make_unfinished_name, open_output
 from duvet.version import VERSION
@@ -159,7 +160,7 @@ def _copy_to_scratch(places: StorePaths, now: datetime, elsewhere: str) -> Itera
 
 
 @contextmanager
-def _open_store(places: StorePaths, *, is_needed: bool) -> Iterator[records.Store | None]:
+def _open_store(places: StorePaths, *, is_needed: bool) -> Iterator[Store | None]:
     try:
         store = location.open_store(places.store)
     except database.StoreMissingError:
@@ -171,7 +172,7 @@ def _open_store(places: StorePaths, *, is_needed: bool) -> Iterator[records.Stor
         yield store
 
 
-def _copy_files(store: records.Store | None, places: StorePaths, folder: str, now: datetime) -> Sequence[str]:
+def _copy_files(store: Store | None, places: StorePaths, folder: str, now: datetime) -> Sequence[str]:
     ##= man/spec/gateway.md#backups
     ##% A backup MUST contain a consistent copy of the index, the feedback, the history of reports, and a manifest with
     ##% digests.
@@ -190,7 +191,7 @@ def _copy_files(store: records.Store | None, places: StorePaths, folder: str, no
     return (MANIFEST_NAME, *files)
 
 
-def _copy_store(store: records.Store, places: StorePaths, folder: str) -> str:
+def _copy_store(store: Store, places: StorePaths, folder: str) -> str:
     path = os.path.join(folder, STORE_MEMBER)
     try:
         store.copy_to(path)

@@ -7,14 +7,17 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from msgspec import UNSET, Struct, UnsetType, field, structs
 
 from duvet.errors import NotFoundError, QueryError
-from duvet.store.records import GraphEdge, GraphHop, GraphNode, NodeLabel, Relation, Store
+from duvet.store.records import GraphEdge, GraphHop, GraphNode, NodeLabel, Relation
 from duvet.text import collapse_whitespace, quote_text, shorten_text, suggest_nearest
+
+if TYPE_CHECKING:
+    from duvet.store.sqlite import Store
 
 _LABELS_BY_NAME = {
     **{label.value: label for label in NodeLabel},

@@ -16,7 +16,8 @@ from duvet.knowledge.feedback import VoteMeans
 from duvet.knowledge.settings import IngestOptions, KnowledgeSettings, StorePaths, find_store_paths
 from duvet.store.database import StoreError
 from duvet.store.location import open_store
-from duvet.store.records import IngestRun, Store
+from duvet.store.records import IngestRun
+from duvet.store.sqlite import Store
 
 if TYPE_CHECKING:
     from duvet.config.settings import UploadRule

@@ -11,7 +11,8 @@ from msgspec.structs import replace
 
 from duvet import words as vocabulary
 from duvet.knowledge import graph, search_query
-from duvet.store.records import Artifact, Chunk, ChunkFilters, GraphEdge, GraphNode, NodeLabel, Relation, Store
+from duvet.store.records import Artifact, Chunk, ChunkFilters, GraphEdge, GraphNode, NodeLabel, Relation
+from duvet.store.sqlite import Store
 
 MAX_RELATED = 10  # Maximum number of relationships, related files and requirements of a result.
 _MAX_SUPPORTING = MAX_RELATED // 2  # Maximum number of documents, and of tests, of a subsystem.

@@ -6,12 +6,15 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import UNSET, DecodeError, Struct, UnsetType, json
 
 from duvet.config.settings import IngestRule
 from duvet.store import records
+
+if TYPE_CHECKING:
+    from duvet.store.sqlite import Store, StoreWriter
 
 COVERAGE_NAME, LIFECYCLE_NAME = "coverage", "lifecycle"
 _KEPT_REPORTS = {COVERAGE_NAME: 5, LIFECYCLE_NAME: 10}
@@ -61,7 +64,7 @@ def gather_facts(
     )
 
 
-def load_facts(store: records.Store, rule: IngestRule, *, graph: bool = True) -> ProjectFacts:
+def load_facts(store: Store, rule: IngestRule, *, graph: bool = True) -> ProjectFacts:
     """Return the facts that reports need; only with `graph`, those about the graph."""
     artifacts = store.artifacts()
     isolated: tuple[records.GraphNode, ...] = ()
@@ -88,7 +91,7 @@ def load_facts(store: records.Store, rule: IngestRule, *, graph: bool = True) ->
 
 
 def _load_edges(
-    store: records.Store, nodes: Sequence[records.GraphNode]
+    store: Store, nodes: Sequence[records.GraphNode]
 ) -> Iterator[tuple[records.GraphNode, Sequence[tuple[records.GraphEdge, records.GraphNode]]]]:
     for start in range(0, len(nodes), _BATCH):
         some = nodes[start : start + _BATCH]
@@ -378,7 +381,7 @@ def _find_stale(cited: RequirementFiles, facts: ProjectFacts, before: float) -> 
 PastReportType = TypeVar("PastReportType", PastCoverage, PastLifecycle)
 
 
-def save_reports(writing: records.StoreWriter, facts: ProjectFacts, now: float) -> None:
+def save_reports(writing: StoreWriter, facts: ProjectFacts, now: float) -> None:
     coverage, lifecycle = make_coverage_report(facts, now), make_lifecycle_report(facts, now)
     time, run = coverage.generated_at_iso, coverage.run
     past: dict[str, PastReport] = {
@@ -389,9 +392,7 @@ def save_reports(writing: records.StoreWriter, facts: ProjectFacts, now: float) 
         writing.put_report(name, run.run_id, json.encode(report), keep=_KEPT_REPORTS[name])
 
 
-def read_report_history(
-    store: records.Store, name: str, kind: type[PastReportType], limit: int
-) -> Sequence[PastReportType]:
+def read_report_history(store: Store, name: str, kind: type[PastReportType], limit: int) -> Sequence[PastReportType]:
     """Return the latest reports, newest first; skip those of other versions' formats."""
     found = []
     for data in store.reports(name, limit) if limit else ():

@@ -135,7 +135,6 @@ def swap_store(places: StorePaths, copy: str, keep: Callable[[], str] | None, as
     for _ in range(_MAX_TRIES):
         try:
             with closing(location.open_store(places.store)) as store:
-                assert isinstance(store, sqlite.SqliteStore)
                 if keep is None:
                     sqlite.overwrite_store(store.database, copy, patience)
                     return ""

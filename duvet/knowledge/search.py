@@ -16,7 +16,8 @@ from duvet.knowledge import relevance, search_query
 from duvet.knowledge.index import SharedVectors
 from duvet.queries.embeddings import DummyEmbedder, Embedder, PurePythonMatrix, VectorRows, VectorSpace
 from duvet.queries.full_text import VECTOR_SHARE
-from duvet.store.records import SPACE_KEY, Chunk, Store, Symbol
+from duvet.store.records import SPACE_KEY, Chunk, Symbol
+from duvet.store.sqlite import Store
 
 _DEPTH = 100  # Maximum number of chunks in each ranking.
 _SPARE = 5  # Number of chunks beyond the limit that signals may move up.

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from duvet.config.settings import StoreSection
 from duvet.errors import OutputError, describe_os_error
-from duvet.store import database as db, records, sqlite
+from duvet.store import database as db, sqlite
 from duvet.tree.outputs import store_file
 
 GITIGNORE_NAME = ".gitignore"
@@ -22,7 +22,7 @@ _INDEX_MEMORY = 8 << 20  # Bytes of the full-text index to collect in memory bef
 _MAGIC, _APPLICATION_ID_AT = b"SQLite format 3\0", 68
 
 
-def open_store(path: str, *, create: bool = False) -> records.Store:
+def open_store(path: str, *, create: bool = False) -> sqlite.Store:
     """Open a store file; raise StoreMissingError if it does not exist, unless `create` is set."""
     ##= man/spec/knowledge.md#storage
     ##% duvet MUST NOT read or write an index through a symbolic link.
@@ -56,7 +56,7 @@ def open_store(path: str, *, create: bool = False) -> records.Store:
     except BaseException:
         database.close()
         raise
-    return sqlite.SqliteStore(database)
+    return sqlite.Store(database)
 
 
 def check_plain_file(path: str) -> None:

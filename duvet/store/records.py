@@ -1,14 +1,13 @@
-"""The protocol of a store, its records, and their encoding in tables."""
+"""The records of a store, and their encoding in tables."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Sequence
 from enum import StrEnum
 from math import isfinite
-from typing import Any, Literal, Protocol, TypeVar, get_args
+from typing import Any, Literal, TypeVar, get_args
 from zlib import crc32
 
 import msgspec
@@ -310,135 +309,3 @@ def decode_properties(data: bytes | None) -> dict[str, Any]:
 ScoredChunks = Sequence[tuple[int, float]]
 """Chunk numbers with scores, best first; a higher score is better."""
 EdgeEnds = Sequence[tuple[GraphEdge, GraphNode]]  # Edges, each with the node at the other end.
-
-
-class Store(Protocol):
-    """The index of a project, as of the last completed run; every method can raise StoreError."""
-
-    @property
-    def revision(self) -> str:
-        """A token that changes with every run that changes the index."""
-
-    @property
-    def is_current(self) -> bool:
-        """False if the store can't see later changes by other processes, and must be reopened."""
-
-    def reading(self) -> AbstractContextManager[None]:
-        """Read one consistent snapshot within the block; raise StoreBusyError if the store is replaced meanwhile.
-
-        Blocks can be nested. While this store is being written, they have no effect.
-        """
-
-    def kept(self, name: str) -> bytes | None:
-        """Return the value stored by `StoreWriter.keep`, or None."""
-
-    def close(self) -> None: ...
-
-    def check(self) -> None:
-        """Read everything; raise StoreDamagedError if a part of the store is damaged."""
-
-    def copy_to(self, path: str) -> None:
-        """Write a snapshot of the store to a new file."""
-
-    # Files and their chunks
-
-    def artifacts(self) -> Mapping[str, Artifact]:
-        """Return all files by path, in the order of their paths."""
-
-    def chunk_total(self) -> int: ...
-
-    def chunks(self, numbers: Sequence[int]) -> Sequence[Chunk]:
-        """Return the chunks with these numbers, in this order; missing ones are left out."""
-
-    def chunk_numbers(self, path: str) -> Sequence[int]:
-        """Return the numbers of a file's chunks, in file order."""
-
-    def lacks_times(self) -> bool:
-        """Return whether a file with chunks has no modification time."""
-
-    def has_symbols(self) -> bool: ...
-
-    # Search
-
-    def find_by_words(self, terms: Sequence[str], filters: ChunkFilters, limit: int, *, every: bool) -> ScoredChunks:
-        """Rank the chunks with every or any of the terms by BM25; a term is a single word."""
-
-    def find_declaring(self, name: str, filters: ChunkFilters) -> Sequence[int]:
-        """Return the chunks that declare a symbol, in camel case or snake case."""
-
-    def find_named(self, path: str, filters: ChunkFilters) -> Sequence[int]:
-        """Return the first chunk of each file whose path ends with `path`; the extension is optional."""
-
-    def allowed(self, filters: ChunkFilters) -> Sequence[int] | None:
-        """Return the chunks that pass the filters, in ascending order; None if all do."""
-
-    def segments(self) -> Iterator[VectorSegment]:
-        """Yield all vectors."""
-
-    # Graph
-
-    def node(self, label: NodeLabel, key: str) -> GraphNode | None:
-        """Return a node, or None; subsystem names ignore case."""
-
-    def nodes(self, label: NodeLabel) -> Iterator[GraphNode]:
-        """Yield all nodes with a label, sorted by key."""
-
-    def edges(self, id: str, *, out: bool, limit: int, relations: Sequence[Relation] = ()) -> EdgeEnds:
-        """Return the edges that start or end at a node, in a fixed order; no `relations` means all."""
-
-    def neighbours(self, ids: Sequence[str]) -> Mapping[str, EdgeEnds]:
-        """Return the edges of several nodes in both directions, except those to chunks."""
-
-    def walk_from(self, id: str, depth: int) -> Sequence[GraphHop]:
-        """Return each node within `depth` steps in any direction once; chunks are left out."""
-
-    def find_nodes(self, term: str, labels: Sequence[NodeLabel], limit: int) -> Sequence[GraphNode]:
-        """Find nodes by a part of their key or name, ignoring case, exact matches first; `limit` is per label."""
-
-    def find_isolated(self, labels: Sequence[NodeLabel], relations: Sequence[Relation]) -> Iterator[GraphNode]:
-        """Yield the nodes, except chunks, without outgoing edges of these relations."""
-
-    # Runs and reports
-
-    def runs(self, profile: str | None = None, limit: int = 20) -> Sequence[IngestRun]:
-        """Return the latest runs, newest first."""
-
-    def reports(self, name: str, limit: int = 1) -> Sequence[bytes]:
-        """Return the latest reports with this name, newest first."""
-
-    def writing(self, patience: float = 0.0) -> AbstractContextManager[StoreWriter]:
-        """Yield a writer; at the end of the block, all its changes are saved, or none.
-
-        Wait `patience` seconds for another writer, then raise StoreBusyError. Until the end, only this object sees the
-        changes.
-        """
-
-
-class StoreWriter(Protocol):
-    """A change in progress; other readers see it when it is complete."""
-
-    def put(self, file: IngestedFile) -> None:
-        """Add or replace a file; its `chunk_count` is ignored, and the chunks are counted."""
-
-    def touch(self, artifact: Artifact) -> None:
-        """Update the record of a file and keep its chunks; raise StoreError if the file is unknown."""
-
-    def remove(self, path: str) -> None:
-        """Remove a file and its chunks."""
-
-    def replace_vectors(self, path: str, vectors: bytes) -> None:
-        """Replace the vectors of a file's chunks."""
-
-    def replace_graph(self, nodes: Iterable[GraphNode], edges: Iterable[GraphEdge]) -> None:
-        """Replace the graph; drop edges to missing nodes, and all but the last of equal edges.
-
-        Nothing is written if the graph is the same as before.
-        """
-
-    def put_run(self, run: IngestRun) -> None: ...
-
-    def put_report(self, name: str, run_id: str, data: bytes, keep: int) -> None:
-        """Add a report, and remove the oldest ones with the same name."""
-
-    def keep(self, name: str, data: bytes) -> None:
-        """Store a value for `Store.kept`."""

@@ -32,18 +32,24 @@ _COPY_PAUSE = 0.05  # Seconds between two attempts to overwrite a store.
 StoreMoment = tuple[object, ...]  # A token that identifies one state of a store.
 
 
-class SqliteStore(text_index.ChunkSearch):
-    """A store in a sqlite file; any thread may use it, but only one at a time."""
+class Store(text_index.ChunkSearch):
+    """The index of a project, as of the last completed run; every method can raise StoreError.
+
+    Any thread may use it, but only one at a time.
+    """
 
     @property
     def revision(self) -> str:
+        """A token that changes with every run that changes the index."""
         return db.read_state(self.database).revision
 
     @property
     def is_current(self) -> bool:
+        """False if later changes by other processes can't be seen, so that the store must be reopened."""
         return self.database.is_current
 
     def kept(self, name: str) -> bytes | None:
+        """Return the value stored by `StoreWriter.keep`, or None."""
         return self.database.read_one(
             lambda row: records.unseal_bytes(*row), "SELECT data FROM kept WHERE name = ?", name
         )
@@ -60,6 +66,7 @@ class SqliteStore(text_index.ChunkSearch):
                 self.database.connection.backup(target)
 
     def check(self) -> None:
+        """Read everything; raise StoreDamagedError if a part of the store is damaged."""
         ##= man/spec/knowledge.md#storage
         ##% duvet MUST check the whole index for damage before it makes or restores a backup.
         for (fault,) in self.database.rows("PRAGMA quick_check(1)"):
@@ -75,6 +82,7 @@ class SqliteStore(text_index.ChunkSearch):
             self.reports(name, _KEPT_RUNS)
 
     def runs(self, profile: str | None = None, limit: int = 20) -> Sequence[records.IngestRun]:
+        """Return the latest runs, newest first."""
         query = "SELECT data FROM run WHERE ? IS NULL OR profile = ? ORDER BY id DESC LIMIT ?"
         name = None if profile is None else records.encode_text(profile)
         return self.database.read(
@@ -86,11 +94,16 @@ class SqliteStore(text_index.ChunkSearch):
         )
 
     def reports(self, name: str, limit: int = 1) -> Sequence[bytes]:
+        """Return the latest reports with this name, newest first."""
         query = "SELECT data FROM report WHERE name = ? ORDER BY id DESC LIMIT ?"
         return self.database.read(lambda row: zlib.decompress(records.decode_bytes(*row)), query, name, max(limit, 0))
 
     @contextmanager
     def reading(self) -> Iterator[None]:
+        """Read one consistent snapshot within the block; raise StoreBusyError if the store is replaced meanwhile.
+
+        Blocks can be nested. While this store is being written, they have no effect.
+        """
         if self.database.is_in_transaction:
             yield
             return
@@ -107,12 +120,17 @@ class SqliteStore(text_index.ChunkSearch):
             raise db.make_busy_error(self.database.path)
 
     @contextmanager
-    def writing(self, patience: float = 0.0) -> Iterator[SqliteWriter]:
+    def writing(self, patience: float = 0.0) -> Iterator[StoreWriter]:
+        """Yield a writer; at the end of the block, all its changes are saved, or none.
+
+        Wait `patience` seconds for another writer, then raise StoreBusyError. Until the end, only this object sees the
+        changes.
+        """
         if self.database.is_in_transaction:
             raise db.make_busy_error(self.database.path)
         self.database.retry_while_busy(lambda: self.database.run("BEGIN IMMEDIATE"), patience)
         try:
-            writer = SqliteWriter(self)
+            writer = StoreWriter(self)
             self._flush = writer.flush
             yield writer
             writer.finish()
@@ -131,10 +149,10 @@ class SqliteStore(text_index.ChunkSearch):
             self.database.retry_while_busy(lambda: self.database.rows("PRAGMA wal_checkpoint(TRUNCATE)"), 0)
 
 
-class SqliteWriter:
+class StoreWriter:
     """A change in progress, which can't be completed after an error."""
 
-    def __init__(self, store: SqliteStore) -> None:
+    def __init__(self, store: Store) -> None:
         self.store = store
         self.database = store.database
         self._indexer = text_index.ChunkIndexer(self.database)
@@ -154,6 +172,7 @@ class SqliteWriter:
         self._is_changed |= changes
 
     def put(self, file: records.IngestedFile) -> None:
+        """Add or replace a file; its `chunk_count` is ignored, and the chunks are counted."""
         with self._part() as database:
             self._forget(file.artifact.path)
             first, pieces = self._next, file.pieces
@@ -174,6 +193,7 @@ class SqliteWriter:
                 database.run(_VECTORS, id, records.seal_bytes(file.vectors))
 
     def touch(self, artifact: records.Artifact) -> None:
+        """Update the record of a file and keep its chunks; raise StoreError if the file is unknown."""
         with self._part() as database:
             known = self._find(artifact.path)
             if known is None:
@@ -196,6 +216,7 @@ class SqliteWriter:
                     database.run(_VECTORS, known[0], records.seal_bytes(vectors))
 
     def replace_graph(self, nodes: Iterable[records.GraphNode], edges: Iterable[records.GraphEdge]) -> None:
+        """Replace the graph; drop edges to missing nodes, and all but the last of equal edges."""
         with self._part(changes=False) as database:
             self._is_changed |= tables.write_graph(database, nodes, edges)
 
@@ -209,11 +230,13 @@ class SqliteWriter:
             database.run("DELETE FROM run WHERE id <= (SELECT max(id) FROM run) - ?", _KEPT_RUNS)
 
     def put_report(self, name: str, run_id: str, data: bytes, keep: int) -> None:
+        """Add a report, and remove the oldest ones with the same name."""
         with self._part(changes=False) as database:
             database.run("INSERT INTO report(name, run_id, data) VALUES (?, ?, ?)", name, run_id, zlib.compress(data))
             database.run(_OLD_REPORTS, name, name, max(keep, 0))
 
     def keep(self, name: str, data: bytes) -> None:
+        """Store a value for `Store.kept`."""
         with self._part() as database:
             database.run("INSERT OR REPLACE INTO kept(name, data) VALUES (?, ?)", name, records.seal_bytes(data))
 

@@ -80,6 +80,7 @@ class StoreTables:
         self.database = database
 
     def artifacts(self) -> Mapping[str, records.Artifact]:
+        """Return all files, sorted by path."""
         found = self.database.read_each(_decode_artifact, f"SELECT {_ARTIFACT} FROM artifact ORDER BY path")
         # Sort again, because sqlite puts paths that are not UTF-8 (which are blobs) last.
         return {artifact.path: artifact for artifact in sorted(found, key=lambda artifact: artifact.path)}
@@ -113,6 +114,7 @@ class StoreTables:
         ) or range(0)
 
     def chunks(self, numbers: Sequence[int]) -> Sequence[records.Chunk]:
+        """Return the chunks with these numbers, in this order; missing ones are left out."""
         database = self.database
         rows = database.read_many(lambda row: _ChunkRow(*records.decode_numbers(row)), _PIECES, dict.fromkeys(numbers))
         places = {place.number: place for place in rows}
@@ -151,6 +153,7 @@ class StoreTables:
         return self.database.row("SELECT 1 FROM symbol LIMIT 1") is not None
 
     def lacks_times(self) -> bool:
+        """Return whether a file with chunks has no modification time."""
         query = "SELECT 1 FROM artifact WHERE count > 0 AND git_timestamp IS NULL LIMIT 1"
         return self.database.row(query) is not None
 
@@ -197,6 +200,7 @@ class StoreTables:
             yield ChunkNode(label, path, node)
 
     def node(self, label: records.NodeLabel, key: str) -> records.GraphNode | None:
+        """Return a node, or None; subsystem names ignore case."""
         if label is records.NodeLabel.CHUNK:
             chunk = self.chunk_node(key)
             return chunk and chunk.node
@@ -220,6 +224,7 @@ class StoreTables:
         return self.database.read_each(_decode_node, query, db.LABEL_NUMBERS[label])
 
     def edges(self, id: str, *, out: bool, limit: int, relations: Sequence[records.Relation] = ()) -> records.EdgeEnds:
+        """Return the edges that start or end at a node, in a fixed order; no `relations` means all."""
         label, key = _split_id(id)
         found = self._stored_edges(id, out=out, limit=limit, relations=relations)
         left = 0 if relations and records.Relation.HAS_CHUNK not in relations else limit - len(found)
@@ -258,11 +263,13 @@ class StoreTables:
         return self.database.read(decode, query, db.LABEL_NUMBERS[label], records.encode_text(key), *numbers, limit)
 
     def neighbours(self, ids: Sequence[str]) -> Mapping[str, records.EdgeEnds]:
+        """Return the edges of several nodes in both directions, except those to chunks."""
         return {
             id: [*self._stored_edges(id, out=True), *self._stored_edges(id, out=False)] for id in dict.fromkeys(ids)
         }
 
     def walk_from(self, id: str, depth: int) -> Sequence[records.GraphHop]:
+        """Return each node within `depth` steps in any direction once; chunks are left out."""
         label, key = _split_id(id)
         if label is None or label is records.NodeLabel.CHUNK:
             return []
@@ -309,6 +316,7 @@ class StoreTables:
             yield id, records.GraphHop(node, edge, before)
 
     def find_nodes(self, term: str, labels: Sequence[records.NodeLabel], limit: int) -> Sequence[records.GraphNode]:
+        """Find nodes by a part of their key or name, ignoring case, exact matches first; `limit` is per label."""
         folded = records.encode_text(fold_name(term))
         return [
             node
@@ -320,6 +328,7 @@ class StoreTables:
     def find_isolated(
         self, labels: Sequence[records.NodeLabel], relations: Sequence[records.Relation]
     ) -> Iterator[records.GraphNode]:
+        """Yield the nodes, except chunks, without outgoing edges of these relations."""
         kinds = [db.LABEL_NUMBERS[label] for label in labels if label is not records.NodeLabel.CHUNK]
         numbers = _number_relations(relations)
         query = _ISOLATED.format(db.make_placeholders(kinds), db.make_placeholders(numbers))

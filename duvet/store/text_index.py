@@ -121,6 +121,7 @@ class ChunkSearch(tables.StoreTables):
     def find_by_words(
         self, terms: Sequence[str], filters: records.ChunkFilters, limit: int, *, every: bool
     ) -> records.ScoredChunks:
+        """Rank the chunks with every or any of the terms by BM25; a term is a single word."""
         self._settle()
         words = list(dict.fromkeys(word for term in terms for word in extract_words(term)))[:MAX_QUERY_WORDS]
         counts = {word: self._count([word]) for word in words}
@@ -151,6 +152,7 @@ class ChunkSearch(tables.StoreTables):
         return finding if sum(counts[word] for word in finding) >= limit else list(counts)
 
     def find_declaring(self, name: str, filters: records.ChunkFilters) -> Sequence[int]:
+        """Return the chunks that declare a symbol, in camel case or snake case."""
         self._settle()
         numbers = _select(self._find_marked_chunks(_DECLARED_MARK, name), self.allowed(filters))
         names = self.database.read_many(
@@ -160,6 +162,7 @@ class ChunkSearch(tables.StoreTables):
         return [number for number in numbers if number in exact] if exact else numbers
 
     def find_named(self, path: str, filters: records.ChunkFilters) -> Sequence[int]:
+        """Return the first chunk of each file whose path ends with `path`; the extension is optional."""
         self._settle()
         allowed = self.allowed(filters)
         if exact := self.chunk_numbers(path)[:1]:
@@ -178,6 +181,7 @@ class ChunkSearch(tables.StoreTables):
         return self.database.read(_decode_number, query, f'"{mark}{word}"', _MAX_NAMESAKES) if word else []
 
     def allowed(self, filters: records.ChunkFilters) -> Sequence[int] | None:
+        """Return the chunks that pass the filters, in ascending order; None if all do."""
         if self._flush is not None:
             return self._find_allowed(filters)
         # Both halves of a search ask for the same chunks.

@@ -16,7 +16,7 @@ from duvet.knowledge.search import SearchEngine
 from duvet.knowledge.search_query import FoundChunk, parse_search_request
 from duvet.queries.embeddings import find_chunk_embedder
 from duvet.store.location import open_store
-from duvet.store.records import Store
+from duvet.store.sqlite import Store
 from tests.conftest import ROOT
 from tests.unit.knowledge.ingest.ingest_projects import project
 from tests.unit.queries.search_quality import Scores, read, scores, systems

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from duvet.store.location import open_store
-from duvet.store.records import ChunkFilters, Store
+from duvet.store.records import ChunkFilters
+from duvet.store.sqlite import Store
 from tests.unit.knowledge.stored_project import first_lines, run_program
 from tests.unit.store.store_files import fill, frequencies, make_ingested_file, read_whole_store, store_path
 

@@ -25,17 +25,8 @@ from duvet.progress import CountedStep, Progress
 from duvet.project.project import Project
 from duvet.queries.embeddings import DummyEmbedder, Embedder, VectorSpace, find_chunk_embedder, row_size
 from duvet.store.database import StoreBusyError
-from duvet.store.records import (
-    SPACE_KEY,
-    Artifact,
-    Chunk,
-    FileKind,
-    IngestedFile,
-    IngestRun,
-    RemovedFile,
-    Store,
-    StoreWriter,
-)
+from duvet.store.records import SPACE_KEY, Artifact, Chunk, FileKind, IngestedFile, IngestRun, RemovedFile
+from duvet.store.sqlite import Store, StoreWriter
 from duvet.text import format_count
 from duvet.trace.catalogue import Catalogue
 

@@ -21,6 +21,7 @@ from duvet.knowledge.settings import KnowledgeSettings, StorePaths, find_store_p
 from duvet.store import records
 from duvet.store.location import open_store
 from duvet.store.records import Artifact, FileKind, GraphNode, IngestedFile, IngestRun, Relation, RemovedFile
+from duvet.store.sqlite import Store
 from tests.cli.command import environment
 from tests.unit.store.store_files import edge, node, read_whole_store, symbol
 
@@ -173,7 +174,7 @@ def make_backup(paths: StorePaths) -> str:
     return create_backup(paths, paths.backups, CLOCK).path
 
 
-def ask_store(path: str, question: Callable[[records.Store], Any] = read_whole_store) -> Any:
+def ask_store(path: str, question: Callable[[Store], Any] = read_whole_store) -> Any:
     with closing(open_store(path)) as store:
         return question(store)
 

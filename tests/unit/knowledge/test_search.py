@@ -17,7 +17,8 @@ from duvet.knowledge.search import SearchEngine, make_editor_uri_formatter
 from duvet.knowledge.search_query import SearchRequest, SearchResponse, parse_search_request
 from duvet.queries.embeddings import DummyEmbedder, Embedder
 from duvet.store.location import open_store
-from duvet.store.records import SPACE_KEY, Chunk, FileKind, GraphNode, IngestedFile, Relation, Store, Symbol
+from duvet.store.records import SPACE_KEY, Chunk, FileKind, GraphNode, IngestedFile, Relation, Symbol
+from duvet.store.sqlite import Store
 from tests.unit.knowledge.stored_project import DAY, NOW, plain
 from tests.unit.queries.query_projects import embedder
 from tests.unit.store.store_files import edge, make_ingested_file, node, symbol

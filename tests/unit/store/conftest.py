@@ -9,19 +9,18 @@ from pathlib import Path
 import pytest
 
 from duvet.store.location import open_store
-from duvet.store.sqlite import SqliteStore
+from duvet.store.sqlite import Store
 from tests.unit.store.store_files import fill, store_path
 
 
 @pytest.fixture
-def empty(tmp_path: Path) -> Iterator[SqliteStore]:
+def empty(tmp_path: Path) -> Iterator[Store]:
     with closing(open_store(store_path(tmp_path), create=True)) as store:
-        assert isinstance(store, SqliteStore)
         yield store
 
 
 @pytest.fixture
-def kitchen(empty: SqliteStore) -> SqliteStore:
+def kitchen(empty: Store) -> Store:
     fill(empty)
     return empty
 

@@ -11,7 +11,8 @@ from typing import Any
 
 from duvet.config.settings import StoreSection
 from duvet.store import records
-from duvet.store.records import ChunkFilters, FileKind, NodeLabel, Relation, Store, Symbol, TextPiece
+from duvet.store.records import ChunkFilters, FileKind, NodeLabel, Relation, Symbol, TextPiece
+from duvet.store.sqlite import Store
 
 KETTLE = "def boil(water):\n    return heat(water)\n\n\nclass Spout:\n    def pourSlowly(self):\n        pass\n"
 GUIDE = "# Kettles\n\nA kettle boils water. Boiling water is hot.\n"

@@ -18,7 +18,7 @@ import pytest
 
 from duvet.store.database import StoreBusyError, StoreDamagedError, StoreError
 from duvet.store.location import open_store
-from duvet.store.sqlite import SqliteStore
+from duvet.store.sqlite import Store
 from tests.cli.command import NOBODY, environment
 from tests.unit.store.store_files import GUIDE, by_hand, fill, make_ingested_file, read_whole_store, store_path
 
@@ -115,7 +115,7 @@ def test_only_the_files_of_the_store_are_to_be_removed(tmp_path: Path) -> None:
     assert caught.value.hint.endswith("remove knowledge.db and knowledge.db-wal, and index the project again")
 
 
-def test_a_mistake_of_the_caller_is_not_damage(kitchen: SqliteStore) -> None:
+def test_a_mistake_of_the_caller_is_not_damage(kitchen: Store) -> None:
     with pytest.raises(TypeError):
         kitchen.walk_from("Subsystem:Kitchen", cast(int, "three"))
     with pytest.raises(StoreError) as caught:
@@ -131,7 +131,6 @@ def test_a_mistake_of_the_caller_is_not_damage(kitchen: SqliteStore) -> None:
 def test_a_full_disk_changes_nothing(file: Path) -> None:
     with closing(open_store(str(file))) as store:
         before = read_whole_store(store)
-        assert isinstance(store, SqliteStore)
         store.database.run("PRAGMA max_page_count=30")
         with pytest.raises(StoreError) as caught, store.writing() as writing:
             for number in range(99):
@@ -143,7 +142,7 @@ def test_a_full_disk_changes_nothing(file: Path) -> None:
         assert read_whole_store(store) == before
 
 
-def test_a_second_writer_is_refused(kitchen: SqliteStore) -> None:
+def test_a_second_writer_is_refused(kitchen: Store) -> None:
     path = kitchen.database.path
     with by_hand(Path(path)) as other:
         other.execute("BEGIN IMMEDIATE")

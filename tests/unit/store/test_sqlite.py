@@ -12,8 +12,8 @@ import pytest
 
 from duvet.store.database import StoreBusyError, StoreError
 from duvet.store.location import open_store
-from duvet.store.records import Artifact, FileKind, IngestRun, NodeLabel, RemovedFile, StoreWriter
-from duvet.store.sqlite import SqliteStore, move_store_aside, overwrite_store
+from duvet.store.records import Artifact, FileKind, IngestRun, NodeLabel, RemovedFile
+from duvet.store.sqlite import Store, StoreWriter, move_store_aside, overwrite_store
 from tests.unit.store.store_files import frequencies, make_ingested_file, node, read_whole_store
 
 
@@ -21,7 +21,7 @@ def run(number: int, profile: str = "local") -> IngestRun:
     return IngestRun(run_id=f"r{number}", profile=profile, started_at=float(number))
 
 
-def test_the_newest_runs_come_first(empty: SqliteStore) -> None:
+def test_the_newest_runs_come_first(empty: Store) -> None:
     whole = IngestRun(
         run_id="whole",
         profile="scheduled",
@@ -42,7 +42,7 @@ def test_the_newest_runs_come_first(empty: SqliteStore) -> None:
     assert (empty.runs("local"), empty.runs(limit=1), empty.runs("none")) == ([run(2), run(1)], [run(2)], [])
 
 
-def test_the_newest_reports_and_the_last_value_are_kept(empty: SqliteStore) -> None:
+def test_the_newest_reports_and_the_last_value_are_kept(empty: Store) -> None:
     for number in range(4):
         with empty.writing() as writing:
             writing.put_report("coverage", f"r{number}", b"%d" % number, 3)
@@ -53,7 +53,7 @@ def test_the_newest_reports_and_the_last_value_are_kept(empty: SqliteStore) -> N
     assert (empty.reports("none"), empty.kept("space")) == ([], b"\x003")
 
 
-def test_each_change_has_a_new_revision(kitchen: SqliteStore) -> None:
+def test_each_change_has_a_new_revision(kitchen: Store) -> None:
     changes: Sequence[Callable[[StoreWriter], None]] = (
         lambda writing: writing.put(make_ingested_file("a.py", "a\n")),
         lambda writing: writing.touch(Artifact(path="a.py", kind=FileKind.TEST)),
@@ -70,7 +70,7 @@ def test_each_change_has_a_new_revision(kitchen: SqliteStore) -> None:
     assert len(set(seen)) == 7
 
 
-def test_a_reader_sees_one_moment(kitchen: SqliteStore) -> None:
+def test_a_reader_sees_one_moment(kitchen: Store) -> None:
     ##= man/spec/knowledge.md#ingest-runs
     ##% Readers MUST see the index of the last completed ingest run, and MUST NOT wait for a running one.
     path = kitchen.database.path
@@ -92,7 +92,7 @@ def test_a_reader_sees_one_moment(kitchen: SqliteStore) -> None:
         assert kitchen.chunk_total() == 4 and kitchen.is_current
 
 
-def test_a_writer_reads_its_own_change_in_any_thread(kitchen: SqliteStore) -> None:
+def test_a_writer_reads_its_own_change_in_any_thread(kitchen: Store) -> None:
     def work() -> int:
         with kitchen.writing() as writing:
             writing.remove("src/kettle.py")
@@ -104,7 +104,7 @@ def test_a_writer_reads_its_own_change_in_any_thread(kitchen: SqliteStore) -> No
     assert kitchen.chunk_total() == 3
 
 
-def test_a_failed_change_leaves_nothing(kitchen: SqliteStore) -> None:
+def test_a_failed_change_leaves_nothing(kitchen: Store) -> None:
     before = read_whole_store(kitchen), frequencies(kitchen, "new")
     with pytest.raises(KeyboardInterrupt), kitchen.writing() as writing:
         writing.put(make_ingested_file("new.py", "new kettle\n"))
@@ -129,10 +129,9 @@ def test_a_failed_change_leaves_nothing(kitchen: SqliteStore) -> None:
     assert kitchen.node(NodeLabel.SOURCE_FILE, "src/kettle.py")
 
 
-def test_a_copy_is_of_one_moment_and_can_overwrite_an_open_store(kitchen: SqliteStore, tmp_path: Path) -> None:
+def test_a_copy_is_of_one_moment_and_can_overwrite_an_open_store(kitchen: Store, tmp_path: Path) -> None:
     before, copy = read_whole_store(kitchen), str(tmp_path / "copy.db")
     with closing(open_store(kitchen.database.path)) as other:
-        assert isinstance(other, SqliteStore)
         with other.writing() as writing:
             writing.put(make_ingested_file("a.md", "kettle\n"))
             writing.remove("docs/guide.md")

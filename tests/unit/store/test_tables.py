@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from duvet.store import records
-from duvet.store.records import ChunkFilters, FileKind, NodeLabel, Relation, Store
+from duvet.store.records import ChunkFilters, FileKind, NodeLabel, Relation
+from duvet.store.sqlite import Store
 from tests.unit.store.store_files import (
     EDGES,
     KETTLE,

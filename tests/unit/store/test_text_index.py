@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from duvet.store.records import ChunkFilters, FileKind, Relation, Store
+from duvet.store.records import ChunkFilters, FileKind, Relation
+from duvet.store.sqlite import Store
 from duvet.words import extract_query_words
 from tests.unit.store.store_files import KETTLE, edge, frequencies, make_ingested_file, node, symbol
 

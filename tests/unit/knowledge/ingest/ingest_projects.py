@@ -13,7 +13,8 @@ from duvet.knowledge.ingest.run import IngestOutcome, ingest_project
 from duvet.knowledge.settings import IngestOptions
 from duvet.project.project import Project
 from duvet.store.location import open_store
-from duvet.store.records import ChunkFilters, IngestRun, Store
+from duvet.store.records import ChunkFilters, IngestRun
+from duvet.store.sqlite import Store
 from duvet.trace.catalogue import Catalogue
 
 Value = TypeVar("Value")

@@ -17,7 +17,8 @@ from duvet.knowledge.settings import IngestOptions
 from duvet.progress import Progress
 from duvet.project.project import Project
 from duvet.store.database import StoreBusyError
-from duvet.store.records import SPACE_KEY, Artifact, FileKind, IngestRun, RemovedFile, Store
+from duvet.store.records import SPACE_KEY, Artifact, FileKind, IngestRun, RemovedFile
+from duvet.store.sqlite import Store
 from duvet.trace.catalogue import Catalogue
 from duvet.tree.files import MemoryTree
 from tests.histories import commit, git, history
