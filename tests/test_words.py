@@ -6,9 +6,7 @@ The list holds phrases that a reader has to translate. Everything else about goo
 from __future__ import annotations
 
 import ast
-import io
 import re
-import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -41,6 +39,9 @@ PHRASES = {
     r"encountered 1 errors": "encountered 1 error",
 }
 FORBIDDEN = re.compile("|".join(rf"(?:(?<!\w){phrase}(?!\w))" for phrase in PHRASES), re.IGNORECASE)
+
+# The formatter puts two spaces before a comment that follows code.
+COMMENT = re.compile(r"(?:^|  )\s*#[#=% ]*(.*)")
 
 TEXTS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "action.yml", "server.json", "Makefile")
 FOLDERS = ("duvet", "commands", "reports", "templates", "man", ".pre-commit-hooks.yaml")
@@ -75,12 +76,12 @@ def list_texts(path: Path) -> Iterator[tuple[int, str]]:
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield node.lineno, node.value
     comment, first, last = "", 0, 0
-    for token in tokenize.generate_tokens(io.StringIO(content).readline):
-        if token.type == tokenize.COMMENT:
-            if token.start[0] != last + 1:
+    for number, line in enumerate(content.splitlines(), 1):
+        if found := COMMENT.search(line):
+            if number != last + 1:
                 yield first, comment
-                comment, first = "", token.start[0]
-            comment, last = f"{comment} {token.string.lstrip('#=% ')}", token.start[0]
+                comment, first = "", number
+            comment, last = f"{comment} {found[1]}", number
     yield first, comment
 
 
