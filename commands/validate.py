@@ -160,7 +160,7 @@ def _fix(options: Mapping[str, Any], request: ValidateRequest, output: ProblemOu
         project = open_project_quietly(open_cache(), options, load_page_rules(options))
     pages = find_page_problems(project)
     ##= man/spec/validate.md#safe-fixes
-    ##% With `--unsafe-fixes`, `duvet validate` MUST apply safe and unsafe fixes.
+    ##% With `--unsafe-fixes`, `duvet validate` MUST apply all fixes.
     ##= man/spec/validate.md#safe-fixes
     ##% `duvet validate --interactive` MUST ask about each unsafe fix, and show the changed words and the code around
     ##% the citation.

@@ -110,7 +110,8 @@ def check_counts(project: CountedProject) -> Iterator[Problem]:
             for reason in census.reasons:
                 project.progress.note(path, f"not counted: {reason.description}")
         ##= man/spec/trace.md#requirements
-        ##% `duvet report` MUST warn about a sentence with a keyword that it neither counts nor leaves out for a reason.
+        ##% `duvet report` MUST warn about a sentence with a keyword that is neither a requirement nor left out for a
+        ##% known reason.
         for line in census.lost:
             message = (
                 "duvet lost this sentence: it has a keyword, but is not a requirement, and no known reason applies"

@@ -175,8 +175,7 @@ class AnnotationQuery:
 
     def check_duplicates(self) -> DuplicatesCheck:
         ##= man/spec/query.md#checks
-        ##% The check `duplicates` MUST fail if other annotations of the same type quote the whole text of an
-        ##% annotation.
+        ##% The check `duplicates` MUST fail if the whole text of an annotation is also quoted by others of its type.
         found = {}
         for kind in DUPLICATE_KINDS:
             ids = self.filter.select(self.trace, (kind,))
@@ -204,8 +203,8 @@ class AnnotationQuery:
             if covering is None or (only_executed and execution.outcome is Outcome.NOT_EXECUTED):
                 continue
             ##= man/spec/query.md#checks
-            ##% The check `coverage` MUST pass only if each test and each implementation that quotes the same text ran,
-            ##% and an implementation quotes the text of each test.
+            ##% For each test, the check `coverage` MUST require that code quotes the same text, and that both the test
+            ##% and this code ran.
             if not covering.groups:
                 unimplemented.append(test)
             else:

@@ -41,8 +41,8 @@ class Priority(Struct, frozen=True):
 def prioritize_requirements(catalogue: Catalogue, filters: RequirementFilter, *, finished: bool = False) -> list[int]:
     """Return the requirements that pass the filters, most urgent first; `finished` includes done ones."""
     ##= man/spec/queries.md#priorities
-    ##% Unless an option includes them, `duvet prioritize` MUST leave out requirements that are done, excepted with a
-    ##% reason, or not applicable.
+    ##% Unless an option includes them, `duvet prioritize` MUST leave out requirements that are done, excepted or not
+    ##% applicable.
     wants_done = finished or any(state >= State.EXCEPTED for state in filters.states)
     cards = catalogue.requirements
     found = (

@@ -241,7 +241,8 @@ class _DownloadRun:
         path = self.urls[url]
         if isinstance(event, FetchRefusal):
             ##= man/spec/trace.md#downloads
-            ##% duvet MUST refuse a download that is too large, takes too long or is an HTML page, and leave no file.
+            ##% duvet MUST refuse a download that is too large, takes too long or is an HTML page, and MUST NOT leave a
+            ##% file.
             failure = FetchError(f"could not download {url}: {event}", hint=f"save its text as {path}")
             failure.__cause__ = event.__cause__
             return failure

@@ -18,7 +18,7 @@ from duvet.model import Annotation, ExtractedSentence, Format, Kind, Level, Prob
 from duvet.text import WHITESPACE
 
 ##= man/spec/trace.md#requirement-files
-##% duvet MUST read requirement files as awslabs duvet reads them.
+##% duvet MUST read requirement files as awslabs duvet does.
 REQUIREMENT_TABLES = {
     "spec": Kind.SPEC,
     "specs": Kind.SPEC,

@@ -349,7 +349,7 @@ def _list_matchers(
         # Many targets may name requirements of one section.
         shared[place] = matcher
     ##= man/spec/names.md#targets
-    ##% A quote MUST be a part of the requirement whose id its target names.
+    ##% If a target names a requirement id, the quote MUST be a part of that requirement.
     return [matcher.restrict(one.text, one.name) for one in target.named] or [matcher]
 
 
@@ -379,6 +379,8 @@ def _match_quotes(
             continue
         pieces, fit = found
         matches.append(codes.match(section, pieces, fit, ids))
+        ##= man/spec/trace.md#targets-and-quotes
+        ##% duvet MUST accept a quote in which one byte differs, and warn about it.
         if fit is records.Fit.ONE_EDIT:
             failures.append((_ONE_EDIT, ids))
         elif target.named and fit is records.Fit.TITLE:

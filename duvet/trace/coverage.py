@@ -107,7 +107,7 @@ class _Cuts:
 
 def _make_segment(low: int, high: int, matches: list[Match]) -> Segment:
     ##= man/spec/trace.md#coverage
-    ##% An annotation MUST cover the bytes of a requirement that it quotes, and no others.
+    ##% An annotation MUST cover exactly the bytes that it quotes.
     if not matches:
         return Segment(low, high, (), 0, Level.AUTO)
     if len(matches) == 1:

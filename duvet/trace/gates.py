@@ -41,7 +41,7 @@ def check_gates(
     """
     ##= man/spec/gates.md#snapshots-and-coverage
     ##% With `--ci` and without a configured snapshot, `duvet report` MUST list the lines of the specifications that no
-    ##% code cites, and those that code but no test cites.
+    ##% code cites, and those that code cites but no test.
     problems: list[Problem] = []
     for coverage in trace.coverages:
         matches = [match for match in coverage.matches if not freed.issuperset(match.ids)]

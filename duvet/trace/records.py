@@ -378,8 +378,8 @@ class GateResult(Struct, frozen=True):
     def describe(self, obstacles: str) -> str:
         """Return the output line for the gate; `obstacles` is the number of errors that prevented it, in words."""
         ##= man/spec/gates.md#verdicts
-        ##% For each gate, `duvet report` MUST print its name with `PASS` only if it ran and passed, or with `FAIL` and
-        ##% the number of problems if it failed.
+        ##% For each gate, `duvet report` MUST print its name with `PASS` if the gate ran and passed, and with `FAIL`
+        ##% otherwise.
         if self.problems is None:
             return f"FAIL: {self.name}: not checked because of {obstacles}"
         return (

@@ -89,7 +89,7 @@ def test_a_changed_requirement(tmp_path: Path, duvet_command: str) -> None:
     sarif = json.loads(duvet("validate", "--format", "sarif").out)["runs"][0]["results"][0]
     assert sarif["fixes"][0]["properties"] == {"applicability": "unsafe"}
     ##= man/spec/validate.md#safe-fixes
-    ##% With `--unsafe-fixes`, `duvet validate` MUST apply safe and unsafe fixes.
+    ##% With `--unsafe-fixes`, `duvet validate` MUST apply all fixes.
     ##= man/spec/validate.md#safe-fixes
     ##% `duvet validate --interactive` MUST ask about each unsafe fix, and show the changed words and the code around
     ##% the citation.
@@ -278,7 +278,7 @@ Apply this fix? (y)es, (n)o, (s)kip this file, (q)uit: """
 
 def test_fixes_are_confirmed_interactively(reworded: Path, duvet_command: str) -> None:
     ##= man/spec/validate.md#safe-fixes
-    ##% With `--unsafe-fixes`, `duvet validate` MUST apply safe and unsafe fixes.
+    ##% With `--unsafe-fixes`, `duvet validate` MUST apply all fixes.
     ##= man/spec/validate.md#safe-fixes
     ##% `duvet validate --interactive` MUST ask about each unsafe fix, and show the changed words and the code around
     ##% the citation.

@@ -133,7 +133,7 @@ NOT_TESTED = format_gate_problem(
 def test_without_a_snapshot(args: str, problems: list[str], kettle: Path, duvet: Run) -> None:
     ##= man/spec/gates.md#snapshots-and-coverage
     ##% With `--ci` and without a configured snapshot, `duvet report` MUST list the lines of the specifications that no
-    ##% code cites, and those that code but no test cites.
+    ##% code cites, and those that code cites but no test.
     lines = SPECIFICATION.replace(". It SHOULD", ".\n\nIt should")
     make(kettle, {**WITHOUT_SNAPSHOT, "src/a.rs": HALF, "spec.md": lines})
     assert duvet("-q", "report", "--ci", *args.split()) == ended(problems)
@@ -324,7 +324,7 @@ def test_a_gate_with_nothing_to_check_fails(
     ##% A gate MUST fail if there is no configuration, no specification or no requirement, or if a source pattern
     ##% matches no file.
     ##= man/spec/gates.md#gates-with-nothing-to-check
-    ##% Without a gate, duvet MUST warn about such a setup.
+    ##% duvet MUST warn about a setup that leaves gates nothing to check.
     make(tmp_path, texts)
     plain, gated = (run(duvet_command, tmp_path, *args) for args in (["report"], ["report", "--ci"]))
     assert (plain.code, all_codes(plain), gated.code, codes(gated)) == (0, [code], 1, [code])

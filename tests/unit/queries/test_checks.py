@@ -114,7 +114,7 @@ def test_the_test_check_reports_its_verdicts(annotations: list[str], state: str)
 )
 def test_the_duplicates_check_reports_groups(annotations: list[str], duplicates: list[tuple[Kind, int]]) -> None:
     ##= man/spec/query.md#checks
-    ##% The check `duplicates` MUST fail if other annotations of the same type quote the whole text of an annotation.
+    ##% The check `duplicates` MUST fail if the whole text of an annotation is also quoted by others of its type.
     found = query(*annotations).check_duplicates()
     counts = [(kind, verdicts.count(Completeness.COMPLETE)) for kind, verdicts in found.by_kind.items()]
     assert [(kind, count) for kind, count in counts if count] == duplicates

@@ -86,7 +86,7 @@ def test_unsafe_downloads_are_refused(held: Held, path: Path, name: str, policy:
     ##= man/spec/trace.md#downloads
     ##% duvet MUST download only over HTTPS, unless the user allows HTTP.
     ##= man/spec/trace.md#downloads
-    ##% duvet MUST refuse a download that is too large, takes too long or is an HTML page, and leave no file.
+    ##% duvet MUST refuse a download that is too large, takes too long or is an HTML page, and MUST NOT leave a file.
     held.held = {"/slow/a"}
     url = name if "://" in name else f"{held.url}/{name}"
     with pytest.raises(FetchError) as caught:

@@ -55,7 +55,7 @@ def read(text: str) -> tuple[list[Annotation], list[str]]:
 
 def test_every_key_is_read() -> None:
     ##= man/spec/trace.md#requirement-files
-    ##% duvet MUST read requirement files as awslabs duvet reads them.
+    ##% duvet MUST read requirement files as awslabs duvet does.
     top, data = (9, 23), EVERY_KEY.encode()
     door = "The door MUST\n  stay closed.\n\n"
     light = {"target": "oven.md#light", "format": Format.MARKDOWN}

@@ -52,7 +52,7 @@ def test_segments_tile_each_line(cited: tuple[str, tuple[Annotation, ...]]) -> N
 @given(cited_texts())
 def test_each_byte_has_what_refers_to_it(cited: tuple[str, tuple[Annotation, ...]]) -> None:
     ##= man/spec/trace.md#coverage
-    ##% An annotation MUST cover the bytes of a requirement that it quotes, and no others.
+    ##% An annotation MUST cover exactly the bytes that it quotes.
     text, annotations = cited
     covered = [bytes_of(text, one) for one in annotations]
     seen: set[int] = set()

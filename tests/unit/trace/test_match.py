@@ -48,8 +48,7 @@ def read(text: str, found: FoundQuote | None) -> tuple[list[str], Fit]:
 )
 def test_quotes_are_found(quote: str, texts: list[str], fit: Fit) -> None:
     ##= man/spec/trace.md#targets-and-quotes
-    ##% duvet MUST find a quote even if its line breaks or its spaces around punctuation differ from the section or,
-    ##% with a warning, if one byte differs.
+    ##% duvet MUST ignore differences in line breaks and in spaces around punctuation between a quote and its section.
     assert read(POT, match.QuoteMatcher(section_of(POT)).find(quote)) == (texts, fit)
 
 

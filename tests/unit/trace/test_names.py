@@ -98,7 +98,7 @@ def test_a_section_with_that_id_wins() -> None:
 
 def test_a_quote_must_be_in_the_named_requirement() -> None:
     ##= man/spec/names.md#targets
-    ##% A quote MUST be a part of the requirement whose id its target names.
+    ##% If a target names a requirement id, the quote MUST be a part of that requirement.
     trace = trace_of(
         ("tea.md#FR-001", "The pot MUST be clean."),
         ("tea.md#FR-001", "The lid MUST be gone."),

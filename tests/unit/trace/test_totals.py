@@ -100,8 +100,8 @@ def test_a_run_is_judged(
     problems: list[Problem], gates: tuple[records.GateResult, ...], annotations: int, outcome: str, lines: tuple[str]
 ) -> None:
     ##= man/spec/gates.md#verdicts
-    ##% For each gate, `duvet report` MUST print its name with `PASS` only if it ran and passed, or with `FAIL` and the
-    ##% number of problems if it failed.
+    ##% For each gate, `duvet report` MUST print its name with `PASS` if the gate ran and passed, and with `FAIL`
+    ##% otherwise.
     ##= man/spec/gates.md#verdicts
     ##% Without a gate, `duvet report` MUST print `OK` if there are no errors, and the coverage on a separate line.
     verdict = records.judge_run(problems, gates, annotations)
