@@ -127,6 +127,9 @@ def make_application_settings(where: Mapping[str, Any], terminal: TerminalSettin
         project_options=options,
         config_path=terminal.config_path,
         service_path=where.get(SERVICE_KEY),
+        ##= man/spec/pages.md#folders-of-notes
+        ##% With `--pages`, duvet MUST ignore configurations in the folder unless an option or an environment variable
+        ##% names them.
         folder=None if terminal.has_only_pages else terminal.folder,
         packs=where.get(PACKS_KEY, ()),
         mode=mode,

@@ -116,6 +116,9 @@ def open_project(
         sources = ()
     project_options = Options(
         config_path=config_path or settings.config_path,
+        ##= man/spec/pages.md#folders-of-notes
+        ##% With `--pages`, duvet MUST ignore configurations in the folder unless an option or an environment variable
+        ##% names them.
         finds_config=not settings.has_only_pages,
         sources=sources,
         requirements=spec_patterns,

@@ -77,6 +77,7 @@ class Matrix:
             part = block[: end - at]
             part[...] = rows["numbers"]
             np.multiply(part @ vector, rows["scale"], out=scores[at:end])
+        # A text without words has no vector, so its score is 0.
         near = np.flatnonzero(scores > 0)
         if len(near) > limit:
             least = np.partition(scores[near], -limit)[-limit]

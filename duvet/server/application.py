@@ -97,9 +97,6 @@ class ApplicationSettings(Struct, frozen=True, kw_only=True):
 
     def _find_ignored_files(self, tree: Tree, service: Service) -> Iterator[Problem]:
         """Yield a warning for each configuration in a folder of notes that nothing names."""
-        ##= man/spec/pages.md#folders-of-notes
-        ##% With `--pages`, duvet MUST ignore configurations in the folder unless an option or an environment variable
-        ##% names them.
         names = {"--service-config": SERVICE_FILE_NAMES if service.origin == ORIGIN_DEFAULTS else ()}
         names["--config"] = () if self.project_config_path else (CONFIG_PATH,)
         for option, paths in names.items():

@@ -114,9 +114,6 @@ class AuditLog(Struct, frozen=True):
             arguments=call.arguments,
             parameters=call.given,
         )
-        ##= man/spec/gateway.md#audit
-        ##% Before the server answers a call to a tool that changes something, it MUST write the time, the tool, the
-        ##% outcome and the caller to `audit.jsonl`.
         self.on_entry(entry)
         if entry.outcome != SUCCESS_OUTCOME and not call.holder and not os.path.isdir(self.places().folder):
             return
@@ -124,6 +121,9 @@ class AuditLog(Struct, frozen=True):
 
         # With a separate limiter, slow writes don't use up the threads of other work.
         limiter = get_loop_limiter("duvet_accounting_turn", _WRITERS)
+        ##= man/spec/gateway.md#audit
+        ##% Before the server answers a call to a tool that changes something, it MUST write the time, the tool, the
+        ##% outcome and the caller to `audit.jsonl`.
         with anyio.move_on_after(self.patience) as scope:
             try:
                 write = partial(feedback.append_audit_entry, self.places(), entry)

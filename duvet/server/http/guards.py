@@ -367,6 +367,7 @@ class BodyLimit:
                 raise _TooLargeError
             if not message.get("more_body"):
                 break
+        # Libraries choose whether to escape characters, so an escaped one counts as the character itself.
         if size > limit and (size > limit * _MAX_ESCAPED_FACTOR or size - _count_escapes(body) > limit):
             raise _TooLargeError
         return bytes(body)
