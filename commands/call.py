@@ -52,7 +52,7 @@ def call(name: str, words: tuple[str, ...], given: str | None, error_format: str
     try:
         enter_page_folder(options)
         application = make_tool_application(name, options)
-        tool = tool_call.require_tool(application.tools.registry, name)
+        tool = tool_call.require_tool(application, name)
         if {"--help", "-h"} & set(words):
             tool_call.print_tool_help(tool, application.tools.registry)
             return

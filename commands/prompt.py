@@ -76,7 +76,9 @@ def prompt(
     if name is None:
         if arguments:
             raise click.UsageError("--arg requires the NAME of a prompt", ctx)
-        registry = make_application(options, mode=SHELL_SOURCE).tools.registry
+        application = make_application(options, mode=SHELL_SOURCE)
+        application.log_unloaded_packs()
+        registry = application.tools.registry
         # A server of notes has other prompts than one of a project; the shell has both.
         every = (*load_prompts(), *list_pack_prompts(registry)) if registry.has_trace else list_prompts(registry)
         print_list(Listing(_COLUMNS, every), format)
@@ -120,6 +122,7 @@ def _print_pack_prompt(name: str, values: dict[str, str], options: dict[str, Any
     application = make_application(options, mode=SHELL_SOURCE)
     found = application.tools.registry.prompts.get(name)
     if found is None:
+        application.log_unloaded_packs()
         return False
     prompt, pack = found
     try:

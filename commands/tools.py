@@ -57,5 +57,5 @@ def tools(ctx: click.Context, /, name: str | None, format: str | None, **options
         return
     if format:
         raise click.UsageError("--format only applies to the list of tools; leave out NAME", ctx)
-    registry = make_tool_application(name, options).tools.registry
-    print_tool_help(require_tool(registry, name), registry)
+    application = make_tool_application(name, options)
+    print_tool_help(require_tool(application, name), application.tools.registry)

@@ -78,10 +78,12 @@ def describe_failure(error: ToolError | DuvetError) -> dict[str, object]:
     return {"status": "error", "error": failure.message, "code": failure.code.value, "hint": failure.hint, **details}
 
 
-def require_tool(registry: Registry, name: str) -> Tool:
+def require_tool(application: Application, name: str) -> Tool:
     try:
-        return registry.require(name)
+        return application.tools.registry.require(name)
     except ToolError as error:
+        # A pack that was not loaded may have this tool.
+        application.log_unloaded_packs()
         hint = error.hint or "run `duvet tools` to list the tools"
         raise NotFoundError(f"no tool is named {quote_text(name)}", hint=hint) from error
 

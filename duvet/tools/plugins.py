@@ -7,6 +7,7 @@ import os
 import re
 import sys
 import traceback
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from importlib.metadata import EntryPoint, distributions, entry_points
@@ -52,7 +53,11 @@ def find_tools_flaw(tools: object) -> str:
         return "its tools are not a list"
     if len(tools) > MAX_PACK_TOOLS:  # type: ignore[arg-type]
         return f"it has more than {MAX_PACK_TOOLS} tools"
-    return next((flaw for tool in tools for flaw in _find_tool_flaws(tool)), "")  # type: ignore[attr-defined]
+    if flaw := next((flaw for tool in tools for flaw in _find_tool_flaws(tool)), ""):  # type: ignore[attr-defined]
+        return flaw
+    names = Counter(name for tool in tools for name in (tool.name, *tool.aliases))  # type: ignore[attr-defined]
+    name, count = next(iter(names.most_common(1)), ("", 0))
+    return f"two of its tools have the name {name}" if count > 1 else ""
 
 
 def _find_tool_flaws(tool: object) -> Iterator[str]:

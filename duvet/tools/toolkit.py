@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from copy import deepcopy
 from functools import partial
 from types import ModuleType, NoneType
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, TypedDict, TypeVar, Unpack, get_args, get_origin, get_type_hints, overload
 
 import msgspec
 
 from duvet.tools.plugin_runner import PackContext
-from duvet.tools.tool import Pack, PackPrompt, PackResource, PartText, Scope, Tool
+from duvet.tools.tool import ArgumentShortcut, ErrorCode, Pack, PackPrompt, PackResource, PartText, Scope, Tool
 
 _MARK = "__duvet_part__"
 _PARAMETER = re.compile(r"\s*(?::param\s+)?\*{0,2}(?P<name>\w+)\s*(?:\([^)]*\))?\s*:\s*(?P<text>\S.*)")
@@ -29,6 +29,41 @@ class _Signature(msgspec.Struct, frozen=True):
     description: str
 
 
+Function = TypeVar("Function", bound=Callable[..., object])
+TextFunction = TypeVar("TextFunction", bound=Callable[..., str | Awaitable[str]])
+
+
+class PartOptions(TypedDict, total=False):
+    name: str
+    title: str
+
+
+class ResourceOptions(PartOptions, total=False):
+    mime_type: str
+
+
+class ToolOptions(PartOptions, total=False):
+    """The options of `@tool`: `writes`, and fields of `Tool`."""
+
+    writes: bool
+    is_idempotent: bool
+    replaces: bool
+    labels: Sequence[str]
+    safety_notes: Sequence[str]
+    invocation_hints: Sequence[str]
+    time_limit: float | None
+    aliases: Sequence[str]
+    reads: bool | None
+    shortcuts: Sequence[ArgumentShortcut]
+    accountable: Sequence[str]
+    failures: Sequence[ErrorCode]
+    longest: int | None
+
+
+@overload
+def tool(function: Function, /, **options: Unpack[ToolOptions]) -> Function: ...
+@overload
+def tool(function: None = None, /, **options: Unpack[ToolOptions]) -> Callable[[Function], Function]: ...
 def tool(function: Any = None, /, *, writes: bool = False, **options: Any) -> Any:
     """Declare a function as a tool. Its types are the schemas, and its docstring describes the tool and its arguments.
 
@@ -38,6 +73,10 @@ def tool(function: Any = None, /, *, writes: bool = False, **options: Any) -> An
     return _declare(function, _make_tool, {"scope": scope, "is_idempotent": not writes, **options})
 
 
+@overload
+def resource(function: Function, /, **options: Unpack[ResourceOptions]) -> Function: ...
+@overload
+def resource(function: None = None, /, **options: Unpack[ResourceOptions]) -> Callable[[Function], Function]: ...
 def resource(function: Any = None, /, *, mime_type: str = "", **options: Any) -> Any:
     """Declare a function as a resource, which is text or a value served as JSON, at `duvet:///packs/PACK/NAME`."""
 
@@ -51,6 +90,10 @@ def resource(function: Any = None, /, *, mime_type: str = "", **options: Any) ->
     return _declare(function, make, options)
 
 
+@overload
+def prompt(function: TextFunction, /, **options: Unpack[PartOptions]) -> TextFunction: ...
+@overload
+def prompt(function: None = None, /, **options: Unpack[PartOptions]) -> Callable[[TextFunction], TextFunction]: ...
 def prompt(function: Any = None, /, **options: Any) -> Any:
     """Declare a function that returns text as a prompt; its parameters are strings."""
 
@@ -93,7 +136,9 @@ def collect_pack(name: str, module: ModuleType) -> Pack | None:
     """Return a pack of the functions that a module declares; None if it declares none."""
     ##= man/spec/service.md#packs
     ##% A function in the file of a pack MUST become a tool, a resource or a prompt if it has one of duvet's decorators.
-    parts = [part for value in vars(module).values() if (part := getattr(value, _MARK, None)) is not None]
+    # A function may have several names in its module.
+    values = {id(value): value for value in vars(module).values()}.values()
+    parts = [part for value in values if (part := getattr(value, _MARK, None)) is not None]
     if not parts:
         return None
     return Pack(

@@ -162,9 +162,27 @@ def test_other_commands_run_no_file(duvet_command: str, tmp_path: Path) -> None:
     for command in (["report"], ["search", "coffee"], ["validate"], ["workflow", "list"], ["pages"]):
         run(duvet_command, folder, *command)
     assert not (folder / "ran").exists()
-    told = run(duvet_command, folder, "tools").err
-    assert 'WARN a pack was not loaded pack=kettle reason="ValueError: no (line 2)"\n' in told
+    unloaded = 'WARN a pack was not loaded pack=kettle reason="ValueError: no (line 2)"\n'
+    for command in (
+        ["tools"],
+        ["tools", "boil"],
+        ["call", "boil"],
+        ["call", "coverage_summary"],
+        ["prompt"],
+        ["prompt", "x"],
+    ):
+        assert run(duvet_command, folder, *command).err.count(unloaded) == 1
     assert (folder / "ran").exists()
+
+
+def test_two_tools_of_a_file_need_two_names(duvet_command: str, tmp_path: Path) -> None:
+    folder = kettle(tmp_path)
+    # A second name for a function is not a second tool.
+    (folder / "kettle.py").write_text(f"{PACK}\nheat = boil\ncard = menu\n")
+    assert run(duvet_command, folder, "call", "boil", "--litres", "1").out == '{\n  "result": 167\n}\n'
+    (folder / "kettle.py").write_text(f"{PACK}\n@tool(name='boil')\ndef heat() -> int:\n    return 1\n")
+    told = run(duvet_command, folder, "mcp", "--check")
+    assert "left out       kettle: two of its tools have the name boil\n" in told.out and told.code == 1
 
 
 def list_changes(wire: Wire) -> list[str]:

@@ -228,6 +228,7 @@ TOOLS: dict[str, list[tuple[Any, str]]] = {
 def test_tools_are_a_list_of_limited_length() -> None:
     assert find_tools_flaw(None) == find_tools_flaw(iter(GUESTS)) == "its tools are not a list"
     assert find_tools_flaw(GUESTS * 50) == f"it has more than {plugins.MAX_PACK_TOOLS} tools"
+    assert find_tools_flaw([tool("x", print), tool("y", print, aliases=["x"])]) == "two of its tools have the name x"
     assert find_tools_flaw([5]) == "one of its tools is not a duvet.tools.tool.Tool"
 
 

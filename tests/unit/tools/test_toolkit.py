@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated, Any, assert_type
 
 import msgspec
 import pytest
@@ -116,6 +116,51 @@ def test_options() -> None:
         ["x"],
     )
     assert collect_pack("none", types.ModuleType("none")) is None
+
+
+@tool
+def brew(cups: int, kind: str = "green") -> float:
+    return cups * len(kind)
+
+
+@tool(writes=True, labels=["tea"], time_limit=5)
+async def pour(cups: int) -> list[str]:
+    return ["cup"] * cups
+
+
+@resource(mime_type="text/plain")
+def menu() -> str:
+    return "green"
+
+
+@prompt
+def plan(guests: str) -> str:
+    return guests
+
+
+@pytest.mark.anyio
+async def test_type_checkers_see_the_functions_unchanged() -> None:
+    """mypy checks this: an ignored error that it doesn't find is an error, too."""
+    assert_type(brew(2, kind="black"), float)
+    assert_type(await pour(1), list[str])
+    assert_type(menu(), str)
+    assert_type(plan("3"), str)
+    with pytest.raises(TypeError):
+        brew("2", cup=1)  # type: ignore[arg-type,call-arg]
+    with pytest.raises(TypeError):
+        tool(scopes="admin")(brew)  # type: ignore[call-overload]
+    with pytest.raises(TypeError):
+        resource(brew)
+    prompt(count)  # type: ignore[type-var]
+    with pytest.raises(AttributeError):
+        tool(3)  # type: ignore[call-overload]
+
+
+def test_a_function_may_have_several_names() -> None:
+    module = types.ModuleType("cups")
+    module.__dict__.update(brew=brew, boil=brew, menu=menu, card=menu, plan=plan, party=plan)
+    pack: Any = collect_pack("cups", module)
+    assert [len(part) for part in (pack.tools, pack.resources, pack.prompts)] == [1, 1, 1]
 
 
 def untyped(a) -> int:  # type: ignore[no-untyped-def]
