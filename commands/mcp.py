@@ -17,7 +17,7 @@ from duvet.config.check import sort_problems
 from duvet.config.project_file import find_config, require_config
 from duvet.config.service_tables import ProviderKind
 from duvet.config.toml import format_one_line_string
-from duvet.console.application import enter_page_folder, find_service_problems, make_application
+from duvet.console.application import enter_page_folder, find_service_problems, make_application, wants_json_log
 from duvet.console.command import Subcommand, current_settings
 from duvet.console.options import (
     PACKS_KEY,
@@ -39,7 +39,7 @@ from duvet.reports.cells import escape_cell
 from duvet.reports.tables import encode_json
 from duvet.rules import PAGE_LINK_DANGLING, PATTERN_UNMATCHED
 from duvet.server.application import HTTP_MODE, Application
-from duvet.server.log import EventLevel, forward_logging
+from duvet.server.log import EventLevel, ServerLog, forward_logging
 from duvet.text import format_count
 from duvet.tools.arguments import make_client_schema, output_schema
 from duvet.tree.files import DiskTree
@@ -104,24 +104,36 @@ def mcp(ctx: click.Context, /, client: str | None, check: bool, models: bool, de
         _print_client_config(CLIENTS[client], options)
         return
     enter_page_folder(options)
-    application = make_application(options, mode=listening.mode)
-    if describe and not check:
-        write_stdout(encode_json(_describe_service(application)))
+    if check or describe:
+        application = make_application(options, mode=listening.mode)
+        if check:
+            application.require_variables()
+            _check_service(application, listening, asks_models=models)
+        else:
+            write_stdout(encode_json(_describe_service(application)))
         return
-    application.require_variables()
-    if check:
-        _check_service(application, listening, asks_models=models)
-        return
+    serving: Application | None = None
     try:
+        serving = application = make_application(options, mode=listening.mode)
+        application.require_variables()
         if application.mode == HTTP_MODE:
             _serve_http(application, listening)
         else:
             _serve_stdio(application)
     except DuvetError as error:
-        if not application.logs_json:
+        if not (serving.logs_json if serving else wants_json_log(options)):
             raise
-        application.log.write_event(EventLevel.ERROR, str(error), **({"hint": error.hint} if error.hint else {}))
+        _log_problems(list_error_problems(error))
         ctx.exit(FAILED)
+
+
+def _log_problems(problems: Sequence[Problem]) -> None:
+    """Print a JSON line for each problem."""
+    log = ServerLog(print_line, as_json=True)
+    for one in problems:
+        place = ":".join(str(part) for part in (one.path, one.place.line, one.place.column) if part)
+        fields = {"code": one.code, "at": place, "hint": one.hint}
+        log.write_event(EventLevel.ERROR, one.message, **{name: text for name, text in fields.items() if text})
 
 
 def _print_message(application: Application, text: str, **fields: object) -> None:

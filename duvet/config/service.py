@@ -23,7 +23,7 @@ from duvet.config.fields import list_field_types
 from duvet.config.key_styles import respell_keys
 from duvet.config.project_file import find_config, respell_project_keys
 from duvet.config.schema import ServiceConfig, find_unresolved_names
-from duvet.config.service_tables import IngestSection, PagesSection, SearchSection, ServerSection
+from duvet.config.service_tables import IngestSection, LogFormat, PagesSection, SearchSection, ServerSection
 from duvet.config.settings import EXTENDED_SCHEMA, IngestRule, NotesRule, Secret, ServerRule, StoreSection
 from duvet.config.toml import TomlDocument, parse_toml_bytes
 from duvet.config.variables import VariableExpander, list_unneeded_parts
@@ -202,6 +202,22 @@ def salvage_service(
                 values[name] = {**values.get(name, {}), **part} if len(path) > 1 else part
     config = convert(values, ServiceConfig)
     return Service(config=config, path=found.path, origin=found.origin, document=document, packs=config.packs())
+
+
+_JSON_LOG = re.compile(rb"""^[^#\n]*\blog[-_]?format["']?\s*[:=]\s*["']?json\b""", re.IGNORECASE | re.MULTILINE)
+_LOG_VARIABLE = "DUVET_SERVER__LOG_FORMAT"
+
+
+def asks_for_json_log(
+    tree: Tree, environ: Mapping[str, str], service_path: str | None = None, folder: str | None = ""
+) -> bool:
+    """Return whether the configuration sets `logFormat: json`, even if it is invalid or can't be parsed."""
+    if named := environ.get(_LOG_VARIABLE):
+        return named == LogFormat.JSON
+    with suppress(DuvetError):
+        path = find_service_file(tree, environ, service_path, folder).path
+        return bool(path and _JSON_LOG.search(tree.read(path)))
+    return False
 
 
 def _list_parts(values: Mapping[str, Any], name: str) -> list[tuple[str, ...]]:

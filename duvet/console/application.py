@@ -10,7 +10,7 @@ import click
 from msgspec.structs import replace
 
 from duvet.config.check import DocumentLocation, sort_problems
-from duvet.config.service import SERVICE_VARIABLES, Service, load_service, salvage_service
+from duvet.config.service import SERVICE_VARIABLES, Service, asks_for_json_log, load_service, salvage_service
 from duvet.config.service_tables import ProviderKind
 from duvet.console.command import TerminalSettings, current_settings, wants_cache
 from duvet.console.options import PACKS_KEY, PAGES_KEY, SERVICE_KEY, select_trace_options
@@ -61,6 +61,12 @@ def make_application(where: Mapping[str, Any], *, mode: str) -> Application:
         return Application(settings, settings.read_service(DiskTree()))
     except ProblemsError as error:
         raise ProblemsError(_list_all_problems(settings, error.problems)) from None
+
+
+def wants_json_log(where: Mapping[str, Any]) -> bool:
+    """Return whether errors of the server are to be printed as JSON lines, even those of an invalid configuration."""
+    settings = make_application_settings(where, current_settings(), "")
+    return asks_for_json_log(DiskTree(), settings.environ, settings.service_path, settings.folder)
 
 
 def _list_all_problems(settings: ApplicationSettings, problems: tuple[Problem, ...]) -> tuple[Problem, ...]:

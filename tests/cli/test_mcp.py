@@ -181,6 +181,54 @@ def test_all_problems_are_listed_at_once(duvet: Run, folder: Path, command: str)
     assert re.sub(r"(`prot`).*(?= \[DUV002])", r"\1", told) == ALL_PROBLEMS
 
 
+BROKEN_JSON = """{
+  // A comment.
+  "server": {"log-format": "json"},
+  "x"
+"""
+JSON_LOGS: list[tuple[str, str, dict[str, str], list[tuple[str, str]]]] = [
+    (
+        "duvet.config.yaml",
+        "server: {logFormat: json, port: 0}\ntoolPacks: {x: {}}\n",
+        {},
+        [
+            ("duvet.config.yaml:1:33", "server.port: integer `0` is out of range"),
+            ("duvet.config.yaml:2:13", 'toolPacks.x: unknown pack "x"'),
+        ],
+    ),
+    (
+        "duvet.config.yaml",
+        "server:\n  log_format: 'JSON'\n  ]",
+        {},
+        [("duvet.config.yaml:3:3", "YAML parse error at ")],
+    ),
+    ("duvet.config.json", BROKEN_JSON, {}, [("duvet.config.json:2:3", "")]),
+    ("duvet.config.toml", "[server]\nlogFormat = 'json'\nx\n", {}, [("duvet.config.toml:3:2", "TOML parse error at ")]),
+    ("x", "", {"DUVET_SERVER__LOG_FORMAT": "json", "DUVET_CONFIG": "gone.yaml"}, [("", "DUVET_CONFIG points to gone")]),
+    ("x", "", {"DUVET_SERVER__LOG_FORMAT": "json", "DUVET_SERVER__PORT": "x"}, [("", "the value of DUVET_SERVER__PO")]),
+    ("duvet.config.yaml", "server: {logFormat: $FORMAT}\n", {"FORMAT": "json"}, [("", "other machines can reach")]),
+    ("duvet.config.yaml", "server: {}  # logFormat: json\nx: 1\n", {}, []),
+    ("duvet.config.yaml", "server: {logFormat: json}\nx: 1\n", {"DUVET_SERVER__LOG_FORMAT": "text"}, []),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "environ", "problems"), JSON_LOGS)
+def test_problems_are_json_if_the_log_is(
+    duvet: Run, folder: Path, name: str, text: str, environ: dict[str, str], problems: list[tuple[str, str]]
+) -> None:
+    ##= man/spec/service.md#operations
+    ##% With `logFormat: json`, the server MUST print only JSON lines on standard error, even while it starts.
+    make(folder, {name: text})
+    done = duvet("mcp", "--http", "0.0.0.0:1", environ=environ)
+    assert (done.code, done.out) == (1, "")
+    if not problems:
+        assert done.err.startswith("error: ")
+        return
+    lines = [json.loads(line) for line in done.err.splitlines()]
+    assert [(one["level"], one.get("at", "")) for one in lines] == [("error", place) for place, _ in problems]
+    assert all(one["message"].startswith(start) for one, (_, start) in zip(lines, problems, strict=True))
+
+
 def test_a_workflow_with_a_fault_is_no_tool(duvet: Run, folder: Path) -> None:
     ##= man/spec/service.md#workflows
     ##% The server MUST offer each workflow without errors as the tool `workflow.NAME`.
