@@ -226,8 +226,6 @@ def pair_requirements(then: Catalogue, now: Catalogue) -> RequirementPairing:
 
 
 def _make_name_key(catalogue: Catalogue, card: RequirementCard) -> Hashable:
-    ##= man/spec/names.md#checks
-    ##% `duvet diff` MUST list a requirement as changed if its id stayed the same but its text changed.
     # A requirement without an id gets a separate key.
     return (catalogue.specification_of(card).locator, card.name) if card.name else object()
 

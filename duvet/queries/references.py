@@ -106,9 +106,6 @@ def find_by_name(
     found = select(catalogue.named.get(name, ())) or select(catalogue.named_in_any_case.get(name.casefold(), ()))
     cards = [catalogue.requirements[index] for index in found]
     if len({card.specification for card in cards}) > 1:
-        ##= man/spec/names.md#references
-        ##% If several specifications have the same requirement id, duvet MUST refuse the id alone, and list the
-        ##% unambiguous names.
         targets = [f"{catalogue.specification_of(card).locator}#{card.name}" for card in cards]
         message = f"{quote_text(name)} is the id of requirements in {len(set(targets))} specifications"
         raise NotFoundError(message, hint=_list_candidates("use one of these:", list(dict.fromkeys(targets))))

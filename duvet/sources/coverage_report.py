@@ -66,9 +66,6 @@ class _CoveredFile:
 
     @property
     def hits(self) -> LineHits:
-        ##= man/spec/query.md#coverage-reports
-        ##% `duvet query` MUST treat a line with branches as executed if a branch was covered, and any other line as
-        ##% executed if an instruction was covered.
         hits = self.statements | self.branches
         both = self.statements.keys() & self.branches.keys()
         return hits | {line: self.statements[line] or self.branches[line] for line in both}

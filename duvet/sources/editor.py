@@ -68,6 +68,7 @@ def rewrap_words(lines: Sequence[Sequence[str]], words: Sequence[str], rooms: Se
             at = max(0, low - 1) if tag == "insert" else min(low + step, high - 1)
             placed[home[at]].append(word)
     for index, line in enumerate(placed):
+        # Several changed words leave uneven lines, so fill the rest up to the width of the longest line.
         if line != list(lines[index]) and ((changes > 1 and all(lines)) or len(" ".join(line)) > rooms[index]):
             rest = [word for one in placed[index:] for word in one]
             wrapped = [*placed[:index], *wrap_words(rest, *compress(rooms[index:], lines[index:]))]

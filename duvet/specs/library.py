@@ -160,6 +160,7 @@ class Library:
             if isinstance(outcome, bytes):
                 self.memory.note_written(missing[url], outcome)
             else:
+                # The download may succeed in the next run.
                 self.memory.forgo()
 
     def _is_missing(self, url: str, path: str) -> bool:

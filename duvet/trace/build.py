@@ -408,6 +408,7 @@ def _find_in_equal_section(
 
     specification = target.specification
     near = nears.setdefault(specification.locator, Neighbourhood(specification))
+    # The numbers of sections shift when one is inserted, so the quote decides.
     held = set(near.find_containing_sections(quote)).intersection(target.equal)
     if len(held) != 1:
         return target.section, None
@@ -523,6 +524,7 @@ def _name_specifications(
     configured: Sequence[Specification],
 ) -> tuple[Specification, ...]:
     """Give each cited specification its id; the order doesn't change."""
+    # A stray citation must not take the id of a configured specification.
     wanted = {(one.locator.name, one.format) for one in configured}
     own = {one.locator for one in cited if (one.locator.name, one.format) in wanted}
     others = select_unreferenced_specifications(configured, cited)

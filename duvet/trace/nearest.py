@@ -121,6 +121,7 @@ class TextWords:
 
     def find_reworded(self, quote: list[str], candidates: Container[str]) -> TextStretch | None:
         """Return the candidate that replaced the quoted requirement, unless another one is nearly as similar."""
+        # Only a whole sentence can be an earlier version of a requirement.
         if not _ENDS.search(quote[-1]):
             return None
         fuzz, joined = load_rapidfuzz().fuzz, " ".join(quote)
@@ -150,6 +151,7 @@ class TextWords:
         near = whole or found
         if near is None:
             return None
+        # Text with few words in common helps nobody, least of all if only one of the two is negated.
         words = _count_words(near.text.split())
         least = _OPPOSED if ("not" in words) != ("not" in counts) else _RELATED
         return near if _score_words(counts, words) >= least else None

@@ -102,9 +102,6 @@ def test_the_id_of_a_heading_is_its_section_if_several_requirements_have_it() ->
     ],
 )
 def test_an_ambiguous_or_unknown_id(reference: str, message: str) -> None:
-    ##= man/spec/names.md#references
-    ##% If several specifications have the same requirement id, duvet MUST refuse the id alone, and list the unambiguous
-    ##% names.
     with pytest.raises(NotFoundError) as caught:
         resolve_reference(CATALOGUE, reference)
     assert f"{caught.value.message}: {caught.value.hint}" == message
@@ -156,8 +153,6 @@ def test_lists_show_ids_if_there_are_any() -> None:
 
 
 def test_a_reworded_requirement_with_an_id_has_changed() -> None:
-    ##= man/spec/names.md#checks
-    ##% `duvet diff` MUST list a requirement as changed if its id stayed the same but its text changed.
     new = "Nobody MAY ever drop a kettle, whatever it holds."
     then, now = (
         named(NAMES),

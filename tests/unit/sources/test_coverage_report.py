@@ -39,9 +39,6 @@ def read(text: str) -> dict[str, dict[int, bool]]:
     ],
 )
 def test_executed_lines_are_read(lines: list[str], hits: dict[int, bool]) -> None:
-    ##= man/spec/query.md#coverage-reports
-    ##% `duvet query` MUST treat a line with branches as executed if a branch was covered, and any other line as
-    ##% executed if an instruction was covered.
     assert read(report(*lines)) == {"p/A.java": hits}
 
 
