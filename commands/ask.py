@@ -24,7 +24,7 @@ from duvet.errors import QueryError
 from duvet.llm.ask import ASK_TASK, NOTHING_FOUND, AnswerSource, ModelAnswer, ProjectRetriever, answer_question
 from duvet.llm.records import ModelError, ModelRequest, NoModelError
 from duvet.llm.router import StaticRouter
-from duvet.queries.full_text import RequirementIndex
+from duvet.queries.search import RequirementIndex
 from duvet.reports.cells import TableLook, escape_cell, wrap_cells
 from duvet.reports.tables import encode_json
 from duvet.tree.cache import Cache

@@ -15,7 +15,7 @@ from duvet.config.settings import EDITOR_FIELDS
 from duvet.knowledge import relevance, search_query
 from duvet.knowledge.index import SharedVectors
 from duvet.queries.embeddings import DummyEmbedder, Embedder, PurePythonMatrix, VectorRows, VectorSpace
-from duvet.queries.full_text import VECTOR_SHARE
+from duvet.queries.search import VECTOR_SHARE
 from duvet.store.records import SPACE_KEY, Chunk, Symbol
 from duvet.store.sqlite import Store
 

@@ -12,7 +12,7 @@ from duvet.errors import DuvetError
 from duvet.llm.records import ModelRequest, shorten_to_line, strip_invisible
 from duvet.llm.router import Router
 from duvet.model import Specification
-from duvet.queries import full_text, records
+from duvet.queries import records, search
 from duvet.queries.search import SearchQuery, find_hits
 from duvet.templates import ASK_TEMPLATE, environment
 from duvet.text import collapse_whitespace, make_text_id
@@ -154,7 +154,7 @@ def _cut(text: str, room: int) -> str:
 
 class ProjectRetriever(Struct, frozen=True):
     catalogue: Catalogue
-    index: Callable[[], full_text.RequirementIndex]
+    index: Callable[[], search.RequirementIndex]
     files: ProjectFiles
     load: SpecificationLoader
 

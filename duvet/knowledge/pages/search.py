@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from duvet.knowledge.pages.catalogue import PageCollection
 from duvet.knowledge.pages.page import Page
-from duvet.queries.full_text import open_memory_database
+from duvet.queries.search import open_memory_database
 from duvet.words import (
     MAX_QUERY_CHARACTERS,
     STOP_WORDS,

@@ -9,7 +9,7 @@ from typing import Annotated, TypeVar
 from msgspec import Meta, Struct, convert, json, structs
 
 from duvet import errors
-from duvet.queries import details, full_text, references, search
+from duvet.queries import details, references, search
 from duvet.queries.gaps import (
     STATES_BY_WORD,
     Gap,
@@ -344,8 +344,8 @@ def search_requirements(arguments: SearchRequirementsInput, context: ProjectSnap
     return make_requirement_list_answer(context, "search_requirements", arguments, found.indexes, notes)
 
 
-def _open_index(context: ProjectSnapshot) -> full_text.RequirementIndex:
-    return full_text.RequirementIndex(context.catalogue, context.memory)
+def _open_index(context: ProjectSnapshot) -> search.RequirementIndex:
+    return search.RequirementIndex(context.catalogue, context.memory)
 
 
 @declare_query("list_uncited_requirements", "Uncited requirements", RequirementArguments, tuple[ListedRequirement, ...])

@@ -9,8 +9,7 @@ from duvet.llm import ask
 from duvet.llm.records import ModelRequest, ModelResponse, NoModelError, ResolvedModel
 from duvet.model import Specification
 from duvet.project.project import Project
-from duvet.queries.full_text import RequirementIndex
-from duvet.queries.search import SearchQuery, search_requirements
+from duvet.queries.search import RequirementIndex, SearchQuery, search_requirements
 from duvet.trace.catalogue import SpecificationCard
 from duvet.trace.locations import ProjectFiles
 from duvet.tree.cache import Cache

@@ -10,9 +10,8 @@ from hypothesis import given, strategies as st
 from duvet.errors import QueryError
 from duvet.model import Kind, Level
 from duvet.queries.embeddings import Embedder
-from duvet.queries.full_text import blend_scores
 from duvet.queries.gaps import RequirementFilter
-from duvet.queries.search import SearchAnswer, SearchQuery, find_named_requirements, search_requirements
+from duvet.queries.search import SearchAnswer, SearchQuery, blend_scores, find_named_requirements, search_requirements
 from duvet.trace.catalogue import Catalogue
 from duvet.tree.cache import Cache
 from duvet.words import MAX_QUERY_CHARACTERS, STOP_WORDS, parse_query

@@ -11,7 +11,7 @@ import pytest
 from msgspec import msgpack
 
 from duvet.project.project import Project
-from duvet.queries.full_text import RequirementIndex
+from duvet.queries.search import RequirementIndex
 from duvet.tools.context import ProjectSnapshot
 from duvet.tools.tool import ToolError
 from duvet.tree.files import DiskTree
