@@ -157,7 +157,7 @@ def _serve_stdio(application: Application) -> None:
     if opening.read:
         # The client has its answer, so it doesn't wait for these imports.
         application.live.begin()
-        from duvet.server.caller import set_caller
+        from duvet.server.live_project import set_caller
         from duvet.server.stdio.session import StopSignal, serve_client
 
         stopping = StopSignal(application.service.config.server.shutdown_timeout, lambda: os._exit(OK))

@@ -195,8 +195,7 @@ class Application:
 
     @cached_property
     def live(self) -> LiveProject:
-        from duvet.server.live_project import LiveProject
-        from duvet.server.staleness import ChangeDetector, open_descriptor
+        from duvet.server.live_project import ChangeDetector, LiveProject, open_descriptor
 
         notes = self.service.config.notes()
         return LiveProject(

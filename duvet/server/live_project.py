@@ -1,32 +1,70 @@
-"""The current state of the project, read again after changes."""
+"""The current state of the project, read again after changes; the detection of changes; and the caller of the current request."""
 
 from __future__ import annotations
 
 import asyncio
+import sys
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from datetime import date
 from itertools import islice
 from operator import attrgetter
 from threading import Thread
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import anyio
 from anyio.lowlevel import checkpoint
 from msgspec import Struct, structs
 
 from duvet.errors import DuvetError
-from duvet.project.changes import RecordedAnswers
+from duvet.project.changes import FollowedReading, RecordedAnswers
 from duvet.project.project import Project
-from duvet.server import staleness
-from duvet.server.caller import current_backpressure
 from duvet.server.resources.documents import NO_DIGEST, digest_document, find_changed_documents
 from duvet.tools.context import ProjectSnapshot
+from duvet.tools.tool import Scope
 from duvet.trace.catalogue import Catalogue
+from duvet.tree import file_events
 from duvet.tree.recorder import RecordedTree
+
+if TYPE_CHECKING:
+    from duvet.server.stdio.session import UnreadAnswers
+
+
+class CallerIdentity(Struct, frozen=True):
+    scopes: frozenset[Scope] = frozenset(
+        Scope
+    )  # The process that started the server and uses its pipes has all scopes.
+    holder: str = ""
+
+
+_CALLER: ContextVar[CallerIdentity] = ContextVar("caller", default=CallerIdentity())  # noqa: B039 - it is immutable
+_UNREAD: ContextVar[UnreadAnswers | None] = ContextVar("unread", default=None)
+current_caller = _CALLER.get
+current_backpressure = _UNREAD.get  # None if each answer has a separate connection.
+
+
+@contextmanager
+def set_caller(scopes: frozenset[Scope], holder: str = "") -> Iterator[None]:
+    token = _CALLER.set(CallerIdentity(scopes, holder))
+    try:
+        yield
+    finally:
+        _CALLER.reset(token)
+
+
+@contextmanager
+def limit_answers(unread: UnreadAnswers) -> Iterator[None]:
+    """Within the block, delay answers while the client has too many unread ones."""
+    token = _UNREAD.set(unread)
+    try:
+        yield
+    finally:
+        _UNREAD.reset(token)
+
 
 _PATIENCE = 2.0  # Seconds of continuous change after which the last reading is used.
 _CALM_MILLISECONDS = 5  # Milliseconds without a change before the project is read again.
@@ -68,7 +106,7 @@ class ProjectReader:
         read: Callable[[Project], Catalogue],
         page_size: int | Callable[[Project], int],
         today: Callable[[], date],
-        detector: staleness.ChangeDetector,
+        detector: ChangeDetector,
         patience: float = _PATIENCE,
     ) -> None:
         self._open = open_project
@@ -171,9 +209,9 @@ class LiveProject:
         *,
         read: Callable[[Project], Catalogue] = attrgetter("catalogue"),
         today: Callable[[], date] = date.today,
-        detector: staleness.ChangeDetector | None = None,
+        detector: ChangeDetector | None = None,
     ) -> None:
-        detector = detector or staleness.ChangeDetector(staleness.open_descriptor({}))
+        detector = detector or ChangeDetector(open_descriptor({}))
         self._reader = ProjectReader(open_project, read, page_size, today, detector)
         self._renewal: Future[None] | None = None
         self._listeners: list[Callable[[], None]] = []
@@ -335,3 +373,134 @@ class WatchedResources:
                 yield uri
             # Other requests are answered in between.
             await checkpoint()
+
+
+_staleness_ATTEMPTS = 5
+_ANYTHING = {""}
+
+
+class ChangeDetector:
+    """Watches the files of the last reading; only `is_silent` is thread-safe."""
+
+    def __init__(
+        self, descriptor: file_events.InotifyDescriptor | None, mounted: file_events.MountTable | None = None
+    ) -> None:
+        """Without a descriptor, every check reads the disk."""
+        self._descriptor = descriptor
+        self._mounts = mounted
+        self._linked: set[str] = set()
+        """Files with several hard links, which can be changed without an event."""
+        self._retired: file_events.InotifyDescriptor | None = None
+        self._followed: FollowedReading | None = None
+        self._changed = _ANYTHING
+
+    @property
+    def handle(self) -> int | None:
+        """A descriptor that becomes readable when a file changes; None if the system doesn't report changes."""
+        return self._descriptor.handle if self._descriptor else None
+
+    @property
+    def needs_polling(self) -> bool:
+        """True if the system doesn't report changes of some files."""
+        return bool(self._linked)
+
+    def is_silent(self) -> bool:
+        """Return True if nothing can have changed; reads the disk only for files with several hard links."""
+        if self._descriptor is None or self._changed or not self._descriptor.is_silent():
+            return False
+        followed, linked = self._followed, self._linked
+        return not (linked and followed and followed.answers.find_changes_among(linked))
+
+    def wait_for_calm(self, milliseconds: int) -> None:
+        """Wait until nothing changes for this long; give up after a few attempts."""
+        for _ in range(_staleness_ATTEMPTS):
+            if self._descriptor is None or self._descriptor.is_silent(milliseconds):
+                return
+            self.changed()
+
+    def changed(self) -> bool:
+        """Return whether a new reading would differ from the last one."""
+        followed = self._followed
+        if followed is not None and not self._changed:
+            self._changed = self._find_changes(followed, lambda: self._find_touched(followed))
+        return bool(self._changed)
+
+    def _find_touched(self, followed: FollowedReading) -> set[str]:
+        """Return the files that changed or were written to, even with the same content."""
+        events = self._read_events()
+        written = followed.find_affected_paths(events) or set()
+        return written | followed.find_changes(events) | followed.answers.find_changes_among(self._linked)
+
+    def forget(self) -> None:
+        """Stop watching, and count as changed until the next reading."""
+        self._followed, self._changed, self._linked = None, _ANYTHING, set()
+
+    def trust(self) -> None:
+        """Stop watching, and count as unchanged until the next reading."""
+        self._followed, self._changed, self._linked = None, set(), set()
+
+    def follow(self, answers: RecordedAnswers) -> bool:
+        """Watch the files of this reading; return whether it is consistent, that is, nothing changed meanwhile."""
+        before = self._followed.answers.record if self._followed else None
+        watched_before = self._descriptor.folders if self._descriptor and self._followed else set()
+        followed = self._followed = FollowedReading(answers, self._descriptor or _NoDescriptor())
+        self._changed = self._find_changes(followed, followed.find_all_changes)
+        if self._descriptor is not None:
+            self._mounts = self._mounts or file_events.read_mounts()
+            if self._mounts.are_blind(followed.folders):
+                self._retire()
+            else:
+                self._linked = set(followed.answers.find_hard_linked_files(before, self._linked))
+        events = self._read_events()
+        touched = followed.find_affected_paths(events)
+        self._changed |= self._find_changes(followed, lambda: followed.find_changes(events))
+        # If only one file has changed since the reading began, the reading is consistent: it has the old or the new file.
+        is_only_one = touched is not None and len(touched | self._changed) == 1
+        return not self._changed or (is_only_one and followed.folders <= watched_before)
+
+    def _read_events(self) -> Iterable[file_events.FolderEvent]:
+        return self._descriptor.read() if self._descriptor else file_events.UNKNOWN_EVENTS
+
+    def _find_changes(self, followed: FollowedReading, find: Callable[[], set[str]]) -> set[str]:
+        """Return the changed files; read the disk from now on if the system can't watch all folders."""
+        for _ in range(_staleness_ATTEMPTS):
+            if self._descriptor is None:
+                return followed.answers.find_changes()
+            try:
+                return find()
+            except FileNotFoundError:
+                # A folder was just removed.
+                find = followed.find_all_changes
+            except OSError:
+                self._retire()
+                return followed.answers.find_changes()
+        return _ANYTHING
+
+    def _retire(self) -> None:
+        """Stop using the descriptor, but keep it open, because a thread may wait for it."""
+        self._retired, self._descriptor = self._descriptor, None
+        if self._retired:
+            with suppress(OSError):
+                self._retired.open(set())
+
+    def close(self) -> None:
+        for descriptor in filter(None, (self._descriptor, self._retired)):
+            descriptor.close()
+        self._descriptor = self._retired = None
+
+
+class _NoDescriptor:
+    folders: set[str] = set()  # noqa: RUF012
+
+    def open(self, folders: set[str]) -> None:
+        pass
+
+
+def open_descriptor(environ: Mapping[str, str]) -> file_events.InotifyDescriptor | None:
+    """Return a descriptor for change notifications; None if there is no support or polling is requested."""
+    if sys.platform != "linux" or file_events.wants_polling(environ):
+        return None
+    try:
+        return file_events.InotifyDescriptor()
+    except OSError:
+        return None

@@ -20,9 +20,9 @@ from msgspec import Struct, structs
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from duvet.server import messages
-from duvet.server.caller import set_caller
 from duvet.server.http.responses import API_PREFIX, HttpRefusal, get_headers, make_busy_refusal, send_refusal
 from duvet.server.http.tokens import ADMIN_HOLDER, READER_HOLDER, AccessTokens, TokenHolder
+from duvet.server.live_project import set_caller
 from duvet.tools.tool import ErrorCode
 
 _AUTHORITY = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::[0-9]{1,5})?", re.ASCII)

@@ -14,8 +14,8 @@ from msgspec.structs import replace
 from starlette.types import Receive, Scope, Send
 
 from duvet.server import messages
-from duvet.server.caller import current_caller
 from duvet.server.http import responses
+from duvet.server.live_project import current_caller
 from duvet.server.protocol.session import PROTOCOL_LOGGER
 from duvet.text import shorten_text
 from duvet.tools import arguments, call_context, gateway

@@ -14,8 +14,7 @@ from mcp.shared.exceptions import MCPError
 from msgspec import json
 
 from duvet.prompts import content, library
-from duvet.server.caller import current_caller
-from duvet.server.live_project import LiveProject
+from duvet.server.live_project import LiveProject, current_caller
 from duvet.server.messages import ServerIdentity
 from duvet.server.protocol import session
 from duvet.server.protocol.resources import ResourcesPart, Subscriptions

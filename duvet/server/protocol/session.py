@@ -24,7 +24,7 @@ from pydantic import ValidationError
 
 from duvet.errors import DuvetError
 from duvet.llm.records import MAX_ANSWER_TOKENS, ModelError, ModelFault, ModelRequest, ProviderAnswer
-from duvet.server.caller import current_caller
+from duvet.server.live_project import current_caller
 from duvet.tools.call_context import Caller, CallJournal, CallState
 from duvet.tools.dispatcher import ToolDispatcher
 from duvet.tools.tool import (

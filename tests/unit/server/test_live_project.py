@@ -22,8 +22,7 @@ from mcp import Client
 
 from duvet import MemoryTree, Project
 from duvet.errors import DuvetError
-from duvet.server.live_project import ProjectReader
-from duvet.server.staleness import ChangeDetector, open_descriptor
+from duvet.server.live_project import ChangeDetector, ProjectReader, open_descriptor
 from duvet.tools.context import ProjectSnapshot
 from duvet.trace.catalogue import Catalogue
 from duvet.tree.cache import DiskCache

@@ -12,7 +12,7 @@ import httpx2
 import pytest
 
 from duvet.llm.records import ModelError, ModelFault, ModelRequest, ModelResponse, NoModelError, ResolvedModel
-from duvet.server.staleness import ChangeDetector
+from duvet.server.live_project import ChangeDetector
 from tests.cli.sample_project import make
 from tests.unit.knowledge.pages.page_projects import TRACE
 from tests.unit.server.http.http_server import API, connected, post, refused

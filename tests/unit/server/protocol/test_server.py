@@ -16,8 +16,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import LoggingMessageNotificationParams
 from pytest_snapshot.plugin import Snapshot
 
-from duvet.server.caller import set_caller
-from duvet.server.live_project import LiveProject
+from duvet.server.live_project import LiveProject, set_caller
 from duvet.server.messages import ServerIdentity
 from duvet.server.protocol.server import DuvetServer
 from duvet.tools.context import ProjectSnapshot
