@@ -16,7 +16,7 @@ from duvet.knowledge.pages.page import Page, decode_page_body, make_page_filter
 from duvet.llm.ask import ASK_TASK, MAX_SOURCE_CHARACTERS, AnswerSource, answer_question, fit_sources
 from duvet.llm.records import ModelRequest, NoModelError
 from duvet.llm.router import StaticRouter
-from duvet.tools import call_context, pagination, tool
+from duvet.tools import call_context, tool
 from duvet.tools.arguments import require_argument
 from duvet.tools.context import ProjectSnapshot
 from duvet.tools.trace.requirements import ListArguments, make_list_answer
@@ -203,9 +203,9 @@ def _select_part(text: str, arguments: GetPageInput, face: str) -> str:
     rest = text[arguments.offset :]
     if arguments.limit is not None:
         return rest[: arguments.limit]
-    if face != tool.MCP_SOURCE or len(rest.encode()) <= pagination.MAX_PAGE_BYTES:
+    if face != tool.MCP_SOURCE or len(rest.encode()) <= tool.MAX_PAGE_BYTES:
         return rest
-    return rest.encode()[: pagination.MAX_PAGE_BYTES].decode(errors="ignore")
+    return rest.encode()[: tool.MAX_PAGE_BYTES].decode(errors="ignore")
 
 
 class GetConnectionsInput(Struct, frozen=True, forbid_unknown_fields=True):

@@ -14,8 +14,7 @@ from duvet.errors import DuvetError, NotFoundError
 from duvet.queries.records import format_section_text
 from duvet.server.resources import pages, tree
 from duvet.text import collapse_whitespace, shorten_text
-from duvet.tools.pagination import PageRequest, make_result_page
-from duvet.tools.tool import ResultPage
+from duvet.tools.tool import PageRequest, ResultPage, make_result_page
 from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue
 
 if TYPE_CHECKING:

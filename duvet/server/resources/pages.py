@@ -9,8 +9,7 @@ from urllib.parse import quote, unquote
 from duvet.errors import NotFoundError
 from duvet.server.resources.templates import TEMPLATES, UriTemplate, match_values
 from duvet.tools.context import ProjectSnapshot
-from duvet.tools.pagination import PageRequest, make_result_page
-from duvet.tools.tool import ResultPage
+from duvet.tools.tool import PageRequest, ResultPage, make_result_page
 from duvet.trace.locations import RESOURCE_SCHEME
 
 if TYPE_CHECKING:

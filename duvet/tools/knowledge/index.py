@@ -14,7 +14,7 @@ from duvet.store.database import StoreBusyError, StoreDamagedError, StoreError, 
 from duvet.store.location import can_be_replaced
 from duvet.tools import tool
 from duvet.tools.call_context import CallContext, get_loop_limiter, run_blocking
-from duvet.tools.pagination import MAX_PAGE_BYTES, take_fitting_rows
+from duvet.tools.tool import MAX_PAGE_BYTES, take_fitting_rows
 
 Result = TypeVar("Result")
 _Row = TypeVar("_Row")

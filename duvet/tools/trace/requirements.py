@@ -22,7 +22,7 @@ from duvet.queries.gaps import (
 from duvet.queries.priority import Priority, compute_priority, prioritize_requirements
 from duvet.queries.records import CitationWithCode, RequirementDetail, format_level
 from duvet.text import quote_text, shorten_text
-from duvet.tools import pagination
+from duvet.tools import tool
 from duvet.tools.context import ProjectSnapshot
 from duvet.tools.tool import ErrorCode, ToolAnswer, ToolError, declare_query
 from duvet.trace import locations, records
@@ -60,7 +60,7 @@ _NEXT = {
 
 
 class ListArguments(Struct, frozen=True, kw_only=True):
-    limit: Annotated[int, Meta(ge=1, le=pagination.MAX_PAGE_ROWS)] | None = None
+    limit: Annotated[int, Meta(ge=1, le=tool.MAX_PAGE_ROWS)] | None = None
     cursor: Annotated[str, Meta(description="next_cursor of the previous answer")] | None = None
 
 
@@ -183,7 +183,7 @@ def get_requirement(arguments: GetRequirementInput, context: ProjectSnapshot) ->
         citation_count=len(found.citations),
         citations={},
     )
-    citations = _fit_citations(found.citations, pagination.MAX_PAGE_BYTES - len(json.encode(whole)))
+    citations = _fit_citations(found.citations, tool.MAX_PAGE_BYTES - len(json.encode(whole)))
     by_type: dict[str, list[RequirementCitation]] = {}
     for one, shown in zip(found.citations, citations, strict=False):
         by_type.setdefault(one.type, []).append(shown)
@@ -221,7 +221,7 @@ def _fit_citations(citations: Sequence[CitationWithCode], room: int) -> list[Req
         shown = [structs.replace(one, context_lines=None) for one in shown]
     if len(json.encode(shown)) > room:
         shown = [structs.replace(one, comment_text=one.comment_text.partition("\n")[0]) for one in shown]
-    return list(pagination.take_fitting_rows(shown, room))
+    return list(tool.take_fitting_rows(shown, room))
 
 
 class ListedRequirement(Struct, frozen=True, omit_defaults=True):
@@ -255,11 +255,11 @@ def make_list_answer(
     page_size: int | None = None,
 ) -> ToolAnswer:
     question = (name, structs.replace(arguments, limit=None, cursor=None))
-    request = pagination.PageRequest(
+    request = tool.PageRequest(
         question, arguments.cursor, arguments.limit, context.page_size if page_size is None else page_size
     )
-    rows, page = pagination.make_result_page(items, request, key=key, row=row)
-    words = [*notes, pagination.describe_rest(len(rows), page)]
+    rows, page = tool.make_result_page(items, request, key=key, row=row)
+    words = [*notes, tool.describe_rest(len(rows), page)]
     return ToolAnswer(value=rows, page=page, next_step=" ".join(filter(None, words)))
 
 

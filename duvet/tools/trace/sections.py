@@ -13,8 +13,7 @@ from duvet.queries.records import RequirementCounts, count_by_level, count_requi
 from duvet.queries.references import CitationRef, RequirementRef, ResolvedReference, SectionRef
 from duvet.text import join_names, suggest_nearest
 from duvet.tools.context import ProjectSnapshot
-from duvet.tools.pagination import MAX_PAGE_BYTES, take_fitting_rows
-from duvet.tools.tool import ErrorCode, ToolAnswer, ToolError, declare_query
+from duvet.tools.tool import MAX_PAGE_BYTES, ErrorCode, ToolAnswer, ToolError, declare_query, take_fitting_rows
 from duvet.tools.trace import citation_checker, invalid_citations, requirements as requirement_tools
 from duvet.trace.catalogue import Catalogue, RequirementCard
 from duvet.trace.locations import list_known_ids, list_specification_names, match_specifications, require_specification

@@ -15,8 +15,7 @@ from msgspec import json as msgspec_json, to_builtins
 from duvet.tools.arguments import output_schema
 from duvet.tools.context import ProjectSnapshot
 from duvet.tools.packs import Registry
-from duvet.tools.pagination import MAX_PAGE_BYTES
-from duvet.tools.tool import Tool
+from duvet.tools.tool import MAX_PAGE_BYTES, Tool
 from tests.cli.command import Run, runner
 from tests.cli.sample_project import make
 from tests.cli.tea_project import TEA_PROJECT

@@ -6,7 +6,7 @@ import sqlite3
 
 from msgspec import json
 
-from duvet.tools.pagination import MAX_PAGE_BYTES
+from duvet.tools.tool import MAX_PAGE_BYTES
 from tests.unit.tools.knowledge.knowledge_calls import STATUS, Asking
 from tests.unit.tools.tool_calls import answer, ask, context_of
 from tests.unit.tools.trace.test_pack import COVERAGE, make_many_specifications

@@ -17,8 +17,17 @@ from duvet.tools.context import ProjectSnapshot
 from duvet.tools.dispatcher import ToolDispatcher
 from duvet.tools.packs import PAGES, Registry
 from duvet.tools.pages import load_page_index
-from duvet.tools.pagination import MAX_PAGE_BYTES, PageRequest, describe_rest, make_result_page
-from duvet.tools.tool import EnabledPack, ErrorCode, ResultPage, ToolAnswer, ToolError
+from duvet.tools.tool import (
+    MAX_PAGE_BYTES,
+    EnabledPack,
+    ErrorCode,
+    PageRequest,
+    ResultPage,
+    ToolAnswer,
+    ToolError,
+    describe_rest,
+    make_result_page,
+)
 from tests.cli.sample_project import make
 from tests.unit.knowledge.pages.page_projects import TRACE, project_in
 from tests.unit.tools.tool_calls import Fixed

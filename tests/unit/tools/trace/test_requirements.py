@@ -6,7 +6,7 @@ import pytest
 from msgspec import json
 
 from duvet.tools.context import ProjectSnapshot
-from duvet.tools.pagination import MAX_PAGE_BYTES
+from duvet.tools.tool import MAX_PAGE_BYTES
 from tests.cli.tea_project import TEA_PROJECT
 from tests.unit.tools.tool_calls import TEA, answer, context_of, refusal, value
 

@@ -15,8 +15,7 @@ from duvet.errors import DuvetError
 from duvet.project.project import Project
 from duvet.project.validation import validate
 from duvet.tools.context import ProjectSnapshot
-from duvet.tools.pagination import MAX_PAGE_BYTES
-from duvet.tools.tool import ErrorCode, ResultPage, ToolError
+from duvet.tools.tool import MAX_PAGE_BYTES, ErrorCode, ResultPage, ToolError
 from duvet.tools.trace.invalid_citations import describe_citation_error
 from tests.cli.sample_project import make
 from tests.cli.tea_project import TEA_PROJECT
