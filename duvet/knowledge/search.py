@@ -15,9 +15,9 @@ from duvet.config.settings import EDITOR_FIELDS
 from duvet.knowledge import relevance, search_query
 from duvet.knowledge.index import SharedVectors
 from duvet.queries.embeddings import DummyEmbedder, Embedder, PurePythonMatrix, VectorRows, VectorSpace
-from duvet.queries.search import VECTOR_SHARE
 from duvet.store.records import SPACE_KEY, Chunk, Symbol
 from duvet.store.sqlite import Store
+from duvet.words import VECTOR_SHARE
 
 _DEPTH = 100  # Maximum number of chunks in each ranking.
 _SPARE = 5  # Number of chunks beyond the limit that signals may move up.

@@ -21,7 +21,7 @@ from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue
 from duvet.trace.locations import ProjectFiles, list_section_tree, match_sections, match_whole_specifications
 from duvet.tree.cache import Cache
 from duvet.tree.recorder import digest_content
-from duvet.words import MAX_QUERY_CHARACTERS, Query, make_storable, parse_query, quote_term
+from duvet.words import MAX_QUERY_CHARACTERS, VECTOR_SHARE, Query, make_storable, parse_query, quote_term
 
 if TYPE_CHECKING:
     from sqlite3 import Connection
@@ -148,7 +148,6 @@ def _make_sqlite_error(reason: str) -> DuvetError:
 
 
 _Item = TypeVar("_Item", bound=Hashable)
-VECTOR_SHARE = 0.6  # The share of the cosine in a score; the words have the rest.
 
 
 def blend_scores(by_words: Mapping[_Item, float], by_vectors: Mapping[_Item, float]) -> dict[_Item, float]:
