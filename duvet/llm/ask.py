@@ -10,7 +10,7 @@ from msgspec import Struct, structs
 
 from duvet.errors import DuvetError
 from duvet.llm.records import ModelRequest, shorten_to_line, strip_invisible
-from duvet.llm.router import Router
+from duvet.llm.router import StaticRouter
 from duvet.model import Specification
 from duvet.queries import records, search
 from duvet.queries.search import SearchQuery, find_hits
@@ -77,7 +77,7 @@ class ModelAnswer(Struct, frozen=True):
 
 
 async def answer_question(
-    question: str, sources: Sequence[AnswerSource], router: Router, *, model: str | None = None
+    question: str, sources: Sequence[AnswerSource], router: StaticRouter, *, model: str | None = None
 ) -> ModelAnswer:
     sources = tuple(sources)
     if not sources:

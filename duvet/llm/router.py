@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from copy import copy
 from datetime import UTC, datetime
 from time import monotonic
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct, structs
 
@@ -184,16 +184,6 @@ async def _log_failure(result: Awaitable[Result], what: str, log: Callable[[str]
         return None
 
 
-class Router(Protocol):
-    def pick(self, request: records.ModelRequest) -> records.ResolvedModel:
-        """Choose the model; raise NoModelError if none is usable."""
-
-    async def invoke(
-        self, request: records.ModelRequest, resolved: records.ResolvedModel | None = None
-    ) -> records.ModelResponse:
-        """Return the answer of the model, or of the first fallback that answers; raise ModelError or NoModelError."""
-
-
 def _match_hint(hint: ModelHint, models: Sequence[str]) -> str:
     """Return the model that a hint is about, or "". If `models` is empty, any name without spaces is one."""
     name = hint.name.lower()
@@ -255,6 +245,7 @@ class StaticRouter:
         await self._http.aclose()
 
     def pick(self, request: records.ModelRequest) -> records.ResolvedModel:
+        """Choose the model; raise NoModelError if none is usable."""
         ##= man/spec/ask.md#choosing-a-model
         ##% duvet MUST use the model that a request names, or else the model of the task's route, or else the first
         ##% usable provider.
@@ -325,6 +316,7 @@ class StaticRouter:
     async def invoke(
         self, request: records.ModelRequest, resolved: records.ResolvedModel | None = None
     ) -> records.ModelResponse:
+        """Return the answer of the model, or of the first fallback that answers; raise ModelError or NoModelError."""
         chosen = resolved or self.pick(request)
         warnings = dict.fromkeys(chosen.warnings)
         failures: list[records.ModelError] = []

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from duvet.llm.providers import Sampler
     from duvet.llm.router import StaticRouter
     from duvet.tools.context import ProjectSnapshot
-    from duvet.tools.packs import Registry
+    from duvet.tools.dispatcher import ToolDispatcher
 
 Result = TypeVar("Result")
 ProgressCallback = Callable[[float, float | None, str], Awaitable[None]]
@@ -108,17 +108,11 @@ class ProjectReadings(Protocol):
         """Check for changes, unless the project has not been read yet."""
 
 
-class ToolCalls(Protocol):
-    async def tools(self) -> Registry: ...
-
-    async def call(self, name: str, arguments: Mapping[str, object], caller: Caller) -> ToolAnswer: ...
-
-
 class CallContext(Struct, frozen=True, kw_only=True):
     tool: str
     caller: Caller
     readings: ProjectReadings
-    calls: ToolCalls
+    calls: ToolDispatcher
     services: Mapping[str, Any] = field(default_factory=dict)  # Services of the server by name.
     settings: Mapping[str, Any] = field(default_factory=dict)  # The configuration of the pack.
 

@@ -254,7 +254,7 @@ class HttpApplication:
         with anyio.move_on_after(self._limits.stopping):
             await self._requests.drain()
         self._requests.give_up()
-        self._server.close_streams()
+        self._server.subscriptions.close_streams()
         await self._sessions.end()
 
 

@@ -313,6 +313,7 @@ class Subscriptions:
                 self._group.start_soon(outbox.deliver)
 
     def close_streams(self) -> None:
+        """End each stream with a final message; clients may open new ones."""
         self._streams.close()
 
     async def _context(self) -> ProjectSnapshot | None:

@@ -39,10 +39,7 @@ class DuvetServer(Server[Any]):
         instructions: str | Callable[[], str],
         live: LiveProject,
         dispatcher: ToolDispatcher,
-        *,
-        parts: Sequence[session.ServerPart] = (),
     ) -> None:
-        """`parts` are registered last, and may replace methods of the built-in parts."""
         self._instructions = instructions
         super().__init__(
             identity.name,
@@ -55,14 +52,6 @@ class DuvetServer(Server[Any]):
         self.live = live
         self.dispatcher = dispatcher
         self.subscriptions = Subscriptions(live, dispatcher)
-        self.parts: Sequence[session.ServerPart] = (
-            ToolsPart(dispatcher),
-            ResourcesPart(live, dispatcher),
-            PromptsPart(dispatcher, live, self._get_instructions),
-            session.LoggingPart(),
-            self.subscriptions,
-            *parts,
-        )
         pinned = [VersionPin(identity.protocol_version)] if identity.protocol_version else []
         # Outermost first. This replaces the SDK's middleware, which collects traces.
         self.middleware[:] = [
@@ -71,7 +60,13 @@ class DuvetServer(Server[Any]):
             session.make_state_seal(identity.name),
             session.deliver_model_answers,
         ]
-        for part in self.parts:
+        for part in (
+            ToolsPart(dispatcher),
+            ResourcesPart(live, dispatcher),
+            PromptsPart(dispatcher, live, self._get_instructions),
+            session.LoggingPart(),
+            self.subscriptions,
+        ):
             part.register(self)
 
     @property
@@ -85,11 +80,6 @@ class DuvetServer(Server[Any]):
 
     def _get_instructions(self) -> str:
         return self._instructions if isinstance(self._instructions, str) else self._instructions()
-
-    def close_streams(self) -> None:
-        for part in self.parts:
-            if isinstance(part, session.StreamingPart):
-                part.close_streams()
 
     def get_capabilities(
         self,

@@ -8,7 +8,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from dataclasses import replace
 from time import perf_counter
-from typing import Any, Protocol, get_args, runtime_checkable
+from typing import Any, get_args
 
 import mcp_types as types
 import msgspec
@@ -50,17 +50,6 @@ _MAX_ENCODED_LENGTH = 500_000  # Sealing adds a third to the size, and the resul
 _STATE_SECONDS = 3600.0  # The client may ask its user first.
 _CANCELLED = {"action": "cancel"}  # A valid answer that no model would give.
 _NOT_TEXT = "the client's model returned something other than text"
-
-
-class ServerPart(Protocol):
-    def register(self, server: Server[Any]) -> None:
-        """Add handlers to the server."""
-
-
-@runtime_checkable
-class StreamingPart(Protocol):
-    def close_streams(self) -> None:
-        """End each stream with a final message; clients may open new ones."""
 
 
 def refuse_cursor(params: types.PaginatedRequestParams) -> None:

@@ -95,7 +95,7 @@ async def converse(
         loop = asyncio.get_running_loop()
 
         def stop(seconds: float) -> None:
-            server.close_streams()
+            server.subscriptions.close_streams()
             inbound.stop(seconds)
 
         stopping.attach(lambda seconds: loop.call_soon_threadsafe(stop, seconds))

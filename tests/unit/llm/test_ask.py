@@ -7,6 +7,7 @@ import pytest
 from duvet.errors import QueryError, UnreadableError
 from duvet.llm import ask
 from duvet.llm.records import ModelRequest, ModelResponse, NoModelError, ResolvedModel
+from duvet.llm.router import StaticRouter
 from duvet.model import Specification
 from duvet.project.project import Project
 from duvet.queries.search import RequirementIndex, SearchQuery, search_requirements
@@ -129,7 +130,7 @@ MADE_UP = "removed references to sources that do not exist: [3], [9]"
 SOURCES = (source(1, "Warm the pot.", "tea.md#brewing"), source(2, "Boil once.", "tea.md#brewing"))
 
 
-class FakeRouter:
+class FakeRouter(StaticRouter):
     """Gives one answer or none, and records requests."""
 
     def __init__(self, text: str | None, *warnings: str) -> None:

@@ -70,7 +70,10 @@ def server_of(
     """Return a server for the project in a folder, with the default tools or those of a registry."""
     live = live_of(project, page_size) if isinstance(project, Path) else project
     dispatcher = ToolDispatcher(registry or Registry(), live, ToolEnvironment(**environment))
-    return DuvetServer(identity, instructions, live, dispatcher, parts=parts)
+    server = DuvetServer(identity, instructions, live, dispatcher)
+    for part in parts:
+        part.register(server)
+    return server
 
 
 class Input(Struct, frozen=True, forbid_unknown_fields=True):
