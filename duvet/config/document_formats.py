@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from enum import StrEnum
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from msgspec import DecodeError, Struct, json
@@ -185,6 +186,7 @@ def parse_scalar(word: str) -> str | int | float | bool | None:
     return word
 
 
+@lru_cache(maxsize=4096)
 def parse_scalar_as_text(word: str) -> str | bool | None:
     """Convert an unquoted YAML scalar, but keep numbers as text."""
     if _INTEGER.fullmatch(word) or _FLOAT.fullmatch(word):

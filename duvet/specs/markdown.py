@@ -46,13 +46,13 @@ def walk_markdown(parser: Markdown, text: str) -> Iterator[MarkdownEvent]:
                 kind = event
                 yield kind, "", " ", start, end
                 continue
-            ((kind, value),) = event.items()
+            kind, value = event.popitem()
             if kind != "Start" and kind != "End":
                 yield kind, "", value, start, end
             elif isinstance(value, str):
                 yield kind, value, None, start, end
             else:
-                ((tag, attributes),) = value.items()
+                tag, attributes = value.popitem()
                 yield kind, tag, attributes, start, end
     except BaseException as error:
         if not _is_panic(error):

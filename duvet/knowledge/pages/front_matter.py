@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime, time
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from msgspec import Struct
@@ -87,10 +87,10 @@ def _compile_field() -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Return the patterns of a line and of a list item that are parsed without the YAML parser."""
     quoted = r""""[^"\\]*+"|'[^']*+'"""
     plain = r"""[^\s?:,\[\]{}#&*!|>'"%@`-](?:[^:#]|:(?=[^ ])|(?<! )#)*"""
-    item = rf" *+(\w[\w ./+-]*+|{quoted}) *+"
-    items = rf"\[(?P<items>{item}(?:,{item})*| *+)\]"
-    start = r"(?:(?P<key>[^\W\d_][\w-]*+(?: [\w-]++)*):|(?P<dash> *+-))"
-    return re.compile(rf"{start}(?: ++(?:(?P<value>{plain}|(?:{quoted}))|{items}))? *+"), re.compile(item)
+    item = rf" *+(?:\w[\w ./+-]*+|{quoted}) *+"
+    start = r"(?:([^\W\d_][\w-]*+(?: [\w-]++)*):|( *+-))"  # A key, or the dash of an item.
+    values = rf"(?: ++(?:({plain}|{quoted})|\[({item}(?:,{item})*| *+)\]))?"  # A scalar, or the items of a list.
+    return re.compile(rf"{start}{values} *+"), re.compile(rf" *+(\w[\w ./+-]*+|{quoted}) *+")
 
 
 def _read_plain_fields(lines: Sequence[str], scalar: Callable[[str], Any]) -> dict[str, Any] | None:
@@ -106,24 +106,31 @@ def _read_plain_fields(lines: Sequence[str], scalar: Callable[[str], Any]) -> di
         found = line_pattern.fullmatch(line) if len(line) <= _MAX_PLAIN_LINE and line.isprintable() else None
         if found is None:
             return None
-        if found["items"] is not None:
-            value: Any = [convert(word) for word in item_pattern.findall(found["items"])]
-        else:
-            value = convert(found["value"]) if found["value"] else None
-        if found["key"]:
-            key, indent, is_open = found["key"], "", found["value"] is found["items"] is None
+        name, dash, plain, items = found.groups()
+        value: Any = None
+        if items is not None:
+            value = [convert(word) for word in item_pattern.findall(items)]
+        elif plain:
+            value = convert(plain)
+        if name:
+            key, indent, is_open = name, "", plain is items is None
             if key in values or not isinstance(scalar(key), str):
                 return None
             values[key] = value
-        elif found["value"] is None:
+        elif plain is None:
             return None
         elif is_open:
-            values[key], indent, is_open = [value], found["dash"], False
-        elif indent == found["dash"]:
+            values[key], indent, is_open = [value], dash, False
+        elif indent == dash:
             values[key].append(value)
         else:
             return None
     return values
+
+
+@lru_cache(maxsize=1024)
+def _fold_key(key: str) -> str:
+    return _SEPARATORS.sub(" ", key).casefold()
 
 
 def _read_front_matter(text: str, path: str) -> PageFrontMatter:
@@ -146,7 +153,7 @@ def _read_front_matter(text: str, path: str) -> PageFrontMatter:
             problems.append(rules.PAGE_FRONT_MATTER.problem(message, document.path, place, hint=hint))
             return None
 
-    keys = {_SEPARATORS.sub(" ", key).casefold(): key for key in reversed(document.values)}
+    keys = {_fold_key(key): key for key in reversed(document.values)}
     slug = read("slug", _convert_text, "put it in quotes")
     title = read("title", _convert_text, "put it in quotes")
     dates = (read(keys[name], parse_date, DATE_HINT) for name in _DATE_KEYS if name in keys)

@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from enum import StrEnum
 from functools import cache
+from operator import attrgetter
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 REQUIREMENT_PREFIX = "req:"  # The prefix of a link to a requirement id.
 MAX_TITLE_LENGTH = 300
 _MAX_HEADINGS = 2_000
-_WIKILINK = re.compile(rb"!?\[\[([^\[\]|\n]{1,1200})(?:\|((?:[^\[\n]|\[(?!\[)){0,2000}?))?\]\](?!\()")
+_WIKILINK = re.compile(rb"\[\[([^\[\]|\n]{1,1200})(?:\|((?:[^\[\n]|\[(?!\[)){0,2000}?))?\]\](?!\()")
 """A label must not contain `[[`, so a label without an end is not searched again for each link inside it."""
 _WEB_WIKILINK = re.compile(r"(?:https?|obsidian|mailto|ftp|file):", re.IGNORECASE)
 _WEB_LINK = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:(?!:)|//")
@@ -99,7 +100,10 @@ def read_outline(body: str) -> PageOutline:
     heading: list[str] | None = None
     title, first = "", ""
     for kind, tag, value, start, end in walk_markdown(_parser(), body):
-        if kind == "Start":
+        if kind == "Text":
+            if heading is not None:
+                heading.append(value)
+        elif kind == "Start":
             first = first or (value["level"] if tag == "Heading" else tag)
             if tag == "Link" or tag == "Image":
                 spans.append(_read_markdown_link(value, start, end))
@@ -107,23 +111,26 @@ def read_outline(body: str) -> PageOutline:
                 heading = []
             elif tag == "CodeBlock" or tag == "HtmlBlock":
                 hidden.append((start, end))
-        elif kind == "Code" or (kind == "InlineHtml" and value.startswith("<!--")):
-            hidden.append((start, end))
-        elif kind == "End" and tag == "Heading" and heading is not None:
-            text = _make_heading(heading)
-            title = text if first == "H1" and not headings else title
-            headings.append(text)
-            heading = None
-        if heading is not None and kind in ("Text", "Code", "SoftBreak", "HardBreak", "Rule"):
-            heading.append(value)
-    hidden += _find_comments(data, _Ranges(hidden))
+        elif kind == "End":
+            if tag == "Heading" and heading is not None:
+                text = _make_heading(heading)
+                title = text if first == "H1" and not headings else title
+                headings.append(text)
+                heading = None
+        else:
+            if kind == "Code" or (kind == "InlineHtml" and value.startswith("<!--")):
+                hidden.append((start, end))
+            if heading is not None and kind in ("Code", "SoftBreak", "HardBreak", "Rule"):
+                heading.append(value)
+    if "%%" in body:
+        hidden += _find_comments(data, _Ranges(hidden))
     hidden.sort()
-    if b"[[" in data:
+    if "[[" in body:
         wikilinks = list(_find_wikilinks(data, hidden))
         inside = _Ranges([(link.start, link.end) for link in wikilinks])
         spans = [*wikilinks, *(link for link in spans if not inside.contain(link.start))]
     commented = _Ranges(hidden)
-    shown = sorted((link for link in spans if not commented.contain(link.start)), key=lambda link: link.start)
+    shown = sorted((link for link in spans if not commented.contain(link.start)), key=attrgetter("start"))
     return PageOutline(_HEADING_ID.sub("", title), tuple(headings[:_MAX_HEADINGS]), tuple(shown))
 
 
@@ -142,31 +149,35 @@ def _read_markdown_link(value: dict[str, str], start: int, end: int) -> LinkSpan
 
 
 def _find_wikilinks(data: bytes, hidden: list[tuple[int, int]]) -> Iterator[LinkSpan]:
-    masked = bytearray(data)
-    for start, end in hidden:
-        masked[start:end] = bytes(end - start)
+    masked = data
+    if hidden:
+        copy = bytearray(data)
+        for start, end in hidden:
+            copy[start:end] = bytes(end - start)
+        masked = bytes(copy)
     for found in _WIKILINK.finditer(masked):
-        start = found.start() + (found[0][:1] == b"!")
+        start, end = found.span()
         backslashes = 0
-        while masked.endswith(b"\\", 0, start - backslashes):
+        while masked[start - backslashes - 1 : start - backslashes] == b"\\":
             backslashes += 1
         # Code in the heading is part of the link.
-        if backslashes % 2 or b"\0" in found[1].partition(b"#")[0]:
+        if backslashes % 2 or (hidden and b"\0" in found[1].partition(b"#")[0]):
             continue
-        written = data[found.start(1) : found.end(1)].decode()
-        label = ""
+        written = data[slice(*found.span(1))].decode()
+        label = data[slice(*found.span(2))].decode() if found[2] else ""
         if found[2] is not None:
             # In a table, the bar is escaped.
-            written, label = written.removesuffix("\\"), data[found.start(2) : found.end(2)].decode()
+            written = written.removesuffix("\\")
         if written := written.strip():
-            syntax = LinkSyntax.EXTERNAL if _WEB_WIKILINK.match(written) else LinkSyntax.WIKI
-            yield LinkSpan(found.start(), found.end(), written, syntax, " ".join(label.split()))
+            syntax = LinkSyntax.EXTERNAL if ":" in written and _WEB_WIKILINK.match(written) else LinkSyntax.WIKI
+            is_embed = masked[start - 1 : start] == b"!"
+            yield LinkSpan(start - is_embed, end, written, syntax, " ".join(label.split()))
 
 
 def _find_comments(data: bytes, hidden: _Ranges) -> Iterator[tuple[int, int]]:
     """Yield the ranges of `%%` comments outside code; the last one may be unclosed."""
     opened = -1
-    for found in re.finditer(rb"(?<!%)%%", data) if b"%%" in data else ():
+    for found in re.finditer(rb"(?<!%)%%", data):
         if hidden.contain(found.start()):
             continue
         if opened < 0:
