@@ -98,7 +98,7 @@ def _read_plain_fields(lines: Sequence[str], scalar: Callable[[str], Any]) -> di
     line_pattern, item_pattern = _compile_field()
 
     def convert(word: str) -> Any:
-        return word[1:-1] if word[0] in "\"'" else scalar(word.rstrip(" "))
+        return word[1:-1] if word[:1] in ("'", '"') else scalar(word.rstrip(" "))
 
     values: dict[str, Any] = {}
     key, indent, is_open = "", "", False
@@ -107,11 +107,7 @@ def _read_plain_fields(lines: Sequence[str], scalar: Callable[[str], Any]) -> di
         if found is None:
             return None
         name, dash, plain, items = found.groups()
-        value: Any = None
-        if items is not None:
-            value = [convert(word) for word in item_pattern.findall(items)]
-        elif plain:
-            value = convert(plain)
+        value = convert(plain or "") if items is None else [convert(word) for word in item_pattern.findall(items)]
         if name:
             key, indent, is_open = name, "", plain is items is None
             if key in values or not isinstance(scalar(key), str):

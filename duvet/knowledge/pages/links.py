@@ -100,10 +100,9 @@ def read_outline(body: str) -> PageOutline:
     heading: list[str] | None = None
     title, first = "", ""
     for kind, tag, value, start, end in walk_markdown(_parser(), body):
-        if kind == "Text":
-            if heading is not None:
-                heading.append(value)
-        elif kind == "Start":
+        if heading is not None and kind in ("Text", "Code", "SoftBreak", "HardBreak", "Rule"):
+            heading.append(value)
+        if kind == "Start":
             first = first or (value["level"] if tag == "Heading" else tag)
             if tag == "Link" or tag == "Image":
                 spans.append(_read_markdown_link(value, start, end))
@@ -111,19 +110,14 @@ def read_outline(body: str) -> PageOutline:
                 heading = []
             elif tag == "CodeBlock" or tag == "HtmlBlock":
                 hidden.append((start, end))
-        elif kind == "End":
-            if tag == "Heading" and heading is not None:
-                text = _make_heading(heading)
-                title = text if first == "H1" and not headings else title
-                headings.append(text)
-                heading = None
-        else:
-            if kind == "Code" or (kind == "InlineHtml" and value.startswith("<!--")):
-                hidden.append((start, end))
-            if heading is not None and kind in ("Code", "SoftBreak", "HardBreak", "Rule"):
-                heading.append(value)
-    if "%%" in body:
-        hidden += _find_comments(data, _Ranges(hidden))
+        elif kind == "Code" or (kind == "InlineHtml" and value.startswith("<!--")):
+            hidden.append((start, end))
+        elif kind == "End" and tag == "Heading" and heading is not None:
+            text = _make_heading(heading)
+            title = text if first == "H1" and not headings else title
+            headings.append(text)
+            heading = None
+    hidden += _find_comments(data, _Ranges(hidden))
     hidden.sort()
     if "[[" in body:
         wikilinks = list(_find_wikilinks(data, hidden))
@@ -177,7 +171,7 @@ def _find_wikilinks(data: bytes, hidden: list[tuple[int, int]]) -> Iterator[Link
 def _find_comments(data: bytes, hidden: _Ranges) -> Iterator[tuple[int, int]]:
     """Yield the ranges of `%%` comments outside code; the last one may be unclosed."""
     opened = -1
-    for found in re.finditer(rb"(?<!%)%%", data):
+    for found in re.finditer(rb"(?<!%)%%", data) if b"%%" in data else ():
         if hidden.contain(found.start()):
             continue
         if opened < 0:
