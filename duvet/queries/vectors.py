@@ -44,7 +44,7 @@ _BLOCK = 4096  # Number of rows to compare at once, so that they fit into a proc
 
 
 class Matrix:
-    """Searchable vectors of one width, each with its number."""
+    """Searchable vectors of one width, in ascending order of their numbers."""
 
     def __init__(self, width: int, segments: Iterable[VectorSegment]) -> None:
         numbers, rows = array("q"), bytearray()
@@ -65,7 +65,11 @@ class Matrix:
         return len(self._numbers)
 
     def best(self, query: bytes, limit: int, allowed: Sequence[int] | None = None) -> list[tuple[int, float]]:
-        chosen = None if allowed is None else np.flatnonzero(np.isin(self._numbers, np.asarray(allowed, np.int64)))
+        chosen = None
+        if allowed is not None:
+            wanted = np.asarray(allowed, np.int64)
+            places = np.searchsorted(self._numbers, wanted)
+            chosen = places[np.take(self._numbers, places, mode="clip") == wanted]
         numbers = self._numbers if chosen is None else self._numbers[chosen]
         vector = np.frombuffer(query, "<f4")
         total = len(numbers)

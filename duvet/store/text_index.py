@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain, islice
+from itertools import accumulate, chain, islice
 from math import log
 
 from duvet.store import database as db, records, tables
@@ -13,8 +13,9 @@ _DECLARED_MARK, _FILE_MARK = "\ue005", "\ue006"
 """Prefixes of indexed names: of symbols that the chunk declares, and of the file of a first chunk; unused in words."""
 _TERM_LIMIT = 2.2  # `k1` + 1: the score of a word is less than this times its rarity.
 _BATCH = 4000  # Chunks to index together.
-_COMMON_SHARE = 10  # A word in more than a tenth of the chunks finds nothing by itself if other words find something.
-_FEW_CHUNKS = 2000  # With so few matches, no word is too common.
+_CANDIDATES, _FILTERED_CANDIDATES = 1000, 10_000
+"""About how many chunks to score for some of the words, because scoring a chunk takes much longer than finding it."""
+_MAX_CACHED_COUNTS = 10_000
 _MAX_NAMESAKES = 2000
 _MATCH = "SELECT rowid FROM found WHERE found MATCH ?"
 _COUNT = "SELECT count(*) FROM found WHERE found MATCH ?"
@@ -109,6 +110,7 @@ class ChunkSearch(tables.StoreTables):
         None  # Indexes the chunks of the change in progress; None if there is no change.
     )
     _last_allowed: tuple[str, records.ChunkFilters, Sequence[int] | None] | None = None
+    _counts: tuple[str, dict[str, int]] = ("", {})  # The number of chunks with each word, in one revision.
 
     def _settle(self) -> None:
         if self._flush is not None:
@@ -124,32 +126,40 @@ class ChunkSearch(tables.StoreTables):
         """Rank the chunks with every or any of the terms by BM25; a term is a single word."""
         self._settle()
         words = list(dict.fromkeys(word for term in terms for word in extract_words(term)))[:MAX_QUERY_WORDS]
-        counts = {word: self._count([word]) for word in words}
-        if limit < 1 or not words or (every and not (all(counts.values()) and self._count(words))):
+        counts = self._count_chunks(words)
+        if limit < 1 or not words or (every and not all(counts.values())):
             return []
-        finding = words if every else self._select_rare_words(counts, limit)
         total, allowed = db.read_state(self.database).total, self.allowed(filters)
         among = None if allowed is None else frozenset(allowed)
         rarities = (log(1 + (max(total - count, 0) + 0.5) / (count + 0.5)) for count in counts.values())
         most = _TERM_LIMIT * sum(rarities)
-        rows = self.database.read_each(
-            lambda row: (records.decode_count(row[0]), records.decode_time(row[1]) or 0.0),
-            _BEST,
-            f"{{words title}} : ({_join_literals(finding, ' AND ' if every else ' OR ')})",
-            limit if among is None else -1,
-        )
-        fitting = ((number, min(score / most, 1.0)) for number, score in rows if among is None or number in among)
-        return list(islice(fitting, limit))
+        found: records.ScoredChunks = []
+        candidates = _CANDIDATES if among is None else _FILTERED_CANDIDATES
+        for matching, times in (
+            [(_join_words(words, " AND "), 1)] if every else _list_any_expressions(counts, candidates)
+        ):
+            rows = self.database.read_each(
+                lambda row: (records.decode_count(row[0]), records.decode_time(row[1]) or 0.0),
+                _BEST,
+                matching,
+                limit if among is None else -1,
+            )
+            shares = ((number, min(score / times / most, 1.0)) for number, score in rows)
+            found = list(islice((one for one in shares if among is None or one[0] in among), limit))
+            if len(found) == limit:
+                break
+        return found
 
-    def _count(self, words: Iterable[str]) -> int:
-        ((count,),) = self.database.rows(_COUNT, f"{{words title}} : ({_join_literals(words, ' AND ')})")
-        return int(count)
-
-    def _select_rare_words(self, counts: Mapping[str, int], limit: int) -> list[str]:
-        """Return the words that are not too common, or all words if the rare ones find too few chunks."""
-        rare = max(_FEW_CHUNKS, db.read_state(self.database).total // _COMMON_SHARE)
-        finding = [word for word, count in counts.items() if 0 < count <= rare]
-        return finding if sum(counts[word] for word in finding) >= limit else list(counts)
+    def _count_chunks(self, words: Iterable[str]) -> dict[str, int]:
+        """Return the number of chunks with each word."""
+        revision = db.read_state(self.database).revision
+        if self._flush is not None or self._counts[0] != revision or len(self._counts[1]) > _MAX_CACHED_COUNTS:
+            self._counts = revision, {}
+        cached = self._counts[1]
+        for word in words:
+            if word not in cached:
+                ((cached[word],),) = self.database.rows(_COUNT, _join_words([word]))
+        return {word: cached[word] for word in words}
 
     def find_declaring(self, name: str, filters: records.ChunkFilters) -> Sequence[int]:
         """Return the chunks that declare a symbol, in camel case or snake case."""
@@ -241,9 +251,28 @@ class ChunkSearch(tables.StoreTables):
         return f"({own} OR artifact.{_LINKED.format(db.make_placeholders(nodes))})", [*names, *nodes]
 
 
-def _join_literals(words: Iterable[str], between: str) -> str:
+def _join_words(words: Iterable[str], between: str = " OR ") -> str:
     # FTS5 reads a quoted string as text, and words contain no quotes.
     return between.join(f'"{word}"' for word in words)
+
+
+def _list_any_expressions(counts: Mapping[str, int], candidates: int) -> Iterator[tuple[str, int]]:
+    """Yield expressions for chunks with any of the words, each with the number of times that it counts every word.
+
+    The first ones find only the chunks with the rarest words; the more common words only add to the scores of these.
+    """
+    words = sorted((word for word, count in counts.items() if count), key=counts.__getitem__)
+    sums = accumulate(counts[word] for word in words)
+    few = sum(1 for count in sums if count <= candidates)
+    alone, paired, rest = words[:few], words[few : few + 1], words[few + 1 :]
+    if paired and (alone or rest):
+        # Chunks with one of the rare words, or with the next word and a more common one.
+        times = 2 if alone else 1
+        yield f"({_join_words(alone + times * paired)}) AND ({_join_words(alone + times * rest)})", times
+    if rest:
+        yield f"({_join_words(alone + paired)}) AND ({_join_words(alone + paired + 2 * rest)})", 2
+    if words:
+        yield _join_words(words), 1
 
 
 def _join_conditions(conditions: Sequence[SqlCondition]) -> tuple[str, list[object]]:

@@ -88,6 +88,20 @@ def test_very_common_words_only_count_beside_rare_ones(empty: Store) -> None:
     assert frequencies(empty, *words) == words
 
 
+def test_common_words_add_to_the_scores_of_chunks_with_rare_ones(empty: Store) -> None:
+    """Scoring only the chunks with rare words gives the same scores as scoring all of them."""
+    words = {"rare": 200, "seldom": 9, "usual": 3, "often": 2}
+    texts = (" ".join(word if n % step == 0 else "other" for word, step in words.items()) for n in range(3600))
+    put(empty, **{f"n{n:04}": f"{text}\n" for n, text in enumerate(texts)})
+    assert frequencies(empty, *words) == {"rare": 18, "seldom": 400, "usual": 1200, "often": 1800}
+    for query in (["rare", "usual"], ["usual", "often"], ["rare", "seldom", "usual"], [*words], ["usual"], ["often"]):
+        full = dict(empty.find_by_words(query, ANY, 1 << 20, every=False))
+        for limit in (1, 5, 100):
+            found = empty.find_by_words(query, ANY, limit, every=False)
+            assert [score for _, score in found] == pytest.approx([*full.values()][:limit])
+            assert [full[number] for number, _ in found] == pytest.approx([score for _, score in found])
+
+
 SYNTAX = ('tea" OR "x', "tea*", "title:tea", "-tea", "NEAR(tea x)", "tea AND", "(tea", "tea\0x", "tea\ud800", "^tea")
 NO_WORDS = ("", " ", '"', "***", "\0", "\ud800", "\ue001", "()", "—", "\U0010ffff")
 
