@@ -152,7 +152,7 @@ def _make_keys(findings: Iterable[Finding]) -> Iterator[tuple[str, str, str]]:
 
 
 def _describe_repetition(problem: Problem, line: int, count: int) -> Problem:
-    """Return the problem with the line of the existing annotation."""
+    """Return a problem that names the line of the existing annotation, as it was before the insertion."""
     lines = [place.line for place in (problem.place, *(note.place for note in problem.notes))]
     there = next((one for one in lines if not line <= one < line + count), problem.place.line)
     there -= count if there > line else 0

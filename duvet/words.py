@@ -144,7 +144,7 @@ def fold_text(text: str) -> str:
 
 
 def split_unspaced(text: str) -> str:
-    """Split text without spaces into pairs of characters: `abc` becomes `ab bc c`."""
+    """Split text in scripts without spaces into overlapping pairs of characters."""
     ##= man/spec/pages.md#search
     ##% `search` MUST find words in any case, width and form, with or without accents, and in text without spaces
     ##% between words.

@@ -129,7 +129,7 @@ TOO_DEEP = f"nested too deeply: the limit is {MAX_DOCUMENT_LEVELS} levels"
 
 
 def check_document_size(document: DataDocument) -> None:
-    """Raise DocumentError if a document is nested too deeply, or if its aliases expand to too much data."""
+    """Raise DocumentError if a document is nested too deeply or, with its aliases expanded, too large."""
     values, characters = _MAX_VALUES, _MAX_CHARACTERS
     pending: list[Iterator[tuple[KeyPath, Any]]] = [iter([((), document.values)])]
     while pending:

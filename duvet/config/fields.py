@@ -101,7 +101,7 @@ def describe_invalid_type(value: Any, expected: str) -> str:
 
 
 def describe_value(value: Any) -> str:
-    """Return the type of a value and, if it is short, the value itself."""
+    """Return the type of a value and, for most scalars, the value or its beginning."""
     match value:
         case None:
             return "null"

@@ -114,7 +114,7 @@ def _parse_leaf(choice: FieldType, text: str) -> Iterator[Any]:
 
 
 def _parse_list(item: inspect.Type, text: str) -> Iterator[Any]:
-    """Yield the items of JSON or, for strings, of comma-separated text; yield nothing if the JSON is invalid."""
+    """Yield the list in JSON or, for strings, in comma-separated text; yield nothing if the JSON is invalid."""
     (inner,) = list_field_types(item)
     if isinstance(inner.type, inspect.StructType):
         yield from _decode(text, tuple[inner.type.cls, ...])  # type: ignore[name-defined]

@@ -70,7 +70,7 @@ _TABLES_OF_NAMES = ("providers", "toolPacks", "workflows", "routing")
 
 
 def find_unresolved_names(at: DocumentLocation) -> Iterator[Problem]:
-    """Yield a problem for each name that refers to a missing table or entry."""
+    """Yield a problem for each name that is unknown, repeated or easily confused with another one."""
     tables = {name: _list_tables(at.document.values.get(name)) for name in _TABLES_OF_NAMES}
     for name, named in tables.items():
         table_at = at / name
@@ -143,8 +143,6 @@ SettingKeys = tuple[str | int, ...]
 
 
 class SettingOrigin(StrEnum):
-    """The origin of a setting's value."""
-
     FILE = "file"
     DEFAULT = "default"
     BUILT_IN = "built in"
@@ -159,8 +157,6 @@ class CommandLineValue(NamedTuple):
 
 
 class Setting(Struct, frozen=True, omit_defaults=True):
-    """An effective value and its origin."""
-
     key: str
     value: str | bool | int | tuple[str, ...] | None
     origin: SettingOrigin

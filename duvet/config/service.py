@@ -40,8 +40,6 @@ ORIGIN_OPTION, ORIGIN_FOUND, ORIGIN_DEFAULTS = "--service-config", "found", "def
 
 
 class ServiceFile(Struct, frozen=True):
-    """The path of the service configuration, and how it was found."""
-
     path: str  # Empty if the defaults apply because no file was found.
     origin: str  # `--service-config`, the name of a variable, `found` or `defaults`.
 
@@ -90,7 +88,7 @@ _TABLES = tuple(name.encode() for name in ServiceConfig.__struct_encode_fields__
 
 
 def _read_project_tables(tree: Tree, config_path: str | None) -> TomlDocument | None:
-    """Return the project configuration if it is readable and has duvet's own schema."""
+    """Return the project configuration if it is readable, has duvet's own schema and names a table of the service."""
     with suppress(DuvetError):
         path = find_config(tree, config_path)
         data = tree.read(path) if path else b""
@@ -120,8 +118,6 @@ def _read_server_table(project: TomlDocument | None) -> ServerTable | None:
 
 
 class Service(Struct, frozen=True, kw_only=True):
-    """The effective service configuration, and its file."""
-
     config: ServiceConfig
     path: str = ""  # Empty if the defaults apply.
     origin: str  # `--service-config`, the name of a variable, `found` or `defaults`.
@@ -239,7 +235,7 @@ def load_service_tables(
     service_path: str | None = None,
     folder: str = "",
 ) -> TablesType | None:
-    """Read the tables that are fields of this type; return None if the file doesn't exist.
+    """Read the tables that are fields of this type; return None if neither a file nor a variable sets any.
 
     Raise ProblemsError if they are invalid.
     """

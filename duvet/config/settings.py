@@ -47,8 +47,6 @@ class SourceRule(Struct, frozen=True):
 
 
 class SpecificationRule(Struct, frozen=True):
-    """A specification whose requirements are extracted."""
-
     source: str  # A URL, or a path in the project.
     format: Format = Format.AUTO
     form: RequirementForm = RequirementForm()
@@ -87,8 +85,6 @@ class SearchModel(StrEnum):
 
 
 class IngestRule(Struct, frozen=True, kw_only=True):
-    """Settings of `duvet ingest`."""
-
     include: tuple[str, ...] = ("**",)
     exclude: tuple[str, ...] = ()
     max_file_bytes: int = 1 << 20  # Only the names of larger files are indexed.
@@ -131,8 +127,6 @@ class PageRule(Struct, frozen=True, kw_only=True):
 
 
 class ServerRule(Struct, frozen=True, kw_only=True):
-    """The identity and limits of the server."""
-
     name: str = "duvet"
     title: str = "duvet: requirements traceability"
     version: str = VERSION
@@ -240,8 +234,6 @@ class Config(Struct, frozen=True):
 
 
 class UploadRule(Struct, frozen=True, kw_only=True):
-    """Settings of uploads."""
-
     root: str = ""  # The folder that uploads must stay in; empty means the project.
     root_origin: str = ""  # The key or the variable that sets the root.
     docs_subdir: str = "docs"  # The default folder under the root.

@@ -459,7 +459,6 @@ class ReferenceType(PathType):
 
 
 def complete_path(incomplete: str, kind: str = "file") -> list[CompletionItem[str]]:
-    """Let the shell complete the path of a file or folder."""
     from click.shell_completion import CompletionItem
 
     return [CompletionItem(incomplete, kind)]
@@ -478,12 +477,10 @@ def complete_values(kind: str) -> Callable[[click.Context, click.Parameter, str]
 def file_option(
     *names: str, metavar: str = "FILE", type: click.ParamType[str] = click.STRING, **attributes: Any
 ) -> Callable[[click.decorators.FC], click.decorators.FC]:
-    """Declare an option whose value is the path of a file."""
     return click.option(*names, metavar=metavar, type=PathType(type), **attributes)
 
 
 def folder_option(
     *names: str, metavar: str = "DIR", **attributes: Any
 ) -> Callable[[click.decorators.FC], click.decorators.FC]:
-    """Declare an option whose value is the path of a folder."""
     return click.option(*names, metavar=metavar, type=PathType(completion="dir"), **attributes)

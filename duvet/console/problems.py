@@ -51,7 +51,7 @@ def promote_setup_problems(problems: Iterable[Problem]) -> list[Problem]:
 
 
 def print_gate_failure(problems: Iterable[Problem], gate: str, *, annotate: bool) -> bool:
-    """Print the problems that keep a gate from running, and its verdict; return whether any problem is an error."""
+    """If any of these problems keeps a gate from running, print them with a failed verdict, and return True."""
     found = promote_setup_problems(problems)
     if not has_errors(found):
         return False

@@ -163,7 +163,6 @@ def open_project_files() -> ProjectFiles:
 
 
 def load_specification(card: SpecificationCard) -> Specification:
-    """Load the specification of a card, from the cache if nothing has changed."""
     from duvet.specs.library import Library
     from duvet.trace.catalogue import load_card_specification
 

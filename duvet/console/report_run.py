@@ -60,7 +60,8 @@ def run_report(project: Project, request: ReportRequest) -> ReportResult:
     finished = project.finished(request.blob_link, request.issue_link)
     found += find_setup_problems(project)
     if project.config and project.config.extended:
-        found += _find_reasonless_exceptions(project)
+        missing = find_missing_reasons(project.trace, AnnotationPlaces(project.tree))
+        found += [replace(problem, severity=Severity.WARNING) for _, problem in missing]
         found += check_counts(project)
     is_ci = _is_ci(project, request)
     gates = _list_gates(project, request, is_ci=is_ci)
@@ -138,18 +139,11 @@ def _find_changed_snapshot(project: Project, files: ReportFiles) -> str:
     return ""
 
 
-def _find_reasonless_exceptions(project: Project) -> Iterator[Problem]:
-    places = AnnotationPlaces(project.tree)
-    for _, problem in find_missing_reasons(project.trace, places):
-        yield replace(problem, severity=Severity.WARNING)
-
-
 def _sort_problems(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     return tuple(sorted(problems, key=lambda problem: problem.sort_key))
 
 
 def _update_requirement_files(project: Project, *, prune: bool) -> list[Problem]:
-    """Write the configured requirement files, and remove those that are no longer needed."""
     extracted, config = project.extraction, project.config
     if config is None or not config.extended:
         return write_requirements(project, extracted, prune=prune)

@@ -455,7 +455,7 @@ class Project:
 
     @property
     def _specification_names(self) -> tuple[bytes, ...]:
-        """The last parts of the configured specifications' names, one of which every target contains."""
+        """The last part of each configured specification's name; every target contains one of them."""
         rules = self.config.specifications if self.config else ()
         names = (strip_extension(rule.source.rstrip("/").rpartition("/")[2]) for rule in rules)
         return tuple(sorted({name.encode() for name in names if name}))

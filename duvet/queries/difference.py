@@ -81,7 +81,7 @@ class Difference(Struct, frozen=True, kw_only=True):
 
 
 class CitationChange(Struct, frozen=True, kw_only=True):
-    """The number of citations of one type that a text gained or lost."""
+    """The citations of one type that a text gained or lost."""
 
     target: str
     identifier: str | None  # The first digits of the id, or None for a text that is not a requirement.

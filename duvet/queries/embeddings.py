@@ -141,7 +141,7 @@ _EXTRA_HINT = "install it: pip install 'duvet-cli[semantic]'"
 def find_embedder(
     model: SearchModel = SearchModel.AUTO, *, for_chunks: bool = False, count: int = 0, required: bool = False
 ) -> Embedder | None:
-    """Return the embedder for this many texts; None if it is missing or broken.
+    """Return the embedder for this many texts; None if it is missing, broken or switched off.
 
     If it is `required`, raise DuvetError instead. `auto` selects the transformer, or for chunks of files the
     static model.

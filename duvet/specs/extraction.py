@@ -49,7 +49,7 @@ class SentenceOpenings:
     def find_start(self, offset: int, floor: int) -> int:
         """Return the start of the sentence at `offset`, but at least `floor`.
 
-        Both arguments must increase from call to call.
+        Neither argument may decrease from call to call.
         """
         text = self.text
         dot = text.rfind(".", max(floor, self._dots_to), offset)

@@ -356,7 +356,7 @@ def qualify_sections(sections: Sequence[Section]) -> tuple[Section, ...]:
 
 
 def _list_paths(anchors: tuple[str, ...]) -> Iterator[str]:
-    """Yield each path that the anchors of a section and its parents form, except the complete path."""
+    """Yield each path that consists of any anchors of a section's parents and the section's own anchor."""
     above, last = anchors[:-1], anchors[-1]
     for count in range(len(anchors)):
         yield from {"/".join((*parts, last)) for parts in combinations(above, count)}

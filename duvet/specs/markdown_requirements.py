@@ -172,8 +172,6 @@ def add_plain_texts(sections: Sequence[Section], blocks: Sequence[Block], form: 
 
 
 class _Item(Struct):
-    """A list item with its own blocks and its nested items."""
-
     blocks: list[int]
     children: list[_Item]
     number: int | None = None

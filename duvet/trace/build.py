@@ -166,7 +166,7 @@ class TargetResolver:
 
     @cached_property
     def _named_targets(self) -> dict[str, dict[str, None]]:
-        """Maps the id of each cited requirement to the requirement's targets."""
+        """Maps each requirement id in the annotations to the requirement's targets."""
         found: dict[str, dict[str, None]] = {}
         for one in self._annotations:
             if one.name:

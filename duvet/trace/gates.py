@@ -37,7 +37,7 @@ def check_gates(
     """Return the problems of a gate.
 
     As in awslabs duvet, a line counts as covered if any part of it is. `freed` contains the annotations of requirements
-    that are not applicable; quotes that no other annotation contains are ignored.
+    that are not applicable; a quote is ignored if all its annotations are among them.
     """
     ##= man/spec/gates.md#snapshots-and-coverage
     ##% With `--ci` and without a configured snapshot, `duvet report` MUST list the lines of the specifications that no

@@ -177,7 +177,7 @@ class TextWords:
         return TextStretch(text, score, second, is_whole=False, is_reworded=is_sure, parts=parts)
 
     def _score_adjacent(self, counts: Counter[str], most: int) -> dict[_Span, float]:
-        """Return how many words each requirement, and each run of up to `most` adjacent ones, shares with the quote."""
+        """Score each requirement, and each run of up to `most` adjacent ones, by the words shared with the quote."""
         scores: dict[_Span, float] = {}
         for index, ((start, end), _) in enumerate(self._counts):
             words = Counter[str]()
@@ -455,7 +455,7 @@ class Neighbourhood:
         return [index for index in candidates if self.contains(index, quote)]
 
     def contains(self, section: int, quote: str) -> bool:
-        """Return True if the section contains the quote unchanged; an empty quote requires a title."""
+        """Return True if the section contains the quote unchanged, or the quote is empty."""
         found = QuoteMatcher(self.specification.sections[section]).find(quote)
         return found is not None and (found[1] in (Fit.EXACT, Fit.NORMALISED) or not quote)
 

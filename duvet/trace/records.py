@@ -369,8 +369,6 @@ def format_state(state: State, count: int) -> str:
 
 
 class GateResult(Struct, frozen=True):
-    """The result of a requested gate."""
-
     name: str  # `snapshot .duvet/snapshot.txt`
     success: str  # `snapshot .duvet/snapshot.txt is up to date`
     problems: int | None  # None if other errors prevented the gate from running.
@@ -388,8 +386,6 @@ class GateResult(Struct, frozen=True):
 
 
 class RunVerdict(Struct, frozen=True):
-    """The outcome of a run, and the lines to print about it."""
-
     outcome: Literal["pass", "fail", "neutral"]
     lines: tuple[str, ...]
 

@@ -32,7 +32,7 @@ class SearchText:
             at = self.data.find(part, at + 1)
 
     def split(self, quote: bytes) -> int:
-        """Return where to cut a quote of at least two bytes so that both parts occur rarely in the text."""
+        """Return the offset at which to cut a quote of at least two bytes; one edit leaves one part unchanged."""
         return len(quote) // 2
 
 

@@ -447,7 +447,7 @@ class _ParsedFiles(Generic[Value]):
             self._asked.setdefault(key, {})[path] = (stamp, value)
 
     def save(self) -> None:
-        """Save the requested values, if enough of them are new."""
+        """Save the requested values if enough of them are new, or if most saved values were not requested."""
         known = sum(map(len, (self._rows or {}).values()))
         asked = sum(map(len, self._asked.values()))
         if self._new * _SHARE > asked or (known - asked) * 2 > known:

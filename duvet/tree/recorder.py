@@ -117,7 +117,6 @@ class TreeRecord(Struct, array_like=True):
         self.settled = self.settled and other.settled
 
     def update(self, other: TreeRecord) -> None:
-        """Replace answers with those of another record."""
         for answers, others in zip(self._list_all(), other._list_all(), strict=True):
             answers.update(others)
         for folder in other.folders:

@@ -166,7 +166,7 @@ class PageWriter:
         return self.places.notes[page.slug].link if page else ""
 
     def _rewrite_wikilink(self, note: Note, link: PageLink, label: str) -> str:
-        """Write a wikilink as Markdown; leave a broken link unchanged."""
+        """Write a wikilink as Markdown; a broken link keeps its double brackets."""
         words = _escape_markdown(label or link.written)
         if link.syntax is LinkSyntax.EXTERNAL:
             return f"[{words}](<{link.written}>)"

@@ -156,7 +156,7 @@ def choose_states(whole: Total) -> tuple[anchors.StateLook, ...]:
 def make_total_groups(
     counted: Sequence[Total], columns: Sequence[anchors.StateLook], anchor_names: Mapping[str, str]
 ) -> list[TotalGroup]:
-    """Group the totals by specification, with the overall total last.
+    """Group the totals by specification, with the overall total last if there are several specifications.
 
     `anchor_names` maps specification ids to anchors.
     """
