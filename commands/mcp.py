@@ -343,8 +343,8 @@ def _ask_models(application: Application) -> tuple[Sequence[str], Sequence[str]]
 
     anyio.run(ask)
     for name in usable:
-        if limit := router.providers[name].daily_tokens:
-            lines.append(f"tokens         {name}: {router.budget.count_spent(name):,} of {limit:,} spent today")
+        for limit in router.budget.list_limits(name, router.providers[name]):
+            lines.append(f"spent today    {name}: {limit}")
     return lines, [name for name in usable if name not in answering]
 
 

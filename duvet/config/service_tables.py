@@ -117,6 +117,16 @@ class ProviderKind(StrEnum):
     CLIENT = "client"
 
 
+_Price = Annotated[float, Meta(ge=0, le=1_000_000)]
+
+
+class PriceSection(ServiceSection, frozen=True, kw_only=True):
+    """The prices of a model."""
+
+    input: Annotated[_Price, doc("Price of a million input tokens, in the currency of `dailySpend`")]
+    output: Annotated[_Price, doc("Price of a million output tokens, in the currency of `dailySpend`")]
+
+
 class ProviderSection(ServiceSection, frozen=True, kw_only=True):
     """A model provider."""
 
@@ -139,6 +149,16 @@ class ProviderSection(ServiceSection, frozen=True, kw_only=True):
         Annotated[int, Meta(ge=1, le=10**12)] | None,
         doc(
             "Maximum input and output tokens that this project may use with the provider per day (UTC); no limit by default"
+        ),
+    ] = None
+    prices: Annotated[dict[str, PriceSection], doc("Prices by the name of the model, for `dailySpend`")] = field(
+        default_factory=dict
+    )
+    daily_spend: Annotated[
+        Annotated[float, Meta(gt=0, le=10**9)] | None,
+        doc(
+            "Maximum cost of this project's calls to the provider per day (UTC), by `prices`; models without a price are "
+            "then not called; no limit by default"
         ),
     ] = None
     allow_http: Annotated[

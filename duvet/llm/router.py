@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from datetime import UTC, datetime
 from time import monotonic
@@ -23,52 +23,81 @@ from duvet.tree.cache import BlobStore, NoBlobStore, make_cache_key
 if TYPE_CHECKING:
     from anyio import Lock
 
-_BLOB_NAME = "model-tokens"
+_BLOB_NAME = "model-spending"
+_PRICED_TOKENS = 1_000_000  # The number of tokens that a price is for.
 _TOKEN_CHARACTERS = 4  # To estimate the tokens of a provider that reports none.
+
+
+class SpendingLimit(Struct, frozen=True):
+    """A limit per day, and what has been spent of it."""
+
+    key: str
+    shown: str
+    most: float
+    spent: float
+
+    def __str__(self) -> str:
+        spent = f"{self.spent:,}" if isinstance(self.spent, int) else f"{self.spent:,.4f}"
+        return f"{spent} of {self.shown}"
 
 
 class _Spending(Struct, frozen=True):
     day: str
     tokens: Mapping[str, int]  # By provider.
+    costs: Mapping[str, float]  # By provider, in the currency of its prices.
 
 
-class TokenBudget:
-    """Counts tokens in the project's cache or, without a cache, in this process."""
+class SpendingBudget:
+    """Counts tokens and their costs in the project's cache or, without a cache, in this process."""
 
     def __init__(self, clock: Clock, blobs: BlobStore) -> None:
         self._clock = clock
         self._blobs = blobs
-        self._last = _Spending("", {})
+        self._last = _Spending("", {}, {})
 
-    def count_spent(self, provider: str) -> int:
-        """Return the number of tokens spent today (UTC)."""
-        return self._load().tokens.get(provider, 0)
+    def list_limits(self, provider: str, section: ProviderSection) -> Iterator[SpendingLimit]:
+        """Yield each limit of the provider, with what has been spent today (UTC)."""
+        spending = self._load()
+        if tokens := section.daily_tokens:
+            yield SpendingLimit("dailyTokens", f"{tokens:,} tokens", tokens, spending.tokens.get(provider, 0))
+        if cost := section.daily_spend:
+            yield SpendingLimit("dailySpend", f"{cost:,g}", cost, spending.costs.get(provider, 0.0))
 
-    def check(self, provider: str, section: ProviderSection) -> None:
+    def check(self, provider: str, section: ProviderSection, model: str) -> None:
         ##= man/spec/ask.md#calls
-        ##% duvet MUST NOT call a provider that has used up its `dailyTokens`.
-        limit = section.daily_tokens
-        if limit is not None and (spent := self.count_spent(provider)) >= limit:
-            message = f"provider `{provider}` has spent {spent:,} tokens today; the limit is {limit:,}"
-            hint = f"raise `providers.{provider}.dailyTokens`, or wait until midnight (UTC)"
+        ##% duvet MUST NOT call a provider that has used up its `dailyTokens` or its `dailySpend`.
+        for limit in self.list_limits(provider, section):
+            if limit.spent >= limit.most:
+                message = f"provider `{provider}` has used up its limit for today: {limit}"
+                hint = f"raise `providers.{provider}.{limit.key}`, or wait until midnight (UTC)"
+                raise ModelError(ModelFault.LIMIT_REACHED, message, hint=hint)
+        ##= man/spec/ask.md#calls
+        ##% If a provider has a `dailySpend`, duvet MUST NOT call its models that have no price.
+        if section.daily_spend and model not in section.prices:
+            message = f"the model {provider}/{model} has no price, so its costs can't be limited by `dailySpend`"
+            hint = f"set `input` and `output` in `providers.{provider}.prices.{model}`"
             raise ModelError(ModelFault.LIMIT_REACHED, message, hint=hint)
 
-    def add(self, provider: str, request: ModelRequest, answer: ProviderAnswer) -> None:
+    def add(self, backend: Backend, model: str, request: ModelRequest, answer: ProviderAnswer) -> None:
         read, written = answer.usage.input_tokens, answer.usage.output_tokens
         if read is None:
             texts = (request.system, *(one.text for one in request.conversation))
             read = sum(map(len, texts)) // _TOKEN_CHARACTERS + 1
         written = len(answer.text) // _TOKEN_CHARACTERS + 1 if written is None else written
-        before = self._load()
-        tokens = {**before.tokens, provider: before.tokens.get(provider, 0) + read + written}
-        self._last = _Spending(before.day, tokens)
+        price, cost = backend.section.prices.get(model), 0.0
+        if price is not None:
+            cost = (read * price.input + written * price.output) / _PRICED_TOKENS
+        before, name = self._load(), backend.name
+        tokens = {**before.tokens, name: before.tokens.get(name, 0) + read + written}
+        costs = {**before.costs, name: before.costs.get(name, 0.0) + cost}
+        self._last = _Spending(before.day, tokens, costs)
         self._blobs.save(_BLOB_NAME, self._last)
 
     def _load(self) -> _Spending:
-        """Return the tokens spent today, also by other processes."""
+        """Return what was spent today, also by other processes."""
         today = datetime.fromtimestamp(self._clock.now(), UTC).date().isoformat()
         found = [one for one in (self._blobs.load(_BLOB_NAME, _Spending), self._last) if one and one.day == today]
-        return max(found, key=lambda one: sum(one.tokens.values()), default=_Spending(today, {}))
+        return max(found, key=lambda one: sum(one.tokens.values()), default=_Spending(today, {}, {}))
 
 
 Result = TypeVar("Result")
@@ -224,7 +253,7 @@ class StaticRouter:
         clock = clock or SystemClock()
         self._http = http or ProviderClient(clock)
         self._discovery = ModelDiscovery(self._http, clock, blobs or NoBlobStore())
-        self.budget = TokenBudget(clock, blobs or NoBlobStore())
+        self.budget = SpendingBudget(clock, blobs or NoBlobStore())
         self._report = report
         self._working: dict[str, str] = {}  # The discovered model of each provider that has answered last.
         self._backends = self._make_backends(sampler)
@@ -367,12 +396,12 @@ class StaticRouter:
     async def _complete(self, backend: Backend, model: str, request: records.ModelRequest) -> records.ProviderAnswer:
         limit = request.max_tokens or backend.section.max_tokens or records.MAX_ANSWER_TOKENS
         request = structs.replace(request, max_tokens=limit)
-        self.budget.check(backend.name, backend.section)
+        self.budget.check(backend.name, backend.section, model)
         if backend.provider is None:
             raise self._make_no_model_error({backend.name: backend.trouble})
         begun = monotonic()
         answer = await backend.provider.complete(model, request)
-        self.budget.add(backend.name, request, answer)
+        self.budget.add(backend, model, request, answer)
         self._report(records.ModelCall(backend.name, model, answer.usage, monotonic() - begun))
         return answer
 

@@ -24,6 +24,11 @@ from duvet import PackContext, tool
 def answer(question: str, ctx: PackContext, model: str | None = None) -> str:
     return ctx.model(question, model=model, system=ctx.settings["system"])
 """
+LIMITS: dict[str, Any] = {
+    "dailyTokens": 100,
+    "dailySpend": 5,
+    "prices": {name: {"input": 250, "output": 250} for name in ("brief", "embedding", "large")},
+}
 LLMS = "## Models\n- [small](/small): Quick\n"
 
 
@@ -65,9 +70,9 @@ def test_models_are_checked(duvet_command: str, tmp_path: Path, provider: Wire) 
     ##% latency or its error.
     provider.files = {"/v1/models": models("embedding", "large"), "/llms.txt": Reply(body=LLMS.encode())}
     provider.plan(openai_says("yes"), refuses(400, "no chat"), openai_says("yes"))
-    folder = configured(tmp_path, provider, discover=True, llmsTxt=True, dailyTokens=100)
+    folder = configured(tmp_path, provider, discover=True, llmsTxt=True, **LIMITS)
     done = run(duvet_command, folder, "mcp", "--check", "--models")
-    lines = [re.sub(r"\d+ ms", "N ms", line) for line in done.out.splitlines() if line[:5] in ("model", "token")]
+    lines = [re.sub(r"\d+ ms", "N ms", line) for line in done.out.splitlines() if line[:5] in ("model", "spent")]
     assert (done.code, done.err, lines) == (
         0,
         "",
@@ -75,7 +80,8 @@ def test_models_are_checked(duvet_command: str, tmp_path: Path, provider: Wire) 
             "model          local/brief: answered in N ms; chosen",
             "model          local/embedding: provider `local` rejected the request (400): no chat",
             "model          local/large: answered in N ms",
-            "tokens         local: 30 of 100 spent today",
+            "spent today    local: 30 of 100 tokens",
+            "spent today    local: 0.0075 of 5",
         ],
     )
     provider.replies.clear()
