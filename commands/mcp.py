@@ -413,8 +413,8 @@ def _summarise_service(application: Application, address: str) -> Iterator[str]:
     path += f"; overridden by {', '.join(service.overrides)}" if service.overrides else ""
     yield f"service        {path}"
     yield f"server         {application.rule.name} {application.rule.version}, {address}"
-    if application.line is not None:
-        gateway = application.line.gateway
+    if application.gateway_connection is not None:
+        gateway = application.gateway_connection.gateway
         tokens = f"showing {' or '.join(gateway.tokens)}" if gateway.tokens else "without a token"
         yield f"gateway        {gateway.authority}: calls to km- tools, except km-help, are forwarded there, {tokens}"
     for pack in application.tools.shown_packs:
@@ -441,7 +441,7 @@ def _describe_service(application: Application) -> dict[str, Any]:
 
     registry = application.tools.registry
     identity = application.identity
-    gateway = application.line.gateway if application.line else None
+    gateway = application.gateway_connection.gateway if application.gateway_connection else None
     return {
         "server": {
             **{name: getattr(identity, name) for name in ("name", "title", "version", "description")},

@@ -217,7 +217,7 @@ def check(
     if not is_runnable(problems) or not written:
         ctx.exit(FAILED)
     print_remark(f"checked {format_count(len(found), 'recipe')}: no errors")
-    if not can_run and application.line is None:
+    if not can_run and application.gateway_connection is None:
         print_remark(f"recipes can't run here: {_LEFT_OUT}")
 
 
@@ -254,7 +254,7 @@ def run(
       duvet recipe run stale-audit --format json | jq .outputs
     """
     application = _make_application(options)
-    if application.line is not None:
+    if application.gateway_connection is not None:
         # That server runs its own recipes, with the scopes of the token.
         raise DuvetError(_FORWARDED, hint=_FORWARDED_HINT)
     if records.RECIPE_TOOL not in application.tools.registry:

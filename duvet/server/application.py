@@ -46,9 +46,7 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 
 HTTP_MODE = "http"
-"""The mode of a server over HTTP."""
 KNOWLEDGE_NAME = "knowledge"
-"""The name of the pack whose tools use the index."""
 _GATEWAY = "KM_GATEWAY_URL"
 _NOTES_TEXTS = {"title": "duvet: notes", "description": "Markdown notes that link to each other"}
 
@@ -58,7 +56,6 @@ class ApplicationSettings(Struct, frozen=True, kw_only=True):
 
     environ: Mapping[str, str]
     project_options: Mapping[str, Any]
-    """Options that describe the project."""
     config_path: str | None = None
     """The project's configuration file, if a global option names it."""
     service_path: str | None = None
@@ -77,7 +74,6 @@ class ApplicationSettings(Struct, frozen=True, kw_only=True):
     require_contents: Callable[[Project], None]
     """Raises an error if the project has no configuration."""
     has_cache: Callable[[str], bool]
-    """Returns whether the project in a folder has a cache."""
     blobs: BlobStore
     today: Callable[[], date]
     write_line: Callable[[str], None]
@@ -133,8 +129,7 @@ class Application:
         self.settings = settings
         self.service = service
         self.mode = settings.mode or service.config.server.mode.value
-        self.line = self._connect_gateway()
-        """The gateway for calls of the knowledge tools, if one is set."""
+        self.gateway_connection = self._connect_gateway()
         self.dispatcher: ToolDispatcher | None = None
         """The tool dispatcher; editing the configuration replaces its tools."""
 
@@ -161,7 +156,7 @@ class Application:
         """The scopes of local callers; a gateway checks scopes itself."""
         from duvet.server.http.tokens import read_local_scopes
 
-        return read_local_scopes(self.settings.environ if self.line is None else {})
+        return read_local_scopes(self.settings.environ if self.gateway_connection is None else {})
 
     @cached_property
     def root(self) -> str:
@@ -171,7 +166,7 @@ class Application:
     def tools(self) -> ToolSelection:
         from duvet.server.tool_selection import ToolSelection
 
-        return ToolSelection(self.settings, self.service, self.line)
+        return ToolSelection(self.settings, self.service, self.gateway_connection)
 
     @cached_property
     def identity(self) -> ServerIdentity:
@@ -183,7 +178,7 @@ class Application:
     def instructions(self) -> str:
         from duvet.server.messages import load_instructions, render_instructions
 
-        tokens = None if self.line is None else self.line.gateway.tokens
+        tokens = None if self.gateway_connection is None else self.gateway_connection.gateway.tokens
         stamps = (*find_entry_point_stamps(sys.path), *self._stamp_pack_files())
         key = make_cache_key((self.rule, self.service.config, self.settings.packs, stamps, tokens))
         return load_instructions(key, lambda: render_instructions(self.rule, self.tools.registry), self.settings.blobs)
@@ -236,8 +231,11 @@ class Application:
         other = Application(self.settings, service)
         other.configure_log(self.log)
         other.log, other.http, other.dispatcher = self.log, self.http, self.dispatcher
-        if other.line is not None and self.line is not None:
-            self.line.seconds, other.line = other.line.seconds, self.line
+        if other.gateway_connection is not None and self.gateway_connection is not None:
+            self.gateway_connection.seconds, other.gateway_connection = (
+                other.gateway_connection.seconds,
+                self.gateway_connection,
+            )
         other.knowledge = self.knowledge
         self.knowledge.rules = other.knowledge_settings
         return other
@@ -407,19 +405,21 @@ class Application:
             await self.http.aclose()
 
     def _closers(self) -> Iterator[CloseCallback]:
-        if self.line is not None:
-            yield self.line.aclose
+        if self.gateway_connection is not None:
+            yield self.gateway_connection.aclose
         elif self._has_index:
             yield partial(run_blocking, self.knowledge.close, abandon=True)
 
     @property
     def _has_index(self) -> bool:
         """True if the tools use this application's index, not a gateway's."""
-        return self.line is None and any(pack.name == KNOWLEDGE_NAME for pack in self.tools.registry.every_pack)
+        return self.gateway_connection is None and any(
+            pack.name == KNOWLEDGE_NAME for pack in self.tools.registry.every_pack
+        )
 
     async def _write_audit(self, call: CallRecord) -> None:
         """Record a call that changes the index in the audit log and, on a server, in the server's log."""
-        if not call.changes or call.pack != KNOWLEDGE_NAME or self.line is not None:
+        if not call.changes or call.pack != KNOWLEDGE_NAME or self.gateway_connection is not None:
             return
 
         def log_entry(entry: AuditEntry) -> None:

@@ -35,9 +35,7 @@ if TYPE_CHECKING:
 
 
 class CallerIdentity(Struct, frozen=True):
-    scopes: frozenset[Scope] = frozenset(
-        Scope
-    )  # The process that started the server and uses its pipes has all scopes.
+    scopes: frozenset[Scope] = frozenset(Scope)  # The process at the other end of the pipes has all scopes.
     holder: str = ""
 
 

@@ -39,7 +39,6 @@ class EventLevel(IntEnum):
 
 KNOWLEDGE_PACK = "knowledge"
 _CALL_LEVELS = dict.fromkeys(("upstream_error", "tool_failed"), EventLevel.WARN) | {"internal": EventLevel.ERROR}
-"""Log levels of failed calls, by error code."""
 
 
 class ServerLog:

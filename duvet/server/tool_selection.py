@@ -26,11 +26,11 @@ PAGES_PACK = "pages"  # The pack that is shown if the project has pages.
 
 
 class ToolSelection:
-    def __init__(self, settings: ApplicationSettings, service: Service, line: GatewayConnection | None) -> None:
+    def __init__(self, settings: ApplicationSettings, service: Service, connection: GatewayConnection | None) -> None:
         self._settings = settings
         self._service = service
         self._packs = (*service.packs, *settings.packs)
-        self._line = line
+        self._connection = connection
 
     @cached_property
     def choice(self) -> packs.ToolChoice:
@@ -88,11 +88,11 @@ class ToolSelection:
 
     @property
     def _forwarded(self) -> Sequence[Pack]:
-        if self._line is None:
+        if self._connection is None:
             return ()
         from duvet.tools.gateway import make_forwarding_pack
 
-        return (make_forwarding_pack(self._line),)
+        return (make_forwarding_pack(self._connection),)
 
     @cached_property
     def _plugins(self) -> plugins.PluginPacks:

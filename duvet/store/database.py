@@ -22,9 +22,8 @@ from duvet.store.records import NodeLabel, Relation
 if TYPE_CHECKING:
     import sqlite3
 
-StoreStamp = tuple[
-    tuple[int, int, int, int] | None, ...
-]  # Device, inode, size and time of the store file and of its log.
+# Device, inode, size and time of the store file and of its log.
+StoreStamp = tuple[tuple[int, int, int, int] | None, ...]
 
 STORE_FILE_ENDINGS = ("", "-wal", "-shm", "-journal")  # The suffixes of the files that sqlite reads and writes.
 _BUSY, _FULL, _READ_ONLY, _DAMAGED, _FOREIGN = {5, 6}, {13}, {3, 8, 14, 23}, {11, 19, 20}, {26}
@@ -285,9 +284,8 @@ def make_placeholders(values: Sequence[object]) -> str:
 
 APPLICATION_ID: Final = 0x64757665  # The number in a file's header that identifies a duvet store.
 SCHEMA_VERSION: Final = 6  # To be increased whenever a table or the encoding of its values changes.
-PAGE_SIZE: Final = (
-    32768  # The texts and vectors of a file take some kilobytes, so small pages would waste half of the space.
-)
+# The texts and vectors of a file take some kilobytes, so small pages would waste half of the space.
+PAGE_SIZE: Final = 32768
 
 STATEMENTS = (
     "CREATE TABLE state(revision TEXT NOT NULL, next INTEGER NOT NULL, total INTEGER NOT NULL)",
@@ -323,9 +321,8 @@ kind, language, number INTEGER, PRIMARY KEY(kind, language, number)) WITHOUT ROW
     "CREATE VIRTUAL TABLE found USING fts5(words, title, names, content='', tokenize='porter unicode61')",
 )
 """The schema, which is compared with the schema that sqlite has stored in the file."""
-SHADOWS = frozenset(
-    {"found_data", "found_idx", "found_config", "found_docsize"}
-)  # Tables that FTS5 creates for itself.
+# Tables that FTS5 creates for itself.
+SHADOWS = frozenset({"found_data", "found_idx", "found_config", "found_docsize"})
 
 # The order of labels and relations is part of the schema.
 _LABELS = (

@@ -14,7 +14,7 @@ import msgspec
 
 SymbolKind = Literal["class", "function", "method", "interface", "type", "module"]
 SymbolLanguage = Literal["python", "typescript", "tsx", "javascript", "go"]
-SPACE_KEY = "space"  # The key of the vector space.
+SPACE_KEY = "space"
 Value = TypeVar("Value")
 
 _WORDS: tuple[str, ...] = (*get_args(SymbolKind), *get_args(SymbolLanguage))
@@ -57,7 +57,6 @@ KIND_LABELS = {
     FileKind.PROTO: NodeLabel.SOURCE_FILE,
     FileKind.OTHER: NodeLabel.ARTIFACT,
 }
-"""The node label for each kind of file."""
 
 
 class Relation(StrEnum):
@@ -189,7 +188,7 @@ class IngestRun(msgspec.Struct, frozen=True, kw_only=True):
     repo_head: str = ""
     changed: int = 0  # The number of files that were read again.
     removed: tuple[RemovedFile, ...] = ()
-    error: str = ""  # The reason if it failed.
+    error: str = ""
     warnings: tuple[str, ...] = ()  # Files that could not be indexed, with reasons.
     dry_run: bool = False
 

@@ -106,9 +106,7 @@ def _strip_ending(name: str) -> str:
 
 
 class ChunkSearch(tables.StoreTables):
-    _flush: Callable[[], None] | None = (
-        None  # Indexes the chunks of the change in progress; None if there is no change.
-    )
+    _flush: Callable[[], None] | None = None  # Indexes the chunks of the change in progress, if any.
     _last_allowed: tuple[str, records.ChunkFilters, Sequence[int] | None] | None = None
     _counts: tuple[str, dict[str, int]] = ("", {})  # The number of chunks with each word, in one revision.
 

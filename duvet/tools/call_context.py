@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 ProgressCallback = Callable[[float, float | None, str], Awaitable[None]]
 """Called with the amount done, the total, and the current action."""
-FACTS_SERVICE = "facts"  # The service with the `ServerFacts`.
+FACTS_SERVICE = "facts"
 
 
 class KeptStep(Struct, frozen=True):
@@ -85,7 +85,7 @@ class Caller(Struct, frozen=True, kw_only=True):
     face: str = "library"  # `mcp`, `rest`, `shell` or `workflow`.
     behind: str = ""  # The interface that the client of a forwarding server uses, if it is a different one.
     holder: str = ""  # The name of the token; empty for a local caller, who has the process to itself.
-    request: str = ""  # The caller's id of the call.
+    request: str = ""
     progress: ProgressCallback = ignore_progress
     sampler: Sampler | None = None  # Asks the caller's own model, if it offers one.
     journal: CallJournal | None = None  # Set if the caller may have to repeat the call.
@@ -113,8 +113,8 @@ class CallContext(Struct, frozen=True, kw_only=True):
     caller: Caller
     readings: ProjectReadings
     calls: ToolDispatcher
-    services: Mapping[str, Any] = field(default_factory=dict)  # Services of the server by name.
-    settings: Mapping[str, Any] = field(default_factory=dict)  # The configuration of the pack.
+    services: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
     async def reading(self) -> ProjectSnapshot:
         return await self.readings.context()

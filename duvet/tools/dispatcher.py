@@ -36,7 +36,7 @@ CloseCallback = Callable[[], Awaitable[None]]
 
 
 class ToolEnvironment(msgspec.Struct, frozen=True, kw_only=True):
-    services: Mapping[str, Any] = msgspec.field(default_factory=dict)  # Services for handlers by name.
+    services: Mapping[str, Any] = msgspec.field(default_factory=dict)
     observers: Sequence[audit.CallObserver] = ()  # Called with the record of each finished call.
     recorders: Sequence[audit.CallRecorder] = ()
     """Stores the record of each call that changes something, before the caller gets the answer."""
@@ -45,7 +45,7 @@ class ToolEnvironment(msgspec.Struct, frozen=True, kw_only=True):
     clock: Callable[[], float] = time.perf_counter
     is_relevant: Callable[[str], bool] = lambda pack: False
     """Returns True if the project has content for a pack that nobody has requested."""
-    closers: Sequence[CloseCallback] = ()  # Releases the resources of services.
+    closers: Sequence[CloseCallback] = ()
     patience: float = 0.5  # Time limit for all closers together, in seconds.
     report_exception: Callable[[str, BaseException], None] = lambda tool, error: None
     """Called with the name of an installed pack's tool and the exception that it raised."""

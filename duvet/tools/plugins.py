@@ -23,7 +23,7 @@ from duvet.tools.arguments import Schema, input_schema, output_schema
 from duvet.tools.tool import ArgumentShortcut, Pack, PackPrompt, PackResource, QueryTool, Scope, Tool
 
 MAX_PACK_TOOLS = 200
-MAX_SCHEMA_BYTES = 64 << 10  # Maximum size of a tool's schema as JSON.
+MAX_SCHEMA_BYTES = 64 << 10
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _SHORT, _LONG, _MOST = 200, 4000, 50
 ENTRY_POINT_GROUP = "duvet.tool_packs"

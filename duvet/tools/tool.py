@@ -148,9 +148,7 @@ class Tool(Struct, frozen=True, kw_only=True):
     invocation_hints: Sequence[str] = ()  # When and how agents should call the tool, in sentences.
     time_limit: float | None = None  # Time limit of a call in seconds; None means the server's limit.
     aliases: Sequence[str] = ()
-    reads: bool | None = (
-        None  # True if it changes nothing. None derives this from the scope: tools for readers change nothing.
-    )
+    reads: bool | None = None  # True if it changes nothing; None means that this follows from the scope.
     shortcuts: Sequence[ArgumentShortcut] = ()
     withheld: WithheldReason | None = None  # Set if no caller can use the tool; then it is not listed.
     accountable: Sequence[str] = ()  # Arguments without secrets, which the audit log quotes.
@@ -305,7 +303,7 @@ def _format_page(page: ResultPage) -> dict[str, Any]:
     return {"total": page.total, **({"next_cursor": page.next_cursor} if page.next_cursor else {})}
 
 
-MAX_PAGE_ROWS = 10_000  # The highest limit.
+MAX_PAGE_ROWS = 10_000
 MAX_PAGE_BYTES = 10_000
 """The size of an answer without `limit`, about 4,000 tokens: few tokens are shorter than 2.5 bytes."""
 

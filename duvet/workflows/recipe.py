@@ -136,7 +136,7 @@ class RecipeFile(Struct, frozen=True, kw_only=True):
     data: bytes = b""
     workflow: records.Workflow | None = None  # None if there are problems.
     problems: tuple[Problem, ...] = ()
-    document: DataDocument | None = None  # The values with their places.
+    document: DataDocument | None = None
 
 
 def read_recipe(data: bytes, path: str, origin: str) -> RecipeFile:

@@ -60,9 +60,8 @@ class _WordTable:
         self._connection.execute(_TABLE)
         self._lock = Lock()
         self._count = 0
-        self.named: defaultdict[str, list[int]] = defaultdict(
-            list
-        )  # Rows by the words of a name, title, slug or alias.
+        # Rows by the words of a name, title, slug or alias.
+        self.named: defaultdict[str, list[int]] = defaultdict(list)
 
     def add(self, pages: Sequence[Page], read: PageReader) -> dict[int, Page]:
         with self._lock:

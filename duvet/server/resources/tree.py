@@ -221,9 +221,8 @@ def make_node_uri(tree: ResourceTree, node: ResourceNode) -> str:
 
 
 class ResourceRequest(Struct, frozen=True):
-    spellings: tuple[
-        tuple[str, bool], ...
-    ]  # The path, and whether it is percent-encoded, with the likelier interpretation first.
+    # The path, and whether it is percent-encoded; the likelier interpretation comes first.
+    spellings: tuple[tuple[str, bool], ...]
     limit: int | None = None
     cursor: str | None = None
 
