@@ -16,6 +16,7 @@ from duvet.console.problems import add_problem_format, has_errors, list_error_pr
 from duvet.console.streams import FAILED, print_remark, write_stdout
 from duvet.console.terminal import detect_table_look, is_on_terminal
 from duvet.errors import DuvetError
+from duvet.model import sort_problems
 from duvet.reports.cells import escape_cell, measure_width
 from duvet.reports.tables import Column, Listing, encode_json, render_list_table
 from duvet.tree.files import DiskTree
@@ -126,7 +127,7 @@ def _print_schema(name: str) -> None:
     write_stdout(encode_json(service_schema() if name == "service" else json_schema(extended=name == "extended")))
 
 
-def _check_files(config_path: str | None, service_path: str | None) -> tuple[list[str], list[Problem]]:
+def _check_files(config_path: str | None, service_path: str | None) -> tuple[list[str], tuple[Problem, ...]]:
     """Return the existing configuration files and their problems; raise UnreadableError if none exists."""
     tree, environ = DiskTree(), current_settings().environ
     paths: list[str] = []
@@ -143,7 +144,7 @@ def _check_files(config_path: str | None, service_path: str | None) -> tuple[lis
             explain_file(tree, config_path, environ)
     except DuvetError as error:
         problems += list_error_problems(error)
-    return paths, sorted(problems, key=lambda problem: problem.sort_key)
+    return paths, sort_problems(problems)
 
 
 def render_settings_table(settings: Iterable[Setting], folder: str = "") -> bytes:

@@ -13,7 +13,6 @@ import click
 from msgspec import Struct
 from msgspec.structs import replace
 
-from duvet.config.check import sort_problems
 from duvet.config.project_file import find_config, require_config
 from duvet.config.service_tables import ProviderKind
 from duvet.config.toml import format_one_line_string
@@ -33,7 +32,7 @@ from duvet.console.project import load_catalogue
 from duvet.console.streams import FAILED, OK, print_line, print_remark, write_stdout
 from duvet.errors import DuvetError, ProblemsError, QueryError
 from duvet.llm.records import ModelError, NoModelError
-from duvet.model import Problem, Severity
+from duvet.model import Problem, Severity, sort_problems
 from duvet.queries.records import describe_incompleteness
 from duvet.reports.cells import escape_cell
 from duvet.reports.tables import encode_json
@@ -128,7 +127,6 @@ def mcp(ctx: click.Context, /, client: str | None, check: bool, models: bool, de
 
 
 def _log_problems(problems: Sequence[Problem]) -> None:
-    """Print a JSON line for each problem."""
     log = ServerLog(print_line, as_json=True)
     for one in problems:
         place = ":".join(str(part) for part in (one.path, one.place.line, one.place.column) if part)

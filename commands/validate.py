@@ -24,7 +24,7 @@ from duvet.console.problems import (
 from duvet.console.project import cached_query, load_page_rules, open_cache, open_project_quietly
 from duvet.console.streams import FAILED, OK, STANDARD_INPUT, print_line, print_notice, print_remark, write_stdout
 from duvet.errors import DuvetError
-from duvet.model import Applicability, Problem
+from duvet.model import Applicability, Problem, sort_problems
 from duvet.project.findings import ChosenInputs, Findings, PageFindings, choose_inputs, normalise_input_name
 from duvet.reports.cells import escape_cell
 from duvet.reports.problems import count_problems
@@ -224,26 +224,25 @@ def _report_findings(
     ##= man/spec/pages.md#checks
     ##% `duvet validate` MUST report the problems of pages.
     of_pages = findings.pages.of(selected.paths) if request.names else findings.pages.problems
-    found = (*checked.problems, *selected.problems, *obstacles, *of_pages)
-    found_problems = tuple(sorted(found, key=lambda problem: problem.sort_key))
+    problems = sort_problems((*checked.problems, *selected.problems, *obstacles, *of_pages))
     if request.strict:
-        found_problems = promote_warnings(found_problems)
-    written = output.write(found_problems, SourceLines(texts))
-    if found_problems and output.prints_text:
+        problems = promote_warnings(problems)
+    written = output.write(problems, SourceLines(texts))
+    if problems and output.prints_text:
         print_remark("")
     if skipped := selected.others:
         names = ", ".join(escape_cell(show_path(name)) for name in skipped[:_MAX_SKIPPED_NAMES])
         more = f" and {len(skipped) - _MAX_SKIPPED_NAMES} more" if len(skipped) > _MAX_SKIPPED_NAMES else ""
         print_remark(f"skipped, because no pattern matches: {names}{more}")
-    unsafe = sum(one.fix is not None and one.fix.applicability is Applicability.UNSAFE for one in found_problems)
+    unsafe = sum(one.fix is not None and one.fix.applicability is Applicability.UNSAFE for one in problems)
     if unsafe and (request.diff or request.writes):
         noun = "fix is" if unsafe == 1 else "fixes are"
         print_remark(f"{unsafe:,} {noun} unsafe: use --unsafe-fixes, or --interactive to decide on each")
-    counts = zip(count_problems(found_problems), ("error", "warning"), strict=True)
+    counts = zip(count_problems(problems), ("error", "warning"), strict=True)
     outcome = ", ".join(format_count(count, noun) for count, noun in counts if count) or "no problems"
     size = f"{format_count(checked.annotations, 'annotation')} in {format_count(checked.files, 'file')}"
     print_remark(f"checked {size}: {outcome}")
-    return OK if written and not has_errors(found_problems) else FAILED
+    return OK if written and not has_errors(problems) else FAILED
 
 
 def _select_inputs(findings: ProjectFindings, request: ValidateRequest, texts: Mapping[str, str]) -> ChosenInputs:

@@ -123,6 +123,10 @@ class Problem(Struct, frozen=True):
         return (self.path, self.place.line, self.place.column, self.code, self.message)
 
 
+def sort_problems(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    return tuple(sorted(problems, key=lambda problem: problem.sort_key))
+
+
 class Source(Struct, frozen=True, array_like=True):
     """The position of an annotation in its file, as character offsets."""
 

@@ -83,10 +83,6 @@ _DATE_HINT = "write a date such as `2027-12-31`"
 _SCHEMA_HINT = f"start the file with `'$schema' = \"{SchemaName.V0_4_0}\"`"
 
 
-def sort_problems(found: Iterable[Problem]) -> tuple[Problem, ...]:
-    return tuple(sorted(found, key=lambda problem: problem.sort_key))
-
-
 def check_table(table: type[Struct], at: DocumentLocation) -> Iterable[Problem]:
     ##= man/spec/trace.md#configuration
     ##% duvet MUST report each configuration key that is unknown, missing or of the wrong type, with its path and line.

@@ -14,7 +14,7 @@ from duvet.config import settings
 from duvet.config.document import DocumentError, ExpressionError, expand_template
 from duvet.config.toml import TomlDocument, parse_toml_bytes
 from duvet.errors import ConfigAbsentError, ProblemsError
-from duvet.model import Format, Kind
+from duvet.model import Format, Kind, sort_problems
 from duvet.tree.files import Tree
 
 PatternSetting = str | Annotated[tuple[str, ...], Meta(min_length=1)]
@@ -311,6 +311,6 @@ def read_tables(toml: TomlDocument, environ: Mapping[str, str]) -> ConfigTable:
     try:
         return convert(toml.values, table).settled(environ)
     except (ValidationError, ExpressionError):
-        from duvet.config.check import DocumentLocation, check_table, sort_problems
+        from duvet.config.check import DocumentLocation, check_table
 
         raise ProblemsError(sort_problems(check_table(table, DocumentLocation(toml, environ)))) from None

@@ -112,7 +112,6 @@ def _list_steps(workflow: dict[str, Any], at: DocumentLocation) -> list[tuple[di
 def _check_model(
     model: Any, names: dict[str, Any], providers: dict[str, Any], at: DocumentLocation
 ) -> Iterator[Problem]:
-    """Check that a model is one of `names`, or `PROVIDER/MODEL` with a known provider."""
     if not isinstance(model, str) or not model.strip():
         return
     name, slash, _ = model.partition("/")

@@ -11,7 +11,7 @@ from msgspec import Struct, ValidationError, convert, inspect
 from msgspec.structs import replace
 
 from duvet import rules
-from duvet.config.check import DocumentLocation, check_table, check_value, sort_problems
+from duvet.config.check import DocumentLocation, check_table, check_value
 from duvet.config.document import (
     DataDocument,
     DocumentError,
@@ -28,7 +28,7 @@ from duvet.config.settings import EXTENDED_SCHEMA, IngestRule, NotesRule, Secret
 from duvet.config.toml import TomlDocument, parse_toml_bytes
 from duvet.config.variables import VariableExpander, list_unneeded_parts
 from duvet.errors import DuvetError, ProblemsError, UnreadableError
-from duvet.model import Problem
+from duvet.model import Problem, sort_problems
 from duvet.text import quote_text
 from duvet.tree.files import Tree
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from msgspec.structs import replace
 
-from duvet.config.check import DocumentLocation, sort_problems
+from duvet.config.check import DocumentLocation
 from duvet.config.service import SERVICE_VARIABLES, Service, asks_for_json_log, load_service, salvage_service
 from duvet.config.service_tables import ProviderKind
 from duvet.console.command import TerminalSettings, current_settings, wants_cache
@@ -18,6 +18,7 @@ from duvet.console.progress import QuietProgress
 from duvet.console.project import open_blobs, open_project, require_contents
 from duvet.console.streams import is_stderr_writable, print_line
 from duvet.errors import DuvetError, ProblemsError, describe_os_error
+from duvet.model import sort_problems
 from duvet.rules import CONFIG_BAD_VALUE
 from duvet.server.application import Application, ApplicationSettings
 from duvet.tools.packs import BUILT_IN_PACKS, enable_packs

@@ -204,7 +204,6 @@ def _choose_service(ctx: click.Context, param: click.Parameter, value: str | Non
 
 
 def _set_config(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
-    """Let this command's `--config` override the global option."""
     _note_config(ctx, param, value)
     if path := ctx.meta.get(_CONFIG_META):
         ctx.obj = replace(ctx.find_object(TerminalSettings) or TerminalSettings(os.environ), config_path=path)

@@ -72,7 +72,6 @@ def _check_lines(project: Project, citations: bool, tests: bool, snapshot: bytes
 
 
 def _choose_words(project: Project, problems: Iterable[Problem]) -> list[Problem]:
-    """Use awslabs duvet's messages if the project has awslabs duvet's schema."""
     return [use_upstream_wording(one) if project.is_like_upstream else one for one in problems]
 
 

@@ -21,7 +21,7 @@ from duvet.console.project import require_contents
 from duvet.console.report_result import ReportGate, ReportRequest, ReportResult
 from duvet.console.streams import is_stream_output, print_remark, render_bytes, write_outputs
 from duvet.errors import DuvetError, OutputError, UnreadableError, describe_os_error
-from duvet.model import Place, Problem, Severity, Specification
+from duvet.model import Place, Problem, Severity, Specification, sort_problems
 from duvet.project.project import Project, find_missing_reasons, find_setup_problems
 from duvet.reports.snapshot import render_snapshot
 from duvet.reports.summary import summarize_run
@@ -67,7 +67,7 @@ def run_report(project: Project, request: ReportRequest) -> ReportResult:
     gates = _list_gates(project, request, is_ci=is_ci)
     if gates or is_ci:
         found = promote_setup_problems(found)
-    problems = _sort_problems((*finished.trace.problems, *found))
+    problems = sort_problems((*finished.trace.problems, *found))
     problems = tuple(_offer_fix(problem, project.is_like_upstream) for problem in problems)
     if not project.is_like_upstream:
         problems = tuple(map(reword_problem, problems))
@@ -77,11 +77,11 @@ def run_report(project: Project, request: ReportRequest) -> ReportResult:
     if not has_errors(problems):
         snapshot = render_bytes(partial(render_snapshot, finished))
     results, failures = run_gates(gates, snapshot)
-    problems = _sort_problems((*problems, *failures))
+    problems = sort_problems((*problems, *failures))
     files = list(_render_files(project, request, finished, problems, snapshot, results))
     changed = _find_changed_snapshot(project, files)
     unwritten = _write_files(project, files)
-    problems = _sort_problems((*problems, *unwritten))
+    problems = sort_problems((*problems, *unwritten))
     summary = summarize_run(finished, problems, results, counts=not project.is_like_upstream)
     html_paths = (path for path in _find_html_paths(project, request) if path and not is_stream_output(path))
     return ReportResult(
@@ -137,10 +137,6 @@ def _find_changed_snapshot(project: Project, files: ReportFiles) -> str:
             if name == path and project.disk.read(name) != render():
                 return name
     return ""
-
-
-def _sort_problems(problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    return tuple(sorted(problems, key=lambda problem: problem.sort_key))
 
 
 def _update_requirement_files(project: Project, *, prune: bool) -> list[Problem]:

@@ -232,7 +232,6 @@ def _show_change(old: str, new: str) -> str:
 
 
 def _correct_misplaced_quote(texts: SpecificationTexts, annotation: Annotation, near: Neighbourhood) -> Correction:
-    """Look for a quote in other sections and specifications."""
     index, stretch = near.find_anywhere(annotation.quote) or (0, None)
     if stretch is None or stretch.score < _FAR:
         for name, other in texts.list_others(near):
@@ -552,7 +551,6 @@ def _drop_fix(problem: Problem) -> Problem:
 
 
 def _explain_doubt(problem: Problem) -> Problem:
-    """Explain in the hint why a fix is unsafe and how to apply it."""
     fix = problem.fix
     if fix is None or fix.applicability is Applicability.SAFE:
         return problem

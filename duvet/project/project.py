@@ -17,7 +17,7 @@ from duvet import rules
 from duvet.config.project_file import CONFIG_PATH, read_config
 from duvet.config.settings import Config, NotesRule, SourceRule
 from duvet.errors import DuvetError, UnreadableError
-from duvet.model import Annotation, Format, Kind, Place, Problem, RequirementForm, Specification
+from duvet.model import Annotation, Format, Kind, Place, Problem, RequirementForm, Specification, sort_problems
 from duvet.progress import Progress
 from duvet.rules import NO_REQUIREMENTS
 from duvet.sources import scan
@@ -496,7 +496,7 @@ class Project:
             replace(one, path=config.path, place=Place(), label="", notes=()) if one.path in generated else one
             for one in trace.problems
         }
-        return replace(trace, problems=tuple(sorted(problems, key=lambda one: one.sort_key)))
+        return replace(trace, problems=sort_problems(problems))
 
     @property
     def allows_cuts(self) -> bool:

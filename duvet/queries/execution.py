@@ -240,7 +240,7 @@ def apply_report(report: Mapping[str, LineHits], sources: Sequence[str], root: s
 
 
 def join_sources(entries: Iterable[str], sources: Sequence[str], root: str) -> dict[str, str]:
-    """Map each source to the entry of a report whose path is the end of the source's path."""
+    """Map each source to the report entry whose path is the end of its own; raise DuvetError if that is ambiguous."""
     by_name: dict[str, list[str]] = defaultdict(list)
     for entry in entries:
         by_name[entry.replace("\\", "/")].append(entry)

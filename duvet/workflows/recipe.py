@@ -10,11 +10,11 @@ from msgspec import UNSET, Meta, Struct, UnsetType, ValidationError, convert, fi
 
 from duvet import errors, rules
 from duvet.config import document_formats, service_tables, settings, workflow_tables
-from duvet.config.check import DocumentLocation, check_table, sort_problems
+from duvet.config.check import DocumentLocation, check_table
 from duvet.config.document import DataDocument, DocumentError
 from duvet.config.key_styles import respell_keys
 from duvet.config.schema import find_repeated_names
-from duvet.model import Place, Problem, Severity
+from duvet.model import Place, Problem, Severity, sort_problems
 from duvet.text import quote_text, shorten_text, suggest_nearest
 from duvet.tools.tool import Tool
 from duvet.workflows import references, workflow as records

@@ -12,7 +12,7 @@ from duvet import errors, rules
 from duvet.config.languages import TEST_FOLDERS, find_test_glob
 from duvet.config.settings import IngestRule
 from duvet.knowledge.settings import is_backup
-from duvet.model import Place, Problem, Severity
+from duvet.model import Place, Problem, Severity, sort_problems
 from duvet.sources import gitignore, glob
 from duvet.sources.gitignore import DefaultExcludes
 from duvet.store.records import FileKind
@@ -116,7 +116,7 @@ def find_ingest_files(project: Project, rule: IngestRule, own: Iterable[str] = (
     """Find the files to index; `own` lists duvet's files and folders, which are skipped."""
     walk = _Walk(project.tree, project.root, rule, (*OWN_FOLDERS, ".duvet/reports", *own, *_find_reports(project)))
     paths = tuple(sorted(walk.files()))
-    return IngestFiles(paths, tuple(sorted(walk.problems, key=lambda problem: problem.sort_key)))
+    return IngestFiles(paths, sort_problems(walk.problems))
 
 
 def _find_reports(project: Project) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from duvet import errors, model, rules
 from duvet.config import check, document_formats
 from duvet.config.document import DataDocument, DocumentError
 from duvet.knowledge.ingest.files import detect_kind, make_warning
+from duvet.model import sort_problems
 from duvet.sources.glob import PathPredicate, PatternError, compile_pattern, match_any
 from duvet.store.records import FileKind
 from duvet.text import quote_text, suggest_nearest
@@ -391,7 +392,7 @@ def read_subsystem_catalogue(tree: Tree) -> tuple[CatalogueSubsystem, ...]:
 
 
 def _raise_any(problems: Iterable[model.Problem]) -> None:
-    if found := check.sort_problems(problems):
+    if found := sort_problems(problems):
         raise errors.ProblemsError(found)
 
 

@@ -453,9 +453,8 @@ def find_page_problems(project: Project) -> PageFindings:
     if any(page.links for page in store.pages):
         collection = PageCollection(store, project.catalogue)
         found += [_make_link_problem(collection, page, link) for page, link in collection.broken_links()]
-    problems = sorted(dict.fromkeys(found), key=lambda problem: problem.sort_key)
     links = sum(link.syntax is not LinkSyntax.EXTERNAL for page in store.pages for link in page.links)
-    return PageFindings(tuple(files.prefixes), len(store.pages), links, tuple(problems))
+    return PageFindings(tuple(files.prefixes), len(store.pages), links, model.sort_problems(dict.fromkeys(found)))
 
 
 def _make_link_problem(collection: PageCollection, page: Page, link: PageLink) -> model.Problem:
