@@ -151,7 +151,7 @@ def _serve_stdio(application: Application) -> None:
         signal.signal(number, lambda number, frame: os._exit(OK))
     if os.isatty(streams.reading):
         _print_message(application, _TERMINAL_NOTICE.format(click.get_current_context().command_path))
-    opening = answer_handshake(streams, application.identity, application.instructions)
+    opening = answer_handshake(streams, application.rule, application.instructions)
     if opening.read:
         # The client has its answer, so it doesn't wait for these imports.
         application.live.begin()
@@ -168,7 +168,7 @@ def _serve_stdio(application: Application) -> None:
             serve_client(
                 streams,
                 opening,
-                application.identity,
+                application.rule,
                 instructions,
                 application.live,
                 application.make_dispatcher([log.record_call]),
@@ -192,7 +192,7 @@ def _serve_http(application: Application, listening: ListenOptions) -> None:
         limits=replace(HttpLimits(), rate=rate, burst=2 * rate, stopping=server.shutdown_timeout),
     )
     served = ServedApplication(
-        identity=application.identity,
+        rule=application.rule,
         instructions=application.reloader.instructions,
         live=application.live,
         make_dispatcher=application.make_dispatcher,
@@ -438,11 +438,10 @@ def _describe_service(application: Application) -> dict[str, Any]:
     from duvet.server.resources.pages import list_templates
 
     registry = application.tools.registry
-    identity = application.identity
     gateway = application.gateway_connection.gateway if application.gateway_connection else None
     return {
         "server": {
-            **{name: getattr(identity, name) for name in ("name", "title", "version", "description")},
+            **{name: getattr(application.rule, name) for name in ("name", "title", "version", "description")},
             "mode": application.mode,
         },
         "gateway": {"at": gateway.authority, "tokens": gateway.tokens} if gateway else None,

@@ -78,7 +78,7 @@ class ContentFolder:
     ) -> StoredFile:
         """Write a file; raise QueryError if the destination is forbidden or exists.
 
-        A name that duvet made up gets a number if it exists.
+        A made-up name gets a number if the file exists.
         """
         if not os.path.isdir(self.root):
             hint = f"check {self._rule.root_origin or 'the working directory'}"

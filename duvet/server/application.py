@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from duvet.llm.router import StaticRouter
     from duvet.project.project import Project
     from duvet.server.live_project import LiveProject
-    from duvet.server.messages import ServerIdentity
     from duvet.server.reload import ConfigReloader
     from duvet.server.tool_selection import ToolSelection
     from duvet.tools.context import ProjectSnapshot
@@ -103,7 +102,7 @@ class ApplicationSettings(Struct, frozen=True, kw_only=True):
 
 
 def _limit_to_pages(service: Service) -> Service:
-    """Return the configuration for `--pages`; what the file sets has precedence."""
+    """Apply the defaults of `--pages` to the configuration."""
     ##= man/spec/pages.md#folders-of-notes
     ##% With `--pages FOLDER`, `duvet mcp` MUST serve the Markdown files in this folder as pages, without a project.
     config, server = service.config, service.config.server
@@ -167,12 +166,6 @@ class Application:
         from duvet.server.tool_selection import ToolSelection
 
         return ToolSelection(self.settings, self.service, self.gateway_connection)
-
-    @cached_property
-    def identity(self) -> ServerIdentity:
-        from duvet.server.messages import make_identity
-
-        return make_identity(self.rule)
 
     @cached_property
     def instructions(self) -> str:

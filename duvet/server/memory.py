@@ -12,11 +12,11 @@ from typing import Any
 from mcp.client import Client
 
 from duvet.config.service_tables import RouteSection
+from duvet.config.settings import ServerRule
 from duvet.llm.providers import Sampler
 from duvet.llm.records import ModelRequest, ModelResponse
 from duvet.project.project import Project
 from duvet.server.live_project import LiveProject
-from duvet.server.messages import ServerIdentity
 from duvet.server.protocol.server import DuvetServer
 from duvet.tools.dispatcher import ToolDispatcher, ToolEnvironment
 from duvet.tools.packs import Registry, enable_packs
@@ -71,13 +71,11 @@ async def connect(
     try:
         registry = Registry([*enable_packs(["trace"]), *packs])
         dispatcher = ToolDispatcher(
-            registry, live, ToolEnvironment(services=services, report_exception=_print_exception)
+            registry,
+            live,
+            ToolEnvironment(services=services, report_exception=lambda _, error: traceback.print_exception(error)),
         )
-        async with Client(DuvetServer(ServerIdentity(), "", live, dispatcher)) as client:
+        async with Client(DuvetServer(ServerRule(), "", live, dispatcher)) as client:
             yield client
     finally:
         live.close()
-
-
-def _print_exception(tool: str, error: BaseException) -> None:
-    traceback.print_exception(error)

@@ -1,4 +1,4 @@
-"""JSON-RPC messages, and the server's identity, capabilities and instructions."""
+"""JSON-RPC messages, and the server's capabilities and instructions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,6 @@ CAPABILITIES: Mapping[str, Any] = {
 """In alphabetical order, as in the SDK's answer."""
 
 
-_DEFAULT = ServerRule()
 _BLOB_NAME = "instructions"
 PARENT_PLACEHOLDER = "\u2026"  # Replaces the path in the previous line.
 
@@ -94,24 +93,6 @@ def unwrap_array(result: Mapping[str, Any]) -> Mapping[str, Any] | list[Any]:
     """Return the array that the result contains, or else the result."""
     array: list[Any] | None = result.get(ARRAY_KEY)
     return result if array is None else array
-
-
-class ServerIdentity(msgspec.Struct, frozen=True, kw_only=True):
-    name: str = _DEFAULT.name
-    title: str = _DEFAULT.title
-    version: str = _DEFAULT.version
-    description: str = _DEFAULT.description
-    protocol_version: str | None = None  # The version for every handshake; None to negotiate it.
-
-
-def make_identity(rule: ServerRule) -> ServerIdentity:
-    return ServerIdentity(
-        name=rule.name,
-        title=rule.title,
-        version=rule.version,
-        description=rule.description,
-        protocol_version=rule.protocol_version,
-    )
 
 
 class _StoredText(msgspec.Struct, frozen=True, array_like=True):

@@ -218,7 +218,7 @@ class Database:
         return None if row is None else self._decode(decode, [row])[0]
 
     def read_each(self, decode: Callable[[DatabaseRow], Value], query: str, *values: object) -> Iterator[Value]:
-        """Yield the decoded rows, all as of the first one."""
+        """Yield the decoded rows, all as of the moment when the first row was read."""
         with translate_errors(self.path):
             cursor = self.connection.execute(query, values)
         while True:

@@ -212,7 +212,7 @@ class VectorSegment(msgspec.Struct, frozen=True):
 
 
 def encode_text(text: str) -> str | bytes:
-    """Encode text for the database: as bytes if it is not valid Unicode, as some file names aren't."""
+    """Return the text, or its bytes if it is not valid Unicode, as in some file names."""
     if text.isascii():
         return text
     try:
@@ -272,7 +272,7 @@ def decode_bytes(value: object) -> bytes:
 
 
 def seal_bytes(data: bytes) -> bytes:
-    """Add a checksum, which detects damage in data that is valid whatever its bytes."""
+    """Add a checksum, because damage in arbitrary bytes would go unnoticed."""
     return crc32(data).to_bytes(_CHECKSUM) + data
 
 

@@ -181,9 +181,6 @@ class StoreTables:
         query = f"{_CHUNK_NODES} WHERE path = ? AND kind IN ({db.make_placeholders(kinds)}) ORDER BY number LIMIT ?"
         return self._chunk_nodes(self.database.rows(query, records.encode_text(path), *kinds, limit) if kinds else ())
 
-    def all_chunk_nodes(self) -> Iterator[ChunkNode]:
-        return self._chunk_nodes(self.database.read_each(tuple, f"{_CHUNK_NODES} ORDER BY path, number"))
-
     def _chunk_nodes(self, rows: Iterable[db.DatabaseRow]) -> Iterator[ChunkNode]:
         current, text = 0, db.TitledText()
         for row in rows:
@@ -219,7 +216,8 @@ class StoreTables:
 
     def nodes(self, label: records.NodeLabel) -> Iterator[records.GraphNode]:
         if label is records.NodeLabel.CHUNK:
-            return (chunk.node for chunk in self.all_chunk_nodes())
+            rows = self.database.read_each(tuple, f"{_CHUNK_NODES} ORDER BY path, number")
+            return (chunk.node for chunk in self._chunk_nodes(rows))
         query = f"SELECT {_NODE_FIELDS} FROM node WHERE label = ? ORDER BY key"
         return self.database.read_each(_decode_node, query, db.LABEL_NUMBERS[label])
 

@@ -138,7 +138,7 @@ class CallContext(Struct, frozen=True, kw_only=True):
         return await self.calls.call(name, arguments or {}, caller)
 
     async def ask_model(self, request: ModelRequest) -> ModelResponse:
-        """Ask a configured model or, with a provider of the kind `client`, the caller's; `model` may name a task."""
+        """Ask a model; `request.model` may also name a task of `routing`."""
         router: StaticRouter | None = self.services.get(MODELS_SERVICE)
         if router is None:
             raise NoModelError()

@@ -132,7 +132,7 @@ class ProjectSnapshot:
         )
 
     def answer(self, tool: QueryTool, arguments: object) -> ToolAnswer:
-        """Run a tool, and add a warning if the project has errors; raise ToolError if errors left no requirements."""
+        """Run a tool, and add a warning if the project has errors; raise ToolError if these leave no requirements."""
         warning = self.once(_make_warning)
         if not warning:
             return tool.handler(arguments, self)

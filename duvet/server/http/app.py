@@ -201,7 +201,7 @@ class HttpApplication:
         reports = ReportEndpoint(server.dispatcher)
         endpoints: dict[str, ASGIApp] = {
             MCP_PATH: MessageSplitter(StreamableHTTPASGIApp(self._sessions), limits.batch, rates),
-            REST_PATH: RestEndpoint(server.dispatcher, server.identity),
+            REST_PATH: RestEndpoint(server.dispatcher, server.rule),
             **dict.fromkeys(REPORT_PATHS, reports),
         }
 

@@ -22,6 +22,7 @@ import uvicorn
 from msgspec import Struct
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from duvet.config.settings import ServerRule
 from duvet.errors import DuvetError, QueryError
 from duvet.server import live_project, messages
 from duvet.server.http import guards, responses
@@ -95,7 +96,7 @@ def open_listener(address: ServerAddress, anywhere: bool) -> socket.socket:
 
 
 class ServedApplication(Struct, frozen=True, kw_only=True):
-    identity: messages.ServerIdentity
+    rule: ServerRule
     instructions: str | Callable[[], str]
     live: live_project.LiveProject
     make_dispatcher: Callable[[Sequence[audit.CallObserver]], ToolDispatcher]
@@ -133,7 +134,7 @@ def serve_over_http(
             metrics = ServerMetrics(VERSION)
             dispatcher = application.make_dispatcher([log.record_call, metrics.record_call])
             metrics.attach(dispatcher)
-            server = DuvetServer(application.identity, application.instructions, application.live, dispatcher)
+            server = DuvetServer(application.rule, application.instructions, application.live, dispatcher)
             trust = TrustSettings(guards.AllowedHosts(options.address.host, options.hosts), options.tokens)
             app = HttpApplication(server, trust, Telemetry(log, metrics), options.limits)
             address = options.address.at(listener.getsockname()[1])

@@ -13,6 +13,7 @@ import msgspec
 from msgspec.structs import replace
 from starlette.types import Receive, Scope, Send
 
+from duvet.config.settings import ServerRule
 from duvet.server import messages
 from duvet.server.http import responses
 from duvet.server.live_project import current_caller
@@ -40,9 +41,9 @@ _NUMBER = re.compile("[0-9]{1,9}")
 
 
 class RestEndpoint:
-    def __init__(self, dispatcher: ToolDispatcher, identity: messages.ServerIdentity) -> None:
+    def __init__(self, dispatcher: ToolDispatcher, rule: ServerRule) -> None:
         self._dispatcher = dispatcher
-        self._identity = identity
+        self._rule = rule
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] != "POST":
@@ -72,9 +73,9 @@ class RestEndpoint:
         ##% each.
         granted, registry = current_caller().scopes, await self._dispatcher.tools()
         return {
-            "name": self._identity.name,
-            "version": self._identity.version,
-            "description": self._identity.description,
+            "name": self._rule.name,
+            "version": self._rule.version,
+            "description": self._rule.description,
             ##= man/spec/pages.md#tools
             ##% On `/api/mcp`, the server MUST offer the pack `pages` unless the configuration disables it.
             "tools": [

@@ -13,9 +13,9 @@ from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.shared.exceptions import MCPError
 from msgspec import json
 
+from duvet.config.settings import ServerRule
 from duvet.prompts import content, library
 from duvet.server.live_project import LiveProject, current_caller
-from duvet.server.messages import ServerIdentity
 from duvet.server.protocol import session
 from duvet.server.protocol.resources import ResourcesPart, Subscriptions
 from duvet.server.resources import pages
@@ -35,29 +35,29 @@ _REFUSES_DOTS = re.compile(
 class DuvetServer(Server[Any]):
     def __init__(
         self,
-        identity: ServerIdentity,
+        rule: ServerRule,
         instructions: str | Callable[[], str],
         live: LiveProject,
         dispatcher: ToolDispatcher,
     ) -> None:
         self._instructions = instructions
         super().__init__(
-            identity.name,
-            version=identity.version,
-            title=identity.title,
-            description=identity.description,
+            rule.name,
+            version=rule.version,
+            title=rule.title,
+            description=rule.description,
             lifespan=_run_parts,
         )
-        self.identity = identity
+        self.rule = rule
         self.live = live
         self.dispatcher = dispatcher
         self.subscriptions = Subscriptions(live, dispatcher)
-        pinned = [VersionPin(identity.protocol_version)] if identity.protocol_version else []
+        pinned = [VersionPin(rule.protocol_version)] if rule.protocol_version else []
         # Outermost first. This replaces the SDK's middleware, which collects traces.
         self.middleware[:] = [
             session.guard_request,
             *pinned,
-            session.make_state_seal(identity.name),
+            session.make_state_seal(rule.name),
             session.deliver_model_answers,
         ]
         for part in (

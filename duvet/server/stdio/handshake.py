@@ -12,6 +12,7 @@ from typing import Any, Literal
 import msgspec
 
 from duvet.config.duvet_tables import ProtocolVersion
+from duvet.config.settings import ServerRule
 from duvet.server import messages
 
 CHUNK_BYTES = 1 << 16
@@ -69,10 +70,10 @@ def _copy_descriptor(descriptor: int) -> int:
     return copy
 
 
-def answer_handshake(wire: ClientPipes, identity: messages.ServerIdentity, instructions: str) -> SessionOpening:
+def answer_handshake(wire: ClientPipes, rule: ServerRule, instructions: str) -> SessionOpening:
     read = _read_first_line(wire.reading)
     line, end, _ = read.partition(b"\n")
-    answer = make_early_answer(line, identity, instructions) if end else None
+    answer = make_early_answer(line, rule, instructions) if end else None
     ##= man/spec/mcp.md#handshake
     ##% The server MUST answer `initialize` even if the configuration is invalid.
     if answer:
@@ -186,7 +187,7 @@ class _Params(_Record, frozen=True):
     meta: _Meta | msgspec.UnsetType = msgspec.field(name="_meta", default=msgspec.UNSET)
 
 
-def make_early_answer(line: bytes, identity: messages.ServerIdentity, instructions: str) -> dict[str, Any] | None:
+def make_early_answer(line: bytes, rule: ServerRule, instructions: str) -> dict[str, Any] | None:
     """Return the answer to a plain handshake; None for any other line."""
     try:
         message = messages.check_message(messages.decode_message(line))
@@ -200,12 +201,12 @@ def make_early_answer(line: bytes, identity: messages.ServerIdentity, instructio
     result = {
         "capabilities": messages.CAPABILITIES,
         "instructions": instructions,
-        "protocolVersion": identity.protocol_version or version,
+        "protocolVersion": rule.protocol_version or version,
         "serverInfo": {
-            "description": identity.description,
-            "name": identity.name,
-            "title": identity.title,
-            "version": identity.version,
+            "description": rule.description,
+            "name": rule.name,
+            "title": rule.title,
+            "version": rule.version,
         },
     }
     return {"jsonrpc": "2.0", "id": message["id"], "result": result}

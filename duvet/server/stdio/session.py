@@ -19,6 +19,7 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from mcp.shared.message import ServerMessageMetadata, SessionMessage
 from pydantic import ValidationError
 
+from duvet.config.settings import ServerRule
 from duvet.server import live_project, messages as jsonrpc
 from duvet.server.live_project import limit_answers
 from duvet.server.protocol.server import DuvetServer
@@ -40,14 +41,14 @@ InboundItem = SessionMessage | Exception
 def serve_client(
     wire: ClientPipes,
     opening: SessionOpening,
-    identity: jsonrpc.ServerIdentity,
+    rule: ServerRule,
     instructions: str | Callable[[], str],
     live: live_project.LiveProject,
     dispatcher: ToolDispatcher,
     stopping: StopSignal,
 ) -> None:
     """Serve the client until its input ends or a signal stops the server; `opening` was read before."""
-    server = DuvetServer(identity, instructions, live, dispatcher)
+    server = DuvetServer(rule, instructions, live, dispatcher)
     # The command line disables garbage collection for short runs. Imported modules are never freed, so freeze them.
     gc.enable()
     gc.freeze()

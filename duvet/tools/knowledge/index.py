@@ -92,7 +92,7 @@ def _find_shell_hint(error: StoreError) -> str:
 
 
 def limit_rows(rows: Iterable[_Row], limit: int | None, face: str, share: int = 1) -> tuple[_Row, ...]:
-    """Return the first `limit` rows; without a limit, return as many as fit into an agent's share of an answer."""
+    """Return the first `limit` rows or, without a limit, as many as fit into 1/`share` of an agent's answer."""
     found = tuple(rows)
     if limit is not None:
         return found[:limit]
@@ -100,7 +100,7 @@ def limit_rows(rows: Iterable[_Row], limit: int | None, face: str, share: int = 
 
 
 def compute_row_budget(face: str, limit: int, usual: int) -> int | None:
-    """Return the maximum size of an answer in bytes, given its limit of entries; None means no maximum."""
+    """Return the maximum size in bytes of an answer with `limit` rows; None means no maximum."""
     return MAX_PAGE_BYTES * max(limit, usual) // usual if face == tool.MCP_SOURCE else None
 
 

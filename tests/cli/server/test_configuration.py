@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from duvet.config.settings import ServerRule
-from duvet.server.messages import ServerIdentity, make_identity, render_instructions
+from duvet.server.messages import render_instructions
 from tests.cli.sample_project import make
 from tests.cli.tea_project import CONFIG
 from tests.unit.knowledge.stored_project import fill
@@ -49,7 +49,6 @@ def process(wire: Start) -> Wire:
 
 
 def test_the_configured_identity(wire: Start, project: Path) -> None:
-    assert make_identity(ServerRule()) == ServerIdentity()
     about = 'name = "teas"\ntitle = "Teas"\nversion = "7"\ndescription = "All tea"\nprotocol-version = "2024-11-05"\n'
     make(project, {TRACE_CONFIG: f"{CONFIG}[server]\n{about}"})
     result = wire().greet("2025-11-25")["result"]

@@ -11,9 +11,9 @@ from typing import Any, NoReturn
 import anyio
 from msgspec import Struct
 
+from duvet.config.settings import ServerRule
 from duvet.project.project import Project
 from duvet.server.live_project import LiveProject
-from duvet.server.messages import ServerIdentity
 from duvet.server.protocol.server import DuvetServer
 from duvet.tools.context import ProjectSnapshot
 from duvet.tools.dispatcher import ToolDispatcher, ToolEnvironment
@@ -61,7 +61,7 @@ def server_of(
     project: Path | LiveProject,
     registry: Registry | None = None,
     *,
-    identity: ServerIdentity = ServerIdentity(),  # noqa: B008 - frozen
+    rule: ServerRule = ServerRule(),  # noqa: B008 - frozen
     instructions: str = INSTRUCTIONS,
     page_size: int = PAGE_SIZE,
     parts: Sequence[Any] = (),
@@ -70,7 +70,7 @@ def server_of(
     """Return a server for the project in a folder, with the default tools or those of a registry."""
     live = live_of(project, page_size) if isinstance(project, Path) else project
     dispatcher = ToolDispatcher(registry or Registry(), live, ToolEnvironment(**environment))
-    server = DuvetServer(identity, instructions, live, dispatcher)
+    server = DuvetServer(rule, instructions, live, dispatcher)
     for part in parts:
         part.register(server)
     return server

@@ -27,9 +27,9 @@ async def test_the_manifest_lists_the_tools_of_the_caller(server: DuvetServer) -
         async with http_server.asking(where, http_server.ADMIN) as client:
             everything = await http_server.tools_of(client)
     assert (answer.status_code, answer.headers["content-type"]) == (200, "application/json")
-    manifest, identity = answer.json(), server.identity
+    manifest, rule = answer.json(), server.rule
     about = [manifest[name] for name in ("name", "version", "description")]
-    assert about == [identity.name, identity.version, identity.description]
+    assert about == [rule.name, rule.version, rule.description]
     tools = {tool["name"]: tool for tool in manifest["tools"]}
     assert list(tools) == [tool.name for tool in server.dispatcher.registry if tool.only_reads]
     assert list(everything)[-1] == "fix"

@@ -16,8 +16,8 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import LoggingMessageNotificationParams
 from pytest_snapshot.plugin import Snapshot
 
+from duvet.config.settings import ServerRule
 from duvet.server.live_project import LiveProject, set_caller
-from duvet.server.messages import ServerIdentity
 from duvet.server.protocol.server import DuvetServer
 from duvet.tools.context import ProjectSnapshot
 from duvet.tools.tool import Scope
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.anyio
 
 
 async def test_a_configured_version_leaves_the_era_without_a_handshake_alone(kettle: Path) -> None:
-    async with Client(server_of(kettle, identity=ServerIdentity(protocol_version="2025-03-26")), mode="auto") as client:
+    async with Client(server_of(kettle, rule=ServerRule(protocol_version="2025-03-26")), mode="auto") as client:
         assert client.protocol_version == MODERN
 
 

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as some
 
-from duvet.server.messages import ServerIdentity, encode_message
+from duvet.config.settings import ServerRule
+from duvet.server.messages import encode_message
 from duvet.server.protocol.server import DuvetServer
 from duvet.server.stdio.handshake import HANDSHAKES, LineSplitter, make_early_answer
 from tests.unit.server.clients import MODERN
@@ -118,22 +119,22 @@ def line_of(message: Message | bytes) -> bytes:
 @pytest.mark.parametrize("case", EARLY)
 def test_the_early_answer_is_that_of_the_server(case: str, server: DuvetServer) -> None:
     line = line_of(EARLY[case])
-    early = make_early_answer(line, ServerIdentity(), INSTRUCTIONS)
+    early = make_early_answer(line, ServerRule(), INSTRUCTIONS)
     assert [encode_message(early)] == said(server, line + b"\n")
 
 
 @pytest.mark.parametrize("case", LATE)
 def test_unusual_handshakes_are_left_to_the_server(case: str) -> None:
-    assert make_early_answer(line_of(LATE[case]), ServerIdentity(), INSTRUCTIONS) is None
+    assert make_early_answer(line_of(LATE[case]), ServerRule(), INSTRUCTIONS) is None
 
 
 @pytest.mark.parametrize("asked", [*HANDSHAKES, MODERN, "1999-12-31"])
 @pytest.mark.parametrize("pinned", HANDSHAKES)
 def test_a_configured_version_is_the_answer_to_all(asked: str, pinned: str) -> None:
-    identity = ServerIdentity(name="spexus mcp", title="Ü", version="1.0.0", description="", protocol_version=pinned)
-    server = server_of(Path("/no/such/folder"), identity=identity, instructions="")
+    rule = ServerRule(name="spexus mcp", title="Ü", version="1.0.0", description="", protocol_version=pinned)
+    server = server_of(Path("/no/such/folder"), rule=rule, instructions="")
     line = line_of(hello(asked))
-    early = make_early_answer(line, identity, "")
+    early = make_early_answer(line, rule, "")
     assert early is not None and early["result"]["protocolVersion"] == pinned
     assert [encode_message(early)] == said(server, line + b"\n")
 
@@ -184,7 +185,7 @@ handshakes = some.fixed_dictionaries(
 @given(handshakes)
 def test_no_handshake_has_two_different_answers(message: Message) -> None:
     line = line_of(message)
-    early = make_early_answer(line, ServerIdentity(), INSTRUCTIONS)
+    early = make_early_answer(line, ServerRule(), INSTRUCTIONS)
     assert early is None or [encode_message(early)] == said(server_of(Path()), line + b"\n")
 
 

@@ -16,8 +16,9 @@ from hypothesis import HealthCheck, given, settings, strategies as some
 from mcp.server.lowlevel import Server
 from mcp_types import RequestParams
 
+from duvet.config.settings import ServerRule
 from duvet.server.live_project import LiveProject
-from duvet.server.messages import LISTEN_METHOD, ServerIdentity, encode_message
+from duvet.server.messages import LISTEN_METHOD, encode_message
 from duvet.server.protocol.resources import MAX_SUBSCRIPTIONS
 from duvet.server.protocol.server import DuvetServer
 from duvet.server.protocol.session import ServerRequest
@@ -238,10 +239,10 @@ def test_an_early_answer_is_not_repeated(server: DuvetServer) -> None:
     with pipes() as (wire, writing, reading):
         writing.write(words)
         writing.close()
-        early = handshake.answer_handshake(wire, ServerIdentity(), INSTRUCTIONS)
+        early = handshake.answer_handshake(wire, ServerRule(), INSTRUCTIONS)
         anyio.run(session.converse, wire, early, server)
         assert (early.read, early.is_answered) == (words, True)
-        greeting = handshake.make_early_answer(json.dumps(hello(id="a")).encode(), ServerIdentity(), INSTRUCTIONS)
+        greeting = handshake.make_early_answer(json.dumps(hello(id="a")).encode(), ServerRule(), INSTRUCTIONS)
         assert reading.read(1 << 16) == encode_message(greeting) + lines_of(result_of("a")).replace(b" ", b"")
 
 
@@ -249,7 +250,7 @@ def test_an_incomplete_first_line_is_not_answered_early() -> None:
     with pipes() as (wire, writing, _):
         writing.write(lines_of(hello())[:-1])
         writing.close()
-        assert handshake.answer_handshake(wire, ServerIdentity(), INSTRUCTIONS).is_answered is False
+        assert handshake.answer_handshake(wire, ServerRule(), INSTRUCTIONS).is_answered is False
 
 
 def test_a_request_without_an_answer_does_not_keep_the_server_from_ending(patient: DuvetServer) -> None:
