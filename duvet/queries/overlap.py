@@ -13,9 +13,8 @@ from msgspec import Struct
 
 from duvet.model import Annotation, Section
 from duvet.text import WHITESPACE, normalise
-from duvet.trace.match import make_section_view
+from duvet.trace.match import OrderedText, SearchText, make_section_view
 from duvet.trace.records import Fit, Match, Trace
-from duvet.trace.search_text import OrderedText, SearchText
 
 Span = tuple[int, int, int]  # The first byte, the byte after the last one, and the index of a group.
 _FEW = 100  # With more quotes than this, sorting the words of a section saves time.

@@ -9,7 +9,7 @@ from hypothesis import example, given, strategies as st
 
 from duvet.model import Section
 from duvet.text import WHITESPACE
-from duvet.trace import match, search_text
+from duvet.trace import match
 from duvet.trace.records import TITLE_LINE, Fit, FoundQuote, Piece
 from tests.unit.test_text import plain_normalise
 from tests.unit.trace.trace_samples import file_of, section_of
@@ -139,7 +139,7 @@ def plain_pieces(chars: list[tuple[str, int, int]]) -> tuple[Piece, ...]:
     ],
 )
 def test_the_first_of_equal_stretches_is_found(quote: bytes, text: bytes, found: tuple[int, int] | None) -> None:
-    assert search_text.find_one_edit(quote, search_text.SearchText(text)) == found
+    assert match.find_one_edit(quote, match.SearchText(text)) == found
 
 
 def best_stretches(quote: bytes, text: bytes) -> list[tuple[int, int, int]]:
@@ -170,7 +170,7 @@ def plain_find(quote: bytes, text: bytes) -> tuple[int, int] | None:
 @example("ab", "bab")
 def test_edit_distances_equal_the_textbook_algorithm(quote: str, text: str) -> None:
     if quote not in text:
-        assert search_text.find_one_edit(quote.encode(), search_text.SearchText(text.encode())) == plain_find(
+        assert match.find_one_edit(quote.encode(), match.SearchText(text.encode())) == plain_find(
             quote.encode(), text.encode()
         )
 
@@ -181,7 +181,7 @@ def test_any_one_edit_is_found(text: str, data: st.DataObject) -> None:
     edit = data.draw(st.sampled_from(["", "x", "xx"]))
     quote = text[:at] + edit[:1] + text[at + (len(edit) < 2) :]
     if quote and quote not in text:
-        found = search_text.find_one_edit(quote.encode(), search_text.SearchText(text.encode()))
+        found = match.find_one_edit(quote.encode(), match.SearchText(text.encode()))
         assert found == plain_find(quote.encode(), text.encode()) is not None
 
 
@@ -243,7 +243,7 @@ def test_exact_matches_equal_the_quote(words: list[str], data: st.DataObject) ->
 @example("a " * 600, "a a")
 def test_all_places_are_found(text: str, part: str) -> None:
     data, wanted = text.encode(), part.encode()
-    plain, ordered = search_text.SearchText(data), search_text.OrderedText(data)
+    plain, ordered = match.SearchText(data), match.OrderedText(data)
     places = [at for at in range(len(data) + 1) if data.startswith(wanted, at)]
     assert list(plain.find_places(wanted)) == list(ordered.find_places(wanted)) == places
     assert plain.find(wanted) == ordered.find(wanted) == data.find(wanted)
@@ -252,9 +252,7 @@ def test_all_places_are_found(text: str, part: str) -> None:
 @given(FEW_WORDS, st.text(st.sampled_from("ab é"), min_size=2))
 def test_quotes_are_cut_into_two_parts(text: str, quote: str) -> None:
     data = quote.encode()
-    assert all(
-        0 < kind(text.encode()).split(data) < len(data) for kind in (search_text.SearchText, search_text.OrderedText)
-    )
+    assert all(0 < kind(text.encode()).split(data) < len(data) for kind in (match.SearchText, match.OrderedText))
 
 
 @given(FEW_WORDS, st.text(st.sampled_from("ab é"), min_size=1))
@@ -262,10 +260,10 @@ def test_quotes_are_cut_into_two_parts(text: str, quote: str) -> None:
 def test_an_ordered_text_finds_the_same_edit(text: str, quote: str) -> None:
     data, wanted = text.encode(), quote.encode()
     if wanted not in data:
-        assert search_text.find_one_edit(wanted, search_text.OrderedText(data)) == plain_find(wanted, data)
+        assert match.find_one_edit(wanted, match.OrderedText(data)) == plain_find(wanted, data)
 
 
-class Counting(search_text.OrderedText):
+class Counting(match.OrderedText):
     told = 0
 
     def find_places(self, part: bytes) -> Iterable[int]:
@@ -280,7 +278,7 @@ def test_few_places_of_alike_sentences_are_looked_at() -> None:
         for at in range(0, len(sentence), 7):
             quote = f"{sentence[:at]}~{sentence[at + 1 :]}".encode()
             start = (len(sentence) + 1) * number
-            assert search_text.find_one_edit(quote, text) == (start, start + len(sentence))
+            assert match.find_one_edit(quote, text) == (start, start + len(sentence))
     assert text.told < 10 * len(ALIKE)
 
 
