@@ -1,36 +1,305 @@
-"""Finds and reads the service configuration."""
+"""Finds and reads the service configuration, expands environment variables, and overrides keys by `DUVET_SERVER__PORT` and others."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from typing import Any, TypeVar
 
-from msgspec import Struct, ValidationError, convert, inspect
+from msgspec import DecodeError, Struct, ValidationError, convert, inspect, json
 from msgspec.structs import replace
 
 from duvet import rules
-from duvet.config.check import DocumentLocation, check_table, check_value
+from duvet.config.check import DocumentLocation, check_table, check_value, describe_type, is_in_range
 from duvet.config.document import (
     DataDocument,
     DocumentError,
+    KeyPath,
+    VariableError,
+    expand_variables,
     has_conventional_name,
+    is_variable,
 )
 from duvet.config.document_formats import DOCUMENT_ENDINGS, find_file_ending, read_document
 from duvet.config.duvet_tables import ServerTable
-from duvet.config.fields import list_field_types
+from duvet.config.fields import FieldType, did_you_mean, list_field_types, list_fields
 from duvet.config.key_styles import respell_keys
 from duvet.config.project_file import find_config, respell_project_keys
 from duvet.config.schema import ServiceConfig, find_unresolved_names
 from duvet.config.service_tables import IngestSection, LogFormat, PagesSection, SearchSection, ServerSection
 from duvet.config.settings import EXTENDED_SCHEMA, IngestRule, NotesRule, Secret, ServerRule, StoreSection
 from duvet.config.toml import TomlDocument, parse_toml_bytes
-from duvet.config.variables import VariableExpander, list_unneeded_parts
 from duvet.errors import DuvetError, ProblemsError, UnreadableError
-from duvet.model import Problem, sort_problems
-from duvet.text import quote_text
+from duvet.model import Problem, Severity, sort_problems
+from duvet.text import join_names, quote_text
 from duvet.tree.files import Tree
+
+_SCALARS = (inspect.IntType, inspect.FloatType, inspect.BoolType, inspect.EnumType)
+LeafConverter = Callable[[FieldType, Any, DocumentLocation], Any]
+UNCHANGED, DROPPED = object(), object()
+"""Returned by a converter that does not apply to a type, or that removes the key."""
+
+
+def parse_scalar(choice: FieldType, text: str) -> Any:
+    """Convert text to a number, boolean or word that this type accepts; raise ValueError if that fails."""
+    kind = choice.type
+    if isinstance(kind, inspect.EnumType):
+        return kind.cls(text.strip()).value
+    try:
+        value = json.decode(text.strip().lower())
+        wanted = {inspect.BoolType: bool, inspect.IntType: int}.get(type(kind), float)
+        value = convert(value, wanted)
+    except (DecodeError, ValidationError) as error:
+        raise ValueError(text) from error
+    if not is_in_range(kind, value):
+        raise ValueError(text)
+    return value
+
+
+def describe_scalar(choice: FieldType) -> str:
+    """Describe the values that `parse_scalar` accepts for this type, with their range."""
+    kind = choice.type
+    if isinstance(kind, inspect.EnumType):
+        return f"one of {', '.join(f'`{one.value}`' for one in kind.cls)}"
+    least, most = getattr(kind, "ge", None), getattr(kind, "le", None)
+    return describe_type(kind) + (f" from {least} to {most}" if least is not None and most is not None else "")
+
+
+def is_scalar(choice: FieldType) -> bool:
+    return isinstance(choice.type, _SCALARS)
+
+
+class VariableExpander:
+    """Expands variables in typed values, and collects the problems."""
+
+    def __init__(self, unneeded: Collection[KeyPath] = ()) -> None:
+        """Report unset variables below the keys in `unneeded` as warnings."""
+        self.problems: list[Problem] = []
+        self.warnings: list[Problem] = []
+        self.failed: set[KeyPath] = set()
+        """The keys in `unneeded` whose values contain an unset variable."""
+        self._unneeded = unneeded
+
+    def convert_scalars(self, kind: inspect.Type, value: Any, at: DocumentLocation) -> Any:
+        """Replace variables that stand for numbers, booleans or words."""
+        return self._convert(kind, value, at, self._convert_scalar)
+
+    def expand(self, kind: inspect.Type, value: Any, at: DocumentLocation) -> Any:
+        """Return the value with variables expanded; values of types without variables are unchanged."""
+        return self._convert(kind, value, at, self._expand_leaf)
+
+    def _convert(self, kind: inspect.Type, value: Any, at: DocumentLocation, leaf: LeafConverter) -> Any:
+        for choice in list_field_types(kind):
+            match choice.type, value:
+                case inspect.StructType(fields=fields), dict():
+                    kinds = {field.encode_name: field.type for field in fields}
+                    found = {
+                        name: self._convert(kinds[name], inner, at / name, leaf) if name in kinds else inner
+                        for name, inner in value.items()
+                    }
+                    return {name: inner for name, inner in found.items() if inner is not DROPPED}
+                case inspect.DictType(value_type=inner_kind), dict() if not choice.expands:
+                    return {name: self._convert(inner_kind, inner, at / name, leaf) for name, inner in value.items()}
+                case inspect.VarTupleType(item_type=item), list():
+                    return [self._convert(item, inner, at / index, leaf) for index, inner in enumerate(value)]
+                case _ if (found := leaf(choice, value, at)) is not UNCHANGED:
+                    return found
+        return value
+
+    def _convert_scalar(self, choice: FieldType, value: Any, at: DocumentLocation) -> Any:
+        if not (is_scalar(choice) and isinstance(value, str) and "$" in value):
+            return UNCHANGED
+        text = self._expand_text(value, at)
+        if text == value:
+            # The unset variable is already reported.
+            return DROPPED
+        try:
+            return parse_scalar(choice, text)
+        except ValueError:
+            self._report(f"the value is not {describe_scalar(choice)} after its variables are expanded", at)
+            return DROPPED
+
+    def _expand_leaf(self, choice: FieldType, value: Any, at: DocumentLocation) -> Any:
+        if isinstance(choice.type, inspect.CustomType) and choice.type.cls is Secret and isinstance(value, str):
+            return self._expand_secret(value, at)
+        return self._expand_all(value, choice, at) if choice.expands else UNCHANGED
+
+    def _expand_all(self, value: Any, choice: FieldType, at: DocumentLocation) -> Any:
+        match value:
+            case dict():
+                return {name: self._expand_all(inner, choice, at / name) for name, inner in value.items()}
+            case list():
+                return [self._expand_all(inner, choice, at / index) for index, inner in enumerate(value)]
+            case str():
+                text = self._expand_text(value, at)
+                if text != value and choice.refuses(text):
+                    what = f"not {choice.expected}" if choice.expected else "blank"
+                    self._report(f"the value is {what} after its variables are expanded", at)
+                return text
+        return value
+
+    def _expand_secret(self, text: str, at: DocumentLocation) -> Secret | str:
+        if not is_variable(text):
+            # `check_table` reports this.
+            return text
+        value = self._expand_text(text, at)
+        ##= man/spec/service.md#configuration
+        ##% duvet MUST NOT show the values of secrets and environment variables in messages.
+        if value != text and not (value.strip() and value.isprintable()):
+            self._report("the variable is empty or contains characters that are invalid in a key", at)
+        return Secret(value)
+
+    def _expand_text(self, text: str, at: DocumentLocation) -> str:
+        try:
+            return expand_variables(text, at.environ)
+        except VariableError as error:
+            problem = at.problem(rules.CONFIG_BAD_TEMPLATE, error.message, error.hint)
+            part = next((keys for keys in self._unneeded if at.keys[: len(keys)] == keys), None)
+            if part is None:
+                self.problems.append(problem)
+            else:
+                self.warnings.append(replace(problem, severity=Severity.WARNING))
+                self.failed.add(part)
+            return text
+
+    def _report(self, message: str, at: DocumentLocation) -> None:
+        self.problems.append(at.problem(rules.CONFIG_BAD_VALUE, message, "set the variable to a valid value"))
+
+
+def list_unneeded_parts(values: Mapping[str, Any]) -> Collection[KeyPath]:
+    """Return the keys of disabled providers and packs, and of unused providers."""
+
+    def read(name: str) -> Mapping[str, Any]:
+        table = values.get(name)
+        return {key: one for key, one in table.items() if isinstance(one, dict)} if isinstance(table, dict) else {}
+
+    providers = read("providers")
+    enabled = [name for name, one in providers.items() if one.get("enabled", True) is not False]
+    steps = [step for one in read("workflows").values() for step in one.get("steps") or () if isinstance(step, dict)]
+    models = [one.get("model") for one in [*read("routing").values(), *steps]]
+    models += [model for one in read("routing").values() for model in one.get("fallbacks") or ()]
+    used = {*enabled[:1], *(model.partition("/")[0] for model in models if isinstance(model, str))}
+    disabled = [("toolPacks", name) for name, one in read("toolPacks").items() if one.get("enabled", True) is False]
+    return [*disabled, *(("providers", name) for name in providers if name not in enabled or name not in used)]
+
+
+PREFIX, SEPARATOR = "DUVET_", "__"
+
+Record = TypeVar("Record", bound=Struct)
+
+
+def list_overrides(environ: Mapping[str, str]) -> list[str]:
+    return sorted(name for name in environ if name.startswith(PREFIX) and SEPARATOR in name[len(PREFIX) :])
+
+
+def apply_overrides(config: Record, environ: Mapping[str, str], *, whole: bool = True) -> Record:
+    """Return the configuration with the values of these variables; raise DuvetError for an invalid one.
+
+    With `whole=False`, variables for tables that `config` lacks are skipped.
+    """
+    tables = {_fold(name) for name in config.__struct_encode_fields__}
+    for name in list_overrides(environ):
+        path = name.removeprefix(PREFIX).split(SEPARATOR)
+        if whole or _fold(path[0]) in tables:
+            config = _set_value(config, path, environ[name], name)
+    return config
+
+
+def _fold(name: str) -> str:
+    return name.replace("-", "").replace("_", "").lower()
+
+
+def _set_value(record: Record, path: list[str], text: str, variable: str) -> Record:
+    ##= man/spec/service.md#configuration
+    ##% `DUVET_TABLE__KEY` MUST override the key in that table of the configuration, with one more `__` for each nested
+    ##% table.
+    fields = {_fold(key): field for key, field in list_fields(type(record)).items()}  # type: ignore[arg-type]
+    field = fields.get(_fold(path[0]))
+    if field is None:
+        known = [key for key in list_fields(type(record)) if key != "$schema"]  # type: ignore[arg-type]
+        hint = did_you_mean(path[0], known) or f"available: {join_names(known, 20)}"
+        raise DuvetError(f"{variable} names no key of the configuration", hint=hint)
+    value = getattr(record, field.name)
+    return replace(record, **{field.name: _make_value(field.type, value, path[1:], text, variable)})
+
+
+def _make_value(kind: inspect.Type, value: Any, path: list[str], text: str, variable: str) -> Any:
+    choices = list_field_types(kind)
+    for choice in choices:
+        match choice.type:
+            case inspect.StructType(cls=table) if path:
+                return _set_value(table() if value is None else value, path, text, variable)
+            case inspect.DictType(value_type=inner) if path:
+                name = next((one for one in value if _fold(one) == _fold(path[0])), path[0].lower())
+                return {**value, name: _make_entry(inner, value.get(name), path[1:], text, variable)}
+    if path:
+        raise DuvetError(f"{variable} names a key below a value", hint=f"remove `{SEPARATOR}{SEPARATOR.join(path)}`")
+    for choice in choices:
+        found = list(_parse_leaf(choice, text))
+        if found:
+            return found[0]
+    expected = " or ".join(map(_describe, choices))
+    raise DuvetError(f"the value of {variable} is not valid", hint=f"set it to {expected}")
+
+
+def _describe(choice: FieldType) -> str:
+    if is_scalar(choice):
+        return describe_scalar(choice)
+    is_text = isinstance(choice.type, inspect.StrType | inspect.CustomType)
+    return (choice.expected or "a text") if is_text else "JSON"
+
+
+def _make_entry(kind: inspect.Type, value: Any, path: list[str], text: str, variable: str) -> Any:
+    (choice, *_) = list_field_types(kind)
+    if value is None and isinstance(choice.type, inspect.StructType):
+        try:
+            value = convert({}, choice.type.cls)
+        except ValidationError as error:
+            message = f"{variable} names an entry that the configuration doesn't have"
+            raise DuvetError(message, hint="add the entry to the configuration") from error
+    return _make_value(kind, value, path, text, variable)
+
+
+def _parse_leaf(choice: FieldType, text: str) -> Iterator[Any]:
+    match choice.type:
+        case inspect.StrType():
+            if not choice.refuses(text):
+                yield text
+        case inspect.CustomType(cls=kind) if kind is Secret:
+            if text.strip() and text.isprintable():
+                yield Secret(text)
+        case inspect.VarTupleType(item_type=item):
+            yield from _parse_list(item, text)
+        case _ if is_scalar(choice):
+            try:
+                value = parse_scalar(choice, text)
+            except ValueError:
+                return
+            yield choice.type.cls(value) if isinstance(choice.type, inspect.EnumType) else value
+        case inspect.StructType(cls=kind):
+            yield from _decode(text, kind)
+        case inspect.DictType() | inspect.AnyType():
+            yield from _decode(text, Any)
+
+
+def _parse_list(item: inspect.Type, text: str) -> Iterator[Any]:
+    """Yield the list in JSON or, for strings, in comma-separated text; yield nothing if the JSON is invalid."""
+    (inner,) = list_field_types(item)
+    if isinstance(inner.type, inspect.StructType):
+        yield from _decode(text, tuple[inner.type.cls, ...])  # type: ignore[name-defined]
+    elif text.startswith("["):
+        yield from _decode(text, tuple[str, ...])
+    else:
+        yield tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def _decode(text: str, kind: Any) -> Iterator[Any]:
+    try:
+        yield convert(json.decode(text), kind)
+    except (DecodeError, ValidationError):
+        return
+
 
 SERVICE_VARIABLES = ("DUVET_CONFIG", "CONTEXTIVE_CONFIG")
 SERVICE_FILE_NAMES = tuple(f"{name}.config.{ending}" for name in ("duvet", "contextive") for ending in DOCUMENT_ENDINGS)
@@ -255,8 +524,6 @@ def _override(
     # Few environments have one: skip the module to answer sooner.
     if not any(name.startswith("DUVET_") and "__" in name for name in environ):
         return config, ()
-    from duvet.config.overrides import apply_overrides, list_overrides
-
     return apply_overrides(config, environ, whole=whole), tuple(list_overrides(environ))
 
 
