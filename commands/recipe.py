@@ -9,7 +9,7 @@ import click
 import msgspec
 from msgspec.structs import replace
 
-from duvet.config.workflow_tables import VariableType
+from duvet.config.service_tables import VariableType
 from duvet.console.application import make_application
 from duvet.console.command import (
     ReferenceType,

@@ -14,8 +14,8 @@ from duvet.config.document import VARIABLE_PATTERN, expand_template
 from duvet.config.duvet_tables import ExtendedConfig
 from duvet.config.fields import did_you_mean, format_key_path, is_table_array, list_field_types, list_fields
 from duvet.config.project_file import DuplicatesTable, UpstreamConfig, read_config, read_tables, require_config
+from duvet.config.service_tables import WorkflowSection
 from duvet.config.toml import TomlDocument
-from duvet.config.workflow_tables import WorkflowSection
 from duvet.model import Problem
 from duvet.tree.files import Tree
 

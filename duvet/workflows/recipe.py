@@ -9,7 +9,7 @@ from typing import Annotated, Any, TypeVar
 from msgspec import UNSET, Meta, Struct, UnsetType, ValidationError, convert, field, structs
 
 from duvet import errors, rules
-from duvet.config import document_formats, service_tables, settings, workflow_tables
+from duvet.config import document_formats, service_tables, settings
 from duvet.config.check import DocumentLocation, check_table
 from duvet.config.document import DataDocument, DocumentError
 from duvet.config.key_styles import respell_keys
@@ -55,7 +55,7 @@ class StepTable(RecipeTable, frozen=True, kw_only=True):
     params: dict[str, Any] = field(default_factory=dict)
     expect: dict[str, Any] = field(default_factory=dict)
     asserts: tuple[CheckTable, ...] = field(default=(), name="assert")
-    capture: tuple[workflow_tables.CaptureSection, ...] = ()
+    capture: tuple[service_tables.CaptureSection, ...] = ()
     timeout_seconds: service_tables.Seconds | None = None
 
 
@@ -85,7 +85,7 @@ def _make_variable(default: Any) -> records.Variable:
     if default is None:
         return records.Variable(None)
     # 1.0 is a number, not an integer.
-    kinds = workflow_tables.VariableType
+    kinds = service_tables.VariableType
     kind = kinds.NUMBER if isinstance(default, float) else next(kind for kind in kinds if kind.takes(default))
     return records.Variable(kind, "", default)
 
@@ -99,7 +99,7 @@ def _find_faults(values: Mapping[str, Any], at: DocumentLocation) -> Iterator[Pr
     for step, here in _list_tables(values.get("steps"), at / "steps"):
         actions = ["tool", "wait"]
         try:
-            workflow_tables.check_exactly_one([name for name in actions if step.get(name) is not None], actions)
+            service_tables.check_exactly_one([name for name in actions if step.get(name) is not None], actions)
         except settings.TableError as error:
             below = here / error.key if error.key else here
             yield below.problem(error.rule, str(error), error.hint)
@@ -220,7 +220,7 @@ class _DraftReader:
             until = self._check_table(table["wait"], at).get("until")
             wait = self.read(WaitTable, table["wait"], at, until=self.read(CheckTable, until, (*at, "until")))
         checks = [self.read(CheckTable, *one) for one in self._list_items(table, keys, "assert")]
-        captures = [self.read(workflow_tables.CaptureSection, *one) for one in self._list_items(table, keys, "capture")]
+        captures = [self.read(service_tables.CaptureSection, *one) for one in self._list_items(table, keys, "capture")]
         if not isinstance(table.get("capture", []), list | dict | None) or not all(one.name for one in captures):
             self.vague.add("captures")
         step = self.read(StepTable, table, keys, wait=wait, asserts=tuple(checks), capture=tuple(captures))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
 
-from duvet.config import workflow_tables
+from duvet.config import service_tables
 from duvet.tools.arguments import find_unknown_argument
 from duvet.workflows.references import MAX_EXPANDED_BYTES, UnresolvedError, WorkflowError, copy_plain_value
 
@@ -23,21 +23,21 @@ MAX_STEPS = 100
 WORKFLOW_PREFIX, WORKFLOW_ALIAS_PREFIX = "workflow.", "workflow_"
 RECIPE_TOOL, RECIPE_ARGUMENT = "km-recipe-run", "recipe"  # The tool that runs recipes, and its argument for the name.
 _RECIPE = "recipe "
-_VARIABLE_TYPES: Mapping[workflow_tables.VariableType | None, tuple[Any, str]] = {
+_VARIABLE_TYPES: Mapping[service_tables.VariableType | None, tuple[Any, str]] = {
     None: (Any, "a value"),
-    workflow_tables.VariableType.STRING: (str, "a string"),
-    workflow_tables.VariableType.INTEGER: (int, "an integer"),
-    workflow_tables.VariableType.NUMBER: (float, "a number"),
-    workflow_tables.VariableType.BOOLEAN: (bool, "true or false"),
-    workflow_tables.VariableType.ARRAY: (list[Any], "a list"),
-    workflow_tables.VariableType.OBJECT: (dict[str, Any], "an object"),
+    service_tables.VariableType.STRING: (str, "a string"),
+    service_tables.VariableType.INTEGER: (int, "an integer"),
+    service_tables.VariableType.NUMBER: (float, "a number"),
+    service_tables.VariableType.BOOLEAN: (bool, "true or false"),
+    service_tables.VariableType.ARRAY: (list[Any], "a list"),
+    service_tables.VariableType.OBJECT: (dict[str, Any], "an object"),
 }
 
 
 class Variable(msgspec.Struct, frozen=True):
     """An argument of a workflow; required unless it has a default."""
 
-    kind: workflow_tables.VariableType | None = workflow_tables.VariableType.STRING  # None allows any type.
+    kind: service_tables.VariableType | None = service_tables.VariableType.STRING  # None allows any type.
     description: str = ""
     default: Any = msgspec.UNSET
 
@@ -209,7 +209,7 @@ def resolve_variable(name: str, variable: Variable, value: object) -> Any:
         raise WorkflowError(FailureCode.INVALID_REQUEST, message, hint=variable.description) from error
 
 
-def make_configured_workflow(name: str, section: workflow_tables.WorkflowSection) -> Workflow:
+def make_configured_workflow(name: str, section: service_tables.WorkflowSection) -> Workflow:
     return Workflow(
         name=name,
         description=section.description,
@@ -220,7 +220,7 @@ def make_configured_workflow(name: str, section: workflow_tables.WorkflowSection
     )
 
 
-def compile_step(table: workflow_tables.StepSection | StepTable) -> Step:
+def compile_step(table: service_tables.StepSection | StepTable) -> Step:
     common: dict[str, Any] = {
         "id": table.id,
         "description": table.description,
@@ -239,10 +239,10 @@ def compile_step(table: workflow_tables.StepSection | StepTable) -> Step:
             **common,
         )
     common |= {"params": table.params, "time_limit": table.timeout_seconds}
-    if isinstance(table, workflow_tables.StepSection) and table.model is not None:
+    if isinstance(table, service_tables.StepSection) and table.model is not None:
         return ModelStep(model=table.model, prompt=table.prompt or "", system=table.system, **common)
     return ToolStep(tool=table.tool or "", **common)
 
 
-def _compile_check(table: workflow_tables.CheckSection | CheckTable) -> Check:
+def _compile_check(table: service_tables.CheckSection | CheckTable) -> Check:
     return Check(path=table.path, equals=table.equals, not_equals=table.not_equals, exists=table.exists)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from duvet.config.workflow_tables import VariableType as Kind
+from duvet.config.service_tables import VariableType as Kind
 from duvet.workflows.workflow import Capture, Check, Step, Variable, Workflow
 from tests.unit.workflows.test_references import nested
 from tests.unit.workflows.workflow_backend import ask, faults, search, text, tool, waiting, workflow

@@ -10,7 +10,7 @@ import anyio
 import pytest
 from msgspec import json, to_builtins
 
-from duvet.config.workflow_tables import VariableType as Kind
+from duvet.config.service_tables import VariableType as Kind
 from duvet.errors import DuvetError
 from duvet.tools.call_context import CallJournal, CallState
 from duvet.tools.tool import ErrorCode, ToolError

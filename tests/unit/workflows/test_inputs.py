@@ -11,7 +11,7 @@ import pytest
 from msgspec import UNSET, json, to_builtins
 from msgspec.structs import replace
 
-from duvet.config.workflow_tables import VariableType as Kind, WorkflowSection
+from duvet.config.service_tables import VariableType as Kind, WorkflowSection
 from duvet.server.protocol.server import describe_tool
 from duvet.tools.arguments import output_schema
 from duvet.tools.knowledge.maintenance import run_recipe_tool, upload_file

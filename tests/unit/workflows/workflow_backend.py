@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
-from duvet.config.workflow_tables import VariableType as Kind
+from duvet.config.service_tables import VariableType as Kind
 from duvet.tools.context import ProjectSnapshot
 from duvet.tools.tool import Scope, Tool, ToolAnswer
 from duvet.workflows.check import WorkflowEnvironment, check_workflow

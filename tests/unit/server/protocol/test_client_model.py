@@ -14,8 +14,7 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 from msgspec import Struct, convert
 
-from duvet.config.service_tables import ProviderKind, ProviderSection
-from duvet.config.workflow_tables import WorkflowSection
+from duvet.config.service_tables import ProviderKind, ProviderSection, WorkflowSection
 from duvet.llm.router import StaticRouter
 from duvet.server.protocol.server import DuvetServer
 from duvet.server.protocol.session import MAX_ROUNDS

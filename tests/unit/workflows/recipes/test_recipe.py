@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from duvet.config.workflow_tables import VariableType as Kind
+from duvet.config.service_tables import VariableType as Kind
 from duvet.workflows.recipe import ORIGIN_FILE, plan_recipe_run, read_recipe
 from duvet.workflows.workflow import Capture, Check, ToolStep, Variable, Workflow
 from tests.unit.workflows.recipes.recipe_project import Kitchen, steps

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from duvet.config.workflow_tables import WorkflowSection
+from duvet.config.service_tables import WorkflowSection
 from duvet.errors import DuvetError
 from duvet.tools.tool import Scope, ToolError
 from duvet.workflows.recipes import MAX_RECIPE_FILES, RecipeCatalogue
