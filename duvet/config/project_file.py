@@ -289,8 +289,8 @@ def respell_project_keys(toml: TomlDocument) -> TomlDocument:
     """In a configuration with duvet's own schema, convert keys to their declared spelling."""
     if toml.values.get("$schema") != settings.EXTENDED_SCHEMA:
         return toml
+    from duvet.config.check import respell_keys
     from duvet.config.duvet_tables import ExtendedConfig
-    from duvet.config.key_styles import respell_keys
 
     return respell_keys(toml, ExtendedConfig)
 

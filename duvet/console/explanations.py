@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Struct, json
 
-from duvet.config.key_styles import list_spellings
+from duvet.config.check import list_spellings
 from duvet.config.schema import json_schema, service_schema
 from duvet.config.settings import EXTENDED_SCHEMA
 from duvet.errors import NotFoundError

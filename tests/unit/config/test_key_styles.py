@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from duvet.config.key_styles import list_spellings
+from duvet.config.check import list_spellings
 from duvet.config.project_file import read_config
 from duvet.config.service import load_service
 from duvet.errors import ProblemsError
