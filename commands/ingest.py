@@ -16,8 +16,8 @@ from duvet.console.options import TEXT_TYPE, add_service_option, add_trace_optio
 from duvet.console.problems import print_problems
 from duvet.console.project import load_catalogue, open_project
 from duvet.console.streams import print_remark, write_stdout
+from duvet.knowledge.ingest.chunks import wants_symbols
 from duvet.knowledge.ingest.run import IngestOutcome, ingest_project
-from duvet.knowledge.ingest.symbols import wants_symbols
 from duvet.knowledge.settings import IngestOptions, list_own_files, require_profile
 from duvet.progress import Progress
 from duvet.reports.cells import escape_cell

@@ -17,10 +17,9 @@ from duvet import errors, model
 from duvet.config.settings import IngestRule
 from duvet.knowledge import git_dates, reports, settings
 from duvet.knowledge.ingest import files as ingest_files
-from duvet.knowledge.ingest.chunks import FileRecord, IngestContent, IngestReader
+from duvet.knowledge.ingest.chunks import FileRecord, IngestContent, IngestReader, wants_symbols
 from duvet.knowledge.ingest.graph import build_graph
 from duvet.knowledge.ingest.subsystems import SubsystemIndex, find_roots, read_subsystem_catalogue
-from duvet.knowledge.ingest.symbols import wants_symbols
 from duvet.progress import CountedStep, Progress
 from duvet.project.project import Project
 from duvet.queries.embeddings import DummyEmbedder, Embedder, VectorSpace, find_chunk_embedder, row_size

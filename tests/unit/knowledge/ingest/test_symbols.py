@@ -5,9 +5,7 @@ from __future__ import annotations
 import pytest
 
 from duvet.errors import DuvetError
-from duvet.knowledge.ingest import symbols
-from duvet.knowledge.ingest.chunks import SymbolTrails
-from duvet.knowledge.ingest.symbols import find_symbols, make_module_symbol, wants_symbols
+from duvet.knowledge.ingest.chunks import SymbolTrails, find_symbols, make_module_symbol, wants_symbols
 from tests.unit.store.store_files import symbol
 
 PYTHON = """import x
