@@ -64,8 +64,7 @@ class OpenStore:
     @cached_property
     def engine(self) -> SearchEngine:
         """Created on first use, because it loads all vectors."""
-        from duvet.knowledge.relevance import find_profile
-        from duvet.knowledge.search import SearchEngine
+        from duvet.knowledge.search import SearchEngine, find_profile
         from duvet.queries.embeddings import find_chunk_embedder
 
         ingest, search = self.rules.ingest, self.rules.search

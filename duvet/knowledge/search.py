@@ -1,23 +1,331 @@
-"""The search engine of the index: full text, vectors and names."""
+"""The search engine of the index: full text, vectors and names, and the signals and weights that rank the results."""
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from string import Formatter
 from urllib.parse import quote
 from uuid import uuid4
 
 from msgspec import UNSET, Struct, structs
+from msgspec.structs import replace
 
-from duvet import errors, text
+from duvet import errors, text, words as vocabulary
 from duvet.config.settings import EDITOR_FIELDS
-from duvet.knowledge import relevance, search_query
+from duvet.knowledge import graph, search_query
 from duvet.knowledge.index import SharedVectors
 from duvet.queries.embeddings import DummyEmbedder, Embedder, PurePythonMatrix, VectorRows, VectorSpace
-from duvet.store.records import SPACE_KEY, Chunk, Symbol
+from duvet.store.records import (
+    SPACE_KEY,
+    Artifact,
+    Chunk,
+    ChunkFilters,
+    GraphEdge,
+    GraphNode,
+    NodeLabel,
+    Relation,
+    Symbol,
+)
 from duvet.store.sqlite import Store
 from duvet.words import VECTOR_SHARE
+
+MAX_RELATED = 10  # Maximum number of relationships, related files and requirements of a result.
+_MAX_SUPPORTING = MAX_RELATED // 2  # Maximum number of documents, and of tests, of a subsystem.
+_MAX_CITED = 100  # Maximum number of a file's requirements to read; those cited in the lines of the chunk come first.
+_MAX_CACHED_FILES = 500
+_SUPPORTING = (Relation.DESCRIBES, Relation.VALIDATES)
+_SHOWN_RELATIONS = tuple(relation for relation in Relation if relation not in (Relation.CITES, Relation.HAS_CHUNK))
+_MAX_NAMES = 8
+_MAX_CHUNKS_OF_NAME = 100
+_TOKEN = re.compile(r"[\w./:\\-]+")
+_LINE_SUFFIX = re.compile(r":\d+(?:-\d+)?\Z")
+_QUALIFIERS = re.compile(r"[.:]+")
+_NAMED_SCORE, _CONTAINED_SCORE = 2.0, 1.0
+"""Scores above all rank scores: for chunks of the named file or symbol, and for chunks that contain the name."""
+_CRITICALITY = {"low": 0.2, "medium": 0.5, "high": 0.8, "critical": 1.0}
+_SIGNALS_SHARE = 0.03  # Scale of all signals: about one rank, so that they reorder only nearly equal results.
+_VOTE_WEIGHT = 0.3
+_MIN_STEM, _SUFFIX = 4, 3  # Forms of a word share at least 4 first letters, and may differ in 3 last letters.
+_PLACES = 6
+
+
+class _SubsystemContext(Struct, frozen=True):
+    artifacts: tuple[search_query.RelatedArtifact, ...] = ()
+    dependencies: tuple[str, ...] = ()
+
+
+class FileContext(Struct, frozen=True, kw_only=True):
+    node: GraphNode | None
+    outgoing: Sequence[tuple[GraphEdge, GraphNode]]
+    incoming: Sequence[tuple[GraphEdge, GraphNode]]
+    cited: Sequence[tuple[GraphEdge, GraphNode]]
+    subsystems: Sequence[_SubsystemContext]
+
+    @property
+    def relationship_count(self) -> int:
+        return len(self.outgoing) + len(self.incoming) + len(self.cited)
+
+    @property
+    def is_cut(self) -> bool:
+        """True if `describe` omits entries because of its limits."""
+        return len(self.outgoing) + len(self.incoming) > MAX_RELATED or len(self.cited) > MAX_RELATED
+
+    @property
+    def related(self) -> tuple[search_query.RelatedArtifact, ...]:
+        own = self.node.id if self.node else ""
+        found = (artifact for subsystem in self.subsystems for artifact in subsystem.artifacts if artifact.id != own)
+        return tuple(dict.fromkeys(found))
+
+    def describe(self, chunk: Chunk) -> search_query.GraphContext:
+        """Return the graph context of a result; requirements that the chunk itself cites come first."""
+        relationships = [graph.make_relationship(*end, graph.EdgeDirection.OUT) for end in self.outgoing]
+        relationships += [graph.make_relationship(*end, graph.EdgeDirection.IN) for end in self.incoming]
+        own = [node.key for _, node in (*self.outgoing, *self.incoming) if node.label is NodeLabel.SUBSYSTEM]
+        needed = [name for subsystem in self.subsystems for name in subsystem.dependencies]
+        ##= man/spec/knowledge.md#search
+        ##% Each result of `km-search` MUST list the requirements that its file cites.
+        inside = range(chunk.piece.line_start, chunk.piece.line_end + 1)
+        cited = sorted(
+            self.cited, key=lambda end: not any(line in inside for line in end[0].properties.get("lines") or ())
+        )
+        return search_query.GraphContext(
+            primary_node=graph.make_node_view(self.node) if self.node else None,
+            relationships=tuple(relationships[:MAX_RELATED]),
+            neighbor_subsystems=tuple(sorted({*own, *needed})),
+            related_artifacts=self.related[:MAX_RELATED],
+            requirements=tuple(_describe_requirement(*end) for end in cited[:MAX_RELATED]),
+        )
+
+
+def _describe_requirement(edge: GraphEdge, node: GraphNode) -> search_query.CitedRequirement:
+    properties = node.properties
+    return search_query.CitedRequirement(
+        id=node.key.rpartition("/")[2],
+        target=str(properties.get("target", "")),
+        level=str(properties.get("level", "")),
+        status=str(properties.get("status", "")),
+        kinds=tuple(edge.properties.get("kinds") or ()),
+        text=str(properties.get("text", node.name)),
+    )
+
+
+class FileContextFinder:
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._subsystems: dict[str, _SubsystemContext] = {}
+        self._files: dict[str, FileContext] = {}
+
+    def of(self, artifact: Artifact) -> FileContext:
+        if artifact.path not in self._files:
+            if len(self._files) >= _MAX_CACHED_FILES:
+                self._files.clear()
+            store, id = self._store, f"{artifact.label}:{artifact.path}"
+            outgoing = store.edges(id, out=True, limit=MAX_RELATED + 1, relations=_SHOWN_RELATIONS)
+            subsystems = dict.fromkeys(node.id for _, node in outgoing if node.label is NodeLabel.SUBSYSTEM)
+            self._files[artifact.path] = FileContext(
+                node=store.node(artifact.label, artifact.path),
+                outgoing=outgoing,
+                incoming=store.edges(id, out=False, limit=MAX_RELATED + 1, relations=_SHOWN_RELATIONS),
+                cited=store.edges(id, out=True, limit=_MAX_CITED, relations=(Relation.CITES,)),
+                subsystems=[self._load_subsystem(subsystem) for subsystem in subsystems],
+            )
+        return self._files[artifact.path]
+
+    def _load_subsystem(self, id: str) -> _SubsystemContext:
+        if id not in self._subsystems:
+            store = self._store
+            artifacts = tuple(
+                search_query.RelatedArtifact(node.id, relation)
+                for relation in _SUPPORTING
+                for _, node in store.edges(id, out=False, limit=_MAX_SUPPORTING + 1, relations=(relation,))
+            )
+            needed = store.edges(id, out=True, limit=MAX_RELATED, relations=(Relation.DEPENDS_ON,))
+            self._subsystems[id] = _SubsystemContext(artifacts, tuple(node.key for _, node in needed))
+        return self._subsystems[id]
+
+
+def extract_names(text: str) -> tuple[str, ...]:
+    """Return the identifiers in a query: compound words, or the whole query if it is a single word."""
+    tokens = (token.rstrip(".:-/") for token in _TOKEN.findall(text))
+    names = [_LINE_SUFFIX.sub("", token).replace("\\", "/").removeprefix("./") for token in tokens]
+    names = [name for name in names if name]
+    if len(names) == 1 and names[0] == text.strip():
+        return (names[0],)
+    return tuple(dict.fromkeys(name for name in names if len(vocabulary.extract_index_words(name)) > 1))[:_MAX_NAMES]
+
+
+def score_named_chunks(
+    store: Store, names: tuple[str, ...], filters: ChunkFilters, *, alone: bool
+) -> Mapping[int, float]:
+    """Score the chunks of the files and symbols that a query names; with `alone`, also those that contain the name."""
+    scores: dict[int, float] = defaultdict(float)
+    for name in names:
+        ##= man/spec/knowledge.md#search
+        ##% `km-search` MUST first list the files and symbols that the query names, then the chunks with all of its
+        ##% words, then the chunks with some of them.
+        numbers = dict.fromkeys(store.find_named(name, filters))
+        if "/" not in name:
+            numbers |= dict.fromkeys(store.find_declaring(_QUALIFIERS.split(name)[-1], filters))
+        for number in numbers:
+            scores[number] += _NAMED_SCORE
+        if alone and name.isidentifier() and len(vocabulary.extract_index_words(name)) > 1:
+            for number, _ in store.find_by_words(
+                [vocabulary.join_name(name)], filters, _MAX_CHUNKS_OF_NAME, every=True
+            ):
+                scores[number] += _CONTAINED_SCORE
+    return scores
+
+
+class SearchQuestion(Struct, frozen=True, kw_only=True):
+    text: str
+    terms: tuple[str, ...]  # Words of the query, without stop words unless there are no others.
+    parts: tuple[str, ...]  # The terms, and the words inside those terms that are names.
+    names: tuple[str, ...]  # Possible names of files and symbols.
+    is_name: bool  # Whether the query is only a name.
+    filters: ChunkFilters
+    limit: int
+    warnings: tuple[str, ...]
+
+
+def prepare_question(request: search_query.SearchRequest, now: float) -> SearchQuestion:
+    """Split the query into words and names, and warn about parts that are ignored."""
+    text = request.query[: vocabulary.MAX_QUERY_CHARACTERS]
+    words, is_cut = vocabulary.extract_query_words(request.query)
+    terms = [word for word in words if word not in vocabulary.STOP_WORDS] or words
+    parts = [word for word in vocabulary.extract_index_words(text) if word not in vocabulary.STOP_WORDS]
+    warnings = []
+    if is_cut:
+        warnings.append(
+            f"only the first {vocabulary.MAX_QUERY_CHARACTERS:,} characters and "
+            f"{vocabulary.MAX_QUERY_WORDS} words of the query were used"
+        )
+    if not words:
+        warnings.append("the query contains no words")
+    if request.limit > search_query.MAX_RESULTS:
+        warnings.append(f"at most {search_query.MAX_RESULTS} results are returned")
+    names = extract_names(text)
+    return SearchQuestion(
+        text=text,
+        names=names,
+        is_name=len(names) == 1 and text.strip() == names[0],
+        terms=tuple(terms),
+        parts=tuple(dict.fromkeys([*terms, *parts]))[: vocabulary.MAX_QUERY_WORDS],
+        filters=search_query.make_filters(request.filters, now),
+        limit=search_query.compute_result_limit(request),
+        warnings=tuple(warnings),
+    )
+
+
+class Weights(Struct, frozen=True, kw_only=True):
+    subsystem: float
+    relationship: float
+    support: float
+    criticality: float
+
+
+class WeightProfile(Struct, frozen=True):
+    name: str
+    weights: Weights
+
+
+PROFILES: Mapping[str, WeightProfile] = {
+    name: WeightProfile(
+        name, Weights(subsystem=subsystem, relationship=relationship, support=support, criticality=level)
+    )
+    for name, subsystem, relationship, support, level in (
+        ("default", 0.28, 0.05, 0.09, 0.12),
+        ("analysis", 0.38, 0.10, 0.08, 0.18),
+        ("operations", 0.22, 0.08, 0.06, 0.10),
+        ("docs-heavy", 0.26, 0.04, 0.22, 0.08),
+    )
+}
+DEFAULT_PROFILE = PROFILES["default"]
+
+
+def find_profile(name: str = DEFAULT_PROFILE.name, **overrides: float) -> WeightProfile:
+    known = PROFILES[name]
+    return WeightProfile(f"{name}+overrides", replace(known.weights, **overrides)) if overrides else known
+
+
+def compute_score(
+    chunk: Chunk,
+    context: FileContext,
+    question: SearchQuestion,
+    parts: tuple[float, float, float],
+    weights: Weights,
+    now: float,
+) -> search_query.ScoreDetails:
+    """Score a chunk; `parts` are its cosine, its score by vector and its score by words."""
+    vector, by_vector, by_words = parts
+    artifact = chunk.artifact
+    affinity = _compute_affinity(artifact.subsystem, question.terms)
+    related = [other.relationship for other in context.related]
+    support = 0.2 * min(related.count(Relation.DESCRIBES), 2) + 0.1 * min(related.count(Relation.VALIDATES), 2)
+    criticality = _CRITICALITY.get(artifact.criticality.lower(), 0.0)
+    count = context.relationship_count
+    ##= man/spec/knowledge.md#search
+    ##% `km-search` MUST use weights and votes only to order results with equal scores.
+    signals = (
+        weights.subsystem * affinity
+        + weights.relationship * min(count, 5)
+        + weights.support * support
+        + weights.criticality * criticality
+    )
+    lexical = round(_compute_word_share(chunk, question.parts), _PLACES)
+    age = None if artifact.git_timestamp is None else max(now - artifact.git_timestamp, 0.0)
+    return search_query.ScoreDetails(
+        vector_score=round(vector, _PLACES),
+        lexical_score=lexical,
+        weighted_vector_score=round(by_vector, _PLACES),
+        weighted_lexical_score=round(by_words, _PLACES),
+        adjusted_score=round(by_vector + by_words + _SIGNALS_SHARE * signals, _PLACES),
+        mode="",
+        signals=search_query.ScoreSignals(
+            lexical_score=lexical,
+            weighted_vector_component=round(by_vector, _PLACES),
+            weighted_lexical_component=round(by_words, _PLACES),
+            subsystem_affinity=affinity,
+            relationship_count=count,
+            supporting_bonus=round(support, _PLACES),
+            coverage_missing=not artifact.chunk_count,
+            coverage_ratio=artifact.coverage_ratio,
+            criticality_score=criticality,
+            subsystem_criticality=artifact.criticality or None,
+            # The chunks of a file always cover it completely.
+            coverage_penalty=0.0,
+            path_depth=artifact.path.count("/") + 1,
+            freshness_days=None if age is None else round(age / search_query.DAY_SECONDS, 2),
+        ),
+    )
+
+
+def apply_vote(scores: search_query.ScoreDetails, vote: float) -> search_query.ScoreDetails:
+    score = round(scores.adjusted_score + _SIGNALS_SHARE * _VOTE_WEIGHT * vote, _PLACES)
+    assert isinstance(scores.signals, search_query.ScoreSignals)
+    return replace(scores, adjusted_score=score, signals=replace(scores.signals, feedback=round(vote, _PLACES)))
+
+
+def _compute_affinity(subsystem: str, terms: Collection[str]) -> float:
+    name = subsystem.lower()
+    if not name:
+        return 0.0
+    if name in terms:
+        return 1.0
+    return 0.5 if any(term in name or name in term for term in terms) else 0.0
+
+
+def _compute_word_share(chunk: Chunk, parts: Sequence[str]) -> float:
+    """Return the share of the query's words in a chunk; a matching stem counts half."""
+    if not parts:
+        return 0.0
+    words = {*vocabulary.extract_index_words(" ".join([chunk.text, chunk.artifact.path, *chunk.artifact.tags]))}
+    text = " ".join(words)
+    stems = {part: part[: max(len(part) - _SUFFIX, _MIN_STEM)] for part in parts}
+    return sum(1.0 if part in words else 0.5 if stems[part] in text else 0.0 for part in parts) / len(parts)
+
 
 _DEPTH = 100  # Maximum number of chunks in each ranking.
 _SPARE = 5  # Number of chunks beyond the limit that signals may move up.
@@ -95,12 +403,10 @@ class _Ranking(Struct, frozen=True, kw_only=True):
     cosines: Mapping[int, float]
 
 
-def _rank_chunks(
-    store: Store, question: relevance.SearchQuestion, vectors: _Vectors | None, *, sort_by_vector: bool
-) -> _Ranking:
+def _rank_chunks(store: Store, question: SearchQuestion, vectors: _Vectors | None, *, sort_by_vector: bool) -> _Ranking:
     most = question.limit + _SPARE
     found = _find_by_words(store, question)
-    named = relevance.score_named_chunks(store, question.names, question.filters, alone=question.is_name)
+    named = score_named_chunks(store, question.names, question.filters, alone=question.is_name)
     cosines: dict[int, float] = {}
     share = 0.0 if vectors is None else VECTOR_SHARE
     if vectors is not None:
@@ -120,7 +426,7 @@ def _rank_chunks(
     return _Ranking(pool=pool[:most], by_vector=by_vector, by_words=by_words, cosines=cosines)
 
 
-def _find_by_words(store: Store, question: relevance.SearchQuestion) -> Mapping[int, float]:
+def _find_by_words(store: Store, question: SearchQuestion) -> Mapping[int, float]:
     """Return the word scores of chunks; chunks that contain all words score above 1."""
     if not question.terms:
         return {}
@@ -139,7 +445,7 @@ class _Snapshot(Struct, frozen=True):
     revision: str
     vectors: _Vectors | None
     warning: str
-    contexts: relevance.FileContextFinder
+    contexts: FileContextFinder
 
 
 class SearchEngine:
@@ -150,7 +456,7 @@ class SearchEngine:
         editor_uri: str | None,
         root: str,
         *,
-        profile: relevance.WeightProfile = relevance.DEFAULT_PROFILE,
+        profile: WeightProfile = DEFAULT_PROFILE,
         votes: Callable[[], Mapping[str, float]] | None = None,
         now: Callable[[], float] = time.time,
         shared: SharedVectors | None = None,
@@ -162,27 +468,27 @@ class SearchEngine:
         self._profile = profile
         self._votes = votes
         self._now = now
-        self._contexts: tuple[str, relevance.FileContextFinder] | None = None
+        self._contexts: tuple[str, FileContextFinder] | None = None
 
     def search(self, request: search_query.SearchRequest) -> search_query.SearchResponse:
         now = self._now()
-        question = relevance.prepare_question(request, now)
+        question = prepare_question(request, now)
         with self._store.reading():
             revision = self._store.revision
             vectors, warning = self._shared.load(revision, lambda: _load_vectors(self._store, self._embedder))
             if self._contexts is None or self._contexts[0] != revision:
-                self._contexts = revision, relevance.FileContextFinder(self._store)
+                self._contexts = revision, FileContextFinder(self._store)
             snapshot = _Snapshot(revision, vectors, warning, self._contexts[1])
             return self._answer(snapshot, request, question, now)
 
     def _answer(
-        self, snapshot: _Snapshot, request: search_query.SearchRequest, question: relevance.SearchQuestion, now: float
+        self, snapshot: _Snapshot, request: search_query.SearchRequest, question: SearchQuestion, now: float
     ) -> search_query.SearchResponse:
         by_vector = request.sort_by_vector and snapshot.vectors is not None
         ranking = _rank_chunks(self._store, question, snapshot.vectors, sort_by_vector=by_vector)
         mode = "lexical" if snapshot.vectors is None else "hybrid"
         votes = self._votes() if self._votes else None
-        found: list[tuple[float, Chunk, relevance.FileContext, search_query.ScoreDetails]] = []
+        found: list[tuple[float, Chunk, FileContext, search_query.ScoreDetails]] = []
         for chunk in self._store.chunks(ranking.pool):
             context, number = snapshot.contexts.of(chunk.artifact), chunk.number
             parts = (
@@ -190,9 +496,9 @@ class SearchEngine:
                 ranking.by_vector.get(number, 0.0),
                 ranking.by_words.get(number, 0.0),
             )
-            scores = relevance.compute_score(chunk, context, question, parts, self._profile.weights, now)
+            scores = compute_score(chunk, context, question, parts, self._profile.weights, now)
             if votes is not None:
-                scores = relevance.apply_vote(scores, votes.get(chunk.id, 0.0))
+                scores = apply_vote(scores, votes.get(chunk.id, 0.0))
             score = scores.vector_score if by_vector else scores.adjusted_score
             found.append((score, chunk, context, structs.replace(scores, mode=mode)))
         ##= man/spec/knowledge.md#search
@@ -211,7 +517,7 @@ class SearchEngine:
         warnings = [*self._list_warnings(snapshot, request, question)]
         if request.include_graph and any(context.is_cut for _, _, context, _ in found):
             warnings.append(
-                f"at most {relevance.MAX_RELATED} relationships, related files and requirements are shown for each file; "
+                f"at most {MAX_RELATED} relationships, related files and requirements are shown for each file; "
                 "call km-graph-node for all"
             )
         both = snapshot.vectors is not None
@@ -257,7 +563,7 @@ class SearchEngine:
         )
 
     def _list_warnings(
-        self, snapshot: _Snapshot, request: search_query.SearchRequest, question: relevance.SearchQuestion
+        self, snapshot: _Snapshot, request: search_query.SearchRequest, question: SearchQuestion
     ) -> Iterator[str]:
         filters = question.filters
         yield from question.warnings

@@ -12,8 +12,14 @@ from msgspec.structs import asdict, replace
 
 from duvet.config.service_tables import ProfileName, WeightsSection
 from duvet.errors import DuvetError
-from duvet.knowledge.relevance import DEFAULT_PROFILE, PROFILES, Weights, find_profile
-from duvet.knowledge.search import SearchEngine, make_editor_uri_formatter
+from duvet.knowledge.search import (
+    DEFAULT_PROFILE,
+    PROFILES,
+    SearchEngine,
+    Weights,
+    find_profile,
+    make_editor_uri_formatter,
+)
 from duvet.knowledge.search_query import SearchRequest, SearchResponse, parse_search_request
 from duvet.queries.embeddings import DummyEmbedder, Embedder
 from duvet.store.location import open_store
