@@ -18,11 +18,17 @@ from duvet.console.project import load_catalogue, open_project
 from duvet.console.streams import print_remark, write_stdout
 from duvet.knowledge.ingest.chunks import wants_symbols
 from duvet.knowledge.ingest.run import IngestOutcome, ingest_project
-from duvet.knowledge.settings import IngestOptions, list_own_files, require_profile
 from duvet.progress import Progress
 from duvet.reports.cells import escape_cell
 from duvet.store.database import StoreDamagedError, StoreMissingError, StoreOutdatedError
-from duvet.store.location import can_be_replaced, open_store, replace_store
+from duvet.store.location import (
+    IngestOptions,
+    can_be_replaced,
+    list_own_files,
+    open_store,
+    replace_store,
+    require_profile,
+)
 from duvet.store.records import IngestRun
 from duvet.store.sqlite import Store
 from duvet.text import format_count

@@ -13,7 +13,7 @@ from duvet.config.settings import IngestRule
 from duvet.console.command import current_settings
 from duvet.errors import DuvetError
 from duvet.knowledge.feedback import AuditEntry, append_audit_entry
-from duvet.knowledge.settings import KnowledgeSettings, StorePaths, find_store_paths
+from duvet.store.location import KnowledgeSettings, StorePaths, find_store_paths
 from duvet.tools.tool import SHELL_SOURCE
 from duvet.tree.files import DiskTree
 

@@ -15,8 +15,8 @@ from msgspec import DecodeError, Struct, json
 
 from duvet.errors import DuvetError, OutputError, OutputExistsError, QueryError, describe_os_error
 from duvet.knowledge.feedback import read_lines
-from duvet.knowledge.settings import BACKUP_ENDINGS, BACKUP_PREFIX, StorePaths
 from duvet.store import database, location
+from duvet.store.location import BACKUP_ENDINGS, BACKUP_PREFIX, StorePaths
 from duvet.store.sqlite import Store
 from duvet.tree.files import leads_into_folder
 from duvet.tree.outputs import is_abandoned, make_unfinished_name, open_output

@@ -13,7 +13,7 @@ from typing import Any
 from msgspec import DecodeError, Struct, field, json
 
 from duvet.errors import OutputError, UnreadableError, describe_os_error
-from duvet.knowledge.settings import StorePaths
+from duvet.store.location import StorePaths
 from duvet.tree.outputs import sync_folder
 
 VOTE_SOURCE = "mcp.manual"

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from msgspec.structs import replace
 
 from duvet.knowledge.feedback import VoteMeans
-from duvet.knowledge.settings import IngestOptions, KnowledgeSettings, StorePaths, find_store_paths
 from duvet.store.database import StoreError
-from duvet.store.location import open_store
+from duvet.store.location import IngestOptions, KnowledgeSettings, StorePaths, find_store_paths, open_store
 from duvet.store.records import IngestRun
 from duvet.store.sqlite import Store
 

@@ -18,8 +18,8 @@ from msgspec import Struct
 
 from duvet.errors import DuvetError, OutputError, OutputExistsError, UnreadableError, describe_os_error
 from duvet.knowledge import backup, feedback
-from duvet.knowledge.settings import BACKUP_PREFIX, BACKUPS_FOLDER, StorePaths
 from duvet.store import database as db, location, sqlite
+from duvet.store.location import BACKUP_PREFIX, BACKUPS_FOLDER, StorePaths
 from duvet.tree.files import DiskTree
 from duvet.tree.outputs import move_into_place, sync_folder
 

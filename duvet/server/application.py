@@ -17,9 +17,9 @@ from duvet.config.service import ORIGIN_DEFAULTS, SERVICE_FILE_NAMES, Service, l
 from duvet.config.service_tables import LogFormat, PackSection, PagesSection, ServerSection
 from duvet.config.settings import NotesRule, ServerRule, UploadRule
 from duvet.knowledge.index import Knowledge, Maintenance
-from duvet.knowledge.settings import KnowledgeSettings, find_store_paths
 from duvet.model import Problem, Severity
 from duvet.server.log import EventLevel, ServerLog
+from duvet.store.location import KnowledgeSettings, find_store_paths
 from duvet.tools.audit import AuditLog, CallObserver, CallRecord
 from duvet.tools.call_context import FACTS_SERVICE, ServerFacts, get_current_time, run_blocking
 from duvet.tools.packs import PAGES, TRACE

@@ -10,7 +10,8 @@ from functools import partial
 from msgspec import Struct
 
 from duvet import errors, text
-from duvet.knowledge import feedback, settings
+from duvet.knowledge import feedback
+from duvet.store import location
 from duvet.tools.call_context import get_loop_limiter, run_blocking
 from duvet.tools.tool import ErrorCode
 
@@ -91,7 +92,7 @@ def _describe_size(value: object) -> str:
 
 
 class AuditLog(Struct, frozen=True):
-    places: Callable[[], settings.StorePaths]
+    places: Callable[[], location.StorePaths]
     now: Callable[[], datetime]
     on_entry: Callable[[feedback.AuditEntry], None]
     on_failure: Callable[[str], None]  # Called with the reason if an entry was not written in time.

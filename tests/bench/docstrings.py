@@ -17,9 +17,8 @@ from duvet.config.settings import IngestRule, SearchModel
 from duvet.knowledge.ingest.run import ingest_project
 from duvet.knowledge.search import SearchEngine
 from duvet.knowledge.search_query import FoundChunk, SearchRequest
-from duvet.knowledge.settings import IngestOptions
 from duvet.queries.embeddings import find_chunk_embedder
-from duvet.store.location import open_store
+from duvet.store.location import IngestOptions, open_store
 from tests.unit.queries.search_quality import Scores, scores
 
 QUESTIONS = 400

@@ -22,8 +22,8 @@ from duvet.knowledge.graph import EdgeSelection, SubsystemQuery, find_node_edges
 from duvet.knowledge.index import Knowledge, OpenStore
 from duvet.knowledge.restore import restore_backup
 from duvet.knowledge.search_query import SearchRequest
-from duvet.knowledge.settings import KnowledgeSettings
 from duvet.store.database import StoreError
+from duvet.store.location import KnowledgeSettings
 from tests.unit.knowledge.archives import manifest as archived, member, packed
 from tests.unit.knowledge.ingest.ingest_projects import LEDGER, ingest_files, written
 from tests.unit.knowledge.stored_project import CLOCK, fill, first_lines, make_backup, places, run_program

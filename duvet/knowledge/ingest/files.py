@@ -11,10 +11,10 @@ from msgspec import Struct
 from duvet import errors, rules
 from duvet.config.languages import TEST_FOLDERS, find_test_glob
 from duvet.config.settings import IngestRule
-from duvet.knowledge.settings import is_backup
 from duvet.model import Place, Problem, Severity, sort_problems
 from duvet.sources import gitignore, glob
 from duvet.sources.gitignore import DefaultExcludes
+from duvet.store.location import is_backup
 from duvet.store.records import FileKind
 from duvet.tree.files import OWN_FOLDERS, Tree, TreeEntry, is_folder
 from duvet.tree.outputs import is_unfinished

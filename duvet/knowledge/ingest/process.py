@@ -17,11 +17,10 @@ from msgspec import Struct, json
 from msgspec.structs import replace
 
 from duvet.errors import DuvetError, QueryError
-from duvet.knowledge.settings import IngestOptions, KnowledgeSettings, find_store_paths
 from duvet.progress import CountedStep, Progress
 from duvet.project.project import Options, Project
 from duvet.store import database as db
-from duvet.store.location import open_store
+from duvet.store.location import IngestOptions, KnowledgeSettings, find_store_paths, open_store
 from duvet.store.records import IngestRun
 from duvet.trace.catalogue import CATALOGUE_KEY, Catalogue
 from duvet.tree.cache import DiskCache

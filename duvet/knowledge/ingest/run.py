@@ -15,7 +15,7 @@ from msgspec import DecodeError, Struct, field, msgpack, structs
 
 from duvet import errors, model
 from duvet.config.settings import IngestRule
-from duvet.knowledge import git_dates, reports, settings
+from duvet.knowledge import git_dates, reports
 from duvet.knowledge.ingest import files as ingest_files
 from duvet.knowledge.ingest.chunks import FileRecord, IngestContent, IngestReader, wants_symbols
 from duvet.knowledge.ingest.graph import build_graph
@@ -23,6 +23,7 @@ from duvet.knowledge.ingest.subsystems import SubsystemIndex, find_roots, read_s
 from duvet.progress import CountedStep, Progress
 from duvet.project.project import Project
 from duvet.queries.embeddings import DummyEmbedder, Embedder, VectorSpace, find_chunk_embedder, row_size
+from duvet.store import location
 from duvet.store.database import StoreBusyError
 from duvet.store.records import SPACE_KEY, Artifact, Chunk, FileKind, IngestedFile, IngestRun, RemovedFile
 from duvet.store.sqlite import Store, StoreWriter
@@ -52,7 +53,7 @@ def ingest_project(
     project: Project,
     store: Store | None,
     rule: IngestRule,
-    options: settings.IngestOptions = settings.IngestOptions(),  # noqa: B008 - frozen
+    options: location.IngestOptions = location.IngestOptions(),  # noqa: B008 - frozen
     *,
     catalogue: Callable[[], Catalogue] | None = None,
     own: Sequence[str] = (),
@@ -98,7 +99,7 @@ class _Run:
         self,
         project: Project,
         rule: IngestRule,
-        options: settings.IngestOptions,
+        options: location.IngestOptions,
         catalogue: Callable[[], Catalogue] | None,
         own: Sequence[str],
     ) -> None:

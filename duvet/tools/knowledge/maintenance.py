@@ -14,9 +14,10 @@ from uuid import uuid4
 from msgspec import UNSET, Meta, Struct, UnsetType, convert, field, structs, to_builtins
 
 from duvet.errors import DuvetError, OutputExistsError, QueryError
-from duvet.knowledge import backup, reports, settings
+from duvet.knowledge import backup, reports
 from duvet.knowledge.index import Maintenance
 from duvet.knowledge.uploads import StoredFile, StoredText, check_destination, check_not_reserved
+from duvet.store import location
 from duvet.store.database import StoreError
 from duvet.store.records import IngestRun
 from duvet.text import quote_text, shorten_text
@@ -36,7 +37,7 @@ _declare = partial(index.declare_knowledge_tool, scope=tool.Scope.MAINTAINER, is
 SUCCESS_STATUS, FAILURE_STATUS = "success", "failure"
 _MANUAL = "manual"
 _DESTINATION = (
-    f"A folder, or a new file that ends in {' or '.join(settings.BACKUP_ENDINGS)}, in the project "
+    f"A folder, or a new file that ends in {' or '.join(location.BACKUP_ENDINGS)}, in the project "
     "[default: the configured folder]"
 )
 _PROFILE = "The name of the profile: up to 64 letters, digits, `.`, `-` and `_` [default: as configured, else manual]"
@@ -59,7 +60,7 @@ _BYTES = f"The file in base64, at most {MAX_UPLOAD_BYTES:,} bytes; source_path i
 _NAME = "The name of the recipe, such as daily-health"
 
 
-async def run_ingest_or_fail(ctx: CallContext, maintenance: Maintenance, options: settings.IngestOptions) -> IngestRun:
+async def run_ingest_or_fail(ctx: CallContext, maintenance: Maintenance, options: location.IngestOptions) -> IngestRun:
     """Return the record of an ingest run, even of a failed one; raise ToolError if there is no record."""
     options = structs.replace(options, run_id=uuid4().hex, default_profile=_MANUAL)
 
@@ -128,15 +129,15 @@ def _create_backup(maintenance: Maintenance, destination: str) -> backup.Backup:
         raise QueryError(f"{quote_text(shorten_text(destination))} already exists", hint=_DESTINATION) from error
 
 
-def _check_backup_path(places: settings.StorePaths, path: str, destination: str) -> None:
+def _check_backup_path(places: location.StorePaths, path: str, destination: str) -> None:
     ##= man/spec/gateway.md#backups
     ##% `km-backup-trigger` MUST write only new files, and only in the project or in the configured folder.
     if "\0" in path or not any(leads_into_folder(folder, path) for folder in places.for_backups):
         hint = "choose a path in the project, or in the folder that `store.backups` sets"
-        shown = quote_text(shorten_text(destination) or settings.BACKUPS_FOLDER)
+        shown = quote_text(shorten_text(destination) or location.BACKUPS_FOLDER)
         raise QueryError(f"{shown} is outside the project", hint=hint)
     backup.check_backup_name(path)
-    more = "" if path.endswith(settings.BACKUP_ENDINGS) else f"/{settings.BACKUP_PREFIX}"
+    more = "" if path.endswith(location.BACKUP_ENDINGS) else f"/{location.BACKUP_PREFIX}"
     try:
         if leads_into_folder(places.backups, path):
             # The configured folder is trusted; only the path below it is checked.
@@ -191,8 +192,8 @@ async def trigger_ingest(arguments: KmIngestTriggerInput, ctx: CallContext) -> t
     if arguments.paths is not None:
         hint = "omit paths; the run skips files that have not changed"
         raise tool.ToolError(tool.ErrorCode.UNSUPPORTED_OPERATION, "Indexing only some paths is not supported", hint)
-    profile = "" if arguments.profile is None else settings.require_profile(arguments.profile)
-    options = settings.IngestOptions(profile=profile, dry_run=arguments.dry_run, dummy=arguments.use_dummy_embeddings)
+    profile = "" if arguments.profile is None else location.require_profile(arguments.profile)
+    options = location.IngestOptions(profile=profile, dry_run=arguments.dry_run, dummy=arguments.use_dummy_embeddings)
     run = await run_ingest_or_fail(ctx, index.require_maintenance(ctx), options)
     last = reports.make_run_row(run)
     flat = {name: value for name, value in structs.asdict(last).items() if value != ""}
@@ -235,7 +236,7 @@ async def _ingest(ctx: CallContext, maintenance: Maintenance, stored: StoredFile
     ##% If the server stored a file but could not index it, the server MUST say so.
     cause: Exception | None = None
     try:
-        run = await run_ingest_or_fail(ctx, maintenance, settings.IngestOptions())
+        run = await run_ingest_or_fail(ctx, maintenance, location.IngestOptions())
         if run.success:
             return reports.make_run_row(run)
         reason, hint = run.error, ""

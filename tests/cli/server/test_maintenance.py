@@ -13,7 +13,7 @@ import anyio
 import httpx2
 import pytest
 
-from duvet.knowledge.settings import AUDIT_FILE, FEEDBACK_FILE
+from duvet.store.location import AUDIT_FILE, FEEDBACK_FILE
 from tests.cli.command import run
 from tests.cli.sample_project import make
 from tests.cli.server.team import Given, by_mcp, by_pipes, by_rest, by_shell

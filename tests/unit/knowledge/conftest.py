@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from duvet.knowledge.feedback import submit_vote
-from duvet.knowledge.settings import StorePaths
+from duvet.store.location import StorePaths
 from tests.unit.knowledge.stored_project import fill, places, vote
 
 

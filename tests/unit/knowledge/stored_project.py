@@ -17,9 +17,8 @@ from duvet.config.settings import IngestRule, StoreSection
 from duvet.knowledge.backup import create_backup
 from duvet.knowledge.feedback import Vote
 from duvet.knowledge.reports import ProjectFacts, gather_facts, save_reports
-from duvet.knowledge.settings import KnowledgeSettings, StorePaths, find_store_paths
 from duvet.store import records
-from duvet.store.location import open_store
+from duvet.store.location import KnowledgeSettings, StorePaths, find_store_paths, open_store
 from duvet.store.records import Artifact, FileKind, GraphNode, IngestedFile, IngestRun, Relation, RemovedFile
 from duvet.store.sqlite import Store
 from tests.cli.command import environment

@@ -15,8 +15,8 @@ from msgspec import json
 from duvet.errors import DuvetError, NotRegularError, OutputError
 from duvet.knowledge.backup import ArchiveError, create_backup
 from duvet.knowledge.restore import restore_backup
-from duvet.knowledge.settings import StorePaths
 from duvet.store.database import StoreDamagedError
+from duvet.store.location import StorePaths
 from tests.unit.knowledge.archives import Member, manifest, member, packed
 from tests.unit.knowledge.stored_project import CLOCK, ask_store, places
 

@@ -21,8 +21,8 @@ from duvet.errors import OutputError
 from duvet.knowledge.backup import create_backup, make_scratch_folder
 from duvet.knowledge.ingest.files import find_ingest_files
 from duvet.knowledge.restore import restore_backup
-from duvet.knowledge.settings import StorePaths
 from duvet.store.database import SCHEMA_VERSION, StoreDamagedError
+from duvet.store.location import StorePaths
 from duvet.version import VERSION
 from tests.unit.knowledge.archives import members
 from tests.unit.knowledge.ingest.ingest_projects import project

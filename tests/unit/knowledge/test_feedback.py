@@ -11,7 +11,7 @@ import pytest
 from duvet.errors import DuvetError
 from duvet.knowledge.feedback import append_line, append_lines, read_lines, read_votes, submit_vote
 from duvet.knowledge.restore import restore_backup
-from duvet.knowledge.settings import StorePaths
+from duvet.store.location import StorePaths
 from tests.unit.knowledge import stored_project
 from tests.unit.knowledge.archives import manifest, member, members, packed
 

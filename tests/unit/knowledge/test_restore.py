@@ -16,9 +16,8 @@ from duvet.errors import DuvetError, OutputError
 from duvet.knowledge.backup import ArchiveError, create_backup
 from duvet.knowledge.feedback import submit_vote
 from duvet.knowledge.restore import advise_force, restore_backup, swap_store
-from duvet.knowledge.settings import StorePaths
 from duvet.store.database import StoreBusyError
-from duvet.store.location import open_store
+from duvet.store.location import StorePaths, open_store
 from duvet.store.records import IngestRun
 from tests.cli.damage import small_disk
 from tests.unit.knowledge import stored_project

@@ -13,8 +13,8 @@ from hypothesis import given, settings, strategies as st
 
 from duvet.config.settings import IngestRule, StoreSection
 from duvet.errors import QueryError
-from duvet.knowledge.settings import KnowledgeSettings, find_store_paths
 from duvet.knowledge.uploads import StoredText, check_not_reserved, make_file_slug, resolve_destination
+from duvet.store.location import KnowledgeSettings, find_store_paths
 from tests.unit.knowledge.stored_project import CLOCK, run_program
 
 DESTINATIONS: dict[str, tuple[str | None, ...]] = {

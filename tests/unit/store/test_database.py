@@ -162,7 +162,7 @@ ASK_AGAIN = """
 import sys
 from duvet.config.settings import IngestRule, StoreSection
 from duvet.knowledge.index import Knowledge
-from duvet.knowledge.settings import KnowledgeSettings
+from duvet.store.location import KnowledgeSettings
 from duvet.store.database import StoreBusyError, StoreError
 from duvet.store.location import open_store
 knowledge = Knowledge(lambda: KnowledgeSettings(sys.argv[1], IngestRule(semantic=False), StoreSection()))

@@ -10,9 +10,8 @@ from typing import TypeVar
 
 from duvet.config.settings import IngestRule
 from duvet.knowledge.ingest.run import IngestOutcome, ingest_project
-from duvet.knowledge.settings import IngestOptions
 from duvet.project.project import Project
-from duvet.store.location import open_store
+from duvet.store.location import IngestOptions, open_store
 from duvet.store.records import ChunkFilters, IngestRun
 from duvet.store.sqlite import Store
 from duvet.trace.catalogue import Catalogue

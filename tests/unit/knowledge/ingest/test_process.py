@@ -15,8 +15,8 @@ from msgspec import json
 from duvet.config.settings import StoreSection
 from duvet.errors import DuvetError
 from duvet.knowledge.ingest.process import IngestRequest, IngestSource, run_ingest_process
-from duvet.knowledge.settings import IngestOptions, KnowledgeSettings
 from duvet.store.database import StoreDamagedError
+from duvet.store.location import IngestOptions, KnowledgeSettings
 from duvet.store.records import IngestRun
 from tests.cli.command import environment
 from tests.unit.knowledge.ingest.ingest_projects import LEDGER, PLAIN, last, written

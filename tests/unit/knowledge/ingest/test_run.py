@@ -13,10 +13,10 @@ from msgspec.structs import replace
 from duvet.config.settings import IngestRule
 from duvet.errors import DuvetError
 from duvet.knowledge.ingest.run import SPACE_SIZE_KEY, ingest_project
-from duvet.knowledge.settings import IngestOptions
 from duvet.progress import Progress
 from duvet.project.project import Project
 from duvet.store.database import StoreBusyError
+from duvet.store.location import IngestOptions
 from duvet.store.records import SPACE_KEY, Artifact, FileKind, IngestRun, RemovedFile
 from duvet.store.sqlite import Store
 from duvet.trace.catalogue import Catalogue

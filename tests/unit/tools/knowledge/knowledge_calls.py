@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from duvet.config.settings import IngestRule, StoreSection, UploadRule
 from duvet.knowledge.index import Knowledge, Maintenance
 from duvet.knowledge.ingest.process import IngestSource
-from duvet.knowledge.settings import KnowledgeSettings
+from duvet.store.location import KnowledgeSettings
 from duvet.tools import tool as tools
 from duvet.tools.arguments import output_schema
 from duvet.tools.call_context import FACTS_SERVICE, Caller, ServerFacts
