@@ -10,8 +10,7 @@ from duvet.console.command import ReferenceType, Subcommand, complete_values
 from duvet.console.options import TEXT_TYPE, add_trace_options
 from duvet.console.output import print_detail
 from duvet.console.project import load_catalogue, load_specification, open_project_files, print_error_notice
-from duvet.queries.citations import CitationReader
-from duvet.queries.details import DetailMaterial, make_detail
+from duvet.queries.details import CitationReader, DetailMaterial, make_detail
 from duvet.queries.references import resolve_reference
 from duvet.reports.detail import make_detail_blocks
 

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from duvet.errors import NotFoundError
 from duvet.project.findings import Findings
-from duvet.queries import citations, details, records, references
+from duvet.queries import details, records, references
 from duvet.text import collapse_whitespace, shorten_text
 from duvet.tools.tool import ErrorCode, QueryTool, ToolAnswer, ToolError
 from duvet.trace.catalogue import Catalogue
@@ -128,7 +128,7 @@ class ProjectSnapshot:
 
     def material(self, around: int = 2) -> details.DetailMaterial:
         return details.DetailMaterial(
-            self.catalogue, citations.CitationReader(self.catalogue, self.files, around), self.project.specification
+            self.catalogue, details.CitationReader(self.catalogue, self.files, around), self.project.specification
         )
 
     def answer(self, tool: QueryTool, arguments: object) -> ToolAnswer:

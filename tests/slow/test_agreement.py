@@ -14,8 +14,7 @@ from msgspec import to_builtins
 
 from duvet import rules
 from duvet.project.project import Project
-from duvet.queries.citations import CitationReader
-from duvet.queries.details import DetailMaterial, make_detail
+from duvet.queries.details import CitationReader, DetailMaterial, make_detail
 from duvet.queries.records import RequirementDetail
 from duvet.queries.references import resolve_reference
 from duvet.trace.locations import ProjectFiles

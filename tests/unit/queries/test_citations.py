@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from duvet import MemoryTree
 from duvet.config.settings import SourceRule
 from duvet.model import Kind
-from duvet.queries.citations import CitationReader
+from duvet.queries.details import CitationReader
 from duvet.queries.snippets import CommentStyle, list_comment_styles, read_code_below
 from duvet.trace.locations import ProjectFiles, Snippet, make_snippet, read_comment, split_source_text
 from tests.cli.tea_project import TEA_PROJECT
