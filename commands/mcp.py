@@ -434,8 +434,7 @@ def _summarise_service(application: Application, address: str) -> Iterator[str]:
 def _describe_service(application: Application) -> dict[str, Any]:
     from duvet.prompts.library import list_prompts
     from duvet.server.messages import CAPABILITIES
-    from duvet.server.resources.documents import COLLECTIONS
-    from duvet.server.resources.pages import list_templates
+    from duvet.server.resources.documents import COLLECTIONS, list_templates
 
     registry = application.tools.registry
     gateway = application.gateway_connection.gateway if application.gateway_connection else None

@@ -20,7 +20,7 @@ from msgspec import json, to_builtins
 from duvet.errors import ConfigAbsentError, DuvetError, NotFoundError, QueryError
 from duvet.server import live_project, messages
 from duvet.server.protocol.session import ServerRequest, call_part, get_connection, refuse_cursor
-from duvet.server.resources import documents, pages, tree
+from duvet.server.resources import documents, tree
 from duvet.server.resources.templates import UriTemplate
 from duvet.tools.context import ProjectSnapshot
 from duvet.tools.dispatcher import ToolDispatcher
@@ -62,7 +62,7 @@ class ResourcesPart:
         registry = await self._dispatcher.tools()
         resources, page = [*_list_pack_resources(registry, params)], ResultPage(0)
         if params.path is None and registry.has_only_pages:
-            rows, page = await self._live.ask(lambda context: pages.list_page_resources(context, params.cursor))
+            rows, page = await self._live.ask(lambda context: documents.list_page_resources(context, params.cursor))
             resources += map(_make_page_resource, rows)
             return types.ListResourcesResult(resources=resources, next_cursor=page.next_cursor)
         if params.path is None and not registry.has_trace:
@@ -80,7 +80,7 @@ class ResourcesPart:
         self, request: ServerRequest, params: types.PaginatedRequestParams
     ) -> types.ListResourceTemplatesResult:
         refuse_cursor(params)
-        templates = pages.list_templates(await self._dispatcher.tools())
+        templates = documents.list_templates(await self._dispatcher.tools())
         return types.ListResourceTemplatesResult(resource_templates=list(map(_make_template, templates)))
 
     async def read(self, request: ServerRequest, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
@@ -91,11 +91,11 @@ class ResourcesPart:
             return types.ReadResourceResult(
                 contents=[types.TextResourceContents(uri=params.uri, mime_type=one.mime_type, text=text)]
             )
-        if pages.is_page_uri(params.uri):
+        if documents.is_page_uri(params.uri):
             with _report_missing(request, params.uri):
-                text = await self._live.ask(lambda context: pages.read_page_resource(context, params.uri))
+                text = await self._live.ask(lambda context: documents.read_page_resource(context, params.uri))
             return types.ReadResourceResult(
-                contents=[types.TextResourceContents(uri=params.uri, mime_type=pages.PAGE_MIME_TYPE, text=text)]
+                contents=[types.TextResourceContents(uri=params.uri, mime_type=documents.PAGE_MIME_TYPE, text=text)]
             )
         value, page = await self._read(request, params.uri)
         meta = None
@@ -128,7 +128,7 @@ class ResourcesPart:
 def _require_trace(registry: Registry) -> None:
     """Raise NotFoundError if the server offers no resources about requirements."""
     if registry.has_only_pages:
-        raise NotFoundError("only pages are resources", hint=f"read {pages.PAGE_TEMPLATE.uri}")
+        raise NotFoundError("only pages are resources", hint=f"read {documents.PAGE_TEMPLATE.uri}")
     if not registry.has_trace:
         raise NotFoundError("the pack `trace` is disabled")
 
@@ -171,7 +171,7 @@ def _report_missing(request: ServerRequest, reference: str) -> Iterator[None]:
 
 
 def _make_template(one: UriTemplate) -> types.ResourceTemplate:
-    mime_type = pages.PAGE_MIME_TYPE if one is pages.PAGE_TEMPLATE else documents.MIME_TYPE
+    mime_type = documents.PAGE_MIME_TYPE if one is documents.PAGE_TEMPLATE else documents.MIME_TYPE
     return types.ResourceTemplate(
         uri_template=one.uri, name=one.name, title=one.title, description=one.description, mime_type=mime_type
     )
@@ -179,7 +179,7 @@ def _make_template(one: UriTemplate) -> types.ResourceTemplate:
 
 def _make_page_resource(row: PageListRow) -> types.Resource:
     return types.Resource(
-        uri=pages.make_page_uri(row.slug), name=row.slug, title=row.title, mime_type=pages.PAGE_MIME_TYPE
+        uri=documents.make_page_uri(row.slug), name=row.slug, title=row.title, mime_type=documents.PAGE_MIME_TYPE
     )
 
 
@@ -343,7 +343,7 @@ class Subscriptions:
         ##% The server MUST notify a client when a resource changes to which the client has subscribed, and when
         ##% specifications, requirements, citations or pages are added or removed.
         have_changed = (
-            pages.have_pages_changed if self._dispatcher.registry.has_only_pages else documents.have_lists_changed
+            documents.have_pages_changed if self._dispatcher.registry.has_only_pages else documents.have_lists_changed
         )
         if have_changed(before, after):
             await self._bus.publish(subscriptions.ResourcesListChanged())

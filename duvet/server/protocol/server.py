@@ -18,7 +18,7 @@ from duvet.prompts import content, library
 from duvet.server.live_project import LiveProject, current_caller
 from duvet.server.protocol import session
 from duvet.server.protocol.resources import ResourcesPart, Subscriptions
-from duvet.server.resources import pages
+from duvet.server.resources import documents
 from duvet.server.resources.templates import complete_variable
 from duvet.tools import arguments, packs
 from duvet.tools.context import ProjectSnapshot
@@ -285,7 +285,7 @@ def _complete(context: ProjectSnapshot, params: types.CompleteRequestParams) -> 
     if isinstance(params.ref, types.PromptReference):
         # An argument name has the same meaning in every prompt; unknown names have no completions.
         return library.complete_prompt_argument(context.catalogue, argument.name, argument.value)
-    if params.ref.uri == pages.PAGE_TEMPLATE.uri:
-        return pages.complete_slug(context, argument.value)
+    if params.ref.uri == documents.PAGE_TEMPLATE.uri:
+        return documents.complete_slug(context, argument.value)
     arguments = (params.context and params.context.arguments) or {}
     return complete_variable(context, params.ref.uri, argument.name, argument.value, arguments)

@@ -1,4 +1,4 @@
-"""Documents and descriptions of resources, and the changes between two snapshots."""
+"""Documents and descriptions of resources, the texts of pages, and the changes between two snapshots."""
 
 from __future__ import annotations
 
@@ -6,19 +6,82 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from operator import attrgetter, ne
 from typing import TYPE_CHECKING, TypeVar
+from urllib.parse import quote, unquote
 
 from blake3 import blake3
 from msgspec import Struct, json
 
 from duvet.errors import DuvetError, NotFoundError
 from duvet.queries.records import format_section_text
-from duvet.server.resources import pages, tree
+from duvet.server.resources import tree
+from duvet.server.resources.templates import TEMPLATES, UriTemplate, match_values
 from duvet.text import collapse_whitespace, shorten_text
+from duvet.tools.context import ProjectSnapshot
 from duvet.tools.tool import PageRequest, ResultPage, make_result_page
 from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue
+from duvet.trace.locations import RESOURCE_SCHEME
 
 if TYPE_CHECKING:
     from duvet.tools.context import ProjectSnapshot
+    from duvet.tools.packs import Registry
+    from duvet.tools.pages import PageListRow
+
+PAGE_MIME_TYPE = "text/markdown"
+_PREFIX = f"{RESOURCE_SCHEME}/pages/"
+PAGE_TEMPLATE = UriTemplate(f"{_PREFIX}{{slug}}", "page", "Page", "Text of a page, as Markdown")
+
+
+def list_templates(registry: Registry) -> Sequence[UriTemplate]:
+    """Return the templates of the resources that clients see."""
+    return [PAGE_TEMPLATE] if registry.has_only_pages else TEMPLATES if registry.has_trace else []
+
+
+def is_page_uri(uri: str) -> bool:
+    return uri.startswith(_PREFIX)
+
+
+def make_page_uri(slug: str) -> str:
+    return _PREFIX + quote(slug)
+
+
+def list_page_resources(context: ProjectSnapshot, cursor: str | None) -> tuple[list[PageListRow], ResultPage]:
+    from duvet.tools.pages import PageListRow, load_page_collection
+
+    request = PageRequest(("pages",), cursor, None, context.page_size)
+    pages = context.read(load_page_collection).pages
+    return make_result_page(
+        pages, request, key=lambda page: page.slug, row=lambda page: PageListRow(page.slug, page.title)
+    )
+
+
+def read_page_resource(context: ProjectSnapshot, uri: str) -> str:
+    from duvet.tools.pages import load_page_collection, read_page_body
+
+    ##= man/spec/pages.md#folders-of-notes
+    ##% The server MUST answer `resources/read` of `duvet:///pages/SLUG` with the text of the page.
+    page = context.read(load_page_collection).require(unquote(uri.removeprefix(_PREFIX)))
+    text = read_page_body(context, page)
+    if text is None:
+        raise NotFoundError(f"Page '{page.slug}' not found", hint="the page was just removed")
+    return text
+
+
+def have_pages_changed(before: ProjectSnapshot, after: ProjectSnapshot) -> bool:
+    """Return True if the list of pages has changed since a client has read it."""
+    from duvet.tools.pages import load_page_collection
+
+    if not before.has_read(load_page_collection):
+        return False
+    old, new = ([(page.slug, page.title) for page in one.read(load_page_collection).pages] for one in (before, after))
+    return old != new
+
+
+def complete_slug(context: ProjectSnapshot, prefix: str) -> list[str]:
+    from duvet.tools.pages import load_page_collection
+
+    pages = context.read(load_page_collection)
+    return list(match_values(((page.slug, page.title) for page in pages), prefix))
+
 
 MIME_TYPE = "application/json"
 _SIZED = (tree.NodeKind.SPECIFICATION, tree.NodeKind.REQUIREMENT)
@@ -245,8 +308,8 @@ def _make_page(
 
 def digest_document(context: ProjectSnapshot, uri: str) -> str:
     try:
-        if pages.is_page_uri(uri):
-            return blake3(pages.read_page_resource(context, uri).encode()).hexdigest(16)
+        if is_page_uri(uri):
+            return blake3(read_page_resource(context, uri).encode()).hexdigest(16)
         node = tree.find_resource_node(tree.get_resource_tree(context), tree.parse_resource_request(uri))
         return blake3(json.encode(make_document(context, node))).hexdigest(16)
     except DuvetError:
