@@ -1,4 +1,4 @@
-"""Searches encoded text, exactly and with one edit."""
+"""Matches quotes against sections: exactly, with different spacing, or with one edit."""
 
 from __future__ import annotations
 

@@ -22,7 +22,6 @@ from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue
 from duvet.trace.locations import RESOURCE_SCHEME
 
 if TYPE_CHECKING:
-    from duvet.tools.context import ProjectSnapshot
     from duvet.tools.packs import Registry
     from duvet.tools.pages import PageListRow
 
@@ -80,7 +79,7 @@ def complete_slug(context: ProjectSnapshot, prefix: str) -> list[str]:
     from duvet.tools.pages import load_page_collection
 
     pages = context.read(load_page_collection)
-    return list(match_values(((page.slug, page.title) for page in pages), prefix))
+    return list(match_values(((page.slug, page.title) for page in pages.pages), prefix))
 
 
 MIME_TYPE = "application/json"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from duvet.errors import DuvetError
+from duvet.knowledge.ingest import chunks
 from duvet.knowledge.ingest.chunks import SymbolTrails, find_symbols, make_module_symbol, wants_symbols
 from tests.unit.store.store_files import symbol
 
@@ -96,7 +97,7 @@ def test_languages_of_symbols_and_titles_of_chunks() -> None:
 
 def test_a_missing_extra_is_an_error_only_if_symbols_are_required(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [wants_symbols(one) for one in (None, True, False)] == [True, True, False]
-    monkeypatch.setattr(symbols, "find_spec", lambda name: None)
+    monkeypatch.setattr(chunks, "find_spec", lambda name: None)
     assert [wants_symbols(one) for one in (None, False)] == [False, False]
     with pytest.raises(DuvetError, match="extra `symbols`") as error:
         wants_symbols(True)
