@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from string import Formatter
 from urllib.parse import quote
 from uuid import uuid4
@@ -118,21 +118,27 @@ class FileContextFinder:
         self._subsystems: dict[str, _SubsystemContext] = {}
         self._files: dict[str, FileContext] = {}
 
-    def of(self, artifact: Artifact) -> FileContext:
-        if artifact.path not in self._files:
-            if len(self._files) >= _MAX_CACHED_FILES:
-                self._files.clear()
-            store, id = self._store, f"{artifact.label}:{artifact.path}"
-            outgoing = store.edges(id, out=True, limit=MAX_RELATED + 1, relations=_SHOWN_RELATIONS)
-            subsystems = dict.fromkeys(node.id for _, node in outgoing if node.label is NodeLabel.SUBSYSTEM)
-            self._files[artifact.path] = FileContext(
-                node=store.node(artifact.label, artifact.path),
-                outgoing=outgoing,
-                incoming=store.edges(id, out=False, limit=MAX_RELATED + 1, relations=_SHOWN_RELATIONS),
-                cited=store.edges(id, out=True, limit=_MAX_CITED, relations=(Relation.CITES,)),
-                subsystems=[self._load_subsystem(subsystem) for subsystem in subsystems],
-            )
-        return self._files[artifact.path]
+    def find(self, artifacts: Iterable[Artifact]) -> Mapping[str, FileContext]:
+        """Return the contexts of these files by their paths."""
+        if len(self._files) > _MAX_CACHED_FILES:
+            self._files.clear()
+        missing = {f"{one.label}:{one.path}": one.path for one in artifacts if one.path not in self._files}
+        if missing:
+            store = self._store
+            nodes = store.find_stored(missing)
+            outgoing = store.first_edges(missing, out=True, limit=MAX_RELATED + 1, relations=_SHOWN_RELATIONS)
+            incoming = store.first_edges(missing, out=False, limit=MAX_RELATED + 1, relations=_SHOWN_RELATIONS)
+            cited = store.first_edges(missing, out=True, limit=_MAX_CITED, relations=(Relation.CITES,))
+            for id, path in missing.items():
+                subsystems = dict.fromkeys(node.id for _, node in outgoing[id] if node.label is NodeLabel.SUBSYSTEM)
+                self._files[path] = FileContext(
+                    node=nodes.get(id),
+                    outgoing=outgoing[id],
+                    incoming=incoming[id],
+                    cited=cited[id],
+                    subsystems=[self._load_subsystem(subsystem) for subsystem in subsystems],
+                )
+        return self._files
 
     def _load_subsystem(self, id: str) -> _SubsystemContext:
         if id not in self._subsystems:
@@ -489,8 +495,10 @@ class SearchEngine:
         mode = "lexical" if snapshot.vectors is None else "hybrid"
         votes = self._votes() if self._votes else None
         found: list[tuple[float, Chunk, FileContext, search_query.ScoreDetails]] = []
-        for chunk in self._store.chunks(ranking.pool):
-            context, number = snapshot.contexts.of(chunk.artifact), chunk.number
+        chunks = self._store.chunks(ranking.pool)
+        contexts = snapshot.contexts.find(chunk.artifact for chunk in chunks)
+        for chunk in chunks:
+            context, number = contexts[chunk.artifact.path], chunk.number
             parts = (
                 ranking.cosines.get(number, 0.0),
                 ranking.by_vector.get(number, 0.0),

@@ -376,23 +376,26 @@ class TextWriter:
         self.database.run("INSERT INTO text(artifact, data) VALUES (?, ?)", id, packed)
 
 
-def read_file_text(database: Database, id: int) -> TitledText:
-    """Return the text of a file; empty if it has no chunks."""
-    row = database.row("SELECT data, (SELECT data FROM dictionary) FROM text WHERE artifact = ?", id)
-    if row is None:
-        return TitledText()
-    with translate_decoding_errors(database.path):
-        decompressor = zlib.decompressobj(zdict=records.decode_bytes(row[1] or b""))
-        data = decompressor.decompress(records.decode_bytes(row[0]), _MAX_TEXT_BYTES)
-        if not decompressor.eof:
-            raise zlib.error("stored text is incomplete")
-        try:
-            parts = msgpack.decode(data, type=tuple[bytes, ...])
-            if not parts:
-                raise ValueError
-        except (DecodeError, ValueError) as error:
-            raise zlib.error("stored text is invalid") from error
-        whole, *titles = [part.decode(errors="surrogatepass") for part in parts]
+def read_file_texts(database: Database, ids: Iterable[int]) -> dict[int, TitledText]:
+    """Return the texts of files by their ids; files without chunks are left out."""
+    read_dictionary = "SELECT data FROM dictionary"
+    dictionary = database.read_one(lambda row: records.decode_bytes(*row), read_dictionary) or b""
+    query = "SELECT artifact, data FROM text WHERE artifact IN ({})"
+    return dict(database.read_many(lambda row: (row[0], _unpack_text(dictionary, row[1])), query, ids))
+
+
+def _unpack_text(dictionary: bytes, packed: object) -> TitledText:
+    decompressor = zlib.decompressobj(zdict=dictionary)
+    data = decompressor.decompress(records.decode_bytes(packed), _MAX_TEXT_BYTES)
+    if not decompressor.eof:
+        raise zlib.error("stored text is incomplete")
+    try:
+        parts = msgpack.decode(data, type=tuple[bytes, ...])
+        if not parts:
+            raise ValueError
+    except (DecodeError, ValueError) as error:
+        raise zlib.error("stored text is invalid") from error
+    whole, *titles = [part.decode(errors="surrogatepass") for part in parts]
     return TitledText(whole, tuple(titles))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple, TypeVar
@@ -20,9 +21,14 @@ FROM artifact JOIN piece ON number >= first AND number < first + count"""
 
 _NODE_FIELDS = "node.label, node.key, node.name, node.properties"
 _NODE = f"SELECT {_NODE_FIELDS} FROM node WHERE label = ? AND key = ?"
-_EDGES = f"""SELECT edge.relation, edge.properties, {_NODE_FIELDS} FROM edge JOIN node ON node.id = edge.{{1}}
-WHERE edge.{{0}} = (SELECT id FROM node WHERE label = ? AND key = ?){{2}}
-ORDER BY edge.relation, node.label, node.key LIMIT ?"""
+# Cross joins keep their order, with which sqlite uses the indexes.
+_WANTED = "(SELECT column1 AS label, column2 AS key FROM (VALUES {pairs})) AS wanted CROSS JOIN node"
+_NODES = f"SELECT {_NODE_FIELDS} FROM {_WANTED} ON node.label = wanted.label AND node.key = wanted.key"
+_EDGES = f"""SELECT * FROM (SELECT here.label, here.key, edge.relation, edge.properties, {_NODE_FIELDS},
+row_number() OVER (PARTITION BY here.id ORDER BY edge.relation, node.label, node.key) AS place
+FROM {_WANTED} AS here ON here.label = wanted.label AND here.key = wanted.key
+CROSS JOIN edge ON edge.{{near}} = here.id CROSS JOIN node ON node.id = edge.{{far}} WHERE true{{condition}})
+WHERE place <= ? OR ? < 0 ORDER BY place"""
 _NAMED = f"""SELECT {_NODE_FIELDS} FROM node WHERE label = ? AND instr(coalesce(folded, key), ?) > 0
 ORDER BY instr(char(10) || coalesce(folded, key) || char(10), char(10) || ? || char(10)) = 0, key LIMIT ?"""
 _ISOLATED = f"""SELECT {_NODE_FIELDS} FROM node WHERE label IN ({{}}) AND NOT EXISTS
@@ -55,6 +61,7 @@ _UPDATE_EDGES = (
     WHERE properties IS NOT excluded.properties""",
 )
 _BATCH = 1000
+_MAX_NODES = 400  # Nodes whose edges are read together.
 
 
 class _ChunkRow(NamedTuple):
@@ -94,7 +101,7 @@ class StoreTables:
 
     def ingested_file(self, id: int, numbers: range) -> records.IngestedFile:
         """Return a stored file without its vectors."""
-        text = db.read_file_text(self.database, id)
+        text = db.read_file_texts(self.database, [id]).get(id, db.TitledText())
         files = self.artifacts_by_id([id])
         with db.translate_decoding_errors(self.database.path):
             artifact = files[id]
@@ -105,7 +112,8 @@ class StoreTables:
             numbers.stop,
         )
         pieces = tuple(_make_piece(row, text, ordinal) for ordinal, row in enumerate(rows))
-        return records.IngestedFile(artifact=artifact, text=text.whole, pieces=pieces, symbols=tuple(self._symbols(id)))
+        symbols = tuple(map(_decode_symbol, self._read_symbols([id]).get(id, ())))
+        return records.IngestedFile(artifact=artifact, text=text.whole, pieces=pieces, symbols=symbols)
 
     def chunk_numbers(self, path: str) -> Sequence[int]:
         query = "SELECT first, count FROM artifact WHERE path = ?"
@@ -119,35 +127,36 @@ class StoreTables:
         rows = database.read_many(lambda row: _ChunkRow(*records.decode_numbers(row)), _PIECES, dict.fromkeys(numbers))
         places = {place.number: place for place in rows}
         ids = dict.fromkeys(place.artifact for place in places.values())
-        files = self.artifacts_by_id(ids)
-        with db.translate_decoding_errors(database.path):
-            artifacts = {id: files[id] for id in ids}
-        texts = {id: db.read_file_text(database, id) for id in ids}
-        symbols = {id: self._symbols(id) for id in ids}
-        chunks: list[records.Chunk] = []
-        for place in (places[number] for number in numbers if number in places):
-            text = texts[place.artifact]
-            piece = _make_piece(place[3:], text, place.ordinal)
-            chunks.append(
-                records.Chunk(
-                    number=place.number,
-                    ordinal=place.ordinal,
-                    piece=piece,
-                    artifact=artifacts[place.artifact],
-                    text=text.whole[piece.start : piece.end],
-                    symbols=tuple(
-                        symbol
-                        for symbol in symbols[place.artifact]
-                        if symbol.line_start <= piece.line_end and symbol.line_end >= piece.line_start
-                    ),
-                )
-            )
-        return chunks
+        artifacts, texts = self.artifacts_by_id(ids), db.read_file_texts(database, ids)
+        symbols = self._read_symbols(ids)
 
-    def _symbols(self, id: int) -> Sequence[records.Symbol]:
-        query = """SELECT name, qualified_name, kind, language, line_start, line_end FROM symbol
-        WHERE artifact = ? ORDER BY ordinal"""
-        return self.database.read(_decode_symbol, query, id)
+        def make_chunk(place: _ChunkRow) -> records.Chunk:
+            text = texts.get(place.artifact, db.TitledText())
+            piece = _make_piece(place[3:], text, place.ordinal)
+            return records.Chunk(
+                number=place.number,
+                ordinal=place.ordinal,
+                piece=piece,
+                artifact=artifacts[place.artifact],
+                text=text.whole[piece.start : piece.end],
+                symbols=tuple(
+                    _decode_symbol(row)
+                    for row in symbols.get(place.artifact, ())
+                    if row[-2] <= piece.line_end and row[-1] >= piece.line_start
+                ),
+            )
+
+        with db.translate_decoding_errors(database.path):
+            return [make_chunk(places[number]) for number in numbers if number in places]
+
+    def _read_symbols(self, ids: Iterable[int]) -> Mapping[int, Sequence[db.DatabaseRow]]:
+        """Return the rows of the symbols of files, not decoded yet because a file may have many."""
+        query = """SELECT artifact, name, qualified_name, kind, language, line_start, line_end FROM symbol
+        WHERE artifact IN ({}) ORDER BY artifact, ordinal"""
+        found: dict[int, list[db.DatabaseRow]] = {}
+        for id, *symbol in self.database.read_many(tuple, query, ids):
+            found.setdefault(id, []).append(tuple(symbol))
+        return found
 
     def has_symbols(self) -> bool:
         return self.database.row("SELECT 1 FROM symbol LIMIT 1") is not None
@@ -188,7 +197,7 @@ class StoreTables:
                 id, ordinal, *fields = records.decode_numbers((row[0], *row[3:]))
                 label, path = records.KIND_LABELS[records.FileKind(row[1])], records.decode_text(row[2])
             if id != current:
-                current, text = id, db.read_file_text(self.database, id)
+                current, text = id, db.read_file_texts(self.database, [id]).get(id, db.TitledText())
             piece = _make_piece(fields, text, ordinal)
             properties = {"path": path, "ordinal": ordinal, "line_start": piece.line_start, "line_end": piece.line_end}
             node = records.GraphNode(
@@ -224,7 +233,7 @@ class StoreTables:
     def edges(self, id: str, *, out: bool, limit: int, relations: Sequence[records.Relation] = ()) -> records.EdgeEnds:
         """Return the edges that start or end at a node, in a fixed order; no `relations` means all."""
         label, key = _split_id(id)
-        found = self._stored_edges(id, out=out, limit=limit, relations=relations)
+        found = self.first_edges([id], out=out, limit=limit, relations=relations)[id]
         left = 0 if relations and records.Relation.HAS_CHUNK not in relations else limit - len(found)
         if left > 0 and label is records.NodeLabel.CHUNK and not out:
             chunk = self.chunk_node(key)
@@ -240,31 +249,45 @@ class StoreTables:
                 )
         return found
 
-    def _stored_edges(
-        self, id: str, *, out: bool, limit: int = -1, relations: Sequence[records.Relation] = ()
-    ) -> list[tuple[records.GraphEdge, records.GraphNode]]:
-        label, key = _split_id(id)
-        if label is None or label is records.NodeLabel.CHUNK:
-            return []
+    def first_edges(
+        self, ids: Iterable[str], *, out: bool, limit: int = -1, relations: Sequence[records.Relation] = ()
+    ) -> Mapping[str, list[tuple[records.GraphEdge, records.GraphNode]]]:
+        """Return the edges that start or end at each of these nodes, as `edges` does, but without those to chunks."""
+        found: dict[str, list[tuple[records.GraphEdge, records.GraphNode]]] = {id: [] for id in ids}
         numbers = _number_relations(relations)
         condition = f" AND edge.relation IN ({db.make_placeholders(numbers)})" if relations else ""
-        query = _EDGES.format(*(("source", "target") if out else ("target", "source")), condition)
+        near, far = ("source", "target") if out else ("target", "source")
+        query = _EDGES.format(near=near, far=far, condition=condition, pairs="{pairs}")
 
-        def decode(row: db.DatabaseRow) -> tuple[records.GraphEdge, records.GraphNode]:
-            number, properties, *node = row
-            end, relation = _decode_node(tuple(node)), db.RELATION_OF[number]
+        def decode(row: db.DatabaseRow) -> None:
+            label, key, number, properties, *node, _ = row
+            id, end = f"{db.LABEL_OF[label]}:{records.decode_text(key)}", _decode_node(tuple(node))
             source, target = (id, end.id) if out else (end.id, id)
-            return records.GraphEdge(
-                source=source, relation=relation, target=target, properties=records.decode_properties(properties)
-            ), end
+            relation, facts = db.RELATION_OF[number], records.decode_properties(properties)
+            edge = records.GraphEdge(source=source, relation=relation, target=target, properties=facts)
+            found[id].append((edge, end))
 
-        return self.database.read(decode, query, db.LABEL_NUMBERS[label], records.encode_text(key), *numbers, limit)
+        deque(self._read_of_nodes(decode, query, found, *numbers, limit, limit), maxlen=0)
+        return found
+
+    def find_stored(self, ids: Iterable[str]) -> Mapping[str, records.GraphNode]:
+        """Return these nodes by their ids; chunks and missing nodes are left out."""
+        return {node.id: node for node in self._read_of_nodes(_decode_node, _NODES, ids)}
+
+    def _read_of_nodes(
+        self, decode: Callable[[db.DatabaseRow], db.Value], query: str, ids: Iterable[str], *values: object
+    ) -> Iterator[db.Value]:
+        """Yield the rows of a query about nodes; `{pairs}` in the query stands for their labels and keys."""
+        keys = ((db.LABEL_NUMBERS[label], key) for label, key in map(_split_id, ids) if label in db.LABEL_NUMBERS)
+        while some := list(islice(keys, _MAX_NODES)):
+            texts = [records.encode_text(key) for _, key in some]
+            pairs = ",".join(f"({label},?)" for label, _ in some)
+            yield from self.database.read(decode, query.format(pairs=pairs), *texts, *values)
 
     def neighbours(self, ids: Sequence[str]) -> Mapping[str, records.EdgeEnds]:
         """Return the edges of several nodes in both directions, except those to chunks."""
-        return {
-            id: [*self._stored_edges(id, out=True), *self._stored_edges(id, out=False)] for id in dict.fromkeys(ids)
-        }
+        outgoing, incoming = (self.first_edges(ids, out=out) for out in (True, False))
+        return {id: [*outgoing[id], *incoming[id]] for id in outgoing}
 
     def walk_from(self, id: str, depth: int) -> Sequence[records.GraphHop]:
         """Return each node within `depth` steps in any direction once; chunks are left out."""
