@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 
 from msgspec import Struct, to_builtins
 
-from duvet.llm.records import ModelRequest
+from duvet.llm.records import ModelRequest, ModelResponse
 from duvet.tools.call_context import CallContext
 from duvet.tools.packs import WORKFLOWS_PACK
 from duvet.tools.tool import (
@@ -36,17 +36,8 @@ class CallerBackend:
         inner = value.get("warnings", ()) if records.find_called_workflow(name) or name == records.RECIPE_TOOL else ()
         return steps.StepResult(value, [*filter(None, [answer.warning]), *inner])
 
-    async def model(self, request: steps.ModelStepRequest) -> steps.ModelStepAnswer:
-        response = await self._ctx.ask_model(
-            ModelRequest(
-                prompt=request.prompt,
-                system=request.system or "",
-                model=request.model,
-                temperature=request.temperature,
-                max_tokens=request.max_tokens,
-            )
-        )
-        return steps.ModelStepAnswer(text=response.text, model=response.name, warnings=response.warnings)
+    async def model(self, request: ModelRequest) -> ModelResponse:
+        return await self._ctx.ask_model(request)
 
 
 class WorkflowTools(Struct, frozen=True):

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Protocol
 import msgspec
 
 from duvet.errors import DuvetError
-from duvet.llm.records import ModelError
+from duvet.llm.records import ModelError, ModelRequest, ModelResponse
 from duvet.text import format_count, join_names
 from duvet.tools.tool import ErrorCode, ToolError, make_tool_error
 from duvet.workflows import references, workflow
@@ -31,21 +31,6 @@ _MARGIN = 1.25  # The factor by which the last call may be slower than the one b
 MAX_STEP_BYTES = 16_000_000  # Maximum bytes of a result as JSON.
 
 
-class ModelStepRequest(msgspec.Struct, frozen=True, kw_only=True):
-    model: str  # PROVIDER/MODEL, PROVIDER, or a task.
-    prompt: str
-    system: str | None = None
-    max_tokens: int | None = None
-    temperature: float | None = None
-    time_limit: float | None = None
-
-
-class ModelStepAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    text: str
-    model: str  # The model that answered; a fallback may have replaced the requested one.
-    warnings: Sequence[str] = ()
-
-
 class StepResult(msgspec.Struct, frozen=True):
     value: Any  # As plain JSON.
     warnings: Sequence[str] = ()
@@ -58,7 +43,7 @@ class WorkflowBackend(Protocol):
         It must abandon a tool that doesn't stop at its time limit, because the engine waits for this call.
         """
 
-    async def model(self, request: ModelStepRequest) -> ModelStepAnswer:
+    async def model(self, request: ModelRequest) -> ModelResponse:
         """Return the answer of a model; raise ToolError or DuvetError if it fails."""
 
 
@@ -220,7 +205,7 @@ class StepRunner(msgspec.Struct, frozen=True):
 
     async def run(self, step: workflow.Step, deadline: float) -> StepResult:
         if isinstance(step, workflow.ModelStep):
-            return await self._ask_model(step, deadline)
+            return await self._ask_model(step)
         arguments: dict[str, Any] = references.expand_references(step.params, self.scope, ("params",))
         if isinstance(step, workflow.WaitStep):
             return await self._wait(step, arguments, deadline)
@@ -279,25 +264,24 @@ class StepRunner(msgspec.Struct, frozen=True):
             is_last = room < step.interval
             await self.timing.sleep(min(step.interval, room))
 
-    async def _ask_model(self, step: workflow.ModelStep, deadline: float) -> StepResult:
+    async def _ask_model(self, step: workflow.ModelStep) -> StepResult:
         try:
             params = msgspec.convert(references.expand_references(step.params, self.scope, ("params",)), ModelParams)
         except msgspec.ValidationError as error:
             message, hint = f"params: {str(error).replace('`', '')}", "available: maxTokens, temperature"
             raise references.WorkflowError(workflow.FailureCode.INVALID_REQUEST, message, hint=hint) from error
         prompt = references.expand_references(step.prompt, self.scope, ("prompt",))
-        system = None if step.system is None else references.expand_references(step.system, self.scope, ("system",))
-        request = ModelStepRequest(
+        system = references.expand_references(step.system or "", self.scope, ("system",))
+        request = ModelRequest(
             model=step.model,
             prompt=references.format_value(prompt),
-            system=None if step.system is None else references.format_value(system),
+            system=references.format_value(system),
             max_tokens=params.max_tokens,
             temperature=params.temperature,
-            time_limit=deadline - self.timing.clock(),
         )
         try:
             answer = await self.backend.model(request)
-            value = {"text": answer.text, "model": answer.model, "warnings": [*answer.warnings]}
+            value = {"text": answer.text, "model": answer.name, "warnings": [*answer.warnings]}
             return StepResult(references.copy_plain_value(value, MAX_STEP_BYTES, "the answer"), answer.warnings)
         except (ToolError, DuvetError) as error:
             raise _make_failure(workflow.FailureCode.MODEL_FAILED, step.model, error) from error

@@ -12,10 +12,11 @@ from msgspec import json, to_builtins
 
 from duvet.config.service_tables import VariableType as Kind
 from duvet.errors import DuvetError
+from duvet.llm.records import ModelRequest, ModelResponse
 from duvet.tools.call_context import CallJournal, CallState
 from duvet.tools.tool import ErrorCode, ToolError
 from duvet.workflows.engine import run_workflow
-from duvet.workflows.steps import MAX_RECORD_BYTES, ModelStepAnswer, ModelStepRequest, StepResult, WorkflowClock
+from duvet.workflows.steps import MAX_RECORD_BYTES, StepResult, WorkflowClock
 from duvet.workflows.workflow import Capture, Check, ModelStep, Step, StepRun, ToolStep, Variable, Workflow, WorkflowRun
 from tests.unit.workflows.workflow_backend import BEGIN, Clock, World, echo, ran, states, text, tool, why, workflow
 
@@ -147,7 +148,7 @@ async def test_an_output_that_leads_nowhere_fails_the_run() -> None:
 
 
 async def test_a_model_is_asked() -> None:
-    said = ModelStepAnswer(text="${vars.x}", model="backup/b", warnings=["main/a did not answer"])
+    said = ModelResponse("${vars.x}", "backup", "b", warnings=("main/a did not answer",))
     world = World({"echo": echo}, lambda asked: said)
     step = ModelStep(
         id="ask",
@@ -159,9 +160,7 @@ async def test_a_model_is_asked() -> None:
     )
     found = await ran(tool("find", params={"n": 7}), step, world=world, outputs={"text": "${steps.ask.result.text}"})
     assert world.asked == [
-        ModelStepRequest(
-            model="summarize", prompt='Sum up {"n":7}', system='{"n":7}', max_tokens=7, temperature=0.5, time_limit=20
-        )
+        ModelRequest(model="summarize", prompt='Sum up {"n":7}', system='{"n":7}', max_tokens=7, temperature=0.5)
     ]
     assert world.calls == [("echo", {"n": 7}, 600)]
     answer = {"text": "${vars.x}", "model": "backup/b", "warnings": ["main/a did not answer"]}
@@ -311,7 +310,7 @@ async def test_long_messages_and_warnings_are_cut() -> None:
     world = World({"big": lambda _: {"x" * 10_000: "x" * 10_000}})
     found = await ran(tool("a", "big", asserts=[Check(path="y" * 10_000, equals=1)]), world=world)
     assert [len(text) for text in (why(found)[2], found.steps[0].message)] == [501, 501]
-    said = ModelStepAnswer(text="", model="m", warnings=["w" * 10_000] * 500)
+    said = ModelResponse("", "m", "", warnings=("w" * 10_000,) * 500)
     found = await ran(ASK, world=World({}, lambda _: said))
     assert len(found.warnings) == 101 and {len(one) for one in found.warnings[:100]} == {501}
 

@@ -10,11 +10,12 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct
 
 from duvet.config.service_tables import VariableType as Kind
+from duvet.llm.records import ModelRequest, ModelResponse
 from duvet.tools.context import ProjectSnapshot
 from duvet.tools.tool import Scope, Tool, ToolAnswer
 from duvet.workflows.check import WorkflowEnvironment, check_workflow
 from duvet.workflows.engine import run_workflow
-from duvet.workflows.steps import ModelStepAnswer, ModelStepRequest, StepResult, WorkflowClock
+from duvet.workflows.steps import StepResult, WorkflowClock
 from duvet.workflows.workflow import Check, ModelStep, Step, ToolStep, Variable, WaitStep, Workflow, WorkflowRun
 
 Answers = Mapping[str, Callable[[Mapping[str, Any]], Any]]
@@ -42,11 +43,11 @@ class Clock(WorkflowClock):
 class World:
     """Tools by name and a model, with the calls that both received."""
 
-    def __init__(self, tools: Answers, model: Callable[[ModelStepRequest], ModelStepAnswer] | None = None) -> None:
+    def __init__(self, tools: Answers, model: Callable[[ModelRequest], ModelResponse] | None = None) -> None:
         self.tools = tools
         self.answers_as = model
         self.calls: list[tuple[str, Mapping[str, object], float | None]] = []
-        self.asked: list[ModelStepRequest] = []
+        self.asked: list[ModelRequest] = []
 
     async def tool(self, name: str, arguments: Mapping[str, object], time_limit: float | None) -> StepResult:
         self.calls.append((name, arguments, time_limit))
@@ -54,7 +55,7 @@ class World:
         answer = await answer if isawaitable(answer) else answer
         return answer if isinstance(answer, StepResult) else StepResult(answer)
 
-    async def model(self, asked: ModelStepRequest) -> ModelStepAnswer:
+    async def model(self, asked: ModelRequest) -> ModelResponse:
         self.asked.append(asked)
         assert self.answers_as is not None
         return self.answers_as(asked)
