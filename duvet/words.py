@@ -136,26 +136,47 @@ def quote_term(term: str) -> str:
 
 # Chinese, Japanese and Korean, which have no blanks between all words. Compiling it takes 1.5 ms, which few texts need.
 _UNSPACED = r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]+"
+_ACCENTS = r"[\u0300-\u036f]+"
+_BLANKS = str.maketrans({character: " " for character in map(chr, range(128)) if not character.isalnum()})
 
 
 def fold_text(text: str) -> str:
-    """Remove differences in case and width, as in the index of pages."""
-    return text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).casefold()
+    """Remove differences in case, width and accents, as in the index of pages."""
+    if text.isascii():
+        return text.lower()
+    folded = unicodedata.normalize("NFKD", text).casefold()
+    return unicodedata.normalize("NFC", re.sub(_ACCENTS, "", folded))
 
 
-def split_unspaced(text: str) -> str:
-    """Split text in scripts without spaces into overlapping pairs of characters."""
+class _BaseLetters(dict[int, int]):
+    def __missing__(self, code: int) -> int:
+        base = self[code] = ord(unicodedata.normalize("NFKD", chr(code))[0])
+        return base
+
+
+_BASE_LETTERS = _BaseLetters()
+
+
+def strip_accents(text: str) -> str:
+    """Return text of the same length without accents; the text must be composed."""
+    return text if text.isascii() else text.translate(_BASE_LETTERS)
+
+
+def split_words(text: str) -> list[str]:
+    """Return the words of a text; scripts without spaces are split into overlapping pairs of characters."""
     ##= man/spec/pages.md#search
     ##% `search` MUST find words in any case, width and form, with or without accents, and in text without spaces
     ##% between words.
-    if text.isascii():
-        return text
+    folded = fold_text(text)
+    if folded.isascii():
+        return folded.translate(_BLANKS).split()
+    return _WORD.findall(re.sub(_UNSPACED, _split_run, folded))
 
-    def split(run: re.Match[str]) -> str:
-        characters = run[0]
-        return f" {' '.join(characters[at : at + 2] for at in range(len(characters)))} "
 
-    return re.sub(_UNSPACED, split, text)
+def _split_run(run: re.Match[str]) -> str:
+    characters = run[0]
+    pairs = [characters[at : at + 2] for at in range(len(characters) - 1)]
+    return f" {' '.join(pairs) or characters} "
 
 
 def is_unspaced(word: str) -> bool:
@@ -163,13 +184,28 @@ def is_unspaced(word: str) -> bool:
     return not word.isascii() and re.fullmatch(_UNSPACED, word) is not None
 
 
-def extract_search_terms(text: str) -> list[str]:
-    """Return the distinct terms to look for in an index of `split_unspaced` texts, in order."""
-    terms: dict[str, None] = {}
-    folded = fold_text(text)
-    if not folded.isascii():
-        folded = re.sub(_UNSPACED, lambda run: f" {run[0]} ", folded)
-    for word in _WORD.findall(folded):
-        pairs = [word[at : at + 2] for at in range(len(word) - 1)] if is_unspaced(word) else []
-        terms.update(dict.fromkeys(pairs or [word]))
-    return list(terms)
+_VERB_ENDING = re.compile(r"(?<=..)(?:ing|ed)\Z")
+_WITHOUT_E = re.compile(r".*(?:at|i[sz])|[^aeiou][aeiouy][^aeiouwxy]")
+_NOUN_ENDING = re.compile(r"(?<=....)(?:i[sz]ation|ational|ation|ator|ment|ness|ion|er|or|ly|al|ive|ate|i[sz]e)\Z")
+_LEAST_STEM = 4  # Shorter words are their own stems.
+
+
+def stem_word(word: str) -> str:
+    """Return what the forms of an English word have in common, such as `connect` for `connections`."""
+    if len(word) < _LEAST_STEM or not word.isascii() or not word.isalpha():
+        return word
+    if word.endswith(("ies", "ied")):
+        word = f"{word[:-3]}y"
+    elif word.endswith("sses"):
+        word = word[:-2]
+    elif word[-1] == "s" and word[-2] not in "su":
+        word = word[:-1]
+    ending = _VERB_ENDING.search(word)
+    if ending and any(vowel in word[: ending.start()] for vowel in "aeiouy"):
+        word = word[: ending.start()]
+        if len(word) >= _LEAST_STEM and word[-1] == word[-2] and word[-1] not in "lsz":
+            word = word[:-1]
+        elif _WITHOUT_E.fullmatch(word):
+            word += "e"
+    word = _NOUN_ENDING.sub("", word)
+    return word[:-1] if len(word) > _LEAST_STEM and word[-1] in "ey" else word

@@ -1,100 +1,185 @@
-"""Searches pages by words, in sqlite FTS5."""
+"""Searches pages by words: an index of words in memory, ranked by BM25."""
 
 from __future__ import annotations
 
 import re
+from array import array
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Sequence
-from itertools import chain, pairwise
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from math import log
 from threading import Lock
-from typing import TYPE_CHECKING
-from weakref import finalize
 
 from msgspec import Struct
 
 from duvet.knowledge.pages.catalogue import PageCollection
 from duvet.knowledge.pages.page import Page
-from duvet.queries.search import open_memory_database
+from duvet.knowledge.pages.thesaurus import ASKING_WORDS, find_related, remove_asking_words
 from duvet.words import (
     MAX_QUERY_CHARACTERS,
     STOP_WORDS,
     compose,
-    extract_search_terms,
     fold_text,
     is_unspaced,
-    make_storable,
-    split_unspaced,
+    split_words,
+    stem_word,
+    strip_accents,
 )
-
-if TYPE_CHECKING:
-    from sqlite3 import Connection
 
 MAX_PAGE_HITS, MAX_RELEVANT_PAGES = 20, 5
 _MAX_TERMS = 64
-_MAX_MATCHED, _LEAST_SCORED = 2_000, 500  # If more pages match, only those with the most, or rare, words are scored.
 _MAX_CHANGED = 200  # If more pages have changed, the index is rebuilt.
 _EXCERPT_BEFORE, _EXCERPT_LENGTH = 50, 150
 _MAX_MATCHES = 500  # Maximum number of matches to compare for an excerpt.
 _MAX_PASSAGES, _PASSAGE_LENGTH = 2_000, 1_200
 _PARAGRAPH = re.compile(r"\n\s*\n")
-_ENDING = re.compile(r"(?:ies|ing|ed|es|e|s|y)\Z")
 _MIN_STEM = 3
 
 PageReader = Callable[[Page], str | None]  # Returns the text of a page, or None if it is gone.
 
-_TABLE = """CREATE VIRTUAL TABLE pages USING fts5(
-    name, title, headings, tags, body, content='', tokenize='porter unicode61 remove_diacritics 2'
-)"""
-_INSERT = "INSERT INTO pages(rowid, name, title, headings, tags, body) VALUES (?, ?, ?, ?, ?, ?)"
-_ROWS = "SELECT rowid FROM pages WHERE pages MATCH ?"
-_SCORES = "SELECT rowid, -bm25(pages, 10.0, 5.0, 3.0, 3.0, 1.0) FROM pages WHERE pages MATCH ?"
-_SOME_SCORES = f"{_SCORES} AND +rowid IN (SELECT value FROM json_each(?))"
+_NAME, _TITLE, _HEADING, _TAG = 10, 5, 3, 3  # How often a word there counts, compared with the text.
+_SATURATION, _LENGTH_SHARE = 2.0, 0.75  # `k1` and `b` of BM25.
+_COUNT_BITS = 8
+_MAX_COUNT = (1 << _COUNT_BITS) - 1
+_RELATED_SHARE = 0.1  # How much a related word counts, compared with the word of the query.
+_SHORT_QUERY = 3  # The most words for which pages with all of them come first.
+_MAX_FORMS = 50  # Maximum number of words that stand for an unknown word.
+_LONG_WORD = 8  # From this length, two letters of an unknown word may be wrong.
+
+
+class _WordRows(dict[str, "array[int]"]):
+    """By word: the rows with this word, each with the count in its last bits."""
+
+    def __init__(self) -> None:
+        self.forms: defaultdict[str, list[str]] = defaultdict(list)  # By stem.
+
+    def __missing__(self, word: str) -> array[int]:
+        self.forms[stem_word(word)].append(word)
+        found = self[word] = array("I")
+        return found
 
 
 class _WordTable:
     """The words of pages, in rows that are never changed or removed; safe to use from any thread."""
 
     def __init__(self) -> None:
-        self._connection: Connection = open_memory_database(check_same_thread=False)
-        finalize(self, self._connection.close)
-        self._connection.execute(_TABLE)
-        self._lock = Lock()
-        self._count = 0
+        self.lock = Lock()
         # Rows by the words of a name, title, slug or alias.
         self.named: defaultdict[str, list[int]] = defaultdict(list)
+        self._rows = _WordRows()
+        self._lengths: list[int] = []
+        self._norms: list[float] = []
 
     def add(self, pages: Sequence[Page], read: PageReader) -> dict[int, Page]:
-        with self._lock:
-            rows = dict(enumerate(pages, self._count))
-            self._count += len(rows)
-            for row, page in rows.items():
-                texts = {page.name, page.title, page.slug, *page.content.aliases}
-                for words in set(map(_join_terms, texts)):
-                    self.named[words].append(row)
-            self._connection.executemany(_INSERT, (_make_row(row, page, read(page)) for row, page in rows.items()))
-            self._connection.commit()
-            return rows
+        with self.lock:
+            start = len(self._lengths)
+            for page in pages:
+                self._add_page(page, read(page) or "")
+            average = sum(self._lengths) / max(len(self._lengths), 1) or 1.0
+            share = _SATURATION * _LENGTH_SHARE / average
+            self._norms = [_SATURATION * (1 - _LENGTH_SHARE) + share * length for length in self._lengths]
+            return dict(enumerate(pages, start))
 
-    def find(self, expression: str) -> list[int]:
-        with self._lock:
-            return list(chain.from_iterable(self._connection.execute(_ROWS, (expression,))))
+    def _add_page(self, page: Page, text: str) -> None:
+        content, number = page.content, len(self._lengths)
+        for name in {_join_words(name) for name in (page.name, page.title, page.slug, *content.aliases)}:
+            self.named[name].append(number)
+        words = split_words(text)
+        counts = Counter(words)
+        length = len(words)
+        fields = (
+            (_NAME, page.name),
+            (_TITLE, page.title),
+            (_HEADING, "\n".join(content.headings)),
+            (_TAG, "\n".join((*content.tags, *content.aliases))),
+        )
+        for weight, field in fields:
+            words = split_words(field)
+            length += len(words)
+            for word in words:
+                counts[word] += weight
+        if max(counts.values(), default=0) > _MAX_COUNT:
+            counts = Counter({word: min(count, _MAX_COUNT) for word, count in counts.items()})
+        rows, entry = self._rows, number << _COUNT_BITS
+        for word, count in counts.items():
+            rows[word].append(entry + count)
+        self._lengths.append(length)
 
-    def score(self, expression: str, rows: Collection[int] | None = None) -> dict[int, float]:
-        given = (expression,) if rows is None else (expression, str([*rows]))
-        with self._lock:
-            return dict(self._connection.execute(_SCORES if rows is None else _SOME_SCORES, given).fetchall())
+    def score(self, query: str) -> tuple[list[float], set[int]]:
+        """Return the score of each row, and the rows that contain all words of a short query."""
+        with self.lock:
+            scores = [0.0] * len(self._lengths)
+            forms = {stem: found for term in extract_terms(query) for stem, found in self._find_forms(term)}
+            for found in forms.values():
+                self._add_scores(scores, found, self._weigh(found))
+            pairs = [pair for pair in _join_neighbours(query) if pair[2] in self._rows.forms]
+            for _, _, stem in pairs:
+                found = self._rows.forms[stem]
+                self._add_scores(scores, found, self._weigh(found))
+            complete = self._find_complete(forms, pairs) if len(forms) <= _SHORT_QUERY else set()
+            # A related word alone is no match.
+            for stem, found in forms.items():
+                weight = self._weigh(found)
+                for other in find_related(stem):
+                    if other not in forms:
+                        self._add_scores(scores, self._rows.forms.get(other, ()), weight, is_related=True)
+            return scores, complete
 
+    def _weigh(self, words: Sequence[str]) -> float:
+        """Return how much the words say: more if they are in fewer pages."""
+        total = len(self._lengths)
+        count = min(sum(len(self._rows[word]) for word in words), total)
+        return log(1 + (total - count + 0.5) / (count + 0.5))
 
-def _make_row(row: int, page: Page, text: str | None) -> tuple[object, ...]:
-    content = page.content
-    parts = (
-        page.name.replace("_", " "),
-        page.title,
-        "\n".join(content.headings),
-        "\n".join((*content.tags, *content.aliases)),
-        text or "",
-    )
-    return row, *(split_unspaced(fold_text(make_storable(part))) for part in parts)
+    def _add_scores(
+        self, scores: list[float], words: Sequence[str], weight: float, *, is_related: bool = False
+    ) -> None:
+        norms = self._norms
+        for word in words:
+            for entry in self._rows[word]:
+                row = entry >> _COUNT_BITS
+                count: float = entry & _MAX_COUNT
+                if is_related:
+                    if not scores[row]:
+                        continue
+                    count *= _RELATED_SHARE
+                scores[row] += weight * count / (count + norms[row])
+
+    def _find_complete(self, forms: Mapping[str, Sequence[str]], pairs: Sequence[tuple[str, str, str]]) -> set[int]:
+        """Return the rows that contain a form of every word; a joined pair stands for both of its words."""
+        complete: list[set[int]] = []
+        for stem, found in forms.items():
+            joined = [
+                word for first, second, both in pairs if stem in (first, second) for word in self._rows.forms[both]
+            ]
+            complete.append({entry >> _COUNT_BITS for word in (*found, *joined) for entry in self._rows[word]})
+        return set[int].intersection(*complete) if complete else set()
+
+    def _find_forms(self, term: str) -> list[tuple[str, Sequence[str]]]:
+        """Return the stem of a term with the words to look for; an unknown compound becomes two stems."""
+        stem, forms = stem_word(term), self._rows.forms
+        if stem in forms:
+            return [(stem, forms[stem])]
+        if is_unspaced(term):
+            return [(stem, [word for word in self._rows if term in word][:_MAX_FORMS] if len(term) == 1 else ())]
+        if len(term) < _MIN_STEM:
+            return [(stem, ())]
+        if longer := [word for word in self._rows if word.startswith(term)][:_MAX_FORMS]:
+            return [(stem, longer)]
+        for at in range(_MIN_STEM, len(term) - _MIN_STEM + 1):
+            parts = stem_word(term[:at]), stem_word(term[at:])
+            if parts[0] in forms and parts[1] in forms:
+                return [(part, forms[part]) for part in parts]
+        related = [word for other in find_related(stem) for word in forms.get(other, ())]
+        return [(stem, related or self._find_misspelt(term))]
+
+    def _find_misspelt(self, term: str) -> Sequence[str]:
+        from rapidfuzz.distance import OSA
+        from rapidfuzz.process import extract
+
+        most = 0 if len(term) <= _MIN_STEM else 1 if len(term) < _LONG_WORD else 2
+        near = extract(term, list(self._rows), scorer=OSA.distance, score_cutoff=most, limit=_MAX_FORMS)
+        return [word for word, distance, _ in near if distance == near[0][1]]
 
 
 class PageIndex:
@@ -119,74 +204,41 @@ class PageIndex:
         added = self.table.add(changed if is_usable else collection.pages, read)
         self.rows: dict[int, Page] = {**kept, **added} if is_usable else added
         places = {page.path: place for place, page in enumerate(collection.pages)}
-        self._places = {row: places[page.path] for row, page in self.rows.items()}
+        self._newest = sorted(self.rows, key=lambda row: places[self.rows[row].path])
 
     def rank(self, query: str) -> list[Page]:
         """Return the pages that contain any word of the query, best first."""
         query = query[:MAX_QUERY_CHARACTERS]
-        terms = extract_terms(query)
-        matches = [self._match(term) for term in terms]
-        counts = Counter(chain.from_iterable(rows for _, rows in matches))
-        expressions = [expression for expression, rows in matches if rows]
-        pairs = [f'"{pair}"' for pair in _join_neighbours(query)]
-        expressions += pairs
-        candidates = _find_candidates([rows for _, rows in matches], counts)
-        if candidates:
-            candidates.update(*map(self.table.find, pairs))
-        scores = self.table.score(" OR ".join(expressions), candidates) if expressions else {}
-        # Pages without a score come last, those with the most words first.
-        values = {row: count - _MAX_TERMS - 1.0 for row, count in counts.items()} if candidates else {}
-        values |= {row: score * counts.get(row, 0.5) for row, score in scores.items()}
+        scores, complete = self.table.score(query)
         # Of equal pages, the newest is first.
-        found = sorted(filter(self.rows.__contains__, values), key=self._places.__getitem__)
-        found.sort(key=values.__getitem__, reverse=True)
+        found = [row for row in self._newest if scores[row]]
+        found.sort(key=scores.__getitem__, reverse=True)
         ##= man/spec/pages.md#search
         ##% `search` MUST first list the pages whose name, title or alias equals the query, then the pages that contain
-        ##% all words of the query, then the pages that contain some of them.
-        named = set(self.table.named.get(_join_terms(query), ()))
-        complete = {row for row, count in counts.items() if count == len(terms)}
-        first = [row for row in found if row in named or row in complete]
-        first.sort(key=lambda row: (row not in named, row not in complete))
+        ##% all words of a query of up to three words, then the other pages with any word of the query, best first.
+        named = set(self.table.named.get(_join_words(query), ()))
+        first = [row for row in found if row in named]
+        first += [row for row in found if row in complete]
         return [self.rows[row] for row in dict.fromkeys((*first, *found))]
-
-    def _match(self, term: str) -> tuple[str, Sequence[int]]:
-        expression = f'"{term}"'
-        if not is_unspaced(term) or len(term) > 1:
-            rows = self.table.find(expression)
-            if rows or len(term) < _MIN_STEM:
-                return expression, rows
-        expression += "*"
-        return expression, self.table.find(expression)
-
-
-def _find_candidates(matches: Sequence[Sequence[int]], counts: Counter[int]) -> set[int] | None:
-    """Return the rows with the most words or a rare word; None if few enough rows match to score them all."""
-    if len(counts) <= _MAX_MATCHED:
-        return None
-    sizes = Counter(counts.values())
-    least = max(sizes)
-    size = sizes[least]
-    while size < _LEAST_SCORED and least > 1:
-        least -= 1
-        size += sizes[least]
-    rare = chain.from_iterable(rows for rows in matches if len(rows) <= _LEAST_SCORED)
-    return {row for row, count in counts.items() if count >= least}.union(rare)
 
 
 def extract_terms(query: str) -> list[str]:
-    """Return the terms of a query without stop words; with them if there are no others."""
-    terms = extract_search_terms(query)
-    return ([term for term in terms if term not in STOP_WORDS] or terms)[:_MAX_TERMS]
+    """Return the words of a query without stop words; with them if there are no others."""
+    words = [*dict.fromkeys(split_words(remove_asking_words(query)))]
+    for common in (STOP_WORDS | ASKING_WORDS, STOP_WORDS):
+        if rest := [word for word in words if word not in common]:
+            return rest[:_MAX_TERMS]
+    return words[:_MAX_TERMS]
 
 
-def _join_terms(text: str) -> str:
-    return " ".join(extract_search_terms(text.replace("_", " ")))
+def _join_words(text: str) -> str:
+    return " ".join(dict.fromkeys(split_words(text)))
 
 
-def _join_neighbours(query: str) -> list[str]:
-    """Return each pair of neighbouring words as one word, because `back links` may be written `backlinks`."""
-    words = [word for word in extract_search_terms(query) if not is_unspaced(word)][:_MAX_TERMS]
-    return [first + second for first, second in pairwise(words)]
+def _join_neighbours(query: str) -> list[tuple[str, str, str]]:
+    """Return the stems of neighbouring words and of both as one word, because `back links` may be written `backlinks`."""
+    words = [word for word in dict.fromkeys(split_words(query)) if not is_unspaced(word)][:_MAX_TERMS]
+    return [(stem_word(first), stem_word(second), stem_word(first + second)) for first, second in pairwise(words)]
 
 
 class PageHit(Struct, frozen=True):
@@ -220,7 +272,8 @@ def make_excerpt(text: str, stems: Sequence[str]) -> str:
     """Return the part of a text with the most stems, or else its beginning."""
     text = compose(text)
     pattern = "|".join(rf"(?:{re.escape(stem)})" if is_unspaced(stem) else rf"\b{re.escape(stem)}" for stem in stems)
-    found = [match for _, match in zip(range(_MAX_MATCHES), re.finditer(pattern, text, re.IGNORECASE), strict=False)]
+    matches = re.finditer(pattern, strip_accents(text), re.IGNORECASE)
+    found = [match for _, match in zip(range(_MAX_MATCHES), matches, strict=False)]
     if not stems or not found:
         return text[:_EXCERPT_LENGTH] + ("..." if len(text) > _EXCERPT_LENGTH else "")
     best, most, end = found[0], 0, 0
@@ -246,11 +299,7 @@ def find_relevant_pages(index: PageIndex, question: str) -> list[Page]:
 
 
 def extract_stems(query: str) -> tuple[str, ...]:
-    found: dict[str, None] = {}
-    for term in extract_terms(query[:MAX_QUERY_CHARACTERS]):
-        stem = _ENDING.sub("", term)
-        found[stem if len(stem) >= _MIN_STEM else term] = None
-    return tuple(found)
+    return tuple(dict.fromkeys(map(stem_word, extract_terms(query[:MAX_QUERY_CHARACTERS]))))
 
 
 def find_passage(text: str, stems: tuple[str, ...]) -> tuple[str, int]:
@@ -259,7 +308,7 @@ def find_passage(text: str, stems: tuple[str, ...]) -> tuple[str, int]:
     starts = [0, *(found.end() for found in _PARAGRAPH.finditer(text))]
     for start in starts[:_MAX_PASSAGES]:
         part = text[start : start + _PASSAGE_LENGTH]
-        words = part.lower()
+        words = fold_text(part)
         count = sum(stem in words for stem in stems)
         if count > most:
             best, best_at, most = part, start, count
