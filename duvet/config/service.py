@@ -320,9 +320,8 @@ def find_service_file(
     If `folder` is None, only a named file counts.
     """
     ##= man/spec/service.md#configuration
-    ##% duvet MUST read the service configuration from the file that `--service-config`, `DUVET_CONFIG` or
-    ##% `CONTEXTIVE_CONFIG` names, or else from `duvet.config.*` or `contextive.config.*` in the working directory, or
-    ##% else use the defaults.
+    ##% duvet MUST read the service configuration from the named file, or else from `duvet.config.*` or
+    ##% `contextive.config.*` in the working directory.
     path, origin = service_path or "", ORIGIN_OPTION
     if not path:
         naming = [name for name in SERVICE_VARIABLES if environ.get(name)]

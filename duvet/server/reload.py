@@ -61,11 +61,10 @@ class ConfigReloader:
         """Apply changes to the configuration, and return the new maximum number of list entries in an answer."""
         try:
             ##= man/spec/service.md#configuration
-            ##% After a valid edit of its configuration, the server MUST use the new configuration for the next request.
+            ##% After a valid edit of its configuration or of a pack's file, the server MUST use the new version for the
+            ##% next request.
             service = self._keep_guarded(self._application.settings.read_service(project.tree))
             dispatcher = self._application.dispatcher
-            ##= man/spec/service.md#packs
-            ##% If the file of a pack changes, the server MUST load it again.
             files = _read_pack_files(service, project.tree)
             changed = not service.has_same_content(self._application.service) or files != self._pack_files
             self._pack_files = files

@@ -340,8 +340,8 @@ class Subscriptions:
             await self._bus.publish(subscriptions.ResourceUpdated(uri=uri))
             self._put(group, uri, [one for one in self._outboxes.values() if uri in one.uris])
         ##= man/spec/mcp.md#freshness
-        ##% The server MUST notify a client when a resource changes to which the client has subscribed, and when
-        ##% specifications, requirements, citations or pages are added or removed.
+        ##% The server MUST notify clients of changes to resources that they have subscribed to, and of new and removed
+        ##% specifications, requirements, citations and pages.
         have_changed = (
             documents.have_pages_changed if self._dispatcher.registry.has_only_pages else documents.have_lists_changed
         )

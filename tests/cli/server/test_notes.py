@@ -110,8 +110,8 @@ async def test_nothing_about_code_can_be_read(duvet_command: str, vault: Path, v
 
 def test_changes_of_pages_are_notified(wire: Callable[..., Session], vault: Path) -> None:
     ##= man/spec/mcp.md#freshness
-    ##% The server MUST notify a client when a resource changes to which the client has subscribed, and when
-    ##% specifications, requirements, citations or pages are added or removed.
+    ##% The server MUST notify clients of changes to resources that they have subscribed to, and of new and removed
+    ##% specifications, requirements, citations and pages.
     server = wire("mcp", "--pages", str(vault))
     server.greet()
     listed = server.ask("resources/list")["result"]["resources"]

@@ -199,8 +199,9 @@ CHANGES = [f"notifications/{name}/list_changed" for name in ("prompts", "resourc
 @pytest.mark.criterion("core 2.2.5")
 @pytest.mark.parametrize("has_project", [True, False])
 def test_a_pack_is_loaded_again_when_it_changes(duvet_command: str, tmp_path: Path, has_project: bool) -> None:
-    ##= man/spec/service.md#packs
-    ##% If the file of a pack changes, the server MUST load it again.
+    ##= man/spec/service.md#configuration
+    ##% After a valid edit of its configuration or of a pack's file, the server MUST use the new version for the next
+    ##% request.
     folder = kettle(tmp_path)
     if not has_project:
         (folder / ".duvet/config.toml").unlink()

@@ -48,9 +48,8 @@ def refusal(tree: MemoryTree, environ: dict[str, str], given: str | None = None)
 )
 def test_the_first_file_that_is_named_wins(environ: dict[str, str], given: str | None, path: str, origin: str) -> None:
     ##= man/spec/service.md#configuration
-    ##% duvet MUST read the service configuration from the file that `--service-config`, `DUVET_CONFIG` or
-    ##% `CONTEXTIVE_CONFIG` names, or else from `duvet.config.*` or `contextive.config.*` in the working directory, or
-    ##% else use the defaults.
+    ##% duvet MUST read the service configuration from the named file, or else from `duvet.config.*` or
+    ##% `contextive.config.*` in the working directory.
     assert find_service_file(ALL, environ, given) == ServiceFile(path, origin)
 
 
