@@ -198,9 +198,9 @@ class ModelDiscovery:
         return 0 < cached.until - self._clock.now() <= _FOUND_SECONDS
 
     async def _request_hints(self, endpoint: Endpoint) -> tuple[ModelHint, ...]:
+        keyless = structs.replace(endpoint, key=None)
         ##= man/spec/ask.md#discovery
         ##% duvet MUST request `llms.txt` only from the provider's own origin, and without the key.
-        keyless = structs.replace(endpoint, key=None)
         data = await self._http.get(keyless, f"{endpoint.origin}/{HINTS_PATH}", {}, _TIMEOUT, _MAX_HINTS_BYTES)
         return parse_model_hints(endpoint.without_key(data.decode(errors="replace")))
 
