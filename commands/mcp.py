@@ -41,6 +41,7 @@ from duvet.server.application import HTTP_MODE, Application
 from duvet.server.log import EventLevel, ServerLog, forward_logging
 from duvet.text import format_count
 from duvet.tools.arguments import make_client_schema, output_schema
+from duvet.tools.packs import TRACE
 from duvet.tree.files import DiskTree
 
 if TYPE_CHECKING:
@@ -50,7 +51,6 @@ if TYPE_CHECKING:
 
 _SERVER_NAME = "duvet"  # The name of the server in the configuration of clients.
 _MAX_PINGS = 20  # Models of a provider to ask.
-_PROJECT_PACKS = {"trace", "introspect", "workflows"}  # The packs that can't answer anything without a project.
 _TERMINAL_NOTICE = (
     "{0} is waiting for MCP messages from an agent on standard input; press Ctrl-C to stop it.\n"
     "To configure an agent, run `{0} --print-config claude`; `{0} --help` lists the other agents."
@@ -391,10 +391,10 @@ def _summarise_project(application: Application) -> tuple[list[str], Sequence[Pr
         problems = list_error_problems(error)
         if path or has_legacy_flags:
             return [f"project        {path or 'flags'}: cannot be read"], problems
-        packs = [pack.name for pack in application.tools.shown_packs if pack.name in _PROJECT_PACKS]
-        needed = f"; the tools of {' and '.join(packs)} need one" if packs else ""
-        lines = [f"project        none{needed}"]
-        return lines, [replace(problem, severity=Severity.WARNING) for problem in problems] if packs else ()
+        if not application.needs_project:
+            return ["project        none"], ()
+        lines = [f"project        none; the tools of {TRACE.name} need one"]
+        return lines, [replace(problem, severity=Severity.WARNING) for problem in problems]
     counts = (
         format_count(len(catalogue.requirements), "requirement"),
         format_count(len(catalogue.citations), "citation"),

@@ -77,7 +77,7 @@ def prompt(
         if arguments:
             raise click.UsageError("--arg requires the NAME of a prompt", ctx)
         application = make_application(options, mode=SHELL_SOURCE)
-        application.log_unloaded_packs()
+        application.log_unloaded_tools()
         registry = application.tools.registry
         # A server of notes has other prompts than one of a project; the shell has both.
         every = (*load_prompts(), *list_pack_prompts(registry)) if registry.has_trace else list_prompts(registry)
@@ -122,7 +122,7 @@ def _print_pack_prompt(name: str, values: dict[str, str], options: dict[str, Any
     application = make_application(options, mode=SHELL_SOURCE)
     found = application.tools.registry.prompts.get(name)
     if found is None:
-        application.log_unloaded_packs()
+        application.log_unloaded_tools()
         return False
     prompt, pack = found
     try:

@@ -40,7 +40,7 @@ def tools(ctx: click.Context, /, name: str | None, format: str | None, **options
     """
     if name is None:
         application = make_application(options, mode=SHELL_SOURCE)
-        application.log_unloaded_packs()
+        application.log_unloaded_tools()
         rows = [
             {
                 "name": tool.name,

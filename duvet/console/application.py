@@ -142,7 +142,7 @@ def make_application_settings(where: Mapping[str, Any], terminal: TerminalSettin
         mode=mode,
         is_verbose=terminal.verbose,
         open_project=open_from_options,
-        require_contents=(lambda project: None) if terminal.has_only_pages else require_contents,
+        require_contents=require_contents,
         has_only_pages=terminal.has_only_pages,
         has_cache=lambda root: wants_cache(terminal, root),
         blobs=open_blobs(terminal),

@@ -82,9 +82,11 @@ def require_tool(application: Application, name: str) -> Tool:
     try:
         return application.tools.registry.require(name)
     except ToolError as error:
-        # A pack that was not loaded may have this tool.
-        application.log_unloaded_packs()
-        hint = error.hint or "run `duvet tools` to list the tools"
+        # A pack or workflow that was not loaded may be this tool.
+        application.log_unloaded_tools()
+        known = ", ".join(tool.name for tool in application.tools.shown_tools)
+        others = f"available: {known}" if application.settings.has_only_pages else "run `duvet tools` to list the tools"
+        hint = error.hint or others
         raise NotFoundError(f"no tool is named {quote_text(name)}", hint=hint) from error
 
 

@@ -47,6 +47,7 @@ Answer = TypeVar("Answer")
 HTTP_MODE = "http"
 KNOWLEDGE_NAME = "knowledge"
 _GATEWAY = "KM_GATEWAY_URL"
+_TOOLS_TEXTS = {"title": "duvet", "description": "Tools for agents"}
 _NOTES_TEXTS = {"title": "duvet: notes", "description": "Markdown notes that link to each other"}
 
 
@@ -86,9 +87,9 @@ class ApplicationSettings(Struct, frozen=True, kw_only=True):
 
     def read_service(self, tree: Tree) -> Service:
         service = load_service(tree, self.environ, self.service_path, self.project_config_path, self.folder)
-        if not self.has_only_pages:
-            return service
-        return replace(_limit_to_pages(service), ignored=tuple(self._find_ignored_files(tree, service)))
+        if self.has_only_pages:
+            return replace(_limit_to_pages(service), ignored=tuple(self._find_ignored_files(tree, service)))
+        return service if _has_trace(service) else _replace_default_texts(service, _TOOLS_TEXTS)
 
     def _find_ignored_files(self, tree: Tree, service: Service) -> Iterator[Problem]:
         """Yield a warning for each configuration in a folder of notes that nothing names."""
@@ -101,19 +102,32 @@ class ApplicationSettings(Struct, frozen=True, kw_only=True):
                 yield Problem("", message, hint=hint, severity=Severity.WARNING)
 
 
+def _has_trace(service: Service) -> bool:
+    pack = service.config.tool_packs.get(TRACE.name)
+    return pack is None or pack.enabled
+
+
+def _replace_default_texts(service: Service, texts: Mapping[str, str]) -> Service:
+    """Return the configuration with these texts instead of the default ones, which are about requirements."""
+    ##= man/spec/service.md#packs
+    ##% If the configuration disables the pack `trace`, the server MUST NOT offer its prompts and resources, or mention
+    ##% them in its instructions.
+    default, server = ServerSection(), service.config.server
+    changes = {name: text for name, text in texts.items() if getattr(server, name) == getattr(default, name)}
+    return replace(service, config=replace(service.config, server=replace(server, **changes)))
+
+
 def _limit_to_pages(service: Service) -> Service:
     """Apply the defaults of `--pages` to the configuration."""
     ##= man/spec/pages.md#folders-of-notes
     ##% With `--pages FOLDER`, `duvet mcp` MUST serve the Markdown files in this folder as pages, without a project.
-    config, server = service.config, service.config.server
-    texts = {
-        name: text for name, text in _NOTES_TEXTS.items() if getattr(server, name) == getattr(ServerSection(), name)
-    }
+    service = _replace_default_texts(service, _NOTES_TEXTS)
+    config = service.config
     pages = config.pages or (PagesSection(pattern="**/*.md"),)
     ##= man/spec/pages.md#folders-of-notes
     ##% With `--pages`, the server MUST NOT offer tools, prompts or resources for requirements.
     tool_packs = {**config.tool_packs, TRACE.name: PackSection(enabled=False)}
-    config = replace(config, pages=pages, server=replace(server, **texts), tool_packs=tool_packs)
+    config = replace(config, pages=pages, tool_packs=tool_packs)
     return replace(service, config=config, packs=config.packs((PAGES.name,)))
 
 
@@ -149,6 +163,10 @@ class Application:
     @property
     def rule(self) -> ServerRule:
         return self.service.rule
+
+    @property
+    def needs_project(self) -> bool:
+        return _has_trace(self.service)
 
     @cached_property
     def scopes(self) -> frozenset[Scope]:
@@ -203,7 +221,8 @@ class Application:
         from duvet.trace.catalogue import CATALOGUE_KEY, Catalogue
 
         def compute() -> Catalogue:
-            self.settings.require_contents(project)
+            if self.needs_project:
+                self.settings.require_contents(project)
             return project.catalogue
 
         assert isinstance(project.memory, DiskCache)
@@ -340,15 +359,10 @@ class Application:
         """Return the environment of tool calls; log unloaded packs and invalid workflows."""
         from duvet.tools.dispatcher import ToolEnvironment
 
-        self.log_unloaded_packs()
+        self.log_unloaded_tools()
         warnings = self.service.warnings if self.mode != SHELL_SOURCE else ()
         for problem in (*self.service.ignored, *warnings):
             self.log.write_event(EventLevel.WARN, problem.message, hint=problem.hint)
-        for name, faults in self.tools.faults.items():
-            for fault in faults:
-                self.log.write_event(
-                    EventLevel.WARN, "a workflow was not loaded", workflow=name, at=fault.path, reason=fault.message
-                )
         return ToolEnvironment(
             services=_Services(self._make_services(), services),
             observers=observers,
@@ -360,10 +374,16 @@ class Application:
             report_exception=self.log.record_exception,
         )
 
-    def log_unloaded_packs(self) -> None:
+    def log_unloaded_tools(self) -> None:
+        """Log each pack that could not be loaded, and each problem of a workflow."""
         for pack in self.tools.choice.unloaded:
             self.log.write_event(EventLevel.WARN, "a pack was not loaded", pack=pack.name, reason=pack.reason)
             self.log.record_traceback(pack.traceback)
+        for name, faults in self.tools.faults.items():
+            for fault in faults:
+                self.log.write_event(
+                    EventLevel.WARN, "a workflow was not loaded", workflow=name, at=fault.path, reason=fault.message
+                )
 
     def _make_services(self) -> Mapping[str, Callable[[], Any]]:
         services: dict[str, Callable[[], Any]] = {

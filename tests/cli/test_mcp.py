@@ -82,6 +82,46 @@ def test_a_folder_without_a_project(duvet_command: str, tmp_path: Path) -> None:
     assert " INFO call face=shell " in run(duvet_command, tmp_path, "-v", "call", "coverage_summary").err
 
 
+WITHOUT_TRACE = """\
+toolPacks: { trace: { enabled: false }, introspect: {} }
+workflows:
+  look:
+    description: Look around
+    steps: [{ id: info, tool: duvet_server_info }]
+    outputs: { name: "${steps.info.result.name}" }
+"""
+CHECK_WITHOUT_TRACE = """\
+project        none
+service        duvet.config.yaml (found)
+server         duvet 0.1.0, stdio
+pack           introspect: 2 tools
+               duvet_server_info
+               duvet_health
+pack           workflows: 1 tool
+               workflow.look
+"""
+
+
+def test_other_packs_need_no_project(duvet_command: str, tmp_path: Path) -> None:
+    ##= man/spec/service.md#packs
+    ##% If the configuration disables the pack `trace`, the server MUST NOT offer its prompts and resources, or mention
+    ##% them in its instructions.
+    make(tmp_path, {"duvet.config.yaml": WITHOUT_TRACE})
+    assert run(duvet_command, tmp_path, "mcp", "--check") == Done(0, CHECK_WITHOUT_TRACE, "")
+    health = json.loads(run(duvet_command, tmp_path, "call", "duvet_health").out)
+    assert (health["status"], health["problems"]) == ("healthy", [])
+    look = json.loads(run(duvet_command, tmp_path, "call", "workflow.look").out)
+    assert look["outputs"] == {"name": "duvet"}
+    described = json.loads(run(duvet_command, tmp_path, "mcp", "--describe").out)
+    assert described["server"]["title"] == "duvet" and described["server"]["description"] == "Tools for agents"
+    assert [word for word in ("requirement", "specification") if word in described["instructions"].lower()] == []
+    assert (described["resources"], described["resourceTemplates"]) == ([], [])
+    # A workflow with a problem is named by the command that needs it.
+    make(tmp_path, {"duvet.config.yaml": WITHOUT_TRACE.replace(".result.", ".")})
+    failure = run(duvet_command, tmp_path, "call", "workflow.look")
+    assert failure.code == 1 and "a workflow was not loaded workflow=look at=outputs.name" in failure.err
+
+
 PROVIDER = "providers: {{ a: {{ baseUrl: {}, defaultModel: x }} }}"
 
 
