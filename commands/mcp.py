@@ -177,9 +177,9 @@ def _serve_stdio(application: Application) -> None:
 
 
 def _serve_http(application: Application, listening: ListenOptions) -> None:
+    from duvet.server.application import read_tokens
     from duvet.server.http.guards import HttpLimits
     from duvet.server.http.listener import ServedApplication, ServingOptions, serve_over_http
-    from duvet.server.http.tokens import read_tokens
     from duvet.tools.gateway import GATEWAY_VARIABLE
 
     environ, server = current_settings().environ, application.service.config.server
@@ -286,8 +286,8 @@ def _check_service(application: Application, listening: ListenOptions, *, asks_m
     """Print what the server would offer; raise DuvetError if the configuration is invalid."""
     address = application.mode
     if application.mode == HTTP_MODE:
+        from duvet.server.application import read_tokens
         from duvet.server.http.listener import check_reach
-        from duvet.server.http.tokens import read_tokens
 
         http_address = _choose_address(application, listening)
         check_reach(http_address, anywhere=bool(read_tokens(current_settings().environ)))

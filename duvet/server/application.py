@@ -1,12 +1,16 @@
-"""The application behind the server and `duvet call`: configuration, tools, models, project and index."""
+"""The services of a process, the tools that it enables and shows, and the access tokens of its callers."""
 
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import date
 from functools import cached_property, partial
+from hashlib import sha256
+from hmac import compare_digest
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct
@@ -14,17 +18,29 @@ from msgspec.structs import replace
 
 from duvet.config.project_file import CONFIG_PATH
 from duvet.config.service import ORIGIN_DEFAULTS, SERVICE_FILE_NAMES, Service, load_service
-from duvet.config.service_tables import LogFormat, PackSection, PagesSection, ServerSection
+from duvet.config.service_tables import Access, LogFormat, PackSection, PagesSection, ServerSection
 from duvet.config.settings import NotesRule, ServerRule, UploadRule
+from duvet.errors import DuvetError, ProblemsError, QueryError
 from duvet.knowledge.index import Knowledge, Maintenance
 from duvet.model import Problem, Severity
 from duvet.server.log import EventLevel, ServerLog
 from duvet.store.location import KnowledgeSettings, find_store_paths
+from duvet.tools import packs, plugins
 from duvet.tools.audit import AuditLog, CallObserver, CallRecord
 from duvet.tools.call_context import FACTS_SERVICE, ServerFacts, get_current_time, run_blocking
 from duvet.tools.packs import PAGES, TRACE
 from duvet.tools.plugins import find_entry_point_stamps, stamp_file
-from duvet.tools.tool import MAINTENANCE_SERVICE, MODELS_SERVICE, RECIPES_SERVICE, RUNS_SERVICE, SHELL_SOURCE, Scope
+from duvet.tools.tool import (
+    MAINTENANCE_SERVICE,
+    MODELS_SERVICE,
+    RECIPES_SERVICE,
+    RUNS_SERVICE,
+    SHELL_SOURCE,
+    EnabledPack,
+    Pack,
+    Scope,
+    Tool,
+)
 from duvet.tree.cache import BlobStore, DiskCache, make_cache_key
 from duvet.tree.files import DiskTree, Tree
 
@@ -35,12 +51,89 @@ if TYPE_CHECKING:
     from duvet.project.project import Project
     from duvet.server.live_project import LiveProject
     from duvet.server.reload import ConfigReloader
-    from duvet.server.tool_selection import ToolSelection
     from duvet.tools.context import ProjectSnapshot
     from duvet.tools.dispatcher import CloseCallback, ToolDispatcher, ToolEnvironment
     from duvet.tools.gateway import GatewayConnection
     from duvet.trace.catalogue import Catalogue
+    from duvet.workflows.check import WorkflowFault
+    from duvet.workflows.pack import WorkflowTools
     from duvet.workflows.recipes import RecipeRunner
+    from duvet.workflows.workflow import Workflow
+
+_READER = ("DUVET_READER_TOKEN", "KM_READER_TOKEN")
+_ADMIN = ("DUVET_ADMIN_TOKEN", "KM_ADMIN_TOKEN")
+_VISIBLE = re.compile(r"[\x21-\x7e]+")
+
+
+class TokenHolder(Struct, frozen=True):
+    """The owner of a token or, without configured tokens, any caller."""
+
+    name: str
+    scopes: frozenset[Scope]
+
+
+READER_HOLDER = TokenHolder("reader", frozenset({Scope.READER}))
+ADMIN_HOLDER = TokenHolder("admin", frozenset(Scope))
+
+
+class AccessTokens(Struct, frozen=True):
+    """Digests of the known tokens, all of the same length, with their holders."""
+
+    known: tuple[tuple[bytes, TokenHolder], ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.known)
+
+    def holder(self, token: str) -> TokenHolder | None:
+        """Return the holder of a token, or None; compares in constant time."""
+        digest = _digest(token)
+        holders = [holder for known, holder in self.known if compare_digest(known, digest)]
+        return holders[0] if holders else None
+
+
+def read_tokens(environ: Mapping[str, str]) -> AccessTokens:
+    reader, admin = read_raw_tokens(environ)
+    return AccessTokens(
+        tuple((_digest(token), holder) for holder, token in ((ADMIN_HOLDER, admin), (READER_HOLDER, reader)) if token)
+    )
+
+
+def read_local_scopes(environ: Mapping[str, str]) -> frozenset[Scope]:
+    """Return the scopes of local callers, who send no token."""
+    ##= man/spec/gateway.md#access
+    ##% On standard input and output and in the shell, a caller MUST have all scopes, unless only a reader's token is
+    ##% set.
+    reader, admin = read_raw_tokens(environ)
+    return (READER_HOLDER if reader and not admin else ADMIN_HOLDER).scopes
+
+
+def read_raw_tokens(environ: Mapping[str, str]) -> tuple[str | None, str | None]:
+    """Return the reader's and the maintainer's token as plain text, to send them to a gateway."""
+    reader, admin = _read_token(environ, _READER), _read_token(environ, _ADMIN)
+    if admin and admin == reader:
+        raise QueryError(
+            f"{_READER[0]} and {_ADMIN[0]} are the same",
+            hint="use two different tokens; otherwise every reader has maintainer access",
+        )
+    return reader, admin
+
+
+def _read_token(environ: Mapping[str, str], names: tuple[str, str]) -> str | None:
+    values = {name: environ[name] for name in names if name in environ}
+    ##= man/spec/mcp.md#http
+    ##% duvet MUST refuse to start if a token is empty or has different values in its two environment variables.
+    for name, value in values.items():
+        if not _VISIBLE.fullmatch(value):
+            fault = "contains characters that are not allowed in an HTTP header" if value else "is empty"
+            raise QueryError(f"{name} {fault}", hint="set it to one or more visible ASCII characters, or unset it")
+    if len(set(values.values())) > 1:
+        raise QueryError(f"{names[0]} and {names[1]} differ", hint="both set the same token; unset one of them")
+    return next(iter(values.values()), None)
+
+
+def _digest(token: str) -> bytes:
+    return sha256(token.encode("latin-1", "replace")).digest()
+
 
 Answer = TypeVar("Answer")
 
@@ -154,7 +247,6 @@ class Application:
         # An HTTP server answers from its own index: otherwise two servers could forward calls to each other forever.
         if not is_forwarded(environ) or self.mode == HTTP_MODE:
             return None
-        from duvet.server.http.tokens import read_raw_tokens
         from duvet.tools.gateway import GatewayConnection, parse_gateway
 
         gateway = parse_gateway(environ[_GATEWAY].strip(), *read_raw_tokens(environ))
@@ -171,8 +263,6 @@ class Application:
     @cached_property
     def scopes(self) -> frozenset[Scope]:
         """The scopes of local callers; a gateway checks scopes itself."""
-        from duvet.server.http.tokens import read_local_scopes
-
         return read_local_scopes(self.settings.environ if self.gateway_connection is None else {})
 
     @cached_property
@@ -181,8 +271,6 @@ class Application:
 
     @cached_property
     def tools(self) -> ToolSelection:
-        from duvet.server.tool_selection import ToolSelection
-
         return ToolSelection(self.settings, self.service, self.gateway_connection)
 
     @cached_property
@@ -492,3 +580,141 @@ class _LazyReadings:
     async def catch_up(self) -> None:
         if "live" in vars(self._application):
             await self._application.live.catch_up()
+
+
+PAGES_PACK = "pages"  # The pack that is shown if the project has pages.
+
+
+class ToolSelection:
+    def __init__(self, settings: ApplicationSettings, service: Service, connection: GatewayConnection | None) -> None:
+        self._settings = settings
+        self._service = service
+        self._packs = (*service.packs, *settings.packs)
+        self._connection = connection
+
+    @cached_property
+    def choice(self) -> packs.ToolChoice:
+        return self._require_known(self._choose([self.offered.pack] if self._service.config.workflows else []))
+
+    @property
+    def registry(self) -> packs.Registry:
+        return self.choice.registry
+
+    @property
+    def own_registry(self) -> packs.Registry:
+        names = [name for name in self._packs if name in packs.BUILT_IN_PACKS]
+        settings = {name: one for name, one in self._pack_settings.items() if name in packs.BUILT_IN_PACKS}
+        return self._require_known(packs.choose_packs(names, settings, plugins.PluginPacks(), self._forwarded)).registry
+
+    @cached_property
+    def offered(self) -> WorkflowTools:
+        from duvet.workflows.pack import make_workflow_tools
+
+        config = self._service.config
+        others = list(self._choose([]).registry.every()) if self.workflows else []
+        return make_workflow_tools(self.workflows, others, {*config.providers, *config.routing})
+
+    @property
+    def faults(self) -> Mapping[str, list[WorkflowFault]]:
+        return self.offered.faults if self._service.config.workflows else {}
+
+    @cached_property
+    def workflows(self) -> Mapping[str, Workflow]:
+        from duvet.workflows.workflow import make_configured_workflow
+
+        sections = self._service.config.workflows
+        return {name: make_configured_workflow(name, section) for name, section in sections.items()}
+
+    def _choose(self, own: Sequence[Pack]) -> packs.ToolChoice:
+        # Workflows call other tools, so choose those first, without the pack of workflows.
+        later = () if own else (packs.WORKFLOWS_PACK,)
+        names = [name for name in self._packs if name not in later]
+        settings = {name: one for name, one in self._pack_settings.items() if name not in later}
+        return packs.choose_packs(names, settings, self._plugins, [*self._forwarded, *own])
+
+    @property
+    def _pack_settings(self) -> Mapping[str, packs.PackSettings]:
+        return {
+            name: packs.PackSettings(
+                enabled=pack.enabled,
+                writes=pack.mode is Access.READ_WRITE,
+                switches=pack.tools,
+                settings=pack.settings,
+                prefix=pack.prefix,
+                is_file=pack.path is not None,
+            )
+            for name, pack in self._service.config.tool_packs.items()
+        }
+
+    @property
+    def _forwarded(self) -> Sequence[Pack]:
+        if self._connection is None:
+            return ()
+        from duvet.tools.gateway import make_forwarding_pack
+
+        return (make_forwarding_pack(self._connection),)
+
+    @cached_property
+    def _plugins(self) -> plugins.PluginPacks:
+        settings = {name: pack.settings for name, pack in self._service.config.tool_packs.items()}
+        sources = [*self._pack_files, *plugins.find_plugins()]
+        return plugins.load_plugins(sources, [*packs.BUILT_IN_PACKS, packs.WORKFLOWS_PACK], settings)
+
+    @property
+    def _pack_files(self) -> Sequence[plugins.PackFile]:
+        return [
+            plugins.PackFile(name, os.path.abspath(pack.path))
+            for name, pack in self._service.config.tool_packs.items()
+            if pack.path and pack.enabled and not self._find_path_fault(name, pack)
+        ]
+
+    def _find_path_fault(self, name: str, pack: PackSection) -> str:
+        """Return why the file of a pack must not be loaded; empty if there is no objection."""
+        if pack.path is None:
+            return ""
+        from duvet.tools.context import is_inside_project
+
+        ##= man/spec/service.md#packs
+        ##% duvet MUST load the file of a pack only from inside the project.
+        if not is_inside_project(os.getcwd(), pack.path):
+            return f"{pack.path} is not a file inside the project"
+        if not os.path.isfile(pack.path):
+            return f"{pack.path} does not exist"
+        built_in = name in packs.BUILT_IN_PACKS or name == packs.WORKFLOWS_PACK
+        return f"{name} is a built-in pack; choose another name for the file" if built_in else ""
+
+    def _require_known(self, choice: packs.ToolChoice) -> packs.ToolChoice:
+        if problems := self._list_unknown_names(choice):
+            raise ProblemsError(problems)
+        return choice
+
+    def list_unknown_names(self) -> Sequence[Problem]:
+        return self._list_unknown_names(self._choose([self.offered.pack] if self._service.config.workflows else []))
+
+    def _list_unknown_names(self, choice: packs.ToolChoice) -> tuple[Problem, ...]:
+        sections = self._service.config.tool_packs
+        faults = {name: fault for name, pack in sections.items() if (fault := self._find_path_fault(name, pack))}
+        unknown = [packs.UnknownName(fault, "", (name, "path")) for name, fault in faults.items()]
+        return packs.make_unknown_name_problems([*unknown, *choice.misnamed], self._service.document)
+
+    @cached_property
+    def shown_tools(self) -> Sequence[Tool]:
+        return list(self.registry.with_shown(self.is_relevant))
+
+    @property
+    def shown_packs(self) -> Sequence[EnabledPack]:
+        """The packs of the visible tools, and enabled packs without tools."""
+        names = {self.registry.pack_of(tool).name for tool in self.shown_tools}
+        return [pack for pack in self.registry.every_pack if pack.shown or pack.name in names]
+
+    def is_relevant(self, pack: str) -> bool:
+        """Return whether the project has content for a pack that the configuration doesn't mention."""
+        if pack != PAGES_PACK:
+            return False
+        from duvet.knowledge.pages.files import load_page_patterns
+
+        # This doesn't compute the trace.
+        with suppress(DuvetError):
+            project = self._settings.open_project(None, None, notes=self._service.config.notes())
+            return bool(load_page_patterns(project).files(project.tree).prefixes)
+        return False

@@ -12,10 +12,10 @@ import anyio
 import mcp_types as types
 from mcp.server.lowlevel import Server
 
+from duvet.server.application import AccessTokens
 from duvet.server.http.app import HttpApplication, TrustSettings
 from duvet.server.http.guards import AllowedHosts, HttpLimits
 from duvet.server.http.listener import HttpServer, ServerAddress, open_listener
-from duvet.server.http.tokens import AccessTokens
 from duvet.server.protocol.session import ServerRequest, send_log_message
 from tests.unit.server.http.http_server import telemetry
 from tests.unit.server.servers import live_of, server_of

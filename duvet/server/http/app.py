@@ -25,10 +25,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from duvet.errors import DuvetError
 from duvet.server import messages as jsonrpc
+from duvet.server.application import AccessTokens
 from duvet.server.http import guards, responses
 from duvet.server.http.metrics import METRICS_PATH, ServerMetrics
 from duvet.server.http.rest import REPORT_PATHS, REST_METHODS, REST_PATH, ReportEndpoint, RestEndpoint
-from duvet.server.http.tokens import AccessTokens
 from duvet.server.live_project import LiveProject
 from duvet.server.log import EventLevel, ServerLog
 

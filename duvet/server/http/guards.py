@@ -20,8 +20,8 @@ from msgspec import Struct, structs
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from duvet.server import messages
+from duvet.server.application import ADMIN_HOLDER, READER_HOLDER, AccessTokens, TokenHolder
 from duvet.server.http.responses import API_PREFIX, HttpRefusal, get_headers, make_busy_refusal, send_refusal
-from duvet.server.http.tokens import ADMIN_HOLDER, READER_HOLDER, AccessTokens, TokenHolder
 from duvet.server.live_project import set_caller
 from duvet.tools.tool import ErrorCode
 

@@ -25,10 +25,10 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from duvet.config.settings import ServerRule
 from duvet.errors import DuvetError, QueryError
 from duvet.server import live_project, messages
+from duvet.server.application import AccessTokens
 from duvet.server.http import guards, responses
 from duvet.server.http.app import HttpApplication, Telemetry, TrustSettings
 from duvet.server.http.metrics import ServerMetrics
-from duvet.server.http.tokens import AccessTokens
 from duvet.server.log import ServerLog, forward_logging
 from duvet.server.protocol.server import DuvetServer
 from duvet.tools import audit, tool

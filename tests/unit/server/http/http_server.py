@@ -12,11 +12,11 @@ import anyio
 import httpx2
 from prometheus_client.parser import text_string_to_metric_families
 
+from duvet.server.application import AccessTokens, read_tokens
 from duvet.server.http.app import HttpApplication, Telemetry, TrustSettings
 from duvet.server.http.guards import AllowedHosts, HttpLimits
 from duvet.server.http.listener import HttpServer
 from duvet.server.http.metrics import ServerMetrics
-from duvet.server.http.tokens import AccessTokens, read_tokens
 from duvet.server.log import ServerLog
 from duvet.server.protocol.server import DuvetServer
 from tests.unit.server.clients import MODERN

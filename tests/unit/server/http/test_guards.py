@@ -13,8 +13,8 @@ import httpx2
 import pytest
 
 from duvet.errors import QueryError
+from duvet.server.application import ADMIN_HOLDER, READER_HOLDER, AccessTokens, read_tokens
 from duvet.server.http.guards import AllowedHosts, HttpLimits, TokenBuckets, find_client_address, find_rate_limit_key
-from duvet.server.http.tokens import ADMIN_HOLDER, READER_HOLDER, AccessTokens, read_tokens
 from duvet.server.messages import encode_message
 from duvet.server.protocol.server import DuvetServer
 from duvet.tools.tool import Scope

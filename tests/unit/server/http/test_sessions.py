@@ -14,8 +14,8 @@ import httpx2
 import pytest
 from mcp.client.streamable_http import streamable_http_client
 
+from duvet.server.application import AccessTokens
 from duvet.server.http.guards import HttpLimits
-from duvet.server.http.tokens import AccessTokens
 from duvet.server.protocol.server import DuvetServer
 from tests.cli.sample_project import SPECIFICATION
 from tests.unit.server.clients import VERSIONS, client_of, value_of
