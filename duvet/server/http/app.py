@@ -26,7 +26,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from duvet.errors import DuvetError
 from duvet.server import messages as jsonrpc
 from duvet.server.application import AccessTokens
-from duvet.server.http import guards, responses
+from duvet.server.http import guards
 from duvet.server.http.metrics import METRICS_PATH, ServerMetrics
 from duvet.server.http.rest import REPORT_PATHS, REST_METHODS, REST_PATH, ReportEndpoint, RestEndpoint
 from duvet.server.live_project import LiveProject
@@ -60,7 +60,7 @@ class MessageSplitter:
             else:
                 await self._answer(jsonrpc.check_message(value), body, scope, receive, send)
         except jsonrpc.InvalidMessageError as error:
-            await responses.send_json(send, 400, jsonrpc.encode_message(error.answer))
+            await guards.send_json(send, 400, jsonrpc.encode_message(error.answer))
 
     async def _answer(
         self, message: Mapping[str, Any], body: bytes, scope: Scope, receive: Receive, send: Send
@@ -70,12 +70,12 @@ class MessageSplitter:
 
     async def _answer_batch(self, batch: list[object], scope: Scope, receive: Receive, send: Send) -> None:
         """Send all answers as one array; if the SDK refuses a message, send only that refusal."""
-        if responses.get_headers(scope, b"mcp-protocol-version") not in ([], [_VERSION_WITH_BATCHES]):
+        if guards.get_headers(scope, b"mcp-protocol-version") not in ([], [_VERSION_WITH_BATCHES]):
             raise jsonrpc.make_refusal(f"only protocol version {_VERSION_WITH_BATCHES} has batches")
         if not 0 < len(batch) <= self._max_batch:
             raise jsonrpc.make_refusal(f"a batch must have 1 to {self._max_batch} messages")
         if refusal := self._rates.refuse(scope, len(batch) - 1):
-            await responses.send_refusal(scope, send, refusal)
+            await guards.send_refusal(scope, send, refusal)
             return
         answers: list[object] = []
         for value in batch:
@@ -93,7 +93,7 @@ class MessageSplitter:
                 await send({"type": "http.response.body", "body": bytes(response.body)})
                 return
             answers += response.read_answers()
-        await responses.send_json(send, 200 if answers else 202, jsonrpc.encode_message(answers) if answers else b"")
+        await guards.send_json(send, 200 if answers else 202, jsonrpc.encode_message(answers) if answers else b"")
 
 
 class _Response:
@@ -232,7 +232,7 @@ class HttpApplication:
                 Middleware(guards.HostGuard, hosts=trust.hosts),
                 Middleware(guards.RateLimit, rates=rates),
             ],
-            exception_handlers=responses.ERROR_HANDLERS,
+            exception_handlers=guards.ERROR_HANDLERS,
             lifespan=self._run_sessions,
         )
         self.asgi.router.redirect_slashes = False
@@ -259,7 +259,7 @@ class HttpApplication:
 
 
 async def serve_health(scope: Scope, receive: Receive, send: Send) -> None:
-    await responses.send_json(send, 200, b'{"status":"ok"}')
+    await guards.send_json(send, 200, b'{"status":"ok"}')
 
 
 class ReadinessCheck:
@@ -279,9 +279,9 @@ class ReadinessCheck:
         except DuvetError:
             reason = "the server cannot read the project"
         else:
-            await responses.send_json(send, 200, b'{"status":"ready"}')
+            await guards.send_json(send, 200, b'{"status":"ready"}')
             return
-        await responses.send_json(
+        await guards.send_json(
             send, 503, msgspec_json.encode({"status": "not ready", "reason": reason}), {"retry-after": "1"}
         )
 

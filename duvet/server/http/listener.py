@@ -26,7 +26,7 @@ from duvet.config.settings import ServerRule
 from duvet.errors import DuvetError, QueryError
 from duvet.server import live_project, messages
 from duvet.server.application import AccessTokens
-from duvet.server.http import guards, responses
+from duvet.server.http import guards
 from duvet.server.http.app import HttpApplication, Telemetry, TrustSettings
 from duvet.server.http.metrics import ServerMetrics
 from duvet.server.log import ServerLog, forward_logging
@@ -248,7 +248,7 @@ class Connection(H11Protocol):
         error = sys.exception()
         status = error.error_status_hint if isinstance(error, h11.RemoteProtocolError) else 400
         message = _MALFORMED.get(status, _MALFORMED[400])
-        body = messages.encode_message(responses.make_error_body("", tool.ErrorCode.INVALID_REQUEST, message))
+        body = messages.encode_message(guards.make_error_body("", tool.ErrorCode.INVALID_REQUEST, message))
         headers = [
             (b"content-type", b"application/json"),
             (b"content-length", b"%d" % len(body)),

@@ -13,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 
 from duvet.knowledge.index import Knowledge, OpenStore
 from duvet.knowledge.reports import COVERAGE_NAME, LIFECYCLE_NAME, PastCoverage, PastLifecycle, read_report_history
-from duvet.server.http.responses import send_body
+from duvet.server.http.guards import send_body
 from duvet.server.log import KNOWLEDGE_PACK
 from duvet.store.database import StoreError
 from duvet.tools import audit, packs

@@ -15,7 +15,7 @@ from starlette.types import Receive, Scope, Send
 
 from duvet.config.settings import ServerRule
 from duvet.server import messages
-from duvet.server.http import responses
+from duvet.server.http import guards
 from duvet.server.live_project import current_caller
 from duvet.server.protocol.session import PROTOCOL_LOGGER
 from duvet.text import shorten_text
@@ -47,10 +47,10 @@ class RestEndpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] != "POST":
-            await responses.send_json(send, 200, msgspec.json.encode(await self._describe_tools()))
+            await guards.send_json(send, 200, msgspec.json.encode(await self._describe_tools()))
             return
         body = (await receive())["body"]
-        ids = responses.get_headers(scope, REQUEST_ID_HEADER.encode())
+        ids = guards.get_headers(scope, REQUEST_ID_HEADER.encode())
         is_usable = len(ids) == 1 and 0 < len(ids[0]) <= _MAX_ID_LENGTH and ids[0].isascii() and ids[0].isprintable()
         request_id = ids[0] if is_usable else uuid.uuid4().hex
         headers = {REQUEST_ID_HEADER: request_id}
@@ -62,7 +62,7 @@ class RestEndpoint:
                 scope,
                 send,
                 lambda: self._call(scope, body, request_id),
-                lambda error: responses.make_tool_refusal(error, headers),
+                lambda error: guards.make_tool_refusal(error, headers),
                 headers,
             )
             tasks.cancel_scope.cancel()
@@ -93,7 +93,7 @@ class RestEndpoint:
 
     async def _call(self, scope: Scope, body: bytes, request_id: str) -> object:
         name, arguments = _parse_call(body)
-        is_forwarded = responses.get_headers(scope, gateway.AUDIENCE_HEADER.encode()) == [MCP_SOURCE]
+        is_forwarded = guards.get_headers(scope, gateway.AUDIENCE_HEADER.encode()) == [MCP_SOURCE]
         identity = current_caller()
         caller = call_context.Caller(
             scopes=identity.scopes,
@@ -126,18 +126,18 @@ async def _send_result(
     scope: Scope,
     send: Send,
     call: Callable[[], Awaitable[object]],
-    refuse: Callable[[ToolError], responses.HttpRefusal],
+    refuse: Callable[[ToolError], guards.HttpRefusal],
     headers: Mapping[str, str] | None = None,
 ) -> None:
     try:
         result = await call()
     except ToolError as error:
-        await responses.send_refusal(scope, send, refuse(error))
+        await guards.send_refusal(scope, send, refuse(error))
     except Exception:  # noqa: BLE001 - clients must not see internals
         PROTOCOL_LOGGER.exception("%s failed", scope["path"])
-        await responses.send_refusal(scope, send, responses.UNEXPECTED_ERROR)
+        await guards.send_refusal(scope, send, guards.UNEXPECTED_ERROR)
     else:
-        await responses.send_json(send, 200, msgspec.json.encode(result), headers)
+        await guards.send_json(send, 200, msgspec.json.encode(result), headers)
 
 
 def _parse_call(body: bytes) -> tuple[str, dict[str, Any]]:
@@ -187,10 +187,10 @@ def _read_limit(scope: Scope) -> int:
     return int(limits[0])
 
 
-def _refuse_report(path: str, error: ToolError) -> responses.HttpRefusal:
+def _refuse_report(path: str, error: ToolError) -> guards.HttpRefusal:
     is_off = error.code is ErrorCode.NOT_FOUND
     if not is_off and error.message != NOTHING_INGESTED:
-        return replace(responses.make_tool_refusal(error, {}), message=error.message, details=None)
+        return replace(guards.make_tool_refusal(error, {}), message=error.message, details=None)
     message = f"{'Coverage' if path == _COVERAGE_PATH else 'Lifecycle'} report not found"
     hint = f"{_REPORT_TOOLS[path]} of the pack `knowledge` is disabled" if is_off else error.hint
-    return responses.HttpRefusal(status=404, code=ErrorCode.NOT_FOUND, message=message, hint=hint)
+    return guards.HttpRefusal(status=404, code=ErrorCode.NOT_FOUND, message=message, hint=hint)
