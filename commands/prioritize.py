@@ -13,8 +13,13 @@ from duvet.console.output import add_limit_option, print_list
 from duvet.console.project import open_cache, open_project_quietly, print_error_notice, require_catalogue
 from duvet.console.streams import print_remark, write_stdout
 from duvet.errors import DuvetError
-from duvet.queries.gaps import RequirementFilter, select_requirements
-from duvet.queries.priority import make_explained_rows, make_priority_rows, prioritize_requirements
+from duvet.queries.gaps import (
+    RequirementFilter,
+    make_explained_rows,
+    make_priority_rows,
+    prioritize_requirements,
+    select_requirements,
+)
 from duvet.queries.references import RequirementRef
 from duvet.reports import tables
 from duvet.text import format_count

@@ -14,8 +14,7 @@ from duvet.errors import DuvetError
 from duvet.knowledge.pages.files import find_page_files
 from duvet.model import Kind, Problem
 from duvet.project.project import Project
-from duvet.queries.gaps import RequirementFilter
-from duvet.queries.priority import make_priority_rows, prioritize_requirements
+from duvet.queries.gaps import RequirementFilter, make_priority_rows, prioritize_requirements
 from duvet.queries.revisions import SnapshotDiff, compare_snapshots
 from duvet.queries.snippets import list_comment_styles, read_code_below
 from duvet.reports.html.anchors import ReportData

@@ -10,8 +10,7 @@ from urllib.parse import quote
 from msgspec import Struct
 
 from duvet.model import BREADCRUMB_SIGN, Format, Level, Problem, Specification
-from duvet.queries.gaps import STATES_BY_WORD
-from duvet.queries.priority import PriorityRow
+from duvet.queries.gaps import STATES_BY_WORD, PriorityRow
 from duvet.queries.records import make_fragment_link
 from duvet.queries.revisions import SnapshotDiff
 from duvet.queries.snippets import CommentStyle

@@ -10,7 +10,7 @@ from markupsafe import Markup
 from msgspec import Struct
 
 from duvet.model import Format, Kind, Section, Specification
-from duvet.queries.priority import describe_shortfall
+from duvet.queries.gaps import describe_shortfall
 from duvet.queries.records import make_published_url
 from duvet.reports.html import anchors
 from duvet.reports.html.citations import ReferenceWriter

@@ -13,13 +13,15 @@ from duvet.queries import details, references, search
 from duvet.queries.gaps import (
     STATES_BY_WORD,
     Gap,
+    Priority,
     RequirementFilter,
+    compute_priority,
     find_gaps,
     fold_word,
     parse_level,
+    prioritize_requirements,
     select_requirements,
 )
-from duvet.queries.priority import Priority, compute_priority, prioritize_requirements
 from duvet.queries.records import CitationWithCode, RequirementDetail, format_level
 from duvet.text import quote_text, shorten_text
 from duvet.tools import tool

@@ -7,14 +7,14 @@ from itertools import pairwise
 from hypothesis import given, strategies as st
 
 from duvet.model import Kind, Level
-from duvet.queries import priority
+from duvet.queries import gaps
 from duvet.queries.gaps import RequirementFilter
 from duvet.trace.catalogue import Catalogue, CitationCard, RequirementCard, SpecificationCard
 from duvet.trace.records import State
 from tests.unit.queries.query_projects import catalogue_of_files, texts
 
 CATALOGUE = catalogue_of_files()
-RANKED = priority.prioritize_requirements(CATALOGUE, RequirementFilter(), finished=True)
+RANKED = gaps.prioritize_requirements(CATALOGUE, RequirementFilter(), finished=True)
 SAME = "same level, progress and todos; occurs earlier in the specifications"
 COMPARISONS = [
     ("MUST, needs tests, 1 todo", "same level and progress; more todos (1 instead of 0)"),
@@ -38,13 +38,13 @@ def test_the_order_of_a_project_and_its_reasons() -> None:
     ##= man/spec/queries.md#priorities
     ##% Unless an option includes them, `duvet prioritize` MUST leave out requirements that are done, excepted or not
     ##% applicable.
-    explained = priority.make_explained_rows(CATALOGUE, RANKED)
+    explained = gaps.make_explained_rows(CATALOGUE, RANKED)
     assert [(row.key, row.before_next) for row in explained] == COMPARISONS
     for wanted, expected in (
         (RequirementFilter(states=(State.DONE,)), [row.text for row in explained if row.status == "done"]),
         (RequirementFilter(sections=("serving",), levels=(Level.MAY,)), ["A biscuit MAY be offered."]),
     ):
-        assert texts(CATALOGUE, priority.prioritize_requirements(CATALOGUE, wanted)) == expected
+        assert texts(CATALOGUE, gaps.prioritize_requirements(CATALOGUE, wanted)) == expected
 
 
 def made(cards: list[tuple[Level, State, int]]) -> Catalogue:
@@ -63,7 +63,7 @@ def test_requirements_are_ranked_by_level_class_todos_and_order(cards: list[tupl
     ##= man/spec/queries.md#priorities
     ##% `duvet prioritize` MUST rank requirements by level, then by progress (started, not started, done), then by the
     ##% number of todos, and then by their order in the specifications.
-    ranked = priority.prioritize_requirements(made(cards), RequirementFilter(), finished=True)
+    ranked = gaps.prioritize_requirements(made(cards), RequirementFilter(), finished=True)
     assert sorted(ranked) == [*range(len(cards))]
     for first, second in pairwise(ranked):
         (level, state, todos), (next_level, next_state, next_todos) = cards[first], cards[second]
@@ -73,5 +73,5 @@ def test_requirements_are_ranked_by_level_class_todos_and_order(cards: list[tupl
 
 @given(CARDS)
 def test_requirements_that_are_done_are_left_out(cards: list[tuple[Level, State, int]]) -> None:
-    left = priority.prioritize_requirements(made(cards), RequirementFilter())
+    left = gaps.prioritize_requirements(made(cards), RequirementFilter())
     assert sorted(left) == [index for index, (_, state, _) in enumerate(cards) if state < State.EXCEPTED]

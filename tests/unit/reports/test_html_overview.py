@@ -10,8 +10,7 @@ from msgspec.structs import replace
 from pytest_snapshot.plugin import Snapshot
 
 from duvet.model import Place, Problem, Severity
-from duvet.queries.gaps import RequirementFilter
-from duvet.queries.priority import make_priority_rows, prioritize_requirements
+from duvet.queries.gaps import RequirementFilter, make_priority_rows, prioritize_requirements
 from duvet.queries.revisions import SnapshotChange, SnapshotDiff
 from duvet.trace.records import Finished, GateResult, compute_totals
 from tests.conftest import ROOT
