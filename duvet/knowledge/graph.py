@@ -207,8 +207,6 @@ def find_node_edges(store: Store, text: str, selection: EdgeSelection, limit: in
 
 
 def _read_edges(store: Store, id: str, selection: EdgeSelection, limit: int) -> Iterator[Relationship]:
-    ##= man/spec/knowledge.md#graph
-    ##% `km-graph-node` MUST return up to `limit` edges, outgoing edges first, and the number of edges that it left out.
     if selection in (EdgeSelection.OUTGOING, EdgeSelection.ALL):
         for edge, node in store.edges(id, out=True, limit=limit):
             yield make_relationship(edge, node, EdgeDirection.OUT)

@@ -99,8 +99,7 @@ class ServerLog:
         ##% of arguments and answers.
         levels = {"internal": EventLevel.ERROR} if call.face == SHELL_SOURCE else _CALL_LEVELS
         level = levels.get(call.code, EventLevel.INFO)
-        ##= man/spec/gateway.md#metrics-and-log
-        ##% At the default log level, the server MUST log each call to a `km-` tool.
+        # A server logs the calls of this pack at the level `warn`, too.
         is_telemetry = call.pack == KNOWLEDGE_PACK and not self._is_command
         if not self.wants(EventLevel.WARN if is_telemetry else level):
             return

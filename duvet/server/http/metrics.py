@@ -132,7 +132,7 @@ class KnowledgeMetrics(Collector):
         registry.register(self)
 
     def count(self, call: audit.CallRecord) -> None:
-        ##= man/spec/gateway.md#metrics-and-log
+        ##= man/spec/gateway.md#metrics
         ##% `/metrics` MUST count and time the calls to `km-` tools by tool, result and error code.
         result = _RESULTS[bool(call.code)]
         self._requests.labels(call.tool, result).inc()
@@ -177,7 +177,7 @@ async def read_knowledge_figures(dispatcher: ToolDispatcher) -> Mapping[str, flo
     try:
         found = await to_thread.run_sync(knowledge.ask, _compute_figures)
     except StoreError:
-        ##= man/spec/gateway.md#metrics-and-log
+        ##= man/spec/gateway.md#metrics
         ##% `/metrics` MUST show the last ingest run and the stored reports as gauges, even if the index is unreadable.
         found = {}
     return {name: found.get(name, 0) for name in _FIGURES}

@@ -405,8 +405,6 @@ async def run_recipe_tool(arguments: KmRecipeRunInput, ctx: CallContext) -> tool
         raise tool.ToolError(tool.ErrorCode.UNSUPPORTED_OPERATION, "this server does not run recipes")
     name = require_argument("recipe", arguments.recipe, _NAME)
     run = await recipes.run(name, arguments.vars, ctx)
-    ##= man/spec/gateway.md#recipes
-    ##% `km-recipe-run` MUST return the outputs of the run, and the status and the result of each step.
     done = make_recipe_output(name, run)
     if run.error is None:
         return tool.ToolAnswer(value=done)

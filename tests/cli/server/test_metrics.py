@@ -35,7 +35,7 @@ def names_in(metrics: str) -> set[str]:
 
 
 def test_every_tool_is_counted_from_zero_on(duvet_command: str, project: Path) -> None:
-    ##= man/spec/gateway.md#metrics-and-log
+    ##= man/spec/gateway.md#metrics
     ##% `/metrics` MUST count and time the calls to `km-` tools by tool, result and error code.
     with Command(duvet_command, project) as command, command.client() as client:
         text = client.get("/metrics").text
@@ -123,7 +123,7 @@ GAUGES = {
 
 
 def test_the_last_run_and_its_reports_are_gauges(duvet_command: str, project: Path) -> None:
-    ##= man/spec/gateway.md#metrics-and-log
+    ##= man/spec/gateway.md#metrics
     ##% `/metrics` MUST show the last ingest run and the stored reports as gauges, even if the index is unreadable.
     with Command(duvet_command, project) as command, command.client() as client:
 

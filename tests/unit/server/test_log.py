@@ -52,8 +52,6 @@ def test_a_call_is_a_line() -> None:
 
 
 def test_a_call_of_a_knowledge_tool_is_logged_by_default() -> None:
-    ##= man/spec/gateway.md#metrics-and-log
-    ##% At the default log level, the server MUST log each call to a `km-` tool.
     lines: list[str] = []
     known = replace(CALL, pack="knowledge", tool="km-search", warning="cut", bytes_in=0, bytes_out=0)
     log = ServerLog(lines.append, clock=lambda: NOON)

@@ -103,8 +103,6 @@ def chunk(ordinal: int, **more: object) -> dict[str, Any]:
 
 
 def test_a_node_has_its_outgoing_edges(known: Asking) -> None:
-    ##= man/spec/knowledge.md#graph
-    ##% `km-graph-node` MUST return up to `limit` edges, outgoing edges first, and the number of edges that it left out.
     found = known.value(NODE, node_id="Code:src/kettle/boil.py")
     relations = found.pop("relationships")
     assert found == {"status": "ok", "node": FILE}

@@ -117,8 +117,6 @@ STEPS = [
 
 
 def test_a_run_answers_status_outputs_and_steps(kitchen: Kitchen) -> None:
-    ##= man/spec/gateway.md#recipes
-    ##% `km-recipe-run` MUST return the outputs of the run, and the status and the result of each step.
     kitchen.write("brew", FILLED)
     found = kitchen.run("brew", pot=None)
     assert all(isinstance(step.pop("duration_seconds"), float) for step in found["steps"])
