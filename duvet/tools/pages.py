@@ -262,7 +262,7 @@ async def list_pages(arguments: ListPagesInput, ctx: call_context.CallContext) -
             context,
             "list_pages",
             arguments,
-            [page for page in pages.pages if wanted.has(page)],
+            wanted.select(pages.pages),
             key=lambda one: one.slug,
             row=lambda one: PageListRow(one.slug, one.title),
             page_size=0 if ctx.caller.face == tool.REST_SOURCE else context.page_size,

@@ -66,8 +66,12 @@ class DiskTree:
 
     def __init__(self, root: str = "") -> None:
         self.root = root
+        # On POSIX, this is much faster than `os.path.join`, which a look for changes would call for every file.
+        self._start = os.path.join(root, "") if root and os.name == "posix" else ""
 
     def at(self, path: str) -> str:
+        if self._start and not path.startswith("/"):
+            return self._start + path
         return os.path.join(self.root, path) if self.root else path or "."
 
     def read(self, path: str) -> bytes:

@@ -127,11 +127,10 @@ def _find_linked_files(
     folders: set[str] = set()
     seen: set[str] = set()
     for page in pages:
-        folder = posixpath.dirname(page.path)
         for link in page.links:
             if link.syntax is not LinkSyntax.MARKDOWN:
                 continue
-            path = posixpath.normpath(posixpath.join(folder, link.path)) if link.path else ""
+            path = posixpath.normpath(posixpath.join(posixpath.dirname(page.path), link.path)) if link.path else ""
             if path in known or path in seen or not path or path.startswith(("/", "..")) or "\0" in path:
                 continue
             seen.add(path)

@@ -83,9 +83,12 @@ class PageFilter(Struct, frozen=True):
     folder: str = ""
     since: float | None = None
 
-    def has(self, page: Page) -> bool:
+    def select(self, pages: Iterable[Page]) -> list[Page]:
         ##= man/spec/pages.md#tools
         ##% `list_pages` MUST list all pages, or those that match a tag, a folder and a date.
+        return list(pages) if self == PageFilter() else [page for page in pages if self._has(page)]
+
+    def _has(self, page: Page) -> bool:
         tags = (f"{fold_name(tag)}/" for tag in page.tags)
         return (
             (not self.tag or any(tag.startswith(self.tag) for tag in tags))
