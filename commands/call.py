@@ -34,8 +34,8 @@ from duvet.tools.tool import ErrorCode, ToolError
 @add_trace_options
 def call(name: str, words: tuple[str, ...], given: str | None, error_format: str, **options: Any) -> None:
     """NAME is one of the tools that `duvet tools` lists; `duvet mcp` serves the same tools to agents. duvet prints the
-    result as JSON on standard output, and notices and next steps on standard error. With --format json, standard output
-    also contains an error, as an object with `status`, `error`, `code` and `hint`.
+    result as JSON on standard output, and notices and next steps on standard error. With --format json, an error is
+    also printed on standard output, as an object with `status`, `error`, `code` and `hint`.
 
     Options come before NAME, and the arguments of the tool come after it. For a list, write VALUE,VALUE or repeat the
     argument. For an object, write JSON.

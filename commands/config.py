@@ -29,7 +29,7 @@ _SCHEMAS = ("upstream", "extended", "service")
 
 @click.group(cls=SubcommandGroup, default="show")
 def config() -> None:
-    """The project's configuration is .duvet/config.toml. The service's configuration, which `duvet mcp` and the
+    """The project's configuration is .duvet/config.toml. The service configuration, which `duvet mcp` and the
     commands for tools and models read, is duvet.config.json, .yaml or .toml.
 
     Without a COMMAND, `duvet config` shows the project's settings.

@@ -33,7 +33,7 @@ _RULE_COLUMNS = (
 @click.pass_context
 def explain(ctx: click.Context, /, topic: tuple[str, ...], rules: bool, format: str | None) -> None:
     """CODE is the code or name of a rule, such as DUV050. STATE is a requirement state, such as "needs tests". LEVEL
-    is MUST, SHOULD or MAY. KEY is a key of .duvet/config.toml or of the service's configuration; the last part of its
+    is MUST, SHOULD or MAY. KEY is a key of .duvet/config.toml or of the service configuration; the last part of its
     path is enough if it is unambiguous. Without an argument, duvet lists everything that it can explain.
 
     \b

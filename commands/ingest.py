@@ -63,9 +63,9 @@ def ingest(
     service_path: str | None,
     **options: Any,
 ) -> None:
-    """duvet indexes code, tests, documents, specifications, requirements and citations in .duvet/knowledge, for the
-    tools of the pack `knowledge`. It reads only files that have changed. You can delete the index at any time and
-    rebuild it, but the feedback in the same folder can't be rebuilt.
+    """duvet indexes code, tests, documents, specifications, requirements and citations, for the tools of the pack
+    `knowledge`. It reads only files that have changed. The index is in .duvet/knowledge. You can delete it at any time
+    and rebuild it, but the feedback in the same folder can't be rebuilt.
 
     The `ingest` table in `duvet.config.yaml` sets which files duvet indexes, and whether it indexes symbols and
     computes vectors. duvet skips files that git ignores. It also skips secrets such as .env and dependencies such as

@@ -183,7 +183,7 @@ def _extend_project(survey: Survey, specifications: Sequence[str], languages: Se
     kept = [name for name in specifications if _normalise(name) in known]
     kept += [name for name in languages if name not in {group.language.value for group in groups}]
     for name in kept:
-        print_remark(f"{CONFIG_PATH} has {escape_cell(name)} already")
+        print_remark(f"{CONFIG_PATH} already contains {escape_cell(name)}")
     if offered and not is_accepted:
         shown = ", ".join(offered[:_MOST_SHOWN])
         more = f" and {len(offered) - _MOST_SHOWN} more" if len(offered) > _MOST_SHOWN else ""

@@ -79,7 +79,7 @@ def list_pages(format: str | None, tag: str, folder: str, since: str, **options:
 def show_page(slug: str, format: str, **options: Any) -> None:
     """Show a page, its links, and the requirements it names.
 
-    The links are shown in both directions, and each requirement with the code that cites it.
+    duvet lists the links to and from the page, and the code that cites each requirement.
 
     \b
     Examples:

@@ -311,10 +311,10 @@ def find_pattern_fault(pattern: str) -> str:
     except (re.error, RecursionError, OverflowError) as error:
         return f"not a regular expression: {error}"
     if compiled.match(""):
-        return "it matches an empty text"
+        return "it matches the empty string"
     if compiled.groupindex.keys() != {"own"}:
         return "it has named groups"
-    return f"it has more than {_MOST_REPEATS} open repetitions" if repeats[0] > _MOST_REPEATS else ""
+    return f"it has more than {_MOST_REPEATS} repetitions without an upper limit" if repeats[0] > _MOST_REPEATS else ""
 
 
 def _find_nested_repeat(node: Any, repeats: list[int], *, within: bool) -> str:

@@ -233,7 +233,9 @@ def _make_value(kind: inspect.Type, value: Any, path: list[str], text: str, vari
                 name = next((one for one in value if _fold(one) == _fold(path[0])), path[0].lower())
                 return {**value, name: _make_entry(inner, value.get(name), path[1:], text, variable)}
     if path:
-        raise DuvetError(f"{variable} names a key below a value", hint=f"remove `{SEPARATOR}{SEPARATOR.join(path)}`")
+        below = f"{SEPARATOR}{SEPARATOR.join(path)}"
+        message = f"{variable} names no key: {variable.removesuffix(below)} sets a value, not a table"
+        raise DuvetError(message, hint=f"remove `{below}`")
     for choice in choices:
         found = list(_parse_leaf(choice, text))
         if found:

@@ -1,4 +1,4 @@
-"""Tables of the service's configuration: server, providers, packs, pages, ingest, search, uploads, workflows."""
+"""Tables of the service configuration: server, providers, packs, pages, ingest, search, uploads, workflows."""
 
 from __future__ import annotations
 
@@ -273,7 +273,7 @@ class IngestSection(ServiceSection, frozen=True, kw_only=True):
     )
     editor_uri: Annotated[
         EditorUriTemplate | None,
-        doc(f"URI that opens a place in an editor, with the fields {_FIELDS}; write `{{{{` for a brace"),
+        doc(f"URI that opens a file in an editor, with the fields {_FIELDS}; write `{{{{` for a brace"),
     ] = None
 
     def rule(self, environ: Mapping[str, str], model: SearchModel = SearchModel.AUTO) -> IngestRule:

@@ -72,7 +72,7 @@ class NotesRule(Struct, frozen=True, kw_only=True):
 
 RECIPE_FOLDERS = ("recipes", ".duvet/recipes")
 EDITOR_FIELDS = ("abs_path", "path", "line_start", "line_end", "name")
-"""The fields of a URI template that opens a place in an editor."""
+"""The fields of a URI template that opens a file in an editor."""
 
 
 class SearchModel(StrEnum):
@@ -94,11 +94,11 @@ class IngestRule(Struct, frozen=True, kw_only=True):
     profile: str = ""  # The default name of runs; empty for the built-in default.
     stale_days: int = 30  # Documents are stale after this many days without a change.
     editor_uri: str | None = None
-    """A URI that opens a place in an editor, with fields such as `{abs_path}` and `{line_start}`."""
+    """A URI that opens a file in an editor, with fields such as `{abs_path}` and `{line_start}`."""
 
 
 class ServiceSection(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
-    """A table of the service's file; its keys are spelled as in the file."""
+    """A table of the service configuration; its keys are spelled as in the file."""
 
 
 class StoreSection(ServiceSection, frozen=True, kw_only=True):

@@ -172,7 +172,7 @@ def simplify_key(part: str) -> str:
 
 @cache
 def list_keys() -> tuple[ConfigurationKey, ...]:
-    """Return every key and table: first the keys of the project's file, then those of the service's file."""
+    """Return every key and table: first the keys of the project's file, then those of the service configuration."""
     upstream = json_schema(extended=False)
     shared = {path for path, *_ in _walk(upstream, upstream, ())}
     keys = []

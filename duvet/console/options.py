@@ -185,7 +185,7 @@ def add_service_option(function: Function) -> Function:
         _SERVICE_OPTION,
         SERVICE_KEY,
         callback=_choose_service,
-        help="The service's configuration [default: $DUVET_CONFIG, or duvet.config.toml, .yaml or .json].",
+        help="The service configuration [default: $DUVET_CONFIG, or duvet.config.toml, .yaml or .json].",
     )
     if not any(one.name == "config_path" for one in getattr(function, "__click_params__", ())):
         function = _make_config_option(_set_config)(function)
@@ -225,7 +225,7 @@ def add_pages_option(function: Function) -> Function:
         PAGES_KEY,
         f"--{PAGES_KEY}",
         metavar="FOLDER",
-        help="Serve the Markdown files in this folder as pages, and nothing else.",
+        help="Use the Markdown files in this folder as pages, without a project.",
     )(function)
 
 

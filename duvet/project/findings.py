@@ -93,8 +93,8 @@ def choose_inputs(names: Iterable[str], inputs: Iterable[str], root: str, tree: 
             paths.update(dict.fromkeys(found))
         elif exists:
             ##= man/spec/validate.md#choosing-files
-            ##% `duvet validate` MUST fail for a path that does not exist, but only skip a file that is not an input of
-            ##% the project.
+            ##% `duvet validate` MUST fail for a path that does not exist, and skip a file that is not an input of the
+            ##% project.
             others[name] = None
         else:
             message, hint = "no such file or folder", "write the path relative to the working directory"

@@ -70,8 +70,8 @@ class _DirectLines(Struct, frozen=True):
 
     def judge(self, lines: LineRange) -> Execution:
         ##= man/spec/query.md#executed-lines
-        ##% Except in Java files, an annotation MUST count as executed if the first line below it that is neither blank
-        ##% nor in an annotation was executed.
+        ##% Except in Java files, an annotation MUST count as executed if the next line below it was executed, not
+        ##% counting blank lines and annotations.
         line = self.below[min(lines[1] + 1, len(self.below) - 1)]
         if not line or line not in self.hits:
             return Execution(Outcome.UNKNOWN, line)

@@ -83,7 +83,7 @@ def resolve_reference(
     hint = suggest_nearest(file_path, ids | names | locations.list_specification_names(catalogue) | paths)
     raise NotFoundError(
         f"nothing matches {quote_text(name)}",
-        hint=hint or "give the first digits of an id, a specification, SPEC#SECTION, a file or FILE:LINE",
+        hint=hint or "use a specification, SPEC#SECTION, a file, FILE:LINE or the first digits of an id",
     )
 
 

@@ -397,7 +397,7 @@ def find_ignored_files(extraction: Extraction, tree: Tree) -> Iterator[Problem]:
             if path not in extraction.files:
                 continue
             message = "duvet does not read this file, because it extracts the requirements of this section itself"
-            hint = "move what you added to `.duvet/exceptions` or `.duvet/todos`, and delete the file"
+            hint = "move your changes to a file in `.duvet/exceptions` or `.duvet/todos`, and delete this one"
             yield rules.REQUIREMENT_STALE.problem(message, path, Place(1), hint=hint)
 
 

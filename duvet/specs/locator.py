@@ -163,7 +163,7 @@ def normalise_url(text: str) -> str:
     except (ValueError, TypeError) as error:
         raise _make_url_error(f"{quote_text(text)} is not a valid URL") from error
     if url.protocol == "file:":
-        raise _make_url_error(f"file URLs are not supported: {quote_text(text)}", "name the file by its path")
+        raise _make_url_error(f"file URLs are not supported: {quote_text(text)}", "use the path of the file")
     # The host is also the name of a folder of downloads.
     if url.hostname in ("", ".", ".."):
         raise _make_url_error(f"the URL {quote_text(text)} has no host")

@@ -124,7 +124,7 @@ def translate_decoding_errors(path: str) -> Iterator[None]:
 
 def _make_error(error: Exception, path: str) -> StoreError:
     if isinstance(error, (load_sqlite().ProgrammingError, load_sqlite().InterfaceError)):
-        return StoreError(f"the index can't be queried: {error}", path=path, hint="open it again")
+        return StoreError(f"the index can't be queried: {error}", path=path, hint="try again")
     # An error about text that is not Unicode has no code.
     code = getattr(error, "sqlite_errorcode", _CORRUPT) & 0xFF
     if code in _BUSY:
@@ -164,7 +164,7 @@ def make_damaged_error(path: str, reason: str, *, is_ours: bool = True) -> Store
 
 def advise_rebuild(path: str) -> str:
     names = [os.path.basename(file) for file in list_store_files(path) if file == path or os.path.lexists(file)]
-    return f"remove {' and '.join(names)}, and index the project again"
+    return f"remove {' and '.join(names)}, and run `duvet ingest`"
 
 
 def make_version_error(path: str, version: int, schema: int) -> StoreVersionError:
@@ -177,7 +177,7 @@ def make_version_error(path: str, version: int, schema: int) -> StoreVersionErro
     return StoreOutdatedError(
         f"an older duvet created this index with schema {version}; this version of duvet supports {schema}",
         path=path,
-        hint="index the project again to replace it; no other data is lost",
+        hint="run `duvet ingest` to replace it; no other data is lost",
     )
 
 

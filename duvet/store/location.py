@@ -34,7 +34,7 @@ def open_store(path: str, *, create: bool = False) -> sqlite.Store:
         ##= man/spec/knowledge.md#storage
         ##% If there is no index, duvet MUST report that the project is not indexed, and MUST NOT create an index.
         if not create:
-            hint = "index the project first"
+            hint = "run `duvet ingest` first"
             raise db.StoreMissingError("this project is not indexed yet", path=path, hint=hint)
         make_store_folder(path, f"{os.path.basename(path)}*")
     database = _open(path, create=create)

@@ -242,7 +242,7 @@ def _find_gap(
         specification.path,
         after.place,
         label=f"follows {before.name}",
-        hint="restore {}, or write that {} {} removed".format(
+        hint="restore {}, or write in the specification that {} {} removed".format(
             *(("it", missing[0], "was") if len(missing) == 1 else ("them", " and ".join(missing), "were"))
         ),
     )

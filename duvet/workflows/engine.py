@@ -161,7 +161,7 @@ class _Run:
         self.warnings += (steps.clip_message(f"{step.id}: {warning}") for warning in found.warnings)
         self.results_bytes += measure_value(found.value)
         if self.results_bytes > _MAX_RESULTS_BYTES:
-            message = f"the results of all steps are larger than {_MAX_RESULTS_BYTES:,} bytes"
+            message = f"the results of the steps together exceed {_MAX_RESULTS_BYTES:,} bytes"
             raise WorkflowError(records.FailureCode.INVALID_REQUEST, message, hint="request smaller results")
         scope = {**self.scope, "result": found.value}
         steps.verify_result(step, scope)

@@ -5,8 +5,8 @@ const starts = anchor => anchor.split('/').map((_, at, parts) => parts.slice(0, 
 
 /*
 ##= man/spec/page.md#links
-##% A link into the report MUST open the place of its anchor or, if the anchor no longer exists, the nearest place with
-##% a notice.
+##% A link into the report MUST open the place of its anchor or, if the anchor no longer exists, the nearest place, and
+##% say so.
 */
 function placeOf(anchor) {
   const path = starts(anchor || 'overview');

@@ -150,7 +150,7 @@ def test_an_existing_project(kettle: Path, duvet: Run) -> None:
     offered = "not added: docs/kettle.md; add them with `duvet init --yes`\n"
     unchanged = f"{PATH} is unchanged; name what to add with --specification or --lang-*\n"
     assert duvet("init") == Done(0, "", f"{found}\n{offered}{unchanged}{ACCEPT}")
-    assert duvet("init", "--lang-python").err == f"{FOUND}{PATH} has python already\n{offered}{unchanged}{ACCEPT}"
+    assert duvet("init", "--lang-python").err == f"{FOUND}{PATH} already contains python\n{offered}{unchanged}{ACCEPT}"
     assert files(kettle) == before
     make(kettle, {"lib/a.rs": SOURCE, "lib/tests/b.rs": ""})
     done = duvet("-q", "init", "--lang-rust", "--specification", "./docs/kettle.md", "--specification", "spec.md")
@@ -177,7 +177,7 @@ source = "spec.md"
     assert (kettle / PATH).read_text() == before[PATH].decode() + added
     again = duvet("init", "--specification", "docs/kettle.md").err
     assert again.endswith(NEXT)
-    assert f"\n{PATH} has docs/kettle.md already\n{unchanged}" in again
+    assert f"\n{PATH} already contains docs/kettle.md\n{unchanged}" in again
 
 
 def test_a_project_of_awslabs_duvet(here: Run, tmp_path: Path, gold: Snapshot) -> None:

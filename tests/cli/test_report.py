@@ -182,7 +182,7 @@ STORED = "save its text as .duvet/specifications/host.example/spec.txt"
         ),
         ("gone.md", failed("No such file or directory (os error 2) [DUV010]", "gone.md")),
         ("src", failed("Is a directory (os error 21) [DUV012]", "src")),
-        ("file:///spec.md", failed(f'{FILE_URL}: "file:///spec.md" [DUV041]', hint="name the file by its path")),
+        ("file:///spec.md", failed(f'{FILE_URL}: "file:///spec.md" [DUV041]', hint="use the path of the file")),
         *(
             (f"{option} {url}", failed(f"could not download {url}: {reason} [DUV045]", hint=STORED))
             for option, url, reason in (

@@ -30,7 +30,7 @@ warning: duvet does not read this file, because it extracts the requirements of 
   |
 1 | target = "spec.md#heating"
   | ^^^^^^^^^^^^^^^^^^^^^^^^^^
-  = help: move what you added to `.duvet/exceptions` or `.duvet/todos`, and delete the file
+  = help: move your changes to a file in `.duvet/exceptions` or `.duvet/todos`, and delete this one
 
 """
 

@@ -11,6 +11,7 @@ import socket
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from errno import EADDRNOTAVAIL
 from functools import partial
 from ipaddress import ip_address
 from types import FrameType
@@ -38,6 +39,7 @@ from duvet.version import VERSION
 _ADDRESS = re.compile(r"(?:(?:\[(?P<six>[0-9A-Fa-f:.]+)\]|(?P<name>[A-Za-z0-9._-]+)):)?(?P<port>[0-9]{1,5})", re.ASCII)
 _LOOPBACK = "127.0.0.1"
 _BACKLOG = 1024
+_OTHER_HOST = "choose an address of this machine, such as 127.0.0.1"
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _ResolvedAddress = tuple[int, int, int, str, tuple[str, int]]
 _MALFORMED = {431: "The headers are too large", 400: "This is not HTTP"}
@@ -75,7 +77,7 @@ def check_reach(address: ServerAddress, anywhere: bool) -> _ResolvedAddress:
     try:
         resolved = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
-        raise DuvetError(f"cannot listen on {address.authority}: unknown host") from error
+        raise DuvetError(f"cannot listen on {address.authority}: unknown host", hint=_OTHER_HOST) from error
     ##= man/spec/mcp.md#http
     ##% Without tokens, `duvet mcp --http` MUST refuse to listen on an address that other machines can reach.
     if not anywhere and not all(ip_address(str(one[4][0]).partition("%")[0]).is_loopback for one in resolved):
@@ -92,7 +94,8 @@ def open_listener(address: ServerAddress, anywhere: bool) -> socket.socket:
         return socket.create_server(place[:2], family=family, backlog=_BACKLOG)
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else str(error)
-        raise DuvetError(f"cannot listen on {address.authority}: {reason}", hint="choose another port") from error
+        hint = _OTHER_HOST if error.errno == EADDRNOTAVAIL else "choose another port"
+        raise DuvetError(f"cannot listen on {address.authority}: {reason}", hint=hint) from error
 
 
 class ServedApplication(Struct, frozen=True, kw_only=True):

@@ -257,7 +257,7 @@ def _describe(catalogue: Catalogue, node: tree.ResourceNode) -> tuple[str, str, 
     requirement = catalogue.requirements[node.requirement]
     id, text = requirement.id[:SHORT_ID_DIGITS], shorten_text(requirement.text)
     if node.kind is tree.NodeKind.CITATIONS:
-        return f"{id}/citations", f"Citations of {id}", f"Where code and tests cite: {text}"
+        return f"{id}/citations", f"Citations of {id}", f"Citations of the requirement: {text}"
     named = f"{requirement.name}: {text}" if requirement.name else text
     return id, named, f"A requirement of {card.name}, {card.titles[node.section]}"
 

@@ -10,7 +10,7 @@ from typing import Annotated, TypeVar
 from msgspec import Meta
 
 from duvet.knowledge import graph, index
-from duvet.store.database import StoreBusyError, StoreDamagedError, StoreError, StoreMissingError, StoreVersionError
+from duvet.store.database import StoreDamagedError, StoreError, StoreMissingError, StoreOutdatedError
 from duvet.store.location import can_be_replaced
 from duvet.tools import tool
 from duvet.tools.call_context import CallContext, get_loop_limiter, run_blocking
@@ -20,8 +20,8 @@ Result = TypeVar("Result")
 _Row = TypeVar("_Row")
 
 declare_knowledge_tool = partial(tool.declare_tool, labels=("knowledge",))
-_REPAIRED = (StoreMissingError, StoreVersionError, StoreDamagedError)  # Errors that an ingest run repairs.
 NOTHING_INGESTED = "this project has no index yet"
+INGEST_HINT = "index the project with km-ingest-trigger or `duvet ingest`, then try again"
 MAX_HISTORY = 100
 _READERS = 4  # Questions that are answered at the same time.
 # A higher value is lowered to the maximum, so the schema names it but msgspec does not check it.
@@ -69,26 +69,13 @@ def make_store_refusal(error: StoreError, ctx: CallContext) -> tool.ToolError:
     message = (
         NOTHING_INGESTED if isinstance(error, StoreMissingError) else f"{os.path.basename(error.path)}: {error.message}"
     )
-    if ctx.caller.face == tool.SHELL_SOURCE:
-        hint = _find_shell_hint(error)
-    elif isinstance(error, StoreMissingError):
-        hint = "index the project, then try again"
-    elif isinstance(error, _REPAIRED):
-        hint = "index the project again, then try again"
-    elif isinstance(error, StoreBusyError):
-        hint = error.hint
+    if isinstance(error, (StoreMissingError, StoreOutdatedError)) and ctx.caller.face != tool.SHELL_SOURCE:
+        hint = INGEST_HINT
+    elif isinstance(error, StoreDamagedError) and can_be_replaced(error.path):
+        hint = "run `duvet ingest --full`"
     else:
-        # Agents may have no shell.
-        hint = f"{error.hint}, then try again" if error.hint else "try again in a moment"
+        hint = error.hint or "try again in a moment"
     return tool.ToolError(tool.ErrorCode.UPSTREAM_ERROR, message, hint)
-
-
-def _find_shell_hint(error: StoreError) -> str:
-    if isinstance(error, StoreDamagedError) and can_be_replaced(error.path):
-        return "index the project again: run `duvet ingest --full`"
-    if isinstance(error, StoreMissingError):
-        return "index the project: run `duvet ingest`"
-    return error.hint
 
 
 def limit_rows(rows: Iterable[_Row], limit: int | None, face: str, share: int = 1) -> tuple[_Row, ...]:

@@ -56,7 +56,7 @@ _CONTENT = f"The text, in Markdown: at most {_MAX_TEXT_BYTES:,} bytes of UTF-8"
 _SOURCE = "The path of a file in the project; over HTTP, under the content root"
 MAX_UPLOAD_BYTES = 750_000
 _MAX_BASE64 = MAX_UPLOAD_BYTES // 3 * 4
-_BYTES = f"The file in base64, at most {MAX_UPLOAD_BYTES:,} bytes; source_path is then only its name"
+_BYTES = f"The file in base64, at most {MAX_UPLOAD_BYTES:,} bytes before encoding; source_path then only names it"
 _NAME = "The name of the recipe, such as daily-health"
 
 

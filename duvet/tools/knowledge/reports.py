@@ -41,11 +41,7 @@ async def _make_report(
     def question(known: OpenStore) -> _Report:
         facts = reports.load_facts(known.store, known.rules.ingest, graph=graph)
         if facts.run is None:
-            raise ToolError(
-                ErrorCode.UPSTREAM_ERROR,
-                index.NOTHING_INGESTED,
-                "index the project with km-ingest-trigger or `duvet ingest`, then try again",
-            )
+            raise ToolError(ErrorCode.UPSTREAM_ERROR, index.NOTHING_INGESTED, index.INGEST_HINT)
         report = make(facts, now)
         count = index.cap_count(arguments.history, index.MAX_HISTORY)
         history = reports.read_report_history(known.store, name, past, count)

@@ -21,11 +21,11 @@ CitationText = Annotated[str, Meta(max_length=10_000)]  # A longer text would bl
 _STEPS = {
     invalid_citations.SPECIFICATION_NOT_FOUND: "Find its id with resolve_spec_id, or the text with search_requirements.",
     invalid_citations.SECTION_NOT_FOUND: "Find the text with search_requirements, or read a section with get_section.",
-    invalid_citations.REQUIREMENT_NOT_FOUND: "Find the text with search_requirements; suggest_citation returns the comment.",
+    invalid_citations.REQUIREMENT_NOT_FOUND: "Find the text with search_requirements; suggest_citation returns the comment to paste.",
 }
 _AS_NEAREST = "Change the target to `nearest`."
 _AS_NEAREST_WHOLE = "Change the specification to `nearest`, and add one of its sections: spec#section."
-_WRITE = "Write the target as spec#section, or get the comment from suggest_citation."
+_WRITE = "Write the target as spec#section, or paste the comment from suggest_citation."
 _ROOM = 8_000  # Maximum length of errors, warnings and texts in an answer.
 _MAX_COMPARED = 6_000  # Maximum length of invalid citations that are compared with all texts, because that is slow.
 _MAX_NUMBERS = 10

@@ -41,23 +41,23 @@ StatusWord = Annotated[str, Meta(extra_json_schema={"enum": [state.words for sta
 
 _NEIGHBOUR_TEXT = 160  # Maximum length of a neighbour's text.
 _MAX_PLACES = 10  # Maximum number of listed places of a requirement, and of listed requirements of a citation.
-_IMPLEMENT = "Implement it; suggest_citation returns the comment."
+_IMPLEMENT = "Implement it; suggest_citation returns the comment to paste."
 _STEPS = {
     "uncited": _IMPLEMENT,
     "to do": _IMPLEMENT,
-    "in progress": "Cite the rest of it; suggest_citation returns the comment.",
-    "needs code": "Implement it and cite it in the code; suggest_citation returns the comment.",
-    "needs tests": "Write a test; suggest_citation with type=test returns the comment.",
+    "in progress": "Cite the rest of it; suggest_citation returns the comment to paste.",
+    "needs code": "Implement it and cite it in the code; suggest_citation returns the comment to paste.",
+    "needs tests": "Write a test; suggest_citation with type=test returns the comment to paste.",
 }
 _Item = TypeVar("_Item")
 _DIGITS = re.compile(r"[0-9a-fA-F]{1,64}\Z")
-_NOT_IMPLEMENTED = "No code cites it: implement it, and get the comment from suggest_citation."
+_NOT_IMPLEMENTED = "No code cites it: implement it, and paste the comment from suggest_citation."
 _NEXT = {
     records.State.UNCITED: _NOT_IMPLEMENTED,
     records.State.TO_DO: _NOT_IMPLEMENTED,
     records.State.IN_PROGRESS: "get_requirement shows what cites it so far.",
-    records.State.NEEDS_CODE: "Tests cite it, but not all of it is cited in code: get the comment from suggest_citation.",
-    records.State.NEEDS_TESTS: "Code cites it, but no test does: get the comment from suggest_citation with type=test.",
+    records.State.NEEDS_CODE: "Tests cite it, but not all of it is cited in code: paste the comment from suggest_citation.",
+    records.State.NEEDS_TESTS: "Code cites it, but no test does: write one, and paste the comment from suggest_citation with type=test.",
 }
 
 

@@ -19,9 +19,9 @@ NESTED = "a repetition inside a repetition can take exponential time"
         (r"(?:[A-Z]+-)*\d+", NESTED),
         (r"(a|aa)+b", "alternatives inside a repetition can take exponential time"),
         (r"(a)\1", "references, conditions and look-around are not supported"),
-        (r"a*", "it matches an empty text"),
+        (r"a*", "it matches the empty string"),
         (r"(?P<x>a)", "it has named groups"),
-        (r"a+b+c+d+e+", "it has more than 4 open repetitions"),
+        (r"a+b+c+d+e+", "it has more than 4 repetitions without an upper limit"),
         (r"[a", "not a regular expression: unterminated character set at position 0"),
     ],
 )

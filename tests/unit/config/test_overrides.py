@@ -1,4 +1,4 @@
-"""Environment variables that override keys of the service's configuration."""
+"""Environment variables that override keys of the service configuration."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ WRONG = [
     ("DUVET_SERVER__PORT", "0", "the value of DUVET_SERVER__PORT is not valid", "an integer from 1 to 65535"),
     ("DUVET_SERVER__MODE", "x", "the value of DUVET_SERVER__MODE is not valid", "one of `stdio`, `http`"),
     ("DUVET_SERVER__NAME", " ", "the value of DUVET_SERVER__NAME is not valid", "a text"),
-    ("DUVET_SERVER__PORT__X", "1", "DUVET_SERVER__PORT__X names a key below a value", "remove `__X`"),
+    ("DUVET_SERVER__PORT__X", "1", "DUVET_SERVER__PORT__X names no key: DUVET_SERVER__PORT sets a value, not a table", "remove `__X`"),
     ("DUVET_PROVIDERS__A__ENABLED", "1", "the value of DUVET_PROVIDERS__A__ENABLED is not valid", "a boolean"),
     (
         "DUVET_WORKFLOWS__A__DESCRIPTION",

@@ -214,7 +214,7 @@ def test_a_search_answers_with_all_fields(tmp_path: Path) -> None:
             "request_id": request_id,
             "result_count": 1,
             "graph_context_included": True,
-            "warnings": [f"{ALONE}the extra `semantic` is not installed, broken or switched off"],
+            "warnings": [f"{ALONE}the extra `semantic` is missing, broken or switched off"],
             "scoring_mode": "lexical",
             "weight_profile": "default",
             "weights": {"subsystem": 0.28, "relationship": 0.05, "support": 0.09, "criticality": 0.12},
@@ -352,7 +352,7 @@ STAND_INS = "the index has dummy vectors, which carry no meaning"
 @pytest.mark.parametrize(
     ("stored_with", "model", "mode", "warning"),
     [
-        (MODEL, None, "lexical", f"{ALONE}the extra `semantic` is not installed, broken or switched off"),
+        (MODEL, None, "lexical", f"{ALONE}the extra `semantic` is missing, broken or switched off"),
         (None, MODEL, "lexical", f"{ALONE}the index has no vectors"),
         (
             MODEL,

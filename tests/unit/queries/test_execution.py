@@ -51,8 +51,8 @@ DIRECT = "//= a\n//# A.\n\n// A comment.\nfn f() {\n    //= b\n    g();\n}\n//= 
 )
 def test_the_direct_model_judges_lines(lines: tuple[int, int], hits: dict[int, bool], expected: Execution) -> None:
     ##= man/spec/query.md#executed-lines
-    ##% Except in Java files, an annotation MUST count as executed if the first line below it that is neither blank nor
-    ##% in an annotation was executed.
+    ##% Except in Java files, an annotation MUST count as executed if the next line below it was executed, not counting
+    ##% blank lines and annotations.
     assert judge(DirectModel(DIRECT, [(1, 2), (6, 6), (9, 9)]), hits, lines) == expected
 
 

@@ -161,7 +161,7 @@ def test_an_exact_name_wins_over_another_spelling() -> None:
     assert found == {name: [meant] for name, meant in CLASHING_NAMES.items()}
 
 
-HELP = "give the first digits of an id, a specification, SPEC#SECTION, a file or FILE:LINE"
+HELP = "use a specification, SPEC#SECTION, a file, FILE:LINE or the first digits of an id"
 REFUSALS = {
     "5bfa": 'no requirement matches "5bfa"\ndid you mean 5bfbf88bbb38?',
     "5b": '"5b" is too short for an id\ngive at least 4 digits',

@@ -65,7 +65,7 @@ ODD: dict[str, Callable[[Path], object]] = {
 }
 """Readers may not be able to tell these from a store in which little is."""
 ALL = FOREIGN | DAMAGED | ODD
-REMOVE = "remove its files, and index the project again"
+REMOVE = "remove its files, and run `duvet ingest`"
 HINTS = {
     **dict.fromkeys(DAMAGED, f"{REMOVE}; no other data is lost"),
     **dict.fromkeys(FOREIGN, f"set `store.path` to another file; if this file was an index, {REMOVE}"),
@@ -112,7 +112,7 @@ def test_only_the_files_of_the_store_are_to_be_removed(tmp_path: Path) -> None:
     (tmp_path / "work.py").touch()
     with pytest.raises(StoreDamagedError) as caught:
         open_store(str(tmp_path / "knowledge.db"))
-    assert caught.value.hint.endswith("remove knowledge.db and knowledge.db-wal, and index the project again")
+    assert caught.value.hint.endswith("remove knowledge.db and knowledge.db-wal, and run `duvet ingest`")
 
 
 def test_a_mistake_of_the_caller_is_not_damage(kitchen: Store) -> None:

@@ -65,7 +65,7 @@ def test_git_ignores_the_store_and_nothing_beside_it(tmp_path: Path) -> None:
     assert ignore.read_text() == "mine\n"
 
 
-OLDER = "index the project again to replace it; no other data is lost"
+OLDER = "run `duvet ingest` to replace it; no other data is lost"
 NEWER = "update duvet, or remove store.db"
 
 

@@ -220,8 +220,8 @@ def test_gaps_in_a_series(numbers: tuple[int, ...], expected: list[str]) -> None
 @pytest.mark.parametrize(
     ("last", "hint"),
     [
-        (4, "restore it, or write that FR-003 was removed"),
-        (5, "restore them, or write that FR-003 and FR-004 were removed"),
+        (4, "restore it, or write in the specification that FR-003 was removed"),
+        (5, "restore them, or write in the specification that FR-003 and FR-004 were removed"),
     ],
 )
 def test_the_hint_for_a_gap_closes_it(last: int, hint: str) -> None:

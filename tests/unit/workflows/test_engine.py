@@ -266,7 +266,7 @@ async def test_a_check_compares_as_json(check: Check, message: str) -> None:
 async def test_the_results_of_all_steps_have_a_limit() -> None:
     world = World({"big": lambda _: "x" * 15_999_998})
     found = await ran(*(tool(f"s{number}", "big") for number in range(5)), world=world)
-    message = "the results of all steps are larger than 64,000,000 bytes"
+    message = "the results of the steps together exceed 64,000,000 bytes"
     assert why(found) == ("invalid_request", "s4", message, "request smaller results", "")
 
 

@@ -24,7 +24,7 @@ from tests.unit.server.stdio_server import hello, request
 
 pytestmark = pytest.mark.anyio
 HEALTH = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
-ALLOW_HOST = "start the server with `duvet mcp --http --allow-host NAME`"
+ALLOW_HOST = "start the server with `--allow-host NAME`"
 BAD_HOST = http_server.error_of("forbidden", "The Host header is not allowed", ALLOW_HOST)
 BAD_ORIGIN = http_server.error_of("forbidden", "The Origin header is not allowed", ALLOW_HOST)
 OTHER_METHOD = http_server.error_of("unsupported_operation", "This path does not support the method")

@@ -32,6 +32,8 @@ from tests.unit.specs.download_server import at_work
 
 pytestmark = pytest.mark.anyio
 
+OTHER_HOST = "choose an address of this machine, such as 127.0.0.1"
+
 
 @pytest.mark.parametrize(
     ("text", "host", "port", "url"),
@@ -78,19 +80,20 @@ def test_the_server_listens_at_a_free_port(host: str, anywhere: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("host", "reason"),
+    ("host", "reason", "hint"),
     [
-        ("192.0.2.1", "Cannot assign requested address"),
-        ("no-such-host.invalid", "unknown host"),
-        ("127.0.0.1", "Address already in use"),
+        ("192.0.2.1", "Cannot assign requested address", OTHER_HOST),
+        ("no-such-host.invalid", "unknown host", OTHER_HOST),
+        ("127.0.0.1", "Address already in use", "choose another port"),
     ],
 )
-def test_an_address_that_is_not_free_is_an_error(host: str, reason: str) -> None:
+def test_an_address_that_is_not_free_is_an_error(host: str, reason: str, hint: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(DuvetError) as caught:
             open_listener(ServerAddress(host, port), anywhere=True)
     assert str(caught.value) == f"cannot listen on {host}:{port}: {reason}"
+    assert caught.value.hint == hint
 
 
 class RecordingTransport:

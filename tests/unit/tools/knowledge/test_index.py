@@ -54,6 +54,14 @@ FAULTS = {
     **dict.fromkeys(("cut off", "overwritten", "spoilt", "a folder"), DAMAGED),
     "a link": "store.db: the index must not be behind a symbolic link",
 }
+INGEST = "index the project with km-ingest-trigger or `duvet ingest`, then try again"
+HINTS = {
+    "older": INGEST,
+    "newer": "update duvet, or remove store.db",
+    **dict.fromkeys(("cut off", "overwritten", "spoilt"), "run `duvet ingest --full`"),
+    "a folder": "set `store.path` to another file; if this file was an index, remove store.db, and run `duvet ingest`",
+    "a link": "remove the link",
+}
 
 
 def test_a_store_can_be_repaired_in_place(known: Asking) -> None:
@@ -70,9 +78,9 @@ def test_a_store_can_be_repaired_in_place(known: Asking) -> None:
 def test_a_missing_store_is_an_upstream_error_until_it_is_made(tmp_path: Path) -> None:
     known = Asking(tmp_path)
     for tool, arguments in CALLS.items():
-        told = "this project has no index yet", "index the project, then try again"
-        assert known.refusal(tool, **arguments) == ("upstream_error", *told)
-        assert known.refusal(tool, "shell", **arguments)[2].endswith(": run `duvet ingest`")
+        message = "this project has no index yet"
+        assert known.refusal(tool, **arguments) == ("upstream_error", message, INGEST)
+        assert known.refusal(tool, "shell", **arguments) == ("upstream_error", message, "run `duvet ingest` first")
     assert list(tmp_path.iterdir()) == []
     fill(tmp_path)
     assert known.value(STATUS)["run_id"] == "r1"
@@ -153,8 +161,7 @@ def test_a_store_that_cannot_be_read_is_an_upstream_error_until_it_is_restored(t
     for tool, arguments in {**CALLS, STATUS: {}}.items():
         code, message, hint = known.refusal(tool, **arguments)
         assert code == "upstream_error" and message.startswith(FAULTS[fault]), message
-        assert hint.endswith(", then try again") and str(tmp_path) not in message + hint
-        assert "duvet ingest" not in hint
+        assert hint.startswith(HINTS[fault]) and str(tmp_path) not in message + hint
     shutil.rmtree(known.file.parent)
     shutil.copytree(whole, known.file.parent)
     for tool, arguments in {**CALLS, STATUS: {}}.items():

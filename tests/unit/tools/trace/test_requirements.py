@@ -132,9 +132,9 @@ def test_a_search_can_be_filtered_and_continued(context: ProjectSnapshot) -> Non
     )
 
 
-NOTHING = "No code cites it: implement it, and get the comment from suggest_citation."
+NOTHING = "No code cites it: implement it, and paste the comment from suggest_citation."
 DELIVERED, COVERED = f"{IN_DELIVERY}/{HOT}", f"{IN_LID}/{HOT}"
-CITE_IT = "Code cites it, but no test does: get the comment from suggest_citation with type=test."
+CITE_IT = "Code cites it, but no test does: write one, and paste the comment from suggest_citation with type=test."
 NEEDS_TESTS = ({"status": "needs tests"}, CITE_IT)
 FITS = ({"status": "in progress"}, "get_requirement shows what cites it so far.")
 PLACES = ({"full_path": DELIVERED, "status": "needs tests"}, {"full_path": COVERED, "status": "uncited"})
@@ -209,7 +209,7 @@ def test_a_requirement_in_several_places_has_the_worst_status_and_names_all() ->
         "test": ["tests/test_pot.py:2"],
         "todo": ["src/pot.rs:19"],
     }
-    assert step == "Implement it; suggest_citation returns the comment."
+    assert step == "Implement it; suggest_citation returns the comment to paste."
 
 
 @pytest.mark.parametrize("count", [30, 150, 2000])

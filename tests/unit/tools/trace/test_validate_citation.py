@@ -33,7 +33,7 @@ CUT_OFF = "this quote is separated from its target on line 1"
 KINDS = 'expected one of ["spec", "test", "implementation", "exception", "todo", "implication"]'
 PUT = "add a line with the target, such as `spec.md#section`, above it, or use another comment prefix"
 ELSEWHERE = "the quote is in #cup"
-WRITE = "Write the target as spec#section, or get the comment from suggest_citation."
+WRITE = "Write the target as spec#section, or paste the comment from suggest_citation."
 NAME = "Change the target to `nearest`."
 FIND = "Find its id with resolve_spec_id, or the text with search_requirements."
 SEARCH = "Find the text with search_requirements, or read a section with get_section."
@@ -362,7 +362,7 @@ def test_entries_that_are_listed_as_invalid_are_invalid_as_they_are_listed() -> 
 def test_the_comment_style_of_a_file(citation: str, warning: str) -> None:
     path = next(path for _, paths in TEA.project.inputs.sources for path in paths)
     name = path.removeprefix("src/")
-    step = "Rewrite it with `//=` and `//#`, or get the comment from suggest_citation."
+    step = "Rewrite it with `//=` and `//#`, or paste the comment from suggest_citation."
     wanted = (make_odd_answer(warning.format(name)), step) if warning else (VALID, "")
     assert answer(TEA, "validate_citation", citation=citation, file=path) == wanted
     with pytest.raises(ToolError) as raised:
