@@ -67,7 +67,12 @@ WRONG = [
     ("DUVET_SERVER__PORT", "0", "the value of DUVET_SERVER__PORT is not valid", "an integer from 1 to 65535"),
     ("DUVET_SERVER__MODE", "x", "the value of DUVET_SERVER__MODE is not valid", "one of `stdio`, `http`"),
     ("DUVET_SERVER__NAME", " ", "the value of DUVET_SERVER__NAME is not valid", "a text"),
-    ("DUVET_SERVER__PORT__X", "1", "DUVET_SERVER__PORT__X names no key: DUVET_SERVER__PORT sets a value, not a table", "remove `__X`"),
+    (
+        "DUVET_SERVER__PORT__X",
+        "1",
+        "DUVET_SERVER__PORT__X names no key: DUVET_SERVER__PORT sets a value, not a table",
+        "remove `__X`",
+    ),
     ("DUVET_PROVIDERS__A__ENABLED", "1", "the value of DUVET_PROVIDERS__A__ENABLED is not valid", "a boolean"),
     (
         "DUVET_WORKFLOWS__A__DESCRIPTION",
