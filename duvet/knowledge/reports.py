@@ -393,7 +393,7 @@ def save_reports(writing: StoreWriter, facts: ProjectFacts, now: float) -> None:
 
 
 def read_report_history(store: Store, name: str, kind: type[PastReportType], limit: int) -> Sequence[PastReportType]:
-    """Return the latest reports, newest first; skip those of other versions' formats."""
+    """Return the latest reports, newest first, without those in the formats of other versions."""
     found = []
     for data in store.reports(name, limit) if limit else ():
         with suppress(DecodeError):

@@ -127,7 +127,7 @@ class ChunkSearch(tables.StoreTables):
     def find_by_words(
         self, terms: Sequence[str], filters: records.ChunkFilters, limit: int, *, every: bool
     ) -> records.ScoredChunks:
-        """Rank the chunks with every or any of the terms by BM25; a term is a single word."""
+        """Rank the chunks with every or any of the terms by BM25, scaled to at most 1."""
         self._settle()
         words = list(dict.fromkeys(word for term in terms for word in extract_words(term)))[:MAX_QUERY_WORDS]
         counts = self._count_chunks(words)
@@ -176,7 +176,8 @@ class ChunkSearch(tables.StoreTables):
         return [number for number in numbers if number in exact] if exact else numbers
 
     def find_named(self, path: str, filters: records.ChunkFilters) -> Sequence[int]:
-        """Return the first chunk of each file whose path ends with `path`; the extension is optional."""
+        """Return the first chunk of the file at `path`, or else of each file whose path ends with it; the extension is
+        optional."""
         self._settle()
         allowed = self.allowed(filters)
         if exact := self.chunk_numbers(path)[:1]:
