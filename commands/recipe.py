@@ -132,7 +132,7 @@ def list_recipes(format: str | None) -> None:
     if format == "text":
         print_deprecation("--format text", "--format plain")
         format = None
-    recipes = RecipeCatalogue(DiskTree()).every().values()
+    recipes = RecipeCatalogue(DiskTree()).read_all().values()
     rows = [
         {
             "name": one.name,
@@ -165,7 +165,7 @@ def show_recipe(name: str, format: str, output: str | None) -> None:
       duvet recipe show daily-health
       duvet recipe show release-prep --output recipes/release-prep.yaml
     """
-    found = _require_recipe(name, RecipeCatalogue(DiskTree()).every())
+    found = _require_recipe(name, RecipeCatalogue(DiskTree()).read_all())
     if found.workflow is None:
         raise ProblemsError(found.problems)
     data = encode_json(found.document.values if found.document else {}) if format == "json" else found.data
@@ -202,11 +202,11 @@ def check(
       duvet recipe check recipes/release-prep.yaml
     """
     catalogue = RecipeCatalogue(DiskTree())
-    recipes = catalogue.every()
+    recipes = catalogue.read_all()
     own = [one for one in recipes.values() if one.origin != ORIGIN_SHIPPED]
     found = [recipes.get(name) or catalogue.file(name) for name in names] or own
     application = _make_application(options)
-    tools = list(application.tools.registry.every())
+    tools = list(application.tools.registry.list_all())
     if can_run := records.RECIPE_TOOL in application.tools.registry:
         environment = make_recipe_environment(tools, recipes)
     else:
@@ -260,10 +260,10 @@ def run(
     if records.RECIPE_TOOL not in application.tools.registry:
         hint = "enable the pack `knowledge` under `toolPacks`, and don't set its `mode` to `read-only`"
         raise DuvetError(_LEFT_OUT, path=application.service.path, hint=hint)
-    recipes = RecipeCatalogue(DiskTree()).every()
+    recipes = RecipeCatalogue(DiskTree()).read_all()
     found = _require_recipe(name, recipes)
     problems: tuple[Problem, ...] = check_recipe(
-        found, make_recipe_environment(application.tools.registry.every(), recipes)
+        found, make_recipe_environment(application.tools.registry.list_all(), recipes)
     )
     if found.workflow is None or not is_runnable(problems):
         raise ProblemsError(problems)

@@ -56,7 +56,7 @@ def _describe_tools() -> Iterator[str]:
     yield "# Tools\n\nThese are the tools for agents by pack, as `duvet tools NAME` describes them.\n"
     for pack in BUILT_IN_PACKS.values():
         yield f"## Pack {pack.name}\n"
-        for tool in Registry(enable_packs((pack.name,))).every():
+        for tool in Registry(enable_packs((pack.name,))).list_all():
             yield _quote_output("### ", f"{tool.name}", ["tools", tool.name])
 
 

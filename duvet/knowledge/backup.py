@@ -100,7 +100,7 @@ def create_backup(places: StorePaths, destination: str, now: datetime) -> Backup
     ):
         if leads_into_folder(places.folder, destination):
             # Do this before writing the backup, so that git never sees the backup.
-            places.make(places.backups)
+            places.prepare(places.backups)
         for path in _list_candidates(destination, now):
             try:
                 with open_output(path, replaces=False) as file:

@@ -49,11 +49,11 @@ class AuditEntry(Struct, frozen=True, kw_only=True):
 
 
 def submit_vote(places: StorePaths, vote: Vote) -> None:
-    append_line(places.make(places.feedback), vote)
+    append_line(places.prepare(places.feedback), vote)
 
 
 def append_audit_entry(places: StorePaths, entry: AuditEntry) -> None:
-    append_line(places.make(places.audit), entry)
+    append_line(places.prepare(places.audit), entry)
 
 
 def read_votes(path: str) -> list[Vote]:

@@ -75,7 +75,7 @@ def restore_backup(
         )
         votes = 0
         while some := list(islice(missing, _VOTES_AT_ONCE)):
-            feedback.append_lines(places.make(places.feedback), some)
+            feedback.append_lines(places.prepare(places.feedback), some)
             votes += len(some)
         if backup.STORE_MEMBER in manifest.files:
             # On the same disk, so that the store can be moved instead of copied.
@@ -98,7 +98,7 @@ def _store_folder(places: StorePaths) -> Iterator[None]:
         made.append(at)
         at = os.path.dirname(at)
     try:
-        places.make(f"{places.store}*")
+        places.prepare(f"{places.store}*")
         yield
     except BaseException:
         with suppress(OSError):

@@ -47,7 +47,7 @@ class ProviderKey(settings.Secret):
     def is_sendable(self) -> bool:
         return self._text.isascii() and self._text.isprintable() and " " not in self._text
 
-    def hidden_in(self, text: str) -> str:
+    def mask_in(self, text: str) -> str:
         """Mask the key in a text, even if invisible characters interrupt it."""
         if len(self._text) < _MIN_HIDDEN:
             return text
@@ -86,20 +86,20 @@ class Endpoint(Struct, frozen=True):
         parts = urlsplit(self.base)
         return f"{parts.scheme}://{parts.netloc}"
 
-    def without_key(self, text: str) -> str:
+    def mask_key(self, text: str) -> str:
         """Mask the key in a decoded answer; in JSON it could be escaped."""
         ##= man/spec/ask.md#keys
         ##% duvet MUST NOT print or log a provider's key.
-        return self.key.hidden_in(text) if self.key else text
+        return self.key.mask_in(text) if self.key else text
 
-    def without_address(self, text: str) -> str:
+    def mask_address(self, text: str) -> str:
         """Mask the key and the parts of the URL in an error message."""
         url = urlsplit(self.base)
         parts = {
             part for part in (url.netloc, url.hostname or "", *url.path.split("/")) if len(part) >= _MIN_HIDDEN_PART
         }
         pattern = "|".join(map(re.escape, sorted({self.base, self.origin, *parts}, key=len, reverse=True)))
-        return re.sub(pattern, HIDDEN_KEY, strip_invisible(self.without_key(text)), flags=re.IGNORECASE)
+        return re.sub(pattern, HIDDEN_KEY, strip_invisible(self.mask_key(text)), flags=re.IGNORECASE)
 
 
 def make_endpoint(name: str, section: service_tables.ProviderSection, key: ProviderKey | None) -> Endpoint:
@@ -205,7 +205,7 @@ class ProviderClient:
 
 def _make_refusal(endpoint: Endpoint, reply: HttpReply, now: float) -> ModelError:
     status, name = reply.status, endpoint.name
-    reason = shorten_to_line(endpoint.without_address(_read_error_message(reply.body)))
+    reason = shorten_to_line(endpoint.mask_address(_read_error_message(reply.body)))
     words = f": {reason}" if reason else ""
     if status in (401, 403):
         hint = f"check the key in `providers.{name}.apiKey`"

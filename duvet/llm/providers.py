@@ -55,7 +55,7 @@ class _HttpProvider:
     async def models(self, seconds: float) -> tuple[str, ...]:
         url = f"{self.endpoint.base}/models"
         data = await self.http.get(self.endpoint, url, self._headers, seconds, _MAX_LIST_BYTES)
-        names = dict.fromkeys(self.endpoint.without_key(one.id) for one in self._decode(data, _ModelList).data)
+        names = dict.fromkeys(self.endpoint.mask_key(one.id) for one in self._decode(data, _ModelList).data)
         valid = [one for one in names if one.isprintable() and 0 < len(one) <= MAX_LINE_CHARACTERS and " " not in one]
         return tuple(valid[:_MAX_MODELS])
 
@@ -75,7 +75,7 @@ class _HttpProvider:
         ##= man/spec/ask.md#calls
         ##% duvet MUST remove the `<think>` block from a model's answer.
         text = _THOUGHT.sub("", text, count=1)
-        return _require_text(self.endpoint.name, ProviderAnswer(self.endpoint.without_key(text), usage, is_cut))
+        return _require_text(self.endpoint.name, ProviderAnswer(self.endpoint.mask_key(text), usage, is_cut))
 
 
 class _Block(Struct):

@@ -202,7 +202,7 @@ class ModelDiscovery:
         ##= man/spec/ask.md#discovery
         ##% duvet MUST request `llms.txt` only from the provider's own origin, and without the key.
         data = await self._http.get(keyless, f"{endpoint.origin}/{HINTS_PATH}", {}, _TIMEOUT, _MAX_HINTS_BYTES)
-        return parse_model_hints(endpoint.without_key(data.decode(errors="replace")))
+        return parse_model_hints(endpoint.mask_key(data.decode(errors="replace")))
 
 
 async def _log_failure(result: Awaitable[Result], what: str, log: Callable[[str], None]) -> Result | None:

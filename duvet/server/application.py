@@ -84,7 +84,7 @@ class AccessTokens(Struct, frozen=True):
     def __bool__(self) -> bool:
         return bool(self.known)
 
-    def holder(self, token: str) -> TokenHolder | None:
+    def find_holder(self, token: str) -> TokenHolder | None:
         """Return the holder of a token, or None; compares in constant time."""
         digest = _digest(token)
         holders = [holder for known, holder in self.known if compare_digest(known, digest)]
@@ -526,7 +526,7 @@ class Application:
         def log_entry(entry: AuditEntry) -> None:
             if self.mode == SHELL_SOURCE and not self.log.wants(EventLevel.INFO):
                 return
-            self.log.note(
+            self.log.write_info(
                 "audit",
                 tool=entry.tool,
                 outcome=entry.outcome,
@@ -611,7 +611,7 @@ class ToolSelection:
         from duvet.workflows.pack import make_workflow_tools
 
         config = self._service.config
-        others = list(self._choose([]).registry.every()) if self.workflows else []
+        others = list(self._choose([]).registry.list_all()) if self.workflows else []
         return make_workflow_tools(self.workflows, others, {*config.providers, *config.routing})
 
     @property
@@ -699,7 +699,7 @@ class ToolSelection:
 
     @cached_property
     def shown_tools(self) -> Sequence[Tool]:
-        return list(self.registry.with_shown(self.is_relevant))
+        return list(self.registry.list_shown(self.is_relevant))
 
     @property
     def shown_packs(self) -> Sequence[EnabledPack]:

@@ -130,7 +130,12 @@ class ProjectReader:
     def renew(self) -> None:
         self.checks += 1
         last = self.last
-        if last is None or self.detector.changed() or self._have_days_passed() or not self._follow_later_reads(last):
+        if (
+            last is None
+            or self.detector.has_changed()
+            or self._have_days_passed()
+            or not self._follow_later_reads(last)
+        ):
             self.last = self._read_again()
         else:
             self.last = structs.replace(last, number=self.checks)
@@ -361,7 +366,7 @@ class WatchedResources:
             if not self._subscribers[uri]:
                 del self._subscribers[uri], self._digests[uri]
 
-    async def changed(self, after: ProjectSnapshot) -> AsyncIterator[str]:
+    async def find_changes(self, after: ProjectSnapshot) -> AsyncIterator[str]:
         """Yield the resources that changed since they were last reported."""
         rest = iter(tuple(self._digests))
         while part := [uri for uri in islice(rest, _DIGESTS_PER_TURN) if uri in self._digests]:
@@ -414,9 +419,9 @@ class ChangeDetector:
         for _ in range(_staleness_ATTEMPTS):
             if self._descriptor is None or self._descriptor.is_silent(milliseconds):
                 return
-            self.changed()
+            self.has_changed()
 
-    def changed(self) -> bool:
+    def has_changed(self) -> bool:
         """Return whether a new reading would differ from the last one."""
         followed = self._followed
         if followed is not None and not self._changed:

@@ -71,7 +71,7 @@ class ServerLog:
         if self.wants(level):
             self._put(level, message, fields)
 
-    def note(self, message: str, **fields: object) -> None:
+    def write_info(self, message: str, **fields: object) -> None:
         self._put(EventLevel.INFO, message, fields)
 
     def _put(self, level: EventLevel, message: str, fields: Mapping[str, object]) -> None:

@@ -244,7 +244,7 @@ class Database:
         with translate_errors(self.path):
             return self.connection.execute(statement, values).rowcount
 
-    def many(self, statement: str, rows: Iterable[Sequence[object]]) -> None:
+    def run_many(self, statement: str, rows: Iterable[Sequence[object]]) -> None:
         with translate_errors(self.path):
             self.connection.executemany(statement, rows)
 
@@ -270,7 +270,7 @@ class Database:
             # `execute` would stop after the first page.
             self.connection.executescript("PRAGMA incremental_vacuum")
 
-    def undo(self) -> None:
+    def rollback(self) -> None:
         with suppress(load_sqlite().Error):
             self.connection.rollback()
 

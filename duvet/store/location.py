@@ -147,7 +147,7 @@ def _read_version_at_once(database: db.Database) -> int | None:
     try:
         return _read_version(database)
     finally:
-        database.undo()
+        database.rollback()
 
 
 def _read_version(database: db.Database) -> int | None:
@@ -183,7 +183,7 @@ def _create_tables(database: db.Database) -> None:
             database.run(f"PRAGMA user_version={db.SCHEMA_VERSION}")
         database.run("COMMIT")
     except BaseException:
-        database.undo()
+        database.rollback()
         raise
 
 
@@ -275,7 +275,7 @@ class StorePaths(Struct, frozen=True):
     def own(self) -> tuple[str, ...]:
         return (*database.list_store_files(self.store), self.feedback, self.audit, self.backups)
 
-    def make(self, path: str) -> str:
+    def prepare(self, path: str) -> str:
         """Create the folder of a file next to the store, make git ignore the file, and return its path."""
         check_plain_file(self.store)
         make_store_folder(self.store, os.path.basename(path), f".{BACKUP_PREFIX}*", f"{BACKUPS_FOLDER}/")

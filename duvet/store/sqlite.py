@@ -86,10 +86,10 @@ class ChunkIndexer:
             [(number, *row) for number, row in sorted(some.items())] for some in (self._removed, self._added)
         )
         self._removed, self._added = {}, {}
-        self.database.many(
+        self.database.run_many(
             "INSERT INTO found(found, rowid, words, title, names) VALUES ('delete', ?, ?, ?, ?)", removed
         )
-        self.database.many("INSERT INTO found(rowid, words, title, names) VALUES (?, ?, ?, ?)", added)
+        self.database.run_many("INSERT INTO found(rowid, words, title, names) VALUES (?, ?, ?, ?)", added)
 
 
 def _make_index_rows(first: int, file: records.IngestedFile) -> Iterator[tuple[int, IndexRow]]:
@@ -420,7 +420,7 @@ class Store(ChunkSearch):
                 raise db.make_busy_error(self.database.path) from error
             raise
         finally:
-            self.database.undo()
+            self.database.rollback()
         if not self.is_current:
             raise db.make_busy_error(self.database.path)
 
@@ -443,7 +443,7 @@ class Store(ChunkSearch):
         except BaseException:
             ##= man/spec/knowledge.md#ingest-runs
             ##% An ingest run that fails, is cancelled or is killed MUST leave the index unchanged.
-            self.database.undo()
+            self.database.rollback()
             raise
         finally:
             self._flush = None
@@ -489,11 +489,11 @@ class StoreWriter:
                 rows = [
                     (first + n, id, one.start, one.end, one.line_start, one.line_end) for n, one in enumerate(pieces)
                 ]
-                database.many(_PIECE, rows)
+                database.run_many(_PIECE, rows)
                 self._texts.put(id, file.text, [one.title for one in pieces])
                 self._indexer.add(first, file)
-            database.many(_SYMBOL, [(id, n, *_encode_symbol(one)) for n, one in enumerate(file.symbols)])
-            database.many("INSERT OR IGNORE INTO declared VALUES (?, ?, ?)", _list_declared(first, file))
+            database.run_many(_SYMBOL, [(id, n, *_encode_symbol(one)) for n, one in enumerate(file.symbols)])
+            database.run_many("INSERT OR IGNORE INTO declared VALUES (?, ?, ?)", _list_declared(first, file))
             if file.vectors:
                 database.run(_VECTORS, id, records.seal_bytes(file.vectors))
 
@@ -585,12 +585,12 @@ class StoreWriter:
 
     def _add_traits(self, artifact: records.Artifact, id: int) -> None:
         statement = "INSERT OR IGNORE INTO trait(what, value, artifact) VALUES (?, ?, ?)"
-        self.database.many(statement, [(trait, value, id) for trait, value in _encode_traits(artifact)])
+        self.database.run_many(statement, [(trait, value, id) for trait, value in _encode_traits(artifact)])
 
     def _forget_traits(self, id: int) -> None:
         statement = "DELETE FROM trait WHERE what = ? AND value = ? AND artifact = ?"
         for artifact in self.store.artifacts_by_id([id]).values():
-            self.database.many(statement, [(trait, value, id) for trait, value in _encode_traits(artifact)])
+            self.database.run_many(statement, [(trait, value, id) for trait, value in _encode_traits(artifact)])
 
 
 def _encode_artifact(artifact: records.Artifact) -> tuple[object, ...]:

@@ -374,7 +374,7 @@ def _insert(
 ) -> None:
     left = iter(items)
     while batch := list(islice(left, _BATCH)):
-        database.many(statement, [row for item in batch if (row := encode(item)) is not None])
+        database.run_many(statement, [row for item in batch if (row := encode(item)) is not None])
 
 
 def _encode_node(node: records.GraphNode) -> SqlValues | None:

@@ -71,7 +71,7 @@ class CallJournal:
         self._rounds.asked.clear()
         self._rounds.done[self._step] = KeptStep(result, seconds, warnings)
 
-    def below(self) -> CallJournal:
+    def nest(self) -> CallJournal:
         self._calls += 1
         return CallJournal(self._rounds, f"{self._step}.{self._calls}/")
 
@@ -129,7 +129,7 @@ class CallContext(Struct, frozen=True, kw_only=True):
         caller = structs.replace(
             self.caller,
             within=(*self.caller.within, self.tool),
-            journal=self.caller.journal and self.caller.journal.below(),
+            journal=self.caller.journal and self.caller.journal.nest(),
             progress=ignore_progress,
             face=face or self.caller.face,
             behind="" if face else self.caller.behind,
@@ -159,7 +159,7 @@ class CallContext(Struct, frozen=True, kw_only=True):
     async def pack(self) -> Sequence[Tool]:
         registry = await self.calls.tools()
         own = registry.pack_of(registry.require(self.tool))
-        return [tool for tool in registry.usable() if registry.pack_of(tool) is own]
+        return [tool for tool in registry.list_usable() if registry.pack_of(tool) is own]
 
     async def progress(self, done: float, total: float | None = None, message: str = "") -> None:
         await self.caller.progress(done, total, message)

@@ -71,7 +71,7 @@ class ToolDispatcher:
         return self.registry
 
     def shown(self) -> Iterator[Tool]:
-        return self.registry.with_shown(self.environment.is_relevant)
+        return self.registry.list_shown(self.environment.is_relevant)
 
     async def call(self, name: str, arguments: Mapping[str, object], caller: Caller) -> ToolAnswer:
         ##= man/spec/service.md#calls

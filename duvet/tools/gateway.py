@@ -59,7 +59,7 @@ class Gateway(Struct, frozen=True, kw_only=True):
         named = ((READER_TOKEN, self.reader), (ADMIN_TOKEN, self.admin))
         return tuple(name for name, token in named if token is not None)
 
-    def token(self, scope: Scope) -> Secret | None:
+    def find_token(self, scope: Scope) -> Secret | None:
         ##= man/spec/gateway.md#forwarding
         ##% duvet MUST call the gateway's tools for maintainers with `KM_ADMIN_TOKEN`, and all others with
         ##% `KM_READER_TOKEN` if it is set.
@@ -129,7 +129,7 @@ def _parse_failure(reply: http_client.HttpReply, value: Mapping[str, Any], tool:
     )
     known = ErrorCode(code) if code in [*ErrorCode] else ErrorCode.UPSTREAM_ERROR
     if known is ErrorCode.UNAUTHORIZED:
-        token = gateway.token(tool.scope)
+        token = gateway.find_token(tool.scope)
         name = READER_TOKEN if token is gateway.reader else ADMIN_TOKEN
         hint = (
             f"check that {name} is a token of the gateway"
@@ -190,7 +190,7 @@ class GatewayConnection:
         await self._http.aclose()
 
     async def _send(self, tool: Tool, body: bytes, ctx: CallContext) -> ToolAnswer:
-        token = self.gateway.token(tool.scope)
+        token = self.gateway.find_token(tool.scope)
         authorization = {} if token is None else {"authorization": f"Bearer {token.reveal()}"}
         headers = {"content-type": "application/json", AUDIENCE_HEADER: ctx.caller.audience, **authorization}
         url = f"{self.gateway.base}{GATEWAY_PATH}"

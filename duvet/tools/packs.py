@@ -84,28 +84,28 @@ class Registry:
         return self._found.get(name)
 
     def __iter__(self) -> Iterator[Tool]:
-        return (tool for tool in self.usable() if self.pack_of(tool).shown)
+        return (tool for tool in self.list_usable() if self.pack_of(tool).shown)
 
-    def every(self) -> Iterator[Tool]:
+    def list_all(self) -> Iterator[Tool]:
         return (tool for name, (tool, _) in self._entries.items() if name == tool.name)
 
-    def usable(self) -> Iterator[Tool]:
-        return (tool for tool in self.every() if tool.withheld is None)
+    def list_usable(self) -> Iterator[Tool]:
+        return (tool for tool in self.list_all() if tool.withheld is None)
 
-    def with_shown(self, is_relevant: Callable[[str], bool]) -> Iterator[Tool]:
+    def list_shown(self, is_relevant: Callable[[str], bool]) -> Iterator[Tool]:
         """Yield the tools that clients see; `is_relevant` decides on packs that only some projects need."""
         ##= man/spec/pages.md#tools
         ##% The server MUST offer the pack `pages` to MCP clients if the project has pages or the configuration enables
         ##% the pack.
         more = {pack.name for pack in self.every_pack if pack.shown is None and is_relevant(pack.name)}
-        return (tool for tool in self.usable() if self.pack_of(tool).shown or self.pack_of(tool).name in more)
+        return (tool for tool in self.list_usable() if self.pack_of(tool).shown or self.pack_of(tool).name in more)
 
     def __contains__(self, name: str) -> bool:
         return self._find(name) is not None
 
     def require(self, name: str) -> Tool:
         if not (entry := self._find(name)):
-            hint = suggest_nearest(name, tuple(tool.name for tool in self.every()))
+            hint = suggest_nearest(name, tuple(tool.name for tool in self.list_all()))
             raise ToolError(ErrorCode.NOT_FOUND, f"Unknown tool: {quote_text(name)}", hint)
         return entry[0]
 

@@ -48,13 +48,13 @@ class WorkflowEnvironment(Struct, frozen=True, kw_only=True):
     def workflow(self, tool: str) -> records.Workflow | None:
         return self.workflows.get(records.find_called_workflow(tool))
 
-    def inner(self, step: records.Step) -> records.Workflow | None:
+    def find_inner(self, step: records.Step) -> records.Workflow | None:
         """Return the workflow or recipe that a step calls; None if only the run decides that."""
         tool = find_step_tool(step)
         name = step.params.get(records.RECIPE_ARGUMENT) if tool == records.RECIPE_TOOL else None
         return self.recipes.get(name) if isinstance(name, str) else self.workflow(tool)
 
-    def reached(self, tools: Iterable[str]) -> Iterator[Tool]:
+    def list_reachable(self, tools: Iterable[str]) -> Iterator[Tool]:
         """Yield the tools, and all tools that they call through workflows."""
         ahead, seen = [*tools], set[str]()
         while ahead:
@@ -167,7 +167,7 @@ def _check_calls(step: records.Step, keys: references.ValuePath, known: Workflow
         yield WorkflowFault(keys=(*at, "tool"), message=f"unknown tool {_quote(tool)}", hint=hint)
         return
     yield from _check_arguments(step.params, known.input(tool), (*at, "params"), tool)
-    if isinstance(step, records.WaitStep) and not all(one.only_reads for one in known.reached([tool])):
+    if isinstance(step, records.WaitStep) and not all(one.only_reads for one in known.list_reachable([tool])):
         message = f"{tool} writes, and this wait calls it repeatedly"
         yield WorkflowFault(
             keys=(*at, "tool"), message=message, hint="wait for a tool that only reads", is_warning=True
@@ -202,7 +202,7 @@ def _find_deeper_fault(
     step: records.Step, callers: tuple[str, ...], known: WorkflowEnvironment, seen: set[tuple[str, int]]
 ) -> str:
     """Return why these callers must not call the step's workflow; each workflow is visited once per depth."""
-    workflow = known.inner(step)
+    workflow = known.find_inner(step)
     if workflow is None or (workflow.name, len(callers)) in seen:
         return ""
     fault = steps.find_nesting_fault(workflow.name, callers)

@@ -28,7 +28,7 @@ class RecipeCatalogue:
     def __init__(self, disk: DiskTree) -> None:
         self._disk = disk
 
-    def every(self) -> dict[str, recipe.RecipeFile]:
+    def read_all(self) -> dict[str, recipe.RecipeFile]:
         found: dict[str, recipe.RecipeFile] = {}
         for one in self._read_project():
             before = found.setdefault(one.name, one)
@@ -88,10 +88,10 @@ class RecipeRunner:
 
     async def run(self, name: str, given: Mapping[str, Any], ctx: CallContext) -> workflow.WorkflowRun:
         """Run a recipe and return its record; raise ToolError if it can't be started."""
-        recipes = await run_blocking(self._catalogue.every)
+        recipes = await run_blocking(self._catalogue.read_all)
         found = require_recipe(name, recipes)
         registry = await ctx.calls.tools()
-        problems = recipe.check_recipe(found, recipe.make_recipe_environment(registry.every(), recipes))
+        problems = recipe.check_recipe(found, recipe.make_recipe_environment(registry.list_all(), recipes))
         if found.workflow is None or not recipe.is_runnable(problems):
             first, more = next(one for one in problems if one.severity is model.Severity.ERROR), len(problems) - 1
             where = f"{first.path}:{first.place.line}" if first.place.line else first.path

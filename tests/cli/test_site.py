@@ -23,7 +23,7 @@ def test_the_reference_is_complete(pages: dict[str, str]) -> None:
     commands = re.findall(r"(?m)^## duvet ([\w-]+)$", pages["reference-commands.md"])
     assert commands == list(COMMANDS)
     assert re.findall(r"(?m)^## (DUV\d+)", pages["reference-rules.md"]) == sorted(list_rules())
-    tools = {tool.name for tool in Registry(enable_packs(tuple(BUILT_IN_PACKS))).every()}
+    tools = {tool.name for tool in Registry(enable_packs(tuple(BUILT_IN_PACKS))).list_all()}
     assert set(re.findall(r"(?m)^### (\S+)$", pages["reference-tools.md"])) == tools
     keys = re.findall(r"(?m)^- \*\*`(.*?)`\*\* \(", pages["reference-configuration.md"])
     assert {"source[].pattern", "report.html.spec-text", "server.page-size", "server.pageSize"} <= set(keys)

@@ -64,7 +64,7 @@ def ingest_project(
     """
     run = _Run(project, rule, options, catalogue, own)
     if store is None or options.dry_run:
-        return run.look(store)
+        return run.preview(store)
     try:
         with _open_writer(store, project.progress, options.patience) as writing:
             return run.write(store, writing)
@@ -120,7 +120,7 @@ class _Run:
         self._reader = f"{_READER_VERSION} {self._finds_symbols} {rule.max_file_bytes}"
         self._embedder: Embedder | None = None
 
-    def look(self, store: Store | None) -> IngestOutcome:
+    def preview(self, store: Store | None) -> IngestOutcome:
         ##= man/spec/knowledge.md#ingest-runs
         ##% With `--dry-run`, `duvet ingest` MUST list the changes to the index without making them.
         files, times, _ = self._update_files(store, None, None)
@@ -315,8 +315,8 @@ class FileUpdater(Struct, frozen=True):
 
     def _describe(self, artifact: Artifact, record: FileRecord, modified: float | None) -> Artifact:
         """Add the subsystem and the last commit, which can change although the file doesn't."""
-        membership = self.subsystems.of(artifact.path, artifact.kind, record.subsystem, record.imports)
-        commit = self.times.of(artifact.path)
+        membership = self.subsystems.find_membership(artifact.path, artifact.kind, record.subsystem, record.imports)
+        commit = self.times.find_last_commit(artifact.path)
         return structs.replace(
             artifact,
             subsystem=membership.subsystem,

@@ -84,7 +84,9 @@ class SubsystemIndex:
             self._names.setdefault(_key(name), name)
         self._citing = CitationNeighbours(trace, lambda path: self._code.get(path, "")) if trace else None
 
-    def of(self, path: str, kind: FileKind, named: str = "", imports: Sequence[str] = ()) -> SubsystemMembership:
+    def find_membership(
+        self, path: str, kind: FileKind, named: str = "", imports: Sequence[str] = ()
+    ) -> SubsystemMembership:
         """Return the subsystem of a file; `named` is the one in its front matter."""
         ##= man/spec/knowledge.md#subsystems
         ##% `duvet ingest` MUST assign a file to the subsystem in its front matter, or else to the subsystem with the

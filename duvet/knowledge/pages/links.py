@@ -122,9 +122,9 @@ def read_outline(body: str) -> PageOutline:
     if "[[" in body:
         wikilinks = list(_find_wikilinks(data, hidden))
         inside = _Ranges([(link.start, link.end) for link in wikilinks])
-        spans = [*wikilinks, *(link for link in spans if not inside.contain(link.start))]
+        spans = [*wikilinks, *(link for link in spans if not inside.contains(link.start))]
     commented = _Ranges(hidden)
-    shown = sorted((link for link in spans if not commented.contain(link.start)), key=attrgetter("start"))
+    shown = sorted((link for link in spans if not commented.contains(link.start)), key=attrgetter("start"))
     return PageOutline(_HEADING_ID.sub("", title), tuple(headings[:_MAX_HEADINGS]), tuple(shown))
 
 
@@ -172,7 +172,7 @@ def _find_comments(data: bytes, hidden: _Ranges) -> Iterator[tuple[int, int]]:
     """Yield the ranges of `%%` comments outside code; the last one may be unclosed."""
     opened = -1
     for found in re.finditer(rb"(?<!%)%%", data) if b"%%" in data else ():
-        if hidden.contain(found.start()):
+        if hidden.contains(found.start()):
             continue
         if opened < 0:
             opened = found.start()
@@ -188,7 +188,7 @@ class _Ranges:
         self._ranges = ranges
         self._starts = [start for start, _ in ranges]
 
-    def contain(self, place: int) -> bool:
+    def contains(self, place: int) -> bool:
         index = bisect_right(self._starts, place) - 1
         return index >= 0 and place < self._ranges[index][1]
 

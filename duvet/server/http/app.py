@@ -250,10 +250,10 @@ class HttpApplication:
         ##= man/spec/mcp.md#stopping
         ##% On SIGINT or SIGTERM, the server MUST answer the open requests, cancel those that are still open after
         ##% `shutdownTimeout` seconds, and exit with 0.
-        self._bodies.end()
+        self._bodies.refuse_arriving()
         with anyio.move_on_after(self._limits.stopping):
             await self._requests.drain()
-        self._requests.give_up()
+        self._requests.refuse_unanswered()
         self._server.subscriptions.close_streams()
         await self._sessions.end()
 

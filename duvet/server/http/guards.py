@@ -269,7 +269,7 @@ class TokenBuckets:
     def __len__(self) -> int:
         return len(self._buckets)
 
-    def wait(self, client: str, cost: float = 1) -> float:
+    def take(self, client: str, cost: float = 1) -> float:
         """Take tokens and return 0, or return the seconds until there are enough."""
         if not self._rate:
             return 0
@@ -295,7 +295,7 @@ class RequestRates:
     def refuse(self, scope: Scope, cost: float = 1) -> HttpRefusal | None:
         ##= man/spec/mcp.md#limits
         ##% The server MUST answer a client that exceeds its rate with 429 and `Retry-After`.
-        seconds = self._buckets.wait(find_rate_limit_key(scope, self._tokens), cost)
+        seconds = self._buckets.take(find_rate_limit_key(scope, self._tokens), cost)
         return make_busy_refusal(429, "Too many requests", seconds) if seconds else None
 
 
@@ -356,7 +356,7 @@ def find_token_holder(scope: Scope, tokens: AccessTokens) -> TokenHolder | None:
     if len(values) != 1:
         return None
     scheme, _, token = values[0].partition(" ")
-    return tokens.holder(token.strip()) if scheme.lower() == "bearer" else None
+    return tokens.find_holder(token.strip()) if scheme.lower() == "bearer" else None
 
 
 def _refuse_token(is_wrong: bool) -> HttpRefusal:
@@ -420,7 +420,7 @@ class BodyLimit:
         self._arriving: dict[_Arrival, None] = {}
         self._is_ending = False
 
-    def end(self) -> None:
+    def refuse_arriving(self) -> None:
         self._is_ending = True
         for arrival in self._arriving:
             arrival.scope.cancel()
@@ -549,7 +549,7 @@ class ConcurrencyLimit:
         if work.cancelled_caught and not has_begun:
             await send_refusal(scope, send, _ENDING)
 
-    def give_up(self) -> None:
+    def refuse_unanswered(self) -> None:
         for work in list(self._unanswered):
             work.cancel()
 

@@ -151,7 +151,7 @@ class KnowledgeMetrics(Collector):
         self._figures = await read_knowledge_figures(dispatcher) if has_tools else None
 
     def _declare_tools(self, registry: packs.Registry) -> bool:
-        tools = [tool for tool in registry.usable() if registry.pack_of(tool).name == KNOWLEDGE_PACK]
+        tools = [tool for tool in registry.list_usable() if registry.pack_of(tool).name == KNOWLEDGE_PACK]
         for tool in tools:
             self._seconds.labels(tool.name)
             for result in _RESULTS:

@@ -86,7 +86,7 @@ class RestEndpoint:
                     "inputSchema": {"properties": {}, "required": [], **arguments.make_client_schema(tool)},
                     "scope": tool.scope.value,
                 }
-                for tool in registry.usable()
+                for tool in registry.list_usable()
                 if tool.scope in granted
             ],
         }

@@ -336,7 +336,7 @@ class Subscriptions:
             await self._live.watch(partial(self._notify, self._group), partial(self._notify_of_packs, self._group))
 
     async def _notify(self, group: TaskGroup, before: ProjectSnapshot, after: ProjectSnapshot) -> None:
-        async for uri in self._watched.changed(after):
+        async for uri in self._watched.find_changes(after):
             await self._bus.publish(subscriptions.ResourceUpdated(uri=uri))
             self._put(group, uri, [one for one in self._outboxes.values() if uri in one.uris])
         ##= man/spec/mcp.md#freshness

@@ -142,7 +142,7 @@ class ToolsPart:
 
     def _describe_tools(self, registry: packs.Registry) -> dict[str, types.Tool]:
         if registry is not self._registry:
-            self._descriptions = {tool.name: describe_tool(tool) for tool in registry.every()}
+            self._descriptions = {tool.name: describe_tool(tool) for tool in registry.list_all()}
             self._registry = registry
         return self._descriptions
 

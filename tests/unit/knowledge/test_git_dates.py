@@ -33,7 +33,7 @@ def test_the_last_commit_counts(tmp_path: Path) -> None:
     (folder / "new.md").write_text("1")
     found = find_commit_times(project(folder), CommitTimes())
     assert found.head == second
-    assert {name: found.of(name) for name in ("a.md", "b é.md", "c.md", "d/e.md", "new.md")} == {
+    assert {name: found.find_last_commit(name) for name in ("a.md", "b é.md", "c.md", "d/e.md", "new.md")} == {
         "a.md": LastCommit(first, FIRST),
         "b é.md": LastCommit(second, FIRST),
         "c.md": None,
@@ -67,7 +67,7 @@ def test_filters_of_the_repository_are_not_run(tmp_path: Path) -> None:
     git(folder, "config", "filter.odd.required", "true")
     (folder / "a.md").write_text("2")
     os.utime(folder / "a.md", (1, 1))
-    assert find_commit_times(project(folder), CommitTimes()).of("a.md") is None
+    assert find_commit_times(project(folder), CommitTimes()).find_last_commit("a.md") is None
     assert not mark.exists()
 
 

@@ -150,7 +150,7 @@ async def test_writing_the_log_does_not_block_other_calls(tmp_path: Path) -> Non
 
     failed: list[str] = []
     kept = places(tmp_path)
-    with open(kept.make(kept.audit), "w") as file:  # noqa: ASYNC230 - it is empty
+    with open(kept.prepare(kept.audit), "w") as file:  # noqa: ASYNC230 - it is empty
         flock(file, LOCK_EX)
         await AuditLog(lambda: kept, lambda: CLOCK, lambda deed: None, failed.append, patience=0).record_call(CHANGE)
         assert failed == ["writing takes longer than 0 seconds"]

@@ -277,7 +277,7 @@ def test_a_gateway_on_this_machine_needs_no_encryption() -> None:
 )
 def test_each_scope_has_its_token(reader: str | None, admin: str | None, tokens: list[str | None]) -> None:
     gateway = parse_gateway("https://example.org", reader, admin)
-    found = [gateway.token(scope) for scope in (Scope.READER, Scope.MAINTAINER)]
+    found = [gateway.find_token(scope) for scope in (Scope.READER, Scope.MAINTAINER)]
     assert [one and one.reveal() for one in found] == tokens
 
 

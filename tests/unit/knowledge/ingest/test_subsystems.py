@@ -78,7 +78,10 @@ def tree(*paths: str, **more: bytes) -> dict[str, bytes]:
 
 def find_subsystems(files: dict[str, bytes], front: dict[str, str] | None = None) -> dict[str, str]:
     found = index_of(files)
-    return {path: found.of(path, detect_kind(path), (front or {}).get(path, "")).subsystem for path in sorted(files)}
+    return {
+        path: found.find_membership(path, detect_kind(path), (front or {}).get(path, "")).subsystem
+        for path in sorted(files)
+    }
 
 
 PROJECT = b"""[project]
@@ -155,7 +158,7 @@ OTHER_LANGUAGES = [
 def test_the_imports_of_a_test_name_its_subsystem() -> None:
     def find(path: str, text: str, *code: str) -> str:
         found = index_of(tree(*code, path))
-        return found.of(path, detect_kind(path), imports=subsystems.find_imports(path, text)).subsystem
+        return found.find_membership(path, detect_kind(path), imports=subsystems.find_imports(path, text)).subsystem
 
     assert {text: find("tests/test_all.py", text, *HTTP) for text in IMPORTS} == IMPORTS
     assert {find(path, text, code, "src/db/x.py") for path, text, code in OTHER_LANGUAGES} == {"http"}
@@ -198,7 +201,7 @@ def test_front_matter_comes_before_patterns_and_paths() -> None:
         "subsystems.yaml": "",
     }
     known = index_of(files)
-    assert known.of("src/ledger/d.py", detect_kind("d.py")) == subsystems.SubsystemMembership(
+    assert known.find_membership("src/ledger/d.py", detect_kind("d.py")) == subsystems.SubsystemMembership(
         "Ledger", "critical", ("money", "audit")
     )
     ledger = known.find_entry("LEDGER")

@@ -309,27 +309,27 @@ class Clock:
 def test_a_bucket_empties_and_fills() -> None:
     clock = Clock()
     buckets = TokenBuckets(2, 3, 10, clock)
-    assert [buckets.wait("a") for _ in range(4)] == [0, 0, 0, 0.5]
-    assert buckets.wait("b") == 0
+    assert [buckets.take("a") for _ in range(4)] == [0, 0, 0, 0.5]
+    assert buckets.take("b") == 0
     clock.now += 0.5
-    assert [buckets.wait("a"), buckets.wait("a")] == [0, 0.5]
+    assert [buckets.take("a"), buckets.take("a")] == [0, 0.5]
     clock.now += 60
-    assert [buckets.wait("a") for _ in range(4)] == [0, 0, 0, 0.5]
+    assert [buckets.take("a") for _ in range(4)] == [0, 0, 0, 0.5]
 
 
 def test_a_batch_costs_no_more_than_a_full_bucket() -> None:
     buckets = TokenBuckets(1, 3, 10, Clock())
-    assert [buckets.wait("a", 50), buckets.wait("a", 50)] == [0, 3]
+    assert [buckets.take("a", 50), buckets.take("a", 50)] == [0, 3]
 
 
 def test_a_rate_of_zero_is_no_limit() -> None:
     buckets = TokenBuckets(0, 0, 10, Clock())
-    assert ([buckets.wait("a") for _ in range(100)], len(buckets)) == ([0] * 100, 0)
+    assert ([buckets.take("a") for _ in range(100)], len(buckets)) == ([0] * 100, 0)
 
 
 def test_clients_are_forgotten() -> None:
     buckets = TokenBuckets(1, 1, 2, Clock())
-    assert [buckets.wait(one) for one in ("a", "b", "c", "b", "a")] == [0, 0, 0, 1, 0]
+    assert [buckets.take(one) for one in ("a", "b", "c", "b", "a")] == [0, 0, 0, 1, 0]
     assert len(buckets) == 2
 
 
@@ -407,12 +407,12 @@ async def test_a_batch_counts_for_each_request_of_its_token(server: DuvetServer)
 )
 def test_a_token_has_two_names(names: tuple[str, ...]) -> None:
     found = read_tokens(dict.fromkeys(names, "secret"))
-    assert (found.holder("secret"), found.holder("other"), found.holder("")) == (READER_HOLDER, None, None)
+    assert (found.find_holder("secret"), found.find_holder("other"), found.find_holder("")) == (READER_HOLDER, None, None)
     assert "secret" not in repr(found)
 
 
 def test_holders_of_tokens_have_their_scopes() -> None:
-    assert read_tokens({"DUVET_ADMIN_TOKEN": "a", "DUVET_READER_TOKEN": "b"}).holder("a") == ADMIN_HOLDER
+    assert read_tokens({"DUVET_ADMIN_TOKEN": "a", "DUVET_READER_TOKEN": "b"}).find_holder("a") == ADMIN_HOLDER
     assert ADMIN_HOLDER.scopes == {Scope.READER, Scope.MAINTAINER}
     assert READER_HOLDER.scopes == {Scope.READER}
     assert not read_tokens({"PATH": "/bin"})

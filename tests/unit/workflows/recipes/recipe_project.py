@@ -104,7 +104,7 @@ class Kitchen(Asking):
         self.disk = DiskTree(str(folder))
         packs = [EnabledPack(PACK), EnabledPack(POTS)]
         if workflows:
-            packs.append(EnabledPack(make_workflow_tools(workflows, list(Registry(packs).every()), ()).pack))
+            packs.append(EnabledPack(make_workflow_tools(workflows, list(Registry(packs).list_all()), ()).pack))
         services = {tools.RECIPES_SERVICE: RecipeRunner(self.disk), tools.RUNS_SERVICE: self.runs.append}
         super().__init__(folder, IngestRule(semantic=False), packs, services)
 
@@ -133,8 +133,8 @@ class Kitchen(Asking):
 
     def problems(self, name: str) -> list[tuple[str, int, str, str]]:
         """Return the problems of a recipe: path, line, message and hint."""
-        every = RecipeCatalogue(self.disk).every()
-        found = check_recipe(every[name], make_recipe_environment(self.desk.registry.every(), every))
+        every = RecipeCatalogue(self.disk).read_all()
+        found = check_recipe(every[name], make_recipe_environment(self.desk.registry.list_all(), every))
         return [(one.path, one.place.line, one.message, one.hint) for one in found]
 
 

@@ -24,7 +24,7 @@ STEP = steps("{ id: a, tool: pot-hold }")
 
 
 def every(kitchen: Kitchen) -> dict[str, str]:
-    return {name: one.path for name, one in RecipeCatalogue(kitchen.disk).every().items()}
+    return {name: one.path for name, one in RecipeCatalogue(kitchen.disk).read_all().items()}
 
 
 def test_links_out_of_the_project_are_refused(kitchen: Kitchen, tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -274,7 +274,7 @@ def filled(kitchen: Kitchen) -> Kitchen:
 
 
 def test_the_shipped_recipes_have_descriptions(kitchen: Kitchen) -> None:
-    found = {name: one for name, one in RecipeCatalogue(kitchen.disk).every().items() if one.workflow}
+    found = {name: one for name, one in RecipeCatalogue(kitchen.disk).read_all().items() if one.workflow}
     assert list(found) == SHIPPED
     assert all(one.workflow and one.workflow.description for one in found.values())
 
