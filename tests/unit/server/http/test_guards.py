@@ -407,7 +407,11 @@ async def test_a_batch_counts_for_each_request_of_its_token(server: DuvetServer)
 )
 def test_a_token_has_two_names(names: tuple[str, ...]) -> None:
     found = read_tokens(dict.fromkeys(names, "secret"))
-    assert (found.find_holder("secret"), found.find_holder("other"), found.find_holder("")) == (READER_HOLDER, None, None)
+    assert (found.find_holder("secret"), found.find_holder("other"), found.find_holder("")) == (
+        READER_HOLDER,
+        None,
+        None,
+    )
     assert "secret" not in repr(found)
 
 
