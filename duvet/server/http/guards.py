@@ -1,4 +1,9 @@
-"""JSON responses and refusals: turns every failure into an HTTP answer."""
+"""Guards that check each HTTP request: host, rate limit, token, method, media type, body, concurrency.
+
+`HostGuard` and `RateLimit` apply to every path. Depending on the path, these follow: `Authentication` (not for health
+checks), `AllowedMethods`, `MediaTypes` (only for `/mcp`), `BodyLimit`, `ConcurrencyLimit`. `HttpRefusal` and the
+functions before them make the JSON answers.
+"""
 
 from __future__ import annotations
 
