@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -11,12 +12,10 @@ from duvet.console.application import read_service
 from duvet.console.command import Subcommand, current_settings
 from duvet.console.options import TEXT_TYPE, add_service_option, add_trace_options
 from duvet.console.project import (
+    load_catalogue,
     load_specification,
     open_blobs,
     open_cache,
-    open_project_files,
-    print_error_notice,
-    require_catalogue,
 )
 from duvet.console.streams import FAILED, print_remark, write_stdout
 from duvet.console.terminal import detect_table_look
@@ -24,10 +23,13 @@ from duvet.errors import QueryError
 from duvet.llm.ask import ASK_TASK, NOTHING_FOUND, AnswerSource, ModelAnswer, ProjectRetriever, answer_question
 from duvet.llm.records import ModelError, ModelRequest, NoModelError
 from duvet.llm.router import StaticRouter
+from duvet.queries.records import describe_error_notice, require_requirements
 from duvet.queries.search import RequirementIndex
 from duvet.reports.cells import TableLook, escape_cell, wrap_cells
 from duvet.reports.tables import encode_json
+from duvet.trace.locations import ProjectFiles
 from duvet.tree.cache import Cache
+from duvet.tree.files import DiskTree
 
 _BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
 _MAX_SOURCE_LINES = 12
@@ -79,15 +81,15 @@ def ask(
     With several providers, `routing.ask` selects one.
     """
     router = _make_router(service_path, options["config_path"])
-    catalogue = require_catalogue(options)
-    files, cache = open_project_files(), open_cache() or Cache()
+    catalogue = require_requirements(load_catalogue(options))
+    files, cache = ProjectFiles(DiskTree(), os.getcwd().replace(os.sep, "/")), open_cache() or Cache()
     router.pick(ModelRequest(model=model, task=ASK_TASK))
     retriever = ProjectRetriever(catalogue, lambda: RequirementIndex(catalogue, cache), files, load_specification)
     try:
         sources = retriever.sources(question := " ".join(words))
     except QueryError as error:
         raise click.UsageError(f"{escape_cell(error.message)}\n{error.hint}") from error
-    print_error_notice(catalogue)
+    print_remark(describe_error_notice(catalogue))
     if not sources:
         _print_answer(ModelAnswer(NOTHING_FOUND, ()), format)
         ctx.exit(FAILED)

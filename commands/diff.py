@@ -16,13 +16,12 @@ from duvet.config.project_file import CONFIG_PATH
 from duvet.console.command import Subcommand, current_settings
 from duvet.console.options import add_trace_options
 from duvet.console.problems import describe_obstacles, print_annotations, print_gate_failure, promote_setup_problems
-from duvet.console.progress import QuietProgress
-from duvet.console.project import load_catalogue, make_options_key, open_cache, open_project, print_error_notice
+from duvet.console.project import load_catalogue, make_options_key, open_cache, open_project
 from duvet.console.streams import FAILED, OK, print_notice, print_remark, render_bytes, write_stdout
 from duvet.errors import DuvetError, ProblemsError, UnreadableError
 from duvet.project.project import Project
 from duvet.queries.difference import Difference, compare_catalogues, find_regressions
-from duvet.queries.records import list_errors, make_gate_problem
+from duvet.queries.records import describe_error_notice, list_errors, make_gate_problem
 from duvet.queries.revisions import DiffBase, find_base
 from duvet.reports.diff import render_difference, render_difference_json, render_difference_markdown
 from duvet.rules import REQUIREMENT_UNCITED
@@ -73,7 +72,7 @@ def diff(
     revisions = GitRevisions(os.getcwd().replace(os.sep, "/"), current_settings().environ)
     diff_base = find_base(revisions, base, exact=exact, is_gate=bool(fail_on))
     then = _load_revision(open_cache(), options, revisions, diff_base, now)
-    print_error_notice(now)
+    print_remark(describe_error_notice(now))
     if not then.has_configuration:
         print_remark(f"no configuration in {diff_base.words}; everything counts as new")
     specifications = {card.path for card in then.catalogue.specifications}
@@ -114,7 +113,7 @@ def _load_revision(
     cache: DiskCache | None, options: Mapping[str, Any], revisions: GitRevisions, base: DiffBase, now: Catalogue
 ) -> RevisionCatalogue:
     """Load the catalogue at a commit, which stays valid in the cache because commits don't change."""
-    today = open_project(cache, QuietProgress(current_settings()), **options)
+    today = open_project(cache, is_quiet=True, **options)
     specifications = tuple(sorted(card.path for card in now.specifications))
 
     def read() -> RevisionCatalogue:

@@ -10,7 +10,7 @@ from duvet.console.command import Subcommand, complete_values
 from duvet.console.filters import add_filters, split_filter
 from duvet.console.options import add_list_format, add_trace_options
 from duvet.console.output import add_limit_option, print_list
-from duvet.console.project import open_cache, open_project_quietly, print_error_notice, require_catalogue
+from duvet.console.project import load_catalogue, open_cache, open_project_quietly
 from duvet.console.streams import print_remark, write_stdout
 from duvet.errors import DuvetError
 from duvet.queries.gaps import (
@@ -20,6 +20,7 @@ from duvet.queries.gaps import (
     prioritize_requirements,
     select_requirements,
 )
+from duvet.queries.records import describe_error_notice, require_requirements
 from duvet.queries.references import RequirementRef
 from duvet.reports import tables
 from duvet.text import format_count
@@ -79,7 +80,7 @@ def prioritize(
     if prompt is not None and (explain or format):
         raise click.UsageError("--prompt can't be used with --explain or --format", ctx)
     filters, options = split_filter(options)
-    catalogue = require_catalogue(options)
+    catalogue = require_requirements(load_catalogue(options))
     ranked = prioritize_requirements(catalogue, filters, finished=finished)
     if prompt is None:
         rows = (make_explained_rows if explain else make_priority_rows)(catalogue, ranked, limit or None)
@@ -97,7 +98,7 @@ def prioritize(
         print_list(tables.Listing(columns, rows), format)
     else:
         _print_prompt(prompt, catalogue, filters, ranked, options)
-    print_error_notice(catalogue)
+    print_remark(describe_error_notice(catalogue))
     if prompt is None:
         print_remark(f"{len(rows)} of {format_count(len(ranked), 'requirement')} listed, most urgent first")
 

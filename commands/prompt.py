@@ -16,8 +16,8 @@ from duvet.console.options import (
     select_trace_options,
 )
 from duvet.console.output import print_list
-from duvet.console.project import load_catalogue, open_cache, open_project_quietly, print_error_notice
-from duvet.console.streams import write_stdout
+from duvet.console.project import load_catalogue, open_cache, open_project_quietly
+from duvet.console.streams import print_remark, write_stdout
 from duvet.errors import QueryError
 from duvet.prompts.content import fill_prompt
 from duvet.prompts.library import (
@@ -27,6 +27,7 @@ from duvet.prompts.library import (
     list_prompts,
     load_prompts,
 )
+from duvet.queries.records import describe_error_notice
 from duvet.reports.cells import escape_cell
 from duvet.reports.tables import Column, Listing
 from duvet.templates import prompt_names
@@ -112,7 +113,7 @@ def prompt(
         write_stdout(fill_prompt(request, snapshot, registry).encode())
     except QueryError as error:
         raise click.UsageError(f"{escape_cell(error.message)}\n{escape_cell(error.hint)}") from error
-    print_error_notice(catalogue)
+    print_remark(describe_error_notice(catalogue))
 
 
 def _print_pack_prompt(name: str, values: dict[str, str], options: dict[str, Any]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +13,10 @@ from duvet.console import filters
 from duvet.console.command import ReferenceType, Subcommand, current_settings
 from duvet.console.options import add_list_format, add_trace_options
 from duvet.console.output import add_limit_option, print_list
-from duvet.console.project import open_cache, open_project_files, print_error_notice, require_catalogue
+from duvet.console.project import load_catalogue, open_cache
 from duvet.console.streams import FAILED, OK, print_remark
 from duvet.errors import QueryError
+from duvet.queries.records import describe_error_notice, require_requirements
 from duvet.queries.search import SearchAnswer, SearchQuery, describe_answer, search_requirements, suggest_similar
 from duvet.reports import tables
 from duvet.reports.cells import escape_cell
@@ -85,13 +87,14 @@ def search(
         raise click.UsageError("--raw and --semantic can't be used together")
     query = SearchQuery(" ".join(words), choice, raw, limit)
     embedder = _find_embedder() if semantic else None
-    catalogue, files = require_catalogue(options), open_project_files()
+    catalogue = require_requirements(load_catalogue(options))
+    files = ProjectFiles(DiskTree(), os.getcwd().replace(os.sep, "/"))
     try:
         answer = search_requirements(catalogue, query, open_cache() or Cache(), files, embedder)
     except QueryError as error:
         raise click.UsageError(f"{escape_cell(error.message)}\n{error.hint}") from error
     print_list(tables.Listing(_COLUMNS, answer.rows), format)
-    print_error_notice(catalogue)
+    print_remark(describe_error_notice(catalogue))
     for remark in _list_remarks(answer, query, catalogue, files):
         print_remark(remark)
     ctx.exit(OK if answer.rows else FAILED)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import click
@@ -9,10 +10,14 @@ import click
 from duvet.console.command import ReferenceType, Subcommand, complete_values
 from duvet.console.options import TEXT_TYPE, add_trace_options
 from duvet.console.output import print_detail
-from duvet.console.project import load_catalogue, load_specification, open_project_files, print_error_notice
+from duvet.console.project import load_catalogue, load_specification
+from duvet.console.streams import print_remark
 from duvet.queries.details import CitationReader, DetailMaterial, make_detail
+from duvet.queries.records import describe_error_notice
 from duvet.queries.references import resolve_reference
 from duvet.reports.detail import make_detail_blocks
+from duvet.trace.locations import ProjectFiles
+from duvet.tree.files import DiskTree
 
 
 @click.command(cls=Subcommand)
@@ -45,8 +50,8 @@ def show(reference: str, context: int, format: str, **options: Any) -> None:
       duvet show rfc9114 --format markdown
     """
     catalogue = load_catalogue(options)
-    print_error_notice(catalogue)
-    files = open_project_files()
+    print_remark(describe_error_notice(catalogue))
+    files = ProjectFiles(DiskTree(), os.getcwd().replace(os.sep, "/"))
     found = resolve_reference(catalogue, reference, files)
     material = DetailMaterial(catalogue, CitationReader(catalogue, files, context), load_specification)
     detail = make_detail(material, found)

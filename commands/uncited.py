@@ -13,11 +13,17 @@ from duvet.console.filters import add_filters, split_filter
 from duvet.console.options import GATE_LEVELS, add_list_format, add_trace_options
 from duvet.console.output import add_limit_option, print_list
 from duvet.console.problems import list_error_problems, print_annotations, print_gate_failure
-from duvet.console.project import load_catalogue, print_error_notice, require_catalogue
+from duvet.console.project import load_catalogue
 from duvet.console.streams import FAILED, OK, print_notice, print_remark
 from duvet.errors import DuvetError
 from duvet.queries.gaps import Gap, RequirementFilter, RequirementGaps, find_gaps, make_todo_row, select_at_least_level
-from duvet.queries.records import list_errors, make_gate_problem, make_requirement_row
+from duvet.queries.records import (
+    describe_error_notice,
+    list_errors,
+    make_gate_problem,
+    make_requirement_row,
+    require_requirements,
+)
 from duvet.reports import tables
 from duvet.text import format_count
 from duvet.trace.catalogue import Catalogue
@@ -82,10 +88,14 @@ def uncited(
         raise click.UsageError("--untested and --todo can't be used together", ctx)
     filters, options = split_filter(options)
     gap = Gap.TEST if untested else Gap.TODO if todo else None if filters.states else Gap.CITATION
-    catalogue = require_catalogue(options) if fail_on is None else _load_for_gate(ctx, options, fail_on, format)
+    catalogue = (
+        require_requirements(load_catalogue(options))
+        if fail_on is None
+        else _load_for_gate(ctx, options, fail_on, format)
+    )
     found = find_gaps(catalogue, filters, gap)
     print_list(_make_listing(catalogue, found.indexes[: limit or None], gap), format)
-    print_error_notice(catalogue)
+    print_remark(describe_error_notice(catalogue))
     print_remark(_describe_count(found, filters, gap, limit))
     if fail_on is not None:
         failing = select_at_least_level(catalogue, found.indexes, GATE_LEVELS[fail_on])
@@ -107,7 +117,7 @@ def _load_for_gate(ctx: click.Context, options: Mapping[str, Any], fail_on: str,
     if print_gate_failure(problems, f"--fail-on {fail_on}", annotate=format is None):
         ctx.exit(FAILED)
     # The schema of awslabs duvet has no problem for this.
-    return require_catalogue(options)
+    return require_requirements(load_catalogue(options))
 
 
 def _make_listing(catalogue: Catalogue, indexes: tuple[int, ...], gap: Gap | None) -> tables.Listing:

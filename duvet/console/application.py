@@ -14,8 +14,7 @@ from duvet.config.service import SERVICE_VARIABLES, Service, asks_for_json_log, 
 from duvet.config.service_tables import ProviderKind
 from duvet.console.command import TerminalSettings, current_settings, wants_cache
 from duvet.console.options import PACKS_KEY, PAGES_KEY, SERVICE_KEY, select_trace_options
-from duvet.console.progress import QuietProgress
-from duvet.console.project import open_blobs, open_project, require_contents
+from duvet.console.project import open_blobs, open_project
 from duvet.console.streams import is_stderr_writable, print_line
 from duvet.errors import DuvetError, ProblemsError, describe_os_error
 from duvet.model import sort_problems
@@ -126,8 +125,7 @@ def make_application_settings(where: Mapping[str, Any], terminal: TerminalSettin
         root: str = "",
         notes: tuple[NotesRule, ...] | None = None,
     ) -> Project:
-        progress = progress or QuietProgress(terminal)
-        return open_project(cache, progress, settings=terminal, root=root, rules=notes, **options)
+        return open_project(cache, progress, is_quiet=True, settings=terminal, root=root, rules=notes, **options)
 
     return ApplicationSettings(
         environ=terminal.environ,
@@ -142,7 +140,6 @@ def make_application_settings(where: Mapping[str, Any], terminal: TerminalSettin
         mode=mode,
         is_verbose=terminal.verbose,
         open_project=open_from_options,
-        require_contents=require_contents,
         has_only_pages=terminal.has_only_pages,
         has_cache=lambda root: wants_cache(terminal, root),
         blobs=open_blobs(terminal),

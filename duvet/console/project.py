@@ -7,8 +7,6 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from duvet.console.command import TerminalSettings, current_settings, wants_cache
-from duvet.console.streams import print_remark
-from duvet.errors import NotFoundError
 from duvet.tree.cache import BlobStore, DiskCache, NoBlobStore, make_cache_key
 from duvet.tree.files import CACHE_FOLDER, DiskTree, Tree
 
@@ -18,7 +16,6 @@ if TYPE_CHECKING:
     from duvet.progress import Progress
     from duvet.project.project import Project
     from duvet.trace.catalogue import Catalogue, SpecificationCard
-    from duvet.trace.locations import ProjectFiles
     from duvet.tree.recorder import FileContent
 
 PageRules = tuple["NotesRule", ...]
@@ -29,31 +26,6 @@ def load_catalogue(options: Mapping[str, Any]) -> Catalogue:
     from duvet.trace.catalogue import CATALOGUE_KEY, Catalogue
 
     return cached_query(CATALOGUE_KEY, Catalogue, options, lambda project: project.catalogue)
-
-
-def require_catalogue(options: Mapping[str, Any]) -> Catalogue:
-    """Return the catalogue; raise NotFoundError if it contains no requirements."""
-    from duvet.queries.records import NO_REQUIREMENTS, describe_error_count, list_errors
-
-    catalogue = load_catalogue(options)
-    if catalogue.requirements:
-        return catalogue
-    if list_errors(catalogue):
-        hint = f"{describe_error_count(catalogue)}; run `duvet validate` to list them"
-    elif not catalogue.specifications:
-        hint = "add a specification with `duvet init --specification URL|FILE`"
-    else:
-        hint = "no sentence of the specifications has an RFC 2119 keyword such as MUST"
-    raise NotFoundError(NO_REQUIREMENTS, hint=hint)
-
-
-def print_error_notice(catalogue: Catalogue) -> None:
-    """If the project has errors, print a notice that results may be incomplete."""
-    from duvet.queries.records import describe_incompleteness
-
-    notice = describe_incompleteness(catalogue)
-    if notice:
-        print_remark(f"{notice}; run `duvet validate` to list them")
 
 
 def cached_query(
@@ -96,35 +68,23 @@ def open_project(
     settings: TerminalSettings | None = None,
     root: str = "",
     rules: PageRules | None = None,
+    is_quiet: bool = False,
     config_path: str | None,
-    offline: bool,
-    allow_http: bool,
-    source_patterns: tuple[str, ...],
-    spec_patterns: tuple[str, ...],
-    spec_path: str | None,
+    **flags: Any,
 ) -> Project:
-    from duvet.console.progress import ProgressLines
+    """Open the project that a command's options describe, in `root` or the working directory."""
+    from duvet.console.progress import ProgressLines, QuietProgress
     from duvet.project.project import Options, Project
-    from duvet.specs.library import Policy
 
     settings = settings or current_settings()
-    if source_patterns:
-        from duvet.sources.glob import parse_legacy_pattern
-
-        sources = tuple(map(parse_legacy_pattern, source_patterns))
-    else:
-        sources = ()
-    project_options = Options(
+    project_options = Options.from_flags(
         config_path=config_path or settings.config_path,
         ##= man/spec/pages.md#folders-of-notes
         ##% With `--pages`, duvet MUST ignore configurations in the folder unless an option or an environment variable
         ##% names them.
         finds_config=not settings.has_only_pages,
-        sources=sources,
-        requirements=spec_patterns,
-        spec_path=spec_path,
-        policy=Policy(offline=offline, allow_http=allow_http),
         notes=rules,
+        **flags,
     )
     return Project(
         root,
@@ -132,7 +92,7 @@ def open_project(
         environ=cache.environ if cache else settings.environ,
         tree=cache.tree if cache else None,
         memory=cache,
-        progress=progress or ProgressLines(settings),
+        progress=progress or (QuietProgress if is_quiet else ProgressLines)(settings),
         today=settings.today,
     )
 
@@ -141,35 +101,18 @@ def open_project_quietly(
     cache: DiskCache | None, options: Mapping[str, Any], rules: PageRules | None = None
 ) -> Project:
     """Open the project for a query, printing only downloads; raise UnreadableError if nothing is configured."""
-    from duvet.console.progress import QuietProgress
-
-    project = open_project(cache, QuietProgress(current_settings()), rules=rules, **options)
-    require_contents(project)
+    project = open_project(cache, is_quiet=True, rules=rules, **options)
+    project.require_contents()
     return project
-
-
-def require_contents(project: Project) -> None:
-    """Raise UnreadableError if neither the configuration nor options name sources or requirements."""
-    if not (project.config or project.options.sources or project.options.requirements):
-        from duvet.config.project_file import require_config
-
-        require_config(project.tree)
-
-
-def open_project_files() -> ProjectFiles:
-    from duvet.trace.locations import ProjectFiles
-
-    return ProjectFiles(DiskTree(), os.getcwd().replace(os.sep, "/"))
 
 
 def load_specification(card: SpecificationCard) -> Specification:
     from duvet.specs.library import Library
-    from duvet.trace.catalogue import load_card_specification
 
     cache = open_cache()
     # The card has the path of the text, so the configuration isn't read.
     library = Library(cache.tree if cache else DiskTree(), "", memory=cache)
-    return load_card_specification(card, library)
+    return card.load(library)
 
 
 def load_page_rules(options: Mapping[str, Any], tree: Tree | None = None) -> PageRules | None:

@@ -17,7 +17,6 @@ from duvet import rules
 from duvet.console.command import current_settings, show_path
 from duvet.console.problems import has_errors, promote_setup_problems, promote_warnings, reword_problem
 from duvet.console.progress import QuietProgress
-from duvet.console.project import require_contents
 from duvet.console.report_result import ReportGate, ReportRequest, ReportResult
 from duvet.console.streams import is_stream_output, print_remark, render_bytes, write_outputs
 from duvet.errors import DuvetError, OutputError, UnreadableError, describe_os_error
@@ -53,7 +52,7 @@ def run_report(project: Project, request: ReportRequest) -> ReportResult:
     except DuvetError as error:
         found.append(make_unreadable_problem(error))
     try:
-        require_contents(project)
+        project.require_contents()
     except UnreadableError as error:
         # Without a gate this is a warning, because awslabs duvet accepts it.
         found.append(rules.CONFIG_ABSENT.problem(error.message, error.path, hint=error.hint))

@@ -38,8 +38,8 @@ def print_notice(text: str) -> None:
 
 
 def print_remark(text: str) -> None:
-    """Write a line to standard error, unless the user asked for errors only."""
-    if not current_settings().quiet:
+    """Write a line to standard error, unless it is empty or the user asked for errors only."""
+    if text and not current_settings().quiet:
         print_notice(f"{text}\n")
 
 

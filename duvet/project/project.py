@@ -8,13 +8,13 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import suppress
 from datetime import date
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from duvet import rules
-from duvet.config.project_file import CONFIG_PATH, read_config
+from duvet.config.project_file import CONFIG_PATH, read_config, require_config
 from duvet.config.settings import Config, NotesRule, SourceRule
 from duvet.errors import DuvetError, UnreadableError
 from duvet.model import Annotation, Format, Kind, Place, Problem, RequirementForm, Specification, sort_problems
@@ -22,14 +22,14 @@ from duvet.progress import Progress
 from duvet.rules import NO_REQUIREMENTS
 from duvet.sources import scan
 from duvet.sources.comments import SourceStyle
-from duvet.sources.glob import spell_paths
+from duvet.sources.glob import parse_legacy_pattern, spell_paths
 from duvet.specs.extraction import Extraction, extract_configured, list_unneeded_files
 from duvet.specs.library import DownloadOutcome, Library, Policy
 from duvet.specs.locator import locate_specification, resolve_specification, strip_extension
 from duvet.specs.requirement_files import read_requirement_file
 from duvet.text import format_count, quote_text
 from duvet.trace.build import add_problems, build_trace, find_second_spellings
-from duvet.trace.catalogue import build_catalogue, list_unreferenced_specifications, load_card_specification
+from duvet.trace.catalogue import build_catalogue, list_unreferenced_specifications
 from duvet.trace.names import find_name_problems
 from duvet.trace.records import (
     AnnotationPlaces,
@@ -264,6 +264,24 @@ class Options(Struct, frozen=True):
     policy: Policy = Policy()
     notes: tuple[NotesRule, ...] | None = None
 
+    @classmethod
+    def from_flags(
+        cls,
+        *,
+        offline: bool,
+        allow_http: bool,
+        source_patterns: tuple[str, ...],
+        spec_patterns: tuple[str, ...],
+        **others: Any,
+    ) -> Options:
+        """Return the settings that options of the command line describe."""
+        return cls(
+            sources=tuple(map(parse_legacy_pattern, source_patterns)),
+            requirements=spec_patterns,
+            policy=Policy(offline=offline, allow_http=allow_http),
+            **others,
+        )
+
 
 class Project:
     r"""A folder with specifications, sources and usually a configuration; duvet writes only downloads into it.
@@ -329,6 +347,11 @@ class Project:
             whole = posixpath.normpath(posixpath.join(self.root, path))
             path = whole.removeprefix(f"{self.root}/") if whole.startswith(f"{self.root}/") else path
         return read_config(self.tree.read(path), path, self.environ)
+
+    def require_contents(self) -> None:
+        """Raise UnreadableError if neither the configuration nor options name sources or requirements."""
+        if not (self.config or self.options.sources or self.options.requirements):
+            require_config(self.tree)
 
     @property
     def is_like_upstream(self) -> bool:
@@ -551,7 +574,7 @@ class Project:
         return replace(found, blob_link=known.blob_link, issue_link=known.issue_link, excuses=excuses, setup=setup)
 
     def specification(self, card: SpecificationCard) -> Specification:
-        return load_card_specification(card, self.library)
+        return card.load(self.library)
 
     @property
     def censuses(self) -> Iterator[tuple[Specification, Census]]:

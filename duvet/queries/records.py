@@ -9,6 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from duvet.errors import NotFoundError
 from duvet.model import Level, Place, Problem, Section, Severity
 from duvet.rules import Rule
 from duvet.text import format_count, shorten_text
@@ -269,6 +270,25 @@ def describe_error_count(catalogue: Catalogue) -> str:
 def describe_incompleteness(catalogue: Catalogue) -> str:
     """Return a warning that errors may make results incomplete; empty if there are no errors."""
     return f"{describe_error_count(catalogue)}; results may be incomplete" if list_errors(catalogue) else ""
+
+
+def describe_error_notice(catalogue: Catalogue) -> str:
+    """Return the same warning for a terminal, with the command that lists the errors."""
+    notice = describe_incompleteness(catalogue)
+    return f"{notice}; run `duvet validate` to list them" if notice else ""
+
+
+def require_requirements(catalogue: Catalogue) -> Catalogue:
+    """Return the catalogue unchanged; raise NotFoundError if it contains no requirements."""
+    if catalogue.requirements:
+        return catalogue
+    if list_errors(catalogue):
+        hint = f"{describe_error_count(catalogue)}; run `duvet validate` to list them"
+    elif not catalogue.specifications:
+        hint = "add a specification with `duvet init --specification URL|FILE`"
+    else:
+        hint = "no sentence of the specifications has an RFC 2119 keyword such as MUST"
+    raise NotFoundError(NO_REQUIREMENTS, hint=hint)
 
 
 def make_gate_problem(row: RequirementRow, rule: Rule, message: str) -> Problem:

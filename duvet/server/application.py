@@ -164,7 +164,6 @@ class ApplicationSettings(Struct, frozen=True, kw_only=True):
     is_verbose: bool = False
     open_project: Callable[..., Project]
     """Opens the project with a cache and progress, and optionally with `root` and `notes`."""
-    require_contents: Callable[[Project], None]
     """Raises an error if the project has no configuration."""
     has_cache: Callable[[str], bool]
     blobs: BlobStore
@@ -310,7 +309,7 @@ class Application:
 
         def compute() -> Catalogue:
             if self.needs_project:
-                self.settings.require_contents(project)
+                project.require_contents()
             return project.catalogue
 
         assert isinstance(project.memory, DiskCache)

@@ -115,6 +115,14 @@ class SpecificationCard(Struct, frozen=True, array_like=True, dict=True):
     def requirement_path(self, section: str, id: str) -> str:
         return f"{self.section_path(section)}/requirements/{id[:SHORT_ID_DIGITS]}"
 
+    def load(self, library: Library) -> Specification:
+        for format in Format:
+            found = library.load_from(self.path, locate_specification(self.locator, format), self.form)
+            # One name may be read in several formats, and the file may have changed.
+            if list(self.titles) == [section.id for section in found.sections]:
+                return found
+        raise UnreadableError("the file changed during the query", path=self.path, hint="run the query again")
+
 
 class RequirementCard(Struct, frozen=True, array_like=True):
     specification: int
@@ -304,12 +312,3 @@ def _make_citation_cards(trace: Trace, numbers: dict[int, int], cards: list[Requ
             one.blob_link,
             trace.failures[id].message if id in trace.failures else "",
         )
-
-
-def load_card_specification(card: SpecificationCard, library: Library) -> Specification:
-    for format in Format:
-        found = library.load_from(card.path, locate_specification(card.locator, format), card.form)
-        # One name may be read in several formats, and the file may have changed.
-        if list(card.titles) == [section.id for section in found.sections]:
-            return found
-    raise UnreadableError("the file changed during the query", path=card.path, hint="run the query again")
