@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 MAX_QUERY_CHARACTERS = 2000  # Maximum number of characters to read of a query.
-VECTOR_SHARE = 0.6  # The share of the vectors in the score of a match; the words have the rest.
 MAX_QUERY_WORDS = 64  # Maximum number of words to read of a query for chunks.
 
 _WORD = re.compile(r"[^\W_]+")

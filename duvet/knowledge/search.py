@@ -30,7 +30,6 @@ from duvet.store.records import (
     Symbol,
 )
 from duvet.store.sqlite import Store
-from duvet.words import VECTOR_SHARE
 
 MAX_RELATED = 10  # Maximum number of relationships, related files and requirements of a result.
 _MAX_SUPPORTING = MAX_RELATED // 2  # Maximum number of documents, and of tests, of a subsystem.
@@ -414,7 +413,7 @@ def _rank_chunks(store: Store, question: SearchQuestion, vectors: _Vectors | Non
     found = _find_by_words(store, question)
     named = score_named_chunks(store, question.names, question.filters, alone=question.is_name)
     cosines: dict[int, float] = {}
-    share = 0.0 if vectors is None else VECTOR_SHARE
+    share = 0.0 if vectors is None else vectors.space.share
     if vectors is not None:
         query = vectors.space.query(question.text)
         cosines = dict(vectors.rows.best(query, _DEPTH, store.allowed(question.filters)))
@@ -528,7 +527,7 @@ class SearchEngine:
                 f"at most {MAX_RELATED} relationships, related files and requirements are shown for each file; "
                 "call km-graph-node for all"
             )
-        both = snapshot.vectors is not None
+        share = 0.0 if snapshot.vectors is None else snapshot.vectors.space.share
         filters = {name: value for name, value in structs.asdict(request.filters).items() if value not in ((), None)}
         metadata = search_query.SearchMetadata(
             result_count=len(results),
@@ -537,9 +536,7 @@ class SearchEngine:
             scoring_mode=mode,
             weight_profile=self._profile.name,
             weights=structs.asdict(self._profile.weights),
-            hybrid_weights={"vector": VECTOR_SHARE, "lexical": 1 - VECTOR_SHARE}
-            if both
-            else {"vector": 0.0, "lexical": 1.0},
+            hybrid_weights={"vector": share, "lexical": 1 - share},
             filters_applied=filters or UNSET,
             request_id=uuid4().hex,
         )

@@ -28,6 +28,10 @@ class VectorSpace(Protocol):
     @property
     def width(self) -> int: ...
 
+    @property
+    def share(self) -> float:
+        """The share of a cosine in the score of a match; the words have the rest."""
+
     def rows(self, texts: Sequence[str]) -> bytes:
         """Return a row for each text: `width` signed bytes, and their scale as a little-endian float32."""
 
@@ -81,6 +85,8 @@ def make_vector_row(numbers: bytes) -> bytes:
     return numbers + pack("<f", 1 / length if length else 0.0)
 
 
+STATIC_SHARE, TRANSFORMER_SHARE = 0.35, 0.6
+"""The shares of the vectors in the score of a match; those of a transformer rank better, so they count for more."""
 DUMMY_NAME = "dummy 1"
 DUMMY_WIDTH = 8
 
@@ -88,6 +94,7 @@ DUMMY_WIDTH = 8
 class DummySpace:
     data = DUMMY_NAME.encode()
     width = DUMMY_WIDTH
+    share = STATIC_SHARE
 
     def rows(self, texts: Sequence[str]) -> bytes:
         return b"".join(make_vector_row(_make_numbers(text)) for text in texts)

@@ -21,7 +21,7 @@ from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue
 from duvet.trace.locations import ProjectFiles, list_section_tree, match_sections, match_whole_specifications
 from duvet.tree.cache import Cache
 from duvet.tree.recorder import digest_content
-from duvet.words import MAX_QUERY_CHARACTERS, VECTOR_SHARE, Query, make_storable, parse_query, quote_term
+from duvet.words import MAX_QUERY_CHARACTERS, Query, make_storable, parse_query, quote_term
 
 if TYPE_CHECKING:
     from sqlite3 import Connection
@@ -150,11 +150,13 @@ def _make_sqlite_error(reason: str) -> DuvetError:
 _Item = TypeVar("_Item", bound=Hashable)
 
 
-def blend_scores(by_words: Mapping[_Item, float], by_vectors: Mapping[_Item, float]) -> dict[_Item, float]:
-    """Return the weighted mean of each item's word score and cosine, best first."""
-    scores = {item: share * (1 - VECTOR_SHARE) for item, share in by_words.items()}
+def blend_scores(
+    by_words: Mapping[_Item, float], by_vectors: Mapping[_Item, float], share: float
+) -> dict[_Item, float]:
+    """Return the weighted mean of each item's word score and cosine, best first; `share` is the weight of cosines."""
+    scores = {item: score * (1 - share) for item, score in by_words.items()}
     for item, cosine in by_vectors.items():
-        scores[item] = scores.get(item, 0.0) + cosine * VECTOR_SHARE
+        scores[item] = scores.get(item, 0.0) + cosine * share
     return {item: scores[item] for item in sorted(scores, key=scores.__getitem__, reverse=True)}
 
 
@@ -245,13 +247,14 @@ def find_hits(
     found = _NO_HITS
     if query.terms and vectors is not None and not is_reference(request.query):
         text = request.query[:MAX_QUERY_CHARACTERS]
-        near = vectors().find_nearest(text, len(catalogue.requirements), sorted(allowed) if is_filtered else None)
+        meanings = vectors()
+        near = meanings.find_nearest(text, len(catalogue.requirements), sorted(allowed) if is_filtered else None)
         ##= man/spec/search.md#queries
         ##% With `--semantic`, `duvet search` MUST rank requirements by both words and vectors.
         words = index()
         shares = {one: share for one, share in words.compute_shares(query).items() if one in allowed}
         most = max(request.limit, _DEPTH) if request.limit else len(catalogue.requirements)
-        scores = dict(islice(blend_scores(shares, dict(near)).items(), most))
+        scores = dict(islice(blend_scores(shares, dict(near), meanings.share).items(), most))
         found = SearchHits([*scores], scores, partial(words.marks, query.disjunction))
     elif query.terms:
         ##= man/spec/search.md#queries
@@ -428,6 +431,10 @@ class RequirementVectors:
 
     def find_nearest(self, query: str, limit: int, allowed: Sequence[int] | None) -> list[tuple[int, float]]:
         return self._matrix.best(self._space.query(query), limit, allowed)
+
+    @property
+    def share(self) -> float:
+        return self._space.share
 
     @cached_property
     def _space(self) -> VectorSpace:

@@ -15,7 +15,16 @@ from typing import Any
 from blake3 import blake3
 from msgspec import DecodeError, Struct, json, msgpack
 
-from duvet.queries.embeddings import MAX_COMPONENT, TOKENIZER_PATH, VECTOR_SCALE, VERSION_PATH, WEIGHTS_PATH, row_size
+from duvet.queries.embeddings import (
+    MAX_COMPONENT,
+    STATIC_SHARE,
+    TOKENIZER_PATH,
+    TRANSFORMER_SHARE,
+    VECTOR_SCALE,
+    VERSION_PATH,
+    WEIGHTS_PATH,
+    row_size,
+)
 from duvet.store.records import VectorSegment
 
 __all__ = ["np"]
@@ -221,6 +230,8 @@ class WordLlama:
 class WordLlamaSpace:
     """Computes text vectors: the weighted mean of the tokens, minus the direction that all texts share."""
 
+    share = STATIC_SHARE
+
     def __init__(self, model: WordLlama, weights: Any, common: Any) -> None:
         self.weights = weights
         self.width = model.width
@@ -335,6 +346,8 @@ class MiniLm:
 
 class MiniLmSpace:
     """Joins the vector of a sentence with the mean of its word vectors; the vector of text without words is zero."""
+
+    share = TRANSFORMER_SHARE
 
     def __init__(self, model: MiniLm, words: Any) -> None:
         self.width = model.width

@@ -332,7 +332,7 @@ def test_results_are_ranked_by_words_and_vectors_or_by_vectors_alone(both: Searc
     answer = ask(both, "how to fill a kettle with tea water")
     assert ids(answer)[0] == GUIDE_MD
     assert answer.metadata.scoring_mode == answer.results[0].scoring.mode == "hybrid"
-    assert answer.metadata.hybrid_weights == {"vector": 0.6, "lexical": 0.4}
+    assert answer.metadata.hybrid_weights == {"vector": 0.35, "lexical": 0.65}
     assert answer.metadata.warnings == ()
     for scoring in (one.scoring for one in answer.results):
         weighted = scoring.weighted_vector_score + scoring.weighted_lexical_score

@@ -330,7 +330,7 @@ def test_a_prefix_of_several_ids_names_them_all() -> None:
 
 
 def test_scores_are_blended() -> None:
-    found = blend_scores({"a": 1.0, "b": 0.5}, {"b": 0.5, "c": 0.7})
+    found = blend_scores({"a": 1.0, "b": 0.5}, {"b": 0.5, "c": 0.7}, 0.6)
     assert [*found] == ["b", "c", "a"]
     assert found == pytest.approx({"a": 0.4, "b": 0.5, "c": 0.42})
-    assert blend_scores({}, {}) == {}
+    assert blend_scores({}, {}, 0.6) == {}
