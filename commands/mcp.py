@@ -251,6 +251,16 @@ CLIENTS = {
 """The clients by their names in `--print-config`."""
 
 
+def _find_program() -> list[str]:
+    """Return the command that starts duvet from any folder."""
+    # The working directory may have changed, so the name of this process may be relative to another one.
+    for script in map(os.path.abspath, (sys.argv[0], os.path.join(os.path.dirname(sys.executable), _SERVER_NAME))):
+        if os.path.splitext(os.path.basename(script))[0] == _SERVER_NAME and os.access(script, os.X_OK):
+            return [script]
+    # With -P, Python imports no module from the folder that the client happens to be in.
+    return [sys.executable, "-P", "-m", _SERVER_NAME]
+
+
 def _print_client_config(client: McpClient, options: dict[str, Any]) -> None:
     enter_page_folder(options)
     config_path = options["config_path"] or current_settings().config_path
@@ -261,9 +271,7 @@ def _print_client_config(client: McpClient, options: dict[str, Any]) -> None:
     ##= man/spec/mcp.md#handshake
     ##% `duvet mcp --print-config` MUST print a client configuration that can start the server for this project from any
     ##% folder.
-    script = os.path.abspath(sys.argv[0])
-    is_duvet = os.path.splitext(os.path.basename(script))[0] == _SERVER_NAME and os.access(script, os.X_OK)
-    command = [script] if is_duvet else [sys.executable, "-m", _SERVER_NAME]
+    command = _find_program()
     command += ["mcp", "--pages", os.getcwd()] if has_only_pages else ["-C", os.getcwd(), "mcp"]
     command += ["--config", config_path] if config_path else []
     command += ["--service-config", options[SERVICE_KEY]] if options[SERVICE_KEY] else []

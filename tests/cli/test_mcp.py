@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import shlex
 import socket
+import subprocess
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -13,7 +16,7 @@ import pytest
 from pytest_snapshot.plugin import Snapshot
 
 from duvet.commands.mcp import CLIENTS
-from tests.cli.command import Done, Run, refuses, run
+from tests.cli.command import Done, Run, environment, refuses, run
 from tests.cli.sample_project import make
 from tests.conftest import ROOT
 from tests.unit.server.http.command import Command
@@ -338,6 +341,19 @@ def test_a_client_can_start_it(client: str, duvet_command: str, tmp_path: Path) 
     assert server == {**more, "command": duvet_command, "args": ["-C", str(folder), "mcp"]}
     started = run(*[server["command"], Path("/"), *server["args"]], input=json.dumps(hello()).encode() + b"\n")
     assert json.loads(started.out)["result"]["serverInfo"]["name"] == "duvet"
+
+
+@pytest.mark.parametrize("words", ["bin/duvet", "bin/python -m duvet"])
+def test_a_client_gets_the_path_of_the_program(duvet_command: str, tmp_path: Path, words: str) -> None:
+    """Python would import modules from the folder of a client that starts `python -m duvet`."""
+    ##= man/spec/mcp.md#handshake
+    ##% `duvet mcp --print-config` MUST print a client configuration that can start the server for this project from any
+    ##% folder.
+    folder = make(tmp_path, {"notes/a.md": "", "notes/msgspec.py": "raise SystemExit(7)"})
+    program = shlex.join([os.path.relpath(Path(duvet_command).parent / words.partition("/")[2].split()[0], folder)])
+    command = f"{program} {words.partition(' ')[2]} -q mcp --pages notes --print-config claude"
+    done = subprocess.run(command, shell=True, cwd=folder, env=environment(), capture_output=True, check=True)
+    assert parsed("claude", done.stdout.decode())["command"] == duvet_command
 
 
 @pytest.mark.parametrize(
