@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import posixpath
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
+from functools import partial
 from heapq import heappop, heappush
 from itertools import accumulate
-from typing import Protocol
 
 from msgspec import Struct
 
@@ -41,12 +41,7 @@ _EXECUTED, _NOT_EXECUTED, _STRUCTURAL = (
     Execution(outcome) for outcome in (Outcome.EXECUTED, Outcome.NOT_EXECUTED, Outcome.STRUCTURAL)
 )
 LineRange = tuple[int, int]  # The first and the last line of an annotation.
-
-
-class ExecutedLines(Protocol):
-    """The lines of a file that a report shows as executed."""
-
-    def judge(self, lines: LineRange) -> Execution: ...
+LineJudge = Callable[[LineRange], Execution]  # Returns whether the code below an annotation ran, by one report.
 
 
 class DirectModel:
@@ -60,22 +55,17 @@ class DirectModel:
             is_code = line not in skipped and lines[line - 1].strip(WHITESPACE)
             self._below[line] = line if is_code else self._below[line + 1]
 
-    def apply(self, hits: LineHits) -> ExecutedLines:
-        return _DirectLines(self._below, hits)
+    def apply(self, hits: LineHits) -> LineJudge:
+        return partial(self._judge, hits)
 
-
-class _DirectLines(Struct, frozen=True):
-    below: Sequence[int]
-    hits: LineHits
-
-    def judge(self, lines: LineRange) -> Execution:
+    def _judge(self, hits: LineHits, lines: LineRange) -> Execution:
         ##= man/spec/query.md#executed-lines
         ##% Except in Java files, an annotation MUST count as executed if the next line below it was executed, not
         ##% counting blank lines and annotations.
-        line = self.below[min(lines[1] + 1, len(self.below) - 1)]
-        if not line or line not in self.hits:
+        line = self._below[min(lines[1] + 1, len(self._below) - 1)]
+        if not line or line not in hits:
             return Execution(Outcome.UNKNOWN, line)
-        return _EXECUTED if self.hits[line] else _NOT_EXECUTED
+        return _EXECUTED if hits[line] else _NOT_EXECUTED
 
 
 class JavaModel:
@@ -139,12 +129,12 @@ class JavaModel:
         scope = self._smallest[line]
         return scope is None or self._statements[scope.last] > self._statements[scope.first - 1]
 
-    def apply(self, hits: LineHits) -> ExecutedLines:
+    def apply(self, hits: LineHits) -> LineJudge:
         ##= man/spec/query.md#executed-lines
         ##% If duvet cannot parse a Java file, or a coverage report lists lines that the file does not have, `duvet
         ##% query` MUST report its annotations as unknown.
         is_stale = any(not 0 < line <= self.last_line for line in hits)
-        return _JavaLines(self, frozenset() if self.faults or is_stale else self._find_executed(hits), is_stale)
+        return partial(self._judge, frozenset() if self.faults or is_stale else self._find_executed(hits), is_stale)
 
     def _find_executed(self, hits: LineHits) -> frozenset[int]:
         ##= man/spec/query.md#executed-lines
@@ -164,27 +154,20 @@ class JavaModel:
                     break
         return frozenset(executed | reached)
 
-
-class _JavaLines(Struct, frozen=True):
-    model: JavaModel
-    executed: frozenset[int]
-    is_stale: bool
-
-    def judge(self, lines: LineRange) -> Execution:
-        model = self.model
-        if model.faults:
-            return Execution(Outcome.UNKNOWN, model.faults[0])
-        if self.is_stale:
+    def _judge(self, executed: frozenset[int], is_stale: bool, lines: LineRange) -> Execution:
+        if self.faults:
+            return Execution(Outcome.UNKNOWN, self.faults[0])
+        if is_stale:
             return Execution(Outcome.UNKNOWN, lines[0])
-        line = model.target(lines[1] + 1)
+        line = self.target(lines[1] + 1)
         if line is None:
             return _STRUCTURAL
-        properties = model.properties[line]
+        properties = self.properties[line]
         if not properties or properties & java.NON_LINEAR:
             return Execution(Outcome.UNKNOWN, line)
-        if line in self.executed:
+        if line in executed:
             return _EXECUTED
-        if properties & java.DECLARATION and not properties & java.STATEMENT and not model.has_statements_around(line):
+        if properties & java.DECLARATION and not properties & java.STATEMENT and not self.has_statements_around(line):
             return _STRUCTURAL
         return _NOT_EXECUTED
 
@@ -223,13 +206,13 @@ class FileModels:
 
 
 class ReportLines(Struct, frozen=True):
-    by_path: Mapping[str, ExecutedLines]
+    by_path: Mapping[str, LineJudge]
     faults: Mapping[str, tuple[int, ...]]  # The lines of parse errors, by path.
 
 
 def apply_report(report: Mapping[str, LineHits], sources: Sequence[str], root: str, models: FileModels) -> ReportLines:
     """Combine a report with the sources; raise DuvetError if an entry matches several sources."""
-    by_path: dict[str, ExecutedLines] = {}
+    by_path: dict[str, LineJudge] = {}
     faults: dict[str, tuple[int, ...]] = {}
     for path, entry in sorted(join_sources(report, sources, root).items()):
         model = models.load(path)
@@ -274,8 +257,8 @@ def judge_annotation(annotation: Annotation, reports: Iterable[ReportLines], mod
     ##% An annotation that was executed in one coverage report MUST count as executed, whatever the other reports say.
     found = _NOT_EXECUTED
     for report in reports:
-        lines = report.by_path.get(annotation.path)
-        one = lines.judge(models.lines(annotation)) if lines and not annotation.from_file else _NOT_EXECUTED
+        judge = report.by_path.get(annotation.path)
+        one = judge(models.lines(annotation)) if judge and not annotation.from_file else _NOT_EXECUTED
         if one.is_executed:
             return one
         if one.outcome is Outcome.UNKNOWN or found is _NOT_EXECUTED:

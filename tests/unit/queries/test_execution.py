@@ -29,7 +29,7 @@ def unknown(line: int) -> Execution:
 
 
 def judge(model: DirectModel | JavaModel, hits: dict[int, bool], lines: tuple[int, int]) -> Execution:
-    return model.apply(hits).judge(lines)
+    return model.apply(hits)(lines)
 
 
 def java(text: str, *annotated: tuple[int, int]) -> JavaModel:

@@ -81,9 +81,9 @@ def judge_plainly(classes: LineClasses, hits: dict[int, bool], after: int) -> Ex
 @settings(max_examples=300, deadline=None)
 @given(line_classes(), st.dictionaries(st.integers(1, LINES), st.booleans()))
 def test_executed_lines_equal_the_plain_rules(classes: LineClasses, hits: dict[int, bool]) -> None:
-    lines = JavaModel(classes, []).apply(hits)
+    judge = JavaModel(classes, []).apply(hits)
     for after in range(LINES + 1):
-        assert lines.judge((after, after)) == judge_plainly(classes, hits, after)
+        assert judge((after, after)) == judge_plainly(classes, hits, after)
 
 
 WORDS = ["The", "kettle", "MUST", "stop,", "and", "it", "whistle.", "A", "cup", "be", "washed.", "pot"]
