@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import cache, partial
-from typing import TYPE_CHECKING, BinaryIO, Protocol
+from typing import TYPE_CHECKING, BinaryIO
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -61,7 +61,7 @@ def run_report(project: Project, request: ReportRequest) -> ReportResult:
     if project.config and project.config.extended:
         missing = find_missing_reasons(project.trace, AnnotationPlaces(project.tree))
         found += [replace(problem, severity=Severity.WARNING) for _, problem in missing]
-        found += check_counts(project)
+        found += check_counts(project.progress, project.censuses)
     is_ci = _is_ci(project, request)
     gates = _list_gates(project, request, is_ci=is_ci)
     if gates or is_ci:
@@ -93,22 +93,14 @@ def run_report(project: Project, request: ReportRequest) -> ReportResult:
     )
 
 
-class CountedProject(Protocol):
-    @property
-    def progress(self) -> Progress: ...
-
-    @property
-    def censuses(self) -> Iterable[tuple[Specification, Census]]: ...
-
-
-def check_counts(project: CountedProject) -> Iterator[Problem]:
+def check_counts(progress: Progress, censuses: Iterable[tuple[Specification, Census]]) -> Iterator[Problem]:
     """Print why sentences with keywords are not requirements, and yield a problem for those without a reason."""
-    for specification, census in project.censuses:
+    for specification, census in censuses:
         path = specification.path
-        if project.progress.wants_notes:
-            project.progress.note(path, census.description)
+        if progress.wants_notes:
+            progress.note(path, census.description)
             for reason in census.reasons:
-                project.progress.note(path, f"not counted: {reason.description}")
+                progress.note(path, f"not counted: {reason.description}")
         ##= man/spec/trace.md#requirements
         ##% `duvet report` MUST warn about a sentence with a keyword that is neither a requirement nor left out for a
         ##% known reason.

@@ -8,14 +8,14 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from threading import Event
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Self
 
 from msgspec import Struct
 
 from duvet.errors import UnreadableError
 from duvet.project.project import InputFiles, Project
 from duvet.tree.cache import Cache
-from duvet.tree.file_events import MODIFIED_EVENT, UNKNOWN_EVENTS, FolderEvent, FolderWatcher
+from duvet.tree.file_events import MODIFIED_EVENT, UNKNOWN_EVENTS, FolderEvent, FolderWatcher, InotifyDescriptor
 from duvet.tree.files import DiskTree
 from duvet.tree.recorder import RecordedTree, TreeRecord, find_altered_paths, find_refilled_folders
 
@@ -187,18 +187,12 @@ def _use_slashes(path: str) -> str:
     return path.replace(os.sep, "/")
 
 
-class ChangeSource(Protocol):
-    folders: set[str]
-
-    def open(self, folders: set[str]) -> None: ...
-
-
 class FollowedReading:
     """The record of one run, and the changes since then."""
 
-    def __init__(self, answers: RecordedAnswers, source: ChangeSource) -> None:
+    def __init__(self, answers: RecordedAnswers, source: FolderWatcher | InotifyDescriptor | None) -> None:
         self.answers = answers
-        self._source = source
+        self._source = source  # Reports changes; None if only the disk is read.
 
     @property
     def folders(self) -> set[str]:
@@ -236,7 +230,7 @@ class FollowedReading:
                 self._places = WatchedPlaces(answers.record, answers.tree.disk)
             except FileNotFoundError as error:
                 raise UnreadableError("the folder no longer exists", path=answers.tree.disk.at("")) from error
-            if anew or self._places.folders != self._source.folders:
+            if self._source is not None and (anew or self._places.folders != self._source.folders):
                 self._source.open(self._places.folders)
             known = len(self.answers.record.folders)
             changed = self.answers.find_changes()

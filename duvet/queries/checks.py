@@ -224,8 +224,7 @@ class AnnotationQuery:
         return [path for styles, paths in self.project.inputs.sources for path in paths for _ in styles]
 
     def _make_pool(self, ids: Iterable[int]) -> AnnotationPool:
-        make = WrittenPool if self.project.is_like_upstream else TracedPool
-        return make(self.sections, ids)
+        return (WrittenPool if self.project.is_like_upstream else TracedPool)(self.sections, ids)
 
     def _list(self, kinds: Iterable[Kind]) -> list[int]:
         return QueryFilter().select(self.trace, kinds)

@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from duvet.model import Kind, Level, Rank
+from duvet.model import Annotation, Kind, Level, Rank
 from duvet.queries.records import RequirementRow, make_row_fields
 from duvet.text import format_count
-from duvet.trace.catalogue import Catalogue, RequirementCard
+from duvet.trace.catalogue import Catalogue, CitationCard, RequirementCard
 from duvet.trace.records import State
 
 LEVELS_BY_WORD = {"must": Level.MUST, "should": Level.SHOULD, "may": Level.MAY, "none": Level.AUTO}
@@ -285,17 +285,7 @@ def _make_fields(catalogue: Catalogue, card: RequirementCard, rank: int) -> dict
     }
 
 
-class _Citation(Protocol):
-    """An annotation, or its card in the catalogue."""
-
-    @property
-    def kind(self) -> Kind: ...
-
-    @property
-    def reason(self) -> str | None: ...
-
-
-def describe_shortfall(state: State, citations: Sequence[_Citation]) -> str:
+def describe_shortfall(state: State, citations: Sequence[Annotation | CitationCard]) -> str:
     """Return what is missing if the citations suggest more progress than the state; otherwise empty."""
     kinds = {one.kind for one in citations}
     if state is State.NEEDS_TESTS and Kind.TEST in kinds:

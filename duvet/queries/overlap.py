@@ -7,7 +7,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from heapq import merge
 from itertools import chain
-from typing import Protocol
 
 from msgspec import Struct
 
@@ -159,11 +158,6 @@ class QuotedSections:
             raise UnfoundQuotesError(chain.from_iterable(self.unfound))
 
 
-class AnnotationPool(Protocol):
-    def cover(self, id: int) -> Covering | None:
-        """Return the annotations that cover an annotation; None if its quote is not found."""
-
-
 class WrittenPool:
     """Annotations compared as awslabs duvet does: by their targets as written, and their exact quotes."""
 
@@ -176,6 +170,7 @@ class WrittenPool:
         self._occurrences: dict[tuple[str, int, int], _Occurrences] = {}
 
     def cover(self, id: int) -> Covering | None:
+        """Return the annotations that cover an annotation; None if its quote is not found."""
         annotation = self.sections.annotations[id]
         if not annotation.quote.strip(WHITESPACE):
             return Covering(id, is_full=True)
@@ -230,3 +225,6 @@ class TracedPool:
             groups.update(dict.fromkeys(group for _, _, group in found))
             is_full = is_full and _is_covered(piece.start, piece.end, found)
         return Covering(id, is_full, tuple([self._groups[group] for group in groups]))
+
+
+AnnotationPool = WrittenPool | TracedPool

@@ -446,7 +446,7 @@ class ChangeDetector:
         """Watch the files of this reading; return whether it is consistent, that is, nothing changed meanwhile."""
         before = self._followed.answers.record if self._followed else None
         watched_before = self._descriptor.folders if self._descriptor and self._followed else set()
-        followed = self._followed = FollowedReading(answers, self._descriptor or _NoDescriptor())
+        followed = self._followed = FollowedReading(answers, self._descriptor)
         self._changed = self._find_changes(followed, followed.find_all_changes)
         if self._descriptor is not None:
             self._mounts = self._mounts or file_events.read_mounts()
@@ -490,13 +490,6 @@ class ChangeDetector:
         for descriptor in filter(None, (self._descriptor, self._retired)):
             descriptor.close()
         self._descriptor = self._retired = None
-
-
-class _NoDescriptor:
-    folders: set[str] = set()  # noqa: RUF012
-
-    def open(self, folders: set[str]) -> None:
-        pass
 
 
 def open_descriptor(environ: Mapping[str, str]) -> file_events.InotifyDescriptor | None:

@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
-
 from duvet.console.report_run import check_counts
-from duvet.model import Specification
 from duvet.progress import Progress
 from duvet.specs.census import Census, CensusReason
 from duvet.specs.library import Library
 from duvet.specs.locator import locate_specification
 from duvet.tree.files import MemoryTree
 from tests.problems import show_problem
-
-
-class Counted(Struct):
-    progress: Progress
-    censuses: list[tuple[Specification, Census]]
 
 
 def test_a_sentence_that_is_not_counted_is_a_problem() -> None:
@@ -27,7 +19,7 @@ def test_a_sentence_that_is_not_counted_is_a_problem() -> None:
     specification = library.load(locate_specification("spec.md"))
     counted = Census(1, 0, 0, (CensusReason("in code", (1,)),), ())
     lost = Census(3, 1, 0, (), (4, 9))
-    problems = list(check_counts(Counted(Progress(), [(specification, counted), (specification, lost)])))
+    problems = list(check_counts(Progress(), [(specification, counted), (specification, lost)]))
     assert [(one.code, one.severity, one.path, one.place.line) for one in problems] == [
         ("DUV039", "warning", "spec.md", 4),
         ("DUV039", "warning", "spec.md", 9),
