@@ -3,7 +3,7 @@
 # Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 from msgspec import Struct, field, json, to_builtins
 
@@ -148,13 +148,6 @@ class SettingOrigin(StrEnum):
     COMMAND_LINE = "command line"
 
 
-class CommandLineValue(NamedTuple):
-    """A command-line option that overrides the configuration file."""
-
-    option: str
-    value: str
-
-
 class Setting(Struct, frozen=True, omit_defaults=True):
     key: str
     value: str | bool | int | tuple[str, ...] | None
@@ -166,28 +159,16 @@ class Setting(Struct, frozen=True, omit_defaults=True):
 
 
 def explain_file(tree: Tree, config_path: str | None, environ: Mapping[str, str]) -> tuple[Setting, ...]:
+    """Return all settings of the configuration; the command line names it if `config_path` is set."""
     path = require_config(tree, config_path)
-    overrides = {"config-path": CommandLineValue("--config-path", path)} if config_path else {}
-    return explain_config(read_config(tree.read(path), path, environ), environ, overrides)
-
-
-def explain_config(
-    config: settings.Config, environ: Mapping[str, str], overrides: Mapping[str, CommandLineValue]
-) -> tuple[Setting, ...]:
-    """Return all settings of a configuration; `overrides` contains command-line options by key."""
-    table = read_tables(config.toml, environ)
+    toml = read_config(tree.read(path), path, environ).toml
     ##= man/spec/trace.md#configuration
     ##% `duvet config` MUST show the value of each key and where the value comes from.
-    listed = [
-        Setting("config-path", config.path, SettingOrigin.DEFAULT),
-        *_list_settings(table, (), config.toml, environ),
+    named = Setting("config-path", path, SettingOrigin.COMMAND_LINE, option="--config-path")
+    return (
+        named if config_path else Setting("config-path", path, SettingOrigin.DEFAULT),
+        *_list_settings(read_tables(toml, environ), (), toml, environ),
         *(Setting("requirement", pattern, SettingOrigin.BUILT_IN) for pattern in settings.BUILT_IN_REQUIREMENTS),
-    ]
-    return tuple(
-        Setting(setting.key, option.value, SettingOrigin.COMMAND_LINE, option=option.option)
-        if (option := overrides.get(setting.key))
-        else setting
-        for setting in listed
     )
 
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import pytest
 
-from duvet.config.project_file import CONFIG_PATH, read_config
-from duvet.config.schema import CommandLineValue, Setting, SettingOrigin, explain_config, explain_file
+from duvet.config.project_file import CONFIG_PATH
+from duvet.config.schema import Setting, SettingOrigin, explain_file
 from duvet.config.settings import ServerRule
 from duvet.errors import UnreadableError
 from duvet.tree.files import MemoryTree
@@ -27,10 +25,11 @@ server = { title = "Teas", protocol-version = "2025-06-18", page-size = 0 }
 ENVIRON = {"REV": "abc", "HOST": "https://host"}
 
 
-def explained(text: str, given: Mapping[str, CommandLineValue] | None = None) -> list[str]:
-    """Return each setting as `key value origin, line and variables or the option`."""
-    config = read_config(text.encode(), CONFIG_PATH, ENVIRON)
-    return [format_setting(setting) for setting in explain_config(config, ENVIRON, given or {})]
+def explained(text: str) -> list[str]:
+    """Return each setting as `key value origin, line and variables`."""
+    return [
+        format_setting(setting) for setting in explain_file(MemoryTree({CONFIG_PATH: text.encode()}), None, ENVIRON)
+    ]
 
 
 def format_setting(setting: Setting) -> str:
@@ -86,9 +85,6 @@ def test_every_setting_is_explained_with_its_origin() -> None:
         "server.packs ('trace',) default",
         *(f"requirement .duvet/{name}/**/*.toml built in" for name in ("requirements", "todos", "exceptions")),
     ]
-    given = {"report.html.issue-link": CommandLineValue("--issue-link", "https://issues")}
-    lines = [line for line in explained(TEXT, given) if "issue-link" in line]
-    assert lines == ["report.html.issue-link https://issues command line --issue-link"]
 
 
 def test_the_explained_file_is_named() -> None:
