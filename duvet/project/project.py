@@ -112,17 +112,6 @@ def find_missing_reasons(trace: Trace, places: AnnotationPlaces) -> Iterator[tup
 StyleGroups = list[tuple[tuple[SourceStyle, ...], list[str]]]  # Sources by the styles that they are read in.
 
 
-class SourceListing(Struct, frozen=True):
-    groups: StyleGroups
-    problems: list[Problem]
-    unmatched: list[Problem]
-
-
-class MatchedPaths(Struct, frozen=True):
-    paths: list[str]
-    problems: list[Problem]
-
-
 class InputFiles(Struct, frozen=True):
     """The files to read annotations from, and the problems of their patterns."""
 
@@ -157,15 +146,15 @@ class InputPatterns(Struct, frozen=True):
             )
             rules = [*zip(config.sources, origins, strict=True), *rules]
 
-        def list_sources() -> SourceListing:
+        def list_sources() -> InputFiles:
             problems: list[Problem] = []
             unmatched: list[Problem] = []
             groups: dict[tuple[SourceStyle, ...], list[str]] = {}
             for file in scan.find_sources(rules, tree, self.root, problems.append, unmatched=unmatched.append):
                 groups.setdefault(file.styles, []).append(file.path)
-            return SourceListing(list(groups.items()), problems, unmatched)
+            return InputFiles(list(groups.items()), [], problems, unmatched)
 
-        def list_requirement_files() -> MatchedPaths:
+        def list_requirement_files() -> InputFiles:
             problems: list[Problem] = []
             view = MemoryTree(self.extracted, tree)
             found: list[str] = []
@@ -173,14 +162,14 @@ class InputPatterns(Struct, frozen=True):
                 origin = scan.RuleOrigin(config.path, lambda key, index: config.requirement_place(index))
                 found += scan.find_matching_files("pattern", config.requirements, view, problems.append, origin)
             found += scan.find_matching_files("pattern", self.requirements, view, problems.append, scan.RuleOrigin())
-            return MatchedPaths(list(dict.fromkeys(found)), problems)
+            return InputFiles([], list(dict.fromkeys(found)), problems)
 
         key: object = (self.root, [rule for rule, _ in rules], *places)
-        listed = memory.compute("sources", SourceListing, key, list_sources)
+        listed = memory.compute("sources", InputFiles, key, list_sources)
         configured = config.requirements if config else ()
         key = (list(self.extracted), configured, self.requirements, *places)
-        found = memory.compute("requirement-files", MatchedPaths, key, list_requirement_files)
-        return InputFiles(listed.groups, found.paths, [*listed.problems, *found.problems], listed.unmatched)
+        found = memory.compute("requirement-files", InputFiles, key, list_requirement_files)
+        return replace(listed, requirements=found.requirements, problems=[*listed.problems, *found.problems])
 
 
 class InputReader:

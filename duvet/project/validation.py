@@ -94,26 +94,20 @@ def _find_trace_problems(project: Project, places: AnnotationPlaces) -> Iterator
         yield Finding(problem, once=problem.code == rules.TARGET_TWO_SPELLINGS.code)
 
 
-class LiteralLines(Struct, frozen=True):
-    """The lines of a file on which an annotation begins inside a string literal."""
-
-    inside: list[int]
-
-
 def _find_literals(project: Project, by_path: dict[str, list[int]], places: AnnotationPlaces) -> Iterator[Finding]:
     annotations = project.trace.annotations
 
-    def read(path: str) -> LiteralLines:
+    def read(path: str) -> list[int]:
         lines = [annotations[id].line for id in by_path[path]]
-        return LiteralLines(find_lines_in_literals(path, places.text(path), lines))
+        return find_lines_in_literals(path, places.text(path), lines)
 
     message = "this annotation is in a string literal, not in a comment"
     hint = "exclude the file from the sources, or move the annotation into a comment"
     for styles, paths in project.inputs.sources:
         relevant = [path for path in paths if path in by_path and may_have_literals(path)]
-        for path, lines in project.memory.parse_files("literals", LiteralLines, relevant, (styles,), read):
-            for id in by_path[path] if lines.inside else ():
-                if annotations[id].line in lines.inside:
+        for path, inside in project.memory.parse_files("literals", list[int], relevant, (styles,), read):
+            for id in by_path[path] if inside else ():
+                if annotations[id].line in inside:
                     yield Finding(_make_problem(rules.CITATION_IN_STRING, message, annotations[id], places, hint), id)
 
 
