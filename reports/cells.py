@@ -99,10 +99,6 @@ def align_left(text: str, cells: int) -> str:
     return text + " " * (cells - measure_width(text))
 
 
-def align_right(text: str, cells: int) -> str:
-    return " " * (cells - measure_width(text)) + text
-
-
 def _split_cells(char: str) -> int:
     if unicodedata.combining(char):
         return 0

@@ -227,24 +227,16 @@ def read_reports(paths: Sequence[str], tree: Tree) -> list[tuple[str, V2Report]]
     reports: list[tuple[str, V2Report]] = []
     problems: list[Problem] = []
     for path in paths:
+        failure, hint = f"failed to open file '{path}'", ""
         try:
             data = tree.read(path)
-        except DuvetError as error:
-            problems.append(_make_unreadable_error(path, f"failed to open file '{path}': {error.message}"))
-            continue
-        try:
+            failure, hint = f"failed to read report from '{path}'", _HINT
             reports.append((path, decode_v2_report(data)))
         except DuvetError as error:
-            problems.append(
-                _make_unreadable_error(path, f"failed to read report from '{path}': {error.message}", _HINT)
-            )
+            problems.append(rules.REPORT_UNREADABLE.problem(f"{failure}: {error.message}", path, hint=hint))
     if problems:
         raise ProblemsError(tuple(problems))
     return reports
-
-
-def _make_unreadable_error(path: str, message: str, hint: str = "") -> Problem:
-    return rules.REPORT_UNREADABLE.problem(message, path, hint=hint)
 
 
 def render_json_v2(report: Finished, out: BinaryIO) -> None:
@@ -413,14 +405,6 @@ def _make_coverage(
     return dict(sorted(covered.items()))
 
 
-class LinkedSources(NamedTuple):
-    """The files with annotations, and the id of each annotation's file."""
-
-    repositories: dict[str, RepositoryRecord]
-    sources: dict[str, LinkedSource]
-    ids: list[str]
-
-
 class InlineSources(NamedTuple):
     """The specifications with their sections, and the id of each coverage's text."""
 
@@ -478,7 +462,7 @@ def build_v2_report(report: Finished) -> V2Report:
     repositories: dict[str, RepositoryRecord] = {}
     sources: dict[str, LinkedSource] = {}
     found: dict[tuple[str, str | None], str] = {}
-    ids: list[str] = []
+    files: list[str] = []  # The id of the file of each annotation.
     for annotation in report.trace.annotations:
         key = (annotation.path, annotation.blob_link)
         if key not in found:
@@ -486,19 +470,19 @@ def build_v2_report(report: Finished) -> V2Report:
             path = report.spelled.get(annotation.path, annotation.path)
             found[key] = make_entity_id("lnk", path, repository or "")
             sources[found[key]] = LinkedSource(file_name=path, repository=repository)
-        ids.append(found[key])
+        files.append(found[key])
     _make_repository(report.blob_link, repositories)
-    files, texts = LinkedSources(repositories, sources, ids), make_inline_sources(report)
+    texts = make_inline_sources(report)
     targets = group_targets(report.trace.coverages, texts.ids)
-    cites, cite_ids = make_cite_records(report.trace.annotations, files.ids, targets)
+    cites, cite_ids = make_cite_records(report.trace.annotations, files, targets)
     return V2Report(
         () if report.issue_link is None else (report.issue_link,),
-        files.repositories,
-        V2Sources(texts.sources, files.sources),
+        repositories,
+        V2Sources(texts.sources, sources),
         V2Annotations(
             texts.specifications,
             texts.sections,
-            make_requirement_records(report, files.ids, targets, cite_ids),
+            make_requirement_records(report, files, targets, cite_ids),
             cites,
             make_not_applicable_records(report.not_applicable),
         ),

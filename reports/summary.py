@@ -12,7 +12,6 @@ from duvet.reports.cells import (
     STATE_MARKS,
     TableLook,
     align_left,
-    align_right,
     cut_middle,
     escape_cell,
     measure_width,
@@ -156,7 +155,7 @@ def _make_cells(
 def _format_line(name: str, room: int, cells: Sequence[_Cell], widths: Sequence[int], look: TableLook) -> str:
     parts = [align_left(cut_middle(name, room), room)]
     for cell, width in zip(cells, widths, strict=True):
-        parts.append(align_right("", width - measure_width(cell.text)) + _paint(cell.text, cell.state, look))
+        parts.append(" " * (width - measure_width(cell.text)) + _paint(cell.text, cell.state, look))
     return COLUMN_GAP.join(parts).rstrip()
 
 

@@ -80,7 +80,6 @@ HighlightSpans = Sequence[tuple[int, int]]  # Ranges of a text, in order and wit
 
 
 PLAIN_MARKS = HighlightMarks("**", "**")
-MARKDOWN_MARKS = HighlightMarks("**", "**")
 BOLD_MARKS = HighlightMarks("\x1b[1;33m", "\x1b[0m")
 HEAD_MARKS = HighlightMarks("\x1b[1m", "\x1b[0m")
 
@@ -196,7 +195,7 @@ def _render_markdown_row(cells: Sequence[str]) -> str:
 
 def _render_markdown_cell(column: Column, row: Any) -> str:
     return highlight_text(
-        column.value(row), column.marks(row), MARKDOWN_MARKS, lambda text: escape_markdown(escape_cell(text))
+        column.value(row), column.marks(row), PLAIN_MARKS, lambda text: escape_markdown(escape_cell(text))
     )
 
 
