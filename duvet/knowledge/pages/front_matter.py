@@ -27,6 +27,8 @@ _YAML_TABLE = r"""(?:[ \t]*(?:\#[^\n]*)?\n)*                                    
 """The pattern of the beginning of a mapping."""
 _DATE_KEYS = ("created", "date", "created at", "date created")
 _SEPARATORS = re.compile(r"[\s_-]+")
+_ORDINAL = re.compile(r"(?<=\d)(?:st|nd|rd|th)\b")
+_LINTER_DATE = "%A, %B %d %Y, %I:%M:%S %p"  # What the plugin Linter of Obsidian writes: `Saturday, March 5th 2022, …`.
 _OWN_FIELDS = frozenset(("slug", "title", "tags", "tag", "aliases", "alias"))
 _TAGS_HINT = "write a list of words, such as [tea, kettle]"
 _ALIASES_HINT = "write a list of names, such as [Tea, Brewing tea]"
@@ -154,7 +156,7 @@ def _read_front_matter(text: str, path: str) -> PageFrontMatter:
     title = read("title", _convert_text, "put it in quotes")
     dates = (read(keys[name], parse_date, DATE_HINT) for name in _DATE_KEYS if name in keys)
     created = next((moment for moment in dates if moment is not None), None)
-    tags = [tag for key in ("tags", "tag") for tag in read(key, _convert_words, _TAGS_HINT) or ()]
+    tags = [tag for key in ("tags", "tag") for tag in read(key, _convert_tags, _TAGS_HINT) or ()]
     aliases = [name for key in ("aliases", "alias") for name in read(key, _convert_words, _ALIASES_HINT) or ()]
     return PageFrontMatter(
         slug=slug,
@@ -175,12 +177,21 @@ def _convert_text(value: object) -> str:
 
 def parse_date(value: object) -> float:
     """Convert a date or time to seconds since 1970; a time without a zone is in UTC."""
-    text = _convert_text(value).replace("/", "-")
-    try:
-        found = datetime.combine(date.fromisoformat(text), time(), UTC)
-    except ValueError:
-        found = datetime.fromisoformat(text)
+    # Obsidian shows a link to a daily note as a date.
+    text = _convert_text(value).replace("/", "-").removeprefix("[[").removesuffix("]]")
+    if text[:1].isalpha():
+        found = datetime.strptime(_ORDINAL.sub("", text), _LINTER_DATE)
+    else:
+        try:
+            found = datetime.combine(date.fromisoformat(text), time(), UTC)
+        except ValueError:
+            found = datetime.fromisoformat(text)
     return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+
+
+def _convert_tags(value: Any) -> tuple[str, ...]:
+    # No tag contains a blank.
+    return _convert_words(value.replace(",", " ").split() if isinstance(value, str) else value)
 
 
 def _convert_words(value: Any) -> tuple[str, ...]:

@@ -80,6 +80,20 @@ def test_front_matter_is_data() -> None:
     assert (page.content.fields, page.created) == (fields, 86400)
 
 
+@pytest.mark.parametrize(
+    "written",
+    ["1970-01-02 01:30", "1970/01/02 01:30", "'[[1970-01-02T01:30]]'", "Friday, January 2nd 1970, 1:30:00 am"],
+)
+def test_a_date_may_be_written_as_obsidian_and_its_plugins_write_it(written: str) -> None:
+    (page,) = notes_of({"docs/a.md": f"---\ncreated: {written}\n---\n"}).pages
+    assert page.created == 86400 + 5400
+
+
+def test_tags_may_be_separated_by_blanks() -> None:
+    (page,) = notes_of({"docs/a.md": "---\ntags: tea hot, leaf/green\naliases: One name, other\n---\n"}).pages
+    assert (page.tags, page.content.aliases) == (("tea", "hot", "leaf/green"), ("One name", "other"))
+
+
 FILTERED = [
     ("tea", "", "", "b c/d"),
     ("#TEA/green", "", "", "c/d"),
