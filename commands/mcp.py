@@ -37,17 +37,16 @@ from duvet.queries.records import describe_incompleteness
 from duvet.reports.cells import escape_cell
 from duvet.reports.tables import encode_json
 from duvet.rules import PAGE_LINK_DANGLING, PATTERN_UNMATCHED
-from duvet.server.application import HTTP_MODE, Application
+from duvet.server.application import HTTP_MODE, Application, is_forwarded, read_tokens
 from duvet.server.log import EventLevel, ServerLog, forward_logging
 from duvet.text import format_count
-from duvet.tools.arguments import make_client_schema, output_schema
 from duvet.tools.packs import TRACE
+from duvet.tools.tool import GATEWAY_VARIABLE
 from duvet.tree.files import DiskTree
 
 if TYPE_CHECKING:
     from duvet.llm.router import StaticRouter
     from duvet.server.http.listener import ServerAddress
-    from duvet.tools.tool import Tool
 
 _SERVER_NAME = "duvet"  # The name of the server in the configuration of clients.
 _MAX_PINGS = 20  # Models of a provider to ask.
@@ -109,7 +108,9 @@ def mcp(ctx: click.Context, /, client: str | None, check: bool, models: bool, de
             application.require_variables()
             _check_service(application, listening, asks_models=models)
         else:
-            write_stdout(encode_json(_describe_service(application)))
+            from duvet.server.messages import describe_service
+
+            write_stdout(encode_json(describe_service(application)))
         return
     serving: Application | None = None
     try:
@@ -177,10 +178,7 @@ def _serve_stdio(application: Application) -> None:
 
 
 def _serve_http(application: Application, listening: ListenOptions) -> None:
-    from duvet.server.application import read_tokens
-    from duvet.server.http.guards import HttpLimits
     from duvet.server.http.listener import ServedApplication, ServingOptions, serve_over_http
-    from duvet.tools.gateway import GATEWAY_VARIABLE
 
     environ, server = current_settings().environ, application.service.config.server
     address = _choose_address(application, listening)
@@ -189,19 +187,22 @@ def _serve_http(application: Application, listening: ListenOptions) -> None:
         address=address,
         tokens=read_tokens(environ),
         hosts=(*server.allowed_hosts, *listening.hosts),
-        limits=replace(HttpLimits(), rate=rate, burst=2 * rate, stopping=server.shutdown_timeout),
     )
+    limits = replace(serving.limits, rate=rate, burst=2 * rate, stopping=server.shutdown_timeout)
     served = ServedApplication(
         rule=application.rule,
         instructions=application.reloader.instructions,
         live=application.live,
         make_dispatcher=application.make_dispatcher,
     )
-    if environ.get(GATEWAY_VARIABLE):
+    if is_forwarded(environ):
         application.log.write_event(EventLevel.WARN, f"{GATEWAY_VARIABLE} is ignored over HTTP")
     name = click.get_current_context().command_path
     serve_over_http(
-        served, serving, application.log, lambda url: _print_message(application, f"{name}: serving", url=url)
+        served,
+        replace(serving, limits=limits),
+        application.log,
+        lambda url: _print_message(application, f"{name}: serving", url=url),
     )
 
 
@@ -294,7 +295,6 @@ def _check_service(application: Application, listening: ListenOptions, *, asks_m
     """Print what the server would offer; raise DuvetError if the configuration is invalid."""
     address = application.mode
     if application.mode == HTTP_MODE:
-        from duvet.server.application import read_tokens
         from duvet.server.http.listener import check_reach
 
         http_address = _choose_address(application, listening)
@@ -437,56 +437,3 @@ def _summarise_service(application: Application, address: str) -> Iterator[str]:
         yield f"provider       {name}: {provider.kind}{'' if provider.enabled else ', switched off'}"
     for task, route in config.routing.items():
         yield f"routing        {task}: {', '.join((route.model, *route.fallbacks))}"
-
-
-def _describe_service(application: Application) -> dict[str, Any]:
-    from duvet.prompts.library import list_prompts
-    from duvet.server.messages import CAPABILITIES
-    from duvet.server.resources.documents import COLLECTIONS, list_templates
-
-    registry = application.tools.registry
-    gateway = application.gateway_connection.gateway if application.gateway_connection else None
-    return {
-        "server": {
-            **{name: getattr(application.rule, name) for name in ("name", "title", "version", "description")},
-            "mode": application.mode,
-        },
-        "gateway": {"at": gateway.authority, "tokens": gateway.tokens} if gateway else None,
-        "capabilities": CAPABILITIES,
-        "instructions": application.instructions,
-        "packs": [pack.name for pack in application.tools.shown_packs],
-        "leftOut": [{"pack": one.name, "reason": one.reason} for one in application.tools.choice.unloaded],
-        "tools": [_describe_tool(application, tool) for tool in application.tools.shown_tools],
-        "resources": [
-            *({"name": name, "description": text} for name, _, text in COLLECTIONS.values() if registry.has_trace),
-            *(
-                {"uri": uri, "name": one.tool.name, "description": one.tool.description}
-                for uri, (one, _) in registry.resources.items()
-            ),
-        ],
-        "resourceTemplates": [
-            {"uriTemplate": one.uri, "name": one.name, "title": one.title, "description": one.description}
-            for one in list_templates(registry)
-        ],
-        "prompts": list_prompts(registry),
-        "workflows": [
-            {"name": one.name, "description": one.description} for one in application.tools.workflows.values()
-        ],
-        "models": application.router.known_models(),
-    }
-
-
-def _describe_tool(application: Application, tool: Tool) -> dict[str, Any]:
-    return {
-        "name": tool.name,
-        "title": tool.title,
-        "description": tool.description,
-        "pack": application.tools.registry.pack_of(tool).name,
-        "scope": tool.scope.value,
-        "readOnly": tool.only_reads,
-        "labels": tool.labels,
-        "safetyNotes": tool.safety_notes,
-        "invocationHints": tool.invocation_hints,
-        "inputSchema": make_client_schema(tool),
-        "outputSchema": output_schema(tool),
-    }

@@ -10,21 +10,16 @@ from duvet.console.command import Subcommand, complete_values
 from duvet.console.filters import add_filters, split_filter
 from duvet.console.options import add_list_format, add_trace_options
 from duvet.console.output import add_limit_option, print_list
-from duvet.console.project import load_catalogue, open_cache, open_project_quietly
-from duvet.console.streams import print_remark, write_stdout
-from duvet.errors import DuvetError
+from duvet.console.project import load_catalogue
+from duvet.console.streams import print_remark
 from duvet.queries.gaps import (
-    RequirementFilter,
     make_explained_rows,
     make_priority_rows,
     prioritize_requirements,
-    select_requirements,
 )
 from duvet.queries.records import describe_error_notice, require_requirements
-from duvet.queries.references import RequirementRef
 from duvet.reports import tables
 from duvet.text import format_count
-from duvet.trace.catalogue import Catalogue
 
 _RANK = tables.Column("rank", lambda row: str(row.rank))
 _EXPLANATION = (
@@ -97,28 +92,10 @@ def prioritize(
         )
         print_list(tables.Listing(columns, rows), format)
     else:
-        _print_prompt(prompt, catalogue, filters, ranked, options)
+        # Not needed for a list.
+        from duvet.commands.prompt import print_requirement_prompt
+
+        print_requirement_prompt(prompt, catalogue, filters, ranked, options)
     print_remark(describe_error_notice(catalogue))
     if prompt is None:
         print_remark(f"{len(rows)} of {format_count(len(ranked), 'requirement')} listed, most urgent first")
-
-
-def _print_prompt(
-    name: str, catalogue: Catalogue, filters: RequirementFilter, ranked: list[int], options: dict[str, Any]
-) -> None:
-    from duvet.console.application import make_application
-    from duvet.prompts.content import fill_requirement_prompt
-    from duvet.prompts.library import REQUIREMENT_PROMPTS, require_prompt
-    from duvet.tools.context import ProjectSnapshot
-
-    require_prompt(name, REQUIREMENT_PROMPTS)
-    if not ranked:
-        if select_requirements(catalogue, filters):
-            raise DuvetError("nothing is left to do", hint="use --all to include requirements that are done")
-        raise DuvetError("no requirement matches the filters", hint="remove a filter")
-    ##= man/spec/queries.md#priorities
-    ##% With `--prompt`, `duvet prioritize` MUST print only a prompt about the most urgent requirement.
-    snapshot = ProjectSnapshot(open_project_quietly(open_cache(), options), catalogue, page_size=0)
-    registry = make_application(options, mode="prompt").tools.own_registry
-    text = fill_requirement_prompt(name, RequirementRef((ranked[0],)), snapshot, registry)
-    write_stdout(text.encode())

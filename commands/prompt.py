@@ -18,22 +18,27 @@ from duvet.console.options import (
 from duvet.console.output import print_list
 from duvet.console.project import load_catalogue, open_cache, open_project_quietly
 from duvet.console.streams import print_remark, write_stdout
-from duvet.errors import QueryError
-from duvet.prompts.content import fill_prompt
+from duvet.errors import DuvetError, QueryError
+from duvet.prompts.content import fill_prompt, fill_requirement_prompt
 from duvet.prompts.library import (
+    REQUIREMENT_PROMPTS,
     SYSTEM_PROMPT,
     check_prompt_request,
     list_pack_prompts,
     list_prompts,
     load_prompts,
+    require_prompt,
 )
+from duvet.queries.gaps import RequirementFilter, select_requirements
 from duvet.queries.records import describe_error_notice
+from duvet.queries.references import RequirementRef
 from duvet.reports.cells import escape_cell
 from duvet.reports.tables import Column, Listing
 from duvet.templates import prompt_names
 from duvet.text import quote_text
 from duvet.tools.context import ProjectSnapshot
 from duvet.tools.tool import SHELL_SOURCE, PartText, ToolError
+from duvet.trace.catalogue import Catalogue
 
 _COLUMNS = (
     Column("name", lambda prompt: prompt.name),
@@ -114,6 +119,23 @@ def prompt(
     except QueryError as error:
         raise click.UsageError(f"{escape_cell(error.message)}\n{escape_cell(error.hint)}") from error
     print_remark(describe_error_notice(catalogue))
+
+
+def print_requirement_prompt(
+    name: str, catalogue: Catalogue, filters: RequirementFilter, ranked: list[int], options: dict[str, Any]
+) -> None:
+    """Print a prompt about the most urgent requirement, for `duvet prioritize`."""
+    require_prompt(name, REQUIREMENT_PROMPTS)
+    if not ranked:
+        if select_requirements(catalogue, filters):
+            raise DuvetError("nothing is left to do", hint="use --all to include requirements that are done")
+        raise DuvetError("no requirement matches the filters", hint="remove a filter")
+    ##= man/spec/queries.md#priorities
+    ##% With `--prompt`, `duvet prioritize` MUST print only a prompt about the most urgent requirement.
+    snapshot = ProjectSnapshot(open_project_quietly(open_cache(), options), catalogue, page_size=0)
+    registry = make_application(options, mode="prompt").tools.own_registry
+    text = fill_requirement_prompt(name, RequirementRef((ranked[0],)), snapshot, registry)
+    write_stdout(text.encode())
 
 
 def _print_pack_prompt(name: str, values: dict[str, str], options: dict[str, Any]) -> bool:

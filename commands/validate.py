@@ -89,10 +89,9 @@ def validate(
     """
     if explain is not None:
         # Not needed by a check.
-        from duvet.console.explanations import explain_topic
-        from duvet.console.markdown import print_markdown
+        from duvet.commands.explain import rules
 
-        print_markdown(explain_topic(explain))
+        ctx.invoke(rules, code=explain, format=None)
         return
     request = ValidateRequest(**{name: options.pop(name) for name in ValidateRequest.__struct_fields__})
     if request.reads_stdin != bool(request.stdin_path):

@@ -13,7 +13,16 @@ from msgspec import DecodeError, Struct, json
 
 from duvet.config import service_tables, settings
 from duvet.errors import DuvetError
-from duvet.http_client import Clock, HttpClient, HttpReply, UnreachableError, is_safe_address, parse_base_url, retry
+from duvet.http_client import (
+    Clock,
+    HttpClient,
+    HttpReply,
+    SystemClock,
+    UnreachableError,
+    is_safe_address,
+    parse_base_url,
+    retry,
+)
 from duvet.llm.records import ModelError, ModelFault, TemporaryModelError, shorten_to_line, strip_invisible
 
 MAX_RESPONSE_BYTES = 4 * 1024 * 1024
@@ -124,8 +133,8 @@ def make_endpoint(name: str, section: service_tables.ProviderSection, key: Provi
 
 
 class ProviderClient:
-    def __init__(self, clock: Clock) -> None:
-        self.clock = clock
+    def __init__(self, clock: Clock | None = None) -> None:
+        self.clock = clock or SystemClock()
         self._http = HttpClient()
 
     async def aclose(self) -> None:

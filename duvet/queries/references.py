@@ -7,9 +7,7 @@ from collections.abc import Collection, Sequence
 
 from msgspec import Struct
 
-from duvet.errors import DuvetError, NotFoundError
-from duvet.model import Format
-from duvet.specs.locator import locate_specification
+from duvet.errors import NotFoundError
 from duvet.text import make_text_id, normalise, quote_text, shorten_text, suggest_nearest
 from duvet.trace import locations
 from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue
@@ -162,26 +160,14 @@ def _find_by_earlier_id(catalogue: Catalogue, prefix: str, files: locations.Proj
     """Return the requirements that had this id when ids still depended on Markdown markup."""
     ##= man/spec/show.md#references
     ##% duvet SHOULD also accept the ids that awslabs duvet gives requirements with Markdown markup.
-    from duvet.specs.extraction import list_extracted_sections
-    from duvet.specs.library import Library
-    from duvet.specs.markdown import remove_markup
+    from duvet.specs.extraction import list_markup_texts
 
     found: dict[int, None] = {}
     for number, card in enumerate(catalogue.specifications):
         if card.form is None or not card.is_configured:
             continue
-        try:
-            loaded = Library(files.tree, "").load_from(card.path, locate_specification(card.locator))
-        except DuvetError:
-            continue
-        if loaded.format is not Format.MARKDOWN:
-            continue
-        texts = (
-            " ".join(" ".join(sentence.pieces).split())
-            for _, sentences in list_extracted_sections(loaded)
-            for sentence in sentences
-        )
-        earlier = [normalise(remove_markup(text)) for text in texts if make_text_id(text).startswith(prefix)]
+        texts = list_markup_texts(files.tree, card.path, card.locator)
+        earlier = [normalise(plain) for text, plain in texts if make_text_id(text).startswith(prefix)]
         stated = enumerate(catalogue.requirements) if earlier else ()
         own = [(index, normalise(one.text)) for index, one in stated if one.specification == number]
         for words in earlier:

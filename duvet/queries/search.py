@@ -443,8 +443,6 @@ class RequirementVectors:
 
     @cached_property
     def _matrix(self) -> Matrix:
-        from duvet.queries.vectors import Matrix
-        from duvet.store.records import VectorSegment
+        from duvet.queries.vectors import make_matrix
 
-        segment = VectorSegment(tuple(range(len(self._texts))), self._cached.rows)
-        return Matrix(self._space.width, [segment])
+        return make_matrix(self._space.width, self._cached.rows, len(self._texts))

@@ -99,6 +99,11 @@ class Matrix:
         return [(int(numbers[at]), float(scores[at])) for at in near[order]]
 
 
+def make_matrix(width: int, rows: bytes, count: int) -> Matrix:
+    """Return the matrix of vectors that are numbered from 0."""
+    return Matrix(width, [VectorSegment(tuple(range(count)), rows)])
+
+
 _WORD = re.compile(r"[^\W_]+")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^A-Za-z0-9]+")
 _START = "\N{LOWER ONE EIGHTH BLOCK}"  # The first character of tokens that begin a word.

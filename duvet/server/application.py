@@ -31,6 +31,7 @@ from duvet.tools.call_context import FACTS_SERVICE, ServerFacts, get_current_tim
 from duvet.tools.packs import PAGES, TRACE
 from duvet.tools.plugins import find_entry_point_stamps, stamp_file
 from duvet.tools.tool import (
+    GATEWAY_VARIABLE,
     MAINTENANCE_SERVICE,
     MODELS_SERVICE,
     RECIPES_SERVICE,
@@ -139,7 +140,6 @@ Answer = TypeVar("Answer")
 
 HTTP_MODE = "http"
 KNOWLEDGE_NAME = "knowledge"
-_GATEWAY = "KM_GATEWAY_URL"
 _TOOLS_TEXTS = {"title": "duvet", "description": "Tools for agents"}
 _NOTES_TEXTS = {"title": "duvet: notes", "description": "Markdown notes that link to each other"}
 
@@ -224,7 +224,7 @@ def _limit_to_pages(service: Service) -> Service:
 
 
 def is_forwarded(environ: Mapping[str, str]) -> bool:
-    return bool(environ.get(_GATEWAY, "").strip())
+    return bool(environ.get(GATEWAY_VARIABLE, "").strip())
 
 
 class Application:
@@ -248,7 +248,7 @@ class Application:
             return None
         from duvet.tools.gateway import GatewayConnection, parse_gateway
 
-        gateway = parse_gateway(environ[_GATEWAY].strip(), *read_raw_tokens(environ))
+        gateway = parse_gateway(environ[GATEWAY_VARIABLE].strip(), *read_raw_tokens(environ))
         return GatewayConnection(gateway, self.service.config.server.tool_timeout)
 
     @property
@@ -356,10 +356,9 @@ class Application:
 
     @cached_property
     def http(self) -> ProviderClient:
-        from duvet.http_client import SystemClock
         from duvet.llm.endpoint import ProviderClient
 
-        return ProviderClient(SystemClock())
+        return ProviderClient()
 
     @cached_property
     def knowledge(self) -> Knowledge:

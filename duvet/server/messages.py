@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from duvet.config.settings import ServerRule
-from duvet.prompts.library import ResourceKind, render_system_prompt
+from duvet.prompts.library import ResourceKind, list_prompts, render_system_prompt
 from duvet.server.resources import documents, templates
+from duvet.tools.arguments import make_client_schema, output_schema
 from duvet.tools.packs import Registry, enable_packs
+from duvet.tools.tool import Tool
 from duvet.trace.locations import RESOURCE_SCHEME
 from duvet.tree.cache import BlobStore
+
+if TYPE_CHECKING:
+    from duvet.server.application import Application
 
 PARSE_ERROR, INVALID_REQUEST = -32700, -32600
 TOO_MUCH_CODE = -32010  # A code that the protocol leaves to servers: the server is busy.
@@ -128,3 +133,57 @@ def list_resource_kinds() -> Iterator[ResourceKind]:
                 short = path.replace(before, PARENT_PLACEHOLDER, 1) if is_below else path
                 yield ResourceKind(short, template.description)
                 before = path
+
+
+def describe_service(application: Application) -> dict[str, Any]:
+    """Return what the server offers, for `duvet mcp --describe`."""
+    registry = application.tools.registry
+    gateway = application.gateway_connection.gateway if application.gateway_connection else None
+    return {
+        "server": {
+            **{name: getattr(application.rule, name) for name in ("name", "title", "version", "description")},
+            "mode": application.mode,
+        },
+        "gateway": {"at": gateway.authority, "tokens": gateway.tokens} if gateway else None,
+        "capabilities": CAPABILITIES,
+        "instructions": application.instructions,
+        "packs": [pack.name for pack in application.tools.shown_packs],
+        "leftOut": [{"pack": one.name, "reason": one.reason} for one in application.tools.choice.unloaded],
+        "tools": [_describe_tool(application, tool) for tool in application.tools.shown_tools],
+        "resources": [
+            *(
+                {"name": name, "description": text}
+                for name, _, text in documents.COLLECTIONS.values()
+                if registry.has_trace
+            ),
+            *(
+                {"uri": uri, "name": one.tool.name, "description": one.tool.description}
+                for uri, (one, _) in registry.resources.items()
+            ),
+        ],
+        "resourceTemplates": [
+            {"uriTemplate": one.uri, "name": one.name, "title": one.title, "description": one.description}
+            for one in documents.list_templates(registry)
+        ],
+        "prompts": list_prompts(registry),
+        "workflows": [
+            {"name": one.name, "description": one.description} for one in application.tools.workflows.values()
+        ],
+        "models": application.router.known_models(),
+    }
+
+
+def _describe_tool(application: Application, tool: Tool) -> dict[str, Any]:
+    return {
+        "name": tool.name,
+        "title": tool.title,
+        "description": tool.description,
+        "pack": application.tools.registry.pack_of(tool).name,
+        "scope": tool.scope.value,
+        "readOnly": tool.only_reads,
+        "labels": tool.labels,
+        "safetyNotes": tool.safety_notes,
+        "invocationHints": tool.invocation_hints,
+        "inputSchema": make_client_schema(tool),
+        "outputSchema": output_schema(tool),
+    }

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from duvet import rules
 from duvet.config.settings import Config
 from duvet.errors import DuvetError, ProblemsError, describe_plainly
-from duvet.model import Annotation, ExtractedSentence, Locator, Place, Problem, Section, Severity, Specification
+from duvet.model import Annotation, ExtractedSentence, Format, Locator, Place, Problem, Section, Severity, Specification
 from duvet.specs import requirement_files
 from duvet.specs.keywords import LOWER_CASE, Keyword, find_keywords
 from duvet.specs.library import Library
@@ -329,6 +329,21 @@ def list_extracted_sections(specification: Specification) -> Iterator[tuple[Sect
         found = extract_requirements(section)
         if found:
             yield section, found
+
+
+def list_markup_texts(tree: Tree, path: str, locator: str) -> Iterator[tuple[str, str]]:
+    """Yield each requirement of a Markdown file as awslabs duvet extracts it, with and without markup."""
+    from duvet.specs.markdown import remove_markup
+
+    try:
+        specification = Library(tree, "").load_from(path, locate_specification(locator))
+    except DuvetError:
+        return
+    if specification.format is Format.MARKDOWN:
+        for _, sentences in list_extracted_sections(specification):
+            for sentence in sentences:
+                text = " ".join(" ".join(sentence.pieces).split())
+                yield text, remove_markup(text)
 
 
 # Matches a file that an extraction wrote; compiled only when a file may be stale.

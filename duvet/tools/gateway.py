@@ -21,10 +21,19 @@ from duvet.tools.call_context import CallContext, run_blocking
 from duvet.tools.knowledge.maintenance import MAX_UPLOAD_BYTES, KmUploadInput
 from duvet.tools.knowledge.search import add_feedback_hint
 from duvet.tools.packs import KNOWLEDGE
-from duvet.tools.tool import EnabledPack, ErrorCode, Pack, Scope, Tool, ToolAnswer, ToolError, WithheldReason
+from duvet.tools.tool import (
+    GATEWAY_VARIABLE,
+    EnabledPack,
+    ErrorCode,
+    Pack,
+    Scope,
+    Tool,
+    ToolAnswer,
+    ToolError,
+    WithheldReason,
+)
 from duvet.tree.files import DiskTree
 
-GATEWAY_VARIABLE = "KM_GATEWAY_URL"
 READER_TOKEN, ADMIN_TOKEN = "KM_READER_TOKEN", "KM_ADMIN_TOKEN"
 _URL_HINT = f"set it to https://HOST[:PORT][/PATH]; put tokens into {READER_TOKEN} and {ADMIN_TOKEN}"
 HIDDEN_TOKEN = "***"

@@ -34,6 +34,8 @@ REST_SOURCE = "rest"
 SHELL_SOURCE = "shell"
 WORKFLOW_SOURCE = "workflow"
 
+GATEWAY_VARIABLE = "KM_GATEWAY_URL"  # The environment variable with the URL of a server that answers `km-` tools.
+
 
 class ErrorCode(StrEnum):
     INVALID_REQUEST = "invalid_request"

@@ -321,10 +321,14 @@ def parse_resource(path: str, *, is_encoded: bool = True) -> ResourcePath | None
     deepest = sum(name is not None for name in names.values())
     is_collection = deepest == 0 or (deepest < len(collections) and collections[deepest] is not None)
 
+    parts = {name: value and _unquote(value) if is_encoded else value for name, value in names.items()}
+    return ResourcePath(**parts, is_collection=is_collection)
+
+
+def _unquote(text: str) -> str:
     from urllib.parse import unquote
 
-    parts = {name: value and unquote(value) if is_encoded else value for name, value in names.items()}
-    return ResourcePath(**parts, is_collection=is_collection)
+    return unquote(text)
 
 
 _RFC = (
@@ -374,8 +378,6 @@ def _list_spellings(text: str, root: str) -> Iterator[str]:
         yield f"rfc{rfc['number']}"
         yield f"RFC {rfc['number']}"
 
-    from urllib.parse import unquote
-
-    path = unquote(bare.removeprefix(_FILE)) if bare.startswith(_FILE) else bare
+    path = _unquote(bare.removeprefix(_FILE)) if bare.startswith(_FILE) else bare
     if "://" not in path:
         yield from list_possible_paths(path, root)
