@@ -32,34 +32,37 @@ MarkdownEvent = tuple[str, str, Any, int, int]
 """An event's kind, its tag name (for `Start` and `End`), its text or tag attributes, and its byte range."""
 
 
-def walk_markdown(parser: Markdown, text: str) -> Iterator[MarkdownEvent]:
+def walk_markdown(parser: Markdown, text: str, *, is_outline: bool = False) -> Iterator[MarkdownEvent]:
     """Yield the parser's events in a uniform shape; breaks and rules have a blank as their text.
 
-    Raise MarkdownError for the few texts on which the parser fails.
+    With `is_outline`, leave out texts and breaks outside headings. Raise MarkdownError for the few texts on which the
+    parser fails.
     """
-    kind, start, end = "", 0, 0
+    kind, span = "", {"start": 0, "end": 0}
     value: Any
+    is_shown = not is_outline
     try:
-        for event, span in _parse_events(parser, text):
-            start, end = span["start"], span["end"]
+        for event, span in _parse_events(parser, text, merge_text=is_outline):
             if isinstance(event, str):
                 kind = event
-                yield kind, "", " ", start, end
+                if is_shown:
+                    yield kind, "", " ", span["start"], span["end"]
                 continue
             kind, value = event.popitem()
+            if kind == "Text" and not is_shown:
+                continue
             if kind != "Start" and kind != "End":
-                yield kind, "", value, start, end
-            elif isinstance(value, str):
-                yield kind, value, None, start, end
-            else:
-                tag, attributes = value.popitem()
-                yield kind, tag, attributes, start, end
+                yield kind, "", value, span["start"], span["end"]
+                continue
+            tag, attributes = (value, None) if isinstance(value, str) else value.popitem()
+            is_shown = not is_outline or (tag == "Heading" and kind == "Start") or (is_shown and tag != "Heading")
+            yield kind, tag, attributes, span["start"], span["end"]
     except BaseException as error:
         if not _is_panic(error):
             raise
         raise MarkdownError(
             "the Markdown parser fails on this line",
-            line=text.encode().count(b"\n", 0, start if kind == "Start" else end) + 1,
+            line=text.encode().count(b"\n", 0, span["start" if kind == "Start" else "end"]) + 1,
             hint="rewrite the line; write attributes such as `{#id}` after the text of the heading",
         ) from None
 
@@ -69,8 +72,8 @@ _RISKY = re.compile(r"\{[^{}\n]*\}[ \t\r]*\n[ \t>]*[=-]")
 _stderr_lock = Lock()
 
 
-def _parse_events(parser: Markdown, text: str) -> Iterable[tuple[Any, Any]]:
-    events: Iterable[tuple[Any, Any]] = parser.events_with_range(text)
+def _parse_events(parser: Markdown, text: str, *, merge_text: bool) -> Iterable[tuple[Any, Any]]:
+    events: Iterable[tuple[Any, Any]] = parser.events_with_range(text, merge_text=merge_text)
     if "}" not in text or not _RISKY.search(text):
         return events
     found: list[tuple[Any, Any]] = []

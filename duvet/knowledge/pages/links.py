@@ -99,7 +99,7 @@ def read_outline(body: str) -> PageOutline:
     spans: list[LinkSpan] = []
     heading: list[str] | None = None
     title, first = "", ""
-    for kind, tag, value, start, end in walk_markdown(_parser(), body):
+    for kind, tag, value, start, end in walk_markdown(_parser(), body, is_outline=True):
         if heading is not None and kind in ("Text", "Code", "SoftBreak", "HardBreak", "Rule"):
             heading.append(value)
         if kind == "Start":
@@ -129,9 +129,13 @@ def read_outline(body: str) -> PageOutline:
 
 
 def _make_heading(parts: list[str]) -> str:
-    labelled = _LABELLED.sub(lambda found: found[2] or found[1], "".join(parts))
-    plain = _BLOCK.sub("", labelled.replace("==", "").replace("~~", ""))
-    return shorten_text(" ".join(plain.split()), MAX_TITLE_LENGTH)
+    text = "".join(parts)
+    if "[[" in text:
+        text = _LABELLED.sub(lambda found: found[2] or found[1], text)
+    text = text.replace("==", "").replace("~~", "")
+    if "^" in text:
+        text = _BLOCK.sub("", text)
+    return shorten_text(" ".join(text.split()), MAX_TITLE_LENGTH)
 
 
 def _read_markdown_link(value: dict[str, str], start: int, end: int) -> LinkSpan:
@@ -198,9 +202,9 @@ def locate_links(body: str, links: tuple[LinkSpan, ...], line: int) -> Iterator[
     data = body.encode()
     scanned, column = 0, 1
     for link in links:
-        *rows, rest = data[scanned : link.start].split(b"\n")
-        line += len(rows)
-        column = (1 if rows else column) + len(rest.decode(errors="ignore"))
+        line += data.count(b"\n", scanned, link.start)
+        start = data.rfind(b"\n", scanned, link.start) + 1
+        column = (1 if start else column) + len(data[start or scanned : link.start].decode(errors="ignore"))
         scanned = link.start
         yield PageLink(link.written, link.syntax, line, column, len(data[link.start : link.end].decode()))
 
