@@ -17,8 +17,7 @@ from duvet.tree.git import GitCommand, GitRepository
 _VARIABLES = ("PATH", "HOME", "SYSTEMROOT")
 _COMMIT = b"\x01"  # The beginning of a commit's line in the log.
 _BLOCK = 1 << 20
-_LAST_COMMITS_TIMEOUT, _FIRST_COMMITS_TIMEOUT = 120.0, 10.0
-"""Time limit in seconds; after a timeout, duvet uses the modification times of files."""
+_LAST_COMMITS_TIMEOUT, _FIRST_COMMITS_TIMEOUT = 120.0, 10.0  # In seconds; after that, modification times are used.
 
 
 class LastCommit(Struct, frozen=True, array_like=True, gc=False):

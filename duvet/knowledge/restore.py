@@ -27,8 +27,7 @@ RESTORE_PATIENCE = 10.0  # Seconds to wait for writers.
 _MAX_TRIES = 5
 _VOTES_AT_ONCE = 1000
 _BLOCK = 1 << 20
-_FREE_SHARE = 2
-"""The fraction (1/n) of the free space that an archive may unpack to; the restored store needs the rest."""
+_FREE_SHARE = 2  # Archives may unpack to 1/n of the free space; the restored store needs the rest.
 _OVERHEAD = 1 << 16  # Upper bound of the bytes that sqlite and tar headers need in addition to the content.
 _FORCE_HINT = "free some disk space, or pass --force to skip the backup of the current index"
 _MAX_MANIFEST = 1 << 20

@@ -87,8 +87,7 @@ class CitedRequirement(Struct, frozen=True, kw_only=True):
     target: str | UnsetType = UNSET
     level: str | UnsetType = UNSET
     status: str
-    kinds: tuple[str, ...] | UnsetType = UNSET
-    """Kinds of its citations in the file, such as `implementation` and `test`."""
+    kinds: tuple[str, ...] | UnsetType = UNSET  # Kinds of its citations in the file, such as `implementation`.
     text: str | UnsetType = UNSET
 
 

@@ -111,8 +111,7 @@ _TIMEOUT = 5.0
 _MAX_TRIES = 5  # Discovered models to try for one request.
 _PING_TOKENS = 256  # A model that thinks first needs some.
 _MAX_HINTS_BYTES = 64 * 1024
-_FOUND_SECONDS, _FAILED_SECONDS = 3600.0, 300.0
-"""Seconds until a listing expires, and until duvet retries a failed one."""
+_FOUND_SECONDS, _FAILED_SECONDS = 3600.0, 300.0  # Seconds until a listing expires, and until a failed one is retried.
 
 
 class ModelHint(Struct, frozen=True):

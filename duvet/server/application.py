@@ -149,28 +149,22 @@ class ApplicationSettings(Struct, frozen=True, kw_only=True):
 
     environ: Mapping[str, str]
     project_options: Mapping[str, Any]
-    config_path: str | None = None
-    """The project's configuration file, if a global option names it."""
+    config_path: str | None = None  # The project's configuration file, if a global option names it.
     service_path: str | None = None
     folder: str | None = ""
     """The user's folder, relative to the project; empty for the project folder itself, None to read only
     configurations that an option or a variable names."""
-    packs: tuple[str, ...] = ()
-    """Packs to enable in addition to the configured ones."""
-    has_only_pages: bool = False
-    """Whether to serve the Markdown files of the folder, and no other pack by default."""
-    mode: str = ""
-    """The transport; empty means as configured."""
+    packs: tuple[str, ...] = ()  # Packs to enable in addition to the configured ones.
+    has_only_pages: bool = False  # Whether to serve the Markdown files of the folder, and no other pack by default.
+    mode: str = ""  # The transport; empty means as configured.
     is_verbose: bool = False
-    open_project: Callable[..., Project]
-    """Opens the project with a cache and progress, and optionally with `root` and `notes`."""
+    open_project: Callable[..., Project]  # Opens the project with a cache and progress; may set `root` and `notes`.
     """Raises an error if the project has no configuration."""
     has_cache: Callable[[str], bool]
     blobs: BlobStore
     today: Callable[[], date]
     write_line: Callable[[str], None]
-    is_writable: Callable[[], bool]
-    """Returns whether the log accepts a line without blocking."""
+    is_writable: Callable[[], bool]  # Returns whether the log accepts a line without blocking.
 
     @property
     def project_config_path(self) -> str | None:
@@ -235,8 +229,7 @@ class Application:
         self.service = service
         self.mode = settings.mode or service.config.server.mode.value
         self.gateway_connection = self._connect_gateway()
-        self.dispatcher: ToolDispatcher | None = None
-        """The tool dispatcher; editing the configuration replaces its tools."""
+        self.dispatcher: ToolDispatcher | None = None  # Editing the configuration replaces its tools.
 
     def _connect_gateway(self) -> GatewayConnection | None:
         ##= man/spec/gateway.md#forwarding

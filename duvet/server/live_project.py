@@ -72,8 +72,7 @@ _DAY_CHECK_SECONDS = 60.0
 _POLL_SECONDS = 1.0  # Seconds between two checks if the system doesn't report changes.
 _DIGESTS_PER_TURN = 20
 Answer = TypeVar("Answer")
-ChangeListener = Callable[[ProjectSnapshot, ProjectSnapshot], Awaitable[None]]
-"""Called with the previous and the current reading."""
+ChangeListener = Callable[[ProjectSnapshot, ProjectSnapshot], Awaitable[None]]  # Gets the old and the new reading.
 
 
 class ProjectReading(Struct, frozen=True):
@@ -391,8 +390,7 @@ class ChangeDetector:
         """Without a descriptor, every check reads the disk."""
         self._descriptor = descriptor
         self._mounts = mounted
-        self._linked: set[str] = set()
-        """Files with several hard links, which can be changed without an event."""
+        self._linked: set[str] = set()  # Files with several hard links, which can be changed without an event.
         self._retired: file_events.InotifyDescriptor | None = None
         self._followed: FollowedReading | None = None
         self._changed = _ANYTHING

@@ -23,8 +23,7 @@ _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _SESSION = re.compile("[0-9a-f]{32}")  # Session ids, which work like passwords.
 _PLACEHOLDER = re.compile("%[a-z]")  # Placeholders of messages, whose values may come from clients.
 _MAX_LINE_BYTES = 4000  # A pipe that is ready accepts a line of this size without blocking.
-_SHORTER_TEXTS = (1000, 300, 100, 20)
-"""Lengths to which texts are cut, one after another, until the line is short enough."""
+_SHORTER_TEXTS = (1000, 300, 100, 20)  # Lengths to which texts are cut, until the line is short enough.
 _SHUTDOWN_MESSAGE = "Cancel %s running task(s), timeout graceful shutdown exceeded"
 LOGGER_NAMES = ("duvet", "uvicorn", "mcp", "starlette", "sse_starlette", "asyncio", "anyio")
 

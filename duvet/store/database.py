@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 StoreStamp = tuple[tuple[int, int, int, int] | None, ...]
 
 STORE_FILE_ENDINGS = ("", "-wal", "-shm", "-journal")  # The suffixes of the files that sqlite reads and writes.
-_BUSY, _FULL, _READ_ONLY, _DAMAGED, _FOREIGN = {5, 6}, {13}, {3, 8, 14, 23}, {11, 19, 20}, {26}
-"""sqlite's error codes."""
+_BUSY, _FULL, _READ_ONLY, _DAMAGED, _FOREIGN = {5, 6}, {13}, {3, 8, 14, 23}, {11, 19, 20}, {26}  # sqlite's error codes.
 _DISK = {10, 14}  # The codes of disk errors, some of which mean a full disk.
 _FULL_BYTES = 1 << 16  # A disk with less free space counts as full.
 _CORRUPT = 11

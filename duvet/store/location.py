@@ -17,8 +17,7 @@ from duvet.store import database, database as db, sqlite
 from duvet.tree.outputs import store_file
 
 GITIGNORE_NAME = ".gitignore"
-_SPECIAL = re.compile(r"[][*?!#\\ ]")
-"""Characters with a special meaning in `.gitignore`."""
+_SPECIAL = re.compile(r"[][*?!#\\ ]")  # Characters with a special meaning in `.gitignore`.
 _MAX_IGNORE_BYTES = 1 << 16
 _CACHE_KILOBYTES = 16_000
 _INDEX_MEMORY = 8 << 20  # Bytes of the full-text index to collect in memory before writing them.

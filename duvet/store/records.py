@@ -305,6 +305,5 @@ def decode_properties(data: bytes | None) -> dict[str, Any]:
     return unpack_record(data, dict[str, Any]) if data else {}
 
 
-ScoredChunks = Sequence[tuple[int, float]]
-"""Chunk numbers with scores, best first; a higher score is better."""
+ScoredChunks = Sequence[tuple[int, float]]  # Chunk numbers with scores, best first; a higher score is better.
 EdgeEnds = Sequence[tuple[GraphEdge, GraphNode]]  # Edges, each with the node at the other end.

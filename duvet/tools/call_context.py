@@ -39,8 +39,7 @@ class CallState(Struct):
 
     count: int = 0  # The number of rounds so far.
     done: dict[str, KeptStep] = field(default_factory=dict)  # The finished steps, by position.
-    said: dict[str, str | None] = field(default_factory=dict)
-    """The answers of the caller's model, by question; None stands for an unusable answer."""
+    said: dict[str, str | None] = field(default_factory=dict)  # Answers of the caller's model; None is an unusable one.
     asked: list[str] = field(default_factory=list)  # The questions since the last finished step.
 
 

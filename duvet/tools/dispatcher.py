@@ -38,13 +38,11 @@ CloseCallback = Callable[[], Awaitable[None]]
 class ToolEnvironment(msgspec.Struct, frozen=True, kw_only=True):
     services: Mapping[str, Any] = msgspec.field(default_factory=dict)
     observers: Sequence[audit.CallObserver] = ()  # Called with the record of each finished call.
-    recorders: Sequence[audit.CallRecorder] = ()
-    """Stores the record of each call that changes something, before the caller gets the answer."""
+    recorders: Sequence[audit.CallRecorder] = ()  # Store the record of each change before the caller gets the answer.
     measures: Callable[[], bool] = lambda: True  # Whether the sizes of successful calls are needed.
     time_limit: float = 30.0  # Seconds for a tool of an installed pack that sets no limit.
     clock: Callable[[], float] = time.perf_counter
-    is_relevant: Callable[[str], bool] = lambda pack: False
-    """Returns True if the project has content for a pack that nobody has requested."""
+    is_relevant: Callable[[str], bool] = lambda pack: False  # True if the project has content for an optional pack.
     closers: Sequence[CloseCallback] = ()
     patience: float = 0.5  # Time limit for all closers together, in seconds.
     report_exception: Callable[[str, BaseException], None] = lambda tool, error: None

@@ -23,16 +23,13 @@ if TYPE_CHECKING:
 
 
 class Registry:
-    has_trace = True
-    """False if the configuration disables the pack `trace` with its prompts and resources."""
+    has_trace = True  # False if the configuration disables the pack `trace` with its prompts and resources.
 
     def __init__(self, chosen: Sequence[EnabledPack] | None = None) -> None:
         """Register the tools of these packs, by default those of `trace`; raise QueryError for duplicate names."""
-        self.every_pack = enable_packs(DEFAULT_PACKS) if chosen is None else chosen
-        """All enabled packs, including those that not every client sees."""
+        self.every_pack = enable_packs(DEFAULT_PACKS) if chosen is None else chosen  # Also packs that are not shown.
         self.packs = [pack for pack in self.every_pack if pack.shown]
-        self._is_lazy = all(pack.is_table for pack in self.every_pack)
-        """Built-in tools have unique names, so each is loaded only when it is used."""
+        self._is_lazy = all(pack.is_table for pack in self.every_pack)  # Built-in tools have unique names.
         self._found: dict[str, tuple[Tool, EnabledPack]] = {}
         if not self._is_lazy:
             self._entries, self.prompts  # noqa: B018 finds clashes now
@@ -120,8 +117,7 @@ class UnknownName(Struct, frozen=True):
 
     message: str
     hint: str
-    keys: tuple[str, ...] = ()
-    """The keys of the name in the configuration's table of packs; empty if it comes from elsewhere."""
+    keys: tuple[str, ...] = ()  # Keys in the configuration's table of packs; empty if the name comes from elsewhere.
 
 
 def make_unknown_name_problems(found: Iterable[UnknownName], document: DataDocument | None) -> tuple[Problem, ...]:
@@ -203,8 +199,7 @@ INTROSPECT = Pack(
 BUILT_IN_PACKS: Mapping[str, Pack] = {pack.name: pack for pack in (TRACE, PAGES, KNOWLEDGE, INTROSPECT)}
 DEFAULT_PACKS = ("trace",)
 WORKFLOWS_PACK = "workflows"  # The pack whose tools are the configured workflows.
-_ALWAYS = ("pages",)
-"""Packs whose tools can be called even when the pack is not enabled."""
+_ALWAYS = ("pages",)  # Packs whose tools can be called even when the pack is not enabled.
 _MAX_NAMES = 20
 
 

@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from duvet.tools.context import ProjectSnapshot
 
 MAX_PLUGIN_RESULT_BYTES = 4 << 20  # Maximum size of an installed pack's answer as JSON.
-MAX_OWN_RESULT_BYTES = 32 << 20
-"""Maximum size of a built-in pack's answer; built-in packs shorten long answers themselves."""
+MAX_OWN_RESULT_BYTES = 32 << 20  # Maximum size of a built-in pack's answer; such packs shorten long answers themselves.
 MAX_STUCK_CALLS = 8  # A pack with this many calls past their time limit is no longer called.
 MAX_ABANDONED_CALLS = 64  # Calls of one pack that are still running although nobody waits for them.
 _MAX_WORDS = 1000

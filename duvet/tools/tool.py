@@ -43,8 +43,7 @@ class ErrorCode(StrEnum):
     INVALID_IDENTIFIER = "invalid_identifier"  # The name of a node is malformed.
     UNAUTHORIZED = "unauthorized"
     FORBIDDEN = "forbidden"
-    UPSTREAM_ERROR = "upstream_error"
-    """A source of the answer is broken or unreachable, such as the project's configuration."""
+    UPSTREAM_ERROR = "upstream_error"  # A source of the answer, such as the configuration, is broken or unreachable.
     UNSUPPORTED_OPERATION = "unsupported_operation"
     TOOL_FAILED = "tool_failed"  # A tool is defective, or a workflow's tool failed.
     MODEL_FAILED = "model_failed"
@@ -246,8 +245,7 @@ class EnabledPack(Struct, frozen=True):
     writes: bool = True  # True if tools that write are enabled.
     switches: Mapping[str, bool] = field(default_factory=dict)  # Tools by name, each enabled or disabled.
     settings: Mapping[str, Any] = field(default_factory=dict)
-    shown: bool | None = True
-    """True if clients see the tools in lists; None if that depends on the project. Unlisted tools work, too."""
+    shown: bool | None = True  # True if listed; None if the project decides. Unlisted tools can be called, too.
     is_guest: bool = False  # From another distribution: its handlers may hang, and its answers may be invalid.
 
     @property
@@ -306,8 +304,7 @@ def _format_page(page: ResultPage) -> dict[str, Any]:
 
 
 MAX_PAGE_ROWS = 10_000
-MAX_PAGE_BYTES = 10_000
-"""The size of an answer without `limit`, about 4,000 tokens: few tokens are shorter than 2.5 bytes."""
+MAX_PAGE_BYTES = 10_000  # Size of an answer without `limit`, about 4,000 tokens: few tokens are shorter than 2.5 bytes.
 
 # The size of each part of a cursor in bytes, and the number of entries that a cursor remembers.
 _CHECK, _POSITION, _ANCHOR, _ANCHORS = 8, 4, 6, 4

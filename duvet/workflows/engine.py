@@ -14,8 +14,7 @@ from duvet.tools.call_context import CallJournal, CallState, ignore_progress
 from duvet.workflows import steps, workflow as records
 from duvet.workflows.references import UnresolvedError, WorkflowError, digest_value, expand_references, measure_value
 
-_callers: ContextVar[tuple[str, ...]] = ContextVar("_callers", default=())
-"""The running workflows around this call, outermost first."""
+_callers: ContextVar[tuple[str, ...]] = ContextVar("_callers", default=())  # The running workflows, outermost first.
 _MAX_WARNINGS = 100
 _MAX_RESULTS_BYTES = 64_000_000  # Maximum bytes of all results as JSON, which stay in memory until the end.
 

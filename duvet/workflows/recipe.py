@@ -22,7 +22,6 @@ from duvet.workflows.check import WorkflowEnvironment, WorkflowFault, check_work
 RECIPE_VERSION = 1
 _TIME_LIMIT = 600.0  # Time limit of a recipe that sets none, in seconds, not counting its waits.
 ORIGIN_PROJECT, ORIGIN_SHIPPED, ORIGIN_FILE = "project", "shipped", "file"
-"""The origins of recipes: the project's folders, duvet itself, or a file that the user named."""
 _Table = TypeVar("_Table", bound=Struct)
 _FALLBACKS = {"id": "", "tool": "", "path": "result", "name": ""}  # Placeholders for unreadable values.
 

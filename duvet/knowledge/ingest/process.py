@@ -29,8 +29,7 @@ from duvet.tree.files import DiskTree
 if TYPE_CHECKING:
     from anyio.abc import Process
 
-ProgressReporter = Callable[[float, str], Awaitable[None]]
-"""Called with the amount done and the current step."""
+ProgressReporter = Callable[[float, str], Awaitable[None]]  # Called with the amount done and the current step.
 _TIME_LIMIT = 2 * 3600.0  # Seconds until a run is cancelled.
 _GRACE = 1.0  # Seconds that a cancelled process has to record the cancelled run.
 _REPORT_INTERVAL = 0.1  # Seconds between two progress reports of a step.

@@ -38,8 +38,7 @@ _ENDING = re.compile(r"\.(?:md|markdown)\Z", re.IGNORECASE)
 _DRIVE = re.compile(r"[A-Za-z]:")
 _CONTROL_CATEGORIES = {"Cc", "Cs", "Zl", "Zp"}
 _BIDI_CONTROLS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-_BLANKS = re.compile(r"[^\S\x00-\x1f\x7f-\x9f\u2028\u2029]+")
-"""Blanks except control characters, which make a slug invalid."""
+_BLANKS = re.compile(r"[^\S\x00-\x1f\x7f-\x9f\u2028\u2029]+")  # Not control characters, which make a slug invalid.
 
 
 class ParsedPage(Struct, frozen=True, array_like=True):

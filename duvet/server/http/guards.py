@@ -132,7 +132,6 @@ async def _refuse_failure(request: Request, error: Exception) -> Response:
 
 
 ERROR_HANDLERS: Mapping[Any, Any] = {HTTPException: _refuse_route, Exception: _refuse_failure}
-"""Exception handlers of the application: for unknown paths, wrong methods and defects."""
 
 
 def get_headers(scope: Scope, name: bytes) -> list[str]:
@@ -171,8 +170,7 @@ _ACCEPTED = {"POST": (_JSON, _EVENTS), "GET": (_EVENTS,)}
 _CLOSE = ("connection", "close")
 _ESCAPE = re.compile(rb"\\u([0-9A-Fa-f]{4})")
 _MAX_ESCAPED_FACTOR = 6  # An escape takes at most six times as many bytes as its character.
-_MAX_READ_FACTOR = 16
-"""Read and drop up to this many times the limit: many clients read no answer before they have sent everything."""
+_MAX_READ_FACTOR = 16  # Times the limit to read and drop: many clients read nothing until they have sent everything.
 _TOO_LARGE = HttpRefusal(
     status=413, code=ErrorCode.INVALID_REQUEST, message="The request is too large", headers=(_CLOSE,)
 )
@@ -187,8 +185,7 @@ class HttpLimits(Struct, frozen=True, kw_only=True):
     body: int = 1 << 20  # Bytes of a request.
     head: int = 32 << 10  # Bytes of the headers of a request.
     arrival: float = 10  # Time for a request's headers, from its first byte, and again for its body.
-    arriving: int = 64 << 20
-    """Bytes of all requests that are still arriving; above this limit, the slowest request is refused."""
+    arriving: int = 64 << 20  # Bytes of all arriving requests; above this limit, the slowest request is refused.
     keep_alive: int = 60  # How long a connection may stay idle between requests.
     unread: float = 30  # How long a client may leave answers unread.
     connections: int = 2048
@@ -515,8 +512,7 @@ class ConcurrencyLimit:
         self._taken: Counter[tuple[bool, str]] = Counter()  # The number in progress, by kind and client.
         self._stopping = False
         self._answered = anyio.Event()
-        self._unanswered: set[anyio.CancelScope] = set()
-        """Requests whose answer has not started; streams are not included."""
+        self._unanswered: set[anyio.CancelScope] = set()  # Requests whose answer has not started, except streams.
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         is_get = scope["method"] == "GET" and not scope["path"].startswith(API_PREFIX)

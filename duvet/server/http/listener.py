@@ -103,7 +103,6 @@ class ServedApplication(Struct, frozen=True, kw_only=True):
     instructions: str | Callable[[], str]
     live: live_project.LiveProject
     make_dispatcher: Callable[[Sequence[audit.CallObserver]], ToolDispatcher]
-    """Makes the tool dispatcher, with observers of every call."""
 
 
 class ServingOptions(Struct, frozen=True, kw_only=True):

@@ -36,7 +36,6 @@ _COMMON_FAILURES = (
     ErrorCode.UNSUPPORTED_OPERATION,
     ErrorCode.CANCELLED,
 )
-"""Error codes that every tool of the pack can return."""
 _EXTRA_COUNTERS = {
     "km-search": ("km_search_requests", "Searches", "status"),
     "km-upload": ("km_mcp_upload", "Uploaded files", "result"),

@@ -250,8 +250,7 @@ class Subscriptions:
         self._open_streams = 0
         self._turn = anyio.Lock()
         self._group: TaskGroup | None = None
-        self.reaches: Callable[[str | None], bool] = lambda session: True
-        """Returns whether a session has an open notification stream."""
+        self.reaches: Callable[[str | None], bool] = lambda session: True  # True if a session has an open stream.
 
     def register(self, server: Server[Any]) -> None:
         server.add_request_handler("resources/subscribe", types.SubscribeRequestParams, self.subscribe)

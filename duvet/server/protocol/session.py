@@ -39,8 +39,7 @@ from duvet.tools.tool import (
 )
 
 ServerRequest = ServerRequestContext[Any, Any]  # A request without its parameters.
-PROTOCOL_LOGGER = logging.getLogger("duvet.server")
-"""The log of failures that clients don't see, on standard error."""
+PROTOCOL_LOGGER = logging.getLogger("duvet.server")  # The log of failures that clients don't see, on standard error.
 _SEVERITIES = {level: number for number, level in enumerate(get_args(types.LoggingLevel))}
 _LEVEL_KEY = "duvet/level"
 _DEFAULT_LEVEL: types.LoggingLevel = "warning"

@@ -79,8 +79,7 @@ ALL_CITATIONS = ResourceNode(NodeKind.ALL_CITATIONS)
 class ResourceTree:
     def __init__(self, catalogue: Catalogue, files: ProjectFiles | None = None) -> None:
         self.catalogue = catalogue
-        self.files = files
-        """The specifications, which are needed to resolve earlier requirement ids."""
+        self.files = files  # The specifications, which are needed to resolve earlier requirement ids.
 
     def children(self, node: ResourceNode) -> Sequence[ResourceNode]:
         match node.kind:

@@ -50,8 +50,7 @@ DestinationArgument = Annotated[
 ]
 OverwriteArgument = Annotated[bool, Meta(description="Replace an existing file [default: as configured]")]
 IngestArgument = Annotated[bool, Meta(description="Index the project afterwards [default: as configured]")]
-_MAX_TEXT_BYTES = 500_000
-"""In JSON, line ends and quotes take two bytes, and an HTTP request has at most 1 MiB."""
+_MAX_TEXT_BYTES = 500_000  # In JSON, line ends and quotes take two bytes, and an HTTP request has at most 1 MiB.
 _CONTENT = f"The text, in Markdown: at most {_MAX_TEXT_BYTES:,} bytes of UTF-8"
 _SOURCE = "The path of a file in the project; over HTTP, under the content root"
 MAX_UPLOAD_BYTES = 750_000

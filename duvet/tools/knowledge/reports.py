@@ -16,8 +16,7 @@ from duvet.tools.tool import ErrorCode, Scope, ToolAnswer, ToolError
 
 _Report = TypeVar("_Report", reports.CoverageReport, reports.LifecycleReport)
 _PastReport = TypeVar("_PastReport", reports.PastCoverage, reports.PastLifecycle)
-_ARTIFACTS, _OTHERS = 2, 4
-"""Shares of an answer: half for all files, and a quarter each for missing files and removed files."""
+_ARTIFACTS, _OTHERS = 2, 4  # Shares of an answer: half for all files, a quarter each for missing and removed files.
 _LISTS = 5
 
 

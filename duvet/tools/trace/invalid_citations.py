@@ -41,7 +41,6 @@ MALFORMED_CODES = frozenset(
         rules.REQUIREMENT_REPEATED_KEY,
     )
 )
-"""The rules that make a comment, or an entry of a requirement file, unreadable."""
 
 StylesByPath = Mapping[str, tuple[SourceStyle, ...]]
 URL_NOT_FOUND = "URL not found"
