@@ -12,6 +12,7 @@ from duvet.console.application import read_service
 from duvet.console.command import Subcommand, current_settings
 from duvet.console.options import TEXT_TYPE, add_service_option, add_trace_options
 from duvet.console.project import (
+    find_spending_folder,
     load_catalogue,
     load_specification,
     open_blobs,
@@ -105,7 +106,13 @@ def ask(
 
 def _make_router(service_path: str | None, config_path: str | None) -> StaticRouter:
     config, terminal = read_service(service_path, config_path).config, current_settings()
-    return StaticRouter(config.providers, config.routing, terminal.environ, blobs=open_blobs(terminal))
+    return StaticRouter(
+        config.providers,
+        config.routing,
+        terminal.environ,
+        blobs=open_blobs(terminal),
+        spending_folder=find_spending_folder(terminal),
+    )
 
 
 def _ask_model(question: str, sources: Sequence[AnswerSource], router: StaticRouter, model: str | None) -> ModelAnswer:

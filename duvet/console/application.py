@@ -14,7 +14,7 @@ from duvet.config.service import SERVICE_VARIABLES, Service, asks_for_json_log, 
 from duvet.config.service_tables import ProviderKind
 from duvet.console.command import TerminalSettings, current_settings, wants_cache
 from duvet.console.options import PACKS_KEY, PAGES_KEY, SERVICE_KEY, select_trace_options
-from duvet.console.project import open_blobs, open_project
+from duvet.console.project import find_spending_folder, open_blobs, open_project
 from duvet.console.streams import is_stderr_writable, print_line
 from duvet.errors import DuvetError, ProblemsError, describe_os_error
 from duvet.model import sort_problems
@@ -143,6 +143,7 @@ def make_application_settings(where: Mapping[str, Any], terminal: TerminalSettin
         has_only_pages=terminal.has_only_pages,
         has_cache=lambda root: wants_cache(terminal, root),
         blobs=open_blobs(terminal),
+        spending_folder=find_spending_folder(terminal),
         today=lambda: terminal.today,
         write_line=print_line,
         is_writable=is_stderr_writable,

@@ -61,6 +61,19 @@ def open_blobs(settings: TerminalSettings) -> BlobStore:
     return BlobStore(DiskTree().at(CACHE_FOLDER)) if wants_cache(settings) else NoBlobStore()
 
 
+def find_spending_folder(settings: TerminalSettings) -> str:
+    """Return the user's folder for what the models of this project cost; empty if the user has no home folder.
+
+    The cache isn't the place for it, because it may be cleared, and exists only in projects.
+    """
+    home = settings.environ.get("HOME", "")
+    local = os.path.join(home, ".local", "state") if home else settings.environ.get("LOCALAPPDATA", "")
+    for state in (settings.environ.get("XDG_STATE_HOME", ""), local):
+        if os.path.isabs(state):
+            return os.path.join(state, "duvet", "spending", make_cache_key((os.path.realpath(os.getcwd()),)))
+    return ""
+
+
 def open_project(
     cache: DiskCache | None = None,
     progress: Progress | None = None,

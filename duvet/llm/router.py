@@ -3,102 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from copy import copy
-from datetime import UTC, datetime
 from time import monotonic
 from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct, structs
 
 from duvet.config import fields, service_tables
-from duvet.config.service_tables import ProviderSection
 from duvet.http_client import Clock, SystemClock
 from duvet.llm import records
+from duvet.llm.budget import SpendingBudget
 from duvet.llm.endpoint import Endpoint, ProviderClient, find_provider_key
 from duvet.llm.providers import Backend, Sampler, make_backend
-from duvet.llm.records import ModelError, ModelFault, ModelRequest, ProviderAnswer
 from duvet.tree.cache import BlobStore, NoBlobStore, make_cache_key
 
 if TYPE_CHECKING:
     from anyio import Lock
-
-_BLOB_NAME = "model-spending"
-_PRICED_TOKENS = 1_000_000  # The number of tokens that a price is for.
-_TOKEN_CHARACTERS = 4  # To estimate the tokens of a provider that reports none.
-
-
-class SpendingLimit(Struct, frozen=True):
-    """A limit per day, and what has been spent of it."""
-
-    key: str
-    shown: str
-    most: float
-    spent: float
-
-    def __str__(self) -> str:
-        spent = f"{self.spent:,}" if isinstance(self.spent, int) else f"{self.spent:,.4f}"
-        return f"{spent} of {self.shown}"
-
-
-class _Spending(Struct, frozen=True):
-    day: str
-    tokens: Mapping[str, int]  # By provider.
-    costs: Mapping[str, float]  # By provider, in the currency of its prices.
-
-
-class SpendingBudget:
-    """Counts tokens and their costs in the project's cache or, without a cache, in this process."""
-
-    def __init__(self, clock: Clock, blobs: BlobStore) -> None:
-        self._clock = clock
-        self._blobs = blobs
-        self._last = _Spending("", {}, {})
-
-    def list_limits(self, provider: str, section: ProviderSection) -> Iterator[SpendingLimit]:
-        """Yield each limit of the provider, with what has been spent today (UTC)."""
-        spending = self._load()
-        if tokens := section.daily_tokens:
-            yield SpendingLimit("dailyTokens", f"{tokens:,} tokens", tokens, spending.tokens.get(provider, 0))
-        if cost := section.daily_spend:
-            yield SpendingLimit("dailySpend", f"{cost:,g}", cost, spending.costs.get(provider, 0.0))
-
-    def check(self, provider: str, section: ProviderSection, model: str) -> None:
-        ##= man/spec/ask.md#calls
-        ##% duvet MUST NOT call a provider that has used up its `dailyTokens` or its `dailySpend`.
-        for limit in self.list_limits(provider, section):
-            if limit.spent >= limit.most:
-                message = f"provider `{provider}` has used up its limit for today: {limit}"
-                hint = f"raise `providers.{provider}.{limit.key}`, or wait until midnight (UTC)"
-                raise ModelError(ModelFault.LIMIT_REACHED, message, hint=hint)
-        ##= man/spec/ask.md#calls
-        ##% If a provider has a `dailySpend`, duvet MUST NOT call its models that have no price.
-        if section.daily_spend and model not in section.prices:
-            message = f"the model {provider}/{model} has no price, so its costs can't be limited by `dailySpend`"
-            hint = f"set `input` and `output` in `providers.{provider}.prices.{model}`"
-            raise ModelError(ModelFault.LIMIT_REACHED, message, hint=hint)
-
-    def add(self, backend: Backend, model: str, request: ModelRequest, answer: ProviderAnswer) -> None:
-        read, written = answer.usage.input_tokens, answer.usage.output_tokens
-        if read is None:
-            texts = (request.system, *(one.text for one in request.conversation))
-            read = sum(map(len, texts)) // _TOKEN_CHARACTERS + 1
-        written = len(answer.text) // _TOKEN_CHARACTERS + 1 if written is None else written
-        price, cost = backend.section.prices.get(model), 0.0
-        if price is not None:
-            cost = (read * price.input + written * price.output) / _PRICED_TOKENS
-        before, name = self._load(), backend.name
-        tokens = {**before.tokens, name: before.tokens.get(name, 0) + read + written}
-        costs = {**before.costs, name: before.costs.get(name, 0.0) + cost}
-        self._last = _Spending(before.day, tokens, costs)
-        self._blobs.save(_BLOB_NAME, self._last)
-
-    def _load(self) -> _Spending:
-        """Return what was spent today, also by other processes."""
-        today = datetime.fromtimestamp(self._clock.now(), UTC).date().isoformat()
-        found = [one for one in (self._blobs.load(_BLOB_NAME, _Spending), self._last) if one and one.day == today]
-        return max(found, key=lambda one: sum(one.tokens.values()), default=_Spending(today, {}, {}))
-
 
 Result = TypeVar("Result")
 
@@ -240,6 +161,7 @@ class StaticRouter:
         clock: Clock | None = None,
         http: ProviderClient | None = None,
         blobs: BlobStore | None = None,
+        spending_folder: str = "",
         log: Callable[[str], None] = ignore_log,
         report: Callable[[records.ModelCall], None] = ignore_call,
         sampler: Sampler | None = None,
@@ -252,7 +174,7 @@ class StaticRouter:
         clock = clock or SystemClock()
         self._http = http or ProviderClient(clock)
         self._discovery = ModelDiscovery(self._http, clock, blobs or NoBlobStore())
-        self.budget = SpendingBudget(clock, blobs or NoBlobStore())
+        self.budget = SpendingBudget(clock, spending_folder)
         self._report = report
         self._working: dict[str, str] = {}  # The discovered model of each provider that has answered last.
         self._backends = self._make_backends(sampler)
@@ -400,7 +322,7 @@ class StaticRouter:
             raise self._make_no_model_error({backend.name: backend.trouble})
         begun = monotonic()
         answer = await backend.provider.complete(model, request)
-        self.budget.add(backend, model, request, answer)
+        self.budget.add(backend.name, backend.section, model, request, answer)
         self._report(records.ModelCall(backend.name, model, answer.usage, monotonic() - begun))
         return answer
 

@@ -63,6 +63,26 @@ def test_a_tool_of_a_pack_asks_a_model(duvet_command: str, tmp_path: Path, provi
     assert "INFO model provider=local model=small" in log and "tokens_in=12 tokens_out=3\n" in log
 
 
+@pytest.mark.parametrize("variable", ["HOME", "XDG_STATE_HOME"])
+def test_all_processes_count_together(duvet_command: str, tmp_path: Path, provider: Wire, variable: str) -> None:
+    ##= man/spec/ask.md#calls
+    ##% These limits MUST count the calls of all processes that a user starts in a project.
+    provider.plan(openai_says("Tea [1]."))
+    section = {"baseUrl": f"{provider.url}/v1", "defaultModel": "small", "dailyTokens": 30}
+    make(tmp_path, {"c.json": json.dumps({"providers": {"local": section}}), "a/tea.md": "Tea.", "b/tea.md": "Tea."})
+    environ = {"DUVET_CONFIG": str(tmp_path / "c.json"), variable: str(tmp_path / "home")}
+
+    def ask(folder: str) -> str:
+        return run(duvet_command, tmp_path, "call", "--pages", folder, "ask", "--question", "tea", environ=environ).err
+
+    assert [ask(folder) for folder in ("a", "a", "b")] == ["", "", ""]
+    assert "provider `local` has used up its limit for today: 30 of 30 tokens" in ask("a")
+    assert ask("b") == ""
+    found = list((tmp_path / "home").rglob("*.jsonl"))
+    start = "home/.local/state" if variable == "HOME" else "home"
+    assert len(found) == 2 and all(path.is_relative_to(tmp_path / start / "duvet/spending") for path in found)
+
+
 @pytest.mark.criterion("core 2.5.2")
 def test_models_are_checked(duvet_command: str, tmp_path: Path, provider: Wire) -> None:
     ##= man/spec/ask.md#discovery

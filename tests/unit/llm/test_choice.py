@@ -1,16 +1,14 @@
-"""Models that discovery chooses, token budgets, and the thoughts of models."""
+"""Models that discovery chooses, and the thoughts of models."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from duvet.llm.records import ModelError, ModelFault, ModelRequest, NoModelError
-from duvet.tree.cache import BlobStore
+from duvet.llm.records import ModelError, ModelRequest, NoModelError
 from tests.unit.llm.provider_server import Reply, Wire, openai_says, refuses
-from tests.unit.llm.routers import FINE, Made, make_provider, one, routing
+from tests.unit.llm.routers import FINE, make_provider, one, routing
 from tests.unit.llm.test_discovery import models
 
 pytestmark = pytest.mark.anyio
@@ -88,79 +86,6 @@ async def test_thoughts_are_removed_from_an_answer(wire: Wire, text: str, answer
             return
         with pytest.raises(ModelError, match="provider `one` sent an empty answer"):
             await made.ask()
-
-
-@pytest.mark.parametrize("reports", [True, False])
-async def test_a_day_has_a_limit(wire: Wire, tmp_path: Path, reports: bool) -> None:
-    ##= man/spec/ask.md#calls
-    ##% duvet MUST NOT call a provider that has used up its `dailyTokens` or its `dailySpend`.
-    # 15 reported tokens, or 1 and 1 estimated ones.
-    said = openai_says("Hi") if reports else openai_says("Hi", usage=None)
-    blobs, limit = BlobStore(str(tmp_path)), 16 if reports else 3
-
-    wire.plan(said)
-    config = {"providers": {"one": make_provider(wire, dailyTokens=limit)}}
-    async with routing(config, blobs=blobs) as made:
-        await made.ask()
-    # Another process.
-    async with routing(config, blobs=blobs) as made:
-        await made.ask()
-        with pytest.raises(ModelError) as error:
-            await made.ask()
-        assert error.value.code is ModelFault.LIMIT_REACHED
-        spent = 30 if reports else 4
-        used = f"{spent} of {limit} tokens"
-        assert error.value.message == f"provider `one` has used up its limit for today: {used}"
-        assert error.value.hint == "raise `providers.one.dailyTokens`, or wait until midnight (UTC)"
-        made.clock.time += 86_400
-        assert (await made.ask()).text == "Hi"
-        assert spent_today(made) == [f"{spent // 2} of {limit} tokens"]
-    assert len(wire.asked) == 3
-
-
-def spent_today(made: Made) -> list[str]:
-    return [str(limit) for limit in made.router.budget.list_limits("one", made.router.providers["one"])]
-
-
-PRICES = {"small": {"input": 200_000, "output": 0.5e6}, "free": {"input": 0, "output": 0}}
-
-
-async def test_a_day_costs_no_more_than_allowed(wire: Wire, tmp_path: Path) -> None:
-    ##= man/spec/ask.md#calls
-    ##% duvet MUST NOT call a provider that has used up its `dailyTokens` or its `dailySpend`.
-    # 12 input tokens for 2.4, and 3 output tokens for 1.5.
-    wire.plan(FINE)
-    section = make_provider(wire, dailySpend=7.5, dailyTokens=1000, prices=PRICES)
-    blobs = BlobStore(str(tmp_path))
-    async with routing({"providers": {"one": section}}, blobs=blobs) as made:
-        await made.ask(model="one/free")
-        assert spent_today(made) == ["15 of 1,000 tokens", "0.0000 of 7.5"]
-        await made.ask()
-    async with routing({"providers": {"one": section}}, blobs=blobs) as made:
-        await made.ask()
-        assert spent_today(made) == ["45 of 1,000 tokens", "7.8000 of 7.5"]
-        with pytest.raises(ModelError, match=r"`one` has used up its limit for today: 7\.8000 of 7\.5") as error:
-            await made.ask(model="one/free")
-        assert error.value.hint == "raise `providers.one.dailySpend`, or wait until midnight (UTC)"
-        made.clock.time += 86_400
-        assert (await made.ask()).text == "Hi"
-    assert len(wire.asked) == 4
-
-
-async def test_a_model_without_a_price_is_not_called(wire: Wire) -> None:
-    ##= man/spec/ask.md#calls
-    ##% If a provider has a `dailySpend`, duvet MUST NOT call its models that have no price.
-    wire.plan(FINE)
-    section = make_provider(wire, dailySpend=1, prices={"other": PRICES["small"]})
-    routes = {"brief": {"model": "one", "fallbacks": ["one/other"]}}
-    async with routing({"providers": {"one": section}, "routing": routes}) as made:
-        with pytest.raises(ModelError) as error:
-            await made.ask()
-        answer = await made.ask(task="brief")
-    why = "the model one/small has no price, so its costs can't be limited by `dailySpend`"
-    assert (error.value.message, error.value.hint) == (why, "set `input` and `output` in `providers.one.prices.small`")
-    assert (answer.model, answer.warnings) == ("other", (f"used the fallback one/other: {why}",))
-    assert [one.body["model"] for one in wire.asked] == ["other"]
 
 
 @pytest.mark.parametrize(("section", "sent"), [({}, 1024), ({"maxTokens": 9}, 9)])
