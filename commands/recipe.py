@@ -18,7 +18,6 @@ from duvet.console.command import (
     current_settings,
     file_option,
     print_deprecation,
-    wants_bar,
 )
 from duvet.console.options import (
     PACKS_KEY,
@@ -33,8 +32,8 @@ from duvet.console.output import print_detail, print_list
 from duvet.console.problems import add_problem_format, make_problem_output, print_problems
 from duvet.console.streams import FAILED, is_standard_output, print_remark, write_stdout
 from duvet.console.terminal import is_on_terminal
-from duvet.console.tool_call import invoke_tool, make_shell_error, parse_arguments, read_json_argument
-from duvet.console.workflow_run import print_run
+from duvet.console.tool_call import make_shell_error, parse_arguments, read_json_argument
+from duvet.console.workflow_run import call_workflow_tool, print_run
 from duvet.errors import DuvetError, ProblemsError
 from duvet.model import Problem
 from duvet.reports.cells import escape_cell
@@ -44,7 +43,7 @@ from duvet.server.application import Application, is_forwarded
 from duvet.text import format_count, quote_text, shorten_text, suggest_nearest
 from duvet.tools.knowledge.maintenance import make_recipe_output
 from duvet.tools.packs import KNOWLEDGE
-from duvet.tools.tool import KNOWLEDGE_SERVICE, RUNS_SERVICE, SHELL_SOURCE, EnabledPack, Tool, ToolError
+from duvet.tools.tool import KNOWLEDGE_SERVICE, SHELL_SOURCE, EnabledPack, Tool, ToolError
 from duvet.tree.files import DiskTree
 from duvet.tree.outputs import store_file
 from duvet.workflows import workflow as records
@@ -272,7 +271,11 @@ def run(
         plan = plan_recipe_run(found.workflow, values)
         print_detail(plan, _make_plan_blocks(plan), format)
         return
-    record = _call_recipe_tool(application, {"recipe": name, "vars": values})
+    tool = application.tools.registry.require(records.RECIPE_TOOL)
+    try:
+        record = call_workflow_tool(application, tool, {"recipe": name, "vars": values})
+    except ToolError as error:
+        raise make_shell_error(error) from error
     ctx.exit(print_run(record, format, make_recipe_output(name, record)))
 
 
@@ -318,23 +321,6 @@ def _make_variables_tool(workflow: records.Workflow) -> Tool:
     record = records.make_input_record(replace(workflow, variables=variables))
     name = records.recipe_name(workflow.name)
     return Tool(name=name, title="", description="", input=record, output=None, handler=lambda input, ctx: None)
-
-
-def _call_recipe_tool(application: Application, arguments: Mapping[str, object]) -> records.WorkflowRun:
-    """Run a recipe, and return the record of the run even if it fails or is interrupted."""
-    tool = application.tools.registry.require(records.RECIPE_TOOL)
-    runs: list[records.WorkflowRun] = []
-    on_terminal = wants_bar(current_settings())
-    try:
-        invoke_tool(application, tool, arguments, prints_progress=on_terminal, services={RUNS_SERVICE: runs.append})
-    except ToolError as error:
-        if not runs:
-            raise make_shell_error(error) from error
-    except KeyboardInterrupt:
-        if not runs or runs[-1].error is None:
-            raise
-    # The records of workflows that the recipe called come before its own record.
-    return runs[-1]
 
 
 def _make_plan_blocks(plan: RecipePlan) -> Iterator[Block]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import click
-from msgspec import convert
 
 from duvet.console.application import find_workflow_problems, make_application
-from duvet.console.command import SubcommandGroup, current_settings, wants_bar
+from duvet.console.command import SubcommandGroup
 from duvet.console.options import (
     TEXT_TYPE,
     add_list_format,
@@ -21,13 +20,13 @@ from duvet.console.options import (
 from duvet.console.output import print_list
 from duvet.console.problems import add_problem_format, has_errors, make_problem_output
 from duvet.console.streams import FAILED, print_remark, write_stdout
-from duvet.console.tool_call import invoke_tool, make_shell_error, parse_arguments, read_json_argument
-from duvet.console.workflow_run import print_run
+from duvet.console.tool_call import make_shell_error, parse_arguments, read_json_argument
+from duvet.console.workflow_run import call_workflow_tool, print_run
 from duvet.errors import NotFoundError, ProblemsError
 from duvet.reports.tables import Column, Listing, encode_json
 from duvet.server.application import Application
 from duvet.text import format_count, quote_text, suggest_nearest
-from duvet.tools.tool import RUNS_SERVICE, SHELL_SOURCE, Tool, ToolError
+from duvet.tools.tool import SHELL_SOURCE, ToolError
 from duvet.workflows.workflow import WorkflowRun, tool_name
 
 _COLUMNS = (
@@ -161,23 +160,6 @@ def _run_workflow(application: Application, name: str, variables: Sequence[str],
             if "=" not in variable:
                 raise click.UsageError(f"--var needs NAME=VALUE, not {quote_text(variable)}")
         arguments = parse_arguments(tool, [f"--{variable}" for variable in variables], read_json_argument(json))
-        return _call_workflow(application, tool, arguments)
+        return call_workflow_tool(application, tool, arguments)
     except ToolError as error:
-        if error.details is None:
-            raise make_shell_error(error) from error
-        return convert(error.details, WorkflowRun)
-
-
-def _call_workflow(application: Application, tool: Tool, arguments: Mapping[str, object]) -> WorkflowRun:
-    runs: list[WorkflowRun] = []
-    on_terminal = wants_bar(current_settings())
-    try:
-        answer = invoke_tool(
-            application, tool, arguments, prints_progress=on_terminal, services={RUNS_SERVICE: runs.append}
-        )
-    except KeyboardInterrupt:
-        if not runs or runs[-1].error is None:
-            raise
-        return runs[-1]
-    assert isinstance(answer.value, WorkflowRun)
-    return answer.value
+        raise make_shell_error(error) from error

@@ -1,15 +1,19 @@
-"""Prints the results of workflow runs, for people and for programs."""
+"""Runs workflows and recipes from the shell, and prints the results for people and for programs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from msgspec import json
 
+from duvet.console.command import current_settings, wants_bar
 from duvet.console.output import print_detail
 from duvet.console.streams import FAILED, OK
+from duvet.console.tool_call import invoke_tool
 from duvet.reports.detail import Block, FactsBlock, ListBlock, PassageBlock, TitleBlock
 from duvet.reports.tables import Column, Listing
+from duvet.server.application import Application
+from duvet.tools.tool import RUNS_SERVICE, Tool, ToolError
 from duvet.workflows.workflow import WorkflowRun
 
 _STEPS = (
@@ -18,6 +22,19 @@ _STEPS = (
     Column("time", lambda step: "" if step.status == "skipped" else f"{step.duration_seconds:.1f} s"),
     Column("message", lambda step: step.message, wraps=True),
 )
+
+
+def call_workflow_tool(application: Application, tool: Tool, arguments: Mapping[str, object]) -> WorkflowRun:
+    """Call the tool of a workflow or of recipes, and return the record even of a run that fails or is interrupted."""
+    runs: list[WorkflowRun] = []
+    on_terminal = wants_bar(current_settings())
+    try:
+        invoke_tool(application, tool, arguments, prints_progress=on_terminal, services={RUNS_SERVICE: runs.append})
+    except (ToolError, KeyboardInterrupt):
+        if not runs or runs[-1].error is None:
+            raise
+    # The records of workflows that the run called come before its own record.
+    return runs[-1]
 
 
 def print_run(run: WorkflowRun, format: str | None, record: object = None) -> int:
