@@ -210,7 +210,7 @@ class ProjectRetriever(Struct, frozen=True):
             card = self.catalogue.citations[number]
             path = self.catalogue.full_path_of(self.catalogue.requirements[card.requirements[0]])
             text = self.files.text(card.path)
-            last = find_last_line(text, card)
+            last = find_last_line(text, card.line, card.span[1])
             lines = [self.catalogue.citations[number].line for number in self.catalogue.cited_in[card.path]]
             ends = (
                 line - 1 for line in lines if any(map(text.has_code, range(last + 1, min(line, len(text.lines) + 1))))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -16,7 +16,7 @@ from duvet.text import find_line_index, join_names, line_starts, quote_text, sug
 from duvet.tree.files import Tree
 
 if TYPE_CHECKING:
-    from duvet.trace.catalogue import Catalogue, SpecificationCard
+    from duvet.trace.catalogue import Catalogue, CitationCard, SpecificationCard
 
 
 class SourceText(Struct, frozen=True):
@@ -40,18 +40,9 @@ def split_source_text(written: str) -> SourceText:
     return SourceText(tuple(line.removesuffix("\r") for line in lines), tuple(line_starts(written)))
 
 
-class WrittenAnnotation(Protocol):
-    @property
-    def line(self) -> int: ...
-
-    @property
-    def span(self) -> tuple[int, int]:
-        """The character range in the file; for an entry in a requirement file, the range of its table header."""
-
-
-def find_last_line(text: SourceText, one: WrittenAnnotation) -> int:
-    _, end = one.span
-    last = one.line
+def find_last_line(text: SourceText, first: int, end: int = 0) -> int:
+    """Return the last line of the annotation on line `first` whose text, or whose table header, ends at an offset."""
+    last = first
     if text.is_blank(last) or not text.lines[last - 1].startswith("[["):
         return max(last, find_line_index(text.starts, end - 1) + 1 if end else 0)
     # An entry of a requirement file ends at a blank line or the next table, except inside a string.
@@ -69,14 +60,14 @@ class Snippet(Struct, frozen=True):
     lines: tuple[str, ...]
 
 
-def make_snippet(text: SourceText, one: WrittenAnnotation, around: int) -> Snippet:
-    last = find_last_line(text, one)
+def make_snippet(text: SourceText, one: CitationCard, around: int) -> Snippet:
+    last = find_last_line(text, one.line, one.span[1])
     start = max(one.line - around, 1)
-    return Snippet(read_comment(text, one), last, start, text.lines[start - 1 : last + around])
+    return Snippet(read_comment(text, one.line, one.span[1]), last, start, text.lines[start - 1 : last + around])
 
 
-def read_comment(text: SourceText, one: WrittenAnnotation) -> str:
-    return "\n".join(trim(line) for line in text.lines[one.line - 1 : find_last_line(text, one)])
+def read_comment(text: SourceText, first: int, end: int) -> str:
+    return "\n".join(trim(line) for line in text.lines[first - 1 : find_last_line(text, first, end)])
 
 
 _PLACE = r"(?s)(?P<path>.+?):(?P<line>\d{1,9})(?::\d+)?:?\Z"
@@ -133,7 +124,7 @@ def find_annotations_in_file(catalogue: Catalogue, paths: Sequence[str]) -> tupl
 def find_annotation_lines(catalogue: Catalogue, numbers: Iterable[int], text: SourceText) -> list[AnnotationLines]:
     cards = [(number, catalogue.citations[number]) for number in numbers]
     return sorted(
-        (AnnotationLines(number, card.line, find_last_line(text, card)) for number, card in cards),
+        (AnnotationLines(number, card.line, find_last_line(text, card.line, card.span[1])) for number, card in cards),
         key=lambda one: one.first,
     )
 

@@ -231,9 +231,8 @@ def _locate(context: ProjectSnapshot, reference: str) -> _Location:
             raise errors.NotFoundError(f"{quote_text(reference)} is not a citation", hint=hint)
         card = catalogue.citations[cited.indexes[0]]
         text = context.files.text(card.path)
-        return _Location(
-            card.path, invalid_citations.LineStretch(card.line, locations.find_last_line(text, card)), text
-        )
+        last = locations.find_last_line(text, card.line, card.span[1])
+        return _Location(card.path, invalid_citations.LineStretch(card.line, last), text)
     place = locations.parse_file_line(reference.strip())
     if place is None:
         raise errors.QueryError(f"{quote_text(reference)} is not file:line", hint="write it like src/main.rs:42")

@@ -78,13 +78,6 @@ class MalformedAnnotation(Struct, frozen=True):
     problems: tuple[model.Problem, ...]
 
 
-class AnnotationHead(NamedTuple):
-    """The first line of an annotation, and its character range."""
-
-    line: int
-    span: tuple[int, int] = (0, 0)
-
-
 def find_malformed_annotations(context: ProjectSnapshot) -> tuple[MalformedAnnotation, ...]:
     text = lru_cache(maxsize=None)(context.files.text)
     stretches = lru_cache(maxsize=None)(partial(_list_blocks, context.once(group_styles_by_path), text))
@@ -122,7 +115,7 @@ def _find_lines(text: SourceText, blocks: list[LineStretch], line: int) -> LineS
         return found
     heads = (number for number in range(line, 0, -1) if number <= len(text.lines))
     head = next((number for number in heads if text.lines[number - 1].startswith(_TABLE)), line)
-    return LineStretch(head, max(line, min(head + _LONGEST, find_last_line(text, AnnotationHead(head)))))
+    return LineStretch(head, max(line, min(head + _LONGEST, find_last_line(text, head))))
 
 
 def describe_citation_error(problem: model.Problem, target: str) -> str:
@@ -177,7 +170,7 @@ def _find_invalid(context: ProjectSnapshot) -> list[InvalidCitation]:
         ##= man/spec/mcp.md#tools
         ##% `list_invalid_citations` MUST list exactly the citations that `duvet report` refuses.
         if errors := [problem for problem in problems if problem.code != _PASSED]:
-            comment = read_comment(text(annotation.path), AnnotationHead(annotation.line, annotation.source.text))
+            comment = read_comment(text(annotation.path), annotation.line, annotation.source.text_end)
             # In a requirement file, one target at the top may apply to all entries.
             if annotation.from_file and not _OWN_TARGET.search(comment):
                 comment = f"target = {format_one_line_string(annotation.target)}\n{comment}"
