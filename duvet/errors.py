@@ -74,20 +74,15 @@ class OutputExistsError(OutputError):
 
 
 _PLAIN_WORDS = {
-    "No such file or directory": "it does not exist",
-    "Is a directory": "it is a folder",
-    "Not a directory": "a part of its path is not a folder",
-    "Permission denied": "permission denied",
-    "No space left on device": "no space left on the device",
-    "Too many levels of symbolic links": "its symbolic links form a loop",
-    "File name too long": "its name is too long",
+    "No such file or directory": ("it does not exist", "correct the path, or create the file"),
+    "Is a directory": ("it is a folder", "name a file"),
+    "Not a directory": ("a part of its path is not a folder", "correct the path"),
+    "Permission denied": ("permission denied", "change its permissions, or name another file"),
+    "No space left on device": ("no space left on the device", ""),
+    "Too many levels of symbolic links": ("its symbolic links form a loop", ""),
+    "File name too long": ("its name is too long", ""),
 }
-_REMEDIES = {
-    "No such file or directory": "correct the path, or create the file",
-    "Is a directory": "name a file",
-    "Not a directory": "correct the path",
-    "Permission denied": "change its permissions, or name another file",
-}
+"""System errors in plain words, each with a hint."""
 _OS_ERROR = r"(?P<words>[^:]*) \(os error \d+\)\Z"
 
 
@@ -97,7 +92,7 @@ def describe_plainly(message: str) -> str:
     if found is None:
         return message
     words = found["words"].strip()
-    reason = _PLAIN_WORDS.get(words, f"{words[:1].lower()}{words[1:]}")
+    reason, _ = _PLAIN_WORDS.get(words, (f"{words[:1].lower()}{words[1:]}", ""))
     before = message[: found.start()]
     if not before:
         return re.sub(r"\A(?:it|its)\b", lambda it: {"it": "this path", "its": "this path's"}[it[0]], reason)
@@ -107,7 +102,7 @@ def describe_plainly(message: str) -> str:
 def suggest_remedy(message: str) -> str:
     """Return a hint for a system error from `describe_os_error`; empty for most errors."""
     found = re.search(_OS_ERROR, message)
-    return _REMEDIES.get(found["words"].strip(), "") if found else ""
+    return _PLAIN_WORDS.get(found["words"].strip(), ("", ""))[1] if found else ""
 
 
 def describe_os_error(error: OSError | ValueError) -> str:
