@@ -48,8 +48,7 @@ def prompt_template(name: str) -> str:
 
 
 def prompt_text(name: str) -> str:
-    with open(os.path.join(_FOLDER, prompt_template(name)), encoding="utf-8") as file:
-        return file.read()
+    return _read(prompt_template(name))
 
 
 def recipe_names() -> tuple[str, ...]:
@@ -87,13 +86,11 @@ def _split_sections(page: str) -> list[str]:
 
 
 def guide_text(topic: str) -> str:
-    with open(os.path.join(_GUIDE, f"{topic}.md"), encoding="utf-8") as file:
-        return file.read()
+    return _read("guide", f"{topic}.md")
 
 
 def page_file(name: str) -> str:
-    with open(os.path.join(_FOLDER, "page", name), encoding="utf-8") as file:
-        return file.read()
+    return _read("page", name)
 
 
 class RulePage(Struct, frozen=True):
@@ -106,8 +103,7 @@ class RulePage(Struct, frozen=True):
 
 @cache
 def load_rule_page(code: str) -> RulePage:
-    with open(os.path.join(_FOLDER, "rules", f"{code}.md"), encoding="utf-8") as file:
-        text = file.read()
+    text = _read("rules", f"{code}.md")
     title, severity, summary, *_ = text.split("\n\n")
     why = text.partition("## Why it matters\n")[2].partition("\n## ")[0]
     return RulePage(title.removeprefix("# "), severity.removeprefix("Severity: "), _line(summary), _line(why), text)
@@ -134,8 +130,8 @@ def example_specification() -> str:
     return _read("kettle.md")
 
 
-def _read(name: str) -> str:
-    with open(os.path.join(_FOLDER, name), encoding="utf-8") as file:
+def _read(*parts: str) -> str:
+    with open(os.path.join(_FOLDER, *parts), encoding="utf-8") as file:
         return file.read()
 
 
