@@ -152,20 +152,12 @@ _TYPES = tuple("" if kind is Kind.CITATION else kind.name for kind in Kind)
 _LEVELS = tuple(level.name if level else "" for level in Level)
 
 
-class _Targets(dict[str, tuple[str, str | None]]):
-    def __missing__(self, target: str) -> tuple[str, str | None]:
-        path, hash_sign, section = target.partition("#")
-        parts = self[target] = (path, section if hash_sign else None)
-        return parts
-
-
 def _build_annotations(report: records.Finished) -> list[_Annotation]:
-    targets = _Targets()
     return [
         _Annotation(
             report.spelled.get(one.path, one.path),
             path if found is None or path == found or _is_spelling(path, found) else found,
-            section,
+            section if hash_sign else None,
             one.line,
             _TYPES[one.kind],
             _LEVELS[one.level],
@@ -176,7 +168,7 @@ def _build_annotations(report: records.Finished) -> list[_Annotation]:
             one.tags,
         )
         for one, found in zip(report.trace.annotations, _find_target_paths(report), strict=True)
-        for path, section in (targets[one.target],)
+        for path, hash_sign, section in (one.target.partition("#"),)
     ]
 
 

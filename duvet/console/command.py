@@ -480,7 +480,5 @@ def file_option(
     return click.option(*names, metavar=metavar, type=PathType(type), **attributes)
 
 
-def folder_option(
-    *names: str, metavar: str = "DIR", **attributes: Any
-) -> Callable[[click.decorators.FC], click.decorators.FC]:
-    return click.option(*names, metavar=metavar, type=PathType(completion="dir"), **attributes)
+def folder_option(*names: str, **attributes: Any) -> Callable[[click.decorators.FC], click.decorators.FC]:
+    return click.option(*names, metavar="DIR", type=PathType(completion="dir"), **attributes)

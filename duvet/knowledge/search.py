@@ -7,6 +7,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from string import Formatter
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 from uuid import uuid4
 
@@ -17,7 +18,7 @@ from duvet import errors, text, words as vocabulary
 from duvet.config.settings import EDITOR_FIELDS
 from duvet.knowledge import graph, search_query
 from duvet.knowledge.index import SharedVectors
-from duvet.queries.embeddings import DummyEmbedder, Embedder, PurePythonMatrix, VectorRows, VectorSpace
+from duvet.queries.embeddings import DummyEmbedder, Embedder, PurePythonMatrix, VectorSpace
 from duvet.store.records import (
     SPACE_KEY,
     Artifact,
@@ -30,6 +31,9 @@ from duvet.store.records import (
     Symbol,
 )
 from duvet.store.sqlite import Store
+
+if TYPE_CHECKING:
+    from duvet.queries.vectors import Matrix
 
 MAX_RELATED = 10  # Maximum number of relationships, related files and requirements of a result.
 _MAX_SUPPORTING = MAX_RELATED // 2  # Maximum number of documents, and of tests, of a subsystem.
@@ -370,7 +374,7 @@ def _make_template_error(template: str, reason: str, hint: str = "") -> errors.D
 
 class _Vectors(Struct, frozen=True):
     space: VectorSpace
-    rows: VectorRows
+    rows: Matrix | PurePythonMatrix
 
 
 def _load_vectors(store: Store, embedder: Embedder | None) -> tuple[_Vectors | None, str]:

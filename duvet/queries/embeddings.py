@@ -42,16 +42,6 @@ class VectorSpace(Protocol):
         """
 
 
-class VectorRows(Protocol):
-    def __len__(self) -> int: ...
-
-    def best(self, query: bytes, limit: int, allowed: Sequence[int] | None = None) -> Sequence[tuple[int, float]]:
-        """Return the numbers of the nearest vectors with their cosines, nearest first.
-
-        `allowed` restricts the numbers.
-        """
-
-
 class Embedder(Protocol):
     @property
     def name(self) -> str:
@@ -224,6 +214,7 @@ class PurePythonMatrix:
         return len(self._rows)
 
     def best(self, query: bytes, limit: int, allowed: Sequence[int] | None = None) -> list[tuple[int, float]]:
+        """Return the numbers of the nearest vectors with their cosines, nearest first; `allowed` restricts them."""
         components = unpack(f"<{self._width}f", query)
         among = None if allowed is None else frozenset(allowed)
         scores = (

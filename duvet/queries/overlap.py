@@ -13,7 +13,7 @@ from msgspec import Struct
 from duvet.model import Annotation, Section
 from duvet.text import WHITESPACE, normalise
 from duvet.trace.match import OrderedText, SearchText, make_section_view
-from duvet.trace.records import Fit, Match, Trace
+from duvet.trace.records import Fit, Trace
 
 Span = tuple[int, int, int]  # The first byte, the byte after the last one, and the index of a group.
 _FEW = 100  # With more quotes than this, sorting the words of a section saves time.
@@ -131,21 +131,15 @@ class QuotedSections:
 
     def __init__(self, trace: Trace) -> None:
         self.annotations = trace.annotations
-        self._sections: dict[int, tuple[int, int]] = {}  # By annotation: its specification and section.
+        self.keys: dict[int, tuple[int, int]] = {}  # By annotation: its specification and section.
         self._coverages = trace.coverages
         for index, coverage in enumerate(trace.coverages):
             for match in coverage.matches:
-                self._sections.update(dict.fromkeys(match.ids, (index, match.section)))
-        self._matches = trace.match_of
+                self.keys.update(dict.fromkeys(match.ids, (index, match.section)))
+        self.matches = trace.match_of
         self._texts: dict[tuple[int, int], SectionText] = {}
         self.unfound: list[tuple[int, ...]] = []
         """For each failed comparison, the annotations whose quotes were not found."""
-
-    def key(self, id: int) -> tuple[int, int]:
-        return self._sections[id]
-
-    def match(self, id: int) -> Match | None:
-        return self._matches[id]
 
     def text(self, key: tuple[int, int]) -> SectionText:
         if key not in self._texts:
@@ -174,7 +168,7 @@ class WrittenPool:
         annotation = self.sections.annotations[id]
         if not annotation.quote.strip(WHITESPACE):
             return Covering(id, is_full=True)
-        section = self.sections.key(id)
+        section = self.sections.keys[id]
         text = self.sections.text(section)
         starts, size = text.find_all(annotation.quote)
         if not starts:
@@ -202,22 +196,22 @@ class TracedPool:
         self.sections = sections
         alike: dict[int, list[int]] = defaultdict(list)  # By the first annotation with the same match.
         for id in ids:
-            match = sections.match(id)
+            match = sections.matches[id]
             if match is not None and match.fit is not Fit.TITLE:
                 alike[match.ids[0]].append(id)
         self._groups = [tuple(sorted(group)) for group in alike.values()]
         spans: dict[int, list[Span]] = defaultdict(list)  # By specification.
         for number, first in enumerate(alike):
-            match = sections.match(first)
+            match = sections.matches[first]
             pieces = match.pieces if match else ()
-            spans[sections.key(first)[0]] += [(one.start, one.end, number) for one in pieces if one.start < one.end]
+            spans[sections.keys[first][0]] += [(one.start, one.end, number) for one in pieces if one.start < one.end]
         self._spans = {coverage: _SpanIndex(found) for coverage, found in spans.items()}
 
     def cover(self, id: int) -> Covering | None:
-        match = self.sections.match(id)
+        match = self.sections.matches[id]
         if match is None or match.fit is Fit.TITLE:
             return Covering(id, is_full=True)
-        spans = self._spans.get(self.sections.key(id)[0], _SpanIndex(()))
+        spans = self._spans.get(self.sections.keys[id][0], _SpanIndex(()))
         groups: dict[int, None] = {}
         is_full = True
         for piece in match.pieces:

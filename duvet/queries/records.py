@@ -14,7 +14,7 @@ from duvet.model import Level, Place, Problem, Section, Severity
 from duvet.rules import Rule
 from duvet.text import format_count, shorten_text
 from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue, RequirementCard
-from duvet.trace.records import CountedRequirement, NotApplicable, State, Total, compute_level_totals
+from duvet.trace.records import NotApplicable, State, Total, compute_level_totals
 
 
 class RequirementRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -231,12 +231,12 @@ class SpecificationDetail(Struct, frozen=True, kw_only=True, tag_field="kind", t
 Detail = RequirementDetail | SectionDetail | SpecificationDetail | FileDetail
 
 
-def count_requirements(found: Iterable[CountedRequirement]) -> RequirementCounts:
+def count_requirements(found: Iterable[RequirementCard]) -> RequirementCounts:
     *_, total = compute_level_totals(found)
     return RequirementCounts(**_make_fields(total))
 
 
-def count_by_level(found: Iterable[CountedRequirement]) -> tuple[LevelCounts, ...]:
+def count_by_level(found: Iterable[RequirementCard]) -> tuple[LevelCounts, ...]:
     """Return the counts for each level that occurs, strongest first."""
     *levels, _ = compute_level_totals(found)
     return tuple(

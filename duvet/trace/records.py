@@ -8,7 +8,7 @@ from datetime import date
 from functools import cache
 from itertools import chain, groupby
 from operator import attrgetter
-from typing import Literal, Protocol, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 from msgspec import Struct
 
@@ -17,6 +17,9 @@ from duvet.model import Annotation, Kind, Level, Place, Problem, Rank, Section, 
 from duvet.rules import Rule
 from duvet.text import find_place, format_count, group_equal_texts, make_text_id
 from duvet.tree.files import Tree
+
+if TYPE_CHECKING:
+    from duvet.trace.catalogue import RequirementCard
 
 
 class AnnotationPlaces:
@@ -390,16 +393,6 @@ class RunVerdict(Struct, frozen=True):
     lines: tuple[str, ...]
 
 
-class CountedRequirement(Protocol):
-    """A requirement, or its card in the catalogue."""
-
-    @property
-    def level(self) -> Level: ...
-
-    @property
-    def state(self) -> State: ...
-
-
 _Table = dict[Level, list[int]]
 
 
@@ -415,7 +408,7 @@ def compute_totals(requirements: Iterable[Requirement]) -> tuple[Total, ...]:
     return (*own, *_list_totals(None, overall))
 
 
-def compute_level_totals(found: Iterable[CountedRequirement]) -> tuple[Total, ...]:
+def compute_level_totals(found: Iterable[Requirement | RequirementCard]) -> tuple[Total, ...]:
     """Return the totals of each level, strongest first, followed by their sum."""
     table: _Table = {}
     _count(found, table)
@@ -455,7 +448,7 @@ def judge_run(
     return RunVerdict(outcome, (*lines, *(gate.describe(format_count(others, "error")) for gate in gates)))
 
 
-def _count(found: Iterable[CountedRequirement], *tables: _Table) -> None:
+def _count(found: Iterable[Requirement | RequirementCard], *tables: _Table) -> None:
     for (level, state), count in Counter(map(attrgetter("level", "state"), found)).items():
         for table in tables:
             table.setdefault(level, [0] * len(State))[state] += count

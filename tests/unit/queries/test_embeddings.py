@@ -224,7 +224,7 @@ def asked(vector: list[int]) -> bytes:
     return pack(f"<{WIDTH}f", *(number / cosine([*vector], [*vector]) ** 0.5 for number in vector))
 
 
-Kind = Callable[[int, Iterable[VectorSegment]], embeddings.VectorRows]
+Kind = Callable[[int, Iterable[VectorSegment]], Matrix | embeddings.PurePythonMatrix]
 
 
 @pytest.fixture(params=[Matrix, embeddings.PurePythonMatrix])
