@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from duvet.config.project_file import CONFIG_PATH
 from duvet.config.service import ORIGIN_DEFAULTS, SERVICE_FILE_NAMES, Service, load_service
-from duvet.config.service_tables import Access, LogFormat, PackSection, PagesSection, ServerSection
+from duvet.config.service_tables import LogFormat, PackSection, PagesSection, ServerSection
 from duvet.config.settings import NotesRule, ServerRule, UploadRule
 from duvet.errors import DuvetError, ProblemsError, QueryError
 from duvet.knowledge.index import Knowledge, Maintenance
@@ -597,7 +597,7 @@ class ToolSelection:
     @property
     def own_registry(self) -> packs.Registry:
         names = [name for name in self._packs if name in packs.BUILT_IN_PACKS]
-        settings = {name: one for name, one in self._pack_settings.items() if name in packs.BUILT_IN_PACKS}
+        settings = {name: one for name, one in self._service.config.tool_packs.items() if name in packs.BUILT_IN_PACKS}
         return self._require_known(packs.choose_packs(names, settings, plugins.PluginPacks(), self._forwarded)).registry
 
     @cached_property
@@ -623,22 +623,8 @@ class ToolSelection:
         # Workflows call other tools, so choose those first, without the pack of workflows.
         later = () if own else (packs.WORKFLOWS_PACK,)
         names = [name for name in self._packs if name not in later]
-        settings = {name: one for name, one in self._pack_settings.items() if name not in later}
+        settings = {name: one for name, one in self._service.config.tool_packs.items() if name not in later}
         return packs.choose_packs(names, settings, self._plugins, [*self._forwarded, *own])
-
-    @property
-    def _pack_settings(self) -> Mapping[str, packs.PackSettings]:
-        return {
-            name: packs.PackSettings(
-                enabled=pack.enabled,
-                writes=pack.mode is Access.READ_WRITE,
-                switches=pack.tools,
-                settings=pack.settings,
-                prefix=pack.prefix,
-                is_file=pack.path is not None,
-            )
-            for name, pack in self._service.config.tool_packs.items()
-        }
 
     @property
     def _forwarded(self) -> Sequence[Pack]:

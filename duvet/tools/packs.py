@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from duvet.config.check import DocumentLocation
+from duvet.config.service_tables import Access, PackSection
 from duvet.errors import QueryError
 from duvet.model import Problem
 from duvet.rules import CONFIG_BAD_VALUE
@@ -203,66 +204,53 @@ _ALWAYS = ("pages",)  # Packs whose tools can be called even when the pack is no
 _MAX_NAMES = 20
 
 
-class PackSettings(Struct, frozen=True, kw_only=True):
-    enabled: bool = True
-    writes: bool = True
-    switches: Mapping[str, bool] = field(default_factory=dict)
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    prefix: str = ""
-    is_file: bool = False  # Declared by a file of the project.
-
-
 class ToolChoice(Struct, frozen=True):
     registry: Registry
     unloaded: Sequence[UnloadedPack] = ()
     misnamed: Sequence[UnknownName] = ()
 
 
-_DEFAULT_SETTINGS = PackSettings()
+_DEFAULT_SECTION = PackSection()
 
 
 def choose_packs(
-    on: Sequence[str], settings_by_pack: Mapping[str, PackSettings], found: PluginPacks, own: Sequence[Pack] = ()
+    on: Sequence[str], sections: Mapping[str, PackSection], found: PluginPacks, own: Sequence[Pack] = ()
 ) -> ToolChoice:
     """Enable the packs in `on`, the configured packs, and installed packs that the configuration doesn't disable."""
     ##= man/spec/service.md#packs
     ##% By default, the server MUST enable the pack `trace` and installed packs, and disable the packs `introspect` and
     ##% `knowledge`.
     guests = {pack.name: pack for pack in found.packs}
-    own_packs = {pack.name: pack for pack in own}
-    known = [*dict.fromkeys((*BUILT_IN_PACKS, *own_packs, *guests))]
-
-    def find_pack(name: str) -> Pack:
-        return guests.get(name) or own_packs.get(name) or BUILT_IN_PACKS[name]
-
+    ours = {**BUILT_IN_PACKS, **{pack.name: pack for pack in own}}
+    known = {**ours, **guests}
     chosen: list[EnabledPack] = []
     clashes: list[UnknownName] = []
-    names = sorted([*on, *_ALWAYS, *(pack.name for pack in own), *guests, *settings_by_pack], key=guests.__contains__)
+    names = sorted([*on, *_ALWAYS, *(pack.name for pack in own), *guests, *sections], key=guests.__contains__)
     for name in dict.fromkeys(names):
-        settings = settings_by_pack.get(name, _DEFAULT_SETTINGS)
-        if name not in known or not settings.enabled:
+        section = sections.get(name, _DEFAULT_SECTION)
+        if name not in known or not section.enabled:
             continue
         # Without a setting, a pack that can always be called is listed if the project has content for it.
-        shown = True if name in settings_by_pack or name in on or name not in _ALWAYS else None
-        is_guest = name not in BUILT_IN_PACKS and name not in own_packs
-        pack, switches = find_pack(name), settings.switches
-        if is_guest and settings.prefix:
-            switches = {settings.prefix + tool: enabled for tool, enabled in switches.items()}
-            pack = add_prefix(pack, settings.prefix)
-        one = EnabledPack(pack, settings.writes, switches, settings.settings, shown, is_guest=is_guest)
+        shown = True if name in sections or name in on or name not in _ALWAYS else None
+        pack, switches, is_guest = known[name], section.tools, name not in ours
+        if is_guest and section.prefix:
+            switches = {section.prefix + tool: enabled for tool, enabled in switches.items()}
+            pack = add_prefix(pack, section.prefix)
+        writes = section.mode is Access.READ_WRITE
+        one = EnabledPack(pack, writes, switches, section.settings, shown, is_guest=is_guest)
         ##= man/spec/service.md#packs
         ##% If two enabled packs have a tool or a prompt with the same name, duvet MUST refuse the configuration and
         ##% suggest a `prefix` for one of the packs.
         try:
-            if one.is_guest:
+            if is_guest:
                 Registry([*chosen, one])
             chosen.append(one)
         except QueryError as error:
             hint = f"set `toolPacks.{name}.prefix`, such as `{name}_`, or disable one of them"
-            clashes.append(UnknownName(error.message, hint, (name,) if name in settings_by_pack else ()))
-    unknown = _find_unknown_names(on, settings_by_pack, known, find_pack, {one.name for one in found.unloaded})
+            clashes.append(UnknownName(error.message, hint, (name,) if name in sections else ()))
+    unknown = _find_unknown_names(on, sections, known, {one.name for one in found.unloaded})
     registry = Registry(chosen)
-    registry.has_trace = settings_by_pack.get(TRACE.name, _DEFAULT_SETTINGS).enabled
+    registry.has_trace = sections.get(TRACE.name, _DEFAULT_SECTION).enabled
     return ToolChoice(registry, found.unloaded, [*clashes, *unknown])
 
 
@@ -271,23 +259,19 @@ def enable_packs(names: Sequence[str]) -> Sequence[EnabledPack]:
 
 
 def _find_unknown_names(
-    on: Sequence[str],
-    settings_by_pack: Mapping[str, PackSettings],
-    known: Sequence[str],
-    find_pack: Callable[[str], Pack],
-    unloaded: Collection[str],
+    on: Sequence[str], sections: Mapping[str, PackSection], known: Mapping[str, Pack], unloaded: Collection[str]
 ) -> Iterator[UnknownName]:
-    for name in dict.fromkeys([*settings_by_pack, *on]):
-        settings = settings_by_pack.get(name)
-        if name in known and settings is not None:
-            tools = EnabledPack(find_pack(name), settings=settings.settings).every_name()
-            for tool in settings.switches:
+    for name in dict.fromkeys([*sections, *on]):
+        section = sections.get(name)
+        if name in known and section is not None:
+            tools = EnabledPack(known[name], settings=section.settings).every_name()
+            for tool in section.tools:
                 if tool not in tools:
                     message = f"the pack {name} has no tool {quote_text(tool)}"
                     yield UnknownName(message, _suggest(tool, tools), (name, "tools", tool))
-        elif name not in known and name not in unloaded and not (settings and settings.is_file):
-            keys = () if settings is None else (name,)
-            yield UnknownName(f"unknown pack {quote_text(name)}", _suggest(name, known), keys)
+        elif name not in known and name not in unloaded and not (section and section.path is not None):
+            keys = () if section is None else (name,)
+            yield UnknownName(f"unknown pack {quote_text(name)}", _suggest(name, tuple(known)), keys)
 
 
 def _suggest(name: str, known: Sequence[str]) -> str:
