@@ -93,7 +93,7 @@ def append_line(path: str, record: object, patience: float = APPEND_PATIENCE) ->
 
 
 def append_lines(path: str, lines: list[bytes], patience: float = APPEND_PATIENCE) -> None:
-    """Append and sync all lines; raise OutputError and leave the file unchanged if that fails."""
+    """Append and sync all lines, or none; raise OutputError if that fails."""
     try:
         is_new = not os.path.lexists(path)
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | _SAFE_FLAGS, 0o666)
