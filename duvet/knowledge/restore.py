@@ -254,7 +254,7 @@ def _spool_stream(stream: BinaryIO, path: str, name: str) -> str:
 
 
 class _BoundedReader:
-    """Decompresses an archive up to a limit: at first that of the manifest, then the sum of the sizes that it lists."""
+    """Decompresses an archive up to a limit: enough for the manifest, then for the sizes that it lists."""
 
     def __init__(self, file: gzip.GzipFile, path: str) -> None:
         self._file = file

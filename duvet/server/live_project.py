@@ -402,7 +402,7 @@ class ChangeDetector:
 
     @property
     def needs_polling(self) -> bool:
-        """True if the system doesn't report changes of some files."""
+        """True if the system doesn't report changes to some files."""
         return bool(self._linked)
 
     def is_silent(self) -> bool:

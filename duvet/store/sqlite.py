@@ -166,7 +166,7 @@ class ChunkSearch(tables.StoreTables):
         return {word: cached[word] for word in words}
 
     def find_declaring(self, name: str, filters: records.ChunkFilters) -> Sequence[int]:
-        """Return the chunks that declare a symbol, in camel case or snake case."""
+        """Return the chunks that declare a symbol with this name or, if none does, in another case style."""
         self._settle()
         numbers = _select(self._find_marked_chunks(_DECLARED_MARK, name), self.allowed(filters))
         names = self.database.read_many(
@@ -176,8 +176,7 @@ class ChunkSearch(tables.StoreTables):
         return [number for number in numbers if number in exact] if exact else numbers
 
     def find_named(self, path: str, filters: records.ChunkFilters) -> Sequence[int]:
-        """Return the first chunk of the file at `path`, or else of each file whose path ends with it; the extension is
-        optional."""
+        """Return the first chunk of the file at `path`, or else of all files whose path ends with it."""
         self._settle()
         allowed = self.allowed(filters)
         if exact := self.chunk_numbers(path)[:1]:

@@ -80,7 +80,7 @@ def describe_failure(error: BaseException) -> str:
 
 
 def detect_kind(path: str) -> FileKind:
-    """Return the kind that a folder in the path implies, or else the one that the file name implies."""
+    """Derive the kind of a file from its folders or, if they imply none, from its name."""
     *folders, name = path.split("/")
     stem, dot, ending = name.lower().rpartition(".")
     by_name = (

@@ -213,7 +213,7 @@ def guess_subject_names(path: str, kind: FileKind) -> Iterator[str]:
 
 
 def find_imports(path: str, text: str) -> tuple[str, ...]:
-    """Return the modules that a file imports, written as paths, with duplicates."""
+    """Return the modules that a file imports, as paths, possibly repeated."""
     found: list[str] = []
     for name in _find_module_paths(path, text[:_MAX_IMPORT_TEXT]):
         if 0 < len(name) <= _MAX_IMPORT_LENGTH:

@@ -162,7 +162,7 @@ class _HiddenFiles:
 
 
 def _find_folder_pattern(pattern: str) -> str:
-    """Return the pattern of all files beside those that a pattern matches; empty without wildcards."""
+    """Return a pattern for all files in the folders of this pattern; empty without wildcards."""
     folder, slash, _ = pattern.rpartition("/")
     return f"{folder}{slash}*" if _WILDCARD.search(pattern) else ""
 

@@ -86,7 +86,7 @@ def make_tool_refusal(error: ToolError, headers: Mapping[str, str]) -> HttpRefus
 
 
 def _find_status(error: ToolError) -> int:
-    """Return the HTTP status of an error; for a workflow, that of the failure that ended it."""
+    """Return the HTTP status of an error; a workflow's depends on the failure that ended it."""
     ##= man/spec/service.md#rest
     ##% The server MUST answer 503 only if the same call can succeed later.
     if error.code is ErrorCode.MODEL_FAILED:

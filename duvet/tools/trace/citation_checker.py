@@ -314,7 +314,7 @@ class CitationChecker:
         return CitationVerdict(warning="; ".join(dict.fromkeys(filter(None, warnings))))
 
     def _parse(self, text: str) -> PastedText:
-        """Parse comments, or entries of a requirement file if there are no comments."""
+        """Parse entries of a requirement file if the text begins like one, and otherwise comments."""
         if not _ENTRY.match(text):
             return parse_pasted(_PATH, text, self.styles)
         annotations, problems = requirement_files.read_requirement_file(_PATH, text.encode(errors="replace"))
