@@ -21,7 +21,7 @@ from duvet.model import sort_problems
 from duvet.rules import CONFIG_BAD_VALUE
 from duvet.server.application import Application, ApplicationSettings
 from duvet.tools.packs import BUILT_IN_PACKS, enable_packs
-from duvet.tools.tool import SHELL_SOURCE
+from duvet.tools.tool import GATEWAY_VARIABLE, SHELL_SOURCE
 from duvet.tree.files import DiskTree
 
 if TYPE_CHECKING:
@@ -48,9 +48,10 @@ def enter_page_folder(where: dict[str, Any]) -> None:
     except OSError as error:
         message = f"can't serve this folder: {describe_os_error(error)}"
         raise DuvetError(message, path=folder, hint="name an existing folder after --pages") from error
-    settings = replace(
-        terminal, environ={**terminal.environ, **named}, folder="", config_path=config_path, has_only_pages=True
-    )
+    ##= man/spec/pages.md#folders-of-notes
+    ##% With `--pages`, duvet MUST NOT forward calls to a gateway.
+    environ = {name: value for name, value in {**terminal.environ, **named}.items() if name != GATEWAY_VARIABLE}
+    settings = replace(terminal, environ=environ, folder="", config_path=config_path, has_only_pages=True)
     click.get_current_context().obj = settings
 
 

@@ -177,6 +177,17 @@ def test_requirements_are_not_offered(config: str, duvet_command: str, vault: Pa
     assert [line for line in checked.out.splitlines() if line.startswith("pack ")] == ["pack           pages: 5 tools"]
 
 
+def test_no_call_leaves_the_folder(duvet_command: str, vault: Path) -> None:
+    ##= man/spec/pages.md#folders-of-notes
+    ##% With `--pages`, duvet MUST NOT forward calls to a gateway.
+    gateway = {"KM_GATEWAY_URL": "http://127.0.0.1:1", "KM_ADMIN_TOKEN": "secret"}
+    checked = run(duvet_command, vault, "mcp", "--pages", ".", "--check", environ=gateway)
+    assert checked == (0, CHECKED.format(folder=vault), "")
+    upload = ("call", "--pages", ".", "km-upload", "--source-path", "index.md", "--destination", "copies/")
+    assert run(duvet_command, vault, *upload, environ=gateway).code == 0
+    assert (vault / "copies/index.md").read_text() == NOTES["index.md"]
+
+
 PACK = "from pathlib import Path\n\nfrom duvet import tool\n\nPath('ran').touch()\n\n@tool\ndef boil() -> int:\n    return 1\n"
 PROJECT = """\
 '$schema' = "duvet-cli/config/v1"
