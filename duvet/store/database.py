@@ -114,7 +114,7 @@ def translate_errors(path: str) -> Iterator[None]:
 
 @contextmanager
 def translate_decoding_errors(path: str) -> Iterator[None]:
-    """Convert any error to a StoreDamagedError; only for decoding, where damaged data can raise anything."""
+    """Convert the exceptions that decoding damaged data can raise to a StoreDamagedError."""
     try:
         yield
     except (zlib.error, ValueError, TypeError, LookupError, OverflowError, RecursionError) as error:

@@ -223,7 +223,7 @@ class PageIndex:
 
 
 def extract_terms(query: str) -> list[str]:
-    """Return the words of a query without stop words; with them if there are no others."""
+    """Return the words of a query, without common words unless it has no others."""
     words = [*dict.fromkeys(split_words(remove_asking_words(query)))]
     for common in (STOP_WORDS | ASKING_WORDS, STOP_WORDS):
         if rest := [word for word in words if word not in common]:

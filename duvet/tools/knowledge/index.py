@@ -62,7 +62,7 @@ async def run_in_thread(ctx: CallContext, work: Callable[[], Result]) -> Result:
 
 
 def make_store_refusal(error: StoreError, ctx: CallContext) -> tool.ToolError:
-    """Convert a store error to a ToolError that tells this caller what to do."""
+    """Convert a store error to a ToolError whose hint this caller can follow."""
     ##= man/spec/knowledge.md#answers
     ##% If the index is unreadable, `km-` tools MUST answer `upstream_error`, and work again without a restart once the
     ##% index is repaired.
