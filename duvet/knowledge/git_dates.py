@@ -136,8 +136,6 @@ def _read_log(git: GitCommand, timeout: float, *options: str) -> Iterator[bytes]
 
 
 class FirstCommitDates(Struct, frozen=True):
-    """The time of each file's first commit, as of commit `head`."""
-
     head: str = ""
     first: dict[str, float] = {}
 

@@ -37,8 +37,6 @@ _SECONDS = re.compile(r"[0-9]{1,18}(?:\.[0-9]{1,9})?\Z")
 
 
 class ProviderDefaults(Struct, frozen=True):
-    """The default URL of a kind of provider, and the variable that usually has its key."""
-
     base_url: str
     variable: str
 

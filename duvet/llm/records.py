@@ -60,8 +60,6 @@ class ResolvedModel(Struct, frozen=True):
 
 
 class TokenUsage(Struct, frozen=True):
-    """The numbers of tokens read and written; None if the provider does not report them."""
-
     input_tokens: int | None = None
     output_tokens: int | None = None
 
@@ -139,6 +137,5 @@ def strip_invisible(text: str) -> str:
 
 
 def shorten_to_line(text: str, max_characters: int = MAX_LINE_CHARACTERS) -> str:
-    """Return the beginning of a text, on one line."""
     line = collapse_whitespace(strip_invisible(text))
     return line if len(line) <= max_characters else f"{line[: max_characters - 1]}…"

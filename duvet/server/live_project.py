@@ -90,8 +90,8 @@ class ProjectReading(Struct, frozen=True):
         return self.context
 
     @property
-    def reads(self) -> int:
-        return self.context.reads if self.context else 0
+    def read_count(self) -> int:
+        return self.context.read_count if self.context else 0
 
 
 class ProjectReader:
@@ -121,7 +121,7 @@ class ProjectReader:
     def is_current(self) -> bool:
         return (
             self.last is not None
-            and self._followed_reads == self.last.reads
+            and self._followed_reads == self.last.read_count
             and self.detector.is_silent()
             and (not self._days or self._today() == self._day)
         )
@@ -145,9 +145,9 @@ class ProjectReader:
 
     def _follow_later_reads(self, last: ProjectReading) -> bool:
         """Watch files that tools read later; return whether they belong to the same state of the project."""
-        if last.context is None or self._followed_reads == last.reads:
+        if last.context is None or self._followed_reads == last.read_count:
             return True
-        self._followed_reads = last.reads
+        self._followed_reads = last.read_count
         return self._follow(last.context.project, recalled=True)
 
     def _read_again(self) -> ProjectReading:
@@ -176,7 +176,7 @@ class ProjectReader:
         except DuvetError as failure:
             context, error = None, _copy_error(failure)
         reading = ProjectReading(number, context, error)
-        self._followed_reads = reading.reads
+        self._followed_reads = reading.read_count
         return reading, self._follow(project, recalled=context is not None)
 
     def _follow(self, project: Project | None, *, recalled: bool) -> bool:

@@ -87,7 +87,6 @@ class Artifact(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def coverage_ratio(self) -> float:
-        """The share of the file that search can find: 1, or 0 without chunks."""
         return 1.0 if self.chunk_count else 0.0
 
     @property

@@ -398,7 +398,6 @@ class Store(ChunkSearch):
         )
 
     def reports(self, name: str, limit: int = 1) -> Sequence[bytes]:
-        """Return the latest reports with this name, newest first."""
         query = "SELECT data FROM report WHERE name = ? ORDER BY id DESC LIMIT ?"
         return self.database.read(lambda row: zlib.decompress(records.decode_bytes(*row)), query, name, max(limit, 0))
 
@@ -534,13 +533,11 @@ class StoreWriter:
             database.run("DELETE FROM run WHERE id <= (SELECT max(id) FROM run) - ?", _KEPT_RUNS)
 
     def put_report(self, name: str, run_id: str, data: bytes, keep: int) -> None:
-        """Add a report, and remove the oldest ones with the same name."""
         with self._part(changes=False) as database:
             database.run("INSERT INTO report(name, run_id, data) VALUES (?, ?, ?)", name, run_id, zlib.compress(data))
             database.run(_OLD_REPORTS, name, name, max(keep, 0))
 
     def keep(self, name: str, data: bytes) -> None:
-        """Store a value for `Store.kept`."""
         with self._part() as database:
             database.run("INSERT OR REPLACE INTO kept(name, data) VALUES (?, ?)", name, records.seal_bytes(data))
 

@@ -87,7 +87,6 @@ class StoreTables:
         self.database = database
 
     def artifacts(self) -> Mapping[str, records.Artifact]:
-        """Return all files, sorted by path."""
         found = self.database.read_each(_decode_artifact, f"SELECT {_ARTIFACT} FROM artifact ORDER BY path")
         # Sort again, because sqlite puts paths that are not UTF-8 (which are blobs) last.
         return {artifact.path: artifact for artifact in sorted(found, key=lambda artifact: artifact.path)}
@@ -162,7 +161,6 @@ class StoreTables:
         return self.database.row("SELECT 1 FROM symbol LIMIT 1") is not None
 
     def lacks_times(self) -> bool:
-        """Return whether a file with chunks has no modification time."""
         query = "SELECT 1 FROM artifact WHERE count > 0 AND git_timestamp IS NULL LIMIT 1"
         return self.database.row(query) is not None
 
@@ -435,7 +433,6 @@ def _decode_edge(row: db.DatabaseRow) -> tuple[int, int, int, bytes | None]:
 
 
 def decode_symbol_name(name: object, qualified: object) -> str:
-    """Return the stored name, or else the last part of the qualified name."""
     return records.decode_text(qualified).rpartition(".")[2] if name is None else records.decode_text(name)
 
 

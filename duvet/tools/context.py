@@ -88,8 +88,7 @@ class ProjectSnapshot:
         return read in self._read
 
     @property
-    def reads(self) -> int:
-        """The number of functions that have read more files."""
+    def read_count(self) -> int:
         return len(self._read)
 
     def earlier(self, read: Callable[[ProjectSnapshot], Value]) -> Value | None:

@@ -343,7 +343,6 @@ def make_result_page(
 
 
 def describe_rest(shown: int, page: ResultPage) -> str:
-    """Return how to request the rest of a list; empty at the end of the list."""
     if page.next_cursor is None:
         return ""
     return f"{shown} of {page.total} shown; for more, set cursor={page.next_cursor}, or raise limit."

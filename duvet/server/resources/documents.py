@@ -316,7 +316,6 @@ def digest_document(context: ProjectSnapshot, uri: str) -> str:
 
 
 def find_changed_documents(digests: Mapping[str, str], after: ProjectSnapshot) -> dict[str, str]:
-    """Return the new digests of the documents that changed, by URI."""
     now = {uri: digest_document(after, uri) for uri in digests}
     return {uri: new for uri, new in now.items() if new != digests[uri]}
 

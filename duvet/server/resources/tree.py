@@ -144,7 +144,6 @@ class ResourceTree:
         return self._group_by_id(range(len(self.catalogue.citations)))
 
     def citations_of(self, requirements: Iterable[int]) -> dict[str, tuple[int, ...]]:
-        """Return the annotations that cite these requirements, by the id of their line."""
         cards = self.catalogue.requirements
         return self._group_by_id(sorted({number for index in requirements for number in cards[index].citations}))
 

@@ -193,7 +193,7 @@ def test_a_reading_that_fails_does_not_lose_earlier_ones(tmp_path: Path) -> None
         return len(readings)
 
     first, second, third = (ProjectSnapshot(project, project.catalogue, 20) for project in [project_in(tmp_path)] * 3)
-    assert (first.read(read), first.read(read), first.reads) == (1, 1, 1)
+    assert (first.read(read), first.read(read), first.read_count) == (1, 1, 1)
     second.renew(first)
     assert not second.has_read(read)
     third.renew(first)
