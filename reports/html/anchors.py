@@ -98,18 +98,32 @@ class SectionPlace(Struct, frozen=True):
 
 
 class ReportPlaces(Struct, frozen=True):
+    cited: list[Specification]
     specifications: dict[str, str]  # The anchors of cited specifications by id, not escaped.
     sections: list[dict[str, SectionPlace]]  # For each specification, by the ids of sections.
     requirements: list[AnchorLink]
     names: dict[int, AnchorLink] = {}  # The anchors of the ids that specifications give, by requirement.
     notes: dict[str, AnchorLink] = {}  # The anchors of pages by slug.
     notes_view: str = ""  # The anchor of the list of pages.
+    labels: dict[tuple[int, str], str] = {}  # The labels of sections that were needed so far.
 
     def of(self, citation: CitationCard) -> AnchorLink | None:
         """Return the place of the text that a citation cites; None if the citation is invalid."""
         if citation.requirements:
             return self.requirements[citation.requirements[0]]
         return self.sections[citation.specification][citation.section].cited if citation.is_valid else None
+
+    def label(self, specification: int, id: str) -> str:
+        """Return the label of a section, such as `RFC 8446, 4.1.2`, escaped and on one line."""
+        found = self.labels.get((specification, id))
+        if found is None:
+            one = self.cited[specification]
+            index = one.by_id[id]
+            number = "" if one.sections[index].anchors else find_section_number(one, id)
+            words = number or format_section_title(one, index)
+            found = escape_html(collapse_whitespace(f"{strip_backticks(one.name)}, {words}"))
+            self.labels[specification, id] = found
+        return found
 
 
 def assign_places(page: ReportData) -> ReportPlaces:
@@ -138,10 +152,10 @@ def assign_places(page: ReportData) -> ReportPlaces:
         if card.name
     }
     if page.notes is None:
-        return ReportPlaces(specifications, sections, requirements, named)
+        return ReportPlaces(cited, specifications, sections, requirements, named)
     view = names.new("pages")
     notes = {note.slug: _escape_anchor(names.new(f"{view}/{note.slug}")) for note in page.notes.pages}
-    return ReportPlaces(specifications, sections, requirements, named, notes, view)
+    return ReportPlaces(cited, specifications, sections, requirements, named, notes, view)
 
 
 def _list_shown_sections(page: ReportData) -> Iterable[Iterable[str]]:
@@ -170,25 +184,6 @@ def _place_section(names: AnchorNames, wanted: str) -> SectionPlace:
 def _list_below(names: AnchorNames, name: str, spot: AnchorLink, wanted: str) -> AnchorLink:
     end = names.new(f"{name}/{wanted}")[len(name) :]
     return AnchorLink(spot.anchor + end, spot.link + end)
-
-
-class SectionLabels:
-    def __init__(self, page: ReportData) -> None:
-        self._specifications = [coverage.specification for coverage in page.finished.trace.coverages]
-        self._found: dict[tuple[int, str], str] = {}
-
-    def section(self, specification: int, id: str) -> str:
-        """Return a label such as `RFC 8446, 4.1.2`, escaped and on one line."""
-        found = self._found.get((specification, id))
-        if found is None:
-            one = self._specifications[specification]
-            index = one.by_id[id]
-            number = "" if one.sections[index].anchors else find_section_number(one, id)
-            words = number or format_section_title(one, index)
-            found = self._found[specification, id] = escape_html(
-                collapse_whitespace(f"{strip_backticks(one.name)}, {words}")
-            )
-        return found
 
 
 def format_section_title(specification: Specification, index: int) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from markupsafe import Markup
+from msgspec import Struct
 
 from duvet.model import Annotation, Kind, Place
 from duvet.queries.records import make_blob_url, make_issue_url
-from duvet.reports.html.anchors import ReportData, ReportPlaces, SectionLabels, escape_attribute, escape_html
+from duvet.reports.html.anchors import ReportData, ReportPlaces, escape_attribute, escape_html
 from duvet.text import collapse_whitespace, format_count
 from duvet.trace.catalogue import CitationCard
 
@@ -120,14 +121,10 @@ def _write_reason(annotation: Annotation) -> str:
     return " <em>no reason given</em>" if annotation.kind is Kind.EXCEPTION else ""
 
 
-class SourceWriter:
-    def __init__(
-        self, page: ReportData, places: ReportPlaces, references: ReferenceWriter, names: SectionLabels
-    ) -> None:
-        self.citations = page.catalogue.citations
-        self.places = places
-        self.references = references
-        self.names = names
+class SourceWriter(Struct, frozen=True):
+    citations: Sequence[CitationCard]
+    places: ReportPlaces
+    references: ReferenceWriter
 
     def lines(self) -> Markup:
         files: dict[str, list[CitationCard]] = {}
@@ -154,4 +151,4 @@ class SourceWriter:
         spot = self.places.of(card)
         if spot is None:
             return f"<li class=bad>{words}: {escape_html(collapse_whitespace(card.remark))}"
-        return f'<li><a href="{spot.link}">{words}: {self.names.section(card.specification, card.section)}</a>'
+        return f'<li><a href="{spot.link}">{words}: {self.places.label(card.specification, card.section)}</a>'

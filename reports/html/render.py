@@ -39,9 +39,7 @@ class NextView(NamedTuple):
     reason: str
 
 
-def make_next_views(
-    page: anchors.ReportData, places: anchors.ReportPlaces, names: anchors.SectionLabels
-) -> list[NextView]:
+def make_next_views(page: anchors.ReportData, places: anchors.ReportPlaces) -> list[NextView]:
     wanted = {row.text for row in page.next}
     found = {
         page.catalogue.full_path_of(card): (card, Markup(spot.link))
@@ -52,7 +50,7 @@ def make_next_views(
         NextView(
             _LOOKS[row.status],
             link,
-            Markup(names.section(card.specification, card.section)),
+            Markup(places.label(card.specification, card.section)),
             shorten_text(f"{row.name} {row.text}".lstrip(), _WIDEST),
             row.reason,
         )
@@ -85,9 +83,7 @@ class SnapshotChangeGroup(NamedTuple):
     rest: int  # The number of changes that are not shown.
 
 
-def make_snapshot_groups(
-    page: anchors.ReportData, places: anchors.ReportPlaces, names: anchors.SectionLabels
-) -> list[SnapshotChangeGroup] | None:
+def make_snapshot_groups(page: anchors.ReportData, places: anchors.ReportPlaces) -> list[SnapshotChangeGroup] | None:
     """Group the changes by kind; None if there is no snapshot to compare with."""
     if page.since is None:
         return None
@@ -95,13 +91,13 @@ def make_snapshot_groups(
     ##% If the commit `HEAD` contains a snapshot, the overview MUST list the coverage that was gained and lost since
     ##% that commit.
     found = ((mark, words, getattr(page.since, mark)) for mark, words in _WORDS.items())
-    sections = _Sections(page, places, names)
+    cited = {format_locator(one.locator, page.finished.root): index for index, one in enumerate(places.cited)}
     return [
         SnapshotChangeGroup(
             mark,
             words,
             len(changes),
-            [_change(mark, change, sections) for change in changes[:_MOST]],
+            [_change(mark, change, places, cited) for change in changes[:_MOST]],
             max(len(changes) - _MOST, 0),
         )
         for mark, words, changes in found
@@ -109,24 +105,15 @@ def make_snapshot_groups(
     ]
 
 
-class _Sections:
-    def __init__(self, page: anchors.ReportData, places: anchors.ReportPlaces, names: anchors.SectionLabels) -> None:
-        self._places = places.sections
-        self._names = names
-        cited = (coverage.specification for coverage in page.finished.trace.coverages)
-        self._cited = {
-            format_locator(one.locator, page.finished.root): (index, one.name) for index, one in enumerate(cited)
-        }
-
-    def link(self, change: SnapshotChange) -> tuple[str, str]:
-        index, name = self._cited.get(change.specification, (None, change.specification))
-        if index is None or change.section not in self._places[index]:
-            return "", f"{name}, {change.section}"
-        return Markup(self._places[index][change.section].spot.link), Markup(self._names.section(index, change.section))
-
-
-def _change(mark: str, change: SnapshotChange, sections: _Sections) -> SnapshotChangeView:
-    href, place = sections.link(change)
+def _change(
+    mark: str, change: SnapshotChange, places: anchors.ReportPlaces, cited: Mapping[str, int]
+) -> SnapshotChangeView:
+    index = cited.get(change.specification)
+    name = change.specification if index is None else places.cited[index].name
+    href, place = "", f"{name}, {change.section}"
+    if index is not None and change.section in places.sections[index]:
+        href = Markup(places.sections[index][change.section].spot.link)
+        place = Markup(places.label(index, change.section))
     before, after = change.before or State.UNCITED.words, change.after or State.UNCITED.words
     words = {"added": after, "removed": before}.get(mark, f"{before} → {after}")
     return SnapshotChangeView(place, href, change.text, words)
@@ -226,7 +213,7 @@ class OverviewView(Struct, frozen=True):
 
 
 def make_overview_view(
-    page: anchors.ReportData, counted: Sequence[Total], places: anchors.ReportPlaces, names: anchors.SectionLabels
+    page: anchors.ReportData, counted: Sequence[Total], places: anchors.ReportPlaces
 ) -> OverviewView:
     whole = counted[-1]
     looks = choose_states(whole)
@@ -252,8 +239,8 @@ def make_overview_view(
         " and ".join(
             format_count(count, word) for count, word in zip(counts, ("error", "warning"), strict=True) if count
         ),
-        make_snapshot_groups(page, places, names),
-        make_next_views(page, places, names),
+        make_snapshot_groups(page, places),
+        make_next_views(page, places),
         [LabelView(name, "", anchors.link_number(count, feature=name)) for name, count in labels[0]],
         [
             LabelView(name, make_issue_url(page.finished.issue_link, name), anchors.link_number(count, issue=name))
@@ -334,24 +321,14 @@ def escape_json_island(data: bytes) -> Markup:
 
 
 def make_script_settings(page: anchors.ReportData) -> Markup:
-    styles = [
-        {
-            "label": one.label,
-            "meta": one.meta,
-            "content": one.content,
-            "first": one.first,
-            "last": one.last,
-            "kind": one.kind.name.lower(),
-        }
-        for one in page.comments
-    ]
+    styles = [{**msgspec.structs.asdict(one), "kind": one.kind.name.lower()} for one in page.comments]
     return escape_json_island(
         msgspec.json.encode({"issueLink": keep_web_url(page.finished.issue_link) or None, "styles": styles})
     )
 
 
 def write_requirement_rows(
-    page: anchors.ReportData, places: anchors.ReportPlaces, references: ReferenceWriter, names: anchors.SectionLabels
+    page: anchors.ReportData, places: anchors.ReportPlaces, references: ReferenceWriter
 ) -> Markup:
     """Write the rows of the table, least finished first, then by level."""
     cards = page.catalogue.requirements
@@ -364,7 +341,7 @@ def write_requirement_rows(
         named = f" · {anchors.escape_html(card.name)}" if card.name else ""
         written.append(
             f'<tr class={look.mark}><td><a href="{places.requirements[index].link}">{look.badge}</a>'
-            f"<td>{anchors.name_level(card.level)}<td>{names.section(card.specification, card.section)}{named}"
+            f"<td>{anchors.name_level(card.level)}<td>{places.label(card.specification, card.section)}{named}"
             f"<td>{anchors.escape_html(card.text)}<td class=n>{kinds.count(Kind.CITATION) + kinds.count(Kind.IMPLICATION)}"
             f"<td class=n>{kinds.count(Kind.TEST)}<td>{_render_notes(cited)}\n"
         )
@@ -440,27 +417,26 @@ def _encode(piece: str) -> bytes:
 def _render_parts(page: anchors.ReportData) -> dict[str, object]:
     counted = compute_totals(page.finished.requirements)
     sums = {total.specification.id: total for total in counted if total.specification and total.level is None}
-    references, places, names = ReferenceWriter(page), anchors.assign_places(page), anchors.SectionLabels(page)
+    references, places = ReferenceWriter(page), anchors.assign_places(page)
     notes = None
     if page.notes is not None:
         from duvet.reports.html.notes import PageWriter
 
         notes = PageWriter(page, places)
-    cited = (coverage.specification for coverage in page.finished.trace.coverages)
     return {
         **load_page_shell(),
         "page": page,
         "header": make_header_view(page),
-        "overview": make_overview_view(page, counted, places, names),
+        "overview": make_overview_view(page, counted, places),
         "links": {id: make_fragment_link(anchor) for id, anchor in places.specifications.items()},
         "cited": anchors.CITED_LOOK,
         "problems": [make_problem_view(problem, references) for problem in page.problems],
         "problems_are_later": len(page.problems) > _MOST_PROBLEMS,
         "articles": ArticleWriter(page, places, references, sums, notes).written,
-        "rows": write_requirement_rows(page, places, references, names),
-        "files": SourceWriter(page, places, references, names).lines(),
+        "rows": write_requirement_rows(page, places, references),
+        "files": SourceWriter(page.catalogue.citations, places, references).lines(),
         "settings": make_script_settings(page),
-        "others": [(one.id, anchors.strip_backticks(one.name)) for one in cited if one.id not in sums],
+        "others": [(one.id, anchors.strip_backticks(one.name)) for one in places.cited if one.id not in sums],
         "notes": None if notes is None else notes.view(),
         "notes_id": places.notes_view,
         "json": None if page.embedded is None else escape_json_island(page.embedded),

@@ -141,23 +141,15 @@ class Article(Struct, frozen=True):
     is_later: bool  # True if it is parsed only when it is opened.
 
 
-class ArticleWriter:
+class ArticleWriter(Struct):
     """Writes articles one at a time, because they make up most of the report."""
 
-    def __init__(
-        self,
-        page: anchors.ReportData,
-        places: anchors.ReportPlaces,
-        references: ReferenceWriter,
-        sums: dict[str, Total],
-        notes: PageWriter | None = None,
-    ) -> None:
-        self.page = page
-        self.places = places
-        self.references = references
-        self.sums = sums
-        self.notes = notes
-        self.room = _MOST_ELEMENTS
+    page: anchors.ReportData
+    places: anchors.ReportPlaces
+    references: ReferenceWriter
+    sums: dict[str, Total]
+    notes: PageWriter | None = None
+    room: int = _MOST_ELEMENTS
 
     def written(self, around: int) -> Iterator[Article]:
         """Yield the articles in report order, with specifications without requirements last."""
