@@ -172,32 +172,19 @@ class InputPatterns(Struct, frozen=True):
         return replace(listed, requirements=found.requirements, problems=[*listed.problems, *found.problems])
 
 
-class InputReader:
+class InputReader(Struct):
     """Reads the inputs; unchanged files come from the cache."""
 
-    def __init__(
-        self,
-        tree: Tree,
-        memory: Cache,
-        extraction: Extraction,
-        report: scan.ProblemReporter,
-        progress: Progress,
-        *,
-        specifications: tuple[bytes, ...],
-        hides_extracted: bool,
-    ) -> None:
-        self.hides_extracted = hides_extracted
-        """Whether the progress leaves out requirement files that exist only in memory."""
-        self.specifications = specifications
-        """The names of specifications whose citations are looked for in all comment styles."""
-        self.tree = tree
-        self.memory = memory
-        self.extraction = extraction
-        self.report = report
-        self.progress = progress
-        self.by_path: dict[str, list[Annotation]] = {}
-        self.unread: dict[str, list[scan.UnreadCitation]] = {}
-        """The citations in comment styles that are not read, by path."""
+    tree: Tree
+    memory: Cache
+    extraction: Extraction
+    report: scan.ProblemReporter
+    progress: Progress
+    specifications: tuple[bytes, ...]
+    """The names of specifications whose citations are looked for in all comment styles."""
+    hides_extracted: bool  # Whether the progress leaves out requirement files that exist only in memory.
+    by_path: dict[str, list[Annotation]] = {}
+    unread: dict[str, list[scan.UnreadCitation]] = {}  # The citations in comment styles that are not read, by path.
 
     def annotations(self, inputs: InputFiles) -> tuple[Annotation, ...]:
         self.progress.begin("Parsing annotations")
