@@ -25,6 +25,7 @@ _declare = partial(tool.declare_tool, labels=("pages",))
 
 PageFacts = TypeVar("PageFacts")
 Result = TypeVar("Result")
+Entry = TypeVar("Entry")
 
 SlugArgument = Annotated[str, Meta(description="The slug of a page, from list_pages")]
 AI_UNAVAILABLE = "AI search is not available"
@@ -32,7 +33,8 @@ NO_PAGES_FOUND = "No relevant information found in the knowledge base."
 PAGES_HINT = "find the slug with list_pages"
 
 
-_MAX_LINKS = 200  # The most links in an answer to an MCP client.
+_MAX_ENTRIES = 100  # The most entries of each list in an answer to an MCP client.
+_MAX_FIELDS = 10_000  # The most bytes of front matter in an answer to an MCP client.
 _MAX_TEXT = 4_000_000  # The most characters, and bytes of JSON, of the text in an answer.
 
 
@@ -170,33 +172,55 @@ async def get_page(arguments: GetPageInput, ctx: call_context.CallContext) -> to
         end = arguments.offset + len(content)
         goes_on = end < len(text)
         is_cut = len(content) < len(part)
-        links = pages.links(page)
-        shown = _MAX_LINKS if ctx.caller.face == tool.MCP_SOURCE else len(links)
-        cuts = ["The text is too long for one answer and was cut."] if is_cut else []
-        if shown < len(links):
-            cuts.append(f"The answer has {shown} of {len(links)} links.")
+        short = _Shortener(ctx.caller.face, "set limit", is_off=arguments.limit is not None)
+        if is_cut:
+            short.notes.append("The text is too long for one answer and was cut.")
         more = f"The text continues; set offset={end}{'' if is_cut else ' or raise limit'} to read on."
         return tool.ToolAnswer(
             value=GetPageOutput(
                 slug=page.slug,
                 title=page.title,
                 content=content,
-                outlinks=pages.outlinks(page),
-                backlinks=pages.backlinks(page),
-                links=links[:shown],
+                outlinks=short.cut_list("outlinks", pages.outlinks(page)),
+                backlinks=short.cut_list("backlinks", pages.backlinks(page)),
+                links=short.cut_list("links", pages.links(page)),
                 path=page.path,
                 created=catalogue.format_moment(page.created),
                 tags=page.tags,
                 aliases=page.content.aliases,
-                frontmatter=page.content.fields,
+                frontmatter=short.drop_long_fields(page.content.fields),
                 requirements=catalogue.find_page_requirements(pages, page),
                 next_offset=end if goes_on else None,
             ),
             next_step=more if goes_on else "",
-            warning=" ".join(cuts),
+            warning=" ".join(short.notes),
         )
 
     return await answer_from_pages(ctx, load_page_collection, question)
+
+
+class _Shortener:
+    """Shortens the lists and the front matter in an answer to an MCP client."""
+
+    def __init__(self, face: str, remedy: str, *, is_off: bool = False) -> None:
+        self._is_on = face == tool.MCP_SOURCE and not is_off
+        self._remedy = remedy
+        self.notes: list[str] = []
+
+    def cut_list(self, name: str, items: tuple[Entry, ...]) -> tuple[Entry, ...]:
+        ##= man/spec/mcp.md#answers
+        ##% The server MUST limit an answer to about 4,000 tokens unless `limit` asks for more, and say how to get the
+        ##% rest.
+        if not self._is_on or len(items) <= _MAX_ENTRIES:
+            return items
+        self.notes.append(f"The answer has {_MAX_ENTRIES} of {len(items):,} {name}; for all, {self._remedy}.")
+        return items[:_MAX_ENTRIES]
+
+    def drop_long_fields(self, fields: dict[str, Any]) -> dict[str, Any]:
+        if not self._is_on or len(json.encode(fields)) <= _MAX_FIELDS:
+            return fields
+        self.notes.append(f"The front matter is long and was left out; to get it, {self._remedy}.")
+        return {}
 
 
 def _select_part(text: str, arguments: GetPageInput, face: str) -> str:
@@ -232,15 +256,19 @@ async def get_connections(arguments: GetConnectionsInput, ctx: call_context.Call
 
     def question(context: ProjectSnapshot, pages: catalogue.PageCollection) -> tool.ToolAnswer:
         page = pages.require(slug)
-        graph = pages.graph(page)
+        graph, short = pages.graph(page), _Shortener(ctx.caller.face, "call get_page with limit")
+        nodes = short.cut_list("pages in the graph", graph.nodes)
+        shown = {node.id for node in nodes}
+        edges = tuple(edge for edge in graph.edges if edge.source in shown and edge.target in shown)
         return tool.ToolAnswer(
             value=GetConnectionsOutput(
                 slug=page.slug,
-                outlinks=pages.outlinks(page),
-                backlinks=pages.backlinks(page),
-                local_graph=LocalGraph(graph.nodes, graph.edges),
+                outlinks=short.cut_list("outlinks", pages.outlinks(page)),
+                backlinks=short.cut_list("backlinks", pages.backlinks(page)),
+                local_graph=LocalGraph(nodes, short.cut_list("edges", edges)),
                 requirements=catalogue.find_page_requirements(pages, page),
-            )
+            ),
+            warning=" ".join(short.notes),
         )
 
     return await answer_from_pages(ctx, load_page_collection, question)

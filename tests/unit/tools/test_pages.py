@@ -182,6 +182,37 @@ def test_long_pages_are_divided(tmp_path: Path, face: str, asked: dict[str, int]
     assert found.next_step == (f"The text continues; set offset={rest} or raise limit to read on." if rest else "")
 
 
+def test_long_lists_and_front_matter_are_cut(tmp_path: Path) -> None:
+    ##= man/spec/mcp.md#answers
+    ##% The server MUST limit an answer to about 4,000 tokens unless `limit` asks for more, and say how to get the rest.
+    links = " ".join(f"[[{number}]]" for number in range(150))
+    head = f"---\nblob: {'x' * 10_000}\n---\n"
+    backlinks = {f"docs/{number}.md": "[[hub]] [[other]]" for number in range(120)}
+    call, _ = desk_of(tmp_path, {"docs/hub.md": head + links, "docs/other.md": "", **backlinks})
+
+    def sizes(answer: ToolAnswer) -> list[int]:
+        page: Any = answer.value
+        return list(map(len, (page.outlinks, page.backlinks, page.links, page.frontmatter)))
+
+    cut = call("get_page", slug="hub")
+    assert sizes(cut) == [100, 100, 100, 0]
+    assert cut.warning == (
+        "The answer has 100 of 150 outlinks; for all, set limit. The answer has 100 of 120 backlinks; for all, set limit. "
+        "The answer has 100 of 150 links; for all, set limit. "
+        "The front matter is long and was left out; to get it, set limit."
+    )
+    for whole in (call("get_page", slug="hub", limit=9), call("get_page", "rest", slug="hub")):
+        assert (sizes(whole), whole.warning) == ([150, 120, 150, 1], "")
+    around = call("get_connections", slug="hub")
+    graph: Any = around.value
+    assert (
+        list(map(len, (graph.outlinks, graph.backlinks, graph.local_graph.nodes, graph.local_graph.edges))) == [100] * 4
+    )
+    assert around.warning.startswith("The answer has 100 of 121 pages in the graph; for all, call get_page with limit.")
+    graph = call("get_connections", "rest", slug="hub").value
+    assert (len(graph.local_graph.nodes), len(graph.local_graph.edges)) == (121, 240)
+
+
 def test_a_reading_that_fails_does_not_lose_earlier_ones(tmp_path: Path) -> None:
     make(tmp_path, TRACE)
     readings = []
