@@ -9,23 +9,19 @@ from typing import NamedTuple
 _LONGEST = 48  # Maximum length of an id, which limits the time that a pattern can take.
 _ID = r"[A-Z][A-Z0-9]{0,15}(?:[-_.][A-Z0-9]{1,15}){0,4}?[-_]?\d{1,6}(?:\.\d{1,4}){0,3}(?:-?[A-Z]{1,3}\d{1,3})?[a-z]?"
 _NUMBERED = r"\d{1,4}(?:\.\d{1,4}){1,3}(?:-[A-Z]{1,3}\d{1,3})?"
-_USUAL = re.compile(r"(?:FR|NFR|REQ|AC|SC|US|UR|SR|BR|TR|IR|CR|DR|UC|SRS|SYS|RQ)(?:[-_.][A-Z0-9]+)*[-_]?\d|R\d+\.\d")
+_USUAL = r"(?:FR|NFR|REQ|AC|SC|US|UR|SR|BR|TR|IR|CR|DR|UC|SRS|SYS|RQ)(?:[-_.][A-Z0-9]+)*[-_]?\d|R\d+\.\d"
 """Ids that need no punctuation after them."""
-_STANDARDS = re.compile(
+_STANDARDS = (
     r"(?:UTF|UCS|ISO|IEC|RFC|BCP|STD|SHA|AES|DES|RSA|HMAC|ED|EC|MD|CRC|IEEE|CVE|CWE|PEP|ES|ECMA|HTTP|TLS|SSL|IPV|WCAG|ANSI|"
     r"PKCS|X|H|MP|BASE|UUID|GPT|WIN|CP|OAUTH|HTML|CSS|V|PR|GH)[-_.]?\d"
 )
 """Names of standards and products that look like ids."""
-_UNITS = re.compile(r"(?:[kKMGTP]i?[Bb](?:ps|it)?|[kMGT]?Hz|[mk][VAWmg]|USD|EUR|CPU|x)\b|%")
-_BEGINNING = re.compile(
-    r"\s+(?!(?:MUST|SHALL|SHOULD|MAY|REQUIRED|AND|OR)\b)(?:[A-Z`\"\u201c]|(?![\u306f\u304c\u3092\u306e\u306b\u3067\u3068\u3082\u3084])[\u3040-\u9fff\uac00-\ud7a3])"
-)
+_UNITS = r"(?:[kKMGTP]i?[Bb](?:ps|it)?|[kMGT]?Hz|[mk][VAWmg]|USD|EUR|CPU|x)\b|%"
+_BEGINNING = r"\s+(?!(?:MUST|SHALL|SHOULD|MAY|REQUIRED|AND|OR)\b)(?:[A-Z`\"\u201c]|(?![\u306f\u304c\u3092\u306e\u306b\u3067\u3068\u3082\u3084])[\u3040-\u9fff\uac00-\ud7a3])"
 """A sentence, as opposed to the rest of a sentence that begins with a reference."""
-_AFTER = re.compile(r"\s*(?:[:\uff1a|]|[\u2014\u2013](?!\d)|-(?=\s)|\.(?=\s))\s*|\s+--\s+")
-_QUALIFIER = re.compile(r"\s*[(\[\uff08][^()\[\]\uff08\uff09]{1,60}[)\]\uff09](?=\s*[:\uff1a\u2014\u2013-])")
-_BOXES = re.compile(
-    r"(?:(?:\d\ufe0f?\u20e3|[\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff]\ufe0f?|\[[ xX~/*-]\](?=\s))\s*)*"
-)
+_AFTER = r"\s*(?:[:\uff1a|]|[\u2014\u2013](?!\d)|-(?=\s)|\.(?=\s))\s*|\s+--\s+"
+_QUALIFIER = r"\s*[(\[\uff08][^()\[\]\uff08\uff09]{1,60}[)\]\uff09](?=\s*[:\uff1a\u2014\u2013-])"
+_BOXES = r"(?:(?:\d\ufe0f?\u20e3|[\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff]\ufe0f?|\[[ xX~/*-]\](?=\s))\s*)*"
 """Check boxes, and emoji that show the state of a requirement, such as a green check mark."""
 _OPENERS = {"[": "]", "(": ")", "\u3010": "\u3011"}
 
@@ -72,18 +68,18 @@ class IdPattern:
         if name[0].isdigit() and not is_own:
             # `1.5 GB` does not begin with an id, but `1.1 The` does.
             words = text[end:].lstrip(" .:\uff1a)")
-            is_text = bool(words) and not _UNITS.match(words) and (words[0].isupper() or words[0] > "\x7f")
+            is_text = bool(words) and not re.match(_UNITS, words) and (words[0].isupper() or words[0] > "\x7f")
             return RequirementId(name, len(text) - len(words)) if is_text and has_number and not is_bracketed else None
-        if not is_own and _STANDARDS.match(name):
+        if not is_own and re.match(_STANDARDS, name):
             return None
-        qualifier = _QUALIFIER.match(text, end)
-        after = _AFTER.match(text, qualifier.end() if qualifier else end)
+        qualifier = re.compile(_QUALIFIER).match(text, end)
+        after = re.compile(_AFTER).match(text, qualifier.end() if qualifier else end)
         rest = end if after is None else after.end()
         if after is None:
             is_alone = end >= len(text) or marked in (end, end + 1) or is_bracketed or is_own
             if end < len(text) and not text[end].isspace():
                 return None
-            if not (is_alone or (_USUAL.match(name) and _BEGINNING.match(text, end))):
+            if not (is_alone or (re.match(_USUAL, name) and re.compile(_BEGINNING).match(text, end))):
                 return None
         while rest < len(text) and text[rest].isspace():
             rest += 1
@@ -99,7 +95,7 @@ class IdPattern:
 
 def skip_boxes(text: str, start: int = 0) -> int:
     """Return the offset after the check boxes and emoji that begin at an offset."""
-    boxes = _BOXES.match(text, start, start + _LONGEST)
+    boxes = re.compile(_BOXES).match(text, start, start + _LONGEST)
     return boxes.end() if boxes else start
 
 
