@@ -322,7 +322,7 @@ class _Outline:
         """Yield a section for the text above the first heading if that text can contain requirements."""
         end = min((part.heading[0] for part in self.parts), default=len(self.data) + 1)
         above = [block for block in blocks if block.runs[0].start < end]
-        from duvet.specs.requirement_ids import compile_ids
+        from duvet.specs.locator import compile_ids
 
         ids = compile_ids(form.ids)
         ##= man/spec/trace.md#sections

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 
 from duvet.model import Level, PlainText, RequirementForm, Section, Statement, Uncounted
 from duvet.specs.keywords import INTRODUCTION, LOWER_CASE, find_level
+from duvet.specs.locator import IdPattern, compile_ids, skip_boxes
 from duvet.specs.plain_text import CELL_BREAK, Block, split_run
-from duvet.specs.requirement_ids import IdPattern, compile_ids, skip_boxes
 from duvet.text import byte_length
 
 Span = tuple[int, int]

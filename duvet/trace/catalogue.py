@@ -80,7 +80,7 @@ class SpecificationCard(Struct, frozen=True, array_like=True, dict=True):
         """
         if self.form is None:
             return {}
-        from duvet.specs.requirement_ids import compile_ids
+        from duvet.specs.locator import compile_ids
 
         ids = compile_ids(self.form.ids)
         heads = [(head.name, one.id) for one in self.sections if (head := ids.split(one.title, has_number=False))]

@@ -10,8 +10,8 @@ from itertools import accumulate
 from msgspec import Struct
 
 from duvet.model import PlainText, Section, Statement
+from duvet.specs.locator import compile_ids
 from duvet.specs.markdown import remove_markup
-from duvet.specs.requirement_ids import compile_ids
 from duvet.text import WHITESPACE, byte_length, normalise, normalise_with_map
 from duvet.trace.match import NearQuoteFinder
 from duvet.trace.records import Fit, FoundQuote, Piece
