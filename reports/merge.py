@@ -13,6 +13,7 @@ from duvet.errors import DuvetError, ProblemsError
 from duvet.model import Problem, Severity
 from duvet.reports import json_v2
 from duvet.text import quote_text
+from duvet.tree.files import Tree
 
 
 class MergeConflict(NamedTuple):
@@ -135,6 +136,12 @@ class _Reporter(NamedTuple):
             message = f"internal invariant violation: {message}"
             hint = "ids are content hashes; use unedited reports from duvet"
         self.problems.append(rule.problem(message, self.name, hint=hint))
+
+
+def merge_report_files(paths: Sequence[str], tree: Tree) -> tuple[bytes, tuple[Problem, ...]]:
+    """Read reports, and return the merged report in JSON and the warnings."""
+    merged, warnings = merge_reports(json_v2.read_reports(paths, tree))
+    return json_v2.encode_v2_report(merged), warnings
 
 
 def merge_reports(inputs: NamedReports) -> tuple[json_v2.V2Report, tuple[Problem, ...]]:

@@ -144,8 +144,7 @@ def _make_bytecode_cache() -> BytecodeCache | None:
     folder = os.path.join(_FOLDER, "__pycache__")
     if sys.dont_write_bytecode or not os.access(folder, os.W_OK):
         return None
-    from jinja2 import FileSystemBytecodeCache
-    from jinja2.bccache import Bucket
+    from jinja2.bccache import Bucket, FileSystemBytecodeCache
 
     class Compiled(FileSystemBytecodeCache):
         def load_bytecode(self, bucket: Bucket) -> None:

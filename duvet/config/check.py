@@ -18,7 +18,8 @@ from duvet.config.document_formats import DocumentFormat, detect_document_format
 from duvet.config.duvet_tables import ExtendedConfig, ExtendedHtmlReport, ExtendedSource
 from duvet.config.fields import list_field_types
 from duvet.config.project_file import SchemaName, UpstreamConfig, UpstreamSource
-from duvet.config.settings import HtmlReport, Secret, Table, TableError
+from duvet.config.settings import EXTENDED_SCHEMA, HtmlReport, Secret, Table, TableError
+from duvet.config.toml import TomlDocument
 from duvet.model import Place, Problem
 from duvet.text import quote_text
 
@@ -299,3 +300,10 @@ def _check_whole_table(table: type[Struct], values: dict[str, Any], at: Document
                 yield below.problem(refusal.rule, str(refusal), refusal.hint)
             case _:
                 yield at.problem(rules.CONFIG_BAD_VALUE, str(error))
+
+
+def respell_project_keys(toml: TomlDocument) -> TomlDocument:
+    """In a configuration with duvet's own schema, convert keys to their declared spelling."""
+    if toml.values.get("$schema") != EXTENDED_SCHEMA:
+        return toml
+    return respell_keys(toml, ExtendedConfig)

@@ -279,20 +279,12 @@ def _parse_config(data: bytes, path: str, environ: Mapping[str, str]) -> setting
     try:
         return read_tables(toml, environ).resolve(path, toml)
     except ProblemsError:
+        from duvet.config.check import respell_project_keys
+
         respelled = respell_project_keys(toml)
         if respelled is toml:
             raise
         return read_tables(respelled, environ).resolve(path, respelled)
-
-
-def respell_project_keys(toml: TomlDocument) -> TomlDocument:
-    """In a configuration with duvet's own schema, convert keys to their declared spelling."""
-    if toml.values.get("$schema") != settings.EXTENDED_SCHEMA:
-        return toml
-    from duvet.config.check import respell_keys
-    from duvet.config.duvet_tables import ExtendedConfig
-
-    return respell_keys(toml, ExtendedConfig)
 
 
 def read_tables(toml: TomlDocument, environ: Mapping[str, str]) -> ConfigTable:

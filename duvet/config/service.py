@@ -11,7 +11,15 @@ from msgspec import DecodeError, Struct, ValidationError, convert, inspect, json
 from msgspec.structs import replace
 
 from duvet import rules
-from duvet.config.check import DocumentLocation, check_table, check_value, describe_type, is_in_range, respell_keys
+from duvet.config.check import (
+    DocumentLocation,
+    check_table,
+    check_value,
+    describe_type,
+    is_in_range,
+    respell_keys,
+    respell_project_keys,
+)
 from duvet.config.document import (
     DataDocument,
     DocumentError,
@@ -24,7 +32,7 @@ from duvet.config.document import (
 from duvet.config.document_formats import DOCUMENT_ENDINGS, find_file_ending, read_document
 from duvet.config.duvet_tables import ServerTable
 from duvet.config.fields import FieldType, did_you_mean, list_field_types, list_fields
-from duvet.config.project_file import find_config, respell_project_keys
+from duvet.config.project_file import find_config
 from duvet.config.schema import ServiceConfig, find_unresolved_names
 from duvet.config.service_tables import IngestSection, LogFormat, PagesSection, SearchSection, ServerSection
 from duvet.config.settings import EXTENDED_SCHEMA, IngestRule, NotesRule, Secret, ServerRule, StoreSection

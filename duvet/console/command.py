@@ -338,10 +338,8 @@ class LazyGroup(CommandGroup):
                 formatter.write_dl([(f"{name:{width}}", summary) for name, summary in summaries.items()])
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
-        from click.shell_completion import CompletionItem
-
         names = (name for name in self.summaries if name.startswith(incomplete))
-        items = [CompletionItem(name, help=self.summaries[name]) for name in names]
+        items = [make_completion(name, help=self.summaries[name]) for name in names]
         return [*items, *click.Command.shell_complete(self, ctx, incomplete)]
 
 
@@ -459,9 +457,13 @@ class ReferenceType(PathType):
 
 
 def complete_path(incomplete: str, kind: str = "file") -> list[CompletionItem[str]]:
+    return [make_completion(incomplete, kind)]
+
+
+def make_completion(value: str, kind: str = "plain", help: str | None = None) -> CompletionItem[str]:
     from click.shell_completion import CompletionItem
 
-    return [CompletionItem(incomplete, kind)]
+    return CompletionItem(value, kind, help)
 
 
 def complete_values(kind: str) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem[str]]]:

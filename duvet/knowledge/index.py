@@ -63,19 +63,10 @@ class OpenStore:
     @cached_property
     def engine(self) -> SearchEngine:
         """Created on first use, because it loads all vectors."""
-        from duvet.knowledge.search import SearchEngine, find_profile
-        from duvet.queries.embeddings import find_chunk_embedder
+        from duvet.knowledge.search import open_engine
 
-        ingest, search = self.rules.ingest, self.rules.search
-        return SearchEngine(
-            self.store,
-            self._shared.embedder(lambda: find_chunk_embedder(ingest, self.store.chunk_total())),
-            ingest.editor_uri,
-            self.rules.root,
-            profile=find_profile(search.profile, **search.weights),
-            votes=VoteMeans(find_store_paths(self.rules).feedback) if search.feedback else None,
-            shared=self._shared,
-        )
+        votes = VoteMeans(find_store_paths(self.rules).feedback) if self.rules.search.feedback else None
+        return open_engine(self.store, self.rules, votes, self._shared)
 
 
 class Knowledge:

@@ -17,8 +17,10 @@ from msgspec.structs import replace
 from duvet import errors, text, words as vocabulary
 from duvet.config.settings import EDITOR_FIELDS
 from duvet.knowledge import graph, search_query
+from duvet.knowledge.feedback import VoteMeans
 from duvet.knowledge.index import SharedVectors
-from duvet.queries.embeddings import DummyEmbedder, Embedder, PurePythonMatrix, VectorSpace
+from duvet.queries.embeddings import DummyEmbedder, Embedder, PurePythonMatrix, VectorSpace, find_chunk_embedder
+from duvet.store.location import KnowledgeSettings
 from duvet.store.records import (
     SPACE_KEY,
     Artifact,
@@ -587,3 +589,17 @@ class SearchEngine:
             )
         if filters.since is not None and self._store.lacks_times():
             yield "recency filter skipped results lacking timestamps"
+
+
+def open_engine(store: Store, rules: KnowledgeSettings, votes: VoteMeans | None, shared: SharedVectors) -> SearchEngine:
+    """Return the engine that the configuration describes."""
+    ingest, search = rules.ingest, rules.search
+    return SearchEngine(
+        store,
+        shared.embedder(lambda: find_chunk_embedder(ingest, store.chunk_total())),
+        ingest.editor_uri,
+        rules.root,
+        profile=find_profile(search.profile, **search.weights),
+        votes=votes,
+        shared=shared,
+    )

@@ -26,6 +26,7 @@ from duvet.model import Problem, Severity
 from duvet.server.log import EventLevel, ServerLog
 from duvet.store.location import KnowledgeSettings, find_store_paths
 from duvet.tools import packs, plugins
+from duvet.tools.arguments import is_inside_project
 from duvet.tools.audit import AuditLog, CallObserver, CallRecord
 from duvet.tools.call_context import FACTS_SERVICE, ServerFacts, get_current_time, run_blocking
 from duvet.tools.packs import PAGES, TRACE
@@ -630,9 +631,7 @@ class ToolSelection:
     def _forwarded(self) -> Sequence[Pack]:
         if self._connection is None:
             return ()
-        from duvet.tools.gateway import make_forwarding_pack
-
-        return (make_forwarding_pack(self._connection),)
+        return (self._connection.make_pack(),)
 
     @cached_property
     def _plugins(self) -> plugins.PluginPacks:
@@ -652,8 +651,6 @@ class ToolSelection:
         """Return why the file of a pack must not be loaded; empty if there is no objection."""
         if pack.path is None:
             return ""
-        from duvet.tools.context import is_inside_project
-
         ##= man/spec/service.md#packs
         ##% duvet MUST load the file of a pack only from inside the project.
         if not is_inside_project(os.getcwd(), pack.path):

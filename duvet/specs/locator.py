@@ -1,7 +1,8 @@
-"""Names in specifications: their URLs and paths, the anchors of sections, and the ids before requirements such as `FR-001`."""
+"""Names in specifications: URLs and paths, anchors of sections, and ids before requirements such as `FR-001`."""
 
 from __future__ import annotations
 
+# ruff: noqa: RUF001
 import posixpath
 import re
 from collections import Counter
@@ -147,6 +148,16 @@ _SLASHES = re.compile(r"(?<=[^/])(?:/\.?)+\Z")
 
 def is_url(text: str) -> bool:
     return "://" in text
+
+
+_WEB, _WEB_EXTENSION = r"https?://(?:www\.)?", r"(?:\.(?:txt|html?))?/?\Z"
+
+
+def normalise_name(name: str) -> str:
+    """Return a URL without scheme and extension, or a path without a leading `./`, in lower case."""
+    folded = name.strip().removeprefix("./").casefold()
+    web = re.match(_WEB, folded)
+    return re.sub(_WEB_EXTENSION, "", folded[web.end() :], count=1) if web else folded
 
 
 @lru_cache(maxsize=4096)

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from duvet.errors import MarkdownError
 from duvet.model import RequirementForm, Section
 from duvet.specs.keywords import find_level
-from duvet.specs.locator import make_anchor, qualify_sections, split_rows
+from duvet.specs.locator import compile_ids, make_anchor, qualify_sections, split_rows
 from duvet.text import BOM, trim
 
 if TYPE_CHECKING:
@@ -322,8 +322,6 @@ class _Outline:
         """Yield a section for the text above the first heading if that text can contain requirements."""
         end = min((part.heading[0] for part in self.parts), default=len(self.data) + 1)
         above = [block for block in blocks if block.runs[0].start < end]
-        from duvet.specs.locator import compile_ids
-
         ids = compile_ids(form.ids)
         ##= man/spec/trace.md#sections
         ##% duvet MUST treat the text above the first heading of a Markdown file as a section with the name of the file.

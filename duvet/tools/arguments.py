@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
+from posixpath import join, normpath
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
@@ -12,6 +13,7 @@ from msgspec import Struct, ValidationError, convert, json, structs
 
 from duvet.text import quote_text, shorten_text, suggest_nearest
 from duvet.tools.tool import ErrorCode, MissingArgumentError, Scope, Tool, ToolError
+from duvet.tree.files import leads_into_folder
 
 Schema = dict[str, Any]
 _NOISE = ("title", "additionalProperties")
@@ -255,3 +257,16 @@ def _describe_argument(tool: Tool, name: str) -> str:
     if "enum" in schema:
         return f"use one of {', '.join(schema['enum'])}"
     return str(schema.get("description", ""))
+
+
+def make_project_path(root: str, path: str) -> str:
+    return normpath(join(root, path))
+
+
+def is_inside_project(root: str, path: str) -> bool:
+    """Return whether a path stays inside the project after resolving symlinks."""
+    ##= man/spec/mcp.md#tools
+    ##% The server MUST refuse a path outside the project, and MUST NOT reveal whether a file exists there.
+    if "\0" in path or not make_project_path(root, path).startswith(root.rstrip("/") + "/"):
+        return False
+    return leads_into_folder(root, make_project_path(root, path))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from msgspec import Struct, field, structs
@@ -175,9 +174,9 @@ async def run_blocking(
 
 def get_loop_limiter(name: str, tokens: int) -> CapacityLimiter:
     """Return the running event loop's limiter with this name; the first call creates it."""
-    from anyio import CapacityLimiter
+    from anyio import CapacityLimiter, lowlevel
 
-    variable = _make_loop_variable(name)
+    variable = _LOOP_VARIABLES.get(name) or _LOOP_VARIABLES.setdefault(name, lowlevel.RunVar(name))
     limiter = variable.get(None)
     if limiter is None:
         limiter = CapacityLimiter(tokens)
@@ -185,11 +184,7 @@ def get_loop_limiter(name: str, tokens: int) -> CapacityLimiter:
     return limiter
 
 
-@cache
-def _make_loop_variable(name: str) -> RunVar[CapacityLimiter | None]:
-    from anyio.lowlevel import RunVar
-
-    return RunVar(name)
+_LOOP_VARIABLES: dict[str, RunVar[CapacityLimiter | None]] = {}
 
 
 def get_current_time() -> datetime:

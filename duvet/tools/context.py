@@ -6,7 +6,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import cached_property, lru_cache, partial
 from os.path import basename, isabs
-from posixpath import join, normpath
 from threading import RLock
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,29 +15,16 @@ from duvet.errors import NotFoundError
 from duvet.project.findings import Findings
 from duvet.queries import details, records, references
 from duvet.text import collapse_whitespace, shorten_text
+from duvet.tools.arguments import is_inside_project
 from duvet.tools.tool import ErrorCode, QueryTool, ToolAnswer, ToolError
 from duvet.trace.catalogue import Catalogue
 from duvet.trace.locations import ProjectFiles, SourceText
 from duvet.tree.cache import Cache
-from duvet.tree.files import leads_into_folder
 
 if TYPE_CHECKING:
     from duvet.project.project import Project
 
 Value = TypeVar("Value")
-
-
-def make_project_path(root: str, path: str) -> str:
-    return normpath(join(root, path))
-
-
-def is_inside_project(root: str, path: str) -> bool:
-    """Return whether a path stays inside the project after resolving symlinks."""
-    ##= man/spec/mcp.md#tools
-    ##% The server MUST refuse a path outside the project, and MUST NOT reveal whether a file exists there.
-    if "\0" in path or not make_project_path(root, path).startswith(root.rstrip("/") + "/"):
-        return False
-    return leads_into_folder(root, make_project_path(root, path))
 
 
 class CachedFiles(ProjectFiles, frozen=True, dict=True):

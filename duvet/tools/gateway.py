@@ -174,6 +174,13 @@ class GatewayConnection:
         self._clock = clock or http_client.SystemClock()
         self._http = http_client.HttpClient()
 
+    def make_pack(self) -> Pack:
+        """Return the knowledge pack with tools that forward their calls."""
+        tools = EnabledPack(KNOWLEDGE).tools()
+        return structs.replace(
+            KNOWLEDGE, tools=[tool if tool.name in LOCAL_TOOLS else _forward(tool, self) for tool in tools]
+        )
+
     async def call(self, tool: Tool, arguments: Mapping[str, Any], ctx: CallContext) -> ToolAnswer:
         seconds = self.seconds if tool.only_reads else max(self.seconds, MAX_WORK_SECONDS)
         body = json.encode({"tool": tool.name, "input": arguments})
@@ -215,14 +222,6 @@ class GatewayConnection:
             message = f"the gateway's answer has more than {MAX_REPLY_BYTES:,} bytes"
             raise ToolError(ErrorCode.UPSTREAM_ERROR, message, "ask for less, for example with a lower `limit`")
         return parse_reply(reply, tool, self.gateway)
-
-
-def make_forwarding_pack(connection: GatewayConnection) -> Pack:
-    """Return the knowledge pack with tools that forward their calls."""
-    tools = EnabledPack(KNOWLEDGE).tools()
-    return structs.replace(
-        KNOWLEDGE, tools=[tool if tool.name in LOCAL_TOOLS else _forward(tool, connection) for tool in tools]
-    )
 
 
 def _forward(tool: Tool, connection: GatewayConnection) -> Tool:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from duvet.errors import UnreadableError
 from duvet.model import Format, Kind, Level, Problem, RequirementForm, Section, Specification, index_section_names
-from duvet.specs.locator import is_url, locate_specification
+from duvet.specs.locator import compile_ids, is_url, locate_specification, normalise_name
 from duvet.text import LineNumbers, make_text_id
 from duvet.trace.records import NotApplicable, Requirement, State, Trace
 
@@ -80,8 +80,6 @@ class SpecificationCard(Struct, frozen=True, array_like=True, dict=True):
         """
         if self.form is None:
             return {}
-        from duvet.specs.locator import compile_ids
-
         ids = compile_ids(self.form.ids)
         heads = [(head.name, one.id) for one in self.sections if (head := ids.split(one.title, has_number=False))]
         folded = {name.casefold(): id for name, id in reversed(heads)}
@@ -91,8 +89,6 @@ class SpecificationCard(Struct, frozen=True, array_like=True, dict=True):
     def names(self) -> Mapping[str, int]:
         """Maps all names of the specification, as written and normalised, to ranks; the id has rank 0."""
         # Imported late, because most commands look up no names.
-        from duvet.trace.locations import normalise_name
-
         places = (self.locator, self.url, self.path)
         ranked = ((self.id,), places, map(normalise_name, (self.id, *places)), (normalise_name(self.name),))
         return {name: rank for rank, names in reversed([*enumerate(ranked)]) for name in names}

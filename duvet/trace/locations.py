@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from duvet.errors import DuvetError, NotFoundError
 from duvet.model import BREADCRUMB_SIGN
-from duvet.specs.locator import SectionNames, find_section_indexes, make_anchor
+from duvet.specs.locator import SectionNames, find_section_indexes, make_anchor, normalise_name
 from duvet.text import find_line_index, join_names, line_starts, quote_text, suggest_nearest, trim
 from duvet.tree.files import Tree
 
@@ -158,8 +158,6 @@ def find_nearest_lines(lines: Iterable[int], line: int) -> list[int]:
 
 
 _SOME = 20
-_WEB = re.compile(r"https?://(?:www\.)?")
-_EXTENSION = re.compile(r"(?:\.(?:txt|html?))?/?\Z")
 _BREADCRUMB = rf"{BREADCRUMB_SIGN}|/"
 _NEVER = 9  # Greater than the rank of any name.
 
@@ -272,13 +270,6 @@ def list_known_ids(catalogue: Catalogue) -> str:
     ids = [card.id for card in catalogue.specifications]
     more = f" and {len(ids) - _SOME} more" if len(ids) > _SOME else ""
     return f"available: {', '.join(ids[:_SOME])}{more}" if ids else "the project has no specifications"
-
-
-def normalise_name(name: str) -> str:
-    """Return a URL without scheme and extension, or a path without a leading `./`, in lower case."""
-    folded = name.strip().removeprefix("./").casefold()
-    web = _WEB.match(folded)
-    return _EXTENSION.sub("", folded[web.end() :], count=1) if web else folded
 
 
 RESOURCE_SCHEME = "duvet://"

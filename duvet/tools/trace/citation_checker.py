@@ -22,7 +22,8 @@ from duvet.sources import comments, scan
 from duvet.specs import library, requirement_files
 from duvet.specs.locator import SectionNames, find_section_index, resolve_specification
 from duvet.text import WHITESPACE, collapse_whitespace, load_rapidfuzz, shorten_text, trim
-from duvet.tools.context import ProjectSnapshot, is_inside_project, make_project_path
+from duvet.tools.arguments import is_inside_project, make_project_path
+from duvet.tools.context import ProjectSnapshot
 from duvet.tools.trace.invalid_citations import URL_NOT_FOUND, describe_citation_error, restore_spelling
 from duvet.tools.trace.requirements import group_requirements_by_section
 from duvet.trace import build, locations, records

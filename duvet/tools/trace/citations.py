@@ -12,7 +12,8 @@ from duvet import errors, model
 from duvet.queries.references import CitationRef, find_citable, resolve_reference
 from duvet.sources import comments, editor, glob
 from duvet.text import decode_utf8, join_names, quote_text, shorten_text, suggest_nearest
-from duvet.tools.context import ProjectSnapshot, is_inside_project
+from duvet.tools.arguments import is_inside_project
+from duvet.tools.context import ProjectSnapshot
 from duvet.tools.tool import ErrorCode, ResultPage, ToolAnswer, ToolError, declare_query
 from duvet.tools.trace import citation_checker, invalid_citations
 from duvet.trace import locations

@@ -16,7 +16,7 @@ from msgspec import json
 from duvet.errors import QueryError
 from duvet.tools.call_context import Caller
 from duvet.tools.dispatcher import ToolDispatcher
-from duvet.tools.gateway import MAX_REPLY_BYTES, GatewayConnection, make_forwarding_pack, parse_gateway
+from duvet.tools.gateway import MAX_REPLY_BYTES, GatewayConnection, parse_gateway
 from duvet.tools.packs import Registry
 from duvet.tools.tool import EnabledPack, Scope, ToolAnswer, ToolError
 from tests.unit.knowledge.stored_project import plain
@@ -73,7 +73,7 @@ class Forwarding:
 
     def _desk(self) -> tuple[ToolDispatcher, GatewayConnection]:
         line = GatewayConnection(self._gateway, self._seconds, self.clock)
-        return ToolDispatcher(Registry([EnabledPack(make_forwarding_pack(line))]), Fixed(context_of(FILES))), line
+        return ToolDispatcher(Registry([EnabledPack(line.make_pack())]), Fixed(context_of(FILES))), line
 
 
 def says(result: Any, **more: Any) -> Reply:
