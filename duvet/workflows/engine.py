@@ -11,6 +11,7 @@ import anyio.lowlevel
 import msgspec
 
 from duvet.tools.call_context import CallJournal, CallState, ignore_progress
+from duvet.tools.tool import ErrorCode
 from duvet.workflows import steps, workflow as records
 from duvet.workflows.references import UnresolvedError, WorkflowError, digest_value, expand_references, measure_value
 
@@ -64,7 +65,7 @@ class _Run:
         try:
             failure = await self._run_all(given, callers)
         except anyio.get_cancelled_exc_class():
-            self.log(self._make_record(self._make_failure(records.FailureCode.CANCELLED, "the run was cancelled")))
+            self.log(self._make_record(self._make_failure(ErrorCode.CANCELLED, "the run was cancelled")))
             raise
         finally:
             _callers.reset(token)
@@ -75,12 +76,12 @@ class _Run:
     async def _run_all(self, given: Mapping[str, object], callers: tuple[str, ...]) -> records.WorkflowFailure | None:
         try:
             if fault := steps.find_nesting_fault(self.workflow.name, callers):
-                raise WorkflowError(records.FailureCode.INVALID_REQUEST, fault)
+                raise WorkflowError(ErrorCode.INVALID_REQUEST, fault)
             ##= man/spec/workflows.md#limits
             ##% The engine MUST reject a workflow that has more than 100 steps.
             if len(self.workflow.steps) > records.MAX_STEPS:
                 message = f"{self.workflow.name} has {len(self.workflow.steps)} steps; the limit is {records.MAX_STEPS}"
-                raise WorkflowError(records.FailureCode.INVALID_REQUEST, message)
+                raise WorkflowError(ErrorCode.INVALID_REQUEST, message)
             self.scope["vars"] = records.resolve_variables(self.workflow, given)
             self.digest = digest_value([self.workflow, self.scope["vars"]])
             ##= man/spec/workflows.md#steps
@@ -98,7 +99,7 @@ class _Run:
         except WorkflowError as error:
             return self._make_failure(error.code, error.message, error.hint, error.cause)
         except UnresolvedError as error:
-            return self._make_failure(records.FailureCode.INVALID_REQUEST, error.message, error.hint)
+            return self._make_failure(ErrorCode.INVALID_REQUEST, error.message, error.hint)
         return None
 
     async def _run_step(self, step: records.Step) -> None:
@@ -147,13 +148,13 @@ class _Run:
                 late = scope.cancel_called or self.timing.clock() > begun + limit
             except WorkflowError as error:
                 # A tool that knows its limit may report the timeout itself.
-                late = error.code is not records.FailureCode.TIMEOUT and self.timing.clock() >= begun + limit
+                late = error.code is not ErrorCode.TIMEOUT and self.timing.clock() >= begun + limit
                 if not late:
                     raise
         if late:
             whole = f"the workflow took longer than {self.workflow.time_limit:g} s"
             message = whole if limit == left else f"the step took longer than {limit:g} s"
-            raise WorkflowError(records.FailureCode.TIMEOUT, self._runner.attempts.fault or message)
+            raise WorkflowError(ErrorCode.TIMEOUT, self._runner.attempts.fault or message)
         return found
 
     def _keep_result(self, step: records.Step, found: steps.StepResult) -> None:
@@ -161,15 +162,13 @@ class _Run:
         self.results_bytes += measure_value(found.value)
         if self.results_bytes > _MAX_RESULTS_BYTES:
             message = f"the results of the steps together exceed {_MAX_RESULTS_BYTES:,} bytes"
-            raise WorkflowError(records.FailureCode.INVALID_REQUEST, message, hint="request smaller results")
+            raise WorkflowError(ErrorCode.INVALID_REQUEST, message, hint="request smaller results")
         scope = {**self.scope, "result": found.value}
         steps.verify_result(step, scope)
         self.scope["captures"].update(steps.capture_values(step, scope))
         self.scope["steps"][step.id] = {"result": found.value, "status": "success"}
 
-    def _make_failure(
-        self, code: records.FailureCode, message: str, hint: str = "", cause: str = ""
-    ) -> records.WorkflowFailure:
+    def _make_failure(self, code: ErrorCode, message: str, hint: str = "", cause: str = "") -> records.WorkflowFailure:
         failing = self.steps[-1].id if self.steps and self.steps[-1].status == "error" else ""
         return records.WorkflowFailure(
             code=code, message=steps.clip_message(message), hint=steps.clip_message(hint), step=failing, cause=cause

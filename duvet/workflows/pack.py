@@ -12,7 +12,6 @@ from duvet.tools.packs import WORKFLOWS_PACK
 from duvet.tools.tool import (
     RUNS_SERVICE,
     WORKFLOW_SOURCE,
-    ErrorCode,
     Pack,
     Scope,
     Tool,
@@ -67,9 +66,7 @@ def _make_tool(workflow: records.Workflow, known: check.WorkflowEnvironment) -> 
         if run.error is None:
             return ToolAnswer(value=run)
         message = run.error.describe(run.workflow)
-        raise ToolError(
-            ErrorCode(run.error.code.value), message, run.error.hint, details=to_builtins(run), cause=run.error.cause
-        )
+        raise ToolError(run.error.code, message, run.error.hint, to_builtins(run), cause=run.error.cause)
 
     ##= man/spec/service.md#workflows
     ##% The server MUST offer a workflow only to callers that may call every tool in the workflow.

@@ -30,17 +30,10 @@ class RecipeTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """A table of a recipe file; its keys are in snake case."""
 
 
-class CheckTable(RecipeTable, frozen=True, kw_only=True):
-    path: settings.NonBlankText
-    equals: Any = UNSET
-    not_equals: Any = UNSET
-    exists: bool | UnsetType = UNSET
-
-
 class WaitTable(RecipeTable, frozen=True, kw_only=True):
     tool: settings.NonBlankText
     params: dict[str, Any] = field(default_factory=dict)
-    until: CheckTable
+    until: records.Check
     interval_seconds: Annotated[float, Meta(ge=0.5, le=3_600)] = 5.0
     timeout_seconds: Annotated[float, Meta(ge=1, le=86_400)] = 300.0
 
@@ -52,7 +45,7 @@ class StepTable(RecipeTable, frozen=True, kw_only=True):
     wait: WaitTable | None = None
     params: dict[str, Any] = field(default_factory=dict)
     expect: dict[str, Any] = field(default_factory=dict)
-    asserts: tuple[CheckTable, ...] = field(default=(), name="assert")
+    asserts: tuple[records.Check, ...] = field(default=(), name="assert")
     capture: tuple[service_tables.CaptureSection, ...] = ()
     timeout_seconds: service_tables.Seconds | None = None
 
@@ -216,8 +209,8 @@ class _DraftReader:
         if table.get("wait") is not None:
             at = (*keys, "wait")
             until = self._check_table(table["wait"], at).get("until")
-            wait = self.read(WaitTable, table["wait"], at, until=self.read(CheckTable, until, (*at, "until")))
-        checks = [self.read(CheckTable, *one) for one in self._list_items(table, keys, "assert")]
+            wait = self.read(WaitTable, table["wait"], at, until=self.read(records.Check, until, (*at, "until")))
+        checks = [self.read(records.Check, *one) for one in self._list_items(table, keys, "assert")]
         captures = [self.read(service_tables.CaptureSection, *one) for one in self._list_items(table, keys, "capture")]
         if not isinstance(table.get("capture", []), list | dict | None) or not all(one.name for one in captures):
             self.vague.add("captures")

@@ -14,7 +14,7 @@ from duvet.errors import DuvetError
 from duvet.text import format_count, join_names, quote_text
 
 if TYPE_CHECKING:
-    from duvet.workflows.workflow import FailureCode
+    from duvet.tools.tool import ErrorCode
 
 ValuePath = tuple[str | int, ...]  # Keys of objects, and indexes of lists.
 
@@ -40,7 +40,7 @@ class UnresolvedError(DuvetError):
 
 
 class WorkflowError(DuvetError):
-    def __init__(self, code: FailureCode, message: str, *, hint: str = "", cause: str = "") -> None:
+    def __init__(self, code: ErrorCode, message: str, *, hint: str = "", cause: str = "") -> None:
         super().__init__(message, hint=hint)
         self.code = code
         self.cause = cause

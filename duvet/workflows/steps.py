@@ -80,7 +80,7 @@ def verify_result(step: workflow.Step, scope: references.ValueScope) -> None:
         if fault:
             ##= man/spec/workflows.md#steps
             ##% If a check fails, its step MUST fail with `assert_failed`, the path and both values.
-            raise references.WorkflowError(workflow.FailureCode.ASSERT_FAILED, fault)
+            raise references.WorkflowError(ErrorCode.ASSERT_FAILED, fault)
 
 
 def _find_check_fault(check: workflow.Check, scope: references.ValueScope, keys: references.ValuePath) -> str:
@@ -118,7 +118,7 @@ def capture_values(step: workflow.Step, scope: references.ValueScope) -> dict[st
             )
         except references.UnresolvedError as error:
             message = f"capture[{number}].path: {error.message}"
-            raise references.WorkflowError(workflow.FailureCode.ASSERT_FAILED, message, hint=error.hint) from error
+            raise references.WorkflowError(ErrorCode.ASSERT_FAILED, message, hint=error.hint) from error
     return found
 
 
@@ -216,10 +216,9 @@ class StepRunner(msgspec.Struct, frozen=True):
             ##= man/spec/workflows.md#steps
             ##% If the tool, workflow or model of a step fails, the step MUST fail with the code, message and hint of
             ##% that failure.
-            raise _make_failure(workflow.FailureCode.TOOL_FAILED, step.tool, error) from error
+            raise _make_failure(ErrorCode.TOOL_FAILED, step.tool, error) from error
 
     async def _call_tool(self, name: str, arguments: Mapping[str, Any], deadline: float) -> StepResult:
-        """Return the answer of a tool; raise ToolError if it fails, and WorkflowError if it is a failed workflow."""
         try:
             ##= man/spec/workflows.md#steps
             ##% A step that exceeds its own time limit or that of the workflow MUST fail with `timeout`.
@@ -227,13 +226,6 @@ class StepRunner(msgspec.Struct, frozen=True):
             result = references.copy_plain_value(answer.value, MAX_STEP_BYTES, "the answer")
         except DuvetError as error:
             raise make_tool_error(error) from error
-        if workflow.find_called_workflow(name) and isinstance(result, dict) and result.get("status") == "error":
-            inner = result.get("error")
-            failure: dict[str, Any] = inner if isinstance(inner, dict) else {}
-            where = f"step {failure['step']}: " if failure.get("step") else ""
-            message, hint, cause = (str(failure.get(key, "")) for key in ("message", "hint", "code"))
-            code = workflow.FailureCode.TOOL_FAILED
-            raise references.WorkflowError(code, f"{name}: {where}{message}", hint=hint, cause=cause)
         return StepResult(result, answer.warnings)
 
     async def _wait(self, step: workflow.WaitStep, arguments: Mapping[str, Any], deadline: float) -> StepResult:
@@ -248,7 +240,7 @@ class StepRunner(msgspec.Struct, frozen=True):
                     return found
             except ToolError as error:
                 if error.code is not ErrorCode.UPSTREAM_ERROR:
-                    raise _make_failure(workflow.FailureCode.TOOL_FAILED, step.tool, error) from error
+                    raise _make_failure(ErrorCode.TOOL_FAILED, step.tool, error) from error
                 reason = f"{step.tool}: {error.message}"
             now = self.timing.clock()
             # An earlier reason explains more than a timeout.
@@ -256,7 +248,7 @@ class StepRunner(msgspec.Struct, frozen=True):
                 self.attempts.add(reason)
             took, left = now - begun, deadline - now
             if is_last or left <= 0 or left < took:
-                raise references.WorkflowError(workflow.FailureCode.TIMEOUT, self.attempts.fault)
+                raise references.WorkflowError(ErrorCode.TIMEOUT, self.attempts.fault)
             ##= man/spec/workflows.md#steps
             ##% A wait MUST repeat its call at the given interval until its condition is met or its time limit expires.
             least = min(_MARGIN * took, left)
@@ -269,7 +261,7 @@ class StepRunner(msgspec.Struct, frozen=True):
             params = msgspec.convert(references.expand_references(step.params, self.scope, ("params",)), ModelParams)
         except msgspec.ValidationError as error:
             message, hint = f"params: {str(error).replace('`', '')}", "available: maxTokens, temperature"
-            raise references.WorkflowError(workflow.FailureCode.INVALID_REQUEST, message, hint=hint) from error
+            raise references.WorkflowError(ErrorCode.INVALID_REQUEST, message, hint=hint) from error
         prompt = references.expand_references(step.prompt, self.scope, ("prompt",))
         system = references.expand_references(step.system or "", self.scope, ("system",))
         request = ModelRequest(
@@ -284,10 +276,10 @@ class StepRunner(msgspec.Struct, frozen=True):
             value = {"text": answer.text, "model": answer.name, "warnings": [*answer.warnings]}
             return StepResult(references.copy_plain_value(value, MAX_STEP_BYTES, "the answer"), answer.warnings)
         except (ToolError, DuvetError) as error:
-            raise _make_failure(workflow.FailureCode.MODEL_FAILED, step.model, error) from error
+            raise _make_failure(ErrorCode.MODEL_FAILED, step.model, error) from error
 
 
-def _make_failure(code: workflow.FailureCode, name: str, error: ToolError | DuvetError) -> references.WorkflowError:
+def _make_failure(code: ErrorCode, name: str, error: ToolError | DuvetError) -> references.WorkflowError:
     failure = error if isinstance(error, ToolError) else make_tool_error(error)
     cause = error.code if isinstance(error, ModelError) else failure.code
     return references.WorkflowError(code, f"{name}: {failure.message}", hint=failure.hint, cause=cause.value)

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from datetime import datetime
-from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
 
-from duvet.config import service_tables
+from duvet.config import service_tables, settings
 from duvet.tools.arguments import find_unknown_argument
+from duvet.tools.tool import ErrorCode
 from duvet.workflows.references import MAX_EXPANDED_BYTES, UnresolvedError, WorkflowError, copy_plain_value
 
 if TYPE_CHECKING:
-    from duvet.workflows.recipe import CheckTable, StepTable
+    from duvet.workflows.recipe import StepTable
 
 
 MAX_STEPS = 100
@@ -42,16 +42,11 @@ class Variable(msgspec.Struct, frozen=True):
     default: Any = msgspec.UNSET
 
 
-class Check(msgspec.Struct, frozen=True, kw_only=True):
-    path: str
+class Check(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    path: settings.NonBlankText
     equals: Any = msgspec.UNSET
     not_equals: Any = msgspec.UNSET
     exists: bool | msgspec.UnsetType = msgspec.UNSET
-
-
-class Capture(msgspec.Struct, frozen=True):
-    name: str
-    path: str
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,7 +55,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     params: Mapping[str, Any] = {}
     expect: Mapping[str, Any] = {}  # Expected values by path.
     asserts: Sequence[Check] = ()
-    capture: Sequence[Capture] = ()
+    capture: Sequence[service_tables.CaptureSection] = ()
     time_limit: float | None = None  # Seconds after which the step fails.
 
 
@@ -118,17 +113,8 @@ def recipe_name(workflow: str) -> str:
     return workflow.removeprefix(_RECIPE)
 
 
-class FailureCode(StrEnum):
-    INVALID_REQUEST = "invalid_request"  # The arguments or the workflow itself are invalid.
-    TOOL_FAILED = "tool_failed"
-    MODEL_FAILED = "model_failed"
-    ASSERT_FAILED = "assert_failed"
-    TIMEOUT = "timeout"
-    CANCELLED = "cancelled"
-
-
 class WorkflowFailure(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    code: FailureCode
+    code: ErrorCode
     message: str
     hint: str = ""
     step: str = ""  # The id of the failed step, if any.
@@ -160,7 +146,7 @@ class WorkflowRun(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
     @property
     def cancellation(self) -> WorkflowFailure | None:
-        return self.error if self.error and self.error.code is FailureCode.CANCELLED else None
+        return self.error if self.error and self.error.code is ErrorCode.CANCELLED else None
 
 
 def make_input_record(workflow: Workflow) -> type[msgspec.Struct]:
@@ -184,14 +170,14 @@ def resolve_variables(workflow: Workflow, given: Mapping[str, object]) -> dict[s
     try:
         values = copy_plain_value({**defaults, **given}, MAX_EXPANDED_BYTES, "the input")
     except UnresolvedError as error:
-        raise WorkflowError(FailureCode.INVALID_REQUEST, error.message) from error
+        raise WorkflowError(ErrorCode.INVALID_REQUEST, error.message) from error
     ##= man/spec/workflows.md#variables
     ##% Before the first step, the engine MUST reject missing, unknown and mistyped variables.
     unknown = find_unknown_argument(
         workflow.name, given, tuple(workflow.variables), noun="variable", if_none="it has no variables"
     )
     if unknown:
-        raise WorkflowError(FailureCode.INVALID_REQUEST, unknown.message, hint=unknown.hint)
+        raise WorkflowError(ErrorCode.INVALID_REQUEST, unknown.message, hint=unknown.hint)
     return {
         name: resolve_variable(name, one, values.get(name, msgspec.UNSET)) for name, one in workflow.variables.items()
     }
@@ -200,13 +186,13 @@ def resolve_variables(workflow: Workflow, given: Mapping[str, object]) -> dict[s
 def resolve_variable(name: str, variable: Variable, value: object) -> Any:
     if value is msgspec.UNSET:
         message = f"missing variable {name}"
-        raise WorkflowError(FailureCode.INVALID_REQUEST, message, hint=variable.description)
+        raise WorkflowError(ErrorCode.INVALID_REQUEST, message, hint=variable.description)
     kind, noun = _VARIABLE_TYPES[variable.kind]
     try:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
         message = f"variable {name} must be {noun}"
-        raise WorkflowError(FailureCode.INVALID_REQUEST, message, hint=variable.description) from error
+        raise WorkflowError(ErrorCode.INVALID_REQUEST, message, hint=variable.description) from error
 
 
 def make_configured_workflow(name: str, section: service_tables.WorkflowSection) -> Workflow:
@@ -226,7 +212,7 @@ def compile_step(table: service_tables.StepSection | StepTable) -> Step:
         "description": table.description,
         "expect": table.expect,
         "asserts": tuple(map(_compile_check, table.asserts)),
-        "capture": tuple(Capture(one.name, one.path) for one in table.capture),
+        "capture": table.capture,
     }
     if table.wait is not None:
         limit = table.wait.timeout_seconds
@@ -244,5 +230,5 @@ def compile_step(table: service_tables.StepSection | StepTable) -> Step:
     return ToolStep(tool=table.tool or "", **common)
 
 
-def _compile_check(table: service_tables.CheckSection | CheckTable) -> Check:
+def _compile_check(table: service_tables.CheckSection | Check) -> Check:
     return Check(path=table.path, equals=table.equals, not_equals=table.not_equals, exists=table.exists)

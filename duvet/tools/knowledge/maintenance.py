@@ -407,13 +407,8 @@ async def run_recipe_tool(arguments: KmRecipeRunInput, ctx: CallContext) -> tool
     done = make_recipe_output(name, run)
     if run.error is None:
         return tool.ToolAnswer(value=done)
-    raise tool.ToolError(
-        tool.ErrorCode(run.error.code.value),
-        run.error.describe(name),
-        run.error.hint,
-        details=to_builtins(done),
-        cause=run.error.cause,
-    )
+    message = run.error.describe(name)
+    raise tool.ToolError(run.error.code, message, run.error.hint, to_builtins(done), cause=run.error.cause)
 
 
 def make_recipe_output(name: str, run: WorkflowRun) -> KmRecipeRunOutput:

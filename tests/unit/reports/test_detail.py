@@ -11,7 +11,8 @@ from duvet.console.workflow_run import make_run_blocks
 from duvet.reports.cells import TableLook
 from duvet.reports.detail import render_blocks_text
 from duvet.reports.tables import encode_json
-from duvet.workflows.workflow import FailureCode, StepRun, WorkflowFailure, WorkflowRun
+from duvet.tools.tool import ErrorCode
+from duvet.workflows.workflow import StepRun, WorkflowFailure, WorkflowRun
 
 BEGIN = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 GOOD = WorkflowRun(
@@ -33,7 +34,7 @@ BAD = replace(
     outputs={},
     steps=[StepRun(id="find", status="error", message="search: no\x1b[2J"), StepRun(id="use", status="skipped")],
     error=WorkflowFailure(
-        code=FailureCode.TOOL_FAILED, step="find", message="search: no\x1b[2J", hint="look again", cause="not_found"
+        code=ErrorCode.TOOL_FAILED, step="find", message="search: no\x1b[2J", hint="look again", cause="not_found"
     ),
     warnings=(),
 )

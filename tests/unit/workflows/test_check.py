@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from duvet.config.service_tables import VariableType as Kind
-from duvet.workflows.workflow import Capture, Check, Step, Variable, Workflow
+from duvet.config.service_tables import CaptureSection, VariableType as Kind
+from duvet.workflows.workflow import Check, Step, Variable, Workflow
 from tests.unit.workflows.test_references import nested
 from tests.unit.workflows.workflow_backend import ask, faults, search, text, tool, waiting, workflow
 
@@ -22,7 +22,7 @@ def test_a_valid_workflow_has_no_faults() -> None:
         params={"query": "${vars.q} $${x}", "most": "${vars.n}", "level": "MUST", "paths": ["a"]},
         expect={"total": 1, "result[0]['x.y']": "${vars.q}"},
         asserts=[Check(path="vars.q", equals="${result.total}"), Check(path="steps.a.result", exists=False)],
-        capture=[Capture("c", "result[0]")],
+        capture=[CaptureSection(name="c", path="result[0]")],
     )
     steps = (
         search("a"),
@@ -82,7 +82,7 @@ UNKNOWN: list[tuple[Step, str, str, str]] = [
     (ask(prompt="${env.x}"), "prompt", '"${env.x}" must begin with one of vars, steps, captures, result', ""),
     (ask(prompt="${result.x}"), "prompt", EXPECTED, RESULT),
     (COMPARED, "assert[0].path", '"vars.x": vars.x does not exist', "available: query"),
-    (search(capture=[Capture("c", "a..b")]), "capture[0].path", 'invalid path "a..b"', WRITE),
+    (search(capture=[CaptureSection(name="c", path="a..b")]), "capture[0].path", 'invalid path "a..b"', WRITE),
     (tool("s", "workflow.w"), "tool", "w calls itself: w > w", ""),
 ]
 
@@ -116,7 +116,7 @@ def test_a_constant_of_the_wrong_type_is_reported_and_a_reference_is_not(
 def test_a_reference_to_a_later_step_is_reported() -> None:
     found = faults(
         search("a", params={"query": "${steps.a.result} ${steps.b.result} ${captures.c}"}),
-        search("b", params={"query": "${captures.c}"}, capture=[Capture("c", "captures.c")]),
+        search("b", params={"query": "${captures.c}"}, capture=[CaptureSection(name="c", path="captures.c")]),
         outputs={"x": "${captures.c} ${steps.a.reslt}"},
     )
     later, captured = "this step runs later", "a later step captures it"

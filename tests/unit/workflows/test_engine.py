@@ -10,14 +10,14 @@ import anyio
 import pytest
 from msgspec import json, to_builtins
 
-from duvet.config.service_tables import VariableType as Kind
+from duvet.config.service_tables import CaptureSection, VariableType as Kind
 from duvet.errors import DuvetError
 from duvet.llm.records import ModelRequest, ModelResponse
 from duvet.tools.call_context import CallJournal, CallState
 from duvet.tools.tool import ErrorCode, ToolError
 from duvet.workflows.engine import run_workflow
 from duvet.workflows.steps import MAX_RECORD_BYTES, StepResult, WorkflowClock
-from duvet.workflows.workflow import Capture, Check, ModelStep, Step, StepRun, ToolStep, Variable, Workflow, WorkflowRun
+from duvet.workflows.workflow import Check, ModelStep, Step, StepRun, ToolStep, Variable, Workflow, WorkflowRun
 from tests.unit.workflows.workflow_backend import BEGIN, Clock, World, echo, ran, states, text, tool, why, workflow
 
 pytestmark = pytest.mark.anyio
@@ -114,10 +114,17 @@ WRONG_STEPS: list[tuple[Step, tuple[str, str, str, str]]] = [
     ),
     (tool("s", expect={"a b": 1}), ("invalid_request", 'expect["a b"]: invalid path "a b"', PATH, "")),
     (
-        tool("s", params=RESULT, capture=[Capture("x", "n"), Capture("y", "items[3].id")]),
+        tool(
+            "s",
+            params=RESULT,
+            capture=[CaptureSection(name="x", path="n"), CaptureSection(name="y", path="items[3].id")],
+        ),
         ("assert_failed", NO_ITEM, "result.items is a list of 1 item", ""),
     ),
-    (tool("s", capture=[Capture("x", "a b")]), ("assert_failed", 'capture[0].path: invalid path "a b"', PATH, "")),
+    (
+        tool("s", capture=[CaptureSection(name="x", path="a b")]),
+        ("assert_failed", 'capture[0].path: invalid path "a b"', PATH, ""),
+    ),
 ]
 
 
@@ -415,7 +422,12 @@ class Nested(World):
     async def tool(self, name: str, arguments: Mapping[str, object], time_limit: float | None) -> StepResult:
         self.calls.append((name, arguments, time_limit))
         inner = self.workflows.get(name.removeprefix("workflow."))
-        return StepResult(to_builtins(await run_workflow(inner, arguments, self)) if inner else dict(arguments))
+        if inner is None:
+            return StepResult(dict(arguments))
+        run = await run_workflow(inner, arguments, self)
+        if run.error is not None:
+            raise ToolError(run.error.code, run.error.describe(run.workflow), run.error.hint, cause=run.error.cause)
+        return StepResult(to_builtins(run))
 
     async def run(self, name: str) -> WorkflowRun:
         return await run_workflow(self.workflows[name], {}, self)
@@ -427,12 +439,12 @@ def calling(name: str, *called: str) -> Workflow:
 
 async def test_a_workflow_that_fails_fails_the_step_that_called_it() -> None:
     world = Nested(calling("a", "inner"), workflow(tool("s", "echo", expect={"x": 1}), name="inner"))
-    message = "workflow.inner: step s: x does not exist; expected 1"
+    message = "workflow.inner: inner failed in step s: x does not exist; expected 1"
     assert why(await world.run("a")) == ("tool_failed", "to-inner", message, "", "assert_failed")
 
 
 async def test_a_workflow_that_calls_itself_is_stopped_and_can_be_called_again() -> None:
     world = Nested(calling("a", "b"), calling("b", "a"), calling("c", "d"), workflow(tool("s"), name="d"))
-    message = "workflow.b: step to-a: workflow.a: a calls itself: a > b > a"
+    message = "workflow.b: b failed in step to-a: workflow.a: a failed: a calls itself: a > b > a"
     assert why(await world.run("a")) == ("tool_failed", "to-b", message, "", "tool_failed")
     assert (len(world.calls), (await world.run("c")).status) == (2, "success")

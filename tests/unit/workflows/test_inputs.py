@@ -11,7 +11,7 @@ import pytest
 from msgspec import UNSET, json, to_builtins
 from msgspec.structs import replace
 
-from duvet.config.service_tables import VariableType as Kind, WorkflowSection
+from duvet.config.service_tables import CaptureSection, VariableType as Kind, WorkflowSection
 from duvet.server.protocol.server import describe_tool
 from duvet.tools.arguments import output_schema
 from duvet.tools.knowledge.maintenance import run_recipe_tool, upload_file
@@ -20,7 +20,7 @@ from duvet.tools.tool import EnabledPack, ErrorCode, ToolError
 from duvet.workflows import workflow as workflows
 from duvet.workflows.engine import run_workflow
 from duvet.workflows.pack import make_workflow_tools
-from duvet.workflows.workflow import Capture, Check, ModelStep, ToolStep, Variable, Workflow, make_input_record
+from duvet.workflows.workflow import Check, ModelStep, ToolStep, Variable, Workflow, make_input_record
 from tests.unit.workflows.workflow_backend import World, echo, made_tool, states, tool, waiting, why, workflow
 
 WHOLE = """
@@ -66,7 +66,7 @@ def test_a_section_becomes_a_workflow() -> None:
                 params={"query": "${vars.query}"},
                 expect={"total": 1},
                 asserts=(Check(path="a", equals=None), Check(path="b", not_equals=1), Check(path="c", exists=False)),
-                capture=(Capture("first", "result[0]"),),
+                capture=(CaptureSection(name="first", path="result[0]"),),
                 time_limit=9,
             ),
             ModelStep(id="ask", model="summarize", prompt="Sum up", system="Be brief", params={"maxTokens": 9}),

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from duvet.config.service_tables import VariableType as Kind
+from duvet.config.service_tables import CaptureSection, VariableType as Kind
 from duvet.workflows.recipe import ORIGIN_FILE, plan_recipe_run, read_recipe
-from duvet.workflows.workflow import Capture, Check, ToolStep, Variable, Workflow
+from duvet.workflows.workflow import Check, ToolStep, Variable, Workflow
 from tests.unit.workflows.recipes.recipe_project import Kitchen, steps
 from tests.unit.workflows.workflow_backend import waiting
 
@@ -60,7 +60,7 @@ WORKFLOW = Workflow(
             params={"profile": "${vars.profile}", "dry_run": False},
             expect={"result.status": "success"},
             asserts=CHECKS,
-            capture=(Capture("ingest_run", "result.run"),),
+            capture=(CaptureSection(name="ingest_run", path="result.run"),),
             time_limit=60,
         ),
         waiting("km-ingest-status", OK_OR_NOT[0], "wait-ingest", interval=10, time_limit=900),
