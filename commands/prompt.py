@@ -23,7 +23,7 @@ from duvet.prompts.content import fill_prompt, fill_requirement_prompt
 from duvet.prompts.library import (
     REQUIREMENT_PROMPTS,
     SYSTEM_PROMPT,
-    check_prompt_request,
+    check_prompt_arguments,
     list_pack_prompts,
     list_prompts,
     load_prompts,
@@ -102,7 +102,7 @@ def prompt(
     if name not in prompt_names() and _print_pack_prompt(name, values, options):
         return
     try:
-        request = check_prompt_request(name, values)
+        given = check_prompt_arguments(name, values)
         ##= man/spec/mcp.md#prompts
         ##% `duvet prompt` MUST print the text that `prompts/get` returns.
         if name == SYSTEM_PROMPT:
@@ -115,7 +115,7 @@ def prompt(
         catalogue = load_catalogue(trace_options)
         snapshot = ProjectSnapshot(open_project_quietly(open_cache(), trace_options), catalogue, page_size=0)
         registry = make_application(options, mode="prompt").tools.own_registry
-        write_stdout(fill_prompt(request, snapshot, registry).encode())
+        write_stdout(fill_prompt(name, given, snapshot, registry).encode())
     except QueryError as error:
         raise click.UsageError(f"{escape_cell(error.message)}\n{escape_cell(error.hint)}") from error
     print_remark(describe_error_notice(catalogue))

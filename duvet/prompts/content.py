@@ -11,7 +11,7 @@ from msgspec import Struct, structs
 from duvet.config.settings import SourceRule
 from duvet.errors import NotFoundError, QueryError
 from duvet.model import Annotation, Kind, Problem, Severity
-from duvet.prompts.library import REQUIREMENT_PROMPTS, PromptRequest, render_prompt
+from duvet.prompts.library import REQUIREMENT_PROMPTS, render_prompt
 from duvet.queries import details, gaps, records, references
 from duvet.sources import comments, editor
 from duvet.text import quote_text, shorten_text, suggest_nearest
@@ -212,15 +212,15 @@ _VALUES: Mapping[str, Callable[[ProjectSnapshot, Mapping[str, str]], Mapping[str
 }
 
 
-def fill_prompt(request: PromptRequest, context: ProjectSnapshot, registry: Registry) -> str:
-    if request.name not in REQUIREMENT_PROMPTS:
-        return _render(request.name, registry, _VALUES[request.name](context, request.given))
-    reference = request.given["requirement"]
+def fill_prompt(name: str, given: Mapping[str, str], context: ProjectSnapshot, registry: Registry) -> str:
+    if name not in REQUIREMENT_PROMPTS:
+        return _render(name, registry, _VALUES[name](context, given))
+    reference = given["requirement"]
     found = context.find(reference)
     if not isinstance(found, references.RequirementRef):
         hint = "use the first digits of its id or its resource path"
         raise NotFoundError(f"{quote_text(reference)} is not a requirement", hint=hint)
-    return fill_requirement_prompt(request.name, found, context, registry)
+    return fill_requirement_prompt(name, found, context, registry)
 
 
 def fill_requirement_prompt(

@@ -138,12 +138,8 @@ def _describe_tool(tool: Tool) -> _ToolLine:
     return _ToolLine(tool.name, required, example, tool.description.partition(". ")[0].rstrip("."))
 
 
-class PromptRequest(Struct, frozen=True):
-    name: str
-    given: Mapping[str, str]  # The arguments that are not blank.
-
-
-def check_prompt_request(name: str, given: Mapping[str, str]) -> PromptRequest:
+def check_prompt_arguments(name: str, given: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the arguments that are not blank; raise QueryError if one is unknown or missing."""
     prompt = describe_prompt(name)
     values = {key: value for key, value in given.items() if value.strip()}
     known = [argument.name for argument in prompt.arguments]
@@ -157,7 +153,7 @@ def check_prompt_request(name: str, given: Mapping[str, str]) -> PromptRequest:
         if argument.required and argument.name not in values:
             message = f"the prompt {prompt.name} requires the argument {quote_text(argument.name)}"
             raise QueryError(message, hint=argument.description)
-    return PromptRequest(name, values)
+    return values
 
 
 def complete_prompt_argument(catalogue: Catalogue, argument: str, value: str) -> list[str]:

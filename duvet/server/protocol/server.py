@@ -261,14 +261,16 @@ class PromptsPart:
             return types.GetPromptResult(description=one.tool.description, messages=[message])
         if not registry.has_trace:
             library.require_prompt(params.name, [one.name for one in library.list_prompts(registry)])
-        prompt = library.check_prompt_request(params.name, params.arguments or {})
+        given = library.check_prompt_arguments(params.name, params.arguments or {})
         # The system prompt works even if the project can't be read.
-        if prompt.name == library.SYSTEM_PROMPT:
+        if params.name == library.SYSTEM_PROMPT:
             text = self._instructions()
         else:
-            text = await self._live.ask(lambda context: content.fill_prompt(prompt, context, self._dispatcher.registry))
+            text = await self._live.ask(
+                lambda context: content.fill_prompt(params.name, given, context, self._dispatcher.registry)
+            )
         message = types.PromptMessage(role="user", content=types.TextContent(text=text))
-        return types.GetPromptResult(description=library.describe_prompt(prompt.name).description, messages=[message])
+        return types.GetPromptResult(description=library.describe_prompt(params.name).description, messages=[message])
 
     async def complete(
         self, request: session.ServerRequest, params: types.CompleteRequestParams

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from duvet.project.project import Project
 from duvet.prompts.content import fill_prompt
-from duvet.prompts.library import check_prompt_request
+from duvet.prompts.library import check_prompt_arguments
 from duvet.tools.context import ProjectSnapshot
 from duvet.tools.packs import Registry
 from duvet.tree.files import MemoryTree
@@ -27,4 +27,4 @@ def text_of(name: str, context: ProjectSnapshot, /, **given: str) -> str:
 
 
 def text_for(registry: Registry, name: str, context: ProjectSnapshot, given: Mapping[str, str]) -> str:
-    return fill_prompt(check_prompt_request(name, given), context, registry)
+    return fill_prompt(name, check_prompt_arguments(name, given), context, registry)
