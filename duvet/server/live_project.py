@@ -24,6 +24,7 @@ from duvet.errors import DuvetError
 from duvet.project.changes import FollowedReading, RecordedAnswers
 from duvet.project.project import Project
 from duvet.server.resources.documents import NO_DIGEST, digest_document, find_changed_documents
+from duvet.tools.call_context import Caller
 from duvet.tools.context import ProjectSnapshot
 from duvet.tools.tool import Scope
 from duvet.trace.catalogue import Catalogue
@@ -34,12 +35,8 @@ if TYPE_CHECKING:
     from duvet.server.stdio.session import UnreadAnswers
 
 
-class CallerIdentity(Struct, frozen=True):
-    scopes: frozenset[Scope] = frozenset(Scope)  # The process at the other end of the pipes has all scopes.
-    holder: str = ""
-
-
-_CALLER: ContextVar[CallerIdentity] = ContextVar("caller", default=CallerIdentity())  # noqa: B039 - it is immutable
+# By default, the process at the other end of the pipes, which has all scopes.
+_CALLER: ContextVar[Caller] = ContextVar("caller", default=Caller())  # noqa: B039 - it is immutable
 _UNREAD: ContextVar[UnreadAnswers | None] = ContextVar("unread", default=None)
 current_caller = _CALLER.get
 current_backpressure = _UNREAD.get  # None if each answer has a separate connection.
@@ -47,7 +44,7 @@ current_backpressure = _UNREAD.get  # None if each answer has a separate connect
 
 @contextmanager
 def set_caller(scopes: frozenset[Scope], holder: str = "") -> Iterator[None]:
-    token = _CALLER.set(CallerIdentity(scopes, holder))
+    token = _CALLER.set(Caller(scopes=scopes, holder=holder))
     try:
         yield
     finally:

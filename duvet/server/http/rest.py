@@ -94,14 +94,8 @@ class RestEndpoint:
     async def _call(self, scope: Scope, body: bytes, request_id: str) -> object:
         name, arguments = _parse_call(body)
         is_forwarded = guards.get_headers(scope, gateway.AUDIENCE_HEADER.encode()) == [MCP_SOURCE]
-        identity = current_caller()
-        caller = call_context.Caller(
-            scopes=identity.scopes,
-            face=REST_SOURCE,
-            behind=MCP_SOURCE if is_forwarded else "",
-            request=request_id,
-            holder=identity.holder,
-        )
+        behind = MCP_SOURCE if is_forwarded else ""
+        caller = replace(current_caller(), face=REST_SOURCE, behind=behind, request=request_id)
         tool = await self._require(name, arguments, caller)
         answer = await self._dispatcher.call_tool(tool, arguments, caller)
         ##= man/spec/service.md#rest
@@ -169,7 +163,7 @@ class ReportEndpoint:
         ##% to callers that may call the corresponding tools.
         path = scope["path"]
         arguments = {"history": _read_limit(scope), "limit": 1} if path == _HISTORY_PATH else {}
-        caller = call_context.Caller(scopes=current_caller().scopes, face=REST_SOURCE)
+        caller = replace(current_caller(), face=REST_SOURCE)
         report = (await self._dispatcher.call(_REPORT_TOOLS[path], arguments, caller)).value
         return {"status": "ok", "history": msgspec.to_builtins(report)["history"]} if arguments else report
 

@@ -135,13 +135,8 @@ def make_caller(request: ServerRequest) -> Caller:
     async def report_progress(done: float, total: float | None, message: str) -> None:
         await request.session.report_progress(done, total, message or None)
 
-    identity = current_caller()
-    return Caller(
-        scopes=identity.scopes,
-        face=MCP_SOURCE,
-        holder=identity.holder,
-        request=str(request.request_id),
-        progress=report_progress,
+    return msgspec.structs.replace(
+        current_caller(), face=MCP_SOURCE, request=str(request.request_id), progress=report_progress
     )
 
 
