@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from duvet.trace.catalogue import Catalogue
     from duvet.workflows.check import WorkflowFault
     from duvet.workflows.pack import WorkflowTools
-    from duvet.workflows.recipes import RecipeRunner
+    from duvet.workflows.recipes import RecipeCatalogue
     from duvet.workflows.workflow import Workflow
 
 _READER = ("DUVET_READER_TOKEN", "KM_READER_TOKEN")
@@ -378,10 +378,10 @@ class Application:
         )
 
     @cached_property
-    def recipes(self) -> RecipeRunner:
-        from duvet.workflows.recipes import RecipeRunner
+    def recipes(self) -> RecipeCatalogue:
+        from duvet.workflows.recipes import RecipeCatalogue
 
-        return RecipeRunner(DiskTree(self.root))
+        return RecipeCatalogue(DiskTree(self.root))
 
     @property
     def maintenance(self) -> Maintenance:

@@ -48,6 +48,40 @@ class RecipeCatalogue:
     def file(self, path: str) -> recipe.RecipeFile:
         return self._read(path, recipe.ORIGIN_FILE)
 
+    async def run(self, name: str, given: Mapping[str, Any], ctx: CallContext) -> workflow.WorkflowRun:
+        """Run a recipe and return its record; raise ToolError if it can't be started."""
+        recipes = await run_blocking(self.read_all)
+        found = require_recipe(name, recipes)
+        registry = await ctx.calls.tools()
+        problems = recipe.check_recipe(found, recipe.make_recipe_environment(registry.list_all(), recipes))
+        if found.workflow is None or not recipe.is_runnable(problems):
+            first, more = next(one for one in problems if one.severity is model.Severity.ERROR), len(problems) - 1
+            where = f"{first.path}:{first.place.line}" if first.place.line else first.path
+            rest = f", and {text.format_count(more, 'more problem')}" if more else ""
+            details = [
+                {
+                    "path": problem.path,
+                    "line": problem.place.line,
+                    "column": problem.place.column,
+                    "message": problem.message,
+                    "hint": problem.hint,
+                    "severity": problem.severity.value,
+                }
+                for problem in problems
+            ]
+            message = f"{where}: {first.message}{rest}"
+            raise ToolError(ErrorCode.INVALID_REQUEST, message, first.hint, {"problems": details})
+        try:
+            workflow.resolve_variables(found.workflow, given)
+        except references.WorkflowError as error:
+            raise ToolError(ErrorCode.INVALID_REQUEST, error.message, error.hint) from error
+        log = ctx.services.get(RUNS_SERVICE, steps.discard_run)
+        from duvet.workflows.engine import run_workflow
+
+        ##= man/spec/gateway.md#recipes
+        ##% A recipe MUST have the rights of its caller, and no others.
+        return await run_workflow(found.workflow, given, pack.CallerBackend(ctx), ctx.progress, log, ctx.caller.journal)
+
     def _read_project(self) -> Iterator[recipe.RecipeFile]:
         inside = FolderMembership(self._disk.root or ".", self._disk)
         for path in self._list_paths():
@@ -80,45 +114,6 @@ class RecipeCatalogue:
             return recipe.read_recipe(self._disk.read(path), path, origin)
         except errors.UnreadableError as error:
             return recipe.make_broken_recipe(path, origin, error)
-
-
-class RecipeRunner:
-    def __init__(self, disk: DiskTree) -> None:
-        self._catalogue = RecipeCatalogue(disk)
-
-    async def run(self, name: str, given: Mapping[str, Any], ctx: CallContext) -> workflow.WorkflowRun:
-        """Run a recipe and return its record; raise ToolError if it can't be started."""
-        recipes = await run_blocking(self._catalogue.read_all)
-        found = require_recipe(name, recipes)
-        registry = await ctx.calls.tools()
-        problems = recipe.check_recipe(found, recipe.make_recipe_environment(registry.list_all(), recipes))
-        if found.workflow is None or not recipe.is_runnable(problems):
-            first, more = next(one for one in problems if one.severity is model.Severity.ERROR), len(problems) - 1
-            where = f"{first.path}:{first.place.line}" if first.place.line else first.path
-            rest = f", and {text.format_count(more, 'more problem')}" if more else ""
-            details = [
-                {
-                    "path": problem.path,
-                    "line": problem.place.line,
-                    "column": problem.place.column,
-                    "message": problem.message,
-                    "hint": problem.hint,
-                    "severity": problem.severity.value,
-                }
-                for problem in problems
-            ]
-            message = f"{where}: {first.message}{rest}"
-            raise ToolError(ErrorCode.INVALID_REQUEST, message, first.hint, {"problems": details})
-        try:
-            workflow.resolve_variables(found.workflow, given)
-        except references.WorkflowError as error:
-            raise ToolError(ErrorCode.INVALID_REQUEST, error.message, error.hint) from error
-        log = ctx.services.get(RUNS_SERVICE, steps.discard_run)
-        from duvet.workflows.engine import run_workflow
-
-        ##= man/spec/gateway.md#recipes
-        ##% A recipe MUST have the rights of its caller, and no others.
-        return await run_workflow(found.workflow, given, pack.CallerBackend(ctx), ctx.progress, log, ctx.caller.journal)
 
 
 def require_recipe(name: str, recipes: Mapping[str, recipe.RecipeFile]) -> recipe.RecipeFile:

@@ -29,7 +29,7 @@ from duvet.tree.files import leads_into_folder
 from duvet.workflows.workflow import WorkflowFailure, WorkflowRun
 
 if TYPE_CHECKING:
-    from duvet.workflows.recipes import RecipeRunner
+    from duvet.workflows.recipes import RecipeCatalogue
 
 Result = TypeVar("Result")
 
@@ -399,7 +399,7 @@ class KmRecipeRunOutput(Struct, frozen=True, kw_only=True):
 )
 async def run_recipe_tool(arguments: KmRecipeRunInput, ctx: CallContext) -> tool.ToolAnswer:
     """Run a recipe, such as daily-health, release-prep, stale-audit or subsystem-freshness, and return its outputs and the result of each step."""
-    recipes: RecipeRunner | None = ctx.services.get(tool.RECIPES_SERVICE)
+    recipes: RecipeCatalogue | None = ctx.services.get(tool.RECIPES_SERVICE)
     if recipes is None:
         raise tool.ToolError(tool.ErrorCode.UNSUPPORTED_OPERATION, "this server does not run recipes")
     name = require_argument("recipe", arguments.recipe, _NAME)

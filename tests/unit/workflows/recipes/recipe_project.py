@@ -17,7 +17,7 @@ from duvet.tools.tool import EnabledPack, Pack, Scope, Tool, ToolAnswer, ToolErr
 from duvet.tree.files import DiskTree
 from duvet.workflows.pack import make_workflow_tools
 from duvet.workflows.recipe import check_recipe, make_recipe_environment
-from duvet.workflows.recipes import RecipeCatalogue, RecipeRunner
+from duvet.workflows.recipes import RecipeCatalogue
 from duvet.workflows.workflow import Workflow, WorkflowRun
 from tests.unit.knowledge.stored_project import plain
 from tests.unit.tools.knowledge.knowledge_calls import Asking
@@ -105,7 +105,7 @@ class Kitchen(Asking):
         packs = [EnabledPack(PACK), EnabledPack(POTS)]
         if workflows:
             packs.append(EnabledPack(make_workflow_tools(workflows, list(Registry(packs).list_all()), ()).pack))
-        services = {tools.RECIPES_SERVICE: RecipeRunner(self.disk), tools.RUNS_SERVICE: self.runs.append}
+        services = {tools.RECIPES_SERVICE: RecipeCatalogue(self.disk), tools.RUNS_SERVICE: self.runs.append}
         super().__init__(folder, IngestRule(semantic=False), packs, services)
 
     def write(self, name: str, text: str, folder: str = "recipes") -> Path:
