@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
+from functools import lru_cache
 
 from msgspec import Struct
 
@@ -189,6 +190,7 @@ _NOUN_ENDING = re.compile(r"(?<=....)(?:i[sz]ation|ational|ation|ator|ment|ness|
 _LEAST_STEM = 4  # Shorter words are their own stems.
 
 
+@lru_cache(maxsize=1 << 15)
 def stem_word(word: str) -> str:
     """Return what the forms of an English word have in common, such as `connect` for `connections`."""
     if len(word) < _LEAST_STEM or not word.isascii() or not word.isalpha():

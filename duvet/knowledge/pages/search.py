@@ -37,11 +37,12 @@ _MIN_STEM = 3
 
 PageReader = Callable[[Page], str | None]  # Returns the text of a page, or None if it is gone.
 
-_NAME, _TITLE, _HEADING, _TAG = 10, 5, 3, 3  # How often a word there counts, compared with the text.
+_NAME, _TITLE, _HEADING, _TAG = 20, 10, 3, 3  # How often a word there counts, compared with the text.
 _SATURATION, _LENGTH_SHARE = 2.0, 0.75  # `k1` and `b` of BM25.
 _COUNT_BITS = 8
 _MAX_COUNT = (1 << _COUNT_BITS) - 1
 _RELATED_SHARE = 0.1  # How much a related word counts, compared with the word of the query.
+_FIRST = 1_000.0  # More than any sum of words.
 _SHORT_QUERY = 3  # The most words for which pages with all of them come first.
 _MAX_FORMS = 50  # Maximum number of words that stand for an unknown word.
 _LONG_WORD = 8  # From this length, two letters of an unknown word may be wrong.
@@ -64,8 +65,10 @@ class _WordTable:
 
     def __init__(self) -> None:
         self.lock = Lock()
-        # Rows by the words of a name, title, slug or alias.
-        self.named: defaultdict[str, list[int]] = defaultdict(list)
+        # Rows by the words of a name, title, slug or alias, and by the stems of these words in any order.
+        self._named: defaultdict[tuple[str, ...], list[int]] = defaultdict(list)
+        self._similar: defaultdict[frozenset[str], list[int]] = defaultdict(list)
+        self._titles: list[frozenset[str]] = []  # The stems in the name and the title of each row.
         self._rows = _WordRows()
         self._lengths: list[int] = []
         self._norms: list[float] = []
@@ -82,8 +85,6 @@ class _WordTable:
 
     def _add_page(self, page: Page, text: str) -> None:
         content, number = page.content, len(self._lengths)
-        for name in {_join_words(name) for name in (page.name, page.title, page.slug, *content.aliases)}:
-            self.named[name].append(number)
         words = split_words(text)
         counts = Counter(words)
         length = len(words)
@@ -93,11 +94,15 @@ class _WordTable:
             (_HEADING, "\n".join(content.headings)),
             (_TAG, "\n".join((*content.tags, *content.aliases))),
         )
-        for weight, field in fields:
-            words = split_words(field)
-            length += len(words)
-            for word in words:
+        name, title, *_ = found = [tuple(split_words(field)) for _, field in fields]
+        for (weight, _), field_words in zip(fields, found, strict=True):
+            length += len(field_words)
+            for word in field_words:
                 counts[word] += weight
+        self._titles.append(frozenset(map(stem_word, name + title)))
+        for own in {name, title, *(tuple(split_words(other)) for other in (page.slug, *content.aliases))}:
+            self._named[own].append(number)
+            self._similar[frozenset(map(stem_word, own))].append(number)
         if max(counts.values(), default=0) > _MAX_COUNT:
             counts = Counter({word: min(count, _MAX_COUNT) for word, count in counts.items()})
         rows, entry = self._rows, number << _COUNT_BITS
@@ -105,8 +110,8 @@ class _WordTable:
             rows[word].append(entry + count)
         self._lengths.append(length)
 
-    def score(self, query: str) -> tuple[list[float], set[int]]:
-        """Return the score of each row, and the rows that contain all words of a short query."""
+    def score(self, query: str) -> list[float]:
+        """Return the score of each row; it is 0 for rows without any word of the query."""
         with self.lock:
             scores = [0.0] * len(self._lengths)
             forms = {stem: found for term in extract_terms(query) for stem, found in self._find_forms(term)}
@@ -116,14 +121,22 @@ class _WordTable:
             for _, _, stem in pairs:
                 found = self._rows.forms[stem]
                 self._add_scores(scores, found, self._weigh(found))
-            complete = self._find_complete(forms, pairs) if len(forms) <= _SHORT_QUERY else set()
             # A related word alone is no match.
             for stem, found in forms.items():
                 weight = self._weigh(found)
                 for other in find_related(stem):
                     if other not in forms:
                         self._add_scores(scores, self._rows.forms.get(other, ()), weight, is_related=True)
-            return scores, complete
+            ##= man/spec/pages.md#search
+            ##% `search` MUST first list the pages whose name, title or alias equals the query, then the pages that
+            ##% contain all words of a query of up to three words, then the other pages with any word of the query, best
+            ##% first.
+            own = tuple(split_words(query))
+            for number in (*self._named.get(own, ()), *self._similar.get(frozenset(map(stem_word, own)), ())):
+                scores[number] += 2 * _FIRST if scores[number] else 0
+            for number in self._find_complete(forms, pairs) if len(forms) <= _SHORT_QUERY else ():
+                scores[number] += _FIRST * (1.5 if forms.keys() <= self._titles[number] else 1)
+            return scores
 
     def _weigh(self, words: Sequence[str]) -> float:
         """Return how much the words say: more if they are in fewer pages."""
@@ -209,17 +222,11 @@ class PageIndex:
     def rank(self, query: str) -> list[Page]:
         """Return the pages that contain any word of the query, best first."""
         query = query[:MAX_QUERY_CHARACTERS]
-        scores, complete = self.table.score(query)
+        scores = self.table.score(query)
         # Of equal pages, the newest is first.
         found = [row for row in self._newest if scores[row]]
         found.sort(key=scores.__getitem__, reverse=True)
-        ##= man/spec/pages.md#search
-        ##% `search` MUST first list the pages whose name, title or alias equals the query, then the pages that contain
-        ##% all words of a query of up to three words, then the other pages with any word of the query, best first.
-        named = set(self.table.named.get(_join_words(query), ()))
-        first = [row for row in found if row in named]
-        first += [row for row in found if row in complete]
-        return [self.rows[row] for row in dict.fromkeys((*first, *found))]
+        return [self.rows[row] for row in found]
 
 
 def extract_terms(query: str) -> list[str]:
@@ -229,10 +236,6 @@ def extract_terms(query: str) -> list[str]:
         if rest := [word for word in words if word not in common]:
             return rest[:_MAX_TERMS]
     return words[:_MAX_TERMS]
-
-
-def _join_words(text: str) -> str:
-    return " ".join(dict.fromkeys(split_words(text)))
 
 
 def _join_neighbours(query: str) -> list[tuple[str, str, str]]:

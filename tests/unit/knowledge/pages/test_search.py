@@ -102,6 +102,19 @@ def test_pages_with_all_words_are_first_for_short_queries() -> None:
     assert ranked == {"grey blue red": ["all", "grey"], "grey blue green red": ["grey", "all"]}
 
 
+def test_names_and_titles_are_found_in_other_forms() -> None:
+    files: dict[str, str | bytes] = {
+        "docs/graph view.md": "# Graph\n",
+        "docs/graphs.md": "view view view graph graph graph view graph view graph view\n",
+        "docs/graph.md": "nothing\n",
+        "docs/big.md": "# The local graph of views\n\nno\n",
+    }
+    index = index_of(files)
+    ranked = {query: [page.slug for page in index.rank(query)] for query in ("view graphs", "graphs", "graph", "local")}
+    assert ranked["view graphs"] == ["graph view", "big", "graphs", "graph"]
+    assert (ranked["graphs"][0], ranked["graph"][:2]) == ("graphs", ["graph", "graph view"])
+
+
 def test_the_best_pages_are_shown_and_all_are_counted() -> None:
     ##= man/spec/pages.md#search
     ##% `search` MUST return the 20 best pages, each with an excerpt around its matches, and the total number of
