@@ -6,6 +6,7 @@ import re
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 from math import log
 from threading import Lock
@@ -48,16 +49,27 @@ _MAX_FORMS = 50  # Maximum number of words that stand for an unknown word.
 _LONG_WORD = 8  # From this length, two letters of an unknown word may be wrong.
 
 
+_Rows = defaultdict[str, "array[int]"]  # Strings and arrays are of no concern to the garbage collector.
+
+
+def _make_rows() -> _Rows:
+    return defaultdict(partial(array, "I"))
+
+
 class _WordRows(dict[str, "array[int]"]):
     """By word: the rows with this word, each with the count in its last bits."""
 
     def __init__(self) -> None:
-        self.forms: defaultdict[str, list[str]] = defaultdict(list)  # By stem.
+        self.forms: dict[str, str] = {}  # The words with a stem, separated by blanks.
 
     def __missing__(self, word: str) -> array[int]:
-        self.forms[stem_word(word)].append(word)
+        stem = stem_word(word)
+        self.forms[stem] = f"{self.forms[stem]} {word}" if stem in self.forms else word
         found = self[word] = array("I")
         return found
+
+    def find(self, stem: str) -> list[str]:
+        return self.forms.get(stem, "").split()
 
 
 class _WordTable:
@@ -65,10 +77,9 @@ class _WordTable:
 
     def __init__(self) -> None:
         self.lock = Lock()
-        # Rows by the words of a name, title, slug or alias, and by the stems of these words in any order.
-        self._named: defaultdict[tuple[str, ...], list[int]] = defaultdict(list)
-        self._similar: defaultdict[frozenset[str], list[int]] = defaultdict(list)
-        self._titles: list[frozenset[str]] = []  # The stems in the name and the title of each row.
+        self._named = _make_rows()  # Rows by the words of a name, title, slug or alias.
+        self._similar = _make_rows()  # Rows by the sorted stems of these words.
+        self._titled = _make_rows()  # Rows by a stem in their name or title.
         self._rows = _WordRows()
         self._lengths: list[int] = []
         self._norms: list[float] = []
@@ -94,15 +105,17 @@ class _WordTable:
             (_HEADING, "\n".join(content.headings)),
             (_TAG, "\n".join((*content.tags, *content.aliases))),
         )
-        name, title, *_ = found = [tuple(split_words(field)) for _, field in fields]
+        name, title, *_ = found = [split_words(field) for _, field in fields]
         for (weight, _), field_words in zip(fields, found, strict=True):
             length += len(field_words)
             for word in field_words:
                 counts[word] += weight
-        self._titles.append(frozenset(map(stem_word, name + title)))
-        for own in {name, title, *(tuple(split_words(other)) for other in (page.slug, *content.aliases))}:
+        for stem in {*map(stem_word, name), *map(stem_word, title)}:
+            self._titled[stem].append(number)
+        others = (split_words(other) for other in (page.slug, *content.aliases))
+        for own in {" ".join(words) for words in (name, title, *others)}:
             self._named[own].append(number)
-            self._similar[frozenset(map(stem_word, own))].append(number)
+            self._similar[_join_stems(own)].append(number)
         if max(counts.values(), default=0) > _MAX_COUNT:
             counts = Counter({word: min(count, _MAX_COUNT) for word, count in counts.items()})
         rows, entry = self._rows, number << _COUNT_BITS
@@ -117,25 +130,26 @@ class _WordTable:
             forms = {stem: found for term in extract_terms(query) for stem, found in self._find_forms(term)}
             for found in forms.values():
                 self._add_scores(scores, found, self._weigh(found))
-            pairs = [pair for pair in _join_neighbours(query) if pair[2] in self._rows.forms]
-            for _, _, stem in pairs:
-                found = self._rows.forms[stem]
+            pairs = [(first, second, self._rows.find(both)) for first, second, both in _join_neighbours(query)]
+            for _, _, found in pairs:
                 self._add_scores(scores, found, self._weigh(found))
             # A related word alone is no match.
             for stem, found in forms.items():
                 weight = self._weigh(found)
                 for other in find_related(stem):
                     if other not in forms:
-                        self._add_scores(scores, self._rows.forms.get(other, ()), weight, is_related=True)
+                        self._add_scores(scores, self._rows.find(other), weight, is_related=True)
             ##= man/spec/pages.md#search
             ##% `search` MUST first list the pages whose name, title or alias equals the query, then the pages that
             ##% contain all words of a query of up to three words, then the other pages with any word of the query, best
             ##% first.
-            own = tuple(split_words(query))
-            for number in (*self._named.get(own, ()), *self._similar.get(frozenset(map(stem_word, own)), ())):
-                scores[number] += 2 * _FIRST if scores[number] else 0
-            for number in self._find_complete(forms, pairs) if len(forms) <= _SHORT_QUERY else ():
-                scores[number] += _FIRST * (1.5 if forms.keys() <= self._titles[number] else 1)
+            own = " ".join(split_words(query))
+            first = [*self._named.get(own, ()), *self._similar.get(_join_stems(own), ())] * 2
+            if forms and len(forms) <= _SHORT_QUERY:
+                first += self._find_complete(forms, pairs)
+                first += set[int].intersection(*(set(self._titled.get(stem, ())) for stem in forms))
+            for row in first:
+                scores[row] += _FIRST if scores[row] else 0
             return scores
 
     def _weigh(self, words: Sequence[str]) -> float:
@@ -158,32 +172,32 @@ class _WordTable:
                     count *= _RELATED_SHARE
                 scores[row] += weight * count / (count + norms[row])
 
-    def _find_complete(self, forms: Mapping[str, Sequence[str]], pairs: Sequence[tuple[str, str, str]]) -> set[int]:
+    def _find_complete(
+        self, forms: Mapping[str, Sequence[str]], pairs: Sequence[tuple[str, str, Sequence[str]]]
+    ) -> set[int]:
         """Return the rows that contain a form of every word; a joined pair stands for both of its words."""
         complete: list[set[int]] = []
         for stem, found in forms.items():
-            joined = [
-                word for first, second, both in pairs if stem in (first, second) for word in self._rows.forms[both]
-            ]
+            joined = [word for first, second, both in pairs if stem in (first, second) for word in both]
             complete.append({entry >> _COUNT_BITS for word in (*found, *joined) for entry in self._rows[word]})
-        return set[int].intersection(*complete) if complete else set()
+        return set[int].intersection(*complete)
 
     def _find_forms(self, term: str) -> list[tuple[str, Sequence[str]]]:
         """Return the stem of a term with the words to look for; an unknown compound becomes two stems."""
-        stem, forms = stem_word(term), self._rows.forms
-        if stem in forms:
-            return [(stem, forms[stem])]
+        stem, rows = stem_word(term), self._rows
+        if stem in rows.forms:
+            return [(stem, rows.find(stem))]
         if is_unspaced(term):
-            return [(stem, [word for word in self._rows if term in word][:_MAX_FORMS] if len(term) == 1 else ())]
+            return [(stem, [word for word in rows if term in word][:_MAX_FORMS] if len(term) == 1 else ())]
         if len(term) < _MIN_STEM:
             return [(stem, ())]
-        if longer := [word for word in self._rows if word.startswith(term)][:_MAX_FORMS]:
+        if longer := [word for word in rows if word.startswith(term)][:_MAX_FORMS]:
             return [(stem, longer)]
         for at in range(_MIN_STEM, len(term) - _MIN_STEM + 1):
             parts = stem_word(term[:at]), stem_word(term[at:])
-            if parts[0] in forms and parts[1] in forms:
-                return [(part, forms[part]) for part in parts]
-        related = [word for other in find_related(stem) for word in forms.get(other, ())]
+            if parts[0] in rows.forms and parts[1] in rows.forms:
+                return [(part, rows.find(part)) for part in parts]
+        related = [word for other in find_related(stem) for word in rows.find(other)]
         return [(stem, related or self._find_misspelt(term))]
 
     def _find_misspelt(self, term: str) -> Sequence[str]:
@@ -236,6 +250,10 @@ def extract_terms(query: str) -> list[str]:
         if rest := [word for word in words if word not in common]:
             return rest[:_MAX_TERMS]
     return words[:_MAX_TERMS]
+
+
+def _join_stems(words: str) -> str:
+    return " ".join(sorted({stem_word(word) for word in words.split()}))
 
 
 def _join_neighbours(query: str) -> list[tuple[str, str, str]]:
