@@ -32,8 +32,14 @@ from duvet.text import suggest_nearest
 from duvet.trace.records import AnnotationPlaces
 from duvet.tree.files import MemoryTree
 
-_CHECKS = ("implementation", "test", "coverage", "executed-coverage", "duplicates")
-_NEED_REPORTS = frozenset({"coverage", "executed-coverage"})
+_STEPS = {
+    CheckName.IMPLEMENTATION: "implementation annotation coverage",
+    CheckName.TEST: "test annotation coverage",
+    CheckName.COVERAGE: "test execution correlation",
+    CheckName.EXECUTED_COVERAGE: "test execution correlation",
+}
+_CHECKS = [name.value for name in CheckName]
+_NEED_REPORTS = frozenset({CheckName.COVERAGE, CheckName.EXECUTED_COVERAGE})
 _OTHER_NAMES = {"implementations": "implementation", "tests": "test"}
 _FORMATS = ("jacoco-xml",)
 _WIDTH = 80  # The width of diagnostics in a file or a pipe.
@@ -270,23 +276,18 @@ def run_query(
 
 
 def run_check(query: AnnotationQuery, name: str, patterns: Sequence[str], progress: QueryProgress) -> CheckResult:
-    verbose = progress.settings.verbose
-    if name == "implementation":
-        if verbose:
-            progress.begin("Running implementation annotation coverage check...")
+    if progress.settings.verbose and name in _STEPS:
+        progress.begin(f"Running {_STEPS[name]} check...")
+    if name == CheckName.IMPLEMENTATION:
         return query.check_implementations()
-    if name == "test":
-        if verbose:
-            progress.begin("Running test annotation coverage check...")
+    if name == CheckName.TEST:
         return query.check_tests()
-    if name == "duplicates":
+    if name == CheckName.DUPLICATES:
         return query.check_duplicates()
-    if verbose:
-        progress.begin("Running test execution correlation check...")
     models = FileModels(query.project.tree, query.trace.annotations)
     reports = list(query.apply_reports(read_reports(query.project, patterns), models))
     describe_models(reports, models, progress)
-    return query.check_coverage(reports, models, only_executed=name == "executed-coverage")
+    return query.check_coverage(reports, models, only_executed=name == CheckName.EXECUTED_COVERAGE)
 
 
 def read_reports(project: Project, patterns: Iterable[str]) -> Iterator[dict[str, LineHits]]:

@@ -20,36 +20,13 @@ from duvet.specs.locator import locate_specification
 from duvet.tree.files import Tree, is_folder
 
 _VENDORED = frozenset(
-    [
-        "node_modules",
-        "bower_components",
-        "vendor",
-        "third_party",
-        "__pycache__",
-        "venv",
-        "env",
-        "virtualenv",
-        "target",
-        "dist",
-    ]
+    "node_modules bower_components vendor third_party __pycache__ venv env virtualenv target dist".split()
 )
 _VENDOR_MARKS = ("pyvenv.cfg", "CACHEDIR.TAG")
 _HIDDEN_SPECIFICATIONS = ".kiro"  # The only hidden folder that contains specifications.
 _PROPOSALS = "openspec/changes"  # Changes that are not yet part of the specification.
 _SPECIFICATION_FOLDERS = frozenset(
-    [
-        "doc",
-        "docs",
-        "spec",
-        "specs",
-        "specification",
-        "specifications",
-        "rfc",
-        "rfcs",
-        "requirements",
-        ".kiro",
-        "openspec",
-    ]
+    "doc docs spec specs specification specifications rfc rfcs requirements .kiro openspec".split()
 )
 _SPECIFICATION_NAME = re.compile(r"(?i).*(?:spec|requirement|protocol|prd).*\.(?:md|markdown)")
 _TEXT_NAME = re.compile(r"(?i)(?:rfc\d+|draft-[\w.-]+)\.txt")
