@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, BinaryIO
 
@@ -25,7 +25,7 @@ from duvet.queries.records import describe_error_notice, list_errors, make_gate_
 from duvet.queries.revisions import DiffBase, find_base
 from duvet.reports.diff import render_difference, render_difference_json, render_difference_markdown
 from duvet.rules import REQUIREMENT_UNCITED
-from duvet.specs.locator import locate_specification
+from duvet.specs.extraction import locate_configured
 from duvet.text import format_count
 from duvet.trace.catalogue import Catalogue
 from duvet.tree.cache import DiskCache
@@ -131,7 +131,8 @@ def _read_revision(today: Project, tree: GitTree, specifications: tuple[str, ...
         ##% `duvet diff` MUST treat a revision without the project or its configuration as empty.
         return RevisionCatalogue(Catalogue((), (), (), ()), False, ())
     project = Project(options=options, environ=today.environ, tree=tree, progress=today.progress, today=today.today)
-    tree.lend(frozenset([*specifications, *_list_configured_files(project)]), project.downloads)
+    configured = [locator.name for _, locator in locate_configured(project.config) if not locator.is_url]
+    tree.lend(frozenset([*specifications, *configured]), project.downloads)
     catalogue = project.catalogue
     if tree.paths.lacks:
         hint = "fetch it with git, for example with `git checkout`; duvet does not fetch"
@@ -141,15 +142,6 @@ def _read_revision(today: Project, tree: GitTree, specifications: tuple[str, ...
         if entry.expiry:
             today.memory.note_day(entry.expiry.isoformat(), entry.has_expired)
     return RevisionCatalogue(catalogue, True, tuple(tree.taken))
-
-
-def _list_configured_files(project: Project) -> Iterator[str]:
-    for rule in project.config.specifications if project.config else ():
-        # The trace reports an invalid locator.
-        with suppress(DuvetError):
-            locator = locate_specification(rule.source)
-            if not locator.is_url:
-                yield locator.name
 
 
 @contextmanager

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import posixpath
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,7 +18,7 @@ from duvet.console.streams import print_remark
 from duvet.errors import DuvetError
 from duvet.model import Format
 from duvet.reports.cells import escape_cell
-from duvet.specs.extraction import WRITERS_BY_EXTENSION, extract_specification
+from duvet.specs.extraction import WRITERS_BY_EXTENSION, extract_specification, locate_configured
 from duvet.specs.locator import locate_specification
 from duvet.text import quote_text
 
@@ -78,8 +77,7 @@ def _find_format(project: Project, target: str, written: str) -> Format:
     context = click.get_current_context()
     if context.get_parameter_source("written") is ParameterSource.DEFAULT and not project.is_like_upstream:
         name = locate_specification(target).name
-        for rule in project.config.specifications if project.config else ():
-            with suppress(DuvetError):
-                if locate_specification(rule.source).name == name:
-                    return rule.format
+        for rule, locator in locate_configured(project.config):
+            if locator.name == name:
+                return rule.format
     return _FORMATS[written.lower()]

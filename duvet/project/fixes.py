@@ -25,11 +25,11 @@ from duvet.sources.editor import (
     split_words,
 )
 from duvet.specs import requirement_files
+from duvet.specs.extraction import locate_configured
 from duvet.specs.locator import (
     SectionNames,
     find_section_index,
     format_locator,
-    locate_specification,
     resolve_specification,
 )
 from duvet.text import load_rapidfuzz
@@ -121,9 +121,9 @@ class SpecificationTexts:
         second = {other.locator for other, _ in find_second_spellings(project.trace.coverages, project.root)}
         cited = [one.specification for one in project.trace.coverages if one.specification.locator not in second]
         found = {one.locator: one for one in cited if one.is_configured}
-        for rule in project.config.specifications if project.config else ():
+        for _, locator in locate_configured(project.config):
             with suppress(DuvetError):
-                loaded = project.library.load(locate_specification(rule.source, rule.format))
+                loaded = project.library.load(locator)
                 found.setdefault(loaded.locator, loaded)
         found = found or {one.locator: one for one in cited}
         for locator, specification in found.items():

@@ -23,7 +23,7 @@ from duvet.rules import NO_REQUIREMENTS
 from duvet.sources import scan
 from duvet.sources.comments import SourceStyle
 from duvet.sources.glob import parse_legacy_pattern, spell_paths
-from duvet.specs.extraction import Extraction, extract_configured, list_unneeded_files
+from duvet.specs.extraction import Extraction, extract_configured, list_unneeded_files, locate_configured
 from duvet.specs.library import DownloadOutcome, Library, Policy
 from duvet.specs.locator import locate_specification, resolve_specification, strip_extension
 from duvet.specs.requirement_files import read_requirement_file
@@ -356,10 +356,8 @@ class Project:
         if self.config is None or not self.config.extended:
             return None
         forms: dict[str, RequirementForm] = {}
-        for rule in self.config.specifications:
-            # An invalid name is reported at its place.
-            with suppress(DuvetError):
-                forms.setdefault(locate_specification(rule.source, rule.format).name, rule.form)
+        for rule, locator in locate_configured(self.config):
+            forms.setdefault(locator.name, rule.form)
         return forms
 
     @property
@@ -563,10 +561,10 @@ class Project:
             yield one, self.memory.parse_text("census", Census, one.path, key, one.data, count)
 
     def _list_configured(self) -> Iterator[Specification]:
-        for rule in self.config.specifications if self.config else ():
+        for _, locator in locate_configured(self.config):
             # The trace reports specifications that can't be loaded.
             with suppress(DuvetError):
-                yield self.library.load(locate_specification(rule.source, rule.format))
+                yield self.library.load(locator)
 
     def finished(self, blob_link: str | None = None, issue_link: str | None = None) -> Finished:
         """Return the data of a report; these links override those of the configuration."""

@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from duvet import rules
-from duvet.config.settings import Config
+from duvet.config.settings import Config, SpecificationRule
 from duvet.errors import DuvetError, ProblemsError, describe_plainly
 from duvet.model import Annotation, ExtractedSentence, Format, Locator, Place, Problem, Section, Severity, Specification
 from duvet.specs import requirement_files
@@ -213,7 +213,7 @@ def extract_configured(config: Config, library: Library, root: str) -> Extractio
     # If no specification is configured, the files in the folder come from elsewhere.
     is_owner = config.specifications and config.finds_extracted
     extraction = Extraction({}, {}, {}, [], config.requirements_folder if is_owner else "")
-    library.prefetch(_list_locators(config))
+    library.prefetch(locator for _, locator in locate_configured(config))
     for index, rule in enumerate(config.specifications):
         try:
             specification = library.load(locate_specification(rule.source, rule.format))
@@ -262,11 +262,11 @@ def _make_keyword_warning(specification: Specification) -> Problem | None:
     return rules.KEYWORDS_LOWER_CASE.problem(message, hint=hint)
 
 
-def _list_locators(config: Config) -> Iterator[Locator]:
-    for rule in config.specifications:
-        # A bad name is reported at its place.
+def locate_configured(config: Config | None) -> Iterator[tuple[SpecificationRule, Locator]]:
+    """Yield each configured specification with its location; invalid names are reported at their places."""
+    for rule in config.specifications if config else ():
         with suppress(DuvetError):
-            yield locate_specification(rule.source, rule.format)
+            yield rule, locate_specification(rule.source, rule.format)
 
 
 class _SpecificationFiles(Struct, frozen=True):
