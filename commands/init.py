@@ -21,7 +21,7 @@ from duvet.errors import DuvetError
 from duvet.project.survey import FoundSpecification, Survey, count_lower_case_requirements, survey_folder
 from duvet.reports.cells import escape_cell
 from duvet.specs.library import Library
-from duvet.text import format_count
+from duvet.text import format_count, join_names
 from duvet.tree.files import DiskTree
 
 _GITIGNORE_PATH = ".duvet/.gitignore"
@@ -185,9 +185,7 @@ def _extend_project(survey: Survey, specifications: Sequence[str], languages: Se
     for name in kept:
         print_remark(f"{CONFIG_PATH} already contains {escape_cell(name)}")
     if offered and not is_accepted:
-        shown = ", ".join(offered[:_MOST_SHOWN])
-        more = f" and {len(offered) - _MOST_SHOWN} more" if len(offered) > _MOST_SHOWN else ""
-        print_remark(f"not added: {escape_cell(shown)}{more}; add them with `duvet init --yes`")
+        print_remark(f"not added: {escape_cell(join_names(offered, _MOST_SHOWN))}; add them with `duvet init --yes`")
     next_step = _choose_next_step(is_traced=bool(configured or added), is_offered=bool(offered))
     if not (added or groups):
         print_remark(f"{CONFIG_PATH} is unchanged; name what to add with --specification or --lang-*")

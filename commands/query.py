@@ -275,7 +275,7 @@ def run_query(
     return 0 if has_passed else FAILED
 
 
-def run_check(query: AnnotationQuery, name: str, patterns: Sequence[str], progress: QueryProgress) -> CheckResult:
+def run_check(query: AnnotationQuery, name: CheckName, patterns: Sequence[str], progress: QueryProgress) -> CheckResult:
     if progress.settings.verbose and name in _STEPS:
         progress.begin(f"Running {_STEPS[name]} check...")
     if name == CheckName.IMPLEMENTATION:

@@ -15,6 +15,7 @@ from duvet.console.progress import ProgressLines
 from duvet.console.project import load_page_rules, make_options_key, open_cache, open_project
 from duvet.console.report_result import ReportRequest, print_result, report_project, save_result
 from duvet.errors import DuvetError
+from duvet.text import join_names
 from duvet.tree.cache import DiskCache
 from duvet.tree.files import DiskTree
 
@@ -99,9 +100,7 @@ def watch_reports(
             ##% The memory use of `duvet report --watch` and of the server MUST NOT grow with the number of runs.
             gc.collect()
             changed, restored = wait_for_change(changes, restored=restored)
-            names = ", ".join(map(show_path, changed[:_MAX_NAMES]))
-            more = len(changed) - _MAX_NAMES
-            progress.begin(f"Changed {names} and {more} more" if more > 0 else f"Changed {names}")
+            progress.begin(f"Changed {join_names([show_path(path) for path in changed], _MAX_NAMES)}")
 
 
 def wait_for_change(changes: ChangeWatcher, *, restored: bool) -> tuple[tuple[str, ...], bool]:

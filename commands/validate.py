@@ -28,7 +28,7 @@ from duvet.model import Applicability, Problem, sort_problems
 from duvet.project.findings import ChosenInputs, Findings, PageFindings, choose_inputs, normalise_input_name
 from duvet.reports.cells import escape_cell
 from duvet.reports.problems import count_problems
-from duvet.text import format_count
+from duvet.text import format_count, join_names
 from duvet.tree.files import DiskTree, MemoryTree
 
 if TYPE_CHECKING:
@@ -229,10 +229,8 @@ def _report_findings(
     written = output.write(problems, SourceLines(texts))
     if problems and output.prints_text:
         print_remark("")
-    if skipped := selected.others:
-        names = ", ".join(escape_cell(show_path(name)) for name in skipped[:_MAX_SKIPPED_NAMES])
-        more = f" and {len(skipped) - _MAX_SKIPPED_NAMES} more" if len(skipped) > _MAX_SKIPPED_NAMES else ""
-        print_remark(f"skipped, because no pattern matches: {names}{more}")
+    if skipped := [escape_cell(show_path(name)) for name in selected.others]:
+        print_remark(f"skipped, because no pattern matches: {join_names(skipped, _MAX_SKIPPED_NAMES)}")
     unsafe = sum(one.fix is not None and one.fix.applicability is Applicability.UNSAFE for one in problems)
     if unsafe and (request.diff or request.writes):
         noun = "fix is" if unsafe == 1 else "fixes are"

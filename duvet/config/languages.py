@@ -96,9 +96,12 @@ class Language(StrEnum):
 
 
 TEST_FOLDERS = frozenset(("tests", "test", "__tests__", "testdata", "e2e"))
+_TEST_NAMES = (
+    "test_*.py *_test.py *_tests.py conftest.py *_test.go *_test.rs test.rs tests.rs *_test.c *_test.cc *_test.cpp "
+    "*_test.dart *_test.exs *_test.rb *_spec.rb"
+)
 _TEST_GLOBS = (
-    *"test_*.py *_test.py *_tests.py conftest.py *_test.go *_test.rs test.rs tests.rs".split(),
-    *"*_test.c *_test.cc *_test.cpp *_test.dart *_test.exs *_test.rb *_spec.rb".split(),
+    *_TEST_NAMES.split(),
     *(
         f"*{mark}.{prefix}{ending}"
         for mark in (".test", ".spec", "-test", "-spec")

@@ -22,6 +22,7 @@ from duvet.model import Problem
 from duvet.reports.cells import escape_cell
 from duvet.reports.problems import count_like_upstream
 from duvet.reports.summary import Summary, format_summary
+from duvet.text import join_names
 from duvet.tree.cache import DiskCache
 from duvet.tree.recorder import FileChangedError, FileContent
 
@@ -113,12 +114,9 @@ def _list_files(result: ReportResult) -> str:
     if result.is_like_upstream or not result.files:
         return ""
     marks = {result.changed_snapshot: " (changed)"}
-    shown = [
-        escape_cell(show_path(path, current_settings().folder)) + marks.get(path, "")
-        for path in result.files[:_MAX_FILES]
-    ]
-    more = len(result.files) - len(shown)
-    return f"reports: {', '.join(shown)}{f' and {more} more' if more else ''}\n"
+    folder = current_settings().folder
+    names = [escape_cell(show_path(path, folder)) + marks.get(path, "") for path in result.files]
+    return f"reports: {join_names(names, _MAX_FILES)}\n"
 
 
 def save_result(cache: DiskCache, key: str, result: ReportResult) -> None:

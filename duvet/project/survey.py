@@ -19,15 +19,13 @@ from duvet.specs.library import Library
 from duvet.specs.locator import locate_specification
 from duvet.tree.files import Tree, is_folder
 
-_VENDORED = frozenset(
-    "node_modules bower_components vendor third_party __pycache__ venv env virtualenv target dist".split()
-)
+_VENDORED = "node_modules bower_components vendor third_party __pycache__ venv env virtualenv target dist"
+_VENDORED_FOLDERS = frozenset(_VENDORED.split())
 _VENDOR_MARKS = ("pyvenv.cfg", "CACHEDIR.TAG")
 _HIDDEN_SPECIFICATIONS = ".kiro"  # The only hidden folder that contains specifications.
 _PROPOSALS = "openspec/changes"  # Changes that are not yet part of the specification.
-_SPECIFICATION_FOLDERS = frozenset(
-    "doc docs spec specs specification specifications rfc rfcs requirements .kiro openspec".split()
-)
+_SPECIFIED = "doc docs spec specs specification specifications rfc rfcs requirements .kiro openspec"
+_SPECIFICATION_FOLDERS = frozenset(_SPECIFIED.split())
 _SPECIFICATION_NAME = re.compile(r"(?i).*(?:spec|requirement|protocol|prd).*\.(?:md|markdown)")
 _TEXT_NAME = re.compile(r"(?i)(?:rfc\d+|draft-[\w.-]+)\.txt")
 _META_NAME = re.compile(
@@ -110,7 +108,7 @@ def _list_files(tree: Tree, root: str) -> Iterator[str]:
                 continue
             if not is_folder(entry):
                 yield path
-            elif entry.name not in _VENDORED and path != _PROPOSALS:
+            elif entry.name not in _VENDORED_FOLDERS and path != _PROPOSALS:
                 folders.append(path)
 
 

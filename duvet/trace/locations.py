@@ -268,8 +268,7 @@ def make_section_error(cards: Iterable[SpecificationCard], name: str, names: Ite
 
 def list_known_ids(catalogue: Catalogue) -> str:
     ids = [card.id for card in catalogue.specifications]
-    more = f" and {len(ids) - _SOME} more" if len(ids) > _SOME else ""
-    return f"available: {', '.join(ids[:_SOME])}{more}" if ids else "the project has no specifications"
+    return f"available: {join_names(ids, _SOME)}" if ids else "the project has no specifications"
 
 
 RESOURCE_SCHEME = "duvet://"
