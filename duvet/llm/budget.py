@@ -1,4 +1,4 @@
-"""What models have cost today, and the daily limits of providers."""
+"""The cost of models today, and the daily limits of providers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class SpendingLimit(Struct, frozen=True):
 
 
 class _Entry(Struct, frozen=True):
-    """What one answer has cost."""
+    """The cost of one answer."""
 
     provider: str
     tokens: int
