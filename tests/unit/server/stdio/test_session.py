@@ -19,8 +19,7 @@ from mcp_types import RequestParams
 from duvet.config.settings import ServerRule
 from duvet.server.live_project import LiveProject
 from duvet.server.messages import LISTEN_METHOD, encode_message
-from duvet.server.protocol.resources import MAX_SUBSCRIPTIONS
-from duvet.server.protocol.server import DuvetServer
+from duvet.server.protocol.server import MAX_SUBSCRIPTIONS, DuvetServer
 from duvet.server.protocol.session import ServerRequest
 from duvet.server.stdio import handshake, session
 from tests.unit.server.clients import HANDSHAKES
