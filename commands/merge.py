@@ -25,7 +25,7 @@ def merge(input: tuple[str, ...], output: str) -> None:
       duvet report --json-v2 client.json --blob-link https://git.example/client
       duvet merge --input client.json --input server.json --output all.json
     """
-    from duvet.reports.merge import merge_report_files
+    from duvet.reports.json_v2 import merge_report_files
 
     tree = MemoryTree({"-": sys.stdin.buffer.read()} if "-" in input and sys.stdin else {}, DiskTree())
     merged, warnings = merge_report_files(input, tree)

@@ -1,24 +1,24 @@
-"""JSON v2, awslabs duvet's second report format: records, encoding, decoding, and conversion of a trace."""
+"""Writes, reads and merges JSON v2 reports."""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date
 from itertools import chain
-from typing import Annotated, BinaryIO, Literal, NamedTuple, TypeVar, cast
+from typing import Annotated, Any, BinaryIO, Literal, NamedTuple, TypeVar, cast
 
 import msgspec
-from fnv_c import fnv1a_64  # type: ignore[import-untyped]
+from fnv_c import fnv1a_64
 from msgspec import Meta, Raw, Struct, field
 from msgspec.structs import fields, replace
 
 from duvet import rules
 from duvet.errors import DuvetError, ProblemsError
-from duvet.model import Annotation, Kind, Level, Locator, Problem, Specification
+from duvet.model import Annotation, Kind, Level, Locator, Problem, Severity, Specification
 from duvet.specs.locator import format_locator
-from duvet.text import byte_length
+from duvet.text import byte_length, quote_text
 from duvet.trace.records import Coverage, Finished, NotApplicable
 from duvet.tree.files import Tree
 
@@ -487,3 +487,214 @@ def build_v2_report(report: Finished) -> V2Report:
             make_not_applicable_records(report.not_applicable),
         ),
     )
+
+
+class MergeConflict(NamedTuple):
+    """A field that differs; `broken` means that ids are equal although the hashed content differs."""
+
+    words: str
+    broken: bool
+
+
+class _Rule(NamedTuple):
+    """The message for a field that differs; an empty `field` stands for the whole record."""
+
+    field: str
+    words: str
+    show: Callable[[Any], str] = str
+    broken: bool = False
+    may_be_absent: bool = False
+
+
+def _quote(value: str | None) -> str:
+    return "none" if value is None else quote_text(value)
+
+
+def _make_conflicting_rule(noun: str, field: str, show: Callable[[Any], str] = "'{}'".format, **flags: bool) -> _Rule:
+    words = f"{noun} '{{id}}' with {field} {{new}} conflicting with previously seen {{old}}"
+    return _Rule(field, words, show, **flags)
+
+
+def _make_differing_rule(noun: str, field: str = "source") -> _Rule:
+    return _Rule(field, f"{noun} '{{id}}' with {field} differing from previously seen", broken=True)
+
+
+_RULES: dict[type[V2Record], tuple[_Rule, ...]] = {
+    RepositoryRecord: (_make_conflicting_rule("repository", "blob_link", broken=True),),
+    InlineSource: (
+        _Rule("contents", "inline source '{id}' with contents conflicting with previously seen contents", broken=True),
+        _make_conflicting_rule("inline source", "file_name"),
+    ),
+    LinkedSource: (
+        _Rule("", "linked source '{id}' that differs from previously seen entry under the same id", broken=True),
+    ),
+    SpecificationRecord: (
+        _make_conflicting_rule("specification annotation", "title", _quote),
+        _make_conflicting_rule("specification annotation", "format"),
+        _make_conflicting_rule("specification annotation", "url", _quote, may_be_absent=True),
+        _make_differing_rule("specification"),
+    ),
+    SectionRecord: (
+        _make_conflicting_rule("section annotation", "short_name"),
+        _make_conflicting_rule("section annotation", "long_name", _quote),
+        _make_differing_rule("section"),
+    ),
+    RequirementRecord: (
+        _make_conflicting_rule("requirement annotation", "level", str.capitalize),
+        _make_differing_rule("requirement"),
+        _make_differing_rule("requirement", "origin"),
+    ),
+    CiteRecord: (
+        _make_conflicting_rule("cite annotation", "type", str.capitalize),
+        _make_conflicting_rule("cite annotation", "level", str.capitalize),
+        _Rule("target", "cite annotation '{id}' with target conflicting with previously seen"),
+        _make_differing_rule("cite"),
+    ),
+    # Two records with the same id differ only in how much of the specification each package cites.
+    NotApplicableRecord: (),
+}
+
+
+def find_conflicts(id: str, earlier: V2Record, later: V2Record) -> Iterator[MergeConflict]:
+    ##= man/spec/trace.md#reports
+    ##% `duvet merge` MUST refuse reports that contradict each other and list the contradictions, and its result MUST
+    ##% NOT depend on the order of its inputs.
+    for rule in _RULES[type(earlier)]:
+        old, new = (getattr(record, rule.field) if rule.field else record for record in (earlier, later))
+        if old == new or (rule.may_be_absent and None in (old, new)):
+            continue
+        yield MergeConflict(rule.words.format(id=id, old=rule.show(old), new=rule.show(new)), rule.broken)
+
+
+_TEXTS = ("comment", "feature", "tracking_issue")
+T = TypeVar("T", bound=V2Record)
+
+
+def find_drift(earlier: V2Record, later: V2Record) -> Iterator[str]:
+    """Yield the fields of a citation that differ but can be merged."""
+    if isinstance(earlier, CiteRecord):
+        yield from (name for name in (*_TEXTS, "tags") if getattr(earlier, name) != getattr(later, name))
+
+
+def join_records(earlier: T, later: T) -> T:
+    """Merge two records; where they conflict, the earlier one counts."""
+    match earlier, later:
+        case SpecificationRecord(), SpecificationRecord():
+            return replace(earlier, url=earlier.url or later.url)
+        case RequirementRecord(), RequirementRecord():
+            both = {**earlier.coverage, **later.coverage}
+            coverage = {cite: earlier.coverage.get(cite, ()) + later.coverage.get(cite, ()) for cite in both}
+            return replace(earlier, coverage=coverage)
+        case CiteRecord(), CiteRecord():
+            # Keep the text that sorts first.
+            pairs = {name: (getattr(earlier, name), getattr(later, name)) for name in _TEXTS}
+            texts = {name: min((one for one in pair if one is not None), default=None) for name, pair in pairs.items()}
+            return replace(earlier, tags=tuple(sorted({*earlier.tags, *later.tags})), **texts)
+        case NotApplicableRecord(), NotApplicableRecord():
+            return replace(earlier, requirements=max(earlier.requirements, later.requirements))
+    return earlier
+
+
+NamedReports = Sequence[tuple[str, V2Report]]  # Reports with their file names.
+
+
+class _Reporter(NamedTuple):
+    number: int
+    name: str
+    problems: list[Problem]
+
+    def report(self, rule: rules.Rule, words: str, *, broken: bool = False, hint: str = "") -> None:
+        message = f"input #{self.number} has {words}"
+        if broken:
+            message = f"internal invariant violation: {message}"
+            hint = "ids are content hashes; use unedited reports from duvet"
+        self.problems.append(rule.problem(message, self.name, hint=hint))
+
+
+def merge_report_files(paths: Sequence[str], tree: Tree) -> tuple[bytes, tuple[Problem, ...]]:
+    """Read reports, and return the merged report in JSON and the warnings."""
+    merged, warnings = merge_reports(read_reports(paths, tree))
+    return encode_v2_report(merged), warnings
+
+
+def merge_reports(inputs: NamedReports) -> tuple[V2Report, tuple[Problem, ...]]:
+    """Return the merged report and warnings; raise ProblemsError with all conflicts."""
+    if not inputs:
+        raise DuvetError("merge requires at least one input report")
+    _raise(list(_find_shared_files(inputs)))
+    merged = inputs[0][1]
+    problems: list[Problem] = []
+    for number, (name, report) in enumerate(inputs[1:], 1):
+        reporter = _Reporter(number, name, problems)
+        old, new = merged.annotations, report.annotations
+        merged = V2Report(
+            tuple(sorted({*merged.issue_links, *report.issue_links})),
+            _merge_sets(merged.repositories, report.repositories, reporter),
+            V2Sources(
+                _merge_sets(merged.sources.inline, report.sources.inline, reporter),
+                _merge_sets(merged.sources.linked, report.sources.linked, reporter),
+                _merge_extensions("sources", merged.sources.extensions, report.sources.extensions, reporter),
+            ),
+            V2Annotations(
+                _merge_sets(old.specification, new.specification, reporter),
+                _merge_sets(old.section, new.section, reporter),
+                _merge_sets(old.requirement, new.requirement, reporter),
+                _merge_sets(old.cite, new.cite, reporter),
+                _merge_sets(old.not_applicable, new.not_applicable, reporter),
+                _merge_extensions("annotations", old.extensions, new.extensions, reporter),
+            ),
+        )
+    _raise([problem for problem in problems if problem.severity is Severity.ERROR])
+    requirements = {
+        id: replace(record, coverage={cite: tuple(sorted(set(all))) for cite, all in sorted(record.coverage.items())})
+        for id, record in merged.annotations.requirement.items()
+    }
+    return replace(merged, annotations=replace(merged.annotations, requirement=requirements)), tuple(problems)
+
+
+def _raise(problems: list[Problem]) -> None:
+    if problems:
+        raise ProblemsError(tuple(problems))
+
+
+def _find_shared_files(inputs: NamedReports) -> Iterator[Problem]:
+    """Yield a problem for each file name that several inputs use without a repository."""
+    first: dict[str, int] = {}
+    for number, (name, report) in enumerate(inputs):
+        for id, source in sorted(report.sources.linked.items()):
+            if source.repository is None and first.setdefault(id, number) != number:
+                yield rules.MERGE_CONFLICT.problem(
+                    f"linked source '{id}' (file '{source.file_name}') without a repository "
+                    f"appears in inputs #{first[id]} and #{number}",
+                    name,
+                    hint="add a blob-link to disambiguate: `blob-link` in each [[source]], or --blob-link",
+                )
+
+
+def _merge_sets(earlier: dict[str, T], later: dict[str, T], reporter: _Reporter) -> dict[str, T]:
+    kept = dict(earlier)
+    for id, new in later.items():
+        old = kept.setdefault(id, new)
+        if old == new:
+            continue
+        for words, broken in find_conflicts(id, old, new):
+            reporter.report(rules.MERGE_CONFLICT, words, broken=broken)
+        if drifted := ", ".join(find_drift(old, new)):
+            reporter.report(
+                rules.MERGE_DRIFT,
+                f"cite annotation '{id}' with metadata drift from previously seen ({drifted})",
+                hint="the merged report keeps all tags and, of two different texts, the first in alphabetical order",
+            )
+        kept[id] = join_records(old, new)
+    return kept
+
+
+def _merge_extensions(
+    bucket: str, earlier: dict[str, Raw], later: dict[str, Raw], reporter: _Reporter
+) -> dict[str, Raw]:
+    """Merge extensions; different values are a conflict, because only the tool that wrote them knows what they mean."""
+    for key in sorted(earlier.keys() & later.keys()):
+        if earlier[key] != later[key]:
+            words = f"extension '{key}' under {bucket} conflicting with previously seen value"
+            reporter.report(rules.MERGE_CONFLICT, words)
+    return {**later, **earlier}

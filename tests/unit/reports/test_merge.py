@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from duvet.errors import DuvetError, ProblemsError
 from duvet.reports import json_v2 as v2
-from duvet.reports.merge import merge_reports
+from duvet.reports.json_v2 import merge_reports
 
 SPAN, SHORT = v2.SourceSpan(src="src-1", start=0, end=9), v2.SourceSpan(src="src-1", start=0, end=8)
 TARGET, NOWHERE = v2.SourceRanges(src="src-1", ranges=(v2.ByteRange(0, 4),)), v2.SourceRanges(src="src-1", ranges=())
