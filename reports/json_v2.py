@@ -1,4 +1,4 @@
-"""Writes, reads and merges JSON v2 reports."""
+"""JSON v2, awslabs duvet's second report format: records, encoding, decoding, conversion of a trace, and merging."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from itertools import chain
 from typing import Annotated, Any, BinaryIO, Literal, NamedTuple, TypeVar, cast
 
 import msgspec
-from fnv_c import fnv1a_64
+from fnv_c import fnv1a_64  # type: ignore[import-untyped]
 from msgspec import Meta, Raw, Struct, field
 from msgspec.structs import fields, replace
 

@@ -1,4 +1,4 @@
-"""The MCP server on top of the SDK: its requests for tools, prompts and resources, and the changes that it announces."""
+"""The MCP server: tools, prompts, completions, resources and subscriptions to them."""
 
 from __future__ import annotations
 
