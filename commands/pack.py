@@ -14,6 +14,7 @@ from duvet.console.streams import print_remark
 from duvet.errors import OutputExistsError
 from duvet.templates import environment
 from duvet.text import quote_text
+from duvet.tools.packs import BUILT_IN_PACKS, WORKFLOWS_PACK
 from duvet.tree.files import DiskTree
 from duvet.tree.outputs import store_together
 
@@ -46,6 +47,8 @@ def new_pack(name: str) -> None:
     if not _NAME.fullmatch(name):
         hint = "use lower-case letters, digits and `_`, and begin with a letter"
         raise click.BadParameter(f"{quote_text(name)} is not a name for a pack: {hint}", param_hint="NAME")
+    if name in (*BUILT_IN_PACKS, WORKFLOWS_PACK):
+        raise click.BadParameter(f"{name} is a built-in pack; choose another name", param_hint="NAME")
     path, test = f"{_FOLDER}/{name}.py", f"{_FOLDER}/test_{name}.py"
     values = {"name": name, "words": name.replace("_", " ")}
     texts = {

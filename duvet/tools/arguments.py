@@ -151,7 +151,7 @@ def _describe_type(schema: Schema) -> str:
 
 _MAX_DEPTH = 64
 MAX_ARGUMENT_LENGTH = 20_000  # Maximum length of a text, unless the tool sets its own limit.
-_CONVERSION_ERROR = re.compile(r"(?P<what>.*?)(?: - at `\$\.(?P<name>\w+)[^`]*`)?\Z", re.DOTALL)
+_CONVERSION_ERROR = re.compile(r"(?P<what>.*?)(?: - at `\$\.(?P<path>(?P<name>\w+)[^`]*)`)?\Z", re.DOTALL)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _MISSING = re.compile(r"Object missing required field `(\w+)`")
 
@@ -188,12 +188,14 @@ def check_input(tool: Tool, arguments: Mapping[str, object]) -> object:
     try:
         return convert(values, tool.input)
     except ValidationError as error:
-        if missing := _MISSING.match(str(error)):
-            raise MissingArgumentError(missing[1], _describe_argument(tool, missing[1])) from error
         found = _CONVERSION_ERROR.match(str(error))
         assert found is not None
-        name, message = found["name"] or "", describe_conversion_error(found["what"])
-        raise ToolError(ErrorCode.INVALID_REQUEST, f"{name}: {message}", _describe_argument(tool, name)) from error
+        hint, path = _describe_argument(tool, found["name"] or ""), (found["path"] or "").replace("[...]", "")
+        if missing := _MISSING.match(str(error)):
+            # A missing argument was found above, so this is a field of an argument.
+            raise MissingArgumentError(f"{path}.{missing[1]}", hint) from error
+        message = describe_conversion_error(found["what"])
+        raise ToolError(ErrorCode.INVALID_REQUEST, f"{path}: {message}", hint) from error
 
 
 @cache

@@ -359,5 +359,6 @@ def test_a_new_pack_passes_its_test(duvet: Run, tmp_path: Path, duvet_command: s
     )
     added = run(duvet_command, folder, "pack", "new", "milk").err
     assert 'add this to `toolPacks` in duvet.config.yaml: "milk": {"path": "packs/milk.py"}\n' in added
+    assert "pages is a built-in pack; choose another name" in run(duvet_command, folder, "pack", "new", "pages").err
     wrong = run(duvet_command, folder, "pack", "new", "My-pack")
     assert wrong.code == 2 and 'Invalid value for NAME: "My-pack" is not a name for a pack' in wrong.err

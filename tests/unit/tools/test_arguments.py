@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import anyio
@@ -73,7 +74,7 @@ REFUSED: list[tuple[str, dict[str, Any], str, str]] = [
     (UNCITED, {"limit": True}, "limit: expected int, got bool", ""),
     (UNCITED, {"spec": ["a"]}, "spec: expected str, got array", DESCRIBED),
     (SECTION, {"reference": "a", "offset": "1"}, "offset: expected int, got str", DESCRIBED),
-    (BOTH, {"citations": [3]}, "citations: expected str, got int", DESCRIBED),
+    (BOTH, {"citations": ["a", 3]}, "citations[1]: expected str, got int", DESCRIBED),
     (BOTH, {"citations": "a"}, "citations: expected array, got str", DESCRIBED),
     (NODE, {"node_id": 5}, "node_id: expected str, got int", DESCRIBED),
     (NODE, {"node_id": "a", "limit": "5"}, "limit: expected int, got str", DESCRIBED),
@@ -83,7 +84,7 @@ REFUSED: list[tuple[str, dict[str, Any], str, str]] = [
     (FEEDBACK, {**VOTE, "vote": True}, "vote: expected float, got bool", DESCRIBED),
     (FEEDBACK, {**VOTE, "context": []}, "context: expected object, got array", DESCRIBED),
     (STORE, {"content": "a", "tags": "a"}, "tags: expected array, got str", DESCRIBED),
-    (STORE, {"content": "a", "tags": [1]}, "tags: expected str, got int", DESCRIBED),
+    (STORE, {"content": "a", "tags": [1]}, "tags[0]: expected str, got int", DESCRIBED),
     (STORE, {"content": "a", "metadata": []}, "metadata: expected object, got array", DESCRIBED),
     # Too little or too much.
     (UNCITED, {"limit": 0}, "limit: expected int >= 1", ""),
@@ -93,7 +94,7 @@ REFUSED: list[tuple[str, dict[str, Any], str, str]] = [
     (SECTION, {"reference": "a", "limit": 0}, "limit: expected int >= 1", DESCRIBED),
     (SECTION, {"reference": "a", "limit": 10**9}, "limit: expected int <= 200000", DESCRIBED),
     ("validate_citation", {"citation": "a" * 10_001}, "citation: expected str of length <= 10000", DESCRIBED),
-    (BOTH, {"citations": ["a" * 10_001]}, "citations: expected str of length <= 10000", DESCRIBED),
+    (BOTH, {"citations": ["a" * 10_001]}, "citations[0]: expected str of length <= 10000", DESCRIBED),
     (BOTH, {"citations": ["a"] * 51}, "citations: expected array of length <= 50", DESCRIBED),
     (SUGGEST, {**CITED, "line": 0}, "line: expected int >= 1", DESCRIBED),
     (NODE, {"node_id": "a", "limit": 0}, "limit: expected int >= 1", DESCRIBED),
@@ -110,7 +111,7 @@ REFUSED: list[tuple[str, dict[str, Any], str, str]] = [
         "context has 20,008 bytes of JSON; the limit is 16,384",
         "shorten it",
     ),
-    (STORE, {"content": "a", "tags": ["x" * 201]}, "tags: expected str of length <= 200", DESCRIBED),
+    (STORE, {"content": "a", "tags": ["x" * 201]}, "tags[0]: expected str of length <= 200", DESCRIBED),
     (STORE, {"content": "é" * 250_001}, "content has 500,002 bytes; the limit is 500,000", IN_PARTS),
     (SEARCH, {"query": LONG}, "query has 20,001 characters; the limit is 20,000", ""),
     (NODE, {"node_id": LONG}, "node_id has 20,001 characters; the limit is 20,000", ""),
@@ -149,7 +150,7 @@ def test_a_wrong_argument_is_refused_by_its_name(tool: str, arguments: dict[str,
     ##% The server MUST refuse an unknown, missing or invalid argument with the error `invalid_request` and the name of
     ##% the argument.
     if hint == DESCRIBED:
-        name = message.partition(" ")[0].rstrip(":")
+        name = re.split(r"[ :.[]", message)[0]
         hint = input_schema(DESK.registry.require(tool))["properties"][name]["description"]
     with pytest.raises(ToolError) as raised:
         anyio.run(DESK.call, tool, arguments, Caller(scopes=frozenset(Scope)))

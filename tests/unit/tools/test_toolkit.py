@@ -10,7 +10,8 @@ import msgspec
 import pytest
 
 from duvet import PackContext, prompt, resource, tool
-from duvet.tools.arguments import input_schema, output_schema
+from duvet.tools.arguments import check_input, input_schema, output_schema
+from duvet.tools.tool import ToolError
 from duvet.tools.toolkit import collect_pack
 
 
@@ -136,6 +137,31 @@ def menu() -> str:
 @prompt
 def plan(guests: str) -> str:
     return guests
+
+
+@tool
+def wash(cups: list[Cup], by_name: dict[str, Cup] | None = None) -> int:
+    return len(cups)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"cups": [{"size": 1}, {"size": "x"}]}, "cups[1].size: expected int, got str"),
+        ({"cups": [{}]}, "cups[0].size is missing"),
+        ({"cups": [], "by_name": {"a": {"size": []}}}, "by_name.size: expected int, got array"),
+    ],
+)
+def test_a_wrong_field_of_an_argument_is_named(arguments: dict[str, Any], message: str) -> None:
+    ##= man/spec/mcp.md#tools
+    ##% The server MUST refuse an unknown, missing or invalid argument with the error `invalid_request` and the name of
+    ##% the argument.
+    module = types.ModuleType("cups")
+    module.__dict__.update(wash=wash)
+    pack: Any = collect_pack("cups", module)
+    with pytest.raises(ToolError) as refused:
+        check_input(pack.tools[0], arguments)
+    assert refused.value.message == message
 
 
 @pytest.mark.anyio
