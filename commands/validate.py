@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any
 import click
 from msgspec import Struct
 
-from duvet.console.command import OldOption, PathType, Subcommand, complete_values, file_option, show_path
+from duvet.console.command import (
+    OldOption,
+    PathType,
+    Subcommand,
+    complete_values,
+    current_settings,
+    file_option,
+    show_path,
+)
 from duvet.console.options import TEXT_TYPE, add_trace_options
 from duvet.console.problems import (
     ProblemOutput,
@@ -227,8 +235,8 @@ def _report_findings(
     if request.strict:
         problems = promote_warnings(problems)
     written = output.write(problems, SourceLines(texts))
-    if problems and output.prints_text:
-        print_remark("")
+    if problems and output.prints_text and not current_settings().quiet:
+        print_notice("\n")
     if skipped := [escape_cell(show_path(name)) for name in selected.others]:
         print_remark(f"skipped, because no pattern matches: {join_names(skipped, _MAX_SKIPPED_NAMES)}")
     unsafe = sum(one.fix is not None and one.fix.applicability is Applicability.UNSAFE for one in problems)
