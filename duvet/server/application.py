@@ -539,25 +539,18 @@ class Application:
         ).record_call(call)
 
 
-class _Services(Mapping[str, Any]):
-    """Services by name; services that were not given are created on each access."""
+class _Services(dict[str, Any]):
+    """The given services by name; the others are created on each access."""
 
     def __init__(self, makers: Mapping[str, Callable[[], Any]], given: Mapping[str, Any]) -> None:
-        self._makers, self._given = makers, given
+        super().__init__(given)
+        self._makers = makers
 
-    def __getitem__(self, name: str) -> Any:
-        return self._given[name] if name in self._given else self._makers[name]()
+    def __missing__(self, name: str) -> Any:
+        return self._makers[name]()
 
     def get(self, name: str, default: Any = None) -> Any:
-        """Return a service; unlike `Mapping.get`, pass on a KeyError raised while creating it."""
-        maker = self._makers.get(name, lambda: default)
-        return self._given[name] if name in self._given else maker()
-
-    def __iter__(self) -> Iterator[str]:
-        return iter({**self._makers, **self._given})
-
-    def __len__(self) -> int:
-        return len({**self._makers, **self._given})
+        return self[name] if name in self or name in self._makers else default
 
 
 class _LazyReadings:
