@@ -82,8 +82,7 @@ class SpendingBudget:
             return
         read, written = answer.usage.input_tokens, answer.usage.output_tokens
         if read is None:
-            texts = (request.system, *(one.text for one in request.conversation))
-            read = sum(map(len, texts)) // _TOKEN_CHARACTERS + 1
+            read = len(request.system + request.prompt) // _TOKEN_CHARACTERS + 1
         written = len(answer.text) // _TOKEN_CHARACTERS + 1 if written is None else written
         price, cost = section.prices.get(model), 0.0
         if price is not None:

@@ -101,7 +101,7 @@ class AnthropicProvider(_HttpProvider):
             _AnthropicAnswer,
             model=model,
             system=request.system,
-            messages=[{"role": one.role, "content": one.text} for one in request.conversation],
+            messages=[{"role": "user", "content": request.prompt}],
             max_tokens=request.max_tokens,
             temperature=request.temperature,
         )
@@ -132,7 +132,7 @@ class OpenAiProvider(_HttpProvider):
 
     async def complete(self, model: str, request: ModelRequest) -> ProviderAnswer:
         messages = [{"role": "system", "content": request.system}] if request.system else []
-        messages += [{"role": one.role, "content": one.text} for one in request.conversation]
+        messages.append({"role": "user", "content": request.prompt})
         # OpenAI refuses the older name for its newer models; other providers know only the older name.
         is_openai = self.endpoint.base == endpoints.PROVIDER_DEFAULTS[ProviderKind.OPENAI].base_url
         limit = {"max_completion_tokens" if is_openai else "max_tokens": request.max_tokens}

@@ -19,23 +19,13 @@ SETUP_HINT = (
 MAX_LINE_CHARACTERS = 200
 
 
-class ModelMessage(Struct, frozen=True):
-    role: Literal["user", "assistant"]
-    text: str
-
-
 class ModelRequest(Struct, frozen=True, kw_only=True):
     prompt: str = ""
-    messages: tuple[ModelMessage, ...] = ()  # The conversation before the prompt.
     system: str = ""
     model: str | None = None  # `PROVIDER/MODEL`, or `PROVIDER` for its default model.
     task: str | None = None  # The key in `routing`.
     max_tokens: int | None = None  # None for the limit of the provider.
     temperature: float | None = None
-
-    @property
-    def conversation(self) -> tuple[ModelMessage, ...]:
-        return (*self.messages, ModelMessage("user", self.prompt)) if self.prompt else self.messages
 
 
 class ModelChoice(Struct, frozen=True):

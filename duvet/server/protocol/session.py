@@ -264,12 +264,9 @@ def _is_text(answer: object) -> bool:
 
 def _make_message(request: ModelRequest) -> types.CreateMessageRequest:
     hints = types.ModelPreferences(hints=[types.ModelHint(name=request.model)]) if request.model else None
-    messages = [
-        types.SamplingMessage(role=one.role, content=types.TextContent(text=one.text)) for one in request.conversation
-    ]
     return types.CreateMessageRequest(
         params=types.CreateMessageRequestParams(
-            messages=messages,
+            messages=[types.SamplingMessage(role="user", content=types.TextContent(text=request.prompt))],
             system_prompt=request.system or None,
             max_tokens=request.max_tokens or MAX_ANSWER_TOKENS,
             temperature=request.temperature,

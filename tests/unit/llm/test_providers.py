@@ -10,7 +10,7 @@ import pytest
 from duvet.config.service_tables import ProviderKind
 from duvet.llm.endpoint import PROVIDER_DEFAULTS, Endpoint, ProviderClient, ProviderKey
 from duvet.llm.providers import OpenAiProvider
-from duvet.llm.records import ModelFault, ModelMessage, ModelRequest, ModelResponse, ProviderAnswer, TokenUsage
+from duvet.llm.records import ModelFault, ModelRequest, ModelResponse, ProviderAnswer, TokenUsage
 from duvet.version import VERSION
 from tests.unit.llm.provider_server import Reply, Wire, anthropic_says, openai_says
 from tests.unit.llm.routers import FINE, KEY, FakeClock, fails, one
@@ -20,13 +20,10 @@ USAGE = TokenUsage(12, 3)
 FULL: dict[str, Any] = {
     "prompt": "And now?",
     "system": "Be brief.",
-    "messages": (ModelMessage("user", "Hi"), ModelMessage("assistant", "Hello")),
     "max_tokens": 7,
     "temperature": 0.0,
 }
-SAID = [
-    {"role": role, "content": text} for role, text in (("user", "Hi"), ("assistant", "Hello"), ("user", "And now?"))
-]
+SAID = [{"role": "user", "content": "And now?"}]
 LIMITS = {"model": "small", "max_tokens": 7, "temperature": 0.0}
 LITTLE = {"model": "small", "messages": [{"role": "user", "content": "Hi"}], "max_tokens": 1024}
 HEADERS: dict[str, dict[str, str | None]] = {
