@@ -38,7 +38,7 @@ from duvet.reports.cells import escape_cell
 from duvet.reports.tables import encode_json
 from duvet.rules import PAGE_LINK_DANGLING, PATTERN_UNMATCHED
 from duvet.server.application import HTTP_MODE, Application, is_forwarded, read_tokens
-from duvet.server.log import EventLevel, ServerLog, forward_logging
+from duvet.server.log import EventLevel, ServerLog
 from duvet.text import format_count
 from duvet.tools.packs import TRACE
 from duvet.tools.tool import GATEWAY_VARIABLE
@@ -156,54 +156,25 @@ def _serve_stdio(application: Application) -> None:
     if opening.read:
         # The client has its answer, so it doesn't wait for these imports.
         application.live.begin()
-        from duvet.server.live_project import set_caller
         from duvet.server.stdio.session import StopSignal, serve_client
 
         stopping = StopSignal(application.service.config.server.shutdown_timeout, lambda: os._exit(OK))
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, stopping)
-        log = application.log
-        forward_logging(log)
-        instructions = application.reloader.instructions
-        with set_caller(application.scopes):
-            serve_client(
-                streams,
-                opening,
-                application.rule,
-                instructions,
-                application.live,
-                application.make_dispatcher([log.record_call]),
-                stopping,
-            )
+        serve_client(streams, opening, application, stopping)
 
 
 def _serve_http(application: Application, listening: ListenOptions) -> None:
-    from duvet.server.http.listener import ServedApplication, ServingOptions, serve_over_http
+    from duvet.server.http.listener import serve_over_http
 
     environ, server = current_settings().environ, application.service.config.server
-    address = _choose_address(application, listening)
+    address, tokens = _choose_address(application, listening), read_tokens(environ)
     rate = server.rate if listening.rate is None else listening.rate
-    serving = ServingOptions(
-        address=address,
-        tokens=read_tokens(environ),
-        hosts=(*server.allowed_hosts, *listening.hosts),
-    )
-    limits = replace(serving.limits, rate=rate, burst=2 * rate, stopping=server.shutdown_timeout)
-    served = ServedApplication(
-        rule=application.rule,
-        instructions=application.reloader.instructions,
-        live=application.live,
-        make_dispatcher=application.make_dispatcher,
-    )
+    hosts = (*server.allowed_hosts, *listening.hosts)
     if is_forwarded(environ):
         application.log.write_event(EventLevel.WARN, f"{GATEWAY_VARIABLE} is ignored over HTTP")
-    name = click.get_current_context().command_path
-    serve_over_http(
-        served,
-        replace(serving, limits=limits),
-        application.log,
-        lambda url: _print_message(application, f"{name}: serving", url=url),
-    )
+    text = f"{click.get_current_context().command_path}: serving"
+    serve_over_http(application, address, tokens, hosts, rate, lambda url: _print_message(application, text, url=url))
 
 
 def _choose_address(application: Application, listening: ListenOptions) -> ServerAddress:

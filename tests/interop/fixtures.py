@@ -13,11 +13,10 @@ import mcp_types as types
 from mcp.server.lowlevel import Server
 
 from duvet.server.application import AccessTokens
-from duvet.server.http.app import HttpApplication, TrustSettings
-from duvet.server.http.guards import AllowedHosts, HttpLimits
+from duvet.server.http.guards import HttpLimits
 from duvet.server.http.listener import HttpServer, ServerAddress, open_listener
 from duvet.server.protocol.session import ServerRequest, send_log_message
-from tests.unit.server.http.http_server import telemetry
+from tests.unit.server.http.http_server import application_of
 from tests.unit.server.servers import live_of, server_of
 
 RED_PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC"  # a PNG
@@ -148,9 +147,7 @@ def main(folder: str) -> None:
     address, limits = ServerAddress("127.0.0.1", 0), HttpLimits()
     with open_listener(address, anywhere=False) as listening:
         where = address.at(listening.getsockname()[1])
-        app = HttpApplication(
-            server, TrustSettings(AllowedHosts(address.host, ()), AccessTokens()), telemetry(), limits
-        )
+        app = application_of(server, AccessTokens(), limits)
         running = HttpServer(app, limits, lambda: print(f"serving {where.url}/mcp", file=sys.stderr, flush=True))
         anyio.run(running.serve, [listening])
 

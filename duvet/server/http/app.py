@@ -17,7 +17,7 @@ from mcp.server.auth.middleware.bearer_auth import AuthorizationContext
 from mcp.server.lowlevel import Server
 from mcp.server.streamable_http import GET_STREAM_KEY, StreamableHTTPServerTransport
 from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
-from msgspec import Struct, json as msgspec_json
+from msgspec import json as msgspec_json
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.routing import Route
@@ -175,29 +175,24 @@ def _unwrap(text: bytes) -> bytes:
 MCP_PATH, HEALTH_PATH, READY_PATH = "/mcp", "/health", "/ready"
 _READ = ("GET", "HEAD")
 _READY_SECONDS = 1.0
-_LIMITS = guards.HttpLimits()
 _TURNS = 3  # Event loop turns that it takes to accept a connection, read the request, and start to answer.
-
-
-class TrustSettings(Struct, frozen=True):
-    hosts: guards.AllowedHosts
-    tokens: AccessTokens
-
-
-class Telemetry(Struct, frozen=True):
-    log: ServerLog
-    metrics: ServerMetrics
 
 
 class HttpApplication:
     def __init__(
-        self, server: DuvetServer, trust: TrustSettings, telemetry: Telemetry, limits: guards.HttpLimits = _LIMITS
+        self,
+        server: DuvetServer,
+        hosts: guards.AllowedHosts,
+        tokens: AccessTokens,
+        log: ServerLog,
+        metrics: ServerMetrics,
+        limits: guards.HttpLimits,
     ) -> None:
         self._server = server
         self._limits = limits
         self._sessions = SessionManager(server, limits, server.subscriptions.deliver_to)
         server.subscriptions.reaches = self._sessions.has_stream
-        rates = guards.RequestRates(guards.TokenBuckets(limits.rate, limits.burst, limits.clients), trust.tokens)
+        rates = guards.RequestRates(guards.TokenBuckets(limits.rate, limits.burst, limits.clients), tokens)
         reports = ReportEndpoint(server.dispatcher)
         endpoints: dict[str, ASGIApp] = {
             MCP_PATH: MessageSplitter(StreamableHTTPASGIApp(self._sessions), limits.batch, rates),
@@ -213,14 +208,14 @@ class HttpApplication:
         self._bodies = guards.BodyLimit(self._requests, limits)
 
         def authenticated(path: str, app: ASGIApp, *methods: str) -> Route:
-            return Route(path, guards.Authentication(guards.AllowedMethods(app, *methods), trust.tokens))
+            return Route(path, guards.Authentication(guards.AllowedMethods(app, *methods), tokens))
 
         routes = [
             Route(HEALTH_PATH, guards.AllowedMethods(serve_health, *_READ)),
             Route(READY_PATH, guards.AllowedMethods(ReadinessCheck(server.live), *_READ)),
             ##= man/spec/service.md#operations
             ##% `/metrics` MUST answer only callers that may call tools.
-            authenticated(METRICS_PATH, telemetry.metrics, *_READ),
+            authenticated(METRICS_PATH, metrics, *_READ),
             authenticated(MCP_PATH, guards.MediaTypes(self._bodies), "GET", "POST", "DELETE"),
             authenticated(REST_PATH, self._bodies, *REST_METHODS),
             *(authenticated(path, self._bodies, *_READ) for path in REPORT_PATHS),
@@ -228,8 +223,8 @@ class HttpApplication:
         self.asgi = Starlette(
             routes=routes,
             middleware=[
-                Middleware(RequestTelemetry, telemetry=telemetry, paths={route.path for route in routes}),
-                Middleware(guards.HostGuard, hosts=trust.hosts),
+                Middleware(RequestTelemetry, log=log, metrics=metrics, paths={route.path for route in routes}),
+                Middleware(guards.HostGuard, hosts=hosts),
                 Middleware(guards.RateLimit, rates=rates),
             ],
             exception_handlers=guards.ERROR_HANDLERS,
@@ -289,10 +284,10 @@ class ReadinessCheck:
 class RequestTelemetry:
     """Counts requests, and logs them without headers and queries, which may contain secrets."""
 
-    def __init__(self, app: ASGIApp, telemetry: Telemetry, paths: set[str]) -> None:
+    def __init__(self, app: ASGIApp, log: ServerLog, metrics: ServerMetrics, paths: set[str]) -> None:
         self._app = app
-        self._log = telemetry.log
-        self._metrics = telemetry.metrics
+        self._log = log
+        self._metrics = metrics
         self._paths = paths
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

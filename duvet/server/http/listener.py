@@ -23,17 +23,15 @@ import uvicorn
 from msgspec import Struct
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from duvet.config.settings import ServerRule
 from duvet.errors import DuvetError, QueryError
-from duvet.server import live_project, messages
-from duvet.server.application import AccessTokens
+from duvet.server import messages
+from duvet.server.application import AccessTokens, Application
 from duvet.server.http import guards
-from duvet.server.http.app import HttpApplication, Telemetry, TrustSettings
+from duvet.server.http.app import HttpApplication
 from duvet.server.http.metrics import ServerMetrics
-from duvet.server.log import ServerLog, forward_logging
+from duvet.server.log import forward_logging
 from duvet.server.protocol.server import DuvetServer
-from duvet.tools import audit, tool
-from duvet.tools.dispatcher import ToolDispatcher
+from duvet.tools import tool
 from duvet.version import VERSION
 
 _ADDRESS = re.compile(r"(?:(?:\[(?P<six>[0-9A-Fa-f:.]+)\]|(?P<name>[A-Za-z0-9._-]+)):)?(?P<port>[0-9]{1,5})", re.ASCII)
@@ -98,49 +96,45 @@ def open_listener(address: ServerAddress, anywhere: bool) -> socket.socket:
         raise DuvetError(f"cannot listen on {address.authority}: {reason}", hint=hint) from error
 
 
-class ServedApplication(Struct, frozen=True, kw_only=True):
-    rule: ServerRule
-    instructions: str | Callable[[], str]
-    live: live_project.LiveProject
-    make_dispatcher: Callable[[Sequence[audit.CallObserver]], ToolDispatcher]
-
-
-class ServingOptions(Struct, frozen=True, kw_only=True):
-    address: ServerAddress
-    tokens: AccessTokens = AccessTokens()
-    hosts: tuple[str, ...] = ()  # Allowed host names in addition to the one it listens on.
-    limits: guards.HttpLimits = guards.HttpLimits()
-
-
 class _StoppedError(BaseException):
     """Raised when a signal arrives before the server handles signals."""
 
 
 def serve_over_http(
-    application: ServedApplication, options: ServingOptions, log: ServerLog, announce: Callable[[str], None]
+    application: Application,
+    address: ServerAddress,
+    tokens: AccessTokens,
+    more_hosts: Sequence[str],
+    rate: float,
+    announce: Callable[[str], None],
 ) -> None:
-    """Serve until a signal arrives; raise DuvetError if the server can't listen."""
+    """Serve until a signal arrives; raise DuvetError if the server can't listen.
+
+    Requests may also name the server as in `more_hosts`. `announce` gets the URL of the server.
+    """
 
     def stop(number: int, frame: FrameType | None) -> NoReturn:
         raise _StoppedError
 
     try:
         # Until the server handles signals, they stop the preparation.
-        with _handle_signals(stop), open_listener(options.address, anywhere=bool(options.tokens)) as listener:
+        with _handle_signals(stop), open_listener(address, anywhere=bool(tokens)) as listener:
             # Reading the project takes longest, so it starts first.
             application.live.begin()
             # The command line disables garbage collection for short runs. Imported modules are never freed, so freeze them.
             gc.enable()
             gc.freeze()
+            log, metrics = application.log, ServerMetrics(VERSION)
             forward_logging(log)
-            metrics = ServerMetrics(VERSION)
             dispatcher = application.make_dispatcher([log.record_call, metrics.record_call])
             metrics.attach(dispatcher)
-            server = DuvetServer(application.rule, application.instructions, application.live, dispatcher)
-            trust = TrustSettings(guards.AllowedHosts(options.address.host, options.hosts), options.tokens)
-            app = HttpApplication(server, trust, Telemetry(log, metrics), options.limits)
-            address = options.address.at(listener.getsockname()[1])
-            running = HttpServer(app, options.limits, lambda: announce(f"{address.url}/mcp"))
+            server = DuvetServer(application.rule, application.reloader.instructions, application.live, dispatcher)
+            hosts = guards.AllowedHosts(address.host, more_hosts)
+            stopping = application.service.config.server.shutdown_timeout
+            limits = guards.HttpLimits(rate=rate, burst=2 * rate, stopping=stopping)
+            app = HttpApplication(server, hosts, tokens, log, metrics, limits)
+            url = address.at(listener.getsockname()[1]).url
+            running = HttpServer(app, limits, lambda: announce(f"{url}/mcp"))
             anyio.run(running.serve, [listener])
     except _StoppedError:
         return

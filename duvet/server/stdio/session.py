@@ -19,12 +19,12 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from mcp.shared.message import ServerMessageMetadata, SessionMessage
 from pydantic import ValidationError
 
-from duvet.config.settings import ServerRule
-from duvet.server import live_project, messages as jsonrpc
-from duvet.server.live_project import limit_answers
+from duvet.server import messages as jsonrpc
+from duvet.server.application import Application
+from duvet.server.live_project import limit_answers, set_caller
+from duvet.server.log import forward_logging
 from duvet.server.protocol.server import DuvetServer
 from duvet.server.stdio.handshake import CHUNK_BYTES, MAX_LINE_BYTES, ClientPipes, LineSplitter, SessionOpening
-from duvet.tools.dispatcher import ToolDispatcher
 
 GRACE_SECONDS = 10.0  # Seconds that open requests get after the end of the input.
 _FLUSH_SECONDS = 2.0
@@ -38,21 +38,17 @@ MAX_BATCH_SIZE = 100
 InboundItem = SessionMessage | Exception
 
 
-def serve_client(
-    wire: ClientPipes,
-    opening: SessionOpening,
-    rule: ServerRule,
-    instructions: str | Callable[[], str],
-    live: live_project.LiveProject,
-    dispatcher: ToolDispatcher,
-    stopping: StopSignal,
-) -> None:
+def serve_client(wire: ClientPipes, opening: SessionOpening, application: Application, stopping: StopSignal) -> None:
     """Serve the client until its input ends or a signal stops the server; `opening` was read before."""
-    server = DuvetServer(rule, instructions, live, dispatcher)
+    log = application.log
+    forward_logging(log)
+    dispatcher = application.make_dispatcher([log.record_call])
+    server = DuvetServer(application.rule, application.reloader.instructions, application.live, dispatcher)
     # The command line disables garbage collection for short runs. Imported modules are never freed, so freeze them.
     gc.enable()
     gc.freeze()
-    anyio.run(converse, wire, opening, server, GRACE_SECONDS, stopping)
+    with set_caller(application.scopes):
+        anyio.run(converse, wire, opening, server, GRACE_SECONDS, stopping)
 
 
 class StopSignal:

@@ -42,18 +42,17 @@ async def test_it_serves_until_a_signal(duvet_command: str, project: Path, how: 
 def test_a_signal_before_it_serves_ends_it(duvet_command: str, project: Path, how: signal.Signals) -> None:
     program = f"""
 import os
-from duvet.config.settings import ServerRule
-from duvet.server.http.listener import ServerAddress
-from duvet.server.http.listener import ServedApplication, ServingOptions, serve_over_http
+from types import SimpleNamespace
+from duvet.server.application import AccessTokens
+from duvet.server.http.listener import ServerAddress, serve_over_http
 from duvet.server.live_project import LiveProject
-from duvet.server.log import ServerLog
 
 class Told(LiveProject):
     def begin(self):
         os.kill(os.getpid(), {int(how)})
 
-offer = ServedApplication(rule=ServerRule(), instructions="", live=Told(None, 50), make_dispatcher=print)
-serve_over_http(offer, ServingOptions(address=ServerAddress("127.0.0.1", 0)), ServerLog(print), print)
+application = SimpleNamespace(live=Told(None, 50))
+serve_over_http(application, ServerAddress("127.0.0.1", 0), AccessTokens(), (), 0, print)
 """
     done = run(str(Path(duvet_command).with_name("python")), project, "-c", program)
     assert (done.code, done.out, done.err) == (0, "", "")

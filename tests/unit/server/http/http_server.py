@@ -13,7 +13,7 @@ import httpx2
 from prometheus_client.parser import text_string_to_metric_families
 
 from duvet.server.application import AccessTokens, read_tokens
-from duvet.server.http.app import HttpApplication, Telemetry, TrustSettings
+from duvet.server.http.app import HttpApplication
 from duvet.server.http.guards import AllowedHosts, HttpLimits
 from duvet.server.http.listener import HttpServer
 from duvet.server.http.metrics import ServerMetrics
@@ -38,8 +38,9 @@ HEAD = b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json
 """The beginning of a request that is written by hand."""
 
 
-def telemetry() -> Telemetry:
-    return Telemetry(ServerLog(lambda line: None), ServerMetrics("0"))
+def application_of(server: DuvetServer, tokens: AccessTokens, limits: HttpLimits) -> HttpApplication:
+    """Return an application for loopback whose log is dropped."""
+    return HttpApplication(server, AllowedHosts(HOST), tokens, ServerLog(lambda line: None), ServerMetrics("0"), limits)
 
 
 @asynccontextmanager
@@ -49,7 +50,7 @@ async def running(
     """Serve on a free port of loopback until the test ends."""
     listening = socket.create_server((HOST, 0), backlog=1024)
     begun = anyio.Event()
-    app = HttpApplication(server, TrustSettings(AllowedHosts(HOST), tokens), telemetry(), limits)
+    app = application_of(server, tokens, limits)
     found = HttpServer(app, limits, begun.set)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(found.serve, [listening])
