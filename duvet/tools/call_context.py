@@ -113,6 +113,7 @@ class CallContext(Struct, frozen=True, kw_only=True):
     calls: ToolDispatcher
     services: Mapping[str, Any] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
+    own_names: Mapping[str, str] = field(default_factory=dict)  # The tools of a pack with a prefix.
 
     async def reading(self) -> ProjectSnapshot:
         return await self.readings.context()
@@ -133,7 +134,7 @@ class CallContext(Struct, frozen=True, kw_only=True):
             behind="" if face else self.caller.behind,
             time_limit=seconds if self.caller.time_limit is None else self.caller.time_limit,
         )
-        return await self.calls.call(name, arguments or {}, caller)
+        return await self.calls.call(self.own_names.get(name, name), arguments or {}, caller)
 
     async def ask_model(self, request: ModelRequest) -> ModelResponse:
         """Ask a model; `request.model` may also name a task of `routing`."""

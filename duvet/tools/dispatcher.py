@@ -166,6 +166,7 @@ class ToolDispatcher:
                 calls=self,
                 services=self.environment.services,
                 settings=pack.settings,
+                own_names=pack.own_names,
             )
             if pack.is_guest:
                 return await self._guests.run(pack.name, tool, arguments, ctx, self.environment.time_limit)

@@ -237,7 +237,7 @@ def choose_packs(
             switches = {section.prefix + tool: enabled for tool, enabled in switches.items()}
             pack = add_prefix(pack, section.prefix)
         writes = section.mode is Access.READ_WRITE
-        one = EnabledPack(pack, writes, switches, section.settings, shown, is_guest=is_guest)
+        one = EnabledPack(pack, writes, switches, section.settings, shown, is_guest, section.prefix)
         ##= man/spec/service.md#packs
         ##% If two enabled packs have a tool or a prompt with the same name, duvet MUST refuse the configuration and
         ##% suggest a `prefix` for one of the packs.

@@ -247,10 +247,16 @@ class EnabledPack(Struct, frozen=True):
     settings: Mapping[str, Any] = field(default_factory=dict)
     shown: bool | None = True  # True if listed; None if the project decides. Unlisted tools can be called, too.
     is_guest: bool = False  # From another distribution: its handlers may hang, and its answers may be invalid.
+    prefix: str = ""  # The prefix of the names of its tools.
 
     @property
     def name(self) -> str:
         return self.pack.name
+
+    @property
+    def own_names(self) -> Mapping[str, str]:
+        """The names of its tools by the names that its code knows, if they have a prefix."""
+        return {name.removeprefix(self.prefix): name for name in self.every_name()} if self.prefix else {}
 
     @property
     def is_table(self) -> bool:

@@ -362,3 +362,11 @@ def test_a_new_pack_passes_its_test(duvet: Run, tmp_path: Path, duvet_command: s
     assert "pages is a built-in pack; choose another name" in run(duvet_command, folder, "pack", "new", "pages").err
     wrong = run(duvet_command, folder, "pack", "new", "My-pack")
     assert wrong.code == 2 and 'Invalid value for NAME: "My-pack" is not a name for a pack' in wrong.err
+
+
+def test_a_pack_knows_its_tools_without_their_prefix(duvet_command: str, tmp_path: Path) -> None:
+    code = "from duvet import PackContext, tool\n\n@tool\ndef heat() -> int:\n    return 9\n\n"
+    code += "@tool\ndef brew(ctx: PackContext) -> int:\n    return ctx.call('heat').value.result\n"
+    config = {"toolPacks": {"tea": {"path": "tea.py", "prefix": "tea."}}}
+    make(tmp_path, {"tea.py": code, "duvet.config.json": json.dumps(config)})
+    assert json.loads(run(duvet_command, tmp_path, "call", "tea.brew").out) == {"result": 9}
