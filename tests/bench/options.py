@@ -15,7 +15,7 @@ PARTS = {
     "watch": "how soon edits are answered",
     "server": "the server for agents",
     "pages": "the pages in Chromium",
-    "pages_of_notes": "the server with 10,000 pages of notes",
+    "pages_of_notes": "the server with 5,000 pages of notes",
     "retrieval": "how well questions find answers",
     "knowledge": "what is taken in and searched",
     "gateway": "what a team waits for",

@@ -46,7 +46,6 @@ _RELATED_SHARE = 0.1  # How much a related word counts, compared with the word o
 _FIRST = 1_000.0  # More than any sum of words.
 _SHORT_QUERY = 3  # The most words for which pages with all of them come first.
 _MAX_FORMS = 50  # Maximum number of words that stand for an unknown word.
-_LONG_WORD = 8  # From this length, two letters of an unknown word may be wrong.
 
 
 _Rows = defaultdict[str, "array[int]"]  # Strings and arrays are of no concern to the garbage collector.
@@ -204,7 +203,8 @@ class _WordTable:
         from rapidfuzz.distance import OSA
         from rapidfuzz.process import extract
 
-        most = 0 if len(term) <= _MIN_STEM else 1 if len(term) < _LONG_WORD else 2
+        # Short words are too similar to others.
+        most = min((len(term) - 1) // 4, 2)
         near = extract(term, list(self._rows), scorer=OSA.distance, score_cutoff=most, limit=_MAX_FORMS)
         return [word for word, distance, _ in near if distance == near[0][1]]
 

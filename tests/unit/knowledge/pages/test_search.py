@@ -75,6 +75,8 @@ UNKNOWN_WORDS = {
     "dokcer": "dev-containers",  # A misspelt word.
     "evrythign": "dev-containers",
     "dokter": "",
+    "dock": "dev-containers",  # The beginning of a word.
+    "kow": "",
     "screenshot": "photo gallery",  # A related word, because no page has this one.
     "picture": "photo",  # A page with a related word alone does not match.
     "picture row": "gallery photo",
