@@ -126,7 +126,7 @@ def run_watched_report(
     cache = DiskCache(DiskTree(), settings.environ, kept=wants_cache(settings), today=settings.today)
     project = open_project(cache, **options)
     ##= man/spec/watch.md#reporting-again
-    ##% After a problem in the configuration or in an annotation, `duvet report --watch` MUST report it and keep
+    ##% If the configuration or an annotation has a problem, `duvet report --watch` MUST report it and keep
     ##% watching.
     try:
         page_rules = load_page_rules(options, cache.tree)

@@ -167,7 +167,7 @@ def run_command_line(args: list[str], settings: TerminalSettings | None = None, 
         return error.exit_code
     except DuvetError as error:
         ##= man/spec/trace.md#output
-        ##% An input MUST NOT cause a traceback or send control characters to the terminal.
+        ##% duvet MUST report invalid input without a traceback, and MUST NOT print control characters from it.
         ##= man/spec/trace.md#output
         ##% duvet MUST exit with 0 on success, with 1 if a check fails or nothing is found, with 2 for a usage error,
         ##% with 3 for a bug in duvet, and with 130 when it is interrupted.

@@ -60,7 +60,8 @@ class ProblemsRecord(Struct, frozen=True):
 
 def render_problems_json(problems: Sequence[Problem], view: ProblemContext) -> bytes:
     ##= man/spec/problems.md#json
-    ##% JSON MUST be one object with the version of the format, all problems, and the numbers of errors and warnings.
+    ##% The JSON output MUST be one object with the version of the format, all problems, and the numbers of errors and
+    ##% warnings.
     return encode_json(ProblemsRecord(PROBLEMS_VERSION, tuple(map(_record, problems)), *count_problems(problems)))
 
 
@@ -106,8 +107,8 @@ def _format_properties(problem: Problem, folder: str) -> Iterator[tuple[str, str
     place = problem.place
     if problem.path:
         ##= man/spec/problems.md#github-and-junit
-        ##% A workflow command MUST contain paths from the root of the repository, and escape values and messages as
-        ##% GitHub expects.
+        ##% A workflow command MUST contain paths relative to the root of the repository, and escape values and
+        ##% messages as GitHub expects.
         yield "file", make_root_relative(problem.path, folder)
         if place.line:
             yield "line", str(place.line)
@@ -156,8 +157,8 @@ def _render_case(problem: Problem, view: ProblemContext) -> Iterator[str]:
 
 def _format_attributes(facts: dict[str, str]) -> str:
     ##= man/spec/problems.md#github-and-junit
-    ##% JUnit MUST be well-formed XML 1.0 with a failing test case for each error and a passing test case for each
-    ##% warning, or one passing test case if there are no problems.
+    ##% The JUnit output MUST be well-formed XML 1.0 with a failing test case for each error and a passing test
+    ##% case for each warning, or one passing test case if there are no problems.
     # XML allows no control characters and lone surrogates, not even escaped.
     lines = {key: Markup("&#10;").join(map(escape_cell, value.splitlines())) for key, value in facts.items()}
     return Markup("").join(Markup(' {}="{}"').format(key, value) for key, value in lines.items())

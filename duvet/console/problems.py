@@ -210,7 +210,7 @@ class ProblemOutput(Struct, frozen=True):
 
     def fail(self, error: DuvetError) -> int:
         ##= man/spec/problems.md#formats
-        ##% duvet MUST write an error that ends the run in the requested format.
+        ##% duvet MUST use the requested format even for an error that ends the run.
         self.write(list_error_problems(error))
         return FAILED
 

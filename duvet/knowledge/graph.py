@@ -298,8 +298,8 @@ def find_subsystem(store: Store, name: str, query: SubsystemQuery) -> SubsystemV
         edges = store.edges(node.id, out=False, limit=_MAX_FILE_EDGES, relations=_FILE_RELATIONS)
         artifacts = {file.key: file for _, file in edges if file.label in _FILE_LABELS}
     ##= man/spec/knowledge.md#graph
-    ##% `km-graph-subsystem` MUST list the nodes that are connected to the subsystem, each once and with a shortest
-    ##% path.
+    ##% `km-graph-subsystem` MUST list the nodes that are connected to the subsystem, each once, with a shortest
+    ##% path to it.
     begin = _decode_cursor(query.cursor)
     nodes = tuple(query.cut([_make_related(hop, node.id) for hop in hops[begin : begin + query.limit]]))
     end = begin + len(nodes)

@@ -71,7 +71,7 @@ def make_requirement_values(context: ProjectSnapshot, requirement: references.Re
     detail = details.make_detail(context.material(_AROUND), requirement)
     assert isinstance(detail, records.RequirementDetail)
     ##= man/spec/mcp.md#prompts
-    ##% A prompt about a requirement MUST contain its text, its status, its citations with the code around them, and the
+    ##% A prompt about a requirement MUST contain its text, its state, its citations with the code around them, and the
     ##% comments to write.
     citations = [
         structs.replace(one, context_lines=tuple(shorten_text(line, MAX_ITEM_WIDTH) for line in one.context_lines))

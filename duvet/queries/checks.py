@@ -36,7 +36,7 @@ class QueryFilter(Struct, frozen=True):
     def select(self, trace: Trace, kinds: Iterable[Kind]) -> list[int]:
         ##= man/spec/query.md#checks
         ##% `--section` MUST select the annotations with exactly this target, and `--quote` those whose quote contains
-        ##% this text in any case.
+        ##% this text, ignoring case.
         quotes = tuple(quote.lower() for quote in self.quotes)
         sections = [section.partition("#") for section in self.sections]
         whole = {path for path, hash_sign, _ in sections if not hash_sign}

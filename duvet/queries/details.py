@@ -113,7 +113,7 @@ def _make_requirement(material: DetailMaterial, indexes: Sequence[int]) -> recor
     catalogue = material.catalogue
     requirements = catalogue.requirements
     ##= man/spec/show.md#details
-    ##% For a requirement that occurs in several places, duvet MUST show the worst of its statuses and list all places.
+    ##% For a requirement that occurs in several places, duvet MUST show the worst of its states and list all places.
     worst = min(indexes, key=lambda index: requirements[index].state)
     card = requirements[worst]
     specification = catalogue.specification_of(card)
@@ -122,7 +122,7 @@ def _make_requirement(material: DetailMaterial, indexes: Sequence[int]) -> recor
     cited = [number for index in indexes for number in requirements[index].citations]
     together = {index for number in cited for index in catalogue.citations[number].requirements}
     ##= man/spec/show.md#details
-    ##% `duvet show` MUST show a requirement with the reason for its status and its citations grouped by type.
+    ##% `duvet show` MUST show a requirement with the reason for its state and its citations grouped by type.
     return records.RequirementDetail(
         **records.make_row_fields(catalogue, card),
         id=card.id,

@@ -164,10 +164,10 @@ def _find_coverage_changes(
         had, has = _find_layers(then, before), _find_layers(now, after)
         lost, gained = (tuple(name for name in _LAYERS if name in one) for one in (had - has, has - had))
         ##= man/spec/diff.md#differences
-        ##% `duvet diff` MUST list an applicable requirement as lost coverage if its status is worse than before, or if
+        ##% `duvet diff` MUST list an applicable requirement as lost coverage if its state is worse than before, or if
         ##% its code or tests were removed.
         ##= man/spec/diff.md#differences
-        ##% `duvet diff` MUST list any other applicable requirement as gained coverage if its status is better than
+        ##% `duvet diff` MUST list any other applicable requirement as gained coverage if its state is better than
         ##% before, or if code or tests were added.
         # A todo that comes or goes is neither a loss nor a gain.
         state_then, state_now = (max(one.state, State.TO_DO) for one in (before, after))

@@ -99,8 +99,8 @@ def find_by_name(
         )
 
     ##= man/spec/names.md#references
-    ##% duvet MUST accept a requirement id in any case, alone or as `SPEC#ID`, wherever it accepts the requirement's
-    ##% hash.
+    ##% duvet MUST accept a requirement id in upper or lower case, alone or as `SPEC#ID`, wherever it accepts the id
+    ##% that duvet computes for a requirement.
     found = select(catalogue.named.get(name, ())) or select(catalogue.named_in_any_case.get(name.casefold(), ()))
     cards = [catalogue.requirements[index] for index in found]
     if len({card.specification for card in cards}) > 1:
@@ -364,6 +364,5 @@ def _quote_requirement(catalogue: Catalogue, indexes: Sequence[int], part: str |
     if not quote or quote not in card.text:
         raise NotFoundError(f"{quote_text(quote)} is not part of the requirement", hint=f"its text is: {card.text}")
     ##= man/spec/cite.md#inserting
-    ##% `duvet cite` MUST quote the whole requirement or, with `--part`, the given part of it, and cite a section
-    ##% without a quote.
+    ##% `duvet cite` MUST quote the whole requirement or, with `--part`, the given part of it.
     return CitableText(catalogue.target_of(card), quote)

@@ -205,7 +205,7 @@ def _qualify(sections: list[Section], data: bytes) -> tuple[Section, ...]:
     documents = _find_documents(data)
     starts = [one.start for one in documents]
     ##= man/spec/trace.md#sections
-    ##% In a text that contains several RFCs, the names of sections MUST contain the RFC, such as `rfc8174/section-2`.
+    ##% In a text that contains several RFCs, the name of a section MUST begin with its RFC, as in `rfc8174/section-2`.
     placed: list[tuple[Section, tuple[str, ...], tuple[str, ...]]] = []
     for section in sections:
         number = bisect_right(starts, section.heading[0])

@@ -79,7 +79,8 @@ def verify_result(step: workflow.Step, scope: references.ValueScope) -> None:
         fault = _find_check_fault(check, scope, keys)
         if fault:
             ##= man/spec/workflows.md#steps
-            ##% If a check fails, its step MUST fail with `assert_failed`, the path and both values.
+            ##% If a check fails, its step MUST fail with `assert_failed`, and name the checked path, its value and the
+            ##% expected value.
             raise references.WorkflowError(ErrorCode.ASSERT_FAILED, fault)
 
 

@@ -172,7 +172,7 @@ def resolve_variables(workflow: Workflow, given: Mapping[str, object]) -> dict[s
     except UnresolvedError as error:
         raise WorkflowError(ErrorCode.INVALID_REQUEST, error.message) from error
     ##= man/spec/workflows.md#variables
-    ##% Before the first step, the engine MUST reject missing, unknown and mistyped variables.
+    ##% Before the first step, the engine MUST reject missing and unknown variables, and values of the wrong type.
     unknown = find_unknown_argument(
         workflow.name, given, tuple(workflow.variables), noun="variable", if_none="it has no variables"
     )

@@ -238,8 +238,8 @@ class ArticleWriter(Struct):
 
     def _write_requirement(self, index: int) -> str:
         ##= man/spec/page.md#requirements-and-citations
-        ##% The report MUST list each requirement with its state, its level, its number of citations by type, and the
-        ##% code or tests that it needs.
+        ##% The report MUST list each requirement with its state, its level, its number of citations by type, and
+        ##% whether it needs code or tests.
         card = self.page.catalogue.requirements[index]
         look = anchors.STATE_LOOKS[card.state]
         anchor, link = self.places.requirements[index]

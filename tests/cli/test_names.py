@@ -161,8 +161,8 @@ def test_ids_are_completed(words: str, duvet: Run, folder: Path) -> None:
 
 def test_entries_may_name_an_id(duvet: Run, folder: Path) -> None:
     ##= man/spec/names.md#references
-    ##% duvet MUST accept a requirement id in any case, alone or as `SPEC#ID`, wherever it accepts the requirement's
-    ##% hash.
+    ##% duvet MUST accept a requirement id in upper or lower case, alone or as `SPEC#ID`, wherever it accepts the id
+    ##% that duvet computes for a requirement.
     entry = '[[not-applicable]]\ntarget = "login.md#FR-002"\nreason = "There are no accounts."\n'
     make(folder, {".duvet/config.toml": CONFIG + entry, "login.rs": RIGHT})
     rows = json.loads(duvet("prioritize", "--all", "--format", "json").out)

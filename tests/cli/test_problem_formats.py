@@ -78,7 +78,7 @@ def test_warnings_are_written_though_only_errors_are_told(kettle: Path, duvet: R
 @pytest.mark.parametrize("format", FOR_PROGRAMS)
 def test_a_configuration_that_cannot_be_read(format: ProblemFormat, kettle: Path, duvet: Run) -> None:
     ##= man/spec/problems.md#formats
-    ##% duvet MUST write an error that ends the run in the requested format.
+    ##% duvet MUST use the requested format even for an error that ends the run.
     make(kettle, {".duvet/config.toml": "'$schema' = 1\nwhat = 2\n"})
     done = duvet("report", "--format", format)
     assert (done.code, done.err) == (1, "")

@@ -32,7 +32,7 @@ ERRORS = "2 errors in the project; results may be incomplete; run `duvet validat
 @pytest.mark.parametrize("name", THINGS)
 def test_each_kind_of_reference_in_every_format(name: str, duvet: Run, gold: Snapshot) -> None:
     ##= man/spec/show.md#details
-    ##% `duvet show` MUST show a requirement with the reason for its status and its citations grouped by type.
+    ##% `duvet show` MUST show a requirement with the reason for its state and its citations grouped by type.
     ##= man/spec/show.md#details
     ##% `duvet show` MUST show a citation with its place, its problems and the code around it.
     assert duvet("show", THINGS[name]) == duvet("show", THINGS[name], "--format=text")

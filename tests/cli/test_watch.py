@@ -88,7 +88,7 @@ def test_as_many_runs_as_changes(options: tuple[str, ...], kettle: Path, watch: 
 
 def test_errors_do_not_end_the_watch(kettle: Path, watch: Watch) -> None:
     ##= man/spec/watch.md#reporting-again
-    ##% After a problem in the configuration or in an annotation, `duvet report --watch` MUST report it and keep
+    ##% If the configuration or an annotation has a problem, `duvet report --watch` MUST report it and keep
     ##% watching.
     watched = watch("report", "--watch")
     watched.until()

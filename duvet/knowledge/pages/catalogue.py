@@ -89,7 +89,7 @@ def load_pages(project: Project, files: PageFiles, earlier: PageStore | None = N
         else:
             ##= man/spec/pages.md#files
             ##% The date of a page MUST be the date in its front matter, or else the date of its first commit, or else
-            ##% the birth time of the file.
+            ##% the creation time of the file.
             created = parsed.created
             if created is None:
                 created = dates.first.get(path)

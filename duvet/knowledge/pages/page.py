@@ -244,7 +244,7 @@ class LinkResolver:
         """Return the file that a link in `source` leads to; None for an external or broken link."""
         ##= man/spec/pages.md#links
         ##% duvet MUST resolve a link by path, by the end of a path, by the name of a file and by an alias, with or
-        ##% without `.md`, and in any case.
+        ##% without `.md`, ignoring case.
         if link.syntax is LinkSyntax.EXTERNAL or not link.written:
             return None
         if link.written.startswith("#"):

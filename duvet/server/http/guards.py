@@ -436,8 +436,8 @@ class BodyLimit:
                 body = await self._read(arrival, scope, receive)
         except _TooLargeError:
             ##= man/spec/mcp.md#limits
-            ##% The server MUST refuse a line of more than 4 MiB, and an HTTP body above the configured limit, before it
-            ##% has read all of it.
+            ##% The server MUST refuse a line of more than 4 MiB on standard input, and an HTTP body above the
+            ##% configured limit, before it has read all of it.
             hint = f"the limit is {self._limits.body:,} bytes; split the request"
             await send_refusal(scope, send, structs.replace(_TOO_LARGE, hint=hint))
             return

@@ -421,8 +421,8 @@ class InboundChannel:
     async def _take_line(self, server: MemoryObjectSendStream[InboundItem], line: bytes | None) -> None:
         try:
             ##= man/spec/mcp.md#limits
-            ##% The server MUST refuse a line of more than 4 MiB, and an HTTP body above the configured limit, before it
-            ##% has read all of it.
+            ##% The server MUST refuse a line of more than 4 MiB on standard input, and an HTTP body above the
+            ##% configured limit, before it has read all of it.
             if line is None:
                 raise jsonrpc.make_refusal(f"the line is too long: the limit is {MAX_LINE_BYTES:,} bytes")
             value = jsonrpc.decode_message(line)

@@ -302,7 +302,7 @@ def get_requirement_status(arguments: GetRequirementStatusInput, context: Projec
     catalogue = context.catalogue
     indexes = _find_indexes(context, arguments.req_identifier.strip())
     ##= man/spec/show.md#details
-    ##% For a requirement that occurs in several places, duvet MUST show the worst of its statuses and list all places.
+    ##% For a requirement that occurs in several places, duvet MUST show the worst of its states and list all places.
     state = min(catalogue.requirements[index].state for index in indexes)
     places = tuple(
         RequirementPlace(make_requirement_path(catalogue, one), catalogue.requirements[one].state.words)

@@ -69,8 +69,8 @@ def describe_annotation(annotation: Annotation) -> tuple[Kind, str, str, str]:
 @pytest.mark.parametrize("style", STYLES)
 def test_a_citation_is_copied_as_a_comment(visit: Visits, tea: Report, style: str) -> None:
     ##= man/spec/page.md#working-with-the-report
-    ##% A citation copied from the report MUST cite the same requirement, as a comment in the style of the source file
-    ##% or as TOML.
+    ##% The citation that a user copies from a requirement MUST cite this requirement, as a comment in the style of
+    ##% the source file or as TOML.
     page = opened(visit, tea)
     page.select_option("#panel .style select", style)
     page.fill("#panel .reason", REASON)

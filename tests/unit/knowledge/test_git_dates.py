@@ -100,8 +100,8 @@ def test_dates_in_front_matter(moment: float, dates: tuple[str, ...]) -> None:
 
 def test_the_date_of_a_page_is_from_front_matter_or_git_or_the_file(tmp_path: Path) -> None:
     ##= man/spec/pages.md#files
-    ##% The date of a page MUST be the date in its front matter, or else the date of its first commit, or else the birth
-    ##% time of the file.
+    ##% The date of a page MUST be the date in its front matter, or else the date of its first commit, or else the
+    ##% creation time of the file.
     files = {**TRACE, "docs/front.md": "---\ncreated: 1970-01-02\n---\n", "docs/\u00e9.md": "x"}
     for folder in (history(tmp_path / "tea", files), make(tmp_path / "plain", files)):
         (folder / "docs/new.md").write_text("y")

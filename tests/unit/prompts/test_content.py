@@ -48,7 +48,7 @@ def test_the_text_of_each_prompt(
     file: str, name: str, given: dict[str, str], tea: ProjectSnapshot, snapshot: Snapshot
 ) -> None:
     ##= man/spec/mcp.md#prompts
-    ##% A prompt about a requirement MUST contain its text, its status, its citations with the code around them, and the
+    ##% A prompt about a requirement MUST contain its text, its state, its citations with the code around them, and the
     ##% comments to write.
     snapshot.snapshot_dir = GOLD
     snapshot.assert_match(text_of(name, tea, **given), f"{file}.md")

@@ -139,7 +139,7 @@ def test_the_duplicates_check_reports_groups(annotations: list[str], duplicates:
 def test_filters_apply_to_checks(sections: tuple[str, ...], quotes: tuple[str, ...], selected: list[str]) -> None:
     ##= man/spec/query.md#checks
     ##% `--section` MUST select the annotations with exactly this target, and `--quote` those whose quote contains this
-    ##% text in any case.
+    ##% text, ignoring case.
     asked = query("b citation It MUST stop.", filter=QueryFilter(sections, quotes))
     assert [*states(asked, asked.check_implementations())] == [
         *filter(lambda one: one == "It MUST stop.", selected),

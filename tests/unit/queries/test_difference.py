@@ -277,10 +277,10 @@ def test_coverage_is_lost_or_gained(
     was: str, now: str, status_then: str, status_now: str, lost: str, gained: str
 ) -> None:
     ##= man/spec/diff.md#differences
-    ##% `duvet diff` MUST list an applicable requirement as lost coverage if its status is worse than before, or if its
+    ##% `duvet diff` MUST list an applicable requirement as lost coverage if its state is worse than before, or if its
     ##% code or tests were removed.
     ##= man/spec/diff.md#differences
-    ##% `duvet diff` MUST list any other applicable requirement as gained coverage if its status is better than before,
+    ##% `duvet diff` MUST list any other applicable requirement as gained coverage if its state is better than before,
     ##% or if code or tests were added.
     difference = changes.compare_catalogues(_cited_by(was), _cited_by(now))
     is_loss = bool(lost) or was == "exception"

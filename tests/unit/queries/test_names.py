@@ -54,8 +54,8 @@ CATALOGUE = named({**NAMES, "The door MUST be red.": "Dead"})
 )
 def test_an_id_is_a_reference(reference: str, expected: str) -> None:
     ##= man/spec/names.md#references
-    ##% duvet MUST accept a requirement id in any case, alone or as `SPEC#ID`, wherever it accepts the requirement's
-    ##% hash.
+    ##% duvet MUST accept a requirement id in upper or lower case, alone or as `SPEC#ID`, wherever it accepts the id
+    ##% that duvet computes for a requirement.
     found = resolve_reference(CATALOGUE, reference)
     assert isinstance(found, RequirementRef)
     assert [CATALOGUE.requirements[index].text for index in found.indexes] == [expected]

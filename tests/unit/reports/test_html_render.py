@@ -31,8 +31,8 @@ def test_whole_reports_match_their_golden_files(name: str, snapshot: Snapshot) -
     ##= man/spec/gates.md#not-applicable
     ##% The summary, the HTML report, both versions of JSON and the snapshot MUST list every `[[not-applicable]]` entry.
     ##= man/spec/page.md#requirements-and-citations
-    ##% The report MUST list each requirement with its state, its level, its number of citations by type, and the code
-    ##% or tests that it needs.
+    ##% The report MUST list each requirement with its state, its level, its number of citations by type, and whether
+    ##% it needs code or tests.
     snapshot.snapshot_dir = ROOT / "tests" / "gold" / "html"
     expired = not_applicable(today=date(2030, 2, 1))
     pages = {

@@ -109,7 +109,8 @@ def test_paths_begin_at_the_root(path: str, folder: str, expected: str) -> None:
 
 def test_json_is_as_documented() -> None:
     ##= man/spec/problems.md#json
-    ##% JSON MUST be one object with the version of the format, all problems, and the numbers of errors and warnings.
+    ##% The JSON output MUST be one object with the version of the format, all problems, and the numbers of errors and
+    ##% warnings.
     problem = rules.QUOTE_NOT_FOUND.problem(
         'could not find text in section "heating" of spec.md',
         "src/a.rs",
@@ -139,8 +140,8 @@ def test_json_is_read_again(problems: tuple[Problem, ...]) -> None:
 @given(HOSTILE, TEXT)
 def test_there_is_one_command_for_each_problem(problems: tuple[Problem, ...], folder: str) -> None:
     ##= man/spec/problems.md#github-and-junit
-    ##% A workflow command MUST contain paths from the root of the repository, and escape values and messages as GitHub
-    ##% expects.
+    ##% A workflow command MUST contain paths relative to the root of the repository, and escape values and messages as
+    ##% GitHub expects.
     *lines, end = render_github(problems, ProblemContext(folder=folder.strip("/"))).decode().split("\n")
     assert (len(lines), end) == (len(problems), "")
     for line, problem in zip(lines, problems, strict=True):
@@ -151,8 +152,8 @@ def test_there_is_one_command_for_each_problem(problems: tuple[Problem, ...], fo
 @given(HOSTILE, TEXT)
 def test_junit_is_well_formed_with_a_case_for_each_problem(problems: tuple[Problem, ...], line: str) -> None:
     ##= man/spec/problems.md#github-and-junit
-    ##% JUnit MUST be well-formed XML 1.0 with a failing test case for each error and a passing test case for each
-    ##% warning, or one passing test case if there are no problems.
+    ##% The JUnit output MUST be well-formed XML 1.0 with a failing test case for each error and a passing test
+    ##% case for each warning, or one passing test case if there are no problems.
     root = ElementTree.fromstring(render_junit(problems, ProblemContext(lambda *_: line)))
     (suite,) = root
     assert (root.tag, suite.tag) == ("testsuites", "testsuite")

@@ -237,8 +237,9 @@ def test_lines_are_inserted_with_the_indentation_of_the_next() -> None:
     ##% `duvet cite` MUST insert the citation above the given line, in the comment style of the file and with the
     ##% indentation of the line.
     ##= man/spec/cite.md#inserting
-    ##% `duvet cite` MUST quote the whole requirement or, with `--part`, the given part of it, and cite a section
-    ##% without a quote.
+    ##% `duvet cite` MUST quote the whole requirement or, with `--part`, the given part of it.
+    ##= man/spec/cite.md#inserting
+    ##% If the target is a section, `duvet cite` MUST write a citation without a quote.
     text = "def f():\n \t x()\n"
     assert inserted("a.py", text, 2, style=PYTHON, most=34) == (
         "def f():\n"

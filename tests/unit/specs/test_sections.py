@@ -213,7 +213,7 @@ Abstract
 
 def test_a_text_of_several_rfcs() -> None:
     ##= man/spec/trace.md#sections
-    ##% In a text that contains several RFCs, the names of sections MUST contain the RFC, such as `rfc8174/section-2`.
+    ##% In a text that contains several RFCs, the name of a section MUST begin with its RFC, as in `rfc8174/section-2`.
     sections = parse_ietf(COMPOSITE.encode(), has_paths=True)
     assert sections[0].breadcrumb == "RFC 2119 › Abstract"  # noqa: RUF001
     assert [(one.name, one.path, one.title, one.lines) for one in sections] == [

@@ -263,7 +263,8 @@ CHECKS = [
 @pytest.mark.parametrize(("check", "message"), CHECKS, ids=range(len(CHECKS)))
 async def test_a_check_compares_as_json(check: Check, message: str) -> None:
     ##= man/spec/workflows.md#steps
-    ##% If a check fails, its step MUST fail with `assert_failed`, the path and both values.
+    ##% If a check fails, its step MUST fail with `assert_failed`, and name the checked path, its value and the expected
+    ##% value.
     found = await ran(asking(check), variables={"v": text("w")})
     assert states(found) == [("look", "error" if message else "success", message)]
     assert not message or why(found) == ("assert_failed", "look", message, "", "")

@@ -117,7 +117,7 @@ DEFAULTS = {"most": 5, "share": 0.5, "deep": False, "of-kinds": ["a"], "class": 
 
 def test_variables_are_typed_arguments() -> None:
     ##= man/spec/workflows.md#variables
-    ##% Before the first step, the engine MUST reject missing, unknown and mistyped variables.
+    ##% Before the first step, the engine MUST reject missing and unknown variables, and values of the wrong type.
     record = make_input_record(flow())
     assert json.schema_components([record], ref_template="{name}")[1]["Input"] == {
         "title": "Input",

@@ -29,7 +29,7 @@ AT = "near/by/start.md"
 
 ##= man/spec/pages.md#links
 ##% duvet MUST resolve a link by path, by the end of a path, by the name of a file and by an alias, with or without
-##% `.md`, and in any case.
+##% `.md`, ignoring case.
 CASES = [
     *(("a.md", WIKI, written, "green/tea.md") for written in ("green/tea", "green/tea.md", "/green/tea", "GREEN/TEA")),
     *((AT, WIKI, written, "tea.md") for written in ("tea", "tea.md", "tea#Green", "../../tea", "TEA.MD", "Tea")),

@@ -33,8 +33,8 @@ FILES["docs/green.md"] = "---\ncreated: 2025-01-04\naliases: Brewing tips\n---\n
 @pytest.mark.parametrize(("query", "expected"), QUERIES.items(), ids=map(ascii, QUERIES))
 def test_queries_find_pages(query: str, expected: str) -> None:
     ##= man/spec/pages.md#search
-    ##% `search` MUST find words in any case, width and form, with or without accents, and in text without spaces
-    ##% between words.
+    ##% `search` MUST find words in upper and lower case, in any width and form, with or without accents, and in
+    ##% text without spaces between words.
     assert " ".join(hit.slug for hit in search.search_pages(index_of(FILES), query).hits) == expected
 
 

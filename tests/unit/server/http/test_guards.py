@@ -90,8 +90,8 @@ async def test_a_known_token_is_needed(server: DuvetServer) -> None:
 @pytest.mark.parametrize("chunked", [False, True])
 async def test_a_large_body_is_refused(server: DuvetServer, chunked: bool) -> None:
     ##= man/spec/mcp.md#limits
-    ##% The server MUST refuse a line of more than 4 MiB, and an HTTP body above the configured limit, before it has
-    ##% read all of it.
+    ##% The server MUST refuse a line of more than 4 MiB on standard input, and an HTTP body above the configured
+    ##% limit, before it has read all of it.
     async def parts() -> Any:
         for _ in range(4):
             yield b"[" * 1000

@@ -226,8 +226,8 @@ def reached(found: dict[str, Any]) -> list[tuple[str, int]]:
 
 def test_the_nodes_around_a_subsystem_are_listed_with_the_way_to_them(known: Asking) -> None:
     ##= man/spec/knowledge.md#graph
-    ##% `km-graph-subsystem` MUST list the nodes that are connected to the subsystem, each once and with a shortest
-    ##% path.
+    ##% `km-graph-subsystem` MUST list the nodes that are connected to the subsystem, each once, with a shortest
+    ##% path to it.
     found = known.value(AROUND, name="kettle", depth=1, limit=25, cursor=None, include_artifacts=True)
     related, artifacts = found["related"], found["artifacts"]
     assert found == {"status": "ok", "subsystem": SUBSYSTEM, "related": related, "artifacts": artifacts}

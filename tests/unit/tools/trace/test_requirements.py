@@ -158,7 +158,7 @@ def test_the_status_of_several_places_is_the_worst_and_a_path_means_one(
     context: ProjectSnapshot, identifier: str, expected: object
 ) -> None:
     ##= man/spec/show.md#details
-    ##% For a requirement that occurs in several places, duvet MUST show the worst of its statuses and list all places.
+    ##% For a requirement that occurs in several places, duvet MUST show the worst of its states and list all places.
     assert answer(context, "get_requirement_status", req_identifier=identifier) == expected
 
 
