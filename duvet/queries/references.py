@@ -339,6 +339,8 @@ def find_citable(catalogue: Catalogue, found: ResolvedReference, part: str | Non
                 raise NotFoundError(
                     "`--part` needs a requirement, not a section", hint="give the requirement that contains the words"
                 )
+            ##= man/spec/cite.md#inserting
+            ##% If the target is a section, `duvet cite` MUST write a citation without a quote.
             return CitableText(catalogue.specifications[specification].section_target(section), "")
         case RequirementRef(indexes):
             return _quote_requirement(catalogue, indexes, part)
