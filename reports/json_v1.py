@@ -74,7 +74,10 @@ def _build_specification(coverage: records.Coverage) -> Json:
     found["format"] = "markdown" if specification.format is Format.MARKDOWN else "ietf"
     by_section: dict[int, list[int]] = {}
     for match in coverage.matches:
-        if match.flags & records.SPEC and _has_text(match):
+        # Quotes of titles and of single bytes cover no text.
+        if match.flags & records.SPEC and any(
+            piece.line != records.TITLE_LINE and piece.start < piece.end for piece in match.pieces
+        ):
             by_section.setdefault(match.section, []).extend(id for id in match.ids if id in coverage.tallies)
     stated = {section: sorted(ids) for section, ids in by_section.items()}
     found["requirements"] = sorted(coverage.tallies)
@@ -83,11 +86,6 @@ def _build_specification(coverage: records.Coverage) -> Json:
         for index, section in enumerate(specification.sections)
     ]
     return found
-
-
-def _has_text(match: records.Match) -> bool:
-    """Return whether a quote covers text of a line; quotes of titles and of single bytes don't."""
-    return any(piece.line != records.TITLE_LINE and piece.start < piece.end for piece in match.pieces)
 
 
 def _build_section(section: Section, lines: records.SegmentsByLine, stated: list[int] | None) -> Json:

@@ -570,12 +570,6 @@ _TEXTS = ("comment", "feature", "tracking_issue")
 T = TypeVar("T", bound=V2Record)
 
 
-def find_drift(earlier: V2Record, later: V2Record) -> Iterator[str]:
-    """Yield the fields of a citation that differ but can be merged."""
-    if isinstance(earlier, CiteRecord):
-        yield from (name for name in (*_TEXTS, "tags") if getattr(earlier, name) != getattr(later, name))
-
-
 def join_records(earlier: T, later: T) -> T:
     """Merge two records; where they conflict, the earlier one counts."""
     match earlier, later:
@@ -679,7 +673,8 @@ def _merge_sets(earlier: dict[str, T], later: dict[str, T], reporter: _Reporter)
             continue
         for words, broken in find_conflicts(id, old, new):
             reporter.report(rules.MERGE_CONFLICT, words, broken=broken)
-        if drifted := ", ".join(find_drift(old, new)):
+        texts = (*_TEXTS, "tags") if isinstance(old, CiteRecord) else ()
+        if drifted := ", ".join(name for name in texts if getattr(old, name) != getattr(new, name)):
             reporter.report(
                 rules.MERGE_DRIFT,
                 f"cite annotation '{id}' with metadata drift from previously seen ({drifted})",

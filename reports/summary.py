@@ -176,13 +176,6 @@ def _paint(text: str, state: State | None, look: TableLook) -> str:
     return text if state is None or not look.colour else paint_text(text, STATE_MARKS[state.words])
 
 
-def format_last_day(entry: NotApplicable) -> str:
-    """Return `until 2027-12-31`, or `expired` with the date; empty without a date."""
-    if entry.expiry is None:
-        return ""
-    return f"{'expired' if entry.has_expired else 'until'} {entry.expiry}"
-
-
 def describe_not_applicable(entry: NotApplicable) -> str:
     """Describe an entry: `not applicable: 2 requirements of SPEC#SECTION: we have no spout (QA, until 2027-12-31)`."""
     what = "expired" if entry.has_expired else "not applicable"
@@ -193,5 +186,6 @@ def describe_not_applicable(entry: NotApplicable) -> str:
 
 def describe_exemption(entry: NotApplicable) -> str:
     """Return reason, owner and date, such as `we have no spout (QA, until 2027-12-31)`."""
-    more = ", ".join(filter(None, (collapse_whitespace(entry.owner), format_last_day(entry))))
+    last_day = f"{'expired' if entry.has_expired else 'until'} {entry.expiry}" if entry.expiry else ""
+    more = ", ".join(filter(None, (collapse_whitespace(entry.owner), last_day)))
     return f"{collapse_whitespace(entry.reason)} ({more})" if more else collapse_whitespace(entry.reason)

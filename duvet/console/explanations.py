@@ -224,7 +224,8 @@ def _make_key(
     lines = [f"[[{'.'.join(heading[:arrays])}]]"] if arrays else []
     lines += [f"[{'.'.join(heading)}]"] if arrays < len(heading) else []
     if not (is_table or has_items):
-        lines.append(f"{_quote_key(written[-1])} = {default or _make_sample(node, schema)}")
+        name = written[-1] if written[-1].replace("-", "_").isidentifier() else f"'{written[-1]}'"
+        lines.append(f"{name} = {default or _make_sample(node, schema)}")
     return ConfigurationKey(
         path=".".join(parts),
         file=file,
@@ -235,10 +236,6 @@ def _make_key(
         example="\n".join(lines),
         below=tuple(inner.get("properties", ())),
     )
-
-
-def _quote_key(name: str) -> str:
-    return name if name.replace("-", "_").isidentifier() else f"'{name}'"
 
 
 def _encode(value: Any) -> str:

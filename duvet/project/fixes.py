@@ -389,8 +389,10 @@ class AnnotationFixer:
         if self.texts.project.is_like_upstream:
             return fixed
         rivals = _find_rivals(corrected, fixed)
+        note = "note: a citation with a different quote is also similar to this text; correct both quotes by hand"
         return [
-            _drop_fix(problem) if index in rivals else _explain_doubt(problem) for index, problem in enumerate(fixed)
+            replace(problem, hint=f"{problem.hint}\n{note}", fix=None) if index in rivals else _explain_doubt(problem)
+            for index, problem in enumerate(fixed)
         ]
 
     def _correct(self, annotation: Annotation, problem: Problem) -> Correction:
@@ -543,11 +545,6 @@ def _find_rivals(corrected: Sequence[tuple[Annotation, Problem, Correction]], fi
         for index, key in keys.items()
         if len(quotes[key]) > 1 and (fix := fixed[index].fix) and fix.applicability is Applicability.UNSAFE
     }
-
-
-def _drop_fix(problem: Problem) -> Problem:
-    note = "note: a citation with a different quote is also similar to this text; correct both quotes by hand"
-    return replace(problem, hint=f"{problem.hint}\n{note}", fix=None)
 
 
 def _explain_doubt(problem: Problem) -> Problem:

@@ -122,13 +122,6 @@ class JavaModel:
             found[line] = self._scopes[around[0][1]] if around else None
         return found
 
-    def target(self, line: int) -> int | None:
-        return self._targets[line] if line <= self.last_line else None
-
-    def has_statements_around(self, line: int) -> bool:
-        scope = self._smallest[line]
-        return scope is None or self._statements[scope.last] > self._statements[scope.first - 1]
-
     def apply(self, hits: LineHits) -> LineJudge:
         ##= man/spec/query.md#executed-lines
         ##% If duvet cannot parse a Java file, or a coverage report lists lines that the file does not have, `duvet
@@ -159,7 +152,7 @@ class JavaModel:
             return Execution(Outcome.UNKNOWN, self.faults[0])
         if is_stale:
             return Execution(Outcome.UNKNOWN, lines[0])
-        line = self.target(lines[1] + 1)
+        line = self._targets[lines[1] + 1] if lines[1] < self.last_line else None
         if line is None:
             return _STRUCTURAL
         properties = self.properties[line]
@@ -167,9 +160,10 @@ class JavaModel:
             return Execution(Outcome.UNKNOWN, line)
         if line in executed:
             return _EXECUTED
-        if properties & java.DECLARATION and not properties & java.STATEMENT and not self.has_statements_around(line):
-            return _STRUCTURAL
-        return _NOT_EXECUTED
+        scope = self._smallest[line]
+        has_statements = scope is None or self._statements[scope.last] > self._statements[scope.first - 1]
+        is_declaration = properties & java.DECLARATION and not properties & java.STATEMENT
+        return _STRUCTURAL if is_declaration and not has_statements else _NOT_EXECUTED
 
 
 class FileModels:

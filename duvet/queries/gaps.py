@@ -263,10 +263,11 @@ def make_explained_rows(catalogue: Catalogue, ranked: Sequence[int], limit: int 
     return [
         ExplainedRow(
             **_make_fields(catalogue, card, rank),
-            key=_describe_key(card, compute_priority(catalogue, card).todos),
+            key=f"{_format_level(card.level)}, {card.state.words}, {format_count(todos, 'todo')}",
             before_next=_explain_order(catalogue, card, after) if after else "",
         )
         for rank, (card, after) in enumerate(zip(cards[:limit], nexts, strict=False), 1)
+        for todos in (compute_priority(catalogue, card).todos,)
     ]
 
 
@@ -296,10 +297,6 @@ def describe_shortfall(state: State, citations: Sequence[Annotation | CitationCa
         is_unexcused = any(one.kind is Kind.EXCEPTION and not one.reason for one in citations)
         return "an exception has no reason" if is_unexcused else "only a part of it is covered"
     return ""
-
-
-def _describe_key(card: RequirementCard, todos: int) -> str:
-    return f"{_format_level(card.level)}, {card.state.words}, {format_count(todos, 'todo')}"
 
 
 def _explain_order(catalogue: Catalogue, card: RequirementCard, after: RequirementCard) -> str:

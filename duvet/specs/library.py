@@ -180,6 +180,7 @@ class Library:
 
     def _make(self, locator: Locator, path: str, data: bytes, form: RequirementForm | None) -> Specification:
         how = f"{locator.format.name} {form}"
+        name = locator.name.removeprefix(self.cwd.rstrip("/") + "/") if self.cwd else locator.name
         parsed = self.memory.parse_text(
             "sections", ParsedSpecification, path, how, data, lambda: self._parse(path, data, locator, form)
         )
@@ -187,7 +188,7 @@ class Library:
             id="",
             name=parsed.name,
             locator=locator,
-            url=canonical_url(locator.name) if locator.is_url else self._relative(locator.name).removeprefix("./"),
+            url=canonical_url(locator.name) if locator.is_url else name.removeprefix("./"),
             path=path,
             format=parsed.format,
             title=parsed.title,
@@ -196,9 +197,6 @@ class Library:
             sections=parsed.sections,
             form=form,
         )
-
-    def _relative(self, path: str) -> str:
-        return path.removeprefix(self.cwd.rstrip("/") + "/") if self.cwd else path
 
     def _read(self, locator: Locator, path: str) -> bytes:
         if locator.is_url:

@@ -215,7 +215,8 @@ def locate_specification(name: str, format: Format = Format.AUTO) -> Locator:
 
 
 def _locate_path(path: str, format: Format) -> Locator:
-    tidy = _tidy(path)
+    parts = path_parts(path)
+    tidy = "/" + "/".join(parts[1:]) if parts[:1] == ["/"] else "/".join(parts)
     # A file's path does not end with a slash, even if a slash is written.
     written = _SLASHES.sub("", path)
     return Locator(tidy, False, format, "" if written == tidy else written)
@@ -238,11 +239,6 @@ def resolve_specification(spec: str, format: Format, base: str, tree: Tree) -> L
         candidate = posixpath.join(folder, spec)
         folder, below = posixpath.dirname(folder), folder
     return _locate_path(candidate, format)
-
-
-def _tidy(path: str) -> str:
-    parts = path_parts(path)
-    return "/" + "/".join(parts[1:]) if parts[:1] == ["/"] else "/".join(parts)
 
 
 def _make_unresolved_error(spec: str, hint: str) -> ProblemsError:

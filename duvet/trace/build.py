@@ -135,7 +135,8 @@ class TargetResolver:
         if not hash_sign:
             message = f"reference to {locator.name} is missing a section"
             return records.Failure(rules.TARGET_NO_SECTION, message, f"write {locator.name}#SECTION")
-        found = find_section_indexes(specification, section, has_prefixes=specification.format is Format.IETF)
+        has_prefixes = specification.format is Format.IETF
+        found = find_section_indexes(specification, section, has_prefixes=has_prefixes)
         index = _find_stated_section(specification, section) if is_extracted else None
         if index is None and len(found) > 1:
             return _make_unclear_failure(specification, section, found)
@@ -152,7 +153,9 @@ class TargetResolver:
             if others:
                 return _make_ambiguous_failure(specification, named)
             if index is None:
-                left = _find_left_sections(specification, section)
+                # The sections with this path, if the number no longer exists because others were removed.
+                _, paths = find_numbered_sections(specification, section, has_prefixes=has_prefixes)
+                left = tuple(paths[0]) if len(paths) == 1 else ()
                 failure = self._make_unknown_failure(specification, section, left)
                 missing = TargetSection(specification, -1, defaultdict(list), (), left, failure)
                 return self._missing.setdefault((locator, section), missing) if left else failure
@@ -236,12 +239,6 @@ class TargetResolver:
                     rules.find_broken_rule(error), str(error), error.hint, once=True, is_reported=is_reported
                 )
         return self.specifications.get(locator)
-
-
-def _find_left_sections(specification: Specification, name: str) -> tuple[int, ...]:
-    """Return the sections with the path of a name whose number no longer exists, because others were removed."""
-    _, paths = find_numbered_sections(specification, name, has_prefixes=specification.format is Format.IETF)
-    return tuple(paths[0]) if len(paths) == 1 else ()
 
 
 def _find_stated_section(specification: Specification, id: str) -> int | None:

@@ -141,12 +141,6 @@ class TotalGroup(Struct, frozen=True):
     rows: tuple[TotalRow, ...]
 
 
-def choose_states(whole: Total) -> tuple[anchors.StateLook, ...]:
-    """Return the states to show, `done` first; `not applicable` only if it occurs."""
-    states = (*COUNTED_STATES, State.NOT_APPLICABLE) if whole.not_applicable else COUNTED_STATES
-    return tuple(anchors.STATE_LOOKS[state] for state in states)
-
-
 def make_total_groups(
     counted: Sequence[Total], columns: Sequence[anchors.StateLook], anchor_names: Mapping[str, str]
 ) -> list[TotalGroup]:
@@ -216,7 +210,8 @@ def make_overview_view(
     page: anchors.ReportData, counted: Sequence[Total], places: anchors.ReportPlaces
 ) -> OverviewView:
     whole = counted[-1]
-    looks = choose_states(whole)
+    states = (*COUNTED_STATES, State.NOT_APPLICABLE) if whole.not_applicable else COUNTED_STATES
+    looks = tuple(anchors.STATE_LOOKS[state] for state in states)
     columns = tuple(look for look in looks if look.index == State.DONE or whole.counts[look.index])
     citations = page.catalogue.citations
     labelled = {number for number, one in enumerate(citations) if one.feature or one.tracking_issue}
