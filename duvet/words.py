@@ -187,13 +187,18 @@ def is_unspaced(word: str) -> bool:
 _VERB_ENDING = re.compile(r"(?<=..)(?:ing|ed)\Z")
 _WITHOUT_E = re.compile(r".*(?:at|i[sz])|[^aeiou][aeiouy][^aeiouwxy]")
 _NOUN_ENDING = re.compile(r"(?<=....)(?:i[sz]ation|ational|ation|ator|ment|ness|ion|er|or|ly|al|ive|ate|i[sz]e)\Z")
-_LEAST_STEM = 4  # Shorter words are their own stems.
+_LEAST_STEM, _MOST_STEM = 4, 32  # Shorter and longer words are their own stems.
+
+
+def stem_word(word: str) -> str:
+    """Return what the forms of an English word have in common, such as `connect` for `connections`."""
+    # Long words would fill the cache.
+    return _stem(word) if _LEAST_STEM <= len(word) <= _MOST_STEM else word
 
 
 @lru_cache(maxsize=1 << 15)
-def stem_word(word: str) -> str:
-    """Return what the forms of an English word have in common, such as `connect` for `connections`."""
-    if len(word) < _LEAST_STEM or not word.isascii() or not word.isalpha():
+def _stem(word: str) -> str:
+    if not word.isascii() or not word.isalpha():
         return word
     if word.endswith(("ies", "ied")):
         word = f"{word[:-3]}y"

@@ -46,6 +46,7 @@ _RELATED_SHARE = 0.1  # How much a related word counts, compared with the word o
 _FIRST = 1_000.0  # More than any sum of words.
 _SHORT_QUERY = 3  # The most words for which pages with all of them come first.
 _MAX_FORMS = 50  # Maximum number of words that stand for an unknown word.
+_MAX_UNKNOWN, _MAX_UNKNOWN_LENGTH = 4, 40  # Other words are looked for only for these unknown words.
 
 
 _Rows = defaultdict[str, "array[int]"]  # Strings and arrays are of no concern to the garbage collector.
@@ -126,7 +127,7 @@ class _WordTable:
         """Return the score of each row; it is 0 for rows without any word of the query."""
         with self.lock:
             scores = [0.0] * len(self._lengths)
-            forms = {stem: found for term in extract_terms(query) for stem, found in self._find_forms(term)}
+            forms = self._find_forms(extract_terms(query))
             for found in forms.values():
                 self._add_scores(scores, found, self._weigh(found))
             pairs = [(first, second, self._rows.find(both)) for first, second, both in _join_neighbours(query)]
@@ -181,23 +182,33 @@ class _WordTable:
             complete.append({entry >> _COUNT_BITS for word in (*found, *joined) for entry in self._rows[word]})
         return set[int].intersection(*complete)
 
-    def _find_forms(self, term: str) -> list[tuple[str, Sequence[str]]]:
-        """Return the stem of a term with the words to look for; an unknown compound becomes two stems."""
-        stem, rows = stem_word(term), self._rows
-        if stem in rows.forms:
-            return [(stem, rows.find(stem))]
+    def _find_forms(self, terms: Sequence[str]) -> dict[str, Sequence[str]]:
+        """Return the words to look for, by the stem of each term; an unknown compound becomes two stems."""
+        forms: dict[str, Sequence[str]] = {}
+        unknown = 0
+        for term in terms:
+            stem = stem_word(term)
+            forms[stem] = self._rows.find(stem)
+            if not forms[stem] and unknown < _MAX_UNKNOWN and len(term) <= _MAX_UNKNOWN_LENGTH:
+                unknown += 1
+                del forms[stem]
+                forms |= self._find_other_forms(term, stem)
+        return forms
+
+    def _find_other_forms(self, term: str, stem: str) -> dict[str, Sequence[str]]:
+        rows = self._rows
         if is_unspaced(term):
-            return [(stem, [word for word in rows if term in word][:_MAX_FORMS] if len(term) == 1 else ())]
+            return {stem: [word for word in rows if term in word][:_MAX_FORMS] if len(term) == 1 else ()}
         if len(term) < _MIN_STEM:
-            return [(stem, ())]
+            return {stem: ()}
         if longer := [word for word in rows if word.startswith(term)][:_MAX_FORMS]:
-            return [(stem, longer)]
+            return {stem: longer}
         for at in range(_MIN_STEM, len(term) - _MIN_STEM + 1):
             parts = stem_word(term[:at]), stem_word(term[at:])
-            if parts[0] in rows.forms and parts[1] in rows.forms:
-                return [(part, rows.find(part)) for part in parts]
+            if all(part in rows.forms for part in parts):
+                return {part: rows.find(part) for part in parts}
         related = [word for other in find_related(stem) for word in rows.find(other)]
-        return [(stem, related or self._find_misspelt(term))]
+        return {stem: related or self._find_misspelt(term)}
 
     def _find_misspelt(self, term: str) -> Sequence[str]:
         from rapidfuzz.distance import OSA

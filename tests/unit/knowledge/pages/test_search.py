@@ -77,6 +77,8 @@ UNKNOWN_WORDS = {
     "dokter": "",
     "dock": "dev-containers",  # The beginning of a word.
     "kow": "",
+    "zzaaaa zzbbbb zzcccc dokcer": "dev-containers",
+    "zzaaaa zzbbbb zzcccc zzdddd dokcer": "",  # Other words are looked for only for the first unknown words.
     "screenshot": "photo gallery",  # A related word, because no page has this one.
     "picture": "photo",  # A page with a related word alone does not match.
     "picture row": "gallery photo",
