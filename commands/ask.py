@@ -18,7 +18,7 @@ from duvet.console.project import (
     open_blobs,
     open_cache,
 )
-from duvet.console.streams import FAILED, print_remark, write_stdout
+from duvet.console.streams import FAILED, make_usage_error, print_remark, write_stdout
 from duvet.console.terminal import detect_table_look
 from duvet.errors import QueryError
 from duvet.llm.ask import ASK_TASK, NOTHING_FOUND, AnswerSource, ModelAnswer, ProjectRetriever, answer_question
@@ -89,7 +89,7 @@ def ask(
     try:
         sources = retriever.sources(question := " ".join(words))
     except QueryError as error:
-        raise click.UsageError(f"{escape_cell(error.message)}\n{error.hint}") from error
+        raise make_usage_error(error.message, error.hint) from error
     print_remark(describe_error_notice(catalogue))
     if not sources:
         _print_answer(ModelAnswer(NOTHING_FOUND, ()), format)

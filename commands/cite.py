@@ -11,7 +11,7 @@ from typing import Any
 import click
 from msgspec import Struct
 
-from duvet.console.command import ReferenceType, Subcommand, complete_values, file_option, show_path
+from duvet.console.command import IntegerRange, ReferenceType, Subcommand, complete_values, file_option, show_path
 from duvet.console.filters import KIND_TYPE
 from duvet.console.options import TEXT_TYPE, add_trace_options
 from duvet.console.problems import make_patch
@@ -43,7 +43,7 @@ _FIELDS = {"reason": "reason", "feature": "feature", "tracking_issue": "tracking
 @click.option("--part", type=TEXT_TYPE, metavar="WORDS", help="Quote only these words of the requirement.")
 @click.option(
     "--width",
-    type=click.IntRange(20, 1000),
+    type=IntegerRange(20, 1000),
     default=100,
     metavar="COLUMNS",
     help="The maximum line width. [default: 100]",
@@ -110,7 +110,9 @@ def insert_citation(project: Project, citable: CitableText, options: CiteOptions
     name, root = options.name, project.root
     chosen = choose_inputs([name], styles, root, project.tree)
     if chosen.problems:
-        raise UnreadableError("no such file", path=name, hint="write the path relative to the working directory")
+        raise UnreadableError(
+            "no such file", path=name, hint="correct the path; it is relative to the working directory"
+        )
     if len(chosen.paths) != 1 or not any(map(project.tree.is_file, list_possible_paths(name, root))):
         hint = "use a file that a `[[source]]` pattern in the configuration matches"
         raise DuvetError(f"{quote_text(name)} is not a source file", hint=hint)

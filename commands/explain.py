@@ -44,7 +44,7 @@ def explain(ctx: click.Context, /, topic: tuple[str, ...], rules: bool, format: 
       duvet explain --rules
     """
     if topic and (rules or format):
-        raise click.UsageError("--rules and --format only apply to a list; leave out the topic", ctx)
+        raise click.UsageError("--rules and --format only apply to a list; leave out the argument", ctx)
     if topic:
         print_markdown(explain_topic(" ".join(topic)))
     elif rules:

@@ -209,7 +209,7 @@ def _render_toml(command: list[str]) -> str:
 CLIENTS = {
     "claude": McpClient(
         _make_json_renderer("mcpServers"),
-        "`.mcp.json` of the project for Claude Code, `claude_desktop_config.json` for Claude Desktop",
+        "`.mcp.json` of the project for Claude Code, or `claude_desktop_config.json` for Claude Desktop",
     ),
     "vscode": McpClient(
         _make_json_renderer("servers", type="stdio"),

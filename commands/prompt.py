@@ -17,7 +17,7 @@ from duvet.console.options import (
 )
 from duvet.console.output import print_list
 from duvet.console.project import load_catalogue, open_cache, open_project_quietly
-from duvet.console.streams import print_remark, write_stdout
+from duvet.console.streams import make_usage_error, print_remark, write_stdout
 from duvet.errors import DuvetError, QueryError
 from duvet.prompts.content import fill_prompt, fill_requirement_prompt
 from duvet.prompts.library import (
@@ -32,7 +32,6 @@ from duvet.prompts.library import (
 from duvet.queries.gaps import RequirementFilter, select_requirements
 from duvet.queries.records import describe_error_notice
 from duvet.queries.references import RequirementRef
-from duvet.reports.cells import escape_cell
 from duvet.reports.tables import Column, Listing
 from duvet.templates import prompt_names
 from duvet.text import quote_text
@@ -117,7 +116,7 @@ def prompt(
         registry = make_application(options, mode="prompt").tools.own_registry
         write_stdout(fill_prompt(name, given, snapshot, registry).encode())
     except QueryError as error:
-        raise click.UsageError(f"{escape_cell(error.message)}\n{escape_cell(error.hint)}") from error
+        raise make_usage_error(error.message, error.hint) from error
     print_remark(describe_error_notice(catalogue))
 
 

@@ -30,7 +30,7 @@ from duvet.console.options import (
 )
 from duvet.console.output import print_detail, print_list
 from duvet.console.problems import add_problem_format, make_problem_output, print_problems
-from duvet.console.streams import FAILED, is_standard_output, print_remark, write_stdout
+from duvet.console.streams import FAILED, is_standard_output, make_usage_error, print_remark, write_stdout
 from duvet.console.terminal import is_on_terminal
 from duvet.console.tool_call import make_shell_error, parse_arguments, read_json_argument
 from duvet.console.workflow_run import call_workflow_tool, print_run
@@ -302,14 +302,14 @@ def read_variables(workflow: records.Workflow, words: Sequence[str], json: bytes
             available = f"available: {', '.join(known)}" if known else "this recipe has no variables"
             hint = suggest_nearest(shorten_text(name), list(known)) or available
             unknown = quote_text(shorten_text(name))
-            raise click.UsageError(f"{records.recipe_name(workflow.name)} has no variable {unknown}\n{hint}")
+            raise make_usage_error(f"{records.recipe_name(workflow.name)} has no variable {unknown}", hint)
     try:
         arguments = parse_arguments(_make_variables_tool(workflow), [f"--{word}" for word in words], json)
         return records.resolve_variables(workflow, arguments)
     except ToolError as error:
         raise make_shell_error(error) from error
     except WorkflowError as error:
-        raise click.UsageError("\n".join(filter(None, [error.message, error.hint]))) from error
+        raise make_usage_error(error.message, error.hint) from error
 
 
 def _make_variables_tool(workflow: records.Workflow) -> Tool:

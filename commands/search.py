@@ -14,7 +14,7 @@ from duvet.console.command import ReferenceType, Subcommand, current_settings
 from duvet.console.options import add_list_format, add_trace_options
 from duvet.console.output import add_limit_option, print_list
 from duvet.console.project import load_catalogue, open_cache
-from duvet.console.streams import FAILED, OK, print_remark
+from duvet.console.streams import FAILED, OK, make_usage_error, print_remark
 from duvet.errors import QueryError
 from duvet.queries.records import describe_error_notice, require_requirements
 from duvet.queries.search import SearchAnswer, SearchQuery, describe_answer, search_requirements, suggest_similar
@@ -92,7 +92,7 @@ def search(
     try:
         answer = search_requirements(catalogue, query, open_cache() or Cache(), files, embedder)
     except QueryError as error:
-        raise click.UsageError(f"{escape_cell(error.message)}\n{error.hint}") from error
+        raise make_usage_error(error.message, error.hint) from error
     print_list(tables.Listing(_COLUMNS, answer.rows), format)
     print_remark(describe_error_notice(catalogue))
     for remark in _list_remarks(answer, query, catalogue, files):

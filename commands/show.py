@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from duvet.console.command import ReferenceType, Subcommand, complete_values
+from duvet.console.command import IntegerRange, ReferenceType, Subcommand, complete_values
 from duvet.console.options import TEXT_TYPE, add_trace_options
 from duvet.console.output import print_detail
 from duvet.console.project import load_catalogue, load_specification
@@ -25,7 +25,7 @@ from duvet.tree.files import DiskTree
 @add_trace_options
 @click.option(
     "--context",
-    type=click.IntRange(0, 1000),
+    type=IntegerRange(0, 1000),
     default=2,
     metavar="N",
     help="Show N lines of code before and after each citation. [default: 2]",

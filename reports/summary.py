@@ -75,7 +75,7 @@ def summarize_run(
     lines = []
     if others := sum(coverage.specification.id not in stating for coverage in report.trace.coverages):
         lines.append(
-            f"{format_count(others, 'cited specification')} {'has' if others == 1 else 'have'} no requirements"
+            f"{format_count(others, 'cited specification')} {'has' if others == 1 else 'have'} no known requirements"
         )
     lines += [escape_cell(describe_not_applicable(entry)) for entry in report.not_applicable]
     verdict = judge_run(problems, gates, report.trace.citation_count, counts=counts)

@@ -161,6 +161,10 @@ class OldOption(click.Option):
         return super().process_value(ctx, value)
 
 
+class IntegerRange(click.IntRange):
+    name = "integer"  # By default, errors say "not a valid integer range".
+
+
 class Subcommand(click.Command):
     """Reports all missing options together, and rejects an option that is repeated but takes only one value."""
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from duvet.console.command import IntegerRange
 from duvet.console.streams import write_stdout
 from duvet.console.terminal import detect_table_look, is_on_terminal
 from duvet.reports.tables import ListFormat, Listing, encode_json, render_listing
@@ -19,7 +20,7 @@ def add_limit_option(default: int | None = None) -> Callable[[click.decorators.F
     note = "" if default is None else f" [default: {default}]"
     return click.option(
         "--limit",
-        type=click.IntRange(min=0),
+        type=IntegerRange(min=0),
         default=default,
         metavar="N",
         help=f"List at most N entries; 0 means all.{note}",

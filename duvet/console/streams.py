@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from io import BytesIO
 from typing import TYPE_CHECKING, BinaryIO, TextIO
 
+import click
+
 from duvet.console.command import current_settings
 from duvet.errors import OutputError, describe_os_error
 
@@ -35,6 +37,13 @@ def print_notice(text: str) -> None:
         sys.stderr.write(text)
     except OSError:
         silence_stream(sys.stderr)
+
+
+def make_usage_error(message: str, hint: str) -> click.UsageError:
+    """Return a usage error that shows a hint in the same form as other errors."""
+    from duvet.reports.cells import escape_cell
+
+    return click.UsageError("\n  = help: ".join(escape_cell(text) for text in (message, hint) if text))
 
 
 def print_remark(text: str) -> None:

@@ -9,12 +9,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-import click
 import msgspec
 from msgspec.structs import replace
 
 from duvet.console.command import current_settings
-from duvet.console.streams import print_notice, write_stdout
+from duvet.console.streams import make_usage_error, print_notice, write_stdout
 from duvet.errors import DuvetError, NotFoundError, UnreadableError
 from duvet.reports.cells import escape_cell
 from duvet.server.application import Application
@@ -65,7 +64,7 @@ async def _print_progress(done: float, total: float | None, message: str) -> Non
 def make_shell_error(error: ToolError) -> Exception:
     """Convert a tool's error to a command's error; invalid arguments become a usage error."""
     if error.code in (ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_IDENTIFIER):
-        return click.UsageError("\n".join(filter(None, [escape_cell(error.message), escape_cell(error.hint)])))
+        return make_usage_error(error.message, error.hint)
     if isinstance(error.__cause__, UnreadableError):
         return error.__cause__
     kind = NotFoundError if error.code in (ErrorCode.NOT_FOUND, ErrorCode.RECIPE_NOT_FOUND) else DuvetError

@@ -97,7 +97,7 @@ def choose_inputs(names: Iterable[str], inputs: Iterable[str], root: str, tree: 
             ##% project.
             others[name] = None
         else:
-            message, hint = "no such file or folder", "write the path relative to the working directory"
+            message, hint = "no such file or folder", "correct the path; it is relative to the working directory"
             problems.append(rules.FILE_UNREADABLE.problem(message, name, hint=hint))
     return ChosenInputs(tuple(paths), tuple(others), tuple(problems))
 

@@ -62,6 +62,7 @@ def _make_unknown_error(revisions: GitRevisions, name: str) -> DuvetError:
     hint = suggest_nearest(name, revisions.names())
     if revisions.is_shallow:
         hint = "this clone is shallow; run `git fetch --unshallow`" + (f"; {hint}" if hint else "")
+    hint = hint or "use a commit, branch or tag; in CI, fetch it first"
     return NotFoundError(f"unknown revision {quote_text(name)}", hint=hint)
 
 

@@ -154,6 +154,8 @@ MAX_ARGUMENT_LENGTH = 20_000  # Maximum length of a text, unless the tool sets i
 _CONVERSION_ERROR = re.compile(r"(?P<what>.*?)(?: - at `\$\.(?P<path>(?P<name>\w+)[^`]*)`)?\Z", re.DOTALL)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _MISSING = re.compile(r"Object missing required field `(\w+)`")
+_TYPE_WORDS = {"int": "integer", "str": "string", "float": "number", "bool": "boolean"}
+_TYPE_NAME = re.compile(rf"(?<=[`\s])(?:{'|'.join(_TYPE_WORDS)})(?=`| \|)")
 
 
 def check_scope(tool: Tool, scopes: Collection[Scope]) -> None:
@@ -217,7 +219,8 @@ def find_unknown_argument(
 
 
 def describe_conversion_error(text: str) -> str:
-    text = text.replace("`", "").replace(" | null", "")
+    """Return the text of msgspec's error, with types named as in JSON Schema."""
+    text = _TYPE_NAME.sub(lambda match: _TYPE_WORDS[match[0]], text).replace("`", "").replace(" | null", "")
     return text[:1].lower() + text[1:]
 
 

@@ -12,6 +12,7 @@ import msgspec
 from duvet.errors import DuvetError
 from duvet.llm.records import ModelError, ModelRequest, ModelResponse
 from duvet.text import format_count, join_names
+from duvet.tools.arguments import describe_conversion_error
 from duvet.tools.tool import ErrorCode, ToolError, make_tool_error
 from duvet.workflows import references, workflow
 
@@ -261,7 +262,7 @@ class StepRunner(msgspec.Struct, frozen=True):
         try:
             params = msgspec.convert(references.expand_references(step.params, self.scope, ("params",)), ModelParams)
         except msgspec.ValidationError as error:
-            message, hint = f"params: {str(error).replace('`', '')}", "available: maxTokens, temperature"
+            message, hint = f"params: {describe_conversion_error(str(error))}", "available: maxTokens, temperature"
             raise references.WorkflowError(ErrorCode.INVALID_REQUEST, message, hint=hint) from error
         prompt = references.expand_references(step.prompt, self.scope, ("prompt",))
         system = references.expand_references(step.system or "", self.scope, ("system",))

@@ -17,6 +17,7 @@ from tests.histories import ENVIRON, commit, git, history
 
 LOST = "FAIL: --fail-on regression: 1 requirement lost coverage\n"
 NOTHING = "\n\nNo changes.\n"
+OTHER_REVISION = "use a commit, branch or tag; in CI, fetch it first"
 RED = {"spec.md": SPECIFICATION + "\nIt MUST be red.\n"}
 
 
@@ -265,11 +266,11 @@ def test_examples_and_a_closed_pipe(folder: Path, diff: Run, duvet_command: str)
     [
         ("mian", "did you mean main?"),
         ("feature/stem", "did you mean feature/steam?"),
-        ("0123456789", ""),
-        ("", ""),
-        ("HEAD:spec.md", ""),
-        ("--all", ""),
-        ("a\x1b[31mb", ""),
+        ("0123456789", OTHER_REVISION),
+        ("", OTHER_REVISION),
+        ("HEAD:spec.md", OTHER_REVISION),
+        ("--all", OTHER_REVISION),
+        ("a\x1b[31mb", OTHER_REVISION),
     ],
 )
 def test_an_unknown_revision(revision: str, hint: str, folder: Path, diff: Run) -> None:

@@ -152,7 +152,7 @@ def test_everything_is_listed_and_everything_listed_is_explained(duvet: Run) -> 
     assert duvet("rules", "DUV050", "--format", "json").code == 2
     usage = duvet("explain", "DUV050", "--rules")
     assert usage.code == 2
-    assert "Error: --rules and --format only apply to a list; leave out the topic" in usage.err
+    assert "Error: --rules and --format only apply to a list; leave out the argument" in usage.err
 
 
 def test_the_example_of_each_key_is_toml() -> None:

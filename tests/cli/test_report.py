@@ -127,7 +127,7 @@ def test_a_report_without_requirements(kettle: Path, duvet: Run) -> None:
     done = duvet("report")
     assert (done.code, done.out) == (0, "")
     assert done.err.endswith(
-        " \n1 cited specification has no requirements\nOK: 1 annotation is valid\ncoverage: no requirements\n"
+        " \n1 cited specification has no known requirements\nOK: 1 annotation is valid\ncoverage: no requirements\n"
     )
 
 

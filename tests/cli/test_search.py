@@ -20,10 +20,10 @@ from tests.unit.queries.query_projects import SEARCH_FILES as FILES
 
 PROJECT = FILES
 USAGE = "Usage: duvet search [OPTIONS] QUERY...\nTry 'duvet search --help' for help.\n\nError: "
-NO_WORD = "the query contains no words\ngive a word, a requirement id, FILE:LINE or SPEC#SECTION\n"
+NO_WORD = "the query contains no words\n  = help: give a word, a requirement id, FILE:LINE or SPEC#SECTION\n"
 NOT_FTS5 = """\
 invalid FTS5 query: fts5: syntax error near ""
-use words, "phrases", AND, OR, NOT, NEAR(…) and the columns text, title and specification, or drop --raw
+  = help: use words, "phrases", AND, OR, NOT, NEAR(…) and the columns text, title and specification, or drop --raw
 """
 COMMON = """\
 the search ignored common words: the, of; put them in double quotes to find them as a phrase

@@ -93,7 +93,9 @@ def test_a_path_that_does_not_exist(duvet: Run) -> None:
     ##= man/spec/validate.md#choosing-files
     ##% `duvet validate` MUST fail for a path that does not exist, and skip a file that is not an input of the
     ##% project.
-    done = failed("no such file or folder [DUV010]", "src/gone.rs", "write the path relative to the working directory")
+    done = failed(
+        "no such file or folder [DUV010]", "src/gone.rs", "correct the path; it is relative to the working directory"
+    )
     counted = done._replace(err=f"{done.err}\nchecked 1 annotation in 1 file: 1 error\n")
     assert duvet("validate", "src/gone.rs", "src/right.py") == counted
 

@@ -234,7 +234,7 @@ def test_a_pack_is_loaded_again_when_it_changes(duvet_command: str, tmp_path: Pa
 
 STATUSES = [
     ("spill", {"cups": 0}, 500, "tool_failed", "spill failed"),
-    ("spill", {"cups": "x"}, 400, "invalid_request", "cups: expected int, got str"),
+    ("spill", {"cups": "x"}, 400, "invalid_request", "cups: expected integer, got string"),
     ("workflow.spilling", {"given": 0}, 500, "tool_failed", "spilling failed in step s: spill: spill failed"),
     ("workflow.spilling", {}, 400, "invalid_request", "Missing required parameter: given"),
     (

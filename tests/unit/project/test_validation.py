@@ -220,7 +220,7 @@ def test_files_and_folders_can_be_named(name: str, paths: tuple[str, ...], chose
 def test_names_that_are_no_inputs_are_reported(chosen_root: Path) -> None:
     (chosen_root / "empty").mkdir()
     found = chosen(chosen_root, "README.md", "other", "gone.rs", "empty", "README.md", "a\0b", "s")
-    hint = "write the path relative to the working directory"
+    hint = "correct the path; it is relative to the working directory"
     missing = (Problem("DUV010", "no such file or folder", name, hint=hint) for name in ("gone.rs", "a\0b", "s"))
     assert found == ChosenInputs(("other/c.rs",), ("README.md", "empty"), tuple(missing))
 

@@ -73,8 +73,8 @@ UNKNOWN: list[tuple[Step, str, str, str]] = [
     (ask(model="local/big"), "model", 'unknown model "local/big"', "did you mean local/tiny?"),
     (ask(model="x"), "model", 'unknown model "x"', "use a provider, PROVIDER/MODEL, or a task of `routing`"),
     (ask(params={"topP": 1}), "params.topP", 'a model has no argument "topP"', "available: maxTokens, temperature"),
-    (ask(params={"maxTokens": 0}), "params.maxTokens", "expected int >= 1", ""),
-    (ask(params={"temperature": "hot"}), "params.temperature", "expected float, got str", ""),
+    (ask(params={"maxTokens": 0}), "params.maxTokens", "expected integer >= 1", ""),
+    (ask(params={"temperature": "hot"}), "params.temperature", "expected number, got string", ""),
     (search(params={"query": "${vars.qery}"}), "params.query", NO_QUERY, "did you mean query?"),
     (ask(prompt="a ${steps.b.result}"), "prompt", '"${steps.b.result}": steps.b does not exist', ""),
     (ask(system="${captures.b}"), "system", '"${captures.b}": captures.b does not exist', ""),
@@ -95,12 +95,12 @@ def test_an_unknown_name_is_reported_at_its_key(step: Step, path: str, message: 
 CONSTANTS: list[tuple[dict[str, Any], str, str]] = [
     ({}, "", "search requires the argument query"),
     ({"query": None}, "", "search requires the argument query"),
-    ({"query": 1}, ".query", "expected str, got int"),
-    ({"query": "a", "most": 0}, ".most", "expected int >= 1"),
-    ({"query": "a", "most": True}, ".most", "expected int, got bool"),
+    ({"query": 1}, ".query", "expected string, got integer"),
+    ({"query": "a", "most": 0}, ".most", "expected integer >= 1"),
+    ({"query": "a", "most": True}, ".most", "expected integer, got boolean"),
     ({"query": "a", "level": "must"}, ".level", "invalid enum value 'must'"),
-    ({"query": "a", "paths": ["a", 1]}, ".paths", "expected str, got int - at $[1]"),
-    ({"query": {"a": "b"}}, ".query", "expected str, got object"),
+    ({"query": "a", "paths": ["a", 1]}, ".paths", "expected string, got integer - at $[1]"),
+    ({"query": {"a": "b"}}, ".query", "expected string, got object"),
 ]
 
 

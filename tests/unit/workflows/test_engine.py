@@ -92,9 +92,9 @@ NO_JSON = "the answer is not JSON: Encoding objects of type object is unsupporte
 KNOWS = "available: maxTokens, temperature"
 PATH = 'write it like result.items[0]["a.b"]'
 WRONG_PARAMS: list[tuple[dict[str, Any], str]] = [
-    ({"maxTokens": 0}, "Expected int >= 1 - at $.maxTokens"),
-    ({"temperature": "hot"}, "Expected float | null, got str - at $.temperature"),
-    ({"topP": 1}, "Object contains unknown field topP"),
+    ({"maxTokens": 0}, "expected integer >= 1 - at $.maxTokens"),
+    ({"temperature": "hot"}, "expected number, got string - at $.temperature"),
+    ({"topP": 1}, "object contains unknown field topP"),
 ]
 NOWHERE = "params.q[0]: ${steps.before.result.x}: steps.before.result.x does not exist"
 NO_ITEM = "capture[1].path: items[3].id: result.items[3] does not exist"

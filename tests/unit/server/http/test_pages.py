@@ -23,7 +23,7 @@ from tests.unit.watching.edits import create, delete, move, save_by_rename
 pytestmark = pytest.mark.anyio
 
 NOT_FOUND = refused("not_found", "Page 'alpah' not found", "did you mean alpha?")
-FAR = refused("not_found", "Page '../../etc/passwd' not found", "list the pages to see all slugs")
+FAR = refused("not_found", "Page '../../etc/passwd' not found", "list the pages with `duvet pages` or list_pages")
 BREWING = {
     "full_path": "/specifications/spec/sections/brewing/requirements/38574ef4fa26",
     "identifier": "38574ef4fa26",
@@ -136,7 +136,7 @@ async def test_criterion_7_3_required_arguments(tmp_path: Path, tool: str, name:
             status, found = await post(client, tool, **given)
             assert (status, found["error"]) == (400, f"Missing required parameter: {name}")
         status, found = await post(client, tool, **{name: 5})
-        assert (status, found["error"]) == (400, f"{name}: expected str, got int")
+        assert (status, found["error"]) == (400, f"{name}: expected string, got integer")
 
 
 CUPS = "# Cups\n\nFor tea.\n"

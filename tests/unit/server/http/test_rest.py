@@ -86,7 +86,7 @@ BODIES: list[tuple[Any, tuple[str, str]]] = [
         {"tool": "search_requirements", "input": {}},
         ("Missing required parameter: query", 'Keywords, "a phrase", an id, file:line or spec#section'),
     ),
-    ({"tool": "list_uncited_requirements", "input": {"limit": "5"}}, ("limit: expected int, got str", "")),
+    ({"tool": "list_uncited_requirements", "input": {"limit": "5"}}, ("limit: expected integer, got string", "")),
     (
         {"tool": "search_requirements", "input": {"query": "a" * (MAX_ARGUMENT_LENGTH + 1)}},
         ("query has 20,001 characters; the limit is 20,000", ""),

@@ -160,7 +160,7 @@ class TestMadeTools:
         ("name", "arguments", "error"),
         [
             ("refuse", {"number": 1}, ("unsupported_operation", "not today", "come back tomorrow")),
-            ("twice", {"number": "1"}, ("invalid_request", "number: expected int, got str", "")),
+            ("twice", {"number": "1"}, ("invalid_request", "number: expected integer, got string", "")),
             ("twice", {}, ("invalid_request", "number is missing", "")),
             ("twice", None, ("invalid_request", "number is missing", "")),
             (
