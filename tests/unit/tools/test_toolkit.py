@@ -147,9 +147,9 @@ def wash(cups: list[Cup], by_name: dict[str, Cup] | None = None) -> int:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"cups": [{"size": 1}, {"size": "x"}]}, "cups[1].size: expected int, got str"),
+        ({"cups": [{"size": 1}, {"size": "x"}]}, "cups[1].size: expected integer, got string"),
         ({"cups": [{}]}, "cups[0].size is missing"),
-        ({"cups": [], "by_name": {"a": {"size": []}}}, "by_name.size: expected int, got array"),
+        ({"cups": [], "by_name": {"a": {"size": []}}}, "by_name.size: expected integer, got array"),
     ],
 )
 def test_a_wrong_field_of_an_argument_is_named(arguments: dict[str, Any], message: str) -> None:
