@@ -208,15 +208,15 @@ class HttpApplication:
         self._bodies = guards.BodyLimit(self._requests, limits)
 
         def authenticated(path: str, app: ASGIApp, *methods: str) -> Route:
-            return Route(path, guards.Authentication(guards.AllowedMethods(app, *methods), tokens))
+            return Route(path, guards.Authentication(guards.allow_methods(app, *methods), tokens))
 
         routes = [
-            Route(HEALTH_PATH, guards.AllowedMethods(serve_health, *_READ)),
-            Route(READY_PATH, guards.AllowedMethods(ReadinessCheck(server.live), *_READ)),
+            Route(HEALTH_PATH, guards.allow_methods(serve_health, *_READ)),
+            Route(READY_PATH, guards.allow_methods(ReadinessCheck(server.live), *_READ)),
             ##= man/spec/service.md#operations
             ##% `/metrics` MUST answer only callers that may call tools.
             authenticated(METRICS_PATH, metrics, *_READ),
-            authenticated(MCP_PATH, guards.MediaTypes(self._bodies), "GET", "POST", "DELETE"),
+            authenticated(MCP_PATH, guards.Guard(self._bodies, guards.refuse_media_types), "GET", "POST", "DELETE"),
             authenticated(REST_PATH, self._bodies, *REST_METHODS),
             *(authenticated(path, self._bodies, *_READ) for path in REPORT_PATHS),
         ]
@@ -224,8 +224,8 @@ class HttpApplication:
             routes=routes,
             middleware=[
                 Middleware(RequestTelemetry, log=log, metrics=metrics, paths={route.path for route in routes}),
-                Middleware(guards.HostGuard, hosts=hosts),
-                Middleware(guards.RateLimit, rates=rates),
+                Middleware(guards.Guard, refuse=hosts.refuse),
+                Middleware(guards.Guard, refuse=rates.refuse),
             ],
             exception_handlers=guards.ERROR_HANDLERS,
             lifespan=self._run_sessions,

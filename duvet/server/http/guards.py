@@ -203,14 +203,12 @@ class HttpLimits(Struct, frozen=True, kw_only=True):
 class Guard:
     """Middleware that passes a request on unless `refuse` returns a refusal."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, refuse: Callable[[Scope], HttpRefusal | None]) -> None:
         self._app = app
-
-    def refuse(self, scope: Scope) -> HttpRefusal | None:
-        raise NotImplementedError
+        self._refuse = refuse
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and (refusal := self.refuse(scope)):
+        if scope["type"] == "http" and (refusal := self._refuse(scope)):
             await send_refusal(scope, send, refusal)
         else:
             await self._app(scope, receive, send)
@@ -233,6 +231,15 @@ class AllowedHosts:
         match = _ORIGIN.fullmatch(origin)
         return match is not None and self.allow(match["authority"])
 
+    def refuse(self, scope: Scope) -> HttpRefusal | None:
+        ##= man/spec/mcp.md#http
+        ##% On every path, the server MUST refuse an unexpected `Host` header with 421 and an unexpected `Origin` header
+        ##% with 403.
+        hosts = get_headers(scope, b"host")
+        if len(hosts) != 1 or not self.allow(hosts[0]):
+            return _BAD_HOST
+        return None if all(map(self.allow_origin, get_headers(scope, b"origin"))) else _BAD_ORIGIN
+
 
 def _normalize_host(host: str) -> tuple[str, bool]:
     """Return the canonical form of a host, and whether it is an IP address."""
@@ -241,21 +248,6 @@ def _normalize_host(host: str) -> tuple[str, bool]:
         return str(ip_address(bare)), True
     except ValueError:
         return bare.rstrip("."), False
-
-
-class HostGuard(Guard):
-    def __init__(self, app: ASGIApp, hosts: AllowedHosts) -> None:
-        super().__init__(app)
-        self._hosts = hosts
-
-    def refuse(self, scope: Scope) -> HttpRefusal | None:
-        ##= man/spec/mcp.md#http
-        ##% On every path, the server MUST refuse an unexpected `Host` header with 421 and an unexpected `Origin` header
-        ##% with 403.
-        hosts = get_headers(scope, b"host")
-        if len(hosts) != 1 or not self._hosts.allow(hosts[0]):
-            return _BAD_HOST
-        return None if all(map(self._hosts.allow_origin, get_headers(scope, b"origin"))) else _BAD_ORIGIN
 
 
 class TokenBuckets:
@@ -299,15 +291,6 @@ class RequestRates:
         ##% The server MUST answer a client that exceeds its rate with 429 and `Retry-After`.
         seconds = self._buckets.take(find_rate_limit_key(scope, self._tokens), cost)
         return make_busy_refusal(429, "Too many requests", seconds) if seconds else None
-
-
-class RateLimit(Guard):
-    def __init__(self, app: ASGIApp, rates: RequestRates) -> None:
-        super().__init__(app)
-        self._rates = rates
-
-    def refuse(self, scope: Scope) -> HttpRefusal | None:
-        return self._rates.refuse(scope)
 
 
 def find_rate_limit_key(scope: Scope, tokens: AccessTokens) -> str:
@@ -374,28 +357,22 @@ def _refuse_token(is_wrong: bool) -> HttpRefusal:
     )
 
 
-class AllowedMethods(Guard):
-    def __init__(self, app: ASGIApp, *methods: str) -> None:
-        super().__init__(app)
-        self._methods = methods
-        self._refusal = HttpRefusal(
-            status=405,
-            code=ErrorCode.UNSUPPORTED_OPERATION,
-            message="This path does not support the method",
-            headers=(("allow", ", ".join(methods)),),
-        )
-
-    def refuse(self, scope: Scope) -> HttpRefusal | None:
-        return None if scope["method"] in self._methods else self._refusal
+def allow_methods(app: ASGIApp, *methods: str) -> Guard:
+    refusal = HttpRefusal(
+        status=405,
+        code=ErrorCode.UNSUPPORTED_OPERATION,
+        message="This path does not support the method",
+        headers=(("allow", ", ".join(methods)),),
+    )
+    return Guard(app, lambda scope: None if scope["method"] in methods else refusal)
 
 
-class MediaTypes(Guard):
-    def refuse(self, scope: Scope) -> HttpRefusal | None:
-        method = scope["method"]
-        if method == "POST" and _parse_media_types(scope, b"content-type") != ["application/json"]:
-            return _OTHER_MEDIA
-        accepted = _parse_media_types(scope, b"accept")
-        return None if all(types.intersection(accepted) for types in _ACCEPTED.get(method, ())) else _OTHER_ACCEPTED
+def refuse_media_types(scope: Scope) -> HttpRefusal | None:
+    method = scope["method"]
+    if method == "POST" and _parse_media_types(scope, b"content-type") != ["application/json"]:
+        return _OTHER_MEDIA
+    accepted = _parse_media_types(scope, b"accept")
+    return None if all(types.intersection(accepted) for types in _ACCEPTED.get(method, ())) else _OTHER_ACCEPTED
 
 
 def _parse_media_types(scope: Scope, header: bytes) -> list[str]:
