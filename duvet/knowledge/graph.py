@@ -7,12 +7,13 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import unquote
 
 from msgspec import UNSET, Struct, UnsetType, field, structs
 
 from duvet.errors import NotFoundError, QueryError
+from duvet.knowledge.reports import KnowledgeAnswer
 from duvet.store.records import GraphEdge, GraphHop, GraphNode, NodeLabel, Relation
 from duvet.text import collapse_whitespace, quote_text, shorten_text, suggest_nearest
 
@@ -68,6 +69,7 @@ MAX_SUBSYSTEM_ARTIFACTS = 200
 _MAX_FILE_EDGES = 100_000
 _MAX_CURSOR = 64
 _FILE_RELATIONS = (Relation.BELONGS_TO, Relation.DESCRIBES, Relation.VALIDATES)
+EdgeSelection = Literal["outgoing", "incoming", "all", "none"]
 
 
 class IdentifierError(QueryError):
@@ -182,13 +184,6 @@ def _list_ids(nodes: Sequence[GraphNode]) -> str:
     return ", ".join(node.id for node in nodes[:5])
 
 
-class EdgeSelection(StrEnum):
-    OUTGOING = "outgoing"
-    INCOMING = "incoming"
-    ALL = "all"
-    NONE = "none"
-
-
 class NodeWithEdges(Struct, frozen=True):
     node: NodeView
     relationships: tuple[Relationship, ...]
@@ -201,16 +196,16 @@ def find_node_edges(store: Store, text: str, selection: EdgeSelection, limit: in
     # Read one more edge than the limit, to detect that the list is cut.
     edges = list(islice(_read_edges(store, node.id, selection, limit + 1), limit + 1))
     others = 0
-    if not edges and selection in (EdgeSelection.OUTGOING, EdgeSelection.INCOMING):
-        others = len(store.edges(node.id, out=selection is EdgeSelection.INCOMING, limit=MAX_OTHERS))
+    if not edges and selection in ("outgoing", "incoming"):
+        others = len(store.edges(node.id, out=selection == "incoming", limit=MAX_OTHERS))
     return NodeWithEdges(make_node_view(node), tuple(edges[:limit]), len(edges) > limit, others)
 
 
 def _read_edges(store: Store, id: str, selection: EdgeSelection, limit: int) -> Iterator[Relationship]:
-    if selection in (EdgeSelection.OUTGOING, EdgeSelection.ALL):
+    if selection in ("outgoing", "all"):
         for edge, node in store.edges(id, out=True, limit=limit):
             yield make_relationship(edge, node, EdgeDirection.OUT)
-    if selection in (EdgeSelection.INCOMING, EdgeSelection.ALL):
+    if selection in ("incoming", "all"):
         for edge, node in store.edges(id, out=False, limit=limit):
             yield make_relationship(edge, node, EdgeDirection.IN)
 
@@ -262,51 +257,52 @@ class RelatedNode(Struct, frozen=True, kw_only=True):
     direction: EdgeDirection
 
 
-class SubsystemQuery(Struct, frozen=True, kw_only=True):
-    depth: int = 1
-    limit: int = 25
-    cursor: str | None = None
-    include_artifacts: bool = True
-    cut: Callable[[Sequence[RelatedNode]], Sequence[RelatedNode]] = lambda nodes: nodes
-    """Shortens a page of nodes to the room that is left in the answer."""
-
-
 class RelatedNodes(Struct, frozen=True, kw_only=True):
     nodes: tuple[RelatedNode, ...]
     cursor: str | None  # The beginning of the next page.
     total: int
 
 
-class SubsystemView(Struct, frozen=True, kw_only=True):
+class SubsystemView(KnowledgeAnswer, frozen=True, kw_only=True):
     subsystem: NodeView
     related: RelatedNodes
     artifacts: tuple[NodeView, ...]
 
 
-def find_subsystem(store: Store, name: str, query: SubsystemQuery) -> SubsystemView:
+def find_subsystem(
+    store: Store,
+    name: str,
+    *,
+    depth: int = 1,
+    limit: int = 25,
+    cursor: str | None = None,
+    include_artifacts: bool = True,
+    cut: Callable[[Sequence[RelatedNode]], Sequence[RelatedNode]] = lambda nodes: nodes,
+) -> SubsystemView:
+    """Return a subsystem with a page of related nodes; `cut` shortens the page to the room that is left."""
     node = store.node(NodeLabel.SUBSYSTEM, name.strip())
     if node is None:
         known = [subsystem.key for subsystem in store.nodes(NodeLabel.SUBSYSTEM)]
         hint = suggest_nearest(shorten_text(name), known) or "call km-graph-search to find subsystems by part of a name"
         raise NotFoundError(f"Subsystem '{shorten_text(name.strip())}' not found", hint=hint)
     hops = sorted(
-        store.walk_from(node.id, max(query.depth, 1)),
+        store.walk_from(node.id, max(depth, 1)),
         key=lambda hop: ((hop.node.name or hop.node.key).casefold(), hop.node.id),
     )
     artifacts: dict[str, GraphNode] = {}
-    if query.include_artifacts:
+    if include_artifacts:
         edges = store.edges(node.id, out=False, limit=_MAX_FILE_EDGES, relations=_FILE_RELATIONS)
         artifacts = {file.key: file for _, file in edges if file.label in _FILE_LABELS}
     ##= man/spec/knowledge.md#graph
     ##% `km-graph-subsystem` MUST list the nodes that are connected to the subsystem, each once, with a shortest
     ##% path to it.
-    begin = _decode_cursor(query.cursor)
-    nodes = tuple(query.cut([_make_related(hop, node.id) for hop in hops[begin : begin + query.limit]]))
+    begin = _decode_cursor(cursor)
+    nodes = tuple(cut([_make_related(hop, node.id) for hop in hops[begin : begin + limit]]))
     end = begin + len(nodes)
-    cursor = urlsafe_b64encode(str(end).encode()).decode() if end < len(hops) else None
+    following = urlsafe_b64encode(str(end).encode()).decode() if end < len(hops) else None
     return SubsystemView(
         subsystem=make_node_view(node),
-        related=RelatedNodes(nodes=nodes, cursor=cursor, total=len(hops)),
+        related=RelatedNodes(nodes=nodes, cursor=following, total=len(hops)),
         artifacts=tuple(make_node_view(artifacts[path]) for path in sorted(artifacts)[:MAX_SUBSYSTEM_ARTIFACTS]),
     )
 

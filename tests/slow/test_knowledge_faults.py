@@ -18,7 +18,7 @@ from duvet.config.settings import IngestRule, StoreSection
 from duvet.errors import NotFoundError
 from duvet.knowledge import reports
 from duvet.knowledge.feedback import append_line, read_lines
-from duvet.knowledge.graph import EdgeSelection, SubsystemQuery, find_node_edges, find_subsystem, search_nodes
+from duvet.knowledge.graph import find_node_edges, find_subsystem, search_nodes
 from duvet.knowledge.index import Knowledge, OpenStore
 from duvet.knowledge.restore import restore_backup
 from duvet.knowledge.search_query import SearchRequest
@@ -55,8 +55,8 @@ QUESTIONS: tuple[Question, ...] = (
     lambda known: reports.read_report_history(known.store, reports.LIFECYCLE_NAME, reports.PastLifecycle, 9),
     lambda known: [reports.make_run_row(run) for run in known.store.runs()],
     lambda known: search_nodes(known.store, "book", 9),
-    lambda known: find_subsystem(known.store, "ledger", SubsystemQuery(depth=5)),
-    lambda known: [find_node_edges(known.store, name, EdgeSelection.ALL, 50) for name in NODES],
+    lambda known: find_subsystem(known.store, "ledger", depth=5),
+    lambda known: [find_node_edges(known.store, name, "all", 50) for name in NODES],
 )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, Struct, UnsetType, json, to_builtins
 from msgspec.structs import asdict, replace
@@ -217,9 +217,7 @@ async def _is_known_chunk(ctx: CallContext, chunk: str) -> bool:
 
 class KmGraphNodeInput(Struct, frozen=True, forbid_unknown_fields=True):
     node_id: Annotated[str, Meta(description=_NODE_ID)]
-    relationships: Annotated[
-        Literal["outgoing", "incoming", "all", "none"], Meta(description="Which edges of the node to return")
-    ] = "outgoing"
+    relationships: Annotated[graph.EdgeSelection, Meta(description="Which edges of the node to return")] = "outgoing"
     limit: Annotated[
         int, Meta(ge=1, description="Maximum number of edges", extra_json_schema={"maximum": _MAX_EDGES})
     ] = _DEFAULT_EDGES
@@ -237,8 +235,9 @@ async def show_graph_node(arguments: KmGraphNodeInput, ctx: CallContext) -> Tool
     """Return a graph node (file, chunk, subsystem, specification, section or requirement) by its id, with its edges:
     belongs to, tests, describes, links to, cites."""
     name, limit = require_argument("node_id", arguments.node_id, _NODE_ID), index.cap_count(arguments.limit, _MAX_EDGES)
-    selection = graph.EdgeSelection(arguments.relationships)
-    found = await index.ask_knowledge(ctx, lambda known: graph.find_node_edges(known.store, name, selection, limit))
+    found = await index.ask_knowledge(
+        ctx, lambda known: graph.find_node_edges(known.store, name, arguments.relationships, limit)
+    )
     budget = index.compute_row_budget(ctx.caller.audience, limit, _DEFAULT_EDGES)
     edges = tuple(index.limit_rows_by_size(found.relationships, budget))
     step = ""
@@ -297,27 +296,25 @@ class KmGraphSubsystemInput(Struct, frozen=True, forbid_unknown_fields=True):
     ) = None
 
 
-class KmGraphSubsystemOutput(reports.KnowledgeAnswer, frozen=True, kw_only=True):
-    subsystem: graph.NodeView
-    related: graph.RelatedNodes
-    artifacts: tuple[graph.NodeView, ...]
-
-
-@index.declare_knowledge_tool("km-graph-subsystem", "Subsystem", KmGraphSubsystemInput, KmGraphSubsystemOutput)
+@index.declare_knowledge_tool("km-graph-subsystem", "Subsystem", KmGraphSubsystemInput, graph.SubsystemView)
 async def show_subsystem(arguments: KmGraphSubsystemInput, ctx: CallContext) -> ToolAnswer:
     """Return a subsystem with its files and related nodes, each with its distance and path. The list of nodes is
     paged."""
     name, limit = require_argument("name", arguments.name, _NAME), index.cap_count(arguments.limit, _MAX_RELATED)
     has_files = arguments.include_artifacts is not False
     space = index.compute_row_budget(ctx.caller.audience, limit, _DEFAULT_RELATED)
-    query = graph.SubsystemQuery(
-        depth=index.cap_count(arguments.depth, _MAX_HOPS),
-        limit=limit,
-        cut=lambda nodes: index.limit_rows_by_size(nodes, space and space // (_HALVES if has_files else 1)),
-        cursor=arguments.cursor,
-        include_artifacts=has_files,
+    found = await index.ask_knowledge(
+        ctx,
+        lambda known: graph.find_subsystem(
+            known.store,
+            name,
+            depth=index.cap_count(arguments.depth, _MAX_HOPS),
+            limit=limit,
+            cursor=arguments.cursor,
+            include_artifacts=has_files,
+            cut=lambda nodes: index.limit_rows_by_size(nodes, space and space // (_HALVES if has_files else 1)),
+        ),
     )
-    found = await index.ask_knowledge(ctx, lambda known: graph.find_subsystem(known.store, name, query))
     artifacts = index.limit_rows(
         found.artifacts,
         graph.MAX_SUBSYSTEM_ARTIFACTS if arguments.include_artifacts else None,
@@ -328,7 +325,7 @@ async def show_subsystem(arguments: KmGraphSubsystemInput, ctx: CallContext) -> 
     more = f"{len(related.nodes)} of {related.total} related nodes shown; for more, set cursor={related.cursor}."
     cut = f"{len(artifacts)} of {len(found.artifacts)} files shown; for more, set include_artifacts=true."
     return ToolAnswer(
-        value=KmGraphSubsystemOutput(subsystem=found.subsystem, related=related, artifacts=artifacts),
+        value=replace(found, artifacts=artifacts),
         next_step=more if related.cursor else "",
         warning=cut if len(artifacts) < len(found.artifacts) else "",
     )
