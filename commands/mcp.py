@@ -266,10 +266,8 @@ def _check_service(application: Application, listening: ListenOptions, *, asks_m
     """Print what the server would offer; raise DuvetError if the configuration is invalid."""
     address = application.mode
     if application.mode == HTTP_MODE:
-        from duvet.server.http.listener import check_reach
-
         http_address = _choose_address(application, listening)
-        check_reach(http_address, anywhere=bool(read_tokens(current_settings().environ)))
+        http_address.check_reach(anywhere=bool(read_tokens(current_settings().environ)))
         address = f"http at {http_address.authority}"
     if application.tools.list_unknown_names():
         raise ProblemsError(sort_problems(find_service_problems(application)))

@@ -24,19 +24,17 @@ def print_markdown(text: str, *, uses_pager: bool = False) -> None:
         return
     import shutil
 
-    from rich.console import Console
-    from rich.markdown import Markdown
-    from rich.theme import Theme
+    from rich import console, markdown, theme
 
     # Rendering drops the names of example files.
     text = re.sub(r"(?m)^```(\w+) (\S+)$", r"`\2`:\n\n```\1", text)
     settings = current_settings()
     colour = wants_colour(settings.colours, settings.environ, sys.stdout)
     width = min(_MAX_WIDTH, shutil.get_terminal_size().columns)
-    theme = Theme({"markdown.code": "bold cyan"})
-    console = Console(width=width, force_terminal=colour, no_color=not colour, theme=theme)
-    with console.capture() as captured:
-        console.print(Markdown(text, code_theme="ansi_dark", hyperlinks=False))
+    style = theme.Theme({"markdown.code": "bold cyan"})
+    screen = console.Console(width=width, force_terminal=colour, no_color=not colour, theme=style)
+    with screen.capture() as captured:
+        screen.print(markdown.Markdown(text, code_theme="ansi_dark", hyperlinks=False))
     lines = "".join(f"{line.rstrip()}\n" for line in captured.get().splitlines())
     if uses_pager:
         click.echo_via_pager(lines, color=colour)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from duvet.config.settings import PageRule
 from duvet.console.command import current_settings
@@ -18,6 +18,7 @@ from duvet.queries.gaps import RequirementFilter, make_priority_rows, prioritize
 from duvet.queries.revisions import SnapshotDiff, compare_snapshots
 from duvet.queries.snippets import list_comment_styles, read_code_below
 from duvet.reports.html.anchors import ReportData
+from duvet.reports.html.render import render_html
 from duvet.trace.catalogue import Catalogue
 from duvet.trace.records import Finished, GateResult
 from duvet.tree.files import FolderMembership
@@ -27,6 +28,17 @@ from duvet.version import VERSION
 
 if TYPE_CHECKING:
     from duvet.knowledge.pages.catalogue import PageCollection
+
+
+def write_html_report(
+    out: BinaryIO,
+    project: Project,
+    finished: Finished,
+    problems: tuple[Problem, ...],
+    snapshot: bytes | None,
+    gates: tuple[GateResult, ...],
+) -> None:
+    render_html(make_report_data(project, finished, problems, snapshot, gates), out)
 
 
 def make_report_data(

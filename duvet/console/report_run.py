@@ -240,10 +240,9 @@ def _render_files(
     """Yield each file that the options or the configuration request; after errors, only the HTML report."""
 
     def render_html(out: BinaryIO) -> None:
-        from duvet.console.report_data import make_report_data
-        from duvet.reports.html.render import render_html
+        from duvet.console.report_data import write_html_report
 
-        render_html(make_report_data(project, finished, problems, snapshot, gates), out)
+        write_html_report(out, project, finished, problems, snapshot, gates)
 
     html_paths = (*_find_html_paths(project, request), _find_internal_path(project, "HTML"))
     if snapshot is None:

@@ -50,7 +50,6 @@ def parse_level(word: str) -> Level | None:
     return LEVELS_BY_WORD.get(LEVEL_SYNONYMS.get(name, name))
 
 
-_Spot = tuple[int, str] | tuple[int, str, str]
 """The index of a specification with the id of a section, or with an empty string and the id of a requirement."""
 
 
@@ -75,13 +74,13 @@ def select_requirements(catalogue: Catalogue, filters: RequirementFilter) -> lis
 
 
 def _make_tests(catalogue: Catalogue, filters: RequirementFilter) -> Iterator[Callable[[RequirementCard], bool]]:
+    if filters.specifications or filters.sections:
+        from duvet.trace.locations import find_places, require_specification
     if filters.specifications:
-        from duvet.trace.locations import require_specification
-
         named = {index for name in filters.specifications for index in require_specification(catalogue, name)}
         yield lambda card: card.specification in named
     if filters.sections:
-        spots = {spot for name in filters.sections for spot in _find_spots(catalogue, filters.specifications, name)}
+        spots = {spot for name in filters.sections for spot in find_places(catalogue, filters.specifications, name)}
         yield (
             lambda card: not spots.isdisjoint([(card.specification, card.section), (card.specification, "", card.name)])
         )
@@ -91,27 +90,6 @@ def _make_tests(catalogue: Catalogue, filters: RequirementFilter) -> Iterator[Ca
         yield lambda card: card.state in filters.states
     if filters.kinds:
         yield lambda card: any(catalogue.citations[number].kind in filters.kinds for number in card.citations)
-
-
-def _find_spots(catalogue: Catalogue, specifications: tuple[str, ...], name: str) -> list[_Spot]:
-    from duvet.trace.locations import find_section_by_title_id, find_sections, make_section_error, require_specification
-
-    spec, _, section = name.rpartition("#")
-    names = (spec,) if spec else specifications
-    indexes = [index for one in names for index in require_specification(catalogue, one)]
-    searched = indexes if names else range(len(catalogue.specifications))
-    cards = [(index, catalogue.specifications[index]) for index in searched]
-    ##= man/spec/queries.md#filters
-    ##% A filter for a numbered section MUST include its subsections.
-    spots: list[_Spot] = [(index, id) for index, card in cards for id in find_sections(card, section)]
-    if not spots:
-        found = catalogue.named.get(section) or catalogue.named_in_any_case.get(section.casefold(), ())
-        named = [catalogue.requirements[index] for index in found]
-        spots = [(one.specification, "", one.name) for one in named if one.specification in dict(cards)]
-        spots = spots or [(index, id) for index, card in cards if (id := find_section_by_title_id(card, section))]
-    if not spots:
-        raise make_section_error([card for _, card in cards], section, catalogue.named)
-    return spots
 
 
 class Gap(StrEnum):

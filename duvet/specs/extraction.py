@@ -19,7 +19,16 @@ from duvet.specs import requirement_files
 from duvet.specs.keywords import LOWER_CASE, Keyword, find_keywords
 from duvet.specs.library import Library
 from duvet.specs.locator import format_locator, locate_specification, strip_extension
-from duvet.text import WHITESPACE, find_line_index, format_count, group_equal_texts, line_starts, path_parts, quote_text
+from duvet.text import (
+    WHITESPACE,
+    find_line_index,
+    format_count,
+    group_equal_texts,
+    line_starts,
+    make_text_id,
+    path_parts,
+    quote_text,
+)
 from duvet.tree.files import Tree, is_folder
 
 # A dot before white space ends a sentence; any other dot hides the character after it.
@@ -187,9 +196,7 @@ def requirements_file(folder: str, section: str, extension: str = "toml") -> str
     """Return the path of a section's file; no section id can point outside the folder."""
     name = _NAMELESS.sub(lambda found: f"%{ord(found[0]):02X}", section)
     if len(name.encode()) > _LONGEST:
-        from blake3 import blake3
-
-        name = f"{name[:_KEPT]}-{blake3(section.encode()).hexdigest(6)}"
+        name = f"{name[:_KEPT]}-{make_text_id(section)[:12]}"
     return posixpath.join(folder, f"{name}.{extension}")
 
 

@@ -306,6 +306,30 @@ def parse_resource(path: str, *, is_encoded: bool = True) -> ResourcePath | None
     return ResourcePath(**parts, is_collection=is_collection)
 
 
+RequirementPlace = tuple[int, str] | tuple[int, str, str]
+"""The index of a specification, the id of a section and, in the longer form, the name of a requirement."""
+
+
+def find_places(catalogue: Catalogue, specifications: tuple[str, ...], name: str) -> list[RequirementPlace]:
+    """Return the sections with this id, name or title, or the requirements; raise NoSectionError if nothing matches."""
+    spec, _, section = name.rpartition("#")
+    names = (spec,) if spec else specifications
+    indexes = [index for one in names for index in require_specification(catalogue, one)]
+    searched = indexes if names else range(len(catalogue.specifications))
+    cards = [(index, catalogue.specifications[index]) for index in searched]
+    ##= man/spec/queries.md#filters
+    ##% A filter for a numbered section MUST include its subsections.
+    spots: list[RequirementPlace] = [(index, id) for index, card in cards for id in find_sections(card, section)]
+    if not spots:
+        found = catalogue.named.get(section) or catalogue.named_in_any_case.get(section.casefold(), ())
+        named = [catalogue.requirements[index] for index in found]
+        spots = [(one.specification, "", one.name) for one in named if one.specification in dict(cards)]
+        spots = spots or [(index, id) for index, card in cards if (id := find_section_by_title_id(card, section))]
+    if not spots:
+        raise make_section_error([card for _, card in cards], section, catalogue.named)
+    return spots
+
+
 def _unquote(text: str) -> str:
     from urllib.parse import unquote
 

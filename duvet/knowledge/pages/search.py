@@ -211,12 +211,13 @@ class _WordTable:
         return {stem: related or self._find_misspelt(term)}
 
     def _find_misspelt(self, term: str) -> Sequence[str]:
-        from rapidfuzz.distance import OSA
-        from rapidfuzz.process import extract
+        from rapidfuzz import distance as distances, process
 
         # Short words are too similar to others.
         most = min((len(term) - 1) // 4, 2)
-        near = extract(term, list(self._rows), scorer=OSA.distance, score_cutoff=most, limit=_MAX_FORMS)
+        near = process.extract(
+            term, list(self._rows), scorer=distances.OSA.distance, score_cutoff=most, limit=_MAX_FORMS
+        )
         return [word for word, distance, _ in near if distance == near[0][1]]
 
 

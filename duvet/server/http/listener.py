@@ -60,6 +60,21 @@ class ServerAddress(Struct, frozen=True):
     def at(self, port: int) -> ServerAddress:
         return ServerAddress(self.host, port)
 
+    def check_reach(self, anywhere: bool) -> _ResolvedAddress:
+        """Resolve the address; raise DuvetError if other machines could reach it and `anywhere` is False."""
+        try:
+            resolved = socket.getaddrinfo(self.host, self.port, type=socket.SOCK_STREAM)
+        except (OSError, UnicodeError) as error:
+            raise DuvetError(f"cannot listen on {self.authority}: unknown host", hint=_OTHER_HOST) from error
+        ##= man/spec/mcp.md#http
+        ##% Without tokens, `duvet mcp --http` MUST refuse to listen on an address that other machines can reach.
+        if not anywhere and not all(ip_address(str(one[4][0]).partition("%")[0]).is_loopback for one in resolved):
+            raise DuvetError(
+                f"other machines can reach {self.host}, but no token is set",
+                hint="set DUVET_READER_TOKEN or DUVET_ADMIN_TOKEN, or listen on 127.0.0.1",
+            )
+        return resolved[0]  # type: ignore[return-value]
+
 
 def parse_address(text: str) -> ServerAddress:
     match = _ADDRESS.fullmatch(text)
@@ -70,24 +85,8 @@ def parse_address(text: str) -> ServerAddress:
     return ServerAddress(match["six"] or match["name"] or _LOOPBACK, int(match["port"]))
 
 
-def check_reach(address: ServerAddress, anywhere: bool) -> _ResolvedAddress:
-    """Resolve an address; raise DuvetError if other machines could reach it and `anywhere` is False."""
-    try:
-        resolved = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError) as error:
-        raise DuvetError(f"cannot listen on {address.authority}: unknown host", hint=_OTHER_HOST) from error
-    ##= man/spec/mcp.md#http
-    ##% Without tokens, `duvet mcp --http` MUST refuse to listen on an address that other machines can reach.
-    if not anywhere and not all(ip_address(str(one[4][0]).partition("%")[0]).is_loopback for one in resolved):
-        raise DuvetError(
-            f"other machines can reach {address.host}, but no token is set",
-            hint="set DUVET_READER_TOKEN or DUVET_ADMIN_TOKEN, or listen on 127.0.0.1",
-        )
-    return resolved[0]  # type: ignore[return-value]
-
-
 def open_listener(address: ServerAddress, anywhere: bool) -> socket.socket:
-    family, _, _, _, place = check_reach(address, anywhere)
+    family, _, _, _, place = address.check_reach(anywhere)
     try:
         return socket.create_server(place[:2], family=family, backlog=_BACKLOG)
     except OSError as error:
