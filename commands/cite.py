@@ -27,7 +27,7 @@ from duvet.reports.cells import escape_cell
 from duvet.rules import CITATION_REPEATED, QUOTE_PARTIAL
 from duvet.sources.editor import NewAnnotation, choose_style, insert_annotation
 from duvet.text import decode_utf8, quote_text
-from duvet.trace.locations import ProjectFiles, list_possible_paths, parse_file_line
+from duvet.trace.locations import FileLine, ProjectFiles, list_possible_paths, parse_file_line
 from duvet.tree.outputs import store_file
 
 _FIELDS = {"reason": "reason", "feature": "feature", "tracking_issue": "tracking-issue"}
@@ -74,8 +74,7 @@ def cite(
     catalogue = project.catalogue
     found = resolve_reference(catalogue, reference, ProjectFiles(project.tree, project.root))
     citable = find_citable(catalogue, found, part)
-    request = CiteOptions(location.path, location.line, Kind[kind.upper()] if kind else None, fields, width)
-    cited = insert_citation(project, citable, request)
+    cited = insert_citation(project, citable, location, Kind[kind.upper()] if kind else None, fields, width)
     ##= man/spec/cite.md#inserting
     ##% With `--dry-run`, `duvet cite` MUST print a unified diff and write nothing.
     if dry_run:
@@ -88,14 +87,6 @@ def cite(
     write_stdout("".join(f"{escape_cell(line)}\n" for line in lines).encode(errors="replace"))
 
 
-class CiteOptions(Struct, frozen=True):
-    name: str  # The path of the file, relative to the working directory.
-    line: int
-    kind: Kind | None = None  # None for the default type of the source.
-    fields: Mapping[str, str] = {}
-    width: int = 100
-
-
 class CitedFile(Struct, frozen=True):
     path: str
     line: int
@@ -104,10 +95,13 @@ class CitedFile(Struct, frozen=True):
     after: bytes
 
 
-def insert_citation(project: Project, citable: CitableText, options: CiteOptions) -> CitedFile:
-    """Insert the citation in memory; raise DuvetError if it would not be valid."""
+def insert_citation(
+    project: Project, citable: CitableText, place: FileLine, kind: Kind | None, fields: Mapping[str, str], width: int
+) -> CitedFile:
+    """Insert the citation in memory, with the kind of the source if `kind` is None; raise DuvetError if it would not be
+    valid."""
     styles = {path: styles for styles, paths in project.inputs.sources for path in paths}
-    name, root = options.name, project.root
+    name, line, root = place.path, place.line, project.root
     chosen = choose_inputs([name], styles, root, project.tree)
     if chosen.problems:
         raise UnreadableError(
@@ -117,13 +111,13 @@ def insert_citation(project: Project, citable: CitableText, options: CiteOptions
         hint = "use a file that a `[[source]]` pattern in the configuration matches"
         raise DuvetError(f"{quote_text(name)} is not a source file", hint=hint)
     (path,) = chosen.paths
-    style = choose_style(styles[path], options.kind)
-    kind = options.kind or style.kind
-    if kind is Kind.EXCEPTION and not options.fields.get("reason", "").strip():
+    style = choose_style(styles[path], kind)
+    kind = kind or style.kind
+    if kind is Kind.EXCEPTION and not fields.get("reason", "").strip():
         raise DuvetError("an exception needs a reason", hint="add --reason TEXT")
     before = project.tree.read(path)
-    annotation = NewAnnotation(citable.target, citable.quote, kind, options.fields)
-    new = insert_annotation(path, decode_utf8(before, path), options.line, annotation, style, options.width)
+    annotation = NewAnnotation(citable.target, citable.quote, kind, fields)
+    new = insert_annotation(path, decode_utf8(before, path), line, annotation, style, width)
     after = new.text.encode()
     # Report only the problems that the new citation causes.
     count = len(new.lines)
@@ -140,12 +134,12 @@ def insert_citation(project: Project, citable: CitableText, options: CiteOptions
         if known[key]:
             known[key] -= 1
         elif one.problem.code == CITATION_REPEATED.code and one.problem.path == path:
-            problems.append(_describe_repetition(one.problem, options.line, count))
+            problems.append(_describe_repetition(one.problem, line, count))
         else:
-            problems.append(_move_back(one.problem, path, options.line, count))
+            problems.append(_move_back(one.problem, path, line, count))
     if problems:
         raise ProblemsError(tuple(problems))
-    return CitedFile(path, options.line, new.lines, before, after)
+    return CitedFile(path, line, new.lines, before, after)
 
 
 def _make_keys(findings: Iterable[Finding]) -> Iterator[tuple[str, str, str]]:

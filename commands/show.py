@@ -12,7 +12,7 @@ from duvet.console.options import TEXT_TYPE, add_trace_options
 from duvet.console.output import print_detail
 from duvet.console.project import load_catalogue, load_specification
 from duvet.console.streams import print_remark
-from duvet.queries.details import CitationReader, DetailMaterial, make_detail
+from duvet.queries.details import CitationReader, make_detail
 from duvet.queries.records import describe_error_notice
 from duvet.queries.references import resolve_reference
 from duvet.reports.detail import make_detail_blocks
@@ -53,6 +53,5 @@ def show(reference: str, context: int, format: str, **options: Any) -> None:
     print_remark(describe_error_notice(catalogue))
     files = ProjectFiles(DiskTree(), os.getcwd().replace(os.sep, "/"))
     found = resolve_reference(catalogue, reference, files)
-    material = DetailMaterial(catalogue, CitationReader(catalogue, files, context), load_specification)
-    detail = make_detail(material, found)
+    detail = make_detail(CitationReader(catalogue, files, context), load_specification, found)
     print_detail(detail, make_detail_blocks(detail), format)

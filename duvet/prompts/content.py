@@ -68,7 +68,7 @@ def fit_items(
 
 
 def make_requirement_values(context: ProjectSnapshot, requirement: references.RequirementRef) -> Mapping[str, object]:
-    detail = details.make_detail(context.material(_AROUND), requirement)
+    detail = details.make_detail(context.read_citations(_AROUND), context.project.specification, requirement)
     assert isinstance(detail, records.RequirementDetail)
     ##= man/spec/mcp.md#prompts
     ##% A prompt about a requirement MUST contain its text, its state, its citations with the code around them, and the
@@ -161,7 +161,7 @@ def make_section_values(context: ProjectSnapshot, given: Mapping[str, str]) -> M
     if not isinstance(found, references.SectionRef):
         hint = "use SPEC#SECTION or its resource path"
         raise NotFoundError(f"{quote_text(reference)} is not a section", hint=hint)
-    section = details.make_detail(context.material(), found)
+    section = details.make_detail(context.read_citations(), context.project.specification, found)
     assert isinstance(section, records.SectionDetail)
     lines: list[str] = []
     for line in section.content.splitlines():

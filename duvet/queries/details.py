@@ -6,11 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
-from msgspec import Struct
-
 from duvet.model import Kind, Specification
 from duvet.queries import records
-from duvet.queries.references import FileRef, RequirementRef, ResolvedReference, SectionRef, SpecRef
+from duvet.queries.references import RequirementRef, ResolvedReference, SectionRef, SpecRef
 from duvet.trace.catalogue import Catalogue, CitationCard, RequirementCard, SpecificationCard
 from duvet.trace.locations import ProjectFiles, make_snippet
 
@@ -88,29 +86,23 @@ class CitationReader:
 _NEIGHBOURS = 2
 
 
-class DetailMaterial(Struct, frozen=True):
-    """The data for detail views; `load` returns the text of a specification."""
-
-    catalogue: Catalogue
-    citations: CitationReader
-    load: Callable[[SpecificationCard], Specification]
-
-
-def make_detail(material: DetailMaterial, reference: ResolvedReference) -> records.Detail:
+def make_detail(
+    citations: CitationReader, load: Callable[[SpecificationCard], Specification], reference: ResolvedReference
+) -> records.Detail:
+    """Return what the reference names, with its links; `load` returns the text of a specification."""
     match reference:
         case RequirementRef(indexes):
-            return _make_requirement(material, indexes)
+            return _make_requirement(citations, indexes)
         case SectionRef(specification, section):
-            return _make_section(material, specification, section)
+            loaded = load(citations.catalogue.specifications[specification])
+            return _make_section(citations, loaded, specification, section)
         case SpecRef(specification):
-            return _make_specification(material.catalogue, specification)
-        case FileRef(_, indexes):
-            return material.citations.file(indexes)
-    return material.citations.file(reference.indexes)
+            return _make_specification(citations.catalogue, specification)
+    return citations.file(reference.indexes)
 
 
-def _make_requirement(material: DetailMaterial, indexes: Sequence[int]) -> records.RequirementDetail:
-    catalogue = material.catalogue
+def _make_requirement(citations: CitationReader, indexes: Sequence[int]) -> records.RequirementDetail:
+    catalogue = citations.catalogue
     requirements = catalogue.requirements
     ##= man/spec/show.md#details
     ##% For a requirement that occurs in several places, duvet MUST show the worst of its states and list all places.
@@ -131,7 +123,7 @@ def _make_requirement(material: DetailMaterial, indexes: Sequence[int]) -> recor
         excuse=catalogue.excuses.get(worst),
         url=records.make_published_url(specification.url, card.section) or None,
         places=records.make_requirement_rows(catalogue, indexes),
-        citations=material.citations.by_type(cited),
+        citations=citations.by_type(cited),
         neighbours=records.make_requirement_rows(catalogue, neighbours),
         cited_together=records.make_requirement_rows(catalogue, sorted(together.difference(indexes))),
     )
@@ -141,11 +133,10 @@ def _make_spot(card: RequirementCard) -> tuple[int, str]:
     return (card.specification, card.section)
 
 
-def _make_section(material: DetailMaterial, index: int, id: str) -> records.SectionDetail:
-    catalogue = material.catalogue
+def _make_section(citations: CitationReader, loaded: Specification, index: int, id: str) -> records.SectionDetail:
+    catalogue = citations.catalogue
     specification = catalogue.specifications[index]
     indexes = [number for number, card in enumerate(catalogue.requirements) if _make_spot(card) == (index, id)]
-    loaded = material.load(specification)
     section = loaded.sections[loaded.by_id[id]]
     others = [
         number
@@ -165,7 +156,7 @@ def _make_section(material: DetailMaterial, index: int, id: str) -> records.Sect
         url=records.make_published_url(specification.url, id) or None,
         numbers=records.count_requirements(catalogue.requirements[number] for number in indexes),
         requirements=records.make_requirement_rows(catalogue, indexes),
-        citations=material.citations.by_type(others),
+        citations=citations.by_type(others),
     )
 
 

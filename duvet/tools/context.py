@@ -111,10 +111,8 @@ class ProjectSnapshot:
         """Resolve a reference; raise NotFoundError, with similar names as a hint, if it matches nothing."""
         return references.resolve_reference(self.catalogue, reference, self.files)
 
-    def material(self, around: int = 2) -> details.DetailMaterial:
-        return details.DetailMaterial(
-            self.catalogue, details.CitationReader(self.catalogue, self.files, around), self.project.specification
-        )
+    def read_citations(self, around: int = 2) -> details.CitationReader:
+        return details.CitationReader(self.catalogue, self.files, around)
 
     def answer(self, tool: QueryTool, arguments: object) -> ToolAnswer:
         """Run a tool, and add a warning if the project has errors; raise ToolError if these leave no requirements."""

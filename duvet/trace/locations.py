@@ -55,7 +55,6 @@ def find_last_line(text: SourceText, first: int, end: int = 0) -> int:
 
 class Snippet(Struct, frozen=True):
     comment: str
-    last: int
     start: int  # The number of the first line around it.
     lines: tuple[str, ...]
 
@@ -63,7 +62,7 @@ class Snippet(Struct, frozen=True):
 def make_snippet(text: SourceText, one: CitationCard, around: int) -> Snippet:
     last = find_last_line(text, one.line, one.span[1])
     start = max(one.line - around, 1)
-    return Snippet(read_comment(text, one.line, one.span[1]), last, start, text.lines[start - 1 : last + around])
+    return Snippet(read_comment(text, one.line, one.span[1]), start, text.lines[start - 1 : last + around])
 
 
 def read_comment(text: SourceText, first: int, end: int) -> str:

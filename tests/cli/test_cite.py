@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 from pytest_snapshot.plugin import Snapshot
 
-from duvet.commands.cite import CiteOptions, insert_citation, write_cited_file
+from duvet.commands.cite import insert_citation, write_cited_file
 from duvet.errors import OutputError
 from duvet.project.project import Project
 from duvet.queries.references import CitableText
+from duvet.trace.locations import FileLine
 from tests.cli.command import Done, Run, files
 from tests.cli.tea_project import TEA_PROJECT
 
@@ -169,13 +170,14 @@ def test_odd_bytes_in_a_source(duvet: Run, folder: Path) -> None:
 
 
 def test_a_file_that_changes_meanwhile(folder: Path) -> None:
-    project, wanted = Project(str(folder)), (CitableText("tea.md#pot", ""), CiteOptions("src/lid.rs", 1))
-    found = insert_citation(project, *wanted)
+    project, citable, place = Project(str(folder)), CitableText("tea.md#pot", ""), FileLine("src/lid.rs", 1)
+    found = insert_citation(project, citable, place, None, {}, 100)
     (folder / "src/lid.rs").write_text("fn other() {}\n")
     with pytest.raises(OutputError, match="this file changed while duvet was running"):
         write_cited_file(project, found)
     assert (folder / "src/lid.rs").read_text() == "fn other() {}\n"
-    write_cited_file(Project(str(folder)), insert_citation(Project(str(folder)), *wanted))
+    again = Project(str(folder))
+    write_cited_file(again, insert_citation(again, citable, place, None, {}, 100))
     assert (folder / "src/lid.rs").read_text() == "//= tea.md#pot\nfn other() {}\n"
 
 
@@ -185,4 +187,4 @@ def test_a_quote_that_is_not_there_is_found_out(folder: Path) -> None:
         ("tea.md#pots", "", 'missing section "pots" in tea.md'),
     ):
         with pytest.raises(Exception, match=message):
-            insert_citation(Project(str(folder)), CitableText(target, quote), CiteOptions("src/lid.rs", 1))
+            insert_citation(Project(str(folder)), CitableText(target, quote), FileLine("src/lid.rs", 1), None, {}, 100)

@@ -14,7 +14,7 @@ from msgspec import to_builtins
 
 from duvet import rules
 from duvet.project.project import Project
-from duvet.queries.details import CitationReader, DetailMaterial, make_detail
+from duvet.queries.details import CitationReader, make_detail
 from duvet.queries.records import RequirementDetail
 from duvet.queries.references import resolve_reference
 from duvet.trace.locations import ProjectFiles
@@ -155,10 +155,10 @@ def test_each_shown_requirement_agrees_with_the_report(golden: Golden) -> None:
     """Uses the library, because a process for each requirement would take too long."""
     project = Project(str(golden.folder))
     files = ProjectFiles(project.tree, project.root)
-    material = DetailMaterial(project.catalogue, CitationReader(project.catalogue, files, 0), project.specification)
+    citations = CitationReader(project.catalogue, files, 0)
     shown: dict[Key, tuple[str, str | None]] = {}
     for id in set(project.catalogue.ids):
-        detail = make_detail(material, resolve_reference(project.catalogue, id, files))
+        detail = make_detail(citations, project.specification, resolve_reference(project.catalogue, id, files))
         assert isinstance(detail, RequirementDetail)
         assert detail.status == min((place.status for place in detail.places), key=STATUSES.index)
         places = [key_of(to_builtins(place)) for place in detail.places]

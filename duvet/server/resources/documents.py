@@ -175,7 +175,7 @@ def make_document(context: ProjectSnapshot, node: tree.ResourceNode) -> Resource
             card = catalogue.requirements[node.requirement]
             return RequirementDocument(_short_id(catalogue, node), card.text, card.state.words, card.name)
         case tree.NodeKind.CITATION:
-            (found, *_) = context.material().citations.by_type(node.citations)
+            (found, *_) = context.read_citations().by_type(node.citations)
             return CitationDocument(found.file_path, found.line_number, found.comment_text, found.context_lines)
     return [make_entry(context, node, child) for child in tree.get_resource_tree(context).children(node)]
 

@@ -156,7 +156,7 @@ class GetRequirementOutput(Struct, frozen=True, kw_only=True, omit_defaults=True
 def get_requirement(arguments: GetRequirementInput, context: ProjectSnapshot) -> ToolAnswer:
     """Return everything about a requirement: text, level, status and reason, places, citations with code, neighbours."""
     requirement = _find_requirement(context.catalogue, context.find(arguments.reference))
-    found = details.make_detail(context.material(), requirement)
+    found = details.make_detail(context.read_citations(), context.project.specification, requirement)
     assert isinstance(found, RequirementDetail)
     places = tuple(RequirementPlace(one.full_path, one.status) for one in found.places[:_MAX_PLACES])
     whole = GetRequirementOutput(

@@ -110,14 +110,14 @@ def test_the_lines_around_a_citation_are_shown(end: str) -> None:
     comment = tuple(COMMENT.split("\n"))
     more = ("//# The pot MUST be warm.", *comment, "fn warm(pot: &Pot) {")
     for around, start, lines in ((0, 5, comment), (1, 4, more), (1000, 1, tuple(text.splitlines()))):
-        assert make_snippet(split_source_text(text), card, around) == Snippet(COMMENT, 6, start, lines)
+        assert make_snippet(split_source_text(text), card, around) == Snippet(COMMENT, start, lines)
 
 
 def test_an_entry_of_a_requirement_file() -> None:
     text, card = TEA_PROJECT[".duvet/exceptions/coffee.toml"], CARDS[".duvet/exceptions/coffee.toml:3"]
     _, _, *entry = text.splitlines()
     found = make_snippet(split_source_text(text + "[[exception]]\n"), card, 0)
-    assert found == Snippet("\n".join(entry), 5, 3, tuple(entry))
+    assert found == Snippet("\n".join(entry), 3, tuple(entry))
     # There may be blank lines in its text.
     entry = ["[[spec]]", "quote = '''", "[One", "", "[two]]", "'''", 'level = "MUST"']
     text = "\n".join(['target = "tea.md#pot"', *entry, "", "[[spec]]"])
