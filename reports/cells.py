@@ -1,4 +1,4 @@
-"""Text in terminal cells: escapes, measures, cuts, pads and colours it."""
+"""Escapes, measures, cuts, pads and colours text in terminal cells."""
 
 from __future__ import annotations
 

@@ -571,7 +571,7 @@ T = TypeVar("T", bound=V2Record)
 
 
 def join_records(earlier: T, later: T) -> T:
-    """Merge two records; where they conflict, the earlier one counts."""
+    """Merge two records: combine coverage and tags, and where other fields differ, choose one value."""
     match earlier, later:
         case SpecificationRecord(), SpecificationRecord():
             return replace(earlier, url=earlier.url or later.url)

@@ -1,4 +1,4 @@
-"""Renders problems as text, and holds the data that all problem formats share."""
+"""Renders problems as text, and defines the data that all problem formats share."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def _render_specification(coverage: records.Coverage, root: str) -> Iterator[str
 
 
 def _render_line(text: str, origin: int, segments: tuple[records.Segment, ...]) -> Iterator[str]:
-    """Yield the covered parts of a line; adjacent parts with the same status are joined, and indentation is kept."""
+    """Yield the covered parts of a line; adjacent parts with the same citation types and level are joined."""
     kinds: list[tuple[int, int]] = []
     for segment in segments:
         kind = _encode_kind(segment)

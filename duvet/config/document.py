@@ -97,7 +97,7 @@ class DocumentError(DuvetError):
 
 
 class DocumentDraft:
-    """The text of a document, for the errors of its parser."""
+    """The text of a document that is being parsed; makes errors that name their position in it."""
 
     def __init__(self, text: str, path: str, format: str) -> None:
         self.text = text

@@ -1,4 +1,4 @@
-"""The terminal: its presence, width and colours."""
+"""Detects a terminal, its width, and whether to use colours."""
 
 from __future__ import annotations
 

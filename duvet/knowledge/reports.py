@@ -65,7 +65,7 @@ def gather_facts(
 
 
 def load_facts(store: Store, rule: IngestRule, *, graph: bool = True) -> ProjectFacts:
-    """Return the facts that reports need; only with `graph`, those about the graph."""
+    """Return the facts that reports need; without `graph`, leave out those about the graph."""
     artifacts = store.artifacts()
     isolated: tuple[records.GraphNode, ...] = ()
     cited: tuple[RequirementFiles, ...] = ()

@@ -49,7 +49,7 @@ class ContentFolder:
     def read(self, source: str, *, is_local: bool) -> bytes:
         """Read a file to upload: one of the project if the caller is local, otherwise one under the content root.
 
-        Raise QueryError if it is not a visible file there, unreadable or too large.
+        Raise QueryError if it is not a visible file there, is unreadable, or is too large.
         """
         ##= man/spec/gateway.md#uploads
         ##% `km-upload` MUST read only files of the project or, over HTTP, under the content root.
@@ -117,7 +117,7 @@ class ContentFolder:
 
 
 def describe_invisible_file(folder: str) -> str:
-    """Return why `is_visible_file` is False, as one text for all reasons: others could reveal which files exist."""
+    """Return the message for a file that is not visible; a different one per reason would reveal which files exist."""
     return f"it is outside {folder}, hidden, ignored by git or vendored, or may contain secrets"
 
 

@@ -134,7 +134,7 @@ async def _log_failure(result: Awaitable[Result], what: str, log: Callable[[str]
 
 
 def _match_hint(hint: ModelHint, models: Sequence[str]) -> str:
-    """Return the model that a hint is about, or "". If `models` is empty, any name without spaces is one."""
+    """Return the model that a hint is about, or "". If `models` is empty, any name without spaces counts as a model."""
     name = hint.name.lower()
     if not models:
         return "" if " " in hint.name else hint.name

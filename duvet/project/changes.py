@@ -164,7 +164,7 @@ class WatchedPlaces:
 
 
 def _list_enclosing_folders(folder: str, root: str) -> Iterator[str]:
-    """Yield a folder and its parents, up to the first that is or contains the project."""
+    """Yield a folder and its parents, ending with the project's folder or the first folder that contains it."""
     yield folder
     while folder not in ("", "/") and not f"{root}/".startswith(f"{folder}/"):
         folder = _get_parent(folder)

@@ -47,7 +47,7 @@ def load_prompts() -> tuple[Prompt, ...]:
 
 
 def list_prompts(registry: Registry) -> tuple[Prompt, ...]:
-    """Return the prompts that clients see: about the project, or about pages if these are all there is."""
+    """Return the prompts that clients see: those about the project or, if the server offers only pages, about pages."""
     ##= man/spec/service.md#packs
     ##% If the configuration disables the pack `trace`, the server MUST NOT offer its prompts and resources, or mention
     ##% them in its instructions.

@@ -30,7 +30,7 @@ class VectorSpace(Protocol):
 
     @property
     def share(self) -> float:
-        """The share of a cosine in the score of a match; the words have the rest."""
+        """The weight of the cosine in the score of a match, from 0 to 1; the words weigh the rest."""
 
     def rows(self, texts: Sequence[str]) -> bytes:
         """Return a row for each text: `width` signed bytes, and their scale as a little-endian float32."""

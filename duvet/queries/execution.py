@@ -98,7 +98,7 @@ class JavaModel:
         return found
 
     def _find_linear_lines(self) -> list[bool]:
-        """Return for each line whether it follows the first line of a scope without a label."""
+        """Return for each line whether it is inside a scope without labels, below the first line of that scope."""
         labels = list(accumulate(bool(one & java.NON_LINEAR) for one in self.properties))
         changes = [0] * (self.last_line + 3)
         for scope in self._scopes:

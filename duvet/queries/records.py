@@ -150,7 +150,7 @@ class FileDetail(Struct, frozen=True, kw_only=True, tag_field="kind", tag="file"
 
 
 class RequirementDetail(RequirementRow, frozen=True, kw_only=True, tag_field="kind", tag="requirement"):
-    """A requirement with all places where it occurs, described at the place with the worst status."""
+    """A requirement with all places where it occurs, described at the place with the worst state."""
 
     id: str  # The BLAKE3 of its text in hex.
     specification_name: str

@@ -242,7 +242,7 @@ def _require_section(catalogue: Catalogue, specification: int, name: str) -> Sec
 
 
 def _resolve_target(catalogue: Catalogue, name: str) -> SectionRef | RequirementRef | None:
-    """Return the section or requirement that a target names, or the only section with this name anywhere."""
+    """Return the section or requirement that `spec#section` names; without `#`, the only section with this name."""
     spec, hash_sign, section = name.partition("#")
     if spec and hash_sign:
         (specification, *_) = locations.require_specification(catalogue, spec)

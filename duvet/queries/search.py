@@ -84,7 +84,7 @@ class RequirementIndex:
         return {index: -score for score, index in scores}
 
     def compute_shares(self, query: Query) -> dict[int, float]:
-        """Map each requirement with any of the words to its score, as a share of the highest score that is possible."""
+        """Map each requirement that contains any of the words to its score, as a share of the highest possible score."""
         total = len(self._texts)
         counts = [len(_query(self._connection, _MATCHES, quote_term(word))) for word in query.words]
         most = sum(_TERM_LIMIT * log(1 + (total - count + 0.5) / (count + 0.5)) for count in counts)

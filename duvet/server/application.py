@@ -181,7 +181,7 @@ class ApplicationSettings(Struct, frozen=True, kw_only=True):
         return service if _has_trace(service) else _replace_default_texts(service, _TOOLS_TEXTS)
 
     def _find_ignored_files(self, tree: Tree, service: Service) -> Iterator[Problem]:
-        """Yield a warning for each configuration in a folder of notes that nothing names."""
+        """Yield a warning for each configuration in a folder of notes, unless an option or a variable names it."""
         names = {"--service-config": SERVICE_FILE_NAMES if service.origin == ORIGIN_DEFAULTS else ()}
         names["--config"] = () if self.project_config_path else (CONFIG_PATH,)
         for option, paths in names.items():

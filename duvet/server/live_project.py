@@ -253,7 +253,7 @@ class LiveProject:
         return answer
 
     async def _context_with_room(self) -> ProjectSnapshot:
-        """Return a snapshot once there is room for an answer; no other task runs between check and return."""
+        """Wait until the client has read enough answers, then return a snapshot before any other task runs."""
         while True:
             context, unread = await self.context(), current_backpressure()
             if unread is None or unread.has_room:
@@ -430,11 +430,11 @@ class ChangeDetector:
         return written | followed.find_changes(events) | followed.answers.find_changes_among(self._linked)
 
     def forget(self) -> None:
-        """Stop watching, and count as changed until the next reading."""
+        """Stop watching, and treat the project as changed until the next reading."""
         self._followed, self._changed, self._linked = None, _ANYTHING, set()
 
     def trust(self) -> None:
-        """Stop watching, and count as unchanged until the next reading."""
+        """Stop watching, and treat the project as unchanged until the next reading."""
         self._followed, self._changed, self._linked = None, set(), set()
 
     def follow(self, answers: RecordedAnswers) -> bool:

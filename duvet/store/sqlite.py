@@ -261,9 +261,9 @@ def _join_words(words: Iterable[str], between: str = " OR ") -> str:
 
 
 def _list_any_expressions(counts: Mapping[str, int], candidates: int) -> Iterator[tuple[str, int]]:
-    """Yield expressions for chunks with any of the words, each with the number of times that it counts every word.
+    """Yield expressions that together find the chunks with any of the words, and how often each counts a word.
 
-    The first ones find only the chunks with the rarest words; the more common words only add to the scores of these.
+    The first expressions find only chunks with the rarest words, to whose scores the more common words only add.
     """
     words = sorted((word for word, count in counts.items() if count), key=counts.__getitem__)
     sums = accumulate(counts[word] for word in words)

@@ -298,7 +298,7 @@ class DiskCache(Cache):
         return value
 
     def recall(self, name: str, kind: type[Value], key: object) -> Value | None:
-        """Return a stored result if it is still valid, and let this run depend on the same inputs."""
+        """Return a stored result if it is still valid, and record its inputs as inputs of this run."""
         stored = self.blobs.load(name, _StoredResult)
         if stored is None or stored.key != make_cache_key(key) or stored.now > self.tree.now:
             return None

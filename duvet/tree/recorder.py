@@ -163,9 +163,9 @@ class RecordedTree:
     """The files on disk, recording each question and its answer."""
 
     def __init__(self, disk: DiskTree, now: int | None = None, pinned: Mapping[str, FileContent] | None = None) -> None:
-        """Use the content in `pinned` for these files.
+        """`pinned` maps files to the content that replaces what is on disk.
 
-        With None, changed files are read as they are, and the run never restarts.
+        Without it, changed files are read as they are, and the run never restarts.
         """
         self.disk = disk
         self.pinned = pinned or {}

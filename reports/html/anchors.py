@@ -88,7 +88,7 @@ class AnchorLink(NamedTuple):
 
 
 class SectionPlace(Struct, frozen=True):
-    """A section's place in the report, with its requirements, and its citations of no requirement."""
+    """A section's place in the report, its requirements, and the citations that cite no requirement."""
 
     name: str  # Its anchor, not escaped.
     spot: AnchorLink

@@ -120,7 +120,7 @@ _GRAMMARS = {
 
 
 def wants_symbols(wanted: bool | None) -> bool:
-    """Return whether to find symbols; None means if their grammars are installed.
+    """Return whether to find symbols; with None, find them if their grammars are installed.
 
     Raise DuvetError if symbols are wanted but a grammar is missing.
     """

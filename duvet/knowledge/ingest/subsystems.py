@@ -234,7 +234,7 @@ def _find_module_paths(path: str, text: str) -> Iterator[str]:
 
 class ModuleIndex:
     def __init__(self, modules: Iterable[tuple[str, Sequence[str]]], subsystems: Mapping[str, str]) -> None:
-        """`modules` pairs files with the paths that may import them; `subsystems` maps files to subsystems."""
+        """`modules` pairs each file with the paths by which others may import it; `subsystems` maps files to subsystems."""
         self._subsystems: dict[str, str] = {}
         for path, names in modules:
             for name in names:

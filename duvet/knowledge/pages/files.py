@@ -140,7 +140,7 @@ def _ignore(problem: model.Problem) -> None:
 
 
 class _HiddenFiles:
-    """Hides ignored, hidden, secret and vendored files; a pattern may name hidden folders in its `prefix`."""
+    """Hides ignored, hidden, secret and vendored files, except folders that the `prefix` of a pattern names."""
 
     def __init__(self, ignored: IgnoredPaths, prefix: str) -> None:
         self._ignored = ignored
@@ -162,7 +162,7 @@ class _HiddenFiles:
 
 
 def _find_folder_pattern(pattern: str) -> str:
-    """Return a pattern for all files in the folders of this pattern; empty without wildcards."""
+    """Return a pattern for all files in the folders that a pattern matches; empty for a pattern without wildcards."""
     folder, slash, _ = pattern.rpartition("/")
     return f"{folder}{slash}*" if _WILDCARD.search(pattern) else ""
 

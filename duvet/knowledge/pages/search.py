@@ -57,7 +57,7 @@ def _make_rows() -> _Rows:
 
 
 class _WordRows(dict[str, "array[int]"]):
-    """By word: the rows with this word, each with the count in its last bits."""
+    """The rows that contain each word; the last bits of an entry are the number of occurrences."""
 
     def __init__(self) -> None:
         self.forms: dict[str, str] = {}  # The words with a stem, separated by blanks.
@@ -153,7 +153,7 @@ class _WordTable:
             return scores
 
     def _weigh(self, words: Sequence[str]) -> float:
-        """Return how much the words say: more if they are in fewer pages."""
+        """Return the weight of the words; words in fewer pages weigh more."""
         total = len(self._lengths)
         count = min(sum(len(self._rows[word]) for word in words), total)
         return log(1 + (total - count + 0.5) / (count + 0.5))
@@ -269,7 +269,7 @@ def _join_stems(words: str) -> str:
 
 
 def _join_neighbours(query: str) -> list[tuple[str, str, str]]:
-    """Return the stems of neighbouring words and of both as one word, because `back links` may be written `backlinks`."""
+    """Return the stems of neighbouring words, and of both joined: `back links` may be written `backlinks`."""
     words = [word for word in dict.fromkeys(split_words(query)) if not is_unspaced(word)][:_MAX_TERMS]
     return [(stem_word(first), stem_word(second), stem_word(first + second)) for first, second in pairwise(words)]
 

@@ -1,4 +1,4 @@
-"""Related words, and words that say little in a question."""
+"""Related words, and words that add little meaning to a question."""
 
 from __future__ import annotations
 

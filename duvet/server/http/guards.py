@@ -2,7 +2,7 @@
 
 `HostGuard` and `RateLimit` apply to every path. Depending on the path, these follow: `Authentication` (not for health
 checks), `AllowedMethods`, `MediaTypes` (only for `/mcp`), `BodyLimit`, `ConcurrencyLimit`. `HttpRefusal` and the
-functions before them make the JSON answers.
+functions after it make the JSON answers.
 """
 
 from __future__ import annotations

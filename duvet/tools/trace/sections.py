@@ -209,7 +209,7 @@ def _cut_text(text: str, offset: int, room: int) -> str:
 
 
 def _estimate_cost(text: str) -> int:
-    """Return how many bytes of prose would have as many tokens; hex dumps have more tokens per byte."""
+    """Return the size of a text in bytes, counting each digit four times because digits take more tokens."""
     return len(text.encode()) + 3 * sum(map(text.count, digits))
 
 
