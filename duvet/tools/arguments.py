@@ -21,6 +21,10 @@ _LIST = {"total": {"type": "integer"}, "next_cursor": {"type": "string"}}
 _BOUNDS = {"minimum": "at least", "maximum": "at most"}
 
 
+def is_record(kind: object) -> bool:
+    return isinstance(kind, type) and issubclass(kind, Struct)
+
+
 def input_schema(tool: Tool) -> Schema:
     schema = _shorten(_inline(tool.input, depth=1))
     for field in structs.fields(tool.input):
@@ -33,19 +37,14 @@ def input_schema(tool: Tool) -> Schema:
 def make_client_schema(tool: Tool) -> Schema:
     """Return the schema for clients, which allows null for optional arguments because some clients send it."""
     schema, whole = input_schema(tool), _inline(tool.input, depth=1)
-    for found, given in ((schema, whole), *_list_records(schema, whole)):
+    records = [(one, whole["properties"][name]) for name, one in schema["properties"].items() if "properties" in one]
+    for found, given in ((schema, whole), *records):
         for name, one in found["properties"].items():
             if {"type": "null"} in given["properties"][name].get("anyOf", ()) and isinstance(one.get("type"), str):
                 one["type"] = [one["type"], "null"]
                 if "enum" in one:
                     one["enum"] = [*one["enum"], None]
     return schema
-
-
-def _list_records(schema: Schema, whole: Schema) -> Iterator[tuple[Schema, Schema]]:
-    for name, one in schema["properties"].items():
-        if "properties" in one:
-            yield one, whole["properties"][name]
 
 
 def _list_choices(kind: Any) -> list[Any]:

@@ -19,7 +19,7 @@ from typing import Any
 import msgspec
 
 from duvet.text import shorten_text
-from duvet.tools.arguments import Schema, input_schema, output_schema
+from duvet.tools.arguments import Schema, input_schema, is_record, output_schema
 from duvet.tools.tool import ArgumentShortcut, Pack, PackPrompt, PackResource, QueryTool, Scope, Tool
 
 MAX_PACK_TOOLS = 200
@@ -106,11 +106,11 @@ def _find_term_flaws(tool: Tool) -> Iterator[str]:
 def _find_schema_flaws(tool: Tool) -> Iterator[str]:
     """Yield the flaws in a tool's records, which would otherwise fail only when agents list the tools."""
     rows = tool.output.__args__ if tool.is_list else (tool.output,)
-    if not _is_record(tool.input):
+    if not is_record(tool.input):
         yield "input is not a msgspec.Struct"
     elif not _is_object(input_schema(tool)):
         yield "input has no JSON Schema"
-    if not all(_is_record(row) for row in rows if row is not ...):
+    if not all(is_record(row) for row in rows if row is not ...):
         yield "output is not a msgspec.Struct or a tuple of them"
     elif not _is_object(output_schema(tool)):
         yield "output has no JSON Schema"
@@ -134,10 +134,6 @@ def _is_text(value: object, longest: int) -> bool:
 
 def _is_list(value: Any) -> bool:
     return type(value) in (list, tuple) and len(value) <= _MOST
-
-
-def _is_record(kind: object) -> bool:
-    return isinstance(kind, type) and issubclass(kind, msgspec.Struct)
 
 
 def _is_object(schema: Schema) -> bool:

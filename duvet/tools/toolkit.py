@@ -12,6 +12,7 @@ from typing import Annotated, Any, TypedDict, TypeVar, Unpack, get_args, get_ori
 
 import msgspec
 
+from duvet.tools.arguments import is_record
 from duvet.tools.plugin_runner import PackContext
 from duvet.tools.tool import ArgumentShortcut, ErrorCode, Pack, PackPrompt, PackResource, PartText, Scope, Tool
 
@@ -201,18 +202,14 @@ def _require_schema(what: str, kind: Any) -> None:
 def _choose_output(name: str, answer: Any) -> tuple[type[msgspec.Struct] | None, Any]:
     """Return the record that wraps results that aren't objects (None for others), and the type of the answer."""
     kind = _strip_annotation(answer)
-    if _is_record(kind):
+    if is_record(kind):
         return None, kind
     arguments = get_args(kind)
-    if get_origin(kind) in (list, tuple, Sequence) and arguments and _is_record(arguments[0]):
+    if get_origin(kind) in (list, tuple, Sequence) and arguments and is_record(arguments[0]):
         return None, tuple[arguments[0], ...]  # type: ignore[valid-type]
     _require_schema(f"{name}: the result", answer)
     wrapper = msgspec.defstruct("Output", [("result", None if kind is NoneType else answer)], frozen=True)
     return wrapper, wrapper
-
-
-def _is_record(kind: Any) -> bool:
-    return isinstance(kind, type) and issubclass(kind, msgspec.Struct)
 
 
 def _make_handler(
