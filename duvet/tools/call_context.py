@@ -202,4 +202,3 @@ class ServerFacts(Struct, frozen=True, kw_only=True):
     providers: Sequence[str] = ()
     workflows: Sequence[str] = ()
     faulty: Sequence[str] = ()  # Workflows that can't be called.
-    clock: Callable[[], datetime] = get_current_time

@@ -42,7 +42,7 @@ async def check_health(request: NoArguments, ctx: call_context.CallContext) -> D
     except DuvetError as error:
         status, problems = HealthState.UNHEALTHY, [str(tool.make_tool_error(error)), *problems]
     return DuvetHealthOutput(
-        status=status, timestamp=facts.clock().isoformat(timespec="seconds"), problems=tuple(problems)
+        status=status, timestamp=call_context.get_current_time().isoformat(timespec="seconds"), problems=tuple(problems)
     )
 
 

@@ -10,7 +10,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType, structs
 from duvet.knowledge import reports
 from duvet.knowledge.index import OpenStore
 from duvet.store import database, records
-from duvet.tools.call_context import FACTS_SERVICE, CallContext, ServerFacts, get_current_time
+from duvet.tools.call_context import CallContext
 from duvet.tools.knowledge import index
 from duvet.tools.tool import ErrorCode, Scope, ToolAnswer, ToolError
 
@@ -34,8 +34,7 @@ async def _make_report(
     *,
     graph: bool,
 ) -> _Report:
-    server: ServerFacts | None = ctx.services.get(FACTS_SERVICE)
-    now = (server.clock if server else get_current_time)().timestamp()
+    now = index.require_maintenance(ctx).now().timestamp()
 
     def question(known: OpenStore) -> _Report:
         facts = reports.load_facts(known.store, known.rules.ingest, graph=graph)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -20,11 +19,11 @@ from duvet.knowledge.ingest.process import IngestSource
 from duvet.store.location import KnowledgeSettings
 from duvet.tools import tool as tools
 from duvet.tools.arguments import output_schema
-from duvet.tools.call_context import FACTS_SERVICE, Caller, ServerFacts
+from duvet.tools.call_context import Caller
 from duvet.tools.dispatcher import ToolDispatcher, ToolEnvironment
 from duvet.tools.packs import KNOWLEDGE as PACK, Registry
 from duvet.tools.tool import EnabledPack, Scope, ToolAnswer, ToolError
-from tests.unit.knowledge.stored_project import CLOCK, NOW, STORE, fill, plain
+from tests.unit.knowledge.stored_project import CLOCK, STORE, fill, plain
 from tests.unit.tools.tool_calls import FILES, Fixed, context_of
 
 EVERYBODY = frozenset(Scope)
@@ -62,13 +61,7 @@ class Asking:
             lambda: CLOCK,
             patience=0.1,
         )
-        now = datetime.fromtimestamp(NOW, UTC)
-        facts = ServerFacts(name="", version="", mode="", packs=(), tools=0, clock=lambda: now)
-        own = {
-            tools.KNOWLEDGE_SERVICE: self.knowledge,
-            tools.MAINTENANCE_SERVICE: self.maintenance,
-            FACTS_SERVICE: facts,
-        }
+        own = {tools.KNOWLEDGE_SERVICE: self.knowledge, tools.MAINTENANCE_SERVICE: self.maintenance}
         environment = ToolEnvironment(services={**own, **services})
         self.desk = ToolDispatcher(Registry(packs), Fixed(context_of(FILES)), environment)
 
