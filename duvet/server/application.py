@@ -29,10 +29,11 @@ from duvet.tools import packs, plugins
 from duvet.tools.arguments import is_inside_project
 from duvet.tools.audit import AuditLog, CallObserver, CallRecord
 from duvet.tools.call_context import FACTS_SERVICE, ServerFacts, get_current_time, run_blocking
-from duvet.tools.packs import PAGES, TRACE
+from duvet.tools.packs import KNOWLEDGE, PAGES, TRACE
 from duvet.tools.plugins import find_entry_point_stamps, stamp_file
 from duvet.tools.tool import (
     GATEWAY_VARIABLE,
+    KNOWLEDGE_SERVICE,
     MAINTENANCE_SERVICE,
     MODELS_SERVICE,
     RECIPES_SERVICE,
@@ -140,7 +141,6 @@ def _digest(token: str) -> bytes:
 Answer = TypeVar("Answer")
 
 HTTP_MODE = "http"
-KNOWLEDGE_NAME = "knowledge"
 _TOOLS_TEXTS = {"title": "duvet", "description": "Tools for agents"}
 _NOTES_TEXTS = {"title": "duvet: notes", "description": "Markdown notes that link to each other"}
 
@@ -273,14 +273,10 @@ class Application:
         from duvet.server.messages import load_instructions, render_instructions
 
         tokens = None if self.gateway_connection is None else self.gateway_connection.gateway.tokens
-        stamps = (*find_entry_point_stamps(sys.path), *self._stamp_pack_files())
+        pack_files = (stamp_file(pack.path) for pack in self.service.config.tool_packs.values() if pack.path)
+        stamps = (*find_entry_point_stamps(sys.path), *pack_files)
         key = make_cache_key((self.rule, self.service.config, self.settings.packs, stamps, tokens))
         return load_instructions(key, lambda: render_instructions(self.rule, self.tools.registry), self.settings.blobs)
-
-    def _stamp_pack_files(self) -> Iterator[str]:
-        for pack in self.service.config.tool_packs.values():
-            if pack.path:
-                yield stamp_file(pack.path)
 
     @cached_property
     def live(self) -> LiveProject:
@@ -476,7 +472,7 @@ class Application:
         }
         if self._has_index:
             services |= {
-                KNOWLEDGE_NAME: lambda: self.knowledge,
+                KNOWLEDGE_SERVICE: lambda: self.knowledge,
                 RECIPES_SERVICE: lambda: self.recipes,
                 MAINTENANCE_SERVICE: lambda: self.maintenance,
             }
@@ -510,12 +506,12 @@ class Application:
     def _has_index(self) -> bool:
         """True if the tools use this application's index, not a gateway's."""
         return self.gateway_connection is None and any(
-            pack.name == KNOWLEDGE_NAME for pack in self.tools.registry.every_pack
+            pack.name == KNOWLEDGE.name for pack in self.tools.registry.every_pack
         )
 
     async def _write_audit(self, call: CallRecord) -> None:
         """Record a call that changes the index in the audit log and, on a server, in the server's log."""
-        if not call.changes or call.pack != KNOWLEDGE_NAME or self.gateway_connection is not None:
+        if not call.changes or call.pack != KNOWLEDGE.name or self.gateway_connection is not None:
             return
 
         def log_entry(entry: AuditEntry) -> None:
@@ -568,9 +564,6 @@ class _LazyReadings:
     async def catch_up(self) -> None:
         if "live" in vars(self._application):
             await self._application.live.catch_up()
-
-
-PAGES_PACK = "pages"  # The pack that is shown if the project has pages.
 
 
 class ToolSelection:
@@ -679,7 +672,7 @@ class ToolSelection:
 
     def is_relevant(self, pack: str) -> bool:
         """Return whether the project has content for a pack that the configuration doesn't mention."""
-        if pack != PAGES_PACK:
+        if pack != PAGES.name:
             return False
         from duvet.knowledge.pages.files import load_page_patterns
 

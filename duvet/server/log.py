@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import json
 
+from duvet.tools.packs import KNOWLEDGE
 from duvet.tools.plugins import describe_exception, find_place, format_traceback
 from duvet.tools.tool import SHELL_SOURCE
 
@@ -36,7 +37,6 @@ class EventLevel(IntEnum):
     ERROR = 40
 
 
-KNOWLEDGE_PACK = "knowledge"
 _CALL_LEVELS = dict.fromkeys(("upstream_error", "tool_failed"), EventLevel.WARN) | {"internal": EventLevel.ERROR}
 
 
@@ -99,7 +99,7 @@ class ServerLog:
         levels = {"internal": EventLevel.ERROR} if call.face == SHELL_SOURCE else _CALL_LEVELS
         level = levels.get(call.code, EventLevel.INFO)
         # A server logs the calls of this pack at the level `warn`, too.
-        is_telemetry = call.pack == KNOWLEDGE_PACK and not self._is_command
+        is_telemetry = call.pack == KNOWLEDGE.name and not self._is_command
         if not self.wants(EventLevel.WARN if is_telemetry else level):
             return
         optional = {"code": call.code, "reason": call.reason, "warning": call.warning}

@@ -13,12 +13,12 @@ from duvet import errors, text
 from duvet.knowledge import feedback
 from duvet.store import location
 from duvet.tools.call_context import get_loop_limiter, run_blocking
+from duvet.tools.packs import KNOWLEDGE
 from duvet.tools.tool import ErrorCode
 
 _MAX_ARGUMENTS = 12
 _MAX_QUOTED = 300  # Characters of a quoted argument or warning.
 _MAX_READ = 1000  # Characters of an argument that are inspected.
-_OWN_WARNINGS = "knowledge"  # The pack with warnings that quote no text.
 LOCAL_CALLER, SUCCESS_OUTCOME = "local", "success"
 _WRITERS = 4
 
@@ -50,7 +50,8 @@ CallRecorder = Callable[[CallRecord], Awaitable[None]]
 
 def format_warning(pack: str, warning: str) -> str:
     """Return a warning for the log, or only its length if it may quote files of the project."""
-    if not warning or pack == _OWN_WARNINGS:
+    # The warnings of this pack quote no text.
+    if not warning or pack == KNOWLEDGE.name:
         return text.shorten_text(text.collapse_whitespace(warning), _MAX_QUOTED)
     return f"str({len(warning)})"
 

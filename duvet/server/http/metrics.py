@@ -14,7 +14,6 @@ from starlette.types import Receive, Scope, Send
 from duvet.knowledge.index import Knowledge, OpenStore
 from duvet.knowledge.reports import COVERAGE_NAME, LIFECYCLE_NAME, PastCoverage, PastLifecycle, read_report_history
 from duvet.server.http.guards import send_body
-from duvet.server.log import KNOWLEDGE_PACK
 from duvet.store.database import StoreError
 from duvet.tools import audit, packs
 from duvet.tools.dispatcher import ToolDispatcher
@@ -94,7 +93,7 @@ class ServerMetrics:
         self._seconds.labels(tool).observe(call.seconds)
         if call.code:
             self._failures.labels(tool, call.code).inc()
-        if call.pack == KNOWLEDGE_PACK:
+        if call.pack == packs.KNOWLEDGE.name:
             self._knowledge.count(call)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -150,7 +149,7 @@ class KnowledgeMetrics(Collector):
         self._figures = await read_knowledge_figures(dispatcher) if has_tools else None
 
     def _declare_tools(self, registry: packs.Registry) -> bool:
-        tools = [tool for tool in registry.list_usable() if registry.pack_of(tool).name == KNOWLEDGE_PACK]
+        tools = [tool for tool in registry.list_usable() if registry.pack_of(tool).name == packs.KNOWLEDGE.name]
         for tool in tools:
             self._seconds.labels(tool.name)
             for result in _RESULTS:
