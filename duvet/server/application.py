@@ -215,7 +215,14 @@ def _limit_to_pages(service: Service) -> Service:
     pages = config.pages or (PagesSection(pattern="**/*.md"),)
     ##= man/spec/pages.md#folders-of-notes
     ##% With `--pages`, the server MUST NOT offer tools, prompts or resources for requirements.
-    tool_packs = {**config.tool_packs, TRACE.name: PackSection(enabled=False)}
+    ##= man/spec/pages.md#folders-of-notes
+    ##% With `--pages`, duvet MUST look for the files of packs in the folder of the configuration.
+    folder = os.path.dirname(service.path)
+    tool_packs = {
+        name: replace(pack, path=os.path.normpath(os.path.join(folder, pack.path))) if pack.path and folder else pack
+        for name, pack in config.tool_packs.items()
+    }
+    tool_packs[TRACE.name] = PackSection(enabled=False)
     config = replace(config, pages=pages, tool_packs=tool_packs)
     return replace(service, config=config, packs=config.packs((PAGES.name,)))
 
@@ -626,9 +633,14 @@ class ToolSelection:
         return plugins.load_plugins(sources, [*packs.BUILT_IN_PACKS, packs.WORKFLOWS_PACK], settings)
 
     @property
+    def _pack_folder(self) -> str:
+        """The folder of the files of packs; with `--pages`, the working directory contains notes."""
+        return (self._settings.has_only_pages and os.path.dirname(self._service.path)) or os.getcwd()
+
+    @property
     def _pack_files(self) -> Sequence[plugins.PackFile]:
         return [
-            plugins.PackFile(name, os.path.abspath(pack.path))
+            plugins.PackFile(name, os.path.join(self._pack_folder, pack.path))
             for name, pack in self._service.config.tool_packs.items()
             if pack.path and pack.enabled and not self._find_path_fault(name, pack)
         ]
@@ -639,9 +651,10 @@ class ToolSelection:
             return ""
         ##= man/spec/service.md#packs
         ##% duvet MUST load the file of a pack only from inside the project.
-        if not is_inside_project(os.getcwd(), pack.path):
-            return f"{pack.path} is not a file inside the project"
-        if not os.path.isfile(pack.path):
+        if not is_inside_project(self._pack_folder, pack.path):
+            place = "the folder of the configuration" if self._settings.has_only_pages else "the project"
+            return f"{pack.path} is not a file inside {place}"
+        if not os.path.isfile(os.path.join(self._pack_folder, pack.path)):
             return f"{pack.path} does not exist"
         built_in = name in packs.BUILT_IN_PACKS or name == packs.WORKFLOWS_PACK
         return f"{name} is a built-in pack; choose another name for the file" if built_in else ""

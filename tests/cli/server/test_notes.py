@@ -177,6 +177,29 @@ def test_requirements_are_not_offered(config: str, duvet_command: str, vault: Pa
     assert [line for line in checked.out.splitlines() if line.startswith("pack ")] == ["pack           pages: 5 tools"]
 
 
+def test_packs_are_beside_the_configuration(duvet_command: str, vault: Path) -> None:
+    ##= man/spec/pages.md#folders-of-notes
+    ##% With `--pages`, duvet MUST look for the files of packs in the folder of the configuration.
+    make(vault, {"packs/mine.py": PACK, "out.py": PACK})
+    named = ("--service-config", "own/c.yaml")
+    call = ("call", *named, "--pages", "vault", "boil")
+    make(vault.parent, {"own/c.yaml": "toolPacks: {mine: {path: packs/mine.py}}\n"})
+    # A file of the notes with the same path is not loaded.
+    missing = run(duvet_command, vault.parent, *call)
+    assert missing.code == 1 and "own/packs/mine.py does not exist [DUV005]" in missing.err
+    make(vault.parent, {"own/packs/mine.py": PACK.replace("'ran'", "'/dev/null'")})
+    assert run(duvet_command, vault.parent, *call).out == '{\n  "result": 1\n}\n'
+    described = json.loads(run(duvet_command, vault.parent, "mcp", *named, "--pages", "vault", "--describe").out)
+    assert [tool["name"] for tool in described["tools"]][-1] == "boil"
+    make(vault.parent, {"own/c.yaml": "toolPacks: {mine: {path: ../vault/out.py}}\n"})
+    outside = run(duvet_command, vault.parent, *call)
+    assert (
+        outside.code == 1
+        and "vault/out.py is not a file inside the folder of the configuration [DUV005]" in outside.err
+    )
+    assert not (vault / "ran").exists()
+
+
 def test_no_call_leaves_the_folder(duvet_command: str, vault: Path) -> None:
     ##= man/spec/pages.md#folders-of-notes
     ##% With `--pages`, duvet MUST NOT forward calls to a gateway.
