@@ -76,8 +76,8 @@ CHANGED = Budget(300, 300)  # Milliseconds from an edit of a source to a changed
 ENDURED = Budget(1.02, 1.02)  # Memory after many calls, relative to that after few.
 NOTES_FIRST, NOTES_LATER, NOTES_MEMORY = Budget(10, 10), Budget(5, 5), Budget(250, 250)
 """Five thousand pages: what comes first in cu, later answers in milliseconds, and memory in MB."""
-NOTES_FIRST_ANSWER, NOTES_EDITED = Budget(1_000, 1_500), Budget(100, 150)
-NOTES_GOT, NOTES_SEARCHED = Budget(1, 2), Budget(10, 20)
+NOTES_FIRST_ANSWER, NOTES_EDITED = Budget(1_000, 1_200), Budget(100, 120)
+NOTES_GOT, NOTES_SEARCHED = Budget(1, 2), Budget(7, 10)
 """The same pages: milliseconds of the first answer, of a search after an edit, and of the usual `get_page` and search."""
 FOUND_BY_WORDS, RANKED_BY_WORDS = 0.46, 0.47
 FOUND_BY_BOTH, RANKED_BY_BOTH = 0.50, 0.52
