@@ -276,7 +276,7 @@ def _check_service(application: Application, listening: ListenOptions, *, asks_m
     silent: Sequence[str] = ()
     if asks_models:
         answers, silent = _ask_models(application)
-        lines += answers
+        lines += answers or ["model          no enabled provider has a model to ask"]
     write_stdout("".join(f"{escape_cell(line)}\n" for line in lines).encode())
     problems = (
         *application.service.ignored,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from ipaddress import ip_address
@@ -66,7 +67,8 @@ class HttpClient:
             finally:
                 await response.aclose()
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
-            raise UnreachableError(type(error).__name__) from None
+            # The text of the error may contain the URL, and the URL a secret.
+            raise UnreachableError(re.sub("(?<=[a-z])(?=[A-Z])", " ", type(error).__name__).lower()) from None
 
     def _client(self, *, is_local: bool) -> AsyncClient:
         import httpx2

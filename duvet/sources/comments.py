@@ -241,7 +241,8 @@ class _FieldReader:
         for field in fields:
             if field.key not in _KEYS:
                 place = find_place(self.text, field.start, field.start + len(field.key))
-                hint = f"available: {', '.join(_KEYS[1:])}; write a target that contains `=` as `source=TARGET`"
+                available = f"available: {', '.join(_KEYS[1:])}; write a target that contains `=` as `source=TARGET`"
+                hint = suggest_nearest(field.key, _KEYS[1:]) or available
                 self._report(rules.COMMENT_UNKNOWN_KEY, "invalid metadata field", place, hint=hint)
             elif field.key in by_key and field.key != "reason":
                 problem = rules.COMMENT_REPEATED_KEY.problem(

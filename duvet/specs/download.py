@@ -32,11 +32,16 @@ SizeListener = Callable[[int], None]
 
 _MOST_REDIRECTS = 10
 # Compiled only when something is downloaded.
+_ERROR_NUMBER = r"^\[Errno -?\d+\] "
 _HTML = rb"(?i:(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?<(?:!doctype\s+html|html)\b)"
 
 
 class FetchRefusal(Exception):
     """Raised when no text can be downloaded from a URL; the message states the reason."""
+
+    def __init__(self, reason: str, remedy: str = "") -> None:
+        super().__init__(reason)
+        self.remedy = remedy
 
 
 class DownloadClients:
@@ -55,7 +60,7 @@ class DownloadClients:
                 raise
         # The last three come from proxies and certificates in the environment.
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError, ImportError) as error:
-            raise FetchRefusal(str(error) or type(error).__name__) from error
+            raise FetchRefusal(re.sub(_ERROR_NUMBER, "", str(error)) or type(error).__name__) from error
         # A download must not depend on the cookies of another one.
         client.cookies.clear()
         with self._lock:
@@ -111,12 +116,14 @@ def _check_url(url: str, policy: Policy) -> FetchRefusal | None:
     ##= man/spec/trace.md#downloads
     ##% With `--offline`, duvet MUST NOT download anything.
     if policy.offline:
-        return FetchRefusal("downloads are disabled")
+        return FetchRefusal("downloads are disabled", "leave out --offline")
     if scheme not in ("https", "http"):
         return FetchRefusal(f"downloads over {scheme} are not supported")
     ##= man/spec/trace.md#downloads
     ##% duvet MUST download only over HTTPS, unless the user allows HTTP.
-    return FetchRefusal("plain HTTP is not allowed") if scheme == "http" and not policy.allow_http else None
+    if scheme == "http" and not policy.allow_http:
+        return FetchRefusal("plain HTTP is not allowed", "use https:// or --allow-http")
+    return None
 
 
 def fetch_text(client: httpx2.Client, response: httpx2.Response, policy: Policy, listen: SizeListener) -> bytes:
@@ -243,7 +250,8 @@ class _DownloadRun:
             ##= man/spec/trace.md#downloads
             ##% duvet MUST refuse a download that is too large, takes too long or is an HTML page, and MUST NOT leave a
             ##% file.
-            failure = FetchError(f"could not download {url}: {event}", hint=f"save its text as {path}")
+            hint = f"{event.remedy}, or save its text as {path}" if event.remedy else f"save its text as {path}"
+            failure = FetchError(f"could not download {url}: {event}", hint=hint)
             failure.__cause__ = event.__cause__
             return failure
         if isinstance(event, BaseException):

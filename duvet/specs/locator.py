@@ -233,9 +233,8 @@ def resolve_specification(spec: str, format: Format, base: str, tree: Tree) -> L
     candidate, folder, below = spec, base, None
     while not tree.is_file(candidate):
         if not folder or folder == below:
-            raise _make_unresolved_error(
-                spec, f"write the path relative to the working directory or to a folder above {base or 'it'}"
-            )
+            more = f", in {base} and in the folders above it" if base else ""
+            raise _make_unresolved_error(spec, f"correct the path; duvet looks in the working directory{more}")
         candidate = posixpath.join(folder, spec)
         folder, below = posixpath.dirname(folder), folder
     return _locate_path(candidate, format)

@@ -184,11 +184,11 @@ STORED = "save its text as .duvet/specifications/host.example/spec.txt"
         ("src", failed("Is a directory (os error 21) [DUV012]", "src")),
         ("file:///spec.md", failed(f'{FILE_URL}: "file:///spec.md" [DUV041]', hint="use the path of the file")),
         *(
-            (f"{option} {url}", failed(f"could not download {url}: {reason} [DUV045]", hint=STORED))
-            for option, url, reason in (
-                ("--offline", "https://host.example/spec", "downloads are disabled"),
-                ("", "http://host.example/spec", "plain HTTP is not allowed"),
-                ("", "ftp://host.example/spec", "downloads over ftp are not supported"),
+            (f"{option} {url}", failed(f"could not download {url}: {reason} [DUV045]", hint=f"{remedy}{STORED}"))
+            for option, url, reason, remedy in (
+                ("--offline", "https://host.example/spec", "downloads are disabled", "leave out --offline, or "),
+                ("", "http://host.example/spec", "plain HTTP is not allowed", "use https:// or --allow-http, or "),
+                ("", "ftp://host.example/spec", "downloads over ftp are not supported", ""),
             )
         ),
     ],

@@ -282,7 +282,8 @@ def test_a_check_names_ignored_configurations(duvet_command: str, hostile: Path,
     make(hostile, {"contextive.config.yaml": "]"})
     checked = run(duvet_command, hostile, "mcp", "--pages", ".", "--check", "--models")
     more = (IGNORED[0], ignored("contextive.config.yaml", "--service-config"), IGNORED[1])
-    assert (checked.code, checked.out) == (0, CHECKED.format(folder=hostile))
+    no_model = "model          no enabled provider has a model to ask\n"
+    assert (checked.code, checked.out) == (0, CHECKED.format(folder=hostile) + no_model)
     assert checked.err == "\n".join(f"warning: {one}\n  = help: {hint}\n" for one, hint in more)
     asked = run(duvet_command, hostile, "call", "--pages", ".", "ask", "--question", "Where is the pot?")
     assert asked.code == 1 and "AI search is not available" in asked.err

@@ -206,7 +206,7 @@ async def test_the_address_of_a_provider_that_is_down_is_not_shown() -> None:
             with pytest.raises(ModelError) as caught:
                 await made.ask()
     error = caught.value
-    assert (error.code, error.message) == (ModelFault.UNAVAILABLE, "can't reach provider `one`: ConnectError")
+    assert (error.code, error.message) == (ModelFault.UNAVAILABLE, "can't reach provider `one`: connect error")
     assert (error.hint, made.clock.waits) == (
         "check `providers.one.baseUrl`, and that the provider is running",
         [0.5, 1.0],
@@ -226,6 +226,6 @@ async def test_the_address_in_answers_and_in_the_log_is_not_shown(wire: Wire) ->
     async with one(wire, FINE, discover=True, llmsTxt=True) as made:
         await made.ask()
         assert made.log == [
-            "can't look up models: can't reach provider `one`: RemoteProtocolError",
+            "can't look up models: can't reach provider `one`: remote protocol error",
             "can't look up llms.txt: provider `one` rejected the request (404): not at ***",
         ]

@@ -67,6 +67,12 @@ def test_a_download_is_stored(kind: str, held: Held, path: Path) -> None:
     assert held.client == ("text/plain", f"duvet/{version('duvet-cli')}")
 
 
+REMEDIES = {
+    "plain HTTP is not allowed": "use https:// or --allow-http, or ",
+    "downloads are disabled": "leave out --offline, or ",
+}
+
+
 @pytest.mark.parametrize(
     ("name", "policy", "why"),
     [
@@ -91,7 +97,8 @@ def test_unsafe_downloads_are_refused(held: Held, path: Path, name: str, policy:
     url = name if "://" in name else f"{held.url}/{name}"
     with pytest.raises(FetchError) as caught:
         fetch(url, path, policy)
-    assert (str(caught.value), caught.value.hint) == (f"could not download {url}: {why}", f"save its text as {path}")
+    hint = f"{REMEDIES.get(why, '')}save its text as {path}"
+    assert (str(caught.value), caught.value.hint) == (f"could not download {url}: {why}", hint)
     assert not path.parent.exists()
 
 
