@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from duvet import rules
 from duvet.model import Annotation, Format, Kind, Level, Note, Place, Problem, Source
-from duvet.text import WHITESPACE, find_place, quote_text
+from duvet.text import WHITESPACE, find_place, quote_text, suggest_nearest
 
 # `\s` matches these four characters, which are not white space in Unicode.
 _BLANKS = r"[^\S\n\x1c-\x1f]*+"
