@@ -105,10 +105,7 @@ def prompt(
         ##= man/spec/mcp.md#prompts
         ##% `duvet prompt` MUST print the text that `prompts/get` returns.
         if name == SYSTEM_PROMPT:
-            from duvet.server.messages import render_instructions
-
-            application = make_application(options, mode="prompt")
-            write_stdout(render_instructions(application.rule, application.tools.registry).encode())
+            write_stdout(make_application(options, mode="prompt").instructions.encode())
             return
         trace_options = select_trace_options(options)
         catalogue = load_catalogue(trace_options)

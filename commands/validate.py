@@ -96,9 +96,10 @@ def validate(
       duvet validate --stdin-path src/heating.rs - < src/heating.rs
     """
     if explain is not None:
-        # Not needed by a check.
-        from duvet.commands.explain import rules
-
+        root = ctx.find_root()
+        assert isinstance(root.command, click.Group)
+        rules = root.command.get_command(root, "rules")
+        assert rules is not None
         ctx.invoke(rules, code=explain, format=None)
         return
     request = ValidateRequest(**{name: options.pop(name) for name in ValidateRequest.__struct_fields__})
@@ -149,15 +150,19 @@ def _check(options: Mapping[str, Any], request: ValidateRequest, output: Problem
 
 def _find_problems(project: Project) -> ProjectFindings:
     # Not needed where nothing has changed.
-    from duvet.knowledge.pages.catalogue import find_page_problems
     from duvet.project.validation import validate as validate_project
 
-    return ProjectFindings(validate_project(project), find_page_problems(project))
+    return ProjectFindings(validate_project(project), _find_page_problems(project))
+
+
+def _find_page_problems(project: Project) -> PageFindings:
+    from duvet.knowledge.pages.catalogue import find_page_problems
+
+    return find_page_problems(project)
 
 
 def _fix(options: Mapping[str, Any], request: ValidateRequest, output: ProblemOutput) -> int:
     """Fix the named files or print the changes as a diff, and report the remaining problems."""
-    from duvet.knowledge.pages.catalogue import find_page_problems
     from duvet.project.validation import fix_project, is_safely_fixed, overlay_project, write_fixes
 
     texts: dict[str, str] = {}
@@ -165,7 +170,7 @@ def _fix(options: Mapping[str, Any], request: ValidateRequest, output: ProblemOu
         project, texts = _open_project_with_stdin(options, request)
     else:
         project = open_project_quietly(open_cache(), options, load_page_rules(options))
-    pages = find_page_problems(project)
+    pages = _find_page_problems(project)
     ##= man/spec/validate.md#safe-fixes
     ##% With `--unsafe-fixes`, `duvet validate` MUST apply all fixes.
     ##= man/spec/validate.md#safe-fixes
@@ -191,7 +196,7 @@ def _fix(options: Mapping[str, Any], request: ValidateRequest, output: ProblemOu
             print_remark(_describe_fix(change))
         count = format_count(fixes.citations, "citation")
         print_remark(f"fixed {count} in {format_count(len(fixes.after), 'file')}")
-        pages = find_page_problems(overlay_project(project, fixes.after))
+        pages = _find_page_problems(overlay_project(project, fixes.after))
     return _report_findings(ProjectFindings(fixes.findings, pages), request, output)
 
 

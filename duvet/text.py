@@ -7,12 +7,15 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct
 
 from duvet.errors import UnreadableError
 from duvet.model import Place
+
+if TYPE_CHECKING:
+    from difflib import SequenceMatcher
 
 # Unicode's White_Space property. str.strip() also strips U+001C to U+001F, which do not have this property.
 WHITESPACE = (
@@ -287,6 +290,13 @@ def _format_range(start: int, count: int) -> str:
     return f"{start + 1 if count else start},{count}"
 
 
+def compare_sequences(old: Sequence[str], new: Sequence[str]) -> SequenceMatcher[str]:
+    """Return the comparison of two lists of words or lines, without a heuristic for frequent ones."""
+    from difflib import SequenceMatcher
+
+    return SequenceMatcher(None, old, new, autojunk=False)
+
+
 def match_lines(old: TextLines, new: TextLines) -> list[LinePair]:
     """Return the lines that both texts share, in order, found by patience diff."""
     found: list[LinePair] = []
@@ -321,9 +331,7 @@ def match_lines(old: TextLines, new: TextLines) -> list[LinePair]:
             edges = [(a - 1, c - 1), *anchors, (b, d)]
             pending += [(i + 1, k, j + 1, n) for (i, j), (k, n) in pairwise(edges)]
         elif 0 < (b - a) * (d - c) <= _FEW_PAIRS:
-            from difflib import SequenceMatcher
-
-            for block in SequenceMatcher(None, old[a:b], new[c:d], autojunk=False).get_matching_blocks():
+            for block in compare_sequences(old[a:b], new[c:d]).get_matching_blocks():
                 found += [(a + block.a + step, c + block.b + step) for step in range(block.size)]
     return sorted(found)
 

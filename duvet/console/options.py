@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import click
 from msgspec import Struct
@@ -20,9 +20,6 @@ from duvet.console.command import (
     note_deprecation,
 )
 from duvet.model import Level
-
-if TYPE_CHECKING:
-    from duvet.console.report_result import ReportGate
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -168,9 +165,14 @@ def add_gate(name: str, *, help: str) -> Callable[[Function], Function]:
     )
 
 
-def _make_gate(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> ReportGate:
-    from duvet.console.report_result import ReportGate
+class ReportGate(Struct, frozen=True):
+    """The requirements to check for `--require-citations` or `--require-tests`."""
 
+    everything: bool | None = None  # Whether all requirements are checked; by default with `--ci` and no snapshot.
+    targets: tuple[str, ...] = ()  # The specifications and sections that are always checked.
+
+
+def _make_gate(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> ReportGate:
     switches = [value == "true" for value in values if value in ("true", "false")]
     if len(switches) > 1:
         raise make_repeated_error(param, ctx)

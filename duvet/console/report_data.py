@@ -126,16 +126,15 @@ def _load_pages(project: Project, catalogue: Catalogue) -> tuple[PageCollection 
     files = find_page_files(project)
     if not files.prefixes:
         return None, {}
-    from duvet.knowledge.pages.catalogue import PageCollection, load_pages
-    from duvet.knowledge.pages.page import decode_page_body
+    from duvet.knowledge.pages import catalogue as shelf, page as reader
 
-    store = load_pages(project, files)
+    store = shelf.load_pages(project, files)
     texts = {}
     for page in store.pages:
         # A page may have been removed since it was listed.
         with suppress(DuvetError):
-            texts[page.path] = decode_page_body(project.tree.read(page.path), page.path)
-    return PageCollection(store, catalogue) if store.pages else None, texts
+            texts[page.path] = reader.decode_page_body(project.tree.read(page.path), page.path)
+    return shelf.PageCollection(store, catalogue) if store.pages else None, texts
 
 
 def _compare_with_commit(project: Project, commit: str, snapshot: bytes) -> SnapshotDiff | None:

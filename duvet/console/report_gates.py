@@ -7,7 +7,8 @@ from functools import partial
 
 from duvet import rules
 from duvet.console.command import current_settings, show_path
-from duvet.console.report_result import ReportGate, ReportRequest
+from duvet.console.options import ReportGate
+from duvet.console.report_result import ReportRequest
 from duvet.console.report_run import Gate
 from duvet.console.streams import print_notice
 from duvet.errors import DuvetError, NotFoundError

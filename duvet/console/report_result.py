@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from duvet import rules
 from duvet.console.command import current_settings, show_path
+from duvet.console.options import ReportGate
 from duvet.console.problems import ProblemOutput, has_errors, list_error_problems, print_problems
 from duvet.console.progress import ProgressLines
 from duvet.console.project import load_page_rules, make_options_key, open_cache, open_project
@@ -28,13 +29,6 @@ from duvet.tree.recorder import FileChangedError, FileContent
 
 _CACHE_NAME = "report"
 _MAX_FILES = 5
-
-
-class ReportGate(Struct, frozen=True):
-    """The requirements to check for `--require-citations` or `--require-tests`."""
-
-    everything: bool | None = None  # Whether all requirements are checked; by default with `--ci` and no snapshot.
-    targets: tuple[str, ...] = ()  # The specifications and sections that are always checked.
 
 
 class ReportRequest(Struct, frozen=True):

@@ -15,9 +15,10 @@ from msgspec.structs import replace
 
 from duvet import rules
 from duvet.console.command import current_settings, show_path
+from duvet.console.options import ReportGate
 from duvet.console.problems import has_errors, promote_setup_problems, promote_warnings, reword_problem
 from duvet.console.progress import QuietProgress
-from duvet.console.report_result import ReportGate, ReportRequest, ReportResult
+from duvet.console.report_result import ReportRequest, ReportResult
 from duvet.console.streams import is_stream_output, print_remark, render_bytes, write_outputs
 from duvet.errors import DuvetError, OutputError, UnreadableError, describe_os_error
 from duvet.model import Place, Problem, Severity, Specification, sort_problems

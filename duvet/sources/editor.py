@@ -14,7 +14,7 @@ from duvet.config.languages import STARS, Language
 from duvet.errors import DuvetError, ProblemsError
 from duvet.model import Annotation, Edit, Kind, Place
 from duvet.sources.comments import SourceStyle, scan_comments
-from duvet.text import BOM, WHITESPACE, find_line_index, find_line_starts, format_count
+from duvet.text import BOM, WHITESPACE, compare_sequences, find_line_index, find_line_starts, format_count
 
 LINE_WIDTH = 80
 
@@ -55,13 +55,11 @@ def rewrap_words(lines: Sequence[Sequence[str]], words: Sequence[str], rooms: Se
     From the first line that becomes too long, everything is wrapped again; if more than one word changes, from the first
     line with a change. A quote with empty lines keeps them if it can. A line that loses all its words is empty.
     """
-    from difflib import SequenceMatcher
-
     home = [index for index, line in enumerate(lines) for _ in line]
     old = [word for line in lines for word in line]
     placed: list[list[str]] = [[] for _ in lines]
     changes = 0
-    for tag, low, high, first, last in SequenceMatcher(None, old, words, autojunk=False).get_opcodes():
+    for tag, low, high, first, last in compare_sequences(old, words).get_opcodes():
         changes += max(high - low, last - first) if tag != "equal" else 0
         for step, word in enumerate(words[first:last]):
             # An added word goes after the old word before it.

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from duvet.model import Specification
 from duvet.sources.editor import split_words
 from duvet.specs.locator import map_title_ids
-from duvet.text import load_rapidfuzz, remove_spacing
+from duvet.text import compare_sequences, load_rapidfuzz, remove_spacing
 from duvet.trace.match import QuoteMatcher
 from duvet.trace.names import NO_NAMES, NamedText, RequirementNames
 from duvet.trace.records import Fit
@@ -541,9 +541,7 @@ def make_word_diff(old: str, new: str) -> str:
 
 
 def _mark_words(old: list[str], new: list[str]) -> Iterator[str]:
-    from difflib import SequenceMatcher
-
-    for tag, low, high, first, last in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+    for tag, low, high, first, last in compare_sequences(old, new).get_opcodes():
         if tag == "equal":
             yield from new[first:last]
             continue
