@@ -177,10 +177,10 @@ def _find_static() -> WordLlama | None:
 
 def _find_transformer(static: WordLlama) -> Embedder | None:
     paths = [path for package, file in _TRANSFORMER_FILES if (path := _find_file(package, file))]
-    if len(paths) < len(_TRANSFORMER_FILES) or not all(map(find_spec, ("onnxruntime", "tokenizers"))):
+    if len(paths) < len(_TRANSFORMER_FILES) or find_spec("tokenizers") is None:
         return None
     try:
-        from duvet.queries.vectors import MiniLm
+        from duvet.queries.transformer import MiniLm
 
         model, tokenizer = paths
         return MiniLm(model, tokenizer, static)

@@ -1,4 +1,4 @@
-"""Embeddings from the `wordllama` and MiniLM models, and exact nearest-neighbour search with numpy."""
+"""Embeddings from the package `wordllama`, and exact nearest-neighbour search with numpy."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from duvet.queries.embeddings import (
     MAX_COMPONENT,
     STATIC_SHARE,
     TOKENIZER_PATH,
-    TRANSFORMER_SHARE,
     VECTOR_SCALE,
     VERSION_PATH,
     WEIGHTS_PATH,
@@ -162,6 +161,7 @@ _RECIPE = 1  # To be increased whenever the computation of vectors changes.
 _BATCH = 256
 _SAMPLE = 10_000  # Maximum number of a corpus's texts from which word weights are computed.
 _MAX_WEIGHT, _ROUNDING = 64, 1e-3
+_SAMPLES, _SAMPLE_BYTES = 64, 1024
 _MIN_CORPUS = 512  # A smaller corpus has no common direction.
 
 
@@ -175,6 +175,19 @@ class _Tensor(Struct):
     dtype: str
     shape: tuple[int, int]
     data_offsets: tuple[int, int]
+
+
+def digest_samples(*files: Path) -> str:
+    """Return a digest of samples from all over the files, because reading a whole model takes up to 10 ms."""
+    digest = blake3()
+    for path in files:
+        with path.open("rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            digest.update(size.to_bytes(8))
+            for sample in range(_SAMPLES):
+                file.seek(size * sample // _SAMPLES)
+                digest.update(file.read(_SAMPLE_BYTES))
+    return digest.hexdigest()
 
 
 class WordLlama:
@@ -198,10 +211,8 @@ class WordLlama:
     @cached_property
     def name(self) -> str:
         found = _VERSION.search((self._folder / VERSION_PATH).read_text(encoding="utf-8"))
-        digest = blake3()
-        for file in (WEIGHTS_PATH, TOKENIZER_PATH):
-            digest.update_mmap(self._folder / file)
-        return f"wordllama {found[1] if found else ''} {digest.hexdigest()} {_RECIPE}"
+        digest = digest_samples(self._folder / WEIGHTS_PATH, self._folder / TOKENIZER_PATH)
+        return f"wordllama {found[1] if found else ''} {digest} {_RECIPE}"
 
     def fitted(self, texts: Sequence[str]) -> WordLlamaSpace:
         sample = texts[:: len(texts) // _SAMPLE + 1]
@@ -288,93 +299,3 @@ def pack_rows(vectors: Any) -> bytes:
 def unpack_rows(rows: bytes, width: int) -> Any:
     table = np.frombuffer(rows, np.dtype([("numbers", "i1", (width,)), ("scale", "<f4")]))
     return table["numbers"] * table["scale"][:, None]
-
-
-_TRANSFORMER_RECIPE = 1  # To be increased whenever the computation of vectors changes.
-_MAX_TOKENS = 256
-_WIDTH = 384
-_SHARE = 0.75  # The share of the sentence in a cosine; the words have the rest.
-_DIGEST_BYTES = 16
-
-
-class MiniLm:
-    """An embedder of sentences. `sentences` maps the digest of each embedded text to its row, for callers to store."""
-
-    def __init__(self, model: Path, tokenizer: Path, words: WordLlama) -> None:
-        import onnxruntime
-        from tokenizers import Tokenizer
-
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = 1
-        options.log_severity_level = 3
-        self._session = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
-        self._inputs = [one.name for one in self._session.get_inputs()]
-        self._tokenizer = Tokenizer.from_file(str(tokenizer))
-        self._tokenizer.enable_truncation(_MAX_TOKENS)
-        self._tokenizer.no_padding()
-        self._model = model
-        self.words = words
-        self.width = _WIDTH + words.width
-        self.sentences: dict[bytes, bytes] = {}
-
-    @cached_property
-    def _version(self) -> str:
-        return f"MiniLM {blake3().update_mmap(self._model).hexdigest()} {_TRANSFORMER_RECIPE}"
-
-    @property
-    def name(self) -> str:
-        return f"{self._version} {self.words.name}"
-
-    def fitted(self, texts: Sequence[str]) -> MiniLmSpace:
-        return MiniLmSpace(self, self.words.fitted(texts))
-
-    def space(self, data: bytes) -> MiniLmSpace | None:
-        try:
-            name, inner = msgpack.decode(data, type=tuple[str, bytes])
-        except (DecodeError, ValueError):
-            return None
-        words = self.words.space(inner) if name == self.name else None
-        return None if words is None else MiniLmSpace(self, words)
-
-    def encode(self, text: str) -> bytes:
-        """Return the row of a single text; in a batch, it would depend on the other texts."""
-        key = blake3(f"{self._version}\0{text}".encode(errors="replace")).digest(_DIGEST_BYTES)
-        row = self.sentences.get(key)
-        if row is None:
-            ids = np.asarray([self._tokenizer.encode(text).ids], np.int64)
-            given = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
-            (hidden, *_) = self._session.run(None, {name: given[name] for name in self._inputs})
-            mean = hidden[0].mean(axis=0)
-            row = self.sentences[key] = pack_rows((mean / np.linalg.norm(mean))[None])
-        return row
-
-
-class MiniLmSpace:
-    """Joins the vector of a sentence with the mean of its word vectors; the vector of text without words is zero."""
-
-    share = TRANSFORMER_SHARE
-
-    def __init__(self, model: MiniLm, words: Any) -> None:
-        self.width = model.width
-        self._model = model
-        self._words = words
-
-    @cached_property
-    def data(self) -> bytes:
-        return msgpack.encode((self._model.name, self._words.data))
-
-    def rows(self, texts: Sequence[str]) -> bytes:
-        return pack_rows(self._directions(texts)) if texts else b""
-
-    def query(self, text: str) -> bytes:
-        data: bytes = self._directions([text]).astype("<f4").tobytes()
-        return data
-
-    def _directions(self, texts: Sequence[str]) -> Any:
-        words = np.concatenate(list(self._words.directions(texts)))
-        has_words = np.asarray([bool(self._model.words.tokens.of(text)) for text in texts])[:, None]
-        rows = b"".join(
-            self._model.encode(text) if any(has) else bytes(_WIDTH + 4)
-            for text, has in zip(texts, has_words, strict=True)
-        )
-        return np.concatenate([unpack_rows(rows, _WIDTH) * _SHARE**0.5, words * (1 - _SHARE) ** 0.5], axis=1)

