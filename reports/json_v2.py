@@ -12,7 +12,7 @@ from typing import Annotated, Any, BinaryIO, Literal, NamedTuple, TypeVar, cast
 import msgspec
 from fnv_c import fnv1a_64  # type: ignore[import-untyped]
 from msgspec import Meta, Raw, Struct, field
-from msgspec.structs import fields, replace
+from msgspec.structs import asdict, fields, replace
 
 from duvet import rules
 from duvet.errors import DuvetError, ProblemsError
@@ -489,15 +489,11 @@ def build_v2_report(report: Finished) -> V2Report:
     )
 
 
-class MergeConflict(NamedTuple):
-    """A field that differs; `broken` means that ids are equal although the hashed content differs."""
-
-    words: str
-    broken: bool
-
-
 class _Rule(NamedTuple):
-    """The message for a field that differs; an empty `field` stands for the whole record."""
+    """The message for a field that differs; an empty `field` stands for the whole record.
+
+    `broken` means that ids are equal although the hashed content differs.
+    """
 
     field: str
     words: str
@@ -555,7 +551,8 @@ _RULES: dict[type[V2Record], tuple[_Rule, ...]] = {
 }
 
 
-def find_conflicts(id: str, earlier: V2Record, later: V2Record) -> Iterator[MergeConflict]:
+def find_conflicts(id: str, earlier: V2Record, later: V2Record) -> Iterator[tuple[str, bool]]:
+    """Yield the message for each field that differs, and whether that breaks an id."""
     ##= man/spec/trace.md#reports
     ##% `duvet merge` MUST refuse reports that contradict each other and list the contradictions, and its result MUST
     ##% NOT depend on the order of its inputs.
@@ -563,7 +560,7 @@ def find_conflicts(id: str, earlier: V2Record, later: V2Record) -> Iterator[Merg
         old, new = (getattr(record, rule.field) if rule.field else record for record in (earlier, later))
         if old == new or (rule.may_be_absent and None in (old, new)):
             continue
-        yield MergeConflict(rule.words.format(id=id, old=rule.show(old), new=rule.show(new)), rule.broken)
+        yield rule.words.format(id=id, old=rule.show(old), new=rule.show(new)), rule.broken
 
 
 _TEXTS = ("comment", "feature", "tracking_issue")
@@ -620,23 +617,11 @@ def merge_reports(inputs: NamedReports) -> tuple[V2Report, tuple[Problem, ...]]:
     problems: list[Problem] = []
     for number, (name, report) in enumerate(inputs[1:], 1):
         reporter = _Reporter(number, name, problems)
-        old, new = merged.annotations, report.annotations
         merged = V2Report(
             tuple(sorted({*merged.issue_links, *report.issue_links})),
             _merge_sets(merged.repositories, report.repositories, reporter),
-            V2Sources(
-                _merge_sets(merged.sources.inline, report.sources.inline, reporter),
-                _merge_sets(merged.sources.linked, report.sources.linked, reporter),
-                _merge_extensions("sources", merged.sources.extensions, report.sources.extensions, reporter),
-            ),
-            V2Annotations(
-                _merge_sets(old.specification, new.specification, reporter),
-                _merge_sets(old.section, new.section, reporter),
-                _merge_sets(old.requirement, new.requirement, reporter),
-                _merge_sets(old.cite, new.cite, reporter),
-                _merge_sets(old.not_applicable, new.not_applicable, reporter),
-                _merge_extensions("annotations", old.extensions, new.extensions, reporter),
-            ),
+            _merge_buckets("sources", merged.sources, report.sources, reporter),
+            _merge_buckets("annotations", merged.annotations, report.annotations, reporter),
         )
     _raise([problem for problem in problems if problem.severity is Severity.ERROR])
     requirements = {
@@ -663,6 +648,12 @@ def _find_shared_files(inputs: NamedReports) -> Iterator[Problem]:
                     name,
                     hint="add a blob-link to disambiguate: `blob-link` in each [[source]], or --blob-link",
                 )
+
+
+def _merge_buckets(name: str, earlier: Buckets, later: Buckets, reporter: _Reporter) -> Buckets:
+    pairs = zip(asdict(earlier).items(), asdict(later).values(), strict=True)
+    known = {one: _merge_sets(old, new, reporter) for (one, old), new in pairs if one != "extensions"}
+    return type(earlier)(**known, extensions=_merge_extensions(name, earlier.extensions, later.extensions, reporter))
 
 
 def _merge_sets(earlier: dict[str, T], later: dict[str, T], reporter: _Reporter) -> dict[str, T]:

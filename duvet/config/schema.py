@@ -66,12 +66,12 @@ class ServiceConfig(settings.ServiceSection, frozen=True, kw_only=True):
         return (*kept, *(name for name, pack in named.items() if pack.enabled and name not in by_default))
 
 
-_TABLES_OF_NAMES = ("providers", "toolPacks", "workflows", "routing")
+TABLES_OF_NAMES = ("providers", "toolPacks", "workflows", "routing")
 
 
 def find_unresolved_names(at: DocumentLocation) -> Iterator[Problem]:
     """Yield a problem for each name that is unknown, repeated or easily confused with another one."""
-    tables = {name: _list_tables(at.document.values.get(name)) for name in _TABLES_OF_NAMES}
+    tables = {name: select_tables(at.document.values.get(name)) for name in TABLES_OF_NAMES}
     for name, named in tables.items():
         table_at = at / name
         seen: dict[str, str] = {}
@@ -97,7 +97,7 @@ def find_unresolved_names(at: DocumentLocation) -> Iterator[Problem]:
         yield from find_repeated_names(workflow, below)
 
 
-def _list_tables(value: Any) -> dict[str, dict[str, Any]]:
+def select_tables(value: Any) -> dict[str, dict[str, Any]]:
     return {name: inner for name, inner in value.items() if isinstance(inner, dict)} if isinstance(value, dict) else {}
 
 

@@ -33,7 +33,7 @@ from duvet.config.document_formats import DOCUMENT_ENDINGS, find_file_ending, re
 from duvet.config.duvet_tables import ServerTable
 from duvet.config.fields import FieldType, did_you_mean, list_field_types, list_fields
 from duvet.config.project_file import find_config
-from duvet.config.schema import ServiceConfig, find_unresolved_names
+from duvet.config.schema import TABLES_OF_NAMES, ServiceConfig, find_unresolved_names, select_tables
 from duvet.config.service_tables import IngestSection, LogFormat, PagesSection, SearchSection, ServerSection
 from duvet.config.settings import EXTENDED_SCHEMA, IngestRule, NotesRule, Secret, ServerRule, StoreSection
 from duvet.config.toml import TomlDocument, parse_toml_bytes
@@ -176,18 +176,13 @@ class VariableExpander:
 
 def list_unneeded_parts(values: Mapping[str, Any]) -> Collection[KeyPath]:
     """Return the keys of disabled providers and packs, and of unused providers."""
-
-    def read(name: str) -> Mapping[str, Any]:
-        table = values.get(name)
-        return {key: one for key, one in table.items() if isinstance(one, dict)} if isinstance(table, dict) else {}
-
-    providers = read("providers")
+    providers, packs, workflows, routes = (select_tables(values.get(name)) for name in TABLES_OF_NAMES)
     enabled = [name for name, one in providers.items() if one.get("enabled", True) is not False]
-    steps = [step for one in read("workflows").values() for step in one.get("steps") or () if isinstance(step, dict)]
-    models = [one.get("model") for one in [*read("routing").values(), *steps]]
-    models += [model for one in read("routing").values() for model in one.get("fallbacks") or ()]
+    steps = [step for one in workflows.values() for step in one.get("steps") or () if isinstance(step, dict)]
+    models = [one.get("model") for one in [*routes.values(), *steps]]
+    models += [model for one in routes.values() for model in one.get("fallbacks") or ()]
     used = {*enabled[:1], *(model.partition("/")[0] for model in models if isinstance(model, str))}
-    disabled = [("toolPacks", name) for name, one in read("toolPacks").items() if one.get("enabled", True) is False]
+    disabled = [("toolPacks", name) for name, one in packs.items() if one.get("enabled", True) is False]
     return [*disabled, *(("providers", name) for name in providers if name not in enabled or name not in used)]
 
 

@@ -218,16 +218,12 @@ def pair_requirements(then: Catalogue, now: Catalogue) -> RequirementPairing:
     ##= man/spec/diff.md#differences
     ##% `duvet diff` MUST list the requirements that were added, removed, reworded, or moved to another section.
     changed = [
-        *rest.take(_make_name_key),
+        # A requirement without an id gets a separate key.
+        *rest.take(lambda old, card: (old.specification_of(card).locator, card.name) if card.name else object()),
         *rest.take_alike({}),
         *rest.take_alike(_find_successors(then, now, moved)),
     ]
     return RequirementPairing(same, moved, changed, rest.then, rest.now)
-
-
-def _make_name_key(catalogue: Catalogue, card: RequirementCard) -> Hashable:
-    # A requirement without an id gets a separate key.
-    return (catalogue.specification_of(card).locator, card.name) if card.name else object()
 
 
 class _Unpaired:

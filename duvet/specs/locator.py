@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from duvet import rules
 from duvet.errors import ProblemsError
-from duvet.model import NUMBER_SIGN, Format, Locator, NamedSection, Section, Specification
+from duvet.model import NUMBER_SIGN, Format, Locator, NamedSection, RequirementForm, Section, Specification
 from duvet.text import load_rapidfuzz, path_key, path_parts, quote_text
 from duvet.tree.files import Tree
 
@@ -373,15 +373,15 @@ def find_section_index(specification: Specification, name: str) -> int | None:
     return found[0] if len(found) == 1 else None
 
 
-def map_title_ids(specification: Specification) -> dict[str, int]:
+def map_title_ids(form: RequirementForm | None, sections: Sequence[_Section]) -> dict[str, int]:
     """Map requirement ids that begin section titles to section indexes.
 
     The keys contain each id both as written and case-folded.
     """
-    if specification.form is None:
+    if form is None:
         return {}
-    ids = compile_ids(specification.form.ids)
-    titled = [(ids.split(one.title, has_number=False), index) for index, one in enumerate(specification.sections)]
+    ids = compile_ids(form.ids)
+    titled = [(ids.split(one.title, has_number=False), index) for index, one in enumerate(sections)]
     heads = [(head.name, index) for head, index in reversed(titled) if head]
     return {**{name.casefold(): index for name, index in heads}, **dict(heads)}
 

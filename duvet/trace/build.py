@@ -179,7 +179,7 @@ class TargetResolver:
     def _find_section_by_title_id(self, specification: Specification, name: str) -> int | None:
         locator = specification.locator
         if locator not in self._headed:
-            self._headed[locator] = map_title_ids(specification)
+            self._headed[locator] = map_title_ids(specification.form, specification.sections)
         return self._headed[locator].get(name, self._headed[locator].get(name.casefold()))
 
     def _make_unknown_failure(self, specification: Specification, section: str, left: Sequence[int]) -> records.Failure:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from duvet.errors import UnreadableError
 from duvet.model import Format, Kind, Level, Problem, RequirementForm, Section, Specification, index_section_names
-from duvet.specs.locator import compile_ids, is_url, locate_specification, normalise_name
+from duvet.specs.locator import is_url, locate_specification, map_title_ids, normalise_name
 from duvet.text import LineNumbers, make_text_id
 from duvet.trace.records import NotApplicable, Requirement, State, Trace
 
@@ -73,17 +73,8 @@ class SpecificationCard(Struct, frozen=True, array_like=True, dict=True):
         return index_section_names(self.sections)
 
     @cached_property
-    def named(self) -> dict[str, str]:
-        """Maps the requirement ids that begin section titles, such as `FR-001`, to section ids.
-
-        The keys contain each id both as written and case-folded.
-        """
-        if self.form is None:
-            return {}
-        ids = compile_ids(self.form.ids)
-        heads = [(head.name, one.id) for one in self.sections if (head := ids.split(one.title, has_number=False))]
-        folded = {name.casefold(): id for name, id in reversed(heads)}
-        return folded | dict(reversed(heads))
+    def title_ids(self) -> dict[str, int]:
+        return map_title_ids(self.form, self.sections)
 
     @cached_property
     def names(self) -> Mapping[str, int]:

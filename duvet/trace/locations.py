@@ -223,7 +223,8 @@ def describe_ambiguous_section(card: SpecificationCard, name: str, ids: Iterable
 
 
 def find_section_by_title_id(card: SpecificationCard, name: str) -> str | None:
-    return card.named.get(name) or card.named.get(name.casefold())
+    index = card.title_ids.get(name, card.title_ids.get(name.casefold()))
+    return None if index is None else card.sections[index].id
 
 
 def find_sections(card: SpecificationCard, name: str, *, below: bool = True) -> Iterator[str]:

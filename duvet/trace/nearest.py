@@ -461,7 +461,7 @@ class Neighbourhood:
 
     @cached_property
     def sections_by_title_id(self) -> dict[str, int]:
-        return map_title_ids(self.specification)
+        return map_title_ids(self.specification.form, self.specification.sections)
 
     def contains_named(self, named: Iterable[NamedText], quote: str) -> bool:
         """Return True if one of these requirements contains the quote unchanged, or the quote is empty."""
