@@ -122,8 +122,8 @@ def insert_citation(
     # Report only the problems that the new citation causes.
     count = len(new.lines)
     ##= man/spec/cite.md#refusals
-    ##% `duvet cite` MUST NOT write a citation that `duvet validate` would report, unless it only quotes a part of its
-    ##% requirement.
+    ##% `duvet cite` MUST NOT write a citation that `duvet validate` would report, except for quoting only a part of
+    ##% its requirement.
     old, found = (
         [one for one in validate(tree).found if one.problem.code != QUOTE_PARTIAL.code]
         for tree in (project, overlay_project(project, {path: after}))

@@ -114,7 +114,7 @@ def _build_segments(
 
 
 def _find_target_paths(report: records.Finished) -> list[str | None]:
-    """Return the path at which each annotation's target was found; URLs are unchanged."""
+    """Return the path at which each annotation's target was found; None for URLs and invalid targets."""
     paths: list[str | None] = [None] * len(report.trace.annotations)
     for coverage in report.trace.coverages:
         locator = coverage.specification.locator

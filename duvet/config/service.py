@@ -479,7 +479,7 @@ _LOG_VARIABLE = "DUVET_SERVER__LOG_FORMAT"
 def asks_for_json_log(
     tree: Tree, environ: Mapping[str, str], service_path: str | None = None, folder: str | None = ""
 ) -> bool:
-    """Return whether the configuration sets `logFormat: json`, even if it is invalid or can't be parsed."""
+    """Return whether a variable or the configuration, even if invalid, sets `logFormat` to `json`."""
     if named := environ.get(_LOG_VARIABLE):
         return named == LogFormat.JSON
     with suppress(DuvetError):

@@ -301,7 +301,7 @@ def add_variable_options(function: Function) -> Function:
 
 
 def add_unused_options(function: Function) -> Function:
-    """Accept the project and service options that older command lines pass, without effect."""
+    """Accept and ignore the project and service options that older command lines pass."""
     before: list[click.Parameter] = list(getattr(function, "__click_params__", ()))
     function = add_service_options(add_trace_options(function))
     params: list[click.Parameter] = getattr(function, "__click_params__", [])

@@ -374,7 +374,7 @@ class WatchedResources:
             await checkpoint()
 
 
-_staleness_ATTEMPTS = 5
+_MAX_ATTEMPTS = 5
 _ANYTHING = {""}
 
 
@@ -411,7 +411,7 @@ class ChangeDetector:
 
     def wait_for_calm(self, milliseconds: int) -> None:
         """Wait until nothing changes for this long; give up after a few attempts."""
-        for _ in range(_staleness_ATTEMPTS):
+        for _ in range(_MAX_ATTEMPTS):
             if self._descriptor is None or self._descriptor.is_silent(milliseconds):
                 return
             self.has_changed()
@@ -461,7 +461,7 @@ class ChangeDetector:
 
     def _find_changes(self, followed: FollowedReading, find: Callable[[], set[str]]) -> set[str]:
         """Return the changed files; read the disk from now on if the system can't watch all folders."""
-        for _ in range(_staleness_ATTEMPTS):
+        for _ in range(_MAX_ATTEMPTS):
             if self._descriptor is None:
                 return followed.answers.find_changes()
             try:

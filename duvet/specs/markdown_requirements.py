@@ -505,7 +505,7 @@ def _is_only_keyword(text: str) -> bool:
 def _drop_fields(text: str, cells: list[tuple[str, int, int]]) -> list[tuple[str, int, int]]:
     """Leave out the cells that only describe a requirement, such as its priority, its state, or the path of its test.
 
-    Each cell is a column heading and a range of the text.
+    Each cell is a column heading and a range of the text. If few words would be left, return all cells.
     """
     kept = [
         (head, low, high)

@@ -124,7 +124,7 @@ class CallContext(Struct, frozen=True, kw_only=True):
     async def call(
         self, name: str, arguments: Mapping[str, object] | None = None, *, face: str = "", seconds: float | None = None
     ) -> ToolAnswer:
-        """Call another tool for the same caller; `face` and `seconds` replace the caller's interface and time limit."""
+        """Call another tool for the same caller; `face` replaces the interface, and `seconds` sets a missing time limit."""
         caller = structs.replace(
             self.caller,
             within=(*self.caller.within, self.tool),

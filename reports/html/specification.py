@@ -152,7 +152,7 @@ class ArticleWriter(Struct):
     room: int = _MOST_ELEMENTS
 
     def written(self, around: int) -> Iterator[Article]:
-        """Yield the articles in report order, with specifications without requirements last."""
+        """Yield the articles in report order, those without requirements last; `around` counts the other elements."""
         self.room = min(_MOST_ELEMENTS, _MOST_IN_ALL - around)
         coverages = self.page.finished.trace.coverages
         for number in sorted(
