@@ -58,7 +58,6 @@ from duvet.workflows.recipe import (
     plan_recipe_run,
 )
 from duvet.workflows.recipes import RecipeCatalogue, require_recipe
-from duvet.workflows.references import WorkflowError
 
 _COLUMNS = (
     Column("name", lambda row: row["name"]),
@@ -305,10 +304,11 @@ def read_variables(workflow: records.Workflow, words: Sequence[str], json: bytes
             raise make_usage_error(f"{records.recipe_name(workflow.name)} has no variable {unknown}", hint)
     try:
         arguments = parse_arguments(_make_variables_tool(workflow), [f"--{word}" for word in words], json)
-        return records.resolve_variables(workflow, arguments)
     except ToolError as error:
         raise make_shell_error(error) from error
-    except WorkflowError as error:
+    try:
+        return records.resolve_variables(workflow, arguments)
+    except ToolError as error:
         raise make_usage_error(error.message, error.hint) from error
 
 

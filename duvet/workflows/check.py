@@ -13,7 +13,7 @@ from duvet.model import Problem, Severity
 from duvet.rules import CONFIG_BAD_VALUE
 from duvet.text import quote_text, shorten_text, suggest_nearest
 from duvet.tools.arguments import describe_conversion_error, find_unknown_argument
-from duvet.tools.tool import Tool
+from duvet.tools.tool import Tool, ToolError
 from duvet.workflows import references, steps, workflow as records
 
 
@@ -126,7 +126,7 @@ def _check_defaults(workflow: records.Workflow) -> Iterator[WorkflowFault]:
         if variable.default is not UNSET:
             try:
                 records.resolve_variable(name, variable, variable.default)
-            except references.WorkflowError as error:
+            except ToolError as error:
                 yield WorkflowFault(keys=("variables", name, "default"), message=error.message)
 
 

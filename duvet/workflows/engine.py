@@ -11,9 +11,9 @@ import anyio.lowlevel
 import msgspec
 
 from duvet.tools.call_context import CallJournal, CallState, ignore_progress
-from duvet.tools.tool import ErrorCode
+from duvet.tools.tool import ErrorCode, ToolError
 from duvet.workflows import steps, workflow as records
-from duvet.workflows.references import UnresolvedError, WorkflowError, digest_value, expand_references, measure_value
+from duvet.workflows.references import UnresolvedError, digest_value, expand_references, measure_value
 
 _callers: ContextVar[tuple[str, ...]] = ContextVar("_callers", default=())  # The running workflows, outermost first.
 _MAX_WARNINGS = 100
@@ -76,12 +76,12 @@ class _Run:
     async def _run_all(self, given: Mapping[str, object], callers: tuple[str, ...]) -> records.WorkflowFailure | None:
         try:
             if fault := steps.find_nesting_fault(self.workflow.name, callers):
-                raise WorkflowError(ErrorCode.INVALID_REQUEST, fault)
+                raise ToolError(ErrorCode.INVALID_REQUEST, fault)
             ##= man/spec/workflows.md#limits
             ##% The engine MUST reject a workflow that has more than 100 steps.
             if len(self.workflow.steps) > records.MAX_STEPS:
                 message = f"{self.workflow.name} has {len(self.workflow.steps)} steps; the limit is {records.MAX_STEPS}"
-                raise WorkflowError(ErrorCode.INVALID_REQUEST, message)
+                raise ToolError(ErrorCode.INVALID_REQUEST, message)
             self.scope["vars"] = records.resolve_variables(self.workflow, given)
             self.digest = digest_value([self.workflow, self.scope["vars"]])
             ##= man/spec/workflows.md#steps
@@ -96,7 +96,7 @@ class _Run:
                 await self._run_step(step)
             await self.progress(total, total, "done")
             self.outputs = expand_references(self.workflow.outputs, self.scope, ("outputs",))
-        except WorkflowError as error:
+        except ToolError as error:
             return self._make_failure(error.code, error.message, error.hint, error.cause)
         except UnresolvedError as error:
             return self._make_failure(ErrorCode.INVALID_REQUEST, error.message, error.hint)
@@ -119,7 +119,7 @@ class _Run:
             result = found.value
             self._keep_result(step, found)
             status = "success"
-        except (WorkflowError, UnresolvedError) as error:
+        except (ToolError, UnresolvedError) as error:
             message = error.message
             raise
         except anyio.get_cancelled_exc_class():
@@ -146,7 +146,7 @@ class _Run:
                 with anyio.move_on_after(limit) as scope:
                     found = await self._runner.run(step, begun + limit)
                 late = scope.cancel_called or self.timing.clock() > begun + limit
-            except WorkflowError as error:
+            except ToolError as error:
                 # A tool that knows its limit may report the timeout itself.
                 late = error.code is not ErrorCode.TIMEOUT and self.timing.clock() >= begun + limit
                 if not late:
@@ -154,7 +154,7 @@ class _Run:
         if late:
             whole = f"the workflow took longer than {self.workflow.time_limit:g} s"
             message = whole if limit == left else f"the step took longer than {limit:g} s"
-            raise WorkflowError(ErrorCode.TIMEOUT, self._runner.attempts.fault or message)
+            raise ToolError(ErrorCode.TIMEOUT, self._runner.attempts.fault or message)
         return found
 
     def _keep_result(self, step: records.Step, found: steps.StepResult) -> None:
@@ -162,7 +162,7 @@ class _Run:
         self.results_bytes += measure_value(found.value)
         if self.results_bytes > _MAX_RESULTS_BYTES:
             message = f"the results of the steps together exceed {_MAX_RESULTS_BYTES:,} bytes"
-            raise WorkflowError(ErrorCode.INVALID_REQUEST, message, hint="request smaller results")
+            raise ToolError(ErrorCode.INVALID_REQUEST, message, hint="request smaller results")
         scope = {**self.scope, "result": found.value}
         steps.verify_result(step, scope)
         self.scope["captures"].update(steps.capture_values(step, scope))

@@ -14,7 +14,7 @@ from duvet.templates import recipe_file, recipe_names
 from duvet.tools.call_context import CallContext, run_blocking
 from duvet.tools.tool import RUNS_SERVICE, ErrorCode, ToolError
 from duvet.tree.files import DiskTree, FolderMembership
-from duvet.workflows import pack, recipe, references, steps, workflow
+from duvet.workflows import pack, recipe, steps, workflow
 
 MAX_RECIPE_FILES = 1_000
 _ENDINGS = (".yaml", ".yml")
@@ -71,10 +71,7 @@ class RecipeCatalogue:
             ]
             message = f"{where}: {first.message}{rest}"
             raise ToolError(ErrorCode.INVALID_REQUEST, message, first.hint, {"problems": details})
-        try:
-            workflow.resolve_variables(found.workflow, given)
-        except references.WorkflowError as error:
-            raise ToolError(ErrorCode.INVALID_REQUEST, error.message, error.hint) from error
+        workflow.resolve_variables(found.workflow, given)
         log = ctx.services.get(RUNS_SERVICE, steps.discard_run)
         from duvet.workflows.engine import run_workflow
 

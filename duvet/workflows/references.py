@@ -5,16 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from blake3 import blake3
 from msgspec import Struct, json
 
 from duvet.errors import DuvetError
 from duvet.text import format_count, join_names, quote_text
-
-if TYPE_CHECKING:
-    from duvet.tools.tool import ErrorCode
 
 ValuePath = tuple[str | int, ...]  # Keys of objects, and indexes of lists.
 
@@ -37,13 +34,6 @@ ValueScope = Mapping[str, object]  # The values that references can use, by the 
 
 class UnresolvedError(DuvetError):
     """Raised for a reference to a missing or unusable value."""
-
-
-class WorkflowError(DuvetError):
-    def __init__(self, code: ErrorCode, message: str, *, hint: str = "", cause: str = "") -> None:
-        super().__init__(message, hint=hint)
-        self.code = code
-        self.cause = cause
 
 
 def parse_path(text: str) -> ValuePath:

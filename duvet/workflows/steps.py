@@ -82,7 +82,7 @@ def verify_result(step: workflow.Step, scope: references.ValueScope) -> None:
             ##= man/spec/workflows.md#steps
             ##% If a check fails, its step MUST fail with `assert_failed`, and name the checked path, its value and the
             ##% expected value.
-            raise references.WorkflowError(ErrorCode.ASSERT_FAILED, fault)
+            raise ToolError(ErrorCode.ASSERT_FAILED, fault)
 
 
 def _find_check_fault(check: workflow.Check, scope: references.ValueScope, keys: references.ValuePath) -> str:
@@ -120,7 +120,7 @@ def capture_values(step: workflow.Step, scope: references.ValueScope) -> dict[st
             )
         except references.UnresolvedError as error:
             message = f"capture[{number}].path: {error.message}"
-            raise references.WorkflowError(ErrorCode.ASSERT_FAILED, message, hint=error.hint) from error
+            raise ToolError(ErrorCode.ASSERT_FAILED, message, hint=error.hint) from error
     return found
 
 
@@ -250,7 +250,7 @@ class StepRunner(msgspec.Struct, frozen=True):
                 self.attempts.add(reason)
             took, left = now - begun, deadline - now
             if is_last or left <= 0 or left < took:
-                raise references.WorkflowError(ErrorCode.TIMEOUT, self.attempts.fault)
+                raise ToolError(ErrorCode.TIMEOUT, self.attempts.fault)
             ##= man/spec/workflows.md#steps
             ##% A wait MUST repeat its call at the given interval until its condition is met or its time limit expires.
             least = min(_MARGIN * took, left)
@@ -263,7 +263,7 @@ class StepRunner(msgspec.Struct, frozen=True):
             params = msgspec.convert(references.expand_references(step.params, self.scope, ("params",)), ModelParams)
         except msgspec.ValidationError as error:
             message, hint = f"params: {describe_conversion_error(str(error))}", "available: maxTokens, temperature"
-            raise references.WorkflowError(ErrorCode.INVALID_REQUEST, message, hint=hint) from error
+            raise ToolError(ErrorCode.INVALID_REQUEST, message, hint=hint) from error
         prompt = references.expand_references(step.prompt, self.scope, ("prompt",))
         system = references.expand_references(step.system or "", self.scope, ("system",))
         request = ModelRequest(
@@ -281,7 +281,7 @@ class StepRunner(msgspec.Struct, frozen=True):
             raise _make_failure(ErrorCode.MODEL_FAILED, step.model, error) from error
 
 
-def _make_failure(code: ErrorCode, name: str, error: ToolError | DuvetError) -> references.WorkflowError:
+def _make_failure(code: ErrorCode, name: str, error: ToolError | DuvetError) -> ToolError:
     failure = error if isinstance(error, ToolError) else make_tool_error(error)
     cause = error.code if isinstance(error, ModelError) else failure.code
-    return references.WorkflowError(code, f"{name}: {failure.message}", hint=failure.hint, cause=cause.value)
+    return ToolError(code, f"{name}: {failure.message}", hint=failure.hint, cause=cause.value)

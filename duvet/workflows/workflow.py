@@ -12,8 +12,8 @@ import msgspec
 
 from duvet.config import service_tables, settings
 from duvet.tools.arguments import find_unknown_argument
-from duvet.tools.tool import ErrorCode
-from duvet.workflows.references import MAX_EXPANDED_BYTES, UnresolvedError, WorkflowError, copy_plain_value
+from duvet.tools.tool import ErrorCode, ToolError
+from duvet.workflows.references import MAX_EXPANDED_BYTES, UnresolvedError, copy_plain_value
 
 if TYPE_CHECKING:
     from duvet.workflows.recipe import StepTable
@@ -165,19 +165,19 @@ def make_input_record(workflow: Workflow) -> type[msgspec.Struct]:
 
 
 def resolve_variables(workflow: Workflow, given: Mapping[str, object]) -> dict[str, Any]:
-    """Return the values of all variables; raise WorkflowError if one is unknown, missing or of the wrong type."""
+    """Return the values of all variables; raise ToolError if one is unknown, missing or of the wrong type."""
     defaults = {name: one.default for name, one in workflow.variables.items() if one.default is not msgspec.UNSET}
     try:
         values = copy_plain_value({**defaults, **given}, MAX_EXPANDED_BYTES, "the input")
     except UnresolvedError as error:
-        raise WorkflowError(ErrorCode.INVALID_REQUEST, error.message) from error
+        raise ToolError(ErrorCode.INVALID_REQUEST, error.message) from error
     ##= man/spec/workflows.md#variables
     ##% Before the first step, the engine MUST reject missing and unknown variables, and values of the wrong type.
     unknown = find_unknown_argument(
         workflow.name, given, tuple(workflow.variables), noun="variable", if_none="it has no variables"
     )
     if unknown:
-        raise WorkflowError(ErrorCode.INVALID_REQUEST, unknown.message, hint=unknown.hint)
+        raise unknown
     return {
         name: resolve_variable(name, one, values.get(name, msgspec.UNSET)) for name, one in workflow.variables.items()
     }
@@ -186,13 +186,13 @@ def resolve_variables(workflow: Workflow, given: Mapping[str, object]) -> dict[s
 def resolve_variable(name: str, variable: Variable, value: object) -> Any:
     if value is msgspec.UNSET:
         message = f"missing variable {name}"
-        raise WorkflowError(ErrorCode.INVALID_REQUEST, message, hint=variable.description)
+        raise ToolError(ErrorCode.INVALID_REQUEST, message, variable.description)
     kind, noun = _VARIABLE_TYPES[variable.kind]
     try:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
         message = f"variable {name} must be {noun}"
-        raise WorkflowError(ErrorCode.INVALID_REQUEST, message, hint=variable.description) from error
+        raise ToolError(ErrorCode.INVALID_REQUEST, message, variable.description) from error
 
 
 def make_configured_workflow(name: str, section: service_tables.WorkflowSection) -> Workflow:
