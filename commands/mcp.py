@@ -292,7 +292,7 @@ def _check_service(application: Application, listening: ListenOptions, *, asks_m
     if unloaded := application.tools.choice.unloaded:
         raise DuvetError(f"{format_count(len(unloaded), 'pack')} could not be loaded")
     if silent:
-        raise DuvetError(f"no model answers: {', '.join(silent)}", hint="see the reasons above")
+        raise DuvetError(f"no model of {' or '.join(silent)} answers", hint="see the reasons above")
 
 
 def _ask_models(application: Application) -> tuple[Sequence[str], Sequence[str]]:

@@ -181,7 +181,8 @@ def run_command_line(args: list[str], settings: TerminalSettings | None = None, 
         return OK
     except OSError as error:
         silence_stream(sys.stdout)
-        return _print_error(DuvetError(describe_os_error(error), path=str(error.filename or "")), ctx)
+        path, reason = str(error.filename or ""), describe_os_error(error)
+        return _print_error(DuvetError(f"can't access this path: {reason}" if path else reason, path=path), ctx)
     except Exception:  # noqa: BLE001 - any other exception is a bug in duvet and is reported as one
         return _print_bug()
 
