@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from duvet.config.service_tables import SearchSection
 from duvet.config.settings import SearchRule, StoreSection, UploadRule
 from duvet.knowledge.restore import restore_backup
+from duvet.text import quote_text, shorten_text
 from duvet.tools.call_context import Caller
 from duvet.tools.packs import KNOWLEDGE
 from duvet.tools.tool import EnabledPack, Scope, ToolError
@@ -431,7 +432,7 @@ def test_only_visible_files_of_the_project_are_uploaded(kept: Asking, tmp_path: 
     for path in (*secret, *own, *hidden, *elsewhere):
         code, message = refused(kept, UPLOAD, holder, source_path=path, destination="x.md")
         reason = f"it is outside {place}, hidden, ignored by git or vendored, or may contain secrets"
-        assert (code, message) == ("invalid_request", f"can't upload {json.dumps(path)}: {reason}")
+        assert (code, message) == ("invalid_request", f"can't upload {quote_text(shorten_text(path))}: {reason}")
     assert not (kept.folder / "x.md").exists()
     for path in ("docs/spec.md", str(inside / "spec.md")):
         kept.answer(UPLOAD, {"source_path": path, "destination": "x.md", "overwrite": True}, holder=holder)
