@@ -240,7 +240,7 @@ def _print_client_config(client: McpClient, options: dict[str, Any]) -> None:
     if not has_only_pages:
         require_config(DiskTree(), config_path)
     # A client may start the server in any folder and with another PATH, so the paths are absolute.
-    ##= man/spec/mcp.md#handshake
+    ##= man/spec/mcp.md#connecting
     ##% `duvet mcp --print-config` MUST print a client configuration that can start the server for this project from any
     ##% folder.
     command = _find_program()
@@ -284,7 +284,7 @@ def _check_service(application: Application, listening: ListenOptions, *, asks_m
         *find_service_problems(application),
         *project_problems,
     )
-    ##= man/spec/service.md#calls
+    ##= man/spec/service.md#configuration
     ##% `duvet mcp --check` MUST fail if a configuration is invalid.
     if has_errors(problems):
         raise ProblemsError(problems)
@@ -382,7 +382,7 @@ def _summarise_project(application: Application) -> tuple[list[str], Sequence[Pr
 
 def _summarise_service(application: Application, address: str) -> Iterator[str]:
     service, config = application.service, application.service.config
-    ##= man/spec/service.md#calls
+    ##= man/spec/service.md#configuration
     ##% `duvet mcp --check` MUST print the path of the service configuration and the tools that the server would offer.
     path = f"{service.path} ({service.origin})" if service.path else "no configuration; the defaults apply"
     path += f"; overridden by {', '.join(service.overrides)}" if service.overrides else ""

@@ -166,9 +166,9 @@ def run_command_line(args: list[str], settings: TerminalSettings | None = None, 
             silence_stream(sys.stderr)
         return error.exit_code
     except DuvetError as error:
-        ##= man/spec/trace.md#output
+        ##= man/spec/trace.md#commands
         ##% duvet MUST report invalid input without a traceback, and MUST NOT print control characters from it.
-        ##= man/spec/trace.md#output
+        ##= man/spec/trace.md#commands
         ##% duvet MUST exit with 0 on success, with 1 if a check fails or nothing is found, with 2 for a usage error,
         ##% with 3 for a bug in duvet, and with 130 when it is interrupted.
         return _print_error(error, ctx)

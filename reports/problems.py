@@ -150,7 +150,7 @@ def _draw_snippet(text: str, marks: list[_Mark], margin: int, painted: str, colo
     whole = start + _WIDEST >= len(line) and measure_width(shown) <= room
     kept, after = (shown, "") if whole else (fit_cells(shown, room - measure_width(CUT_MARK)), CUT_MARK)
     yield f"{_make_gutter(str(marks[0][0].line), margin, colour)} {kept}{after}".rstrip()
-    ##= man/spec/trace.md#output
+    ##= man/spec/trace.md#commands
     ##% duvet MUST print the line of a problem, and mark the part of it that is wrong.
     for place, sign, label in marks:
         low, high = _find_span(place, line)

@@ -299,7 +299,7 @@ def note_deprecation(ctx: click.Context, old: str, new: str) -> None:
 
 def print_deprecation(old: str, new: str) -> None:
     """With `--verbose`, print what replaces a deprecated spelling, or that it has no effect."""
-    ##= man/spec/trace.md#output
+    ##= man/spec/trace.md#commands
     ##% duvet MUST accept old names of options, commands, states and levels, and print the new name with `--verbose`.
     if current_settings().verbose:
         click.echo(f"note: `{old}` {f'is deprecated; use `{new}`' if new else 'has no effect here'}", err=True)

@@ -37,7 +37,7 @@ def has_errors(problems: Iterable[Problem]) -> bool:
 
 
 def promote_warnings(problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    ##= man/spec/gates.md#snapshots-and-coverage
+    ##= man/spec/gates.md#verdicts
     ##% With `--strict`, `duvet report` and `duvet validate` MUST exit with 1 if there are warnings.
     return tuple(replace(problem, severity=Severity.ERROR) for problem in problems)
 

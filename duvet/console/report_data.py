@@ -55,7 +55,7 @@ def make_report_data(
     ##= man/spec/page.md#overview
     ##% The overview MUST list the first ten requirements of `duvet prioritize`, with the reason for each rank.
     urgent = make_priority_rows(catalogue, prioritize_requirements(catalogue, RequirementFilter()), 10)
-    ##= man/spec/page.md#working-with-the-report
+    ##= man/spec/page.md#data
     ##% With `embed-json`, the HTML report MUST contain the JSON report, unless an annotation is invalid.
     embedded = None
     if rule.embeds_json and snapshot is not None:
@@ -66,7 +66,7 @@ def make_report_data(
     comments = ((index, one.path, one.source.text) for index, one in citations if not one.from_file)
     snippets = read_code_below(comments, _make_reader(project), rule.snippet_lines)
     pages, texts = _load_pages(project, catalogue)
-    ##= man/spec/page.md#working-with-the-report
+    ##= man/spec/page.md#data
     ##% The same inputs MUST produce the same report, whatever the folder, the locale, the time zone and the time.
     # So the data contains neither the date nor the path of the project.
     return ReportData(

@@ -127,7 +127,7 @@ def write_outputs() -> Iterator[FileWriter]:
     from duvet.tree.outputs import store_together
 
     with store_together() as write:
-        ##= man/spec/trace.md#output
+        ##= man/spec/trace.md#commands
         ##% `duvet report` MUST write nothing to standard output except a report or problems that the user directs
         ##% there.
         yield lambda path, data: printed.append(data) if path == STANDARD_OUTPUT else write(path, data)

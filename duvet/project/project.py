@@ -342,7 +342,7 @@ class Project:
 
     @cached_property
     def library(self) -> Library:
-        ##= man/spec/trace.md#output
+        ##= man/spec/trace.md#commands
         ##% `duvet search`, `duvet show`, `duvet ask` and the library MUST NOT write anything into a project except
         ##% downloads and the cache.
         # Only a project on disk gets missing specifications by download.

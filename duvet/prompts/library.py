@@ -113,7 +113,7 @@ def render_system_prompt(rule: ServerRule, registry: Registry, resources: Iterab
     def tool_for(name: str) -> str:
         return f" (`{name}`)" if name in registry else ""
 
-    ##= man/spec/mcp.md#handshake
+    ##= man/spec/mcp.md#connecting
     ##% The server's instructions MUST name exactly the enabled tools, the kinds of resources and the supported methods.
     values = {
         "title": "the Duvet MCP server" if rule.title == _DEFAULT_TITLE else rule.title,
@@ -133,7 +133,7 @@ def render_system_prompt(rule: ServerRule, registry: Registry, resources: Iterab
 def _describe_tool(tool: Tool) -> _ToolLine:
     required = list_arguments(tool.input)[1]
     example = json.encode(dict.fromkeys(required, "...")).decode()
-    ##= man/spec/mcp.md#handshake
+    ##= man/spec/mcp.md#connecting
     ##% The list of tools and the instructions together MUST have fewer than 4,000 tokens.
     return _ToolLine(tool.name, required, example, tool.description.partition(". ")[0].rstrip("."))
 

@@ -21,7 +21,7 @@ LEVELS_BY_WORD = {"must": Level.MUST, "should": Level.SHOULD, "may": Level.MAY, 
 
 LEVEL_SYNONYMS = {"unspecified": "none", "other": "none", "auto": "none"}
 
-##= man/spec/trace.md#output
+##= man/spec/trace.md#commands
 ##% duvet MUST accept old names of options, commands, states and levels, and print the new name with `--verbose`.
 STATES_BY_WORD: dict[str, tuple[State, ...]] = {
     **{state.words.replace(" ", "-"): (state,) for state in State},

@@ -509,7 +509,7 @@ def build_trace(
         make_two_spellings_problem(specification, first, annotations[linked.first[specification.locator]])
         for specification, first in find_second_spellings(coverages, base)
     ]
-    ##= man/spec/trace.md#output
+    ##= man/spec/trace.md#commands
     ##% If the configuration is valid, duvet MUST report all problems of a run, sorted by path and place.
     found = {*before, *linked.problems, *spellings}
     return add_problems(records.Trace(annotations, tuple(match_of), coverages, (), linked.failures), found)

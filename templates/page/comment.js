@@ -12,7 +12,7 @@ function wrapped(start, text) {
 }
 
 /*
-##= man/spec/page.md#working-with-the-report
+##= man/spec/page.md#requirements-and-citations
 ##% The citation that a user copies from a requirement MUST cite this requirement, as a comment in the style of the
 ##% source file or as TOML.
 */

@@ -124,7 +124,7 @@ OLD_FORMS = [
 
 @pytest.mark.parametrize(("old", "new", "note"), OLD_FORMS, ids=[case[0] for case in OLD_FORMS])
 def test_old_forms_do_the_same_and_say_so_with_verbose(old: str, new: str, note: str, kettle: Path, duvet: Run) -> None:
-    ##= man/spec/trace.md#output
+    ##= man/spec/trace.md#commands
     ##% duvet MUST accept old names of options, commands, states and levels, and print the new name with `--verbose`.
     done = duvet(*new.split())
     assert duvet(*old.split()) == done and (done.code == 0 or old.startswith("search"))
@@ -287,7 +287,7 @@ def ending(outcome: str) -> None:
 
 @pytest.mark.parametrize("outcome", OUTCOMES)
 def test_exit_codes(outcome: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    ##= man/spec/trace.md#output
+    ##= man/spec/trace.md#commands
     ##% duvet MUST exit with 0 on success, with 1 if a check fails or nothing is found, with 2 for a usage error, with 3
     ##% for a bug in duvet, and with 130 when it is interrupted.
     _, code, words = OUTCOMES[outcome]

@@ -134,7 +134,7 @@ QUESTIONS: dict[str, tuple[dict[str, str], dict[str, str]]] = {
 def test_answers_follow_the_files_and_write_nothing_but_the_cache(
     line: str, duvet_command: str, tmp_path: Path
 ) -> None:
-    ##= man/spec/trace.md#output
+    ##= man/spec/trace.md#commands
     ##% `duvet search`, `duvet show`, `duvet ask` and the library MUST NOT write anything into a project except
     ##% downloads and the cache.
     texts, edit = QUESTIONS[line]

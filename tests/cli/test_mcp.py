@@ -45,7 +45,7 @@ workflows:
 
 
 def test_check_lists_what_the_server_offers(duvet: Run, duvet_command: str, folder: Path) -> None:
-    ##= man/spec/service.md#calls
+    ##= man/spec/service.md#configuration
     ##% `duvet mcp --check` MUST print the path of the service configuration and the tools that the server would offer.
     errors = "; 5 errors in the project; results may be incomplete"
     project = f"project        .duvet/config.toml: 8 requirements, 9 citations{errors}"
@@ -138,7 +138,7 @@ PROVIDER = "providers: {{ a: {{ baseUrl: {}, defaultModel: x }} }}"
     ],
 )
 def test_invalid_configurations(duvet: Run, folder: Path, text: str, message: str) -> None:
-    ##= man/spec/service.md#calls
+    ##= man/spec/service.md#configuration
     ##% `duvet mcp --check` MUST fail if a configuration is invalid.
     make(folder, {"duvet.config.yaml": text})
     code, _, err = duvet("mcp", "--check")
@@ -328,7 +328,7 @@ def parsed(client: str, text: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("client", CLIENTS)
 def test_a_client_can_start_it(client: str, duvet_command: str, tmp_path: Path) -> None:
-    ##= man/spec/mcp.md#handshake
+    ##= man/spec/mcp.md#connecting
     ##% `duvet mcp --print-config` MUST print a client configuration that can start the server for this project from any
     ##% folder.
     folder = make(tmp_path / 'a "b" \\ c \x7f é', FILES)
@@ -346,7 +346,7 @@ def test_a_client_can_start_it(client: str, duvet_command: str, tmp_path: Path) 
 @pytest.mark.parametrize("words", ["bin/duvet", "bin/python -m duvet"])
 def test_a_client_gets_the_path_of_the_program(duvet_command: str, tmp_path: Path, words: str) -> None:
     """Python would import modules from the folder of a client that starts `python -m duvet`."""
-    ##= man/spec/mcp.md#handshake
+    ##= man/spec/mcp.md#connecting
     ##% `duvet mcp --print-config` MUST print a client configuration that can start the server for this project from any
     ##% folder.
     folder = make(tmp_path, {"notes/a.md": "", "notes/msgspec.py": "raise SystemExit(7)"})

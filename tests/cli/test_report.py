@@ -50,7 +50,7 @@ def changed(folder: Path, before: dict[str, bytes]) -> set[str]:
 
 
 def test_a_project_without_problems_is_reported(kettle: Path, duvet: Run) -> None:
-    ##= man/spec/trace.md#output
+    ##= man/spec/trace.md#commands
     ##% `duvet report` MUST write nothing to standard output except a report or problems that the user directs there.
     before = files(kettle)
     assert duvet("report") == Done(0, "", PROGRESS + SUMMARY)
@@ -92,7 +92,7 @@ def test_reports_that_are_not_written_after_an_error(reported: Path, duvet: Run)
 
 
 def test_every_problem_of_every_phase_by_place(kettle: Path, duvet: Run, gold: Snapshot) -> None:
-    ##= man/spec/trace.md#output
+    ##= man/spec/trace.md#commands
     ##% If the configuration is valid, duvet MUST report all problems of a run, sorted by path and place.
     more = '[[specification]]\nsource = "gone.md"\n[[source]]\npattern = "a**"\n'
     make(kettle, {".duvet/config.toml": CONFIG + more, ".duvet/todos/a.toml": "todo = 1\n", "src/b.rs": WRONG})
@@ -219,7 +219,7 @@ def warnings(done: Done) -> str:
 
 
 def test_doubtful_annotations_are_warnings(reported: Path, duvet: Run, gold: Snapshot) -> None:
-    ##= man/spec/gates.md#snapshots-and-coverage
+    ##= man/spec/gates.md#verdicts
     ##% With `--strict`, `duvet report` and `duvet validate` MUST exit with 1 if there are warnings.
     before = files(make(reported, {"src/a.rs": DOUBTFUL}))
     strict = duvet("-q", "report", "--strict")

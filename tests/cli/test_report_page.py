@@ -86,7 +86,7 @@ def embedded(page: Path) -> list[object]:
 
 
 def test_the_report_in_the_page(kettle: Path, duvet: Run) -> None:
-    ##= man/spec/page.md#working-with-the-report
+    ##= man/spec/page.md#data
     ##% With `embed-json`, the HTML report MUST contain the JSON report, unless an annotation is invalid.
     (kettle / ".duvet/config.toml").write_text(EMBEDDED)
     text = "It MUST say </script><!-- & \u2028."
@@ -122,7 +122,7 @@ ELSEWHERE = {
 
 @pytest.mark.parametrize("is_committed", [False, True])
 def test_the_same_page_elsewhere(tmp_path: Path, duvet_command: str, is_committed: bool) -> None:
-    ##= man/spec/page.md#working-with-the-report
+    ##= man/spec/page.md#data
     ##% The same inputs MUST produce the same report, whatever the folder, the locale, the time zone and the time.
     wait = "//= tea.md#serving\n//# Everybody SHOULD wait.\nfn wait() {}\n"
     here = make(tmp_path / "here/kettle", {**FILES, ".duvet/config.toml": PAGES, "src/é.rs": wait})

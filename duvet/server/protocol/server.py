@@ -477,7 +477,7 @@ class VersionPin:
         result = await call_next(ctx)
         if ctx.method != "initialize" or not isinstance(result, dict):
             return result
-        ##= man/spec/mcp.md#handshake
+        ##= man/spec/mcp.md#connecting
         ##% The server MUST use the protocol version in the configuration, or else the version that the client requests,
         ##% if the server supports it.
         return {**result, "protocolVersion": self._version}

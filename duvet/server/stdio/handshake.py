@@ -74,7 +74,7 @@ def answer_handshake(wire: ClientPipes, rule: ServerRule, instructions: str) -> 
     read = _read_first_line(wire.reading)
     line, end, _ = read.partition(b"\n")
     answer = make_early_answer(line, rule, instructions) if end else None
-    ##= man/spec/mcp.md#handshake
+    ##= man/spec/mcp.md#connecting
     ##% The server MUST answer `initialize` even if the configuration is invalid.
     if answer:
         rest = memoryview(messages.encode_message(answer))

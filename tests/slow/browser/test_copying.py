@@ -68,7 +68,7 @@ def describe_annotation(annotation: Annotation) -> tuple[Kind, str, str, str]:
 
 @pytest.mark.parametrize("style", STYLES)
 def test_a_citation_is_copied_as_a_comment(visit: Visits, tea: Report, style: str) -> None:
-    ##= man/spec/page.md#working-with-the-report
+    ##= man/spec/page.md#requirements-and-citations
     ##% The citation that a user copies from a requirement MUST cite this requirement, as a comment in the style of
     ##% the source file or as TOML.
     page = opened(visit, tea)

@@ -218,7 +218,7 @@ def test_the_server_is_read_even_if_another_table_is_wrong(wrong: str, path: str
     ],
 )
 def test_the_defaults_serve_where_the_project_says_nothing_right(data: bytes | None) -> None:
-    ##= man/spec/mcp.md#handshake
+    ##= man/spec/mcp.md#connecting
     ##% The server MUST answer `initialize` even if the configuration is invalid.
     assert rule(data) == ServerRule()
     assert load_service(MemoryTree({CONFIG_PATH: OF_PROJECT}), {}, project_path="absent.toml").rule == ServerRule()

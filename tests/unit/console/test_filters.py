@@ -67,7 +67,7 @@ KINDS = {one.name.lower(): one for one in (Kind.TEST, Kind.CITATION, Kind.EXCEPT
     ],
 )
 def test_filter_options_become_filters(args: tuple[str, ...], wanted: RequirementFilter) -> None:
-    ##= man/spec/trace.md#output
+    ##= man/spec/trace.md#commands
     ##% duvet MUST accept old names of options, commands, states and levels, and print the new name with `--verbose`.
     assert chosen(*args) == (wanted, {"own": None})
     assert chosen(*args, "--own", "x") == (wanted, {"own": "x"})

@@ -60,7 +60,7 @@ def render_text(problems: Sequence[Problem], read_line: LineReader = read_line, 
 
 
 def test_places_are_shown(snapshot: Snapshot) -> None:
-    ##= man/spec/trace.md#output
+    ##= man/spec/trace.md#commands
     ##% duvet MUST print the line of a problem, and mark the part of it that is wrong.
     snapshot.snapshot_dir = ROOT / "tests" / "gold" / "problems"
     snapshot.assert_match(render_text(PROBLEMS), "plain.txt")

@@ -66,7 +66,7 @@ def test_the_instructions_begin_with_the_title_and_the_description() -> None:
 
 async def test_the_instructions_name_methods_that_the_server_has(server: DuvetServer) -> None:
     text = " ".join(render_instructions(RULE).split())
-    ##= man/spec/mcp.md#handshake
+    ##= man/spec/mcp.md#connecting
     ##% The server's instructions MUST name exactly the enabled tools, the kinds of resources and the supported methods.
     assert "use `subscriptions/listen` (protocol 2026-07-28 or newer) or `resources/subscribe` (older)." in text
     named = set(re.findall(r"`((?:tools|prompts|resources|subscriptions)/[a-z/]+)`", text))
@@ -102,7 +102,7 @@ def test_an_array_goes_through_the_sdk_as_an_object_and_comes_out_bare() -> None
 
 
 async def test_tools_and_instructions_are_short(client: Client) -> None:
-    ##= man/spec/mcp.md#handshake
+    ##= man/spec/mcp.md#connecting
     ##% The list of tools and the instructions together MUST have fewer than 4,000 tokens.
     tools = [one.model_dump_json(by_alias=True, exclude_none=True) for one in (await client.list_tools()).tools]
     instructions = tokens(render_instructions(ServerRule()))

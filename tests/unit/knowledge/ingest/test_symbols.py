@@ -82,7 +82,7 @@ def test_a_file_is_a_module() -> None:
     ],
 )
 def test_broken_and_hostile_code_is_no_error(path: str, text: str, least: int) -> None:
-    ##= man/spec/trace.md#output
+    ##= man/spec/trace.md#commands
     ##% duvet MUST report invalid input without a traceback, and MUST NOT print control characters from it.
     assert len(find_symbols(path, text.encode())) >= least
 

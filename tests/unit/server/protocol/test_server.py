@@ -112,7 +112,7 @@ def ask_whole(version: str, process: Wire, method: str) -> Message:
 
 
 def test_the_description_of_the_server(wire: Callable[..., Wire], version: str, snapshot: Snapshot) -> None:
-    ##= man/spec/mcp.md#handshake
+    ##= man/spec/mcp.md#connecting
     ##% The server MUST use the protocol version in the configuration, or else the version that the client requests, if
     ##% the server supports it.
     def check(result: Any, name: str) -> None:
