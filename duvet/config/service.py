@@ -191,17 +191,17 @@ PREFIX, SEPARATOR = "DUVET_", "__"
 Record = TypeVar("Record", bound=Struct)
 
 
-def list_overrides(environ: Mapping[str, str]) -> list[str]:
+def _list_overrides(environ: Mapping[str, str]) -> list[str]:
     return sorted(name for name in environ if name.startswith(PREFIX) and SEPARATOR in name[len(PREFIX) :])
 
 
-def apply_overrides(config: Record, environ: Mapping[str, str], *, whole: bool = True) -> Record:
-    """Return the configuration with the values of these variables; raise DuvetError for an invalid one.
+def _apply_overrides(config: Record, environ: Mapping[str, str], *, whole: bool = True) -> Record:
+    """Return the configuration with the values of variables such as `DUVET_SERVER__PORT`; raise DuvetError for an invalid one.
 
     With `whole=False`, variables for tables that `config` lacks are skipped.
     """
     tables = {_fold(name) for name in config.__struct_encode_fields__}
-    for name in list_overrides(environ):
+    for name in _list_overrides(environ):
         path = name.removeprefix(PREFIX).split(SEPARATOR)
         if whole or _fold(path[0]) in tables:
             config = _set_value(config, path, environ[name], name)
@@ -432,7 +432,7 @@ def load_service(
     table = _read_server_table(project)
     if table is not None:
         config = replace(config, server=ServerSection.from_project(table))
-    config, overrides = _override(config, environ)
+    config = _apply_overrides(config, environ)
     packs = config.packs() if table is None else config.packs(table.pack_names)
     return Service(
         config=config,
@@ -441,7 +441,7 @@ def load_service(
         document=document,
         packs=packs,
         warnings=warnings,
-        overrides=overrides,
+        overrides=tuple(_list_overrides(environ)),
     )
 
 
@@ -492,42 +492,29 @@ def _list_parts(values: Mapping[str, Any], name: str) -> list[tuple[str, ...]]:
     """Return the key path of each entry of a table of named entries, or of the whole table for other tables."""
     if name not in values:
         return []
-    is_named = name in ("providers", "toolPacks", "workflows", "routing") and isinstance(values[name], dict)
+    is_named = name in TABLES_OF_NAMES and isinstance(values[name], dict)
     return [(name, key) for key in values[name]] if is_named else [(name,)]
 
 
-TablesType = TypeVar("TablesType", bound=Struct)
-
-
 def load_service_tables(
-    kind: type[TablesType],
+    kind: type[Record],
     tree: Tree,
     environ: Mapping[str, str],
     project_path: str | None = None,
     service_path: str | None = None,
     folder: str = "",
-) -> TablesType | None:
+) -> Record | None:
     """Read the tables that are fields of this type; return None if neither a file nor a variable sets any.
 
     Raise ProblemsError if they are invalid.
     """
     found = find_service_file(tree, environ, service_path, folder)
-    tables: TablesType | None = None
+    tables: Record | None = None
     if found.path:
         document = _read_service_document(tree, found.path, kind)
         tables, _ = _resolve_tables(kind, document, environ, _read_project_tables(tree, project_path))
-    config, overrides = _override(tables or kind(), environ, whole=False)
-    return config if found.path or overrides else None
-
-
-def _override(
-    config: TablesType, environ: Mapping[str, str], *, whole: bool = True
-) -> tuple[TablesType, tuple[str, ...]]:
-    """Apply overrides such as `DUVET_SERVER__PORT`; also return the names of the variables."""
-    # Few environments have one: skip the module to answer sooner.
-    if not any(name.startswith("DUVET_") and "__" in name for name in environ):
-        return config, ()
-    return apply_overrides(config, environ, whole=whole), tuple(list_overrides(environ))
+    config = _apply_overrides(tables or kind(), environ, whole=False)
+    return config if found.path or _list_overrides(environ) else None
 
 
 class _PageTables(Struct, frozen=True):
@@ -570,8 +557,8 @@ def _read_service_document(tree: Tree, path: str, kind: type[Struct]) -> DataDoc
 
 
 def _resolve_tables(
-    kind: type[TablesType], document: DataDocument, environ: Mapping[str, str], project: TomlDocument | None
-) -> tuple[TablesType, tuple[Problem, ...]]:
+    kind: type[Record], document: DataDocument, environ: Mapping[str, str], project: TomlDocument | None
+) -> tuple[Record, tuple[Problem, ...]]:
     """Return the tables with variables expanded and the warnings, or raise ProblemsError with all problems."""
     is_whole = kind is ServiceConfig
     tables = document if is_whole else document.select(kind.__struct_encode_fields__)

@@ -371,8 +371,8 @@ def _match(data: bytes) -> re.Match[bytes] | None:
     return re.fullmatch(_GENERATED, data, re.VERBOSE | re.DOTALL) if may_match else None
 
 
-def find_stale_files(extraction: Extraction, tree: Tree) -> Iterator[str]:
-    """Yield files that an earlier extraction wrote for sections that no longer have requirements."""
+def find_stale_files(extraction: Extraction, tree: Tree) -> Iterator[Problem]:
+    """Yield a problem for each file that an earlier extraction wrote for sections that no longer have requirements."""
     current = set(map(posixpath.normpath, extraction.files))
     for folder, target in sorted(extraction.folders.items()):
         for name in sorted(entry.name for entry in tree.entries(folder)):
@@ -382,7 +382,8 @@ def find_stale_files(extraction: Extraction, tree: Tree) -> Iterator[str]:
                 and posixpath.normpath(path) not in current
                 and _is_generated(folder, path, target, tree)
             ):
-                yield path
+                message = "this extracted file is outdated: its section no longer contains requirements"
+                yield rules.REQUIREMENT_STALE.problem(message, path, Place(1), hint="remove it with `--prune`")
 
 
 def _is_generated(folder: str, path: str, target: str, tree: Tree) -> bool:
@@ -407,9 +408,8 @@ def list_unneeded_files(extraction: Extraction, library: Library, *, writes: boo
     If the run writes no requirement files, all extracted files count as unneeded.
     """
     needed = extraction if writes else replace(extraction, files={})
-    found = {path: make_stale_problem(path) for path in find_stale_files(needed, library.tree)}
-    orphaned = find_orphaned_files(extraction, library)
-    return found | {path: make_orphaned_problem(path, name) for path, name in orphaned}
+    found = (*find_stale_files(needed, library.tree), *_find_orphaned_files(extraction, library))
+    return {problem.path: problem for problem in found}
 
 
 def find_ignored_files(extraction: Extraction, tree: Tree) -> Iterator[Problem]:
@@ -423,13 +423,8 @@ def find_ignored_files(extraction: Extraction, tree: Tree) -> Iterator[Problem]:
             yield rules.REQUIREMENT_STALE.problem(message, path, Place(1), hint=hint)
 
 
-def make_stale_problem(path: str) -> Problem:
-    message = "this extracted file is outdated: its section no longer contains requirements"
-    return rules.REQUIREMENT_STALE.problem(message, path, Place(1), hint="remove it with `--prune`")
-
-
-def find_orphaned_files(extraction: Extraction, library: Library) -> Iterator[tuple[str, str]]:
-    """Yield each file extracted from a specification that is no longer configured, and that specification."""
+def _find_orphaned_files(extraction: Extraction, library: Library) -> Iterator[Problem]:
+    """Yield a problem for each file extracted from a specification that is no longer configured."""
     # The files of a specification that can't be loaded may have any name.
     if not extraction.all_below or any(one.severity is Severity.ERROR for one in extraction.problems):
         return
@@ -444,7 +439,9 @@ def find_orphaned_files(extraction: Extraction, library: Library) -> Iterator[tu
             elif entry.name.endswith(".toml"):
                 name = _find_extraction_source(folder, path, extraction.all_below, library)
                 if name:
-                    yield path, name
+                    message = f"this file was extracted from {quote_text(name)}, which is not in the configuration"
+                    hint = "remove it with `--prune`, or add a `[[specification]]` for its source"
+                    yield rules.REQUIREMENT_STALE.problem(message, path, Place(1), hint=hint)
 
 
 def _find_extraction_source(folder: str, path: str, out: str, library: Library) -> str:
@@ -457,9 +454,3 @@ def _find_extraction_source(folder: str, path: str, out: str, library: Library) 
         return ""
     is_its_own = name and requirements_folder(source, out, library.folder) == folder
     return name if is_its_own and _is_generated(folder, path, f"{name}#", library.tree) else ""
-
-
-def make_orphaned_problem(path: str, name: str) -> Problem:
-    message = f"this file was extracted from {quote_text(name)}, which is not in the configuration"
-    hint = "remove it with `--prune`, or add a `[[specification]]` for its source"
-    return rules.REQUIREMENT_STALE.problem(message, path, Place(1), hint=hint)

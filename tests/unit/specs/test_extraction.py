@@ -80,7 +80,7 @@ def extracted(files: dict[str, bytes]) -> tuple[extraction.Extraction, MemoryTre
 
 
 def stale(files: dict[str, bytes]) -> list[str]:
-    return list(extraction.find_stale_files(*extracted(files)))
+    return [problem.path for problem in extraction.find_stale_files(*extracted(files))]
 
 
 def test_each_section_with_requirements_has_a_file() -> None:
@@ -96,7 +96,7 @@ def test_a_file_without_requirements_is_reported() -> None:
     ##% wrote or edited.
     message = "this extracted file is outdated: its section no longer contains requirements"
     warning = Problem("DUV036", message, CUP, Place(1), hint="remove it with `--prune`", severity=Severity.WARNING)
-    assert list(map(extraction.make_stale_problem, stale({CUP: OLD, f"{FOLDER}/pot.toml": b""}))) == [warning]
+    assert list(extraction.find_stale_files(*extracted({CUP: OLD, f"{FOLDER}/pot.toml": b""}))) == [warning]
 
 
 @pytest.mark.parametrize(
