@@ -110,6 +110,7 @@ def test_a_dry_run_prints_the_plan(duvet: Run, project: Path) -> None:
     done = duvet("recipe", "run", "look", "--dry-run", "--var", "only=x")
     assert done.out.splitlines()[0] == "look  dry run"
     assert 'status is "ok", every 2 s, at' in done.out and '{"tool":"$${x} x' in done.out
+    assert duvet("recipe", "run", "look", "--dry-run").err.endswith("\n\nError: missing variable only\n")
     assert files(project) == before
 
 
