@@ -143,14 +143,6 @@ def _match_hint(hint: ModelHint, models: Sequence[str]) -> str:
     )
 
 
-def ignore_log(words: str) -> None:
-    pass
-
-
-def ignore_call(call: records.ModelCall) -> None:
-    pass
-
-
 class StaticRouter:
     def __init__(
         self,
@@ -162,8 +154,8 @@ class StaticRouter:
         http: ProviderClient | None = None,
         blobs: BlobStore | None = None,
         spending_folder: str = "",
-        log: Callable[[str], None] = ignore_log,
-        report: Callable[[records.ModelCall], None] = ignore_call,
+        log: Callable[[str], None] = lambda words: None,
+        report: Callable[[records.ModelCall], None] = lambda call: None,
         sampler: Sampler | None = None,
     ) -> None:
         """`log` gets warnings, and `report` each call that a model has answered."""

@@ -93,7 +93,3 @@ def compute_row_budget(face: str, limit: int, usual: int) -> int | None:
 
 def limit_rows_by_size(rows: Sequence[_Row], most: int | None) -> Sequence[_Row]:
     return rows if most is None else list(take_fitting_rows(rows, most, least=1))
-
-
-def cap_count(given: int, highest: int) -> int:
-    return min(given, highest)

@@ -41,7 +41,7 @@ async def _make_report(
         if facts.run is None:
             raise ToolError(ErrorCode.UPSTREAM_ERROR, index.NOTHING_INGESTED, index.INGEST_HINT)
         report = make(facts, now)
-        count = index.cap_count(arguments.history, index.MAX_HISTORY)
+        count = min(arguments.history, index.MAX_HISTORY)
         history = reports.read_report_history(known.store, name, past, count)
         return structs.replace(report, history=tuple(history)) if count else report
 
@@ -142,7 +142,7 @@ class KmIngestStatusOutput(Struct, frozen=True, kw_only=True):
 async def show_ingest_status(arguments: KmIngestStatusInput, ctx: CallContext) -> ToolAnswer:
     """Report the last ingest run: its outcome, time, profile, file and chunk counts, and commit."""
     profile = (arguments.profile or "").strip() or None
-    limit = max(index.cap_count(arguments.history, index.MAX_HISTORY), 1)
+    limit = max(min(arguments.history, index.MAX_HISTORY), 1)
     runs: Sequence[records.IngestRun] = ()
     try:
         runs = await index.ask_knowledge(ctx, lambda known: known.store.runs(profile, limit))

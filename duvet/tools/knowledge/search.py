@@ -234,7 +234,7 @@ class KmGraphNodeOutput(reports.KnowledgeAnswer, frozen=True, kw_only=True):
 async def show_graph_node(arguments: KmGraphNodeInput, ctx: CallContext) -> ToolAnswer:
     """Return a graph node (file, chunk, subsystem, specification, section or requirement) by its id, with its edges:
     belongs to, tests, describes, links to, cites."""
-    name, limit = require_argument("node_id", arguments.node_id, _NODE_ID), index.cap_count(arguments.limit, _MAX_EDGES)
+    name, limit = require_argument("node_id", arguments.node_id, _NODE_ID), min(arguments.limit, _MAX_EDGES)
     found = await index.ask_knowledge(
         ctx, lambda known: graph.find_node_edges(known.store, name, arguments.relationships, limit)
     )
@@ -267,7 +267,7 @@ class KmGraphSearchOutput(reports.KnowledgeAnswer, frozen=True, kw_only=True):
 @index.declare_knowledge_tool("km-graph-search", "Search the graph", KmGraphSearchInput, KmGraphSearchOutput)
 async def search_graph(arguments: KmGraphSearchInput, ctx: CallContext) -> ToolAnswer:
     """Find subsystems, specifications, sections, requirements and files by part of their name, path or text."""
-    term, limit = require_argument("term", arguments.term, _TERM), index.cap_count(arguments.limit, _MAX_NODES)
+    term, limit = require_argument("term", arguments.term, _TERM), min(arguments.limit, _MAX_NODES)
     found = await index.ask_knowledge(ctx, lambda known: graph.search_nodes(known.store, term, limit))
     step = "km-graph-node returns one of them by its id." if found else "km-search searches the texts of files."
     return ToolAnswer(value=KmGraphSearchOutput(results=found), next_step=step)
@@ -300,7 +300,7 @@ class KmGraphSubsystemInput(Struct, frozen=True, forbid_unknown_fields=True):
 async def show_subsystem(arguments: KmGraphSubsystemInput, ctx: CallContext) -> ToolAnswer:
     """Return a subsystem with its files and related nodes, each with its distance and path. The list of nodes is
     paged."""
-    name, limit = require_argument("name", arguments.name, _NAME), index.cap_count(arguments.limit, _MAX_RELATED)
+    name, limit = require_argument("name", arguments.name, _NAME), min(arguments.limit, _MAX_RELATED)
     has_files = arguments.include_artifacts is not False
     space = index.compute_row_budget(ctx.caller.audience, limit, _DEFAULT_RELATED)
     found = await index.ask_knowledge(
@@ -308,7 +308,7 @@ async def show_subsystem(arguments: KmGraphSubsystemInput, ctx: CallContext) -> 
         lambda known: graph.find_subsystem(
             known.store,
             name,
-            depth=index.cap_count(arguments.depth, _MAX_HOPS),
+            depth=min(arguments.depth, _MAX_HOPS),
             limit=limit,
             cursor=arguments.cursor,
             include_artifacts=has_files,
