@@ -12,7 +12,7 @@ from duvet.text import BOM, find_place
 
 def _find_spans(text: str) -> dict[KeyPath, KeySpans]:
     # Only messages and edits need positions.
-    from duvet.config.toml_spans import find_spans
+    from duvet.config.document_formats import find_spans
 
     return find_spans(text)
 
