@@ -18,8 +18,7 @@ from duvet.model import Annotation, Kind, Problem, Severity
 from duvet.queries.records import keep_web_url, make_fragment_link, make_issue_url
 from duvet.queries.revisions import SnapshotChange
 from duvet.reports.html import anchors
-from duvet.reports.html.citations import ReferenceWriter, SourceWriter
-from duvet.reports.html.specification import ArticleWriter
+from duvet.reports.html.specification import ArticleWriter, ReferenceWriter, SourceWriter
 from duvet.reports.problems import count_problems
 from duvet.specs.locator import format_locator
 from duvet.templates import environment, page_file
