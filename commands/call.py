@@ -6,7 +6,6 @@ from typing import Any
 
 import click
 
-from duvet.console import tool_call
 from duvet.console.application import enter_page_folder, make_tool_application
 from duvet.console.command import Subcommand, complete_values
 from duvet.console.options import TEXT_TYPE, add_pages_option, add_service_options, add_trace_options
@@ -52,22 +51,22 @@ def call(name: str, words: tuple[str, ...], given: str | None, error_format: str
     try:
         enter_page_folder(options)
         application = make_tool_application(name, options)
-        tool = tool_call.require_tool(application, name)
+        tool = application.require_tool(application, name)
         if {"--help", "-h"} & set(words):
-            tool_call.print_tool_help(tool, application.tools.registry)
+            application.print_tool_help(tool, application.tools.registry)
             return
-        rest, later = tool_call.split_json_option(tool, words)
+        rest, later = application.split_json_option(tool, words)
         if given is not None and later is not None:
             raise ToolError(ErrorCode.INVALID_REQUEST, "--json is given twice; give it once")
-        arguments = tool_call.parse_arguments(
-            tool, rest, tool_call.read_json_argument(later if given is None else given)
+        arguments = application.parse_arguments(
+            tool, rest, application.read_json_argument(later if given is None else given)
         )
-        answer = tool_call.invoke_tool(application, tool, arguments)
+        answer = application.invoke_tool(application, tool, arguments)
     except (ToolError, DuvetError) as error:
         if error_format == "json":
-            write_stdout(encode_json(tool_call.describe_failure(error)))
+            write_stdout(encode_json(application.describe_failure(error)))
         if isinstance(error, ToolError):
-            raise tool_call.make_shell_error(error) from error
+            raise application.make_shell_error(error) from error
         raise
     write_stdout(encode_json(answer.value))
     for notice in filter(None, (answer.warning, answer.next_step)):

@@ -136,7 +136,7 @@ def print_requirement_prompt(
 
 def _print_pack_prompt(name: str, values: dict[str, str], options: dict[str, Any]) -> bool:
     """Print the prompt of a pack; return False if no pack has it."""
-    from duvet.console.tool_call import invoke_tool, make_shell_error
+    from duvet.console.application import invoke_tool, make_shell_error
 
     application = make_application(options, mode=SHELL_SOURCE)
     found = application.tools.registry.prompts.get(name)

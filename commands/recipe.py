@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from duvet.config.service_tables import VariableType
-from duvet.console.application import make_application
+from duvet.console.application import make_application, make_shell_error, parse_arguments, read_json_argument
 from duvet.console.command import (
     ReferenceType,
     SubcommandGroup,
@@ -32,7 +32,6 @@ from duvet.console.output import print_detail, print_list
 from duvet.console.problems import add_problem_format, make_problem_output, print_problems
 from duvet.console.streams import FAILED, is_standard_output, make_usage_error, print_remark, write_stdout
 from duvet.console.terminal import is_on_terminal
-from duvet.console.tool_call import make_shell_error, parse_arguments, read_json_argument
 from duvet.console.workflow_run import call_workflow_tool, print_run
 from duvet.errors import DuvetError, ProblemsError
 from duvet.model import Problem

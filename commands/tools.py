@@ -6,11 +6,10 @@ from typing import Any
 
 import click
 
-from duvet.console.application import make_application, make_tool_application
+from duvet.console.application import make_application, make_tool_application, print_tool_help, require_tool
 from duvet.console.command import Subcommand, complete_values
 from duvet.console.options import TEXT_TYPE, add_list_format, add_service_options, add_trace_options
 from duvet.console.output import print_list
-from duvet.console.tool_call import print_tool_help, require_tool
 from duvet.reports.tables import Column, Listing
 from duvet.tools.tool import SHELL_SOURCE
 

@@ -7,7 +7,13 @@ from typing import Any
 
 import click
 
-from duvet.console.application import find_workflow_problems, make_application
+from duvet.console.application import (
+    find_workflow_problems,
+    make_application,
+    make_shell_error,
+    parse_arguments,
+    read_json_argument,
+)
 from duvet.console.command import SubcommandGroup
 from duvet.console.options import (
     TEXT_TYPE,
@@ -20,7 +26,6 @@ from duvet.console.options import (
 from duvet.console.output import print_list
 from duvet.console.problems import add_problem_format, has_errors, make_problem_output
 from duvet.console.streams import FAILED, print_remark, write_stdout
-from duvet.console.tool_call import make_shell_error, parse_arguments, read_json_argument
 from duvet.console.workflow_run import call_workflow_tool, print_run
 from duvet.errors import NotFoundError, ProblemsError
 from duvet.reports.tables import Column, Listing, encode_json

@@ -1,12 +1,17 @@
-"""Creates the application from a command's options."""
+"""Creates the application from a command's options, and calls tools from the shell."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+import re
+import sys
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 from msgspec.structs import replace
 
 from duvet.config.check import DocumentLocation
@@ -15,13 +20,26 @@ from duvet.config.service_tables import ProviderKind
 from duvet.console.command import TerminalSettings, current_settings, wants_cache
 from duvet.console.options import PACKS_KEY, PAGES_KEY, SERVICE_KEY, select_trace_options
 from duvet.console.project import find_spending_folder, open_blobs, open_project
-from duvet.console.streams import is_stderr_writable, print_line
-from duvet.errors import DuvetError, ProblemsError, describe_os_error
+from duvet.console.streams import is_stderr_writable, make_usage_error, print_line, print_notice, write_stdout
+from duvet.errors import DuvetError, NotFoundError, ProblemsError, UnreadableError, describe_os_error
 from duvet.model import sort_problems
+from duvet.reports.cells import escape_cell
 from duvet.rules import CONFIG_BAD_VALUE
 from duvet.server.application import Application, ApplicationSettings
-from duvet.tools.packs import BUILT_IN_PACKS, enable_packs
-from duvet.tools.tool import GATEWAY_VARIABLE, SHELL_SOURCE
+from duvet.text import quote_text, suggest_nearest
+from duvet.tools.arguments import Schema, input_schema, make_argument_lines, output_schema
+from duvet.tools.call_context import Caller, ignore_progress
+from duvet.tools.packs import BUILT_IN_PACKS, Registry, enable_packs
+from duvet.tools.tool import (
+    GATEWAY_VARIABLE,
+    SHELL_SOURCE,
+    EnabledPack,
+    ErrorCode,
+    Tool,
+    ToolAnswer,
+    ToolError,
+    make_tool_error,
+)
 from duvet.tree.files import DiskTree
 
 if TYPE_CHECKING:
@@ -164,3 +182,216 @@ def find_workflow_problems(application: Application, name: str | None = None) ->
     faults = {one: found for one, found in application.tools.offered.faults.items() if name in (None, one)}
     document = application.service.document
     return tuple(make_workflow_problems(document, faults)) if document else ()
+
+
+_WIDTH = 100
+_SWITCHES = {"true": True, "false": False}
+_SHORTCUT_SCHEMA: Schema = {"type": "array", "description": "comma-separated words"}
+_NUMBER = re.compile(r"-?\d+(\.\d+)?([eE][-+]?\d+)?\Z")
+
+
+def invoke_tool(
+    application: Application,
+    tool: Tool,
+    arguments: Mapping[str, object],
+    *,
+    prints_progress: bool = False,
+    part_of: EnabledPack | None = None,
+    services: Mapping[str, object] | None = None,
+) -> ToolAnswer:
+    """Call a tool, or a prompt of this pack; with `--verbose`, also print its progress."""
+    import anyio
+
+    # Only a server logs each call to a km- tool, so the log does not get the pack.
+    recorders = [lambda record: application.log.record_call(replace(record, pack=""))]
+    dispatcher = application.make_dispatcher(recorders, **(services or {}))
+    progress = _print_progress if prints_progress or current_settings().verbose else ignore_progress
+
+    async def call() -> ToolAnswer:
+        try:
+            caller = Caller(scopes=application.scopes, face=SHELL_SOURCE, progress=progress)
+            return await dispatcher.call_tool(tool, arguments, caller, part_of)
+        finally:
+            await dispatcher.aclose()
+
+    return anyio.run(call)
+
+
+async def _print_progress(done: float, total: float | None, message: str) -> None:
+    of_total = f"/{total:g}" if total else ""
+    print_notice(f"{done:g}{of_total} {escape_cell(message)}\n")
+
+
+def make_shell_error(error: ToolError) -> Exception:
+    """Convert a tool's error to a command's error; invalid arguments become a usage error."""
+    if error.code in (ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_IDENTIFIER):
+        return make_usage_error(error.message, error.hint)
+    if isinstance(error.__cause__, UnreadableError):
+        return error.__cause__
+    kind = NotFoundError if error.code in (ErrorCode.NOT_FOUND, ErrorCode.RECIPE_NOT_FOUND) else DuvetError
+    return kind(error.message, hint=error.hint)
+
+
+def describe_failure(error: ToolError | DuvetError) -> dict[str, object]:
+    failure = error if isinstance(error, ToolError) else make_tool_error(error)
+    details = {} if failure.details is None else {"details": failure.details}
+    return {"status": "error", "error": failure.message, "code": failure.code.value, "hint": failure.hint, **details}
+
+
+def require_tool(application: Application, name: str) -> Tool:
+    try:
+        return application.tools.registry.require(name)
+    except ToolError as error:
+        # A pack or workflow that was not loaded may be this tool.
+        application.log_unloaded_tools()
+        known = ", ".join(tool.name for tool in application.tools.shown_tools)
+        others = f"available: {known}" if application.settings.has_only_pages else "run `duvet tools` to list the tools"
+        hint = error.hint or others
+        raise NotFoundError(f"no tool is named {quote_text(name)}", hint=hint) from error
+
+
+def read_json_argument(text: str | None) -> bytes | None:
+    if text != "-":
+        return None if text is None else text.encode(errors="surrogateescape")
+    return b"" if sys.stdin is None else sys.stdin.buffer.read()
+
+
+def split_json_option(tool: Tool, words: Sequence[str]) -> tuple[list[str], str | None]:
+    """Remove `--json OBJECT` from the words, unless the tool itself has an argument `json`."""
+    rest = list(words)
+    if "json" in input_schema(tool)["properties"]:
+        return rest, None
+    for index, word in enumerate(rest):
+        if word == "--json" and index + 1 < len(rest):
+            return [*rest[:index], *rest[index + 2 :]], rest[index + 1]
+        if word.startswith("--json="):
+            return [*rest[:index], *rest[index + 1 :]], word.partition("=")[2]
+    return rest, None
+
+
+def parse_arguments(tool: Tool, words: Sequence[str], json: bytes | None) -> dict[str, Any]:
+    """Return the arguments from a JSON object and `--name value` pairs; raise ToolError if they are invalid."""
+    schemas = input_schema(tool)["properties"]
+    arguments = {} if json is None else _decode_object(json)
+    shortcuts = {one.flag: one for one in tool.shortcuts if one.flag not in schemas}
+    shortcut_words: dict[str, list[str]] = {}
+    for name, value in _split_pairs(tool, schemas | dict.fromkeys(shortcuts, _SHORTCUT_SCHEMA), words):
+        items = [] if value is None else value.split(",")
+        if name in shortcuts:
+            # Ignore empty words, which are typos.
+            if not (stripped := [item.strip() for item in items if item.strip()]):
+                hint = "pass one or more comma-separated words"
+                raise ToolError(ErrorCode.INVALID_REQUEST, f"--{name} needs a value", hint)
+            shortcut_words.setdefault(name, []).extend(stripped)
+        elif schemas[name].get("type") == "array" and not (value or "").startswith("["):
+            arguments.setdefault(name, []).extend(items)
+        else:
+            arguments[name] = _parse_value(name, schemas[name].get("type"), value)
+    for flag, more in shortcut_words.items():
+        # A shortcut adds its words to a list inside an object.
+        shortcut = shortcuts[flag]
+        parent = arguments.setdefault(shortcut.argument, {})
+        before = parent.get(shortcut.key, []) if isinstance(parent, dict) else None
+        if not isinstance(before, list):
+            path = f"{shortcut.argument}.{shortcut.key}"
+            message = f"--{shortcut.flag} adds to {path}, but the given {path} is not a list"
+            raise ToolError(ErrorCode.INVALID_REQUEST, message, "use only one of them")
+        arguments[shortcut.argument] = {**parent, shortcut.key: [*before, *more]}
+    return arguments
+
+
+def _decode_object(json: bytes) -> dict[str, Any]:
+    try:
+        value = msgspec.json.decode(json)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise ToolError(ErrorCode.INVALID_REQUEST, f"--json is not JSON: {error}", "pass one JSON object") from error
+    if not isinstance(value, dict):
+        raise ToolError(ErrorCode.INVALID_REQUEST, "--json is not an object", """write it as '{"name": "value"}'""")
+    return value
+
+
+def _split_pairs(tool: Tool, schemas: Mapping[str, Schema], words: Sequence[str]) -> Iterator[tuple[str, str | None]]:
+    """Yield each argument with its value, or with None for a switch without a value."""
+    usage = f"`duvet tools {tool.name}` shows its arguments"
+    rest = list(words)
+    while rest:
+        word = rest.pop(0)
+        if not word.startswith("--") or len(word) == 2:
+            raise ToolError(ErrorCode.INVALID_REQUEST, f"unexpected argument {quote_text(word)}", usage)
+        option, equals, value = word[2:].partition("=")
+        name = option if option in schemas else option.replace("-", "_")
+        if name not in schemas:
+            hint = suggest_nearest(option, tuple(schemas)) or usage
+            raise ToolError(ErrorCode.INVALID_REQUEST, f"{tool.name} has no argument {quote_text(option)}", hint)
+        if equals:
+            yield name, value
+        elif schemas[name].get("type") == "boolean" and not (rest and rest[0] in _SWITCHES):
+            yield name, None
+        elif rest:
+            yield name, rest.pop(0)
+        else:
+            hint = str(schemas[name].get("description", ""))
+            raise ToolError(ErrorCode.INVALID_REQUEST, f"--{option} needs a value", hint)
+
+
+def _parse_value(name: str, kind: object, value: str | None) -> object:
+    """Convert a value to the argument's type; raise ToolError for invalid JSON, and leave the rest to the tool."""
+    if value is None:
+        return True
+    match kind:
+        case "boolean":
+            return _SWITCHES.get(value, value)
+        case "integer" | "number" if _NUMBER.match(value):
+            with suppress(msgspec.MsgspecError):
+                return msgspec.json.decode(value)
+        case "object" | "array" | None:
+            try:
+                return msgspec.json.decode(value)
+            except msgspec.MsgspecError as error:
+                raise ToolError(ErrorCode.INVALID_REQUEST, f"--{name} is not JSON: {error}") from error
+    return value
+
+
+def print_tool_help(tool: Tool, registry: Registry) -> None:
+    lines = _list_help(tool, registry.pack_of(tool).name)
+    write_stdout("".join(f"{escape_cell(line)}\n" for line in lines).encode())
+
+
+def _list_help(tool: Tool, pack: str) -> Iterator[str]:
+    yield f"{tool.name}: {tool.title}"
+    yield ""
+    yield from textwrap.wrap(tool.description, _WIDTH)
+    yield from _list_section("Arguments", _list_arguments(input_schema(tool)))
+    shortcuts = [f"--{one.flag} WORD,…: more {one.argument}.{one.key}" for one in tool.shortcuts]
+    yield from _list_section("Shortcuts", shortcuts)
+    properties = output_schema(tool)["properties"]
+    fields = properties["result"]["items"]["required"] if tool.is_list else properties
+    yield from _list_section("Returns a list of" if tool.is_list else "Returns", [", ".join(fields)])
+    yield from _list_section("Before you call it", tool.safety_notes)
+    yield from _list_section("Hints", tool.invocation_hints)
+    schema = input_schema(tool)
+    words = ["duvet call", tool.name]
+    for name in schema.get("required", ()):
+        argument = schema["properties"][name]
+        samples = {"integer": "1", "number": "1", "boolean": "true", "object": "'{}'"}
+        sample = argument["enum"][0] if "enum" in argument else samples.get(str(argument.get("type")), "...")
+        words.append(f"--{name.replace('_', '-')} {sample}")
+    yield from _list_section("Example", [" ".join(words)])
+    yield ""
+    yield f"pack {pack}, scope {tool.scope}" + (f", labels {', '.join(tool.labels)}" if tool.labels else "")
+
+
+def _list_section(title: str, lines: Iterable[str]) -> Iterator[str]:
+    if lines := list(lines):
+        yield ""
+        yield f"{title}:"
+    for line in lines:
+        yield from textwrap.wrap(line, _WIDTH, initial_indent="  ", subsequent_indent="    ")
+
+
+def _list_arguments(schema: Schema) -> Iterator[str]:
+    for line in make_argument_lines(schema):
+        # A field of an object is not a separate option.
+        name = line.name if "." in line.name else f"--{line.name.replace('_', '-')}"
+        term = f"{name} ({line.terms})"
+        yield f"{term}: {line.description}" if line.description else term

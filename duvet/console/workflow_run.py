@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 
 from msgspec import json
 
+from duvet.console.application import invoke_tool
 from duvet.console.command import current_settings, wants_bar
 from duvet.console.output import print_detail
 from duvet.console.streams import FAILED, OK
-from duvet.console.tool_call import invoke_tool
 from duvet.reports.detail import Block, FactsBlock, ListBlock, PassageBlock, TitleBlock
 from duvet.reports.tables import Column, Listing
 from duvet.server.application import Application
