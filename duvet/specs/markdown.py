@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from duvet.errors import MarkdownError
 from duvet.model import RequirementForm, Section
-from duvet.specs.keywords import find_level
+from duvet.specs.extraction import find_level
 from duvet.specs.locator import compile_ids, make_anchor, qualify_sections, split_rows
 from duvet.text import BOM, trim
 
