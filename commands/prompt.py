@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from duvet.console.application import make_application
+from duvet.console.application import invoke_tool, make_application, make_shell_error
 from duvet.console.command import Subcommand, complete_values
 from duvet.console.options import (
     TEXT_TYPE,
@@ -136,8 +136,6 @@ def print_requirement_prompt(
 
 def _print_pack_prompt(name: str, values: dict[str, str], options: dict[str, Any]) -> bool:
     """Print the prompt of a pack; return False if no pack has it."""
-    from duvet.console.application import invoke_tool, make_shell_error
-
     application = make_application(options, mode=SHELL_SOURCE)
     found = application.tools.registry.prompts.get(name)
     if found is None:
