@@ -25,7 +25,7 @@ _MAX_CACHED_COUNTS = 10_000
 _MAX_NAMESAKES = 2000
 _MATCH = "SELECT rowid FROM found WHERE found MATCH ?"
 _COUNT = "SELECT count(*) FROM found WHERE found MATCH ?"
-_BEST = "SELECT rowid, -bm25(found, 1.0, 2.0) FROM found WHERE found MATCH ? ORDER BY 2 DESC, rowid LIMIT ?"
+_BEST = "SELECT rowid, -bm25(found, 1.0, 2.0) FROM found WHERE found MATCH ?{} ORDER BY 2 DESC, rowid LIMIT ?"
 
 _LINKING = ",".join(
     str(db.RELATION_NUMBERS[one])
@@ -134,17 +134,20 @@ class ChunkSearch(tables.StoreTables):
         if limit < 1 or not words or (every and not all(counts.values())):
             return []
         total, allowed = db.read_state(self.database).total, self.allowed(filters)
-        among = None if allowed is None else frozenset(allowed)
+        # Sqlite scores only the chunks that pass a condition, but reading a very long list takes more than that saves.
+        is_listed = allowed is not None and len(allowed) <= _FILTERED_CANDIDATES
+        condition = f" AND +rowid IN ({','.join(map(str, allowed or ()))})" if is_listed else ""
+        among = None if allowed is None or is_listed else frozenset(allowed)
         rarities = (log(1 + (max(total - count, 0) + 0.5) / (count + 0.5)) for count in counts.values())
         most = _TERM_LIMIT * sum(rarities)
         found: records.ScoredChunks = []
-        candidates = _CANDIDATES if among is None else _FILTERED_CANDIDATES
-        for matching, times in (
-            [(_join_words(words, " AND "), 1)] if every else _list_any_expressions(counts, candidates)
-        ):
+        expressions: Iterable[tuple[str, int]] = [(_join_words(words, " AND " if every else " OR "), 1)]
+        if not (every or is_listed):
+            expressions = _list_any_expressions(counts, _CANDIDATES if among is None else _FILTERED_CANDIDATES)
+        for matching, times in expressions:
             rows = self.database.read_each(
                 lambda row: (records.decode_count(row[0]), records.decode_time(row[1]) or 0.0),
-                _BEST,
+                _BEST.format(condition),
                 matching,
                 limit if among is None else -1,
             )

@@ -256,3 +256,17 @@ def test_filters_apply_before_ranking(empty: Store) -> None:
         ((number, _),) = empty.find_by_words(["tea"], ChunkFilters(kinds=("doc",)), 5, every=every)
         assert ids(empty, [number]) == ["docs/tea.md::0"]
     assert empty.find_by_words(["tea"], ChunkFilters(kinds=("proto",)), 5, every=False) == []
+
+
+def test_long_and_short_lists_of_allowed_chunks_give_the_same_scores(empty: Store) -> None:
+    put(empty, **{f"{number}.py": "tea leaf\n" if number % 3 else "tea\n" for number in range(10_050)})
+    put(empty, other="leaf\n")
+    code = ChunkFilters(kinds=("code",))
+    assert len(empty.allowed(code) or ()) > 10_000
+    some, rest = (dict(empty.find_by_words(["tea", "leaf"], one, 20, every=False)) for one in (code, ANY))
+    assert some == pytest.approx(rest) and len(some) == 20
+    with empty.writing() as writing:
+        for number in range(9_000):
+            writing.remove(f"{number}.py")
+    some, rest = (dict(empty.find_by_words(["tea", "leaf"], one, 20, every=False)) for one in (code, ANY))
+    assert some == pytest.approx(rest) and len(some) == 20
