@@ -65,10 +65,6 @@ class ServerTable(settings.Table, frozen=True, kw_only=True):
     page_size: PageSize = _DEFAULT.page_size
     packs: Annotated[tuple[PackName, ...], settings.doc("Tool packs to enable")] = (PackName.TRACE,)
 
-    @property
-    def pack_names(self) -> tuple[str, ...]:
-        return tuple(pack.value for pack in self.packs)
-
 
 class ExtendedSource(project_file.SourceTable, frozen=True, kw_only=True):
     """Source files, and the comment style of their annotations."""
@@ -155,13 +151,11 @@ class PagesTable(settings.Table, frozen=True, kw_only=True):
         )
 
 
-class SpecText(project_file.ConfigChoice):
+class SpecText(StrEnum):
     """The parts of a specification that the HTML report contains."""
 
-    means: bool
-
-    CITED = "cited", False
-    FULL = "full", True
+    CITED = "cited"
+    FULL = "full"
 
 
 class ExtendedHtmlReport(settings.HtmlReport, frozen=True, kw_only=True):
@@ -184,7 +178,7 @@ class ExtendedHtmlReport(settings.HtmlReport, frozen=True, kw_only=True):
         return settings.PageRule(
             title=self.title or "",
             logo=self.logo or "",
-            whole_text=self.spec_text.means,
+            whole_text=self.spec_text is SpecText.FULL,
             snippet_lines=self.snippet_lines,
             embeds_json=self.embed_json,
         )
@@ -215,22 +209,18 @@ _SECTION_OF_QUOTE = {"if": {"required": ["quote"]}, "then": {"properties": {"tar
 _NotApplicable = Annotated[NotApplicableTable, Meta(extra_json_schema=_SECTION_OF_QUOTE)]
 
 
-class KeywordCase(project_file.ConfigChoice):
+class KeywordCase(StrEnum):
     """The case of keywords that make a requirement."""
 
-    means: bool
-
-    UPPERCASE = "uppercase", False
-    ANY = "any", True
+    UPPERCASE = "uppercase"
+    ANY = "any"
 
 
-class RequirementBasis(project_file.ConfigChoice):
+class RequirementBasis(StrEnum):
     """The property that makes text a requirement."""
 
-    means: bool
-
-    KEYWORDS = "keywords", False
-    IDS = "ids", True
+    KEYWORDS = "keywords"
+    IDS = "ids"
 
 
 class _Specification(project_file.SpecificationTable, frozen=True, kw_only=True):
@@ -259,8 +249,7 @@ class _Specification(project_file.SpecificationTable, frozen=True, kw_only=True)
             )
 
     def rule(self) -> settings.SpecificationRule:
-        any_case = self.keywords is not None and self.keywords.means
-        form = RequirementForm(any_case, self.requirements.means, self.ids)
+        form = RequirementForm(self.keywords is KeywordCase.ANY, self.requirements is RequirementBasis.IDS, self.ids)
         return replace(super().rule(), form=form, has_keywords=self.keywords is not None)
 
 

@@ -433,7 +433,7 @@ def load_service(
     if table is not None:
         config = replace(config, server=ServerSection.from_project(table))
     config = _apply_overrides(config, environ)
-    packs = config.packs() if table is None else config.packs(table.pack_names)
+    packs = config.packs() if table is None else config.packs(table.packs)
     return Service(
         config=config,
         path=found.path,

@@ -40,6 +40,7 @@ Name = Annotated[str, Meta(pattern=NAME_PATTERN, extra={"expected": _NAME})]  # 
 Seconds = Annotated[float, Meta(gt=0, le=86_400)]
 
 _DEFAULT = ServerRule()
+_SHARED = ("name", "title", "version", "description", "protocol_version", "page_size")
 
 
 class Mode(StrEnum):
@@ -92,16 +93,10 @@ class ServerSection(ServiceSection, frozen=True, kw_only=True):
 
     @classmethod
     def from_project(cls, table: duvet_tables.ServerTable) -> Self:
-        shared = ("name", "title", "version", "description", "protocol_version", "page_size")
-        return cls(**{name: getattr(table, name) for name in shared})
+        return cls(**{name: getattr(table, name) for name in _SHARED})
 
     def rule(self, packs: tuple[str, ...] = _DEFAULT.packs) -> ServerRule:
-        version = self.protocol_version
-        return ServerRule(
-            **{name: getattr(self, name) for name in ("name", "title", "version", "description", "page_size")},
-            protocol_version=None if version is None else version.value,
-            packs=packs,
-        )
+        return ServerRule(**{name: getattr(self, name) for name in _SHARED}, packs=packs)
 
 
 ModelName = Annotated[
