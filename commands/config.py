@@ -9,9 +9,9 @@ import click
 
 from duvet.config.project_file import find_config, require_config
 from duvet.config.schema import Setting, SettingOrigin, explain_file, json_schema, service_schema
-from duvet.config.service import find_service_file, load_service
+from duvet.config.service import find_service_file
 from duvet.console.command import OldOption, SubcommandGroup, current_settings, show_path
-from duvet.console.options import add_config_option, add_service_option
+from duvet.console.options import SERVICE_KEY, add_config_option, add_service_option
 from duvet.console.problems import add_problem_format, has_errors, list_error_problems, make_problem_output
 from duvet.console.streams import FAILED, print_remark, write_stdout
 from duvet.console.terminal import detect_table_look, is_on_terminal
@@ -135,7 +135,12 @@ def _check_files(config_path: str | None, service_path: str | None) -> tuple[lis
     try:
         if service := find_service_file(tree, environ, service_path).path:
             paths.append(service)
-            load_service(tree, environ, service, config_path)
+            # Only a check of the service configuration needs these imports.
+            from duvet.console.application import find_service_problems, make_application
+            from duvet.tools.tool import SHELL_SOURCE
+
+            where = {SERVICE_KEY: service, "config_path": config_path}
+            problems += find_service_problems(make_application(where, mode=SHELL_SOURCE))
     except DuvetError as error:
         problems += list_error_problems(error)
     try:

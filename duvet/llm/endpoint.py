@@ -116,7 +116,8 @@ def make_endpoint(name: str, section: service_tables.ProviderSection, key: Provi
     # The message doesn't quote the URL: it may contain a password.
     if parts is None:
         raise DuvetError(
-            f"provider `{name}` has an invalid `baseUrl`", hint="write https://HOST/PATH, and put a key into `apiKey`"
+            f"provider `{name}` has an invalid `baseUrl`",
+            hint="write a whole URL, such as http://localhost:11434/v1, and put a key into `apiKey`",
         )
     ##= man/spec/ask.md#keys
     ##% duvet MUST use HTTPS for a provider on another machine unless the provider has `allowHttp: true`.

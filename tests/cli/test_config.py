@@ -72,6 +72,21 @@ def test_config_check_reports_problems(tmp_path: Path, here: Run) -> None:
     assert here("config", "check", "--config", "none.yaml", "--config-path", "none.toml").err.count("error:") == 2
 
 
+def test_config_check_lists_all_problems_of_a_service_configuration(tmp_path: Path, here: Run) -> None:
+    workflow = {"steps": [{"id": "a", "tool": "nope"}]}
+    provider = {"baseUrl": "localhost:11434"}
+    service = {"server": {"port": "x"}, "providers": {"local": provider}, "workflows": {"audit": workflow}}
+    make(tmp_path, {"duvet.config.json": json.dumps(service, indent=1)})
+    done = here("config", "check")
+    assert [line for line in done.err.splitlines() if line.startswith("error: ")] == [
+        'error: server.port: invalid type: string "x", expected an integer [DUV004]',
+        "error: providers.local.baseUrl: provider `local` has an invalid `baseUrl` [DUV005]",
+        "error: workflows.audit: missing field `description` [DUV003]",
+        'error: workflows.audit.steps[0].tool: unknown tool "nope" [DUV005]',
+    ]
+    assert done.code == 1
+
+
 RIGHT = "{meta} spec.md#heating\n{content} The kettle MUST boil water.\n"
 SOURCES = """\
 '$schema' = "duvet-cli/config/v1"
