@@ -121,8 +121,6 @@ class TodoNote(Struct, frozen=True, kw_only=True):
 
 
 class TodoRow(RequirementRow, frozen=True, kw_only=True):
-    """A requirement with its todos."""
-
     todos: tuple[TodoNote, ...]
 
 
@@ -215,8 +213,6 @@ def _classify(state: State) -> PriorityClass:
 
 
 class PriorityRow(RequirementRow, frozen=True, kw_only=True):
-    """A requirement with its rank."""
-
     rank: int
     priority_class: str
     todo_count: int

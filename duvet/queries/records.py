@@ -18,8 +18,6 @@ from duvet.trace.records import NotApplicable, State, Total, compute_level_total
 
 
 class RequirementRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A requirement in a list."""
-
     identifier: str  # The first digits of the id (the BLAKE3 of the text in hex).
     name: str = ""  # The id that the specification gives it, such as `FR-001`.
     full_path: str
@@ -136,8 +134,6 @@ class CitationWithCode(Struct, frozen=True, kw_only=True):
 
 
 class CitationDetail(CitationWithCode, frozen=True, kw_only=True):
-    """An annotation with its requirements."""
-
     requirements: tuple[RequirementRow, ...]
 
 
@@ -186,8 +182,6 @@ class LevelCounts(RequirementCounts, frozen=True, kw_only=True):
 
 
 class SectionRow(Struct, frozen=True, kw_only=True):
-    """A section in a list."""
-
     id: str
     title: str
     full_path: str
@@ -195,8 +189,6 @@ class SectionRow(Struct, frozen=True, kw_only=True):
 
 
 class SectionDetail(Struct, frozen=True, kw_only=True, tag_field="kind", tag="section"):
-    """A section with its text."""
-
     id: str
     title: str
     content: str
@@ -214,8 +206,6 @@ class SectionDetail(Struct, frozen=True, kw_only=True, tag_field="kind", tag="se
 
 
 class SpecificationDetail(Struct, frozen=True, kw_only=True, tag_field="kind", tag="specification"):
-    """A specification with its sections."""
-
     id: str
     name: str
     url: str
