@@ -28,7 +28,7 @@ from duvet.store.location import KnowledgeSettings, find_store_paths
 from duvet.tools import packs, plugins
 from duvet.tools.arguments import is_inside_project
 from duvet.tools.audit import AuditLog, CallObserver, CallRecord
-from duvet.tools.call_context import FACTS_SERVICE, ServerFacts, get_current_time, run_blocking
+from duvet.tools.call_context import FACTS_SERVICE, ServerFacts, ServerInfo, get_current_time, run_blocking
 from duvet.tools.packs import KNOWLEDGE, PAGES, TRACE
 from duvet.tools.plugins import find_entry_point_stamps, stamp_file
 from duvet.tools.tool import (
@@ -452,7 +452,7 @@ class Application:
         return ToolEnvironment(
             services=_Services(self._make_services(), services),
             observers=observers,
-            recorders=[self._write_audit],
+            record_change=self._write_audit,
             measures=lambda: self.log.wants(EventLevel.INFO),
             time_limit=self.service.config.server.tool_timeout,
             is_relevant=self.tools.is_relevant,
@@ -487,17 +487,19 @@ class Application:
 
     def _make_facts(self) -> ServerFacts:
         config, tools = self.service.config, self.tools
-        return ServerFacts(
+        providers = tuple(name for name, provider in config.providers.items() if provider.enabled)
+        info = ServerInfo(
             name=self.rule.name,
             version=self.rule.version,
             mode=self.mode,
-            packs=[pack.name for pack in tools.registry.packs],
-            tools=len(list(tools.registry)),
-            unloaded=tools.choice.unloaded,
-            providers=[name for name, provider in config.providers.items() if provider.enabled],
-            workflows=list(config.workflows),
-            faulty=[name for name, faults in tools.faults.items() if any(not fault.is_warning for fault in faults)],
+            enabled_tool_packs=tuple(pack.name for pack in tools.registry.packs),
+            tool_count=len(list(tools.registry)),
+            workflows=tuple(config.workflows),
+            providers=providers,
+            provider_count=len(providers),
         )
+        faulty = [name for name, faults in tools.faults.items() if any(not fault.is_warning for fault in faults)]
+        return ServerFacts(info=info, unloaded=tools.choice.unloaded, faulty=faulty)
 
     async def _close_http(self) -> None:
         if "http" in vars(self):
@@ -518,7 +520,7 @@ class Application:
 
     async def _write_audit(self, call: CallRecord) -> None:
         """Record a call that changes the index in the audit log and, on a server, in the server's log."""
-        if not call.changes or call.pack != KNOWLEDGE.name or self.gateway_connection is not None:
+        if call.pack != KNOWLEDGE.name or self.gateway_connection is not None:
             return
 
         def log_entry(entry: AuditEntry) -> None:

@@ -192,13 +192,18 @@ def get_current_time() -> datetime:
     return datetime.now(UTC)
 
 
-class ServerFacts(Struct, frozen=True, kw_only=True):
+class ServerInfo(Struct, frozen=True, kw_only=True):
     name: str
     version: str
     mode: str
-    packs: Sequence[str]
-    tools: int
-    unloaded: Sequence[UnloadedPack] = ()
-    providers: Sequence[str] = ()
-    workflows: Sequence[str] = ()
-    faulty: Sequence[str] = ()  # Workflows that can't be called.
+    enabled_tool_packs: tuple[str, ...]
+    tool_count: int
+    workflows: tuple[str, ...]
+    providers: tuple[str, ...]
+    provider_count: int
+
+
+class ServerFacts(Struct, frozen=True, kw_only=True):
+    info: ServerInfo
+    unloaded: Sequence[UnloadedPack]
+    faulty: Sequence[str]  # Workflows that can't be called.

@@ -38,7 +38,7 @@ CloseCallback = Callable[[], Awaitable[None]]
 class ToolEnvironment(msgspec.Struct, frozen=True, kw_only=True):
     services: Mapping[str, Any] = msgspec.field(default_factory=dict)
     observers: Sequence[audit.CallObserver] = ()  # Called with the record of each finished call.
-    recorders: Sequence[audit.CallRecorder] = ()  # Store the record of each change before the caller gets the answer.
+    record_change: audit.CallRecorder | None = None  # Stores the record of a change before the caller gets the answer.
     measures: Callable[[], bool] = lambda: True  # Whether the sizes of successful calls are needed.
     time_limit: float = 30.0  # Seconds for a tool of an installed pack that sets no limit.
     clock: Callable[[], float] = time.perf_counter
@@ -112,7 +112,7 @@ class ToolDispatcher:
             raise
         finally:
             seconds = self.environment.clock() - begun
-            if self.environment.observers or self.environment.recorders:
+            if self.environment.observers or self.environment.record_change:
                 pack, changes = owner.name, not tool.only_reads
                 code, reason = _classify_failure(failure)
                 # Encoding an answer again only to measure it would take longer than many calls.
@@ -138,11 +138,10 @@ class ToolDispatcher:
                 )
                 for observer in self.environment.observers:
                     observer(record)
-                if changes and self.environment.recorders:
+                if changes and self.environment.record_change:
                     # The change has been made, even if the call is cancelled.
                     with anyio.CancelScope(shield=True):
-                        for keep in self.environment.recorders:
-                            await keep(record)
+                        await self.environment.record_change(record)
 
     async def aclose(self) -> None:
         with anyio.move_on_after(self.environment.patience, shield=True):

@@ -46,29 +46,9 @@ async def check_health(request: NoArguments, ctx: call_context.CallContext) -> D
     )
 
 
-class DuvetServerInfoOutput(Struct, frozen=True, kw_only=True):
-    name: str
-    version: str
-    mode: str
-    enabled_tool_packs: tuple[str, ...]
-    tool_count: int
-    workflows: tuple[str, ...]
-    providers: tuple[str, ...]
-    provider_count: int
-
-
-@_declare("duvet_server_info", "Server information", NoArguments, DuvetServerInfoOutput)
-def describe_server(request: NoArguments, ctx: call_context.CallContext) -> DuvetServerInfoOutput:
+@_declare("duvet_server_info", "Server information", NoArguments, call_context.ServerInfo)
+def describe_server(request: NoArguments, ctx: call_context.CallContext) -> call_context.ServerInfo:
     """Return this server's name, version, transport and number of tools, and the enabled packs, workflows and model
     providers."""
     facts: call_context.ServerFacts = ctx.services[call_context.FACTS_SERVICE]
-    return DuvetServerInfoOutput(
-        name=facts.name,
-        version=facts.version,
-        mode=facts.mode,
-        enabled_tool_packs=tuple(facts.packs),
-        tool_count=facts.tools,
-        workflows=tuple(facts.workflows),
-        providers=tuple(facts.providers),
-        provider_count=len(facts.providers),
-    )
+    return facts.info
