@@ -36,7 +36,7 @@ from duvet.console.workflow_run import call_workflow_tool, print_run
 from duvet.errors import DuvetError, ProblemsError
 from duvet.model import Problem
 from duvet.reports.cells import escape_cell
-from duvet.reports.detail import Block, FactsBlock, ListBlock, TitleBlock
+from duvet.reports.detail import Block, FactsBlock, TitleBlock
 from duvet.reports.tables import Column, Listing, encode_json
 from duvet.server.application import Application, is_forwarded
 from duvet.text import format_count, quote_text, shorten_text, suggest_nearest
@@ -324,7 +324,7 @@ def _make_variables_tool(workflow: records.Workflow) -> Tool:
 
 def _make_plan_blocks(plan: RecipePlan) -> Iterator[Block]:
     yield TitleBlock(plan.recipe, ("dry run",))
-    yield ListBlock(Listing(_PLAN_COLUMNS, plan.steps))
+    yield Listing(_PLAN_COLUMNS, plan.steps)
     if plan.vars:
         yield TitleBlock("Variables", rank=2)
         yield FactsBlock([(name, _encode(value)) for name, value in plan.vars.items()])

@@ -58,11 +58,12 @@ class CodeBlock(Struct, frozen=True):
     last: int
 
 
-class ListBlock(Struct, frozen=True):
-    listing: tables.Listing
+Block = TitleBlock | FactsBlock | WordsBlock | PassageBlock | CodeBlock | tables.Listing
 
 
-Block = TitleBlock | FactsBlock | WordsBlock | PassageBlock | CodeBlock | ListBlock
+def _make_count_column(name: str) -> tables.Column:
+    return tables.Column(name.replace("_", " "), lambda row: str(getattr(row.numbers, name) or ""))
+
 
 _COLUMNS = (tables.ID_COLUMN, tables.NAME_COLUMN, tables.LEVEL_COLUMN, tables.STATUS_COLUMN, tables.TEXT_COLUMN)
 _PLACES = (
@@ -74,15 +75,9 @@ _PLACES = (
 _SECTIONS = (
     tables.Column("section", lambda row: row.id),
     tables.Column("done", lambda row: _format_share(row.numbers)),
-    tables.Column("needs tests", lambda row: _count(row.numbers.needs_tests)),
-    tables.Column("needs code", lambda row: _count(row.numbers.needs_code)),
-    tables.Column("in progress", lambda row: _count(row.numbers.in_progress)),
-    tables.Column("to do", lambda row: _count(row.numbers.to_do)),
-    tables.Column("uncited", lambda row: _count(row.numbers.uncited)),
-    tables.Column("excepted", lambda row: _count(row.numbers.excepted)),
+    *map(_make_count_column, ("needs_tests", "needs_code", "in_progress", "to_do", "uncited", "excepted")),
     tables.Column("title", lambda row: row.title, wraps=True),
 )
-_TYPES = {"citation": "implementation"}
 
 
 def make_detail_blocks(detail: records.Detail) -> Iterator[Block]:
@@ -125,7 +120,7 @@ def _list_rows(
 ) -> Iterator[Block]:
     if rows:
         yield TitleBlock(title, rank=2)
-        yield ListBlock(tables.Listing(shown, rows))
+        yield tables.Listing(shown, rows)
 
 
 def _make_citation_blocks(citations: Iterable[records.CitationWithCode]) -> Iterator[Block]:
@@ -139,7 +134,7 @@ def _make_citation_blocks(citations: Iterable[records.CitationWithCode]) -> Iter
 
 
 def describe_type(kind: str) -> str:
-    return _TYPES.get(kind, kind)
+    return "implementation" if kind == "citation" else kind
 
 
 def _list_facts(one: records.CitationWithCode) -> list[tuple[str, str | None]]:
@@ -196,7 +191,7 @@ def _make_specification_blocks(detail: records.SpecificationDetail) -> Iterator[
     if detail.sections:
         yield TitleBlock("Sections", rank=2)
         columns = tuple(one for one in _SECTIONS if any(map(one.value, detail.sections)))
-        yield ListBlock(tables.Listing(columns, detail.sections))
+        yield tables.Listing(columns, detail.sections)
 
 
 def _make_file_blocks(detail: records.FileDetail) -> Iterator[Block]:
@@ -209,7 +204,7 @@ def _make_file_blocks(detail: records.FileDetail) -> Iterator[Block]:
         )
         yield from _make_code_block(one)
         if one.requirements:
-            yield ListBlock(tables.Listing(_COLUMNS, one.requirements))
+            yield tables.Listing(_COLUMNS, one.requirements)
 
 
 def _describe_coverage(numbers: records.RequirementCounts) -> str:
@@ -221,10 +216,6 @@ def _describe_coverage(numbers: records.RequirementCounts) -> str:
 
 def _format_share(numbers: records.RequirementCounts) -> str:
     return f"{numbers.done}/{numbers.applicable}" if numbers.requirements else ""
-
-
-def _count(number: int) -> str:
-    return str(number) if number else ""
 
 
 _TICKS = re.compile("`+")
@@ -249,8 +240,8 @@ def _render_block(block: Block) -> str:
         case CodeBlock(path, _, lines):
             name = path.rpartition("/")[2]
             return _fence_code(name.rpartition(".")[2] if "." in name else "", lines)
-        case ListBlock(listing):
-            return tables.render_listing(listing, tables.ListFormat.MARKDOWN).decode()
+        case tables.Listing():
+            return tables.render_listing(block, tables.ListFormat.MARKDOWN).decode()
 
 
 def _escape_text(text: str) -> str:
@@ -282,21 +273,22 @@ _PAGE_COLUMNS = (
 
 def make_page_blocks(page: PageDetail) -> Iterator[Block]:
     yield TitleBlock(page.title)
-    facts = (
-        ("slug", page.slug),
-        ("file", page.path),
-        ("created", page.created),
-        ("tags", ", ".join(page.tags)),
-        ("aliases", ", ".join(page.aliases)),
-        ("links to", ", ".join(page.outlinks)),
-        ("linked from", ", ".join(page.backlinks)),
+    yield FactsBlock(
+        [
+            ("slug", page.slug),
+            ("file", page.path),
+            ("created", page.created),
+            ("tags", ", ".join(page.tags)),
+            ("aliases", ", ".join(page.aliases)),
+            ("links to", ", ".join(page.outlinks)),
+            ("linked from", ", ".join(page.backlinks)),
+        ]
     )
-    yield FactsBlock(tuple((name, value) for name, value in facts if value))
     if page.content.strip():
         yield PassageBlock(page.content.strip("\n"))
     if page.requirements:
         yield TitleBlock("Requirements", rank=2)
-        yield ListBlock(tables.Listing(_PAGE_COLUMNS, page.requirements))
+        yield tables.Listing(_PAGE_COLUMNS, page.requirements)
 
 
 _INDENT = "  "
@@ -347,8 +339,8 @@ class _Writer:
                 yield ""
             case CodeBlock():
                 yield from self._render_code(block)
-            case ListBlock(listing):
-                shown = tables.render_list_table(listing, replace(self.look, width=self.look.width - len(_INDENT)))
+            case tables.Listing():
+                shown = tables.render_list_table(block, replace(self.look, width=self.look.width - len(_INDENT)))
                 yield from (f"{_INDENT}{line}" for line in shown.splitlines())
 
     def _render_facts(self, facts: FactsBlock) -> Iterator[str]:

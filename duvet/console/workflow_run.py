@@ -10,7 +10,7 @@ from duvet.console.application import invoke_tool
 from duvet.console.command import current_settings, wants_bar
 from duvet.console.output import print_detail
 from duvet.console.streams import FAILED, OK
-from duvet.reports.detail import Block, FactsBlock, ListBlock, PassageBlock, TitleBlock
+from duvet.reports.detail import Block, FactsBlock, PassageBlock, TitleBlock
 from duvet.reports.tables import Column, Listing
 from duvet.server.application import Application
 from duvet.tools.tool import RUNS_SERVICE, Tool, ToolError
@@ -50,7 +50,7 @@ def print_run(run: WorkflowRun, format: str | None, record: object = None) -> in
 
 def make_run_blocks(run: WorkflowRun) -> Iterator[Block]:
     yield TitleBlock(run.workflow, (run.status, f"{run.duration_seconds:.1f} s"))
-    yield ListBlock(Listing(_STEPS, run.steps))
+    yield Listing(_STEPS, run.steps)
     if failure := run.error:
         yield TitleBlock("Error", rank=2)
         yield FactsBlock([(name, getattr(failure, name)) for name in ("step", "code", "cause", "message", "hint")])
