@@ -94,6 +94,7 @@ ROOM = Budget(1.0, 1.0)  # Size of a store, relative to 300 bytes per chunk plus
 FOUND, FOUND_AT_WORST = Budget(15, 15), Budget(60, 60)
 FOUND_AMONG_MANY, FOUND_AMONG_MANY_AT_WORST = Budget(60, 60), Budget(250, 250)
 """Milliseconds of the usual search, and of all but a hundredth, in twenty and in two hundred thousand pieces."""
+FOUND_AT_ONCE = Budget(1000 / 60, 1000 / 60)  # Milliseconds for each answer if several clients ask at the same time.
 KNOWING = Budget(350, 350)  # MB of a server that searches 200,000 chunks.
 FORWARDED = Budget(1.3, 2.0)  # A forwarded search, relative to a local one.
 KEPT, KEPT_AT_WORST = Budget(10, 30), Budget(50, 150)

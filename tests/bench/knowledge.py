@@ -9,6 +9,7 @@ import statistics
 import time
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from http.client import HTTPConnection
 from itertools import cycle
@@ -18,7 +19,7 @@ from typing import NamedTuple
 from tests.bench import budgets
 from tests.bench.budgets import Budget
 from tests.bench.calibration import Clock
-from tests.bench.clients import post, talking_http
+from tests.bench.clients import post, post_unread, talking_http
 from tests.bench.figures import Figure, p99, seconds_of, show_figures
 from tests.bench.measure import FailedError, least, output_of, settle
 from tests.bench.workloads import make_tree
@@ -26,6 +27,7 @@ from tests.unit.knowledge.generated_tree import written_tree
 
 FILES = 20_000
 CALLS = 200
+CLIENTS = 8
 _OVERLAP = 140  # Characters that a chunk of these files shares with the previous one.
 _SENTENCE = re.compile(r"[A-Z][a-z]+ [^.;:|+]{40,200}\.(?=\s)")
 _WORD = re.compile(r"[a-z]{5,}")
@@ -122,7 +124,23 @@ def _searched(duvet: str, folder: Path, size: Size, sentences: Sequence[str]) ->
         times = [seconds_of(partial(search, question(made, sentences))) * 1000 for _ in range(CALLS)]
         yield Figure(f"{size.name}: km-search, p50 in ms", statistics.median(times), size.usual)
         yield Figure(f"{size.name}: km-search, p99 in ms", p99(times), size.worst)
+        if size is MANY:
+            questions = [question(made, sentences) for _ in range(2 * CALLS)]
+            seconds = seconds_of(partial(_ask_at_once, server.where, questions)) / len(questions)
+            yield Figure(f"{size.name}: {CLIENTS} clients, ms for each answer", seconds * 1000, budgets.FOUND_AT_ONCE)
         yield Figure(f"{size.name}: memory of the server, MB", server.memory, budgets.KNOWING)
+
+
+def _ask_at_once(where: tuple[str, int], questions: Sequence[str]) -> None:
+    """Ask all questions, each client its share of them."""
+
+    def ask(first: int) -> None:
+        connection = HTTPConnection(*where, timeout=60)
+        for asked in questions[first::CLIENTS]:
+            post_unread(connection, "km-search", {"query": asked})
+
+    with ThreadPoolExecutor(CLIENTS) as clients:
+        list(clients.map(ask, range(CLIENTS)))
 
 
 def question(made: random.Random, sentences: Sequence[str]) -> str:
