@@ -87,7 +87,7 @@ class PluginRunner:
     async def run(
         self, pack: str, tool: Tool, arguments: Mapping[str, object], ctx: CallContext, limit: float
     ) -> ToolAnswer:
-        """Return the tool's answer; raise ToolError after `limit` seconds, or after the tool's own limit."""
+        """Return the tool's answer; raise ToolError after the tool's own time limit or, without one, after `limit` seconds."""
         if self._stuck[pack] >= MAX_STUCK_CALLS or self._left[pack] >= MAX_ABANDONED_CALLS:
             raise ToolError(
                 ErrorCode.UPSTREAM_ERROR,

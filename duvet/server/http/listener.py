@@ -109,7 +109,7 @@ def serve_over_http(
 ) -> None:
     """Serve until a signal arrives; raise DuvetError if the server can't listen.
 
-    Requests may also name the server as in `more_hosts`. `announce` gets the URL of the server.
+    `more_hosts` are further names that a request may use for the server. `announce` gets the URL of the server.
     """
 
     def stop(number: int, frame: FrameType | None) -> NoReturn:
