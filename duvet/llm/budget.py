@@ -106,11 +106,13 @@ class SpendingBudget:
                 os.write(handle, json.encode(entry) + b"\n")
             finally:
                 os.close(handle)
+        except OSError:
+            return False
+        # Another process may remove the same files.
+        with suppress(OSError):
             for name in os.listdir(self._folder):
                 if name.endswith(_ENDING) and name < day:
                     os.unlink(os.path.join(self._folder, name))
-        except OSError:
-            return False
         return True
 
     def _load(self) -> list[_Entry]:

@@ -107,6 +107,16 @@ async def test_the_files_of_a_day(wire: Wire, tmp_path: Path) -> None:
     assert [path.name for path in folder.iterdir()] == ["2023-11-15.jsonl"]
 
 
+async def test_a_call_counts_once_if_an_old_file_cannot_be_removed(wire: Wire, tmp_path: Path) -> None:
+    wire.plan(FINE)
+    (tmp_path / "2023-11-13.jsonl").mkdir()
+    async with routing(
+        {"providers": {"one": make_provider(wire, dailyTokens=30)}}, spending_folder=str(tmp_path)
+    ) as made:
+        await made.ask()
+        assert spent_today(made) == ["15 of 30 tokens"]
+
+
 async def test_without_a_folder_the_process_counts(wire: Wire, tmp_path: Path) -> None:
     wire.plan(FINE)
     config = {"providers": {"one": make_provider(wire, dailyTokens=30)}}
