@@ -29,7 +29,8 @@ from duvet.words import (
 
 MAX_PAGE_HITS, MAX_RELEVANT_PAGES = 20, 5
 _MAX_TERMS = 64
-_MAX_CHANGED = 200  # If more pages have changed, the index is rebuilt.
+# If more pages have changed, the index is rebuilt, because rows that no page uses still count as rare or common words.
+_MAX_CHANGED, _PAGES_PER_CHANGE = 200, 20
 _EXCERPT_BEFORE, _EXCERPT_LENGTH = 50, 150
 _MAX_MATCHES = 500  # Maximum number of matches to compare for an excerpt.
 _MAX_PASSAGES, _PASSAGE_LENGTH = 2_000, 1_200
@@ -83,6 +84,9 @@ class _WordTable:
         self._rows = _WordRows()
         self._lengths: list[int] = []
         self._norms: list[float] = []
+
+    def count_rows(self) -> int:
+        return len(self._lengths)
 
     def add(self, pages: Sequence[Page], read: PageReader) -> dict[int, Page]:
         with self.lock:
@@ -236,10 +240,11 @@ class PageIndex:
                 kept[row] = page
             else:
                 changed.append(page)
-        stale = earlier.stale + len(known) - len(kept) if earlier else 0
-        is_usable = earlier is not None and len(changed) + stale <= _MAX_CHANGED
+        # Rows that no page uses, also those of an index that was built from the same table and discarded.
+        stale = earlier.table.count_rows() - len(kept) if earlier else 0
+        most = min(_MAX_CHANGED, len(collection.pages) // _PAGES_PER_CHANGE)
+        is_usable = earlier is not None and len(changed) + stale <= most
         self.table: _WordTable = earlier.table if earlier and is_usable else _WordTable()
-        self.stale: int = stale if is_usable else 0  # The number of rows that are no longer used.
         added = self.table.add(changed if is_usable else collection.pages, read)
         self.rows: dict[int, Page] = {**kept, **added} if is_usable else added
         places = {page.path: place for place, page in enumerate(collection.pages)}

@@ -152,16 +152,16 @@ def index_of(folder: Path, pages: PageStore, earlier: PageIndex | None = None) -
 
 
 def test_only_changed_pages_are_read_and_indexed_again(tea: Path) -> None:
+    make(tea, {f"docs/old/{number}.md": "old" for number in range(80)})
     first = load(tea)
-    assert first.read_paths == {f"docs/{name}.md" for name in "abcde"}
     assert load(tea, first).read_paths == frozenset()
     base, read = index_of(tea, first)
-    assert read == ["a", "b", "c", "d", "e"]
+    assert len(read) == 85
     make(tea, {"docs/c.md": "# Other\n\nabout cups\n", "docs/new.md": "# New\n\nabout tea\n"})
     (tea / "docs/e.md").unlink()
     second = load(tea, first)
     assert second.read_paths == {"docs/c.md", "docs/new.md"}
-    assert titles(second) == ["New", "Other", "Page a", "Page b", "Page d"]
+    assert titles(second)[-5:] == ["New", "Other", "Page a", "Page b", "Page d"]
     index, read = index_of(tea, second, base)
     assert read == ["c", "new"]
     assert sorted(page.slug for page in index.rank("about")) == ["a", "b", "c", "d", "new"]
@@ -173,7 +173,31 @@ def test_only_changed_pages_are_read_and_indexed_again(tea: Path) -> None:
     # After many changes all pages are indexed again.
     make(tea, {f"docs/new/{number}.md": "more" for number in range(201)})
     index, read = index_of(tea, load(tea, second), base)
-    assert (len(read), search_pages(index, "more").total) == (206, 201)
+    assert (len(read), search_pages(index, "more").total) == (286, 201)
+
+
+def test_the_ranking_does_not_depend_on_earlier_edits(tea: Path) -> None:
+    """Many edits of a page make its words no more common, and those of others no rarer."""
+    pages = load(tea)
+    index, _ = index_of(tea, pages)
+    for number in range(30):
+        make(tea, {"docs/a.md": f"# Page a\n\nkettle {number}\n", "docs/b.md": "tea tea\n", "docs/c.md": "tea\n"})
+        pages = load(tea, pages)
+        index, _ = index_of(tea, pages, index)
+    fresh, _ = index_of(tea, load(tea))
+    scores = [made.table.score("kettle tea") for made in (index, fresh)]
+    assert sorted(filter(None, scores[0])) == sorted(filter(None, scores[1]))
+
+
+def test_memory_does_not_grow_with_discarded_indexes(tea: Path) -> None:
+    make(tea, {f"docs/old/{number}.md": "old" for number in range(80)})
+    first = load(tea)
+    base, _ = index_of(tea, first)
+    make(tea, {"docs/c.md": "# Other\n"})
+    second = load(tea, first)
+    indexes = [index_of(tea, second, base)[0] for _ in range(9)]
+    assert len(base.table.score("old")) == 88
+    assert {index.rank("other")[0].title for index in indexes} == {"Other"}
 
 
 def test_folders_are_searched_again_only_after_a_change(tea: Path) -> None:
