@@ -30,22 +30,14 @@ class Registry:
         """Register the tools of these packs, by default those of `trace`; raise QueryError for duplicate names."""
         self.every_pack = enable_packs(DEFAULT_PACKS) if chosen is None else chosen  # Also packs that are not shown.
         self.packs = [pack for pack in self.every_pack if pack.shown]
-        self._is_lazy = all(pack.is_table for pack in self.every_pack)  # Built-in tools have unique names.
-        self._found: dict[str, tuple[Tool, EnabledPack]] = {}
-        if not self._is_lazy:
-            self._entries, self.prompts  # noqa: B018 finds clashes now
-
-    @cached_property
-    def _entries(self) -> Mapping[str, tuple[Tool, EnabledPack]]:
-        found: dict[str, tuple[Tool, EnabledPack]] = {}
+        self._entries: dict[str, tuple[Tool | None, EnabledPack]] = {}
         for pack in self.every_pack:
-            for tool in pack.tools():
-                for name in (tool.name, *tool.aliases):
-                    if name in found:
-                        packs = f"the packs {found[name][1].name} and {pack.name}"
-                        raise QueryError(f"two tools have the name {name}, in {packs}")
-                    found[name] = tool, pack
-        return found
+            for name, tool in pack.list_names():
+                if name in self._entries:
+                    packs = f"the packs {self._entries[name][1].name} and {pack.name}"
+                    raise QueryError(f"two tools have the name {name}, in {packs}")
+                self._entries[name] = tool, pack
+        self.prompts  # noqa: B018 finds clashes now
 
     @property
     def has_only_pages(self) -> bool:
@@ -73,19 +65,20 @@ class Registry:
         return found
 
     def _find(self, name: str) -> tuple[Tool, EnabledPack] | None:
-        if not self._is_lazy:
-            return self._entries.get(name)
-        for pack in () if name in self._found else self.every_pack:
-            if tool := pack.find(name):
-                self._found[name] = tool, pack
-                break
-        return self._found.get(name)
+        if name not in self._entries:
+            return None
+        tool, pack = self._entries[name]
+        if tool is None:
+            assert isinstance(pack.pack.tools, ToolTable)
+            tool = pack.pack.tools[name]
+            self._entries[name] = tool, pack
+        return tool, pack
 
     def __iter__(self) -> Iterator[Tool]:
         return (tool for tool in self.list_usable() if self.pack_of(tool).shown)
 
     def list_all(self) -> Iterator[Tool]:
-        return (tool for name, (tool, _) in self._entries.items() if name == tool.name)
+        return (tool for name in self._entries if (tool := self.require(name)).name == name)
 
     def list_usable(self) -> Iterator[Tool]:
         return (tool for tool in self.list_all() if tool.withheld is None)
@@ -99,7 +92,7 @@ class Registry:
         return (tool for tool in self.list_usable() if self.pack_of(tool).shown or self.pack_of(tool).name in more)
 
     def __contains__(self, name: str) -> bool:
-        return self._find(name) is not None
+        return name in self._entries
 
     def require(self, name: str) -> Tool:
         if not (entry := self._find(name)):

@@ -258,18 +258,15 @@ class EnabledPack(Struct, frozen=True):
         """The names of its tools by the names that its code knows, if they have a prefix."""
         return {name.removeprefix(self.prefix): name for name in self.every_name()} if self.prefix else {}
 
-    @property
-    def is_table(self) -> bool:
-        """True if the pack can load one tool without the others."""
-        return isinstance(self.pack.tools, ToolTable)
-
     def tools(self) -> Sequence[Tool]:
         return [tool for tool in self._make_tools() if self._has(tool)]
 
-    def find(self, name: str) -> Tool | None:
-        """Return the tool with that name without loading the others; None if the pack has no table of tools."""
-        tools = self.pack.tools
-        return tool if isinstance(tools, ToolTable) and (tool := tools.get(name)) and self._has(tool) else None
+    def list_names(self) -> Iterator[tuple[str, Tool | None]]:
+        """Yield each name and alias of the tools, with None for a tool that a table loads when it is used."""
+        if isinstance(self.pack.tools, ToolTable) and self.writes:
+            yield from ((name, None) for name in self.pack.tools if self.switches.get(name, True))
+        else:
+            yield from ((name, tool) for tool in self.tools() for name in (tool.name, *tool.aliases))
 
     def every_name(self) -> Sequence[str]:
         return (
