@@ -326,7 +326,8 @@ def find_service_file(
     """
     ##= man/spec/service.md#configuration
     ##% duvet MUST read the service configuration from the named file, or else from `duvet.config.*` or
-    ##% `contextive.config.*` in the working directory.
+    ##% `contextive.config.*` in the working directory, or else from such a file in the project's
+    ##% folder.
     path, origin = service_path or "", ORIGIN_OPTION
     if not path:
         naming = [name for name in SERVICE_VARIABLES if environ.get(name)]

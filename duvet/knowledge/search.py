@@ -380,7 +380,7 @@ class _Vectors(Struct, frozen=True):
 
 
 def _load_vectors(store: Store, embedder: Embedder | None) -> tuple[_Vectors | None, str]:
-    """Return the vectors, or None with a warning if they are unusable."""
+    """Return the vectors (None if they are unusable), and a warning if some or all are missing or useless."""
     ##= man/spec/knowledge.md#search
     ##% Without usable vectors, `km-search` MUST search by words alone and give the reason.
     data = store.kept(SPACE_KEY)

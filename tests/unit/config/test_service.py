@@ -49,8 +49,18 @@ def refusal(tree: MemoryTree, environ: dict[str, str], given: str | None = None)
 def test_the_first_file_that_is_named_wins(environ: dict[str, str], given: str | None, path: str, origin: str) -> None:
     ##= man/spec/service.md#configuration
     ##% duvet MUST read the service configuration from the named file, or else from `duvet.config.*` or
-    ##% `contextive.config.*` in the working directory.
+    ##% `contextive.config.*` in the working directory, or else from such a file in the project's
+    ##% folder.
     assert find_service_file(ALL, environ, given) == ServiceFile(path, origin)
+
+
+def test_the_working_directory_comes_before_the_folder_of_the_project() -> None:
+    ##= man/spec/service.md#configuration
+    ##% duvet MUST read the service configuration from the named file, or else from `duvet.config.*` or
+    ##% `contextive.config.*` in the working directory, or else from such a file in the project's folder.
+    project, below = {"duvet.config.toml": b""}, {"below/contextive.config.json": b""}
+    found = [find_service_file(MemoryTree(files), {}, folder="below").path for files in (project, project | below)]
+    assert found == ["duvet.config.toml", "below/contextive.config.json"]
 
 
 def test_each_of_eight_names_is_found_or_else_none() -> None:
