@@ -54,7 +54,6 @@ QUESTIONS: Mapping[str, tuple[str, ...]] = {
     "nearest vectors by cosine": (
         "duvet/queries/vectors.py",
         "duvet/queries/embeddings.py",
-        "duvet/knowledge/relevance.py",
         "duvet/knowledge/search.py",
     ),
     "render a man page in roff": ("man/build.py",),
