@@ -176,6 +176,6 @@ def write_cited_file(project: Project, found: CitedFile) -> None:
     if not os.access(target, os.W_OK):
         raise OutputError("this file is read-only", path=found.path)
     ##= man/spec/cite.md#inserting
-    ##% `duvet cite` MUST write the file completely or not at all, keep its permissions and symbolic links, and refuse a
-    ##% file that has changed since duvet read it.
+    ##% `duvet cite` MUST write the file completely or not at all, and keep its permissions and symbolic links. `duvet
+    ##% cite` MUST refuse a file that has changed since duvet read it.
     store_file(target, found.after)

@@ -177,6 +177,9 @@ def render_difference_markdown(
         lines += [""]
     lines += [f"Compared with {compared}.", ""]
     lines += [*_make_table(changes.then, changes.now), ""]
+    ##= man/spec/diff.md#output
+    ##% With `--format markdown`, `duvet diff` MUST stay within the size limit of a GitHub comment, and say how
+    ##% much it left out.
     room = _MOST - sum(len(line) + 1 for line in lines) - _FRAME * len(found)
     for group in found:
         items, room = _select_fitting(group, room)
@@ -212,8 +215,7 @@ _SIGNS = {"-": "then", "+": "now"}
 def _format_code(text: str) -> str:
     """Format text as code, in which GitHub does not interpret Markdown, HTML, mentions or issue numbers."""
     ##= man/spec/diff.md#output
-    ##% With `--format markdown`, `duvet diff` MUST escape text from files, stay within the size limit of a GitHub
-    ##% comment, and say how much it left out.
+    ##% With `--format markdown`, `duvet diff` MUST escape text from files.
     shown = escape_cell(shorten_text(text, _LONGEST))
     fence = "`"
     while fence in shown:

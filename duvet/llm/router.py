@@ -189,8 +189,8 @@ class StaticRouter:
     def pick(self, request: records.ModelRequest) -> records.ResolvedModel:
         """Choose the model; raise NoModelError if none is usable."""
         ##= man/spec/ask.md#choosing-a-model
-        ##% duvet MUST use the model that a request names, or else the model of the task's route, or else the first
-        ##% usable provider.
+        ##% duvet MUST use the model that a request names, or else the model of the task's route, or else a model
+        ##% of the first usable provider.
         if request.model:
             return self._resolve([request.model], "requested")
         route = self.routing.get(request.task or "")

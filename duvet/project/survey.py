@@ -77,8 +77,8 @@ class Survey(Struct, frozen=True):
 def survey_folder(tree: Tree, root: str) -> Survey:
     """Find the sources, tests and specifications in a folder, without ignored, vendored and hidden files."""
     ##= man/spec/init.md#new-projects
-    ##% `duvet init` MUST detect languages by file extensions and manifests, and skip hidden files, vendored folders and
-    ##% files that git ignores.
+    ##% `duvet init` MUST detect languages by file extensions and manifests. `duvet init` MUST skip hidden files,
+    ##% vendored folders and files that git ignores.
     paths = sorted(_list_files(tree, root))
     found = tuple(_find_specifications(paths, tree))
     return Survey(
@@ -186,8 +186,8 @@ def _can_overlap(pattern: str, other: str) -> bool:
 
 def _find_specifications(paths: Sequence[str], tree: Tree) -> Iterator[FoundSpecification]:
     ##= man/spec/init.md#new-projects
-    ##% `duvet init` MUST find specifications by their folders, names and requirements, and print the number of
-    ##% requirements of each.
+    ##% `duvet init` MUST find specifications by their folders, names and requirements. `duvet init` MUST print
+    ##% the number of requirements in each specification that it finds.
     library = Library(tree, "", forms={})
     for path in paths:
         *folders, name = path.split("/")

@@ -291,8 +291,8 @@ def write_fixes(project: Project, found: FixResult) -> tuple[Problem, ...]:
     if problems:
         return tuple(problems)
     ##= man/spec/validate.md#fixes
-    ##% `duvet validate --fix` MUST write a file completely or not at all, keep its permissions and symbolic links, and
-    ##% skip a file that is read-only or has changed since duvet read it.
+    ##% `duvet validate --fix` MUST write a file completely or not at all, and keep its permissions and symbolic links.
+    ##% `duvet validate --fix` MUST skip a file that is read-only or has changed since duvet read it.
     try:
         with store_together() as write:
             for path, data in found.after.items():

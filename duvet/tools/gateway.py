@@ -239,8 +239,8 @@ def _forward(tool: Tool, connection: GatewayConnection) -> Tool:
 
 def _read_upload(source: str) -> dict[str, str]:
     ##= man/spec/gateway.md#forwarding
-    ##% If duvet forwards a call to `km-upload`, it MUST read the file on its own machine and send the content, and
-    ##% refuse a file that may contain secrets.
+    ##% If duvet forwards a call to `km-upload`, it MUST read the file on its own machine and send the content.
+    ##% duvet MUST refuse to send the gateway a file that may contain secrets.
     hint = f"pass the path of a file on this machine that may be sent to the server in {GATEWAY_VARIABLE}"
     try:
         path = os.path.realpath(source)

@@ -96,8 +96,8 @@ def test_written_citations(args: str, shown: str, duvet: Run) -> None:
 
 def test_links_and_permissions_stay(duvet: Run, folder: Path) -> None:
     ##= man/spec/cite.md#inserting
-    ##% `duvet cite` MUST write the file completely or not at all, keep its permissions and symbolic links, and refuse a
-    ##% file that has changed since duvet read it.
+    ##% `duvet cite` MUST write the file completely or not at all, and keep its permissions and symbolic links. `duvet
+    ##% cite` MUST refuse a file that has changed since duvet read it.
     real = folder / "real.txt"
     (folder / "src/lid.rs").rename(real)
     (folder / "src/lid.rs").symlink_to("../real.txt")

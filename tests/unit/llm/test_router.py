@@ -71,8 +71,8 @@ FIRST = ResolvedModel("local", "small", "first usable provider", warnings=SKIPPE
 )
 def test_a_model_is_picked_by_name_by_route_or_as_the_first(request_: dict[str, Any], expected: ResolvedModel) -> None:
     ##= man/spec/ask.md#choosing-a-model
-    ##% duvet MUST use the model that a request names, or else the model of the task's route, or else the first usable
-    ##% provider.
+    ##% duvet MUST use the model that a request names, or else the model of the task's route, or else a model of the
+    ##% first usable provider.
     assert pick(**request_) == expected
 
 

@@ -64,8 +64,8 @@ def test_the_form_of_a_file_is_kept(change: Callable[[str], str], folder: Path) 
 
 def test_permissions_and_links_are_kept(folder: Path, tmp_path: Path) -> None:
     ##= man/spec/validate.md#fixes
-    ##% `duvet validate --fix` MUST write a file completely or not at all, keep its permissions and symbolic links, and
-    ##% skip a file that is read-only or has changed since duvet read it.
+    ##% `duvet validate --fix` MUST write a file completely or not at all, and keep its permissions and symbolic links.
+    ##% `duvet validate --fix` MUST skip a file that is read-only or has changed since duvet read it.
     path, real = folder / "src/broken.rs", tmp_path / "real.rs"
     path.rename(real)
     real.chmod(0o755)

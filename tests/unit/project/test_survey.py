@@ -80,8 +80,8 @@ def groups(*paths: str) -> Groups:
 )
 def test_languages_and_tests_are_found(paths: list[str], expected: Groups) -> None:
     ##= man/spec/init.md#new-projects
-    ##% `duvet init` MUST detect languages by file extensions and manifests, and skip hidden files, vendored folders and
-    ##% files that git ignores.
+    ##% `duvet init` MUST detect languages by file extensions and manifests. `duvet init` MUST skip hidden files,
+    ##% vendored folders and files that git ignores.
     ##= man/spec/init.md#new-projects
     ##% `duvet init` MUST configure files in test folders, and files that are named like tests, as sources of type
     ##% `test`.
@@ -95,8 +95,8 @@ def specifications(files: dict[str, str]) -> list[FoundSpecification]:
 
 def test_specifications_with_the_number_of_their_requirements() -> None:
     ##= man/spec/init.md#new-projects
-    ##% `duvet init` MUST find specifications by their folders, names and requirements, and print the number of
-    ##% requirements of each.
+    ##% `duvet init` MUST find specifications by their folders, names and requirements. `duvet init` MUST print
+    ##% the number of requirements in each specification that it finds.
     one = "# Tea\n\nThe pot MUST be hot.\n"
     paths = [".kiro/specs/a/requirements.md", "docs/a.md", "openspec/specs/b/spec.md", "specs/001-x/spec.md"]
     named = dict.fromkeys((*paths, "src/tea-spec.md", "Requirements.markdown"), one)

@@ -36,16 +36,18 @@ def comment(*sentences: str) -> str:
 )
 def test_text_from_files_is_escaped(text: str) -> None:
     ##= man/spec/diff.md#output
-    ##% With `--format markdown`, `duvet diff` MUST escape text from files, stay within the size limit of a GitHub
-    ##% comment, and say how much it left out.
+    ##% With `--format markdown`, `duvet diff` MUST escape text from files.
     html = Markdown().html(comment(text))
     shown = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
-    # Asterisks, brackets and ticks are shown as they are wherever code stands.
+    # In code, asterisks, brackets and ticks are shown unchanged.
     assert f"<code>{shown}</code>" in html
     assert html.count("<code>") == 4
 
 
 def test_a_long_comment_is_cut() -> None:
+    ##= man/spec/diff.md#output
+    ##% With `--format markdown`, `duvet diff` MUST stay within the size limit of a GitHub comment, and say how
+    ##% much it left out.
     found = comment(*(f"Part {n:05} MUST be {'very ' * 40}hot." for n in range(2000)))
     shown = found.count("- `tea.md#tea` MUST")
     base = "Compared with `0123456789ab`, the merge base with `origin/main`.\n\n| | then | now |\n"

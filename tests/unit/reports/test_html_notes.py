@@ -114,7 +114,7 @@ MARKDOWN = {
 @pytest.mark.parametrize("text", MARKDOWN)
 def test_markdown_of_pages_is_rendered(text: str) -> None:
     ##= man/spec/pages.md#in-the-html-report
-    ##% The HTML report MUST escape the HTML tags of a page, and MUST NOT link to other files.
+    ##% The HTML report MUST escape the HTML tags of a page. A page in the HTML report MUST NOT link to other files.
     assert render_markdown(text) == MARKDOWN[text]
 
 
