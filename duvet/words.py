@@ -186,7 +186,9 @@ def is_unspaced(word: str) -> bool:
 
 _VERB_ENDING = re.compile(r"(?<=..)(?:ing|ed)\Z")
 _WITHOUT_E = re.compile(r".*(?:at|i[sz])|[^aeiou][aeiouy][^aeiouwxy]")
-_NOUN_ENDING = re.compile(r"(?<=....)(?:i[sz]ation|ational|ation|ator|ment|ness|ion|er|or|ly|al|ive|ate|i[sz]e)\Z")
+_LONG_ENDING = re.compile(r"(?<=...)(?:ational|ation|ator)\Z|(?<=...)i([sz])ation\Z|(?<=....)(?:ness|ly)\Z")
+# These endings need two syllables before them: `corner` and `mission` are no forms of `corn` and `miss`.
+_SHORT_ENDING = re.compile(r"([^aeiouy]*(?:[aeiouy]+[^aeiouy]+){2,}?)(?:e?ment|ion|er|or|al|ive|ate|i[sz]e)")
 _LEAST_STEM, _MOST_STEM = 4, 32  # Shorter and longer words are their own stems.
 
 
@@ -213,5 +215,8 @@ def _stem(word: str) -> str:
             word = word[:-1]
         elif _WITHOUT_E.fullmatch(word):
             word += "e"
-    word = _NOUN_ENDING.sub("", word)
+    if long := _LONG_ENDING.search(word):
+        word = word[: long.start()] + (f"i{long[1]}e" if long[1] else "ate" if long[0].startswith("at") else "")
+    if short := _SHORT_ENDING.fullmatch(word):
+        word = short[1]
     return word[:-1] if len(word) > _LEAST_STEM and word[-1] in "ey" else word

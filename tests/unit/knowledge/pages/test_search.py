@@ -173,7 +173,7 @@ def test_the_passage_with_the_most_words() -> None:
 
 STEMS = {
     "connect": "connects connected connecting connection connections connector",
-    "migr": "migrate migrates migrated migrating migration migrations",
+    "migrat": "migrate migrates migrated migrating migration migrations",
     "retr": "retry retries retried retrying",
     "organ": "organise organised organize organized organizing organization",
     "run": "run runs running",
@@ -192,3 +192,12 @@ def test_forms_of_a_word_have_one_stem() -> None:
     assert {form: stem_word(form) for forms in STEMS.values() for form in forms.split()} == {
         form: stem for stem, forms in STEMS.items() for form in forms.split()
     }
+
+
+def test_other_words_have_other_stems() -> None:
+    pairs = (
+        "corn corner, broth brother, moth mother, pass passion, mill million, miss mission, verse version, prom promise"
+    )
+    for pair in pairs.split(", "):
+        first, second = map(stem_word, pair.split())
+        assert first != second, pair
