@@ -75,7 +75,7 @@ async def connect(
             live,
             ToolEnvironment(services=services, report_exception=lambda _, error: traceback.print_exception(error)),
         )
-        async with Client(DuvetServer(ServerRule(), "", live, dispatcher)) as client:
+        async with Client(DuvetServer(ServerRule(), lambda: "", live, dispatcher)) as client:
             yield client
     finally:
         live.close()

@@ -395,7 +395,7 @@ class DuvetServer(Server[Any]):
     def __init__(
         self,
         rule: ServerRule,
-        instructions: str | Callable[[], str],
+        instructions: Callable[[], str],
         live: LiveProject,
         dispatcher: ToolDispatcher,
     ) -> None:
@@ -422,7 +422,7 @@ class DuvetServer(Server[Any]):
         for part in (
             ToolsPart(dispatcher),
             ResourcesPart(live, dispatcher),
-            PromptsPart(dispatcher, live, self._get_instructions),
+            PromptsPart(dispatcher, live, instructions),
             session.LoggingPart(),
             self.subscriptions,
         ):
@@ -430,15 +430,12 @@ class DuvetServer(Server[Any]):
 
     @property
     def instructions(self) -> str | None:
-        return self._get_instructions()
+        return self._instructions()
 
     @instructions.setter
     def instructions(self, value: str | None) -> None:
         # The SDK sets defaults for missing values.
         assert value is None
-
-    def _get_instructions(self) -> str:
-        return self._instructions if isinstance(self._instructions, str) else self._instructions()
 
     def get_capabilities(
         self,

@@ -293,13 +293,7 @@ async def store_text(arguments: KmStoretextInput, ctx: CallContext) -> tool.Tool
         message = f"content has {size:,} bytes; the limit is {_MAX_TEXT_BYTES:,}"
         raise tool.ToolError(tool.ErrorCode.INVALID_REQUEST, message, hint)
     maintenance = index.require_maintenance(ctx)
-    text = StoredText(
-        content=arguments.content,
-        title=arguments.title.strip(),
-        subsystem=arguments.subsystem.strip(),
-        tags=arguments.tags,
-        metadata=arguments.metadata,
-    )
+    text = convert(arguments, StoredText, from_attributes=True)
 
     def write() -> StoredFile:
         name = text.file_name(maintenance.now())

@@ -70,7 +70,7 @@ def server_of(
     """Return a server for the project in a folder, with the default tools or those of a registry."""
     live = live_of(project, page_size) if isinstance(project, Path) else project
     dispatcher = ToolDispatcher(registry or Registry(), live, ToolEnvironment(**environment))
-    server = DuvetServer(rule, instructions, live, dispatcher)
+    server = DuvetServer(rule, lambda: instructions, live, dispatcher)
     for part in parts:
         part.register(server)
     return server
