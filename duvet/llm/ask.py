@@ -52,7 +52,7 @@ SpecificationLoader = Callable[[SpecificationCard], Specification]
 class AnswerSource(Struct, frozen=True, kw_only=True):
     """A part of the project that an answer can cite by number, as in `[1]`."""
 
-    number: int
+    number: int = 0  # Assigned by `fit_sources`.
     kind: SourceKind
     title: str
     full_path: str | None  # The path of its resource.
@@ -173,7 +173,6 @@ class ProjectRetriever(Struct, frozen=True):
         row = records.make_requirement_row(self.catalogue, card)
         level = f"{row.level}, " if row.level else ""
         return AnswerSource(
-            number=0,
             kind="requirement",
             title=f"{row.target} ({level}{row.status})",
             full_path=row.full_path,
@@ -194,7 +193,6 @@ class ProjectRetriever(Struct, frozen=True):
                 continue
             whole = loaded.sections[loaded.by_id[section]]
             source = AnswerSource(
-                number=0,
                 kind="section",
                 title=f"{collapse_whitespace(whole.breadcrumb)} ({card.section_target(section)})",
                 full_path=card.section_path(section),
@@ -216,7 +214,6 @@ class ProjectRetriever(Struct, frozen=True):
                 line - 1 for line in lines if any(map(text.has_code, range(last + 1, min(line, len(text.lines) + 1))))
             )
             yield AnswerSource(
-                number=0,
                 kind="citation",
                 title=f"{card.kind.name.lower()} of {card.target}",
                 full_path=f"{path}/citations/{card.id}",

@@ -114,7 +114,6 @@ def _find_sources(index: search.PageIndex, question: str) -> tuple[tuple[AnswerS
     def make_source(page: Page) -> AnswerSource:
         text, lines = search.find_passage(index.read(page) or "", stems)
         return AnswerSource(
-            number=0,
             kind="page",
             title=page.title,
             full_path=None,
