@@ -171,11 +171,12 @@ def _move_back(problem: Problem, path: str, line: int, count: int) -> Problem:
 def write_cited_file(project: Project, found: CitedFile) -> None:
     """Write the file; raise OutputError if it has changed since it was read."""
     target = project.disk.at(found.path)
+    ##= man/spec/cite.md#inserting
+    ##% `duvet cite` MUST refuse a file that has changed since duvet read it.
     if project.disk.read(found.path) != found.before:
         raise OutputError("this file changed while duvet was running", path=found.path, hint="run the command again")
     if not os.access(target, os.W_OK):
         raise OutputError("this file is read-only", path=found.path)
     ##= man/spec/cite.md#inserting
-    ##% `duvet cite` MUST write the file completely or not at all, and keep its permissions and symbolic links. `duvet
-    ##% cite` MUST refuse a file that has changed since duvet read it.
+    ##% `duvet cite` MUST write the file completely or not at all, and keep its permissions and symbolic links.
     store_file(target, found.after)

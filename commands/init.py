@@ -261,6 +261,8 @@ def _print_survey(survey: Survey) -> None:
     found: Sequence[FoundSpecification] = survey.specifications
     if found:
         print_remark(f"found {format_count(len(found), 'specification')}:")
+    ##= man/spec/init.md#new-projects
+    ##% `duvet init` MUST print the number of requirements in each specification that it lists.
     for one in found[:_MOST_SHOWN]:
         print_remark(f"  {escape_cell(one.path)} ({format_count(one.requirements, 'requirement')})")
     if len(found) > _MOST_SHOWN:

@@ -186,8 +186,7 @@ def _can_overlap(pattern: str, other: str) -> bool:
 
 def _find_specifications(paths: Sequence[str], tree: Tree) -> Iterator[FoundSpecification]:
     ##= man/spec/init.md#new-projects
-    ##% `duvet init` MUST find specifications by their folders, names and requirements. `duvet init` MUST print
-    ##% the number of requirements in each specification that it finds.
+    ##% `duvet init` MUST find specifications by their folders, names and requirements.
     library = Library(tree, "", forms={})
     for path in paths:
         *folders, name = path.split("/")

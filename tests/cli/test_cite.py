@@ -96,8 +96,7 @@ def test_written_citations(args: str, shown: str, duvet: Run) -> None:
 
 def test_links_and_permissions_stay(duvet: Run, folder: Path) -> None:
     ##= man/spec/cite.md#inserting
-    ##% `duvet cite` MUST write the file completely or not at all, and keep its permissions and symbolic links. `duvet
-    ##% cite` MUST refuse a file that has changed since duvet read it.
+    ##% `duvet cite` MUST write the file completely or not at all, and keep its permissions and symbolic links.
     real = folder / "real.txt"
     (folder / "src/lid.rs").rename(real)
     (folder / "src/lid.rs").symlink_to("../real.txt")
@@ -170,6 +169,8 @@ def test_odd_bytes_in_a_source(duvet: Run, folder: Path) -> None:
 
 
 def test_a_file_that_changes_meanwhile(folder: Path) -> None:
+    ##= man/spec/cite.md#inserting
+    ##% `duvet cite` MUST refuse a file that has changed since duvet read it.
     project, citable, place = Project(str(folder)), CitableText("tea.md#pot", ""), FileLine("src/lid.rs", 1)
     found = insert_citation(project, citable, place, None, {}, 100)
     (folder / "src/lid.rs").write_text("fn other() {}\n")

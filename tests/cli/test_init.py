@@ -40,8 +40,9 @@ def here(duvet_command: str, tmp_path: Path) -> Run:
 
 def test_a_new_project_without_a_terminal(folder: Path, duvet: Run, gold: Snapshot) -> None:
     ##= man/spec/init.md#new-projects
-    ##% `duvet init` MUST find specifications by their folders, names and requirements. `duvet init` MUST print
-    ##% the number of requirements in each specification that it finds.
+    ##% `duvet init` MUST find specifications by their folders, names and requirements.
+    ##= man/spec/init.md#new-projects
+    ##% `duvet init` MUST print the number of requirements in each specification that it lists.
     assert duvet("init") == Done(0, "", FOUND + WROTE + SUGGESTED + ACCEPT)
     written = files(folder)
     gold.assert_match(written[PATH].decode(), "suggested.toml")

@@ -41,8 +41,7 @@ def test_the_order_of_starter_blocks() -> None:
 )
 def test_languages_are_known_by_their_manifests(files: set[str], expected: list[str]) -> None:
     ##= man/spec/init.md#new-projects
-    ##% `duvet init` MUST detect languages by file extensions and manifests. `duvet init` MUST skip hidden files,
-    ##% vendored folders and files that git ignores.
+    ##% `duvet init` MUST detect languages by file extensions and manifests.
     assert [one.language.value for one in detect_languages(files.__contains__)] == expected
 
 

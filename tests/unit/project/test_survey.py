@@ -95,8 +95,7 @@ def specifications(files: dict[str, str]) -> list[FoundSpecification]:
 
 def test_specifications_with_the_number_of_their_requirements() -> None:
     ##= man/spec/init.md#new-projects
-    ##% `duvet init` MUST find specifications by their folders, names and requirements. `duvet init` MUST print
-    ##% the number of requirements in each specification that it finds.
+    ##% `duvet init` MUST find specifications by their folders, names and requirements.
     one = "# Tea\n\nThe pot MUST be hot.\n"
     paths = [".kiro/specs/a/requirements.md", "docs/a.md", "openspec/specs/b/spec.md", "specs/001-x/spec.md"]
     named = dict.fromkeys((*paths, "src/tea-spec.md", "Requirements.markdown"), one)
