@@ -192,7 +192,8 @@ class _WordTable:
         unknown = 0
         for term in terms:
             stem = stem_word(term)
-            forms[stem] = self._rows.find(stem)
+            # A single character is no word of its own in text without spaces.
+            forms[stem] = () if len(term) == 1 and is_unspaced(term) else self._rows.find(stem)
             if not forms[stem] and unknown < _MAX_UNKNOWN and len(term) <= _MAX_UNKNOWN_LENGTH:
                 unknown += 1
                 del forms[stem]
@@ -202,7 +203,7 @@ class _WordTable:
     def _find_other_forms(self, term: str, stem: str) -> dict[str, Sequence[str]]:
         rows = self._rows
         if is_unspaced(term):
-            return {stem: [word for word in rows if term in word][:_MAX_FORMS] if len(term) == 1 else ()}
+            return {stem: [word for word in rows if term in word] if len(term) == 1 else ()}
         if len(term) < _MIN_STEM:
             return {stem: ()}
         if longer := [word for word in rows if word.startswith(term)][:_MAX_FORMS]:

@@ -137,14 +137,17 @@ _ASKING_PARTS = (
     "什么 怎么样 怎么 怎样 如何 为什么 为何 哪些 哪个 哪里 有没有 能不能 可以 是不是 会不会 我们 我的 的 了 吗 呢 和 是 在 "
     "というのは とは です ます ください について どう どの なぜ なに"
 )
+_LEAST_RUN = 5
 
 
 def remove_asking_words(query: str) -> str:
     """Remove Chinese and Japanese question words and particles; return the query unchanged if nothing else is left."""
     if query.isascii():
         return query
-    pattern = "|".join(sorted(_ASKING_PARTS.split(), key=len, reverse=True))
-    return re.sub(pattern, " ", query).strip() or query
+    parts = "|".join(sorted(_ASKING_PARTS.split(), key=len, reverse=True))
+    # In a short run they are probably parts of words.
+    found = re.sub(rf"\w{{{_LEAST_RUN},}}", lambda run: re.sub(parts, " ", run[0]), query)
+    return re.sub(rf"\b(?:{parts})\b", " ", found).strip() or query
 
 
 @cache

@@ -49,6 +49,31 @@ RANKED: dict[str, str | bytes] = {
 }
 
 
+WITHOUT_BLANKS: dict[str, str | bytes] = {
+    "docs/茶.md": "x",
+    "docs/green.md": "绿茶",
+    "docs/red.md": "红茶好喝",
+    "docs/purpose.md": "这个的目的",
+    "docs/list.md": "目录",
+}
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    {
+        "茶": "茶 green red",  # A word, and a part of others.
+        "目的": "purpose",  # The second character alone is a particle.
+        "我的目录是什么": "list",
+        "什么 目录": "list",
+    }.items(),
+    ids=ascii,
+)
+def test_words_in_text_without_blanks(query: str, expected: str) -> None:
+    assert " ".join(sorted(page.slug for page in index_of(WITHOUT_BLANKS).rank(query))) == " ".join(
+        sorted(expected.split())
+    )
+
+
 def test_pages_are_ordered_by_relevance() -> None:
     index = index_of(RANKED)
     ranked = {query: [page.slug for page in index.rank(query)] for query in ("kettle", "Hot Green", "hot green kettle")}
