@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextvars import ContextVar
+from datetime import datetime
 from typing import Any
 
 import anyio
@@ -31,33 +32,25 @@ async def run_workflow(
 ) -> records.WorkflowRun:
     """Run the workflow, with variables by name or as its input record; failures are part of the result."""
     variables = msgspec.to_builtins(given) if isinstance(given, msgspec.Struct) else given
-    run = _Run(workflow, backend, progress, log, timing or steps.WorkflowClock(), journal or CallJournal(CallState()))
-    return await run.run(variables)
+    timing, journal = timing or steps.WorkflowClock(), journal or CallJournal(CallState())
+    scope: dict[str, Any] = {"vars": {}, "steps": {}, "captures": {}}
+    runner = steps.StepRunner(backend, timing, scope, steps.WaitAttempts())
+    return await _Run(workflow, runner, progress, log, journal, timing.now(), timing.clock()).run(variables)
 
 
-class _Run:
-    def __init__(
-        self,
-        workflow: records.Workflow,
-        backend: steps.WorkflowBackend,
-        progress: steps.StepListener,
-        log: steps.RunLog,
-        timing: steps.WorkflowClock,
-        journal: CallJournal,
-    ) -> None:
-        self.workflow = workflow
-        self.progress = progress
-        self.log = log
-        self.timing = timing
-        self.journal = journal
-        self.scope: dict[str, Any] = {"vars": {}, "steps": {}, "captures": {}}
-        self.steps: list[records.StepRun] = []
-        self.outputs: dict[str, Any] = {}
-        self.warnings: list[str] = []
-        self.results_bytes = 0
-        self.digest = ""
-        self._runner = steps.StepRunner(backend, timing, self.scope, steps.WaitAttempts())
-        self.started_at, self.start = timing.now(), timing.clock()
+class _Run(msgspec.Struct):
+    workflow: records.Workflow
+    runner: steps.StepRunner
+    progress: steps.StepListener
+    log: steps.RunLog
+    journal: CallJournal
+    started_at: datetime
+    start: float
+    finished: list[records.StepRun] = []
+    outputs: dict[str, Any] = {}
+    warnings: list[str] = []
+    results_bytes: int = 0
+    digest: str = ""
 
     async def run(self, given: Mapping[str, object]) -> records.WorkflowRun:
         callers = _callers.get()
@@ -82,8 +75,8 @@ class _Run:
             if len(self.workflow.steps) > records.MAX_STEPS:
                 message = f"{self.workflow.name} has {len(self.workflow.steps)} steps; the limit is {records.MAX_STEPS}"
                 raise ToolError(ErrorCode.INVALID_REQUEST, message)
-            self.scope["vars"] = records.resolve_variables(self.workflow, given)
-            self.digest = digest_value([self.workflow, self.scope["vars"]])
+            self.runner.scope["vars"] = records.resolve_variables(self.workflow, given)
+            self.digest = digest_value([self.workflow, self.runner.scope["vars"]])
             ##= man/spec/workflows.md#steps
             ##% The engine MUST run the steps in order, and skip all later steps if a step fails.
             total = len(self.workflow.steps)
@@ -95,7 +88,7 @@ class _Run:
                 await anyio.lowlevel.checkpoint()
                 await self._run_step(step)
             await self.progress(total, total, "done")
-            self.outputs = expand_references(self.workflow.outputs, self.scope, ("outputs",))
+            self.outputs = expand_references(self.workflow.outputs, self.runner.scope, ("outputs",))
         except ToolError as error:
             return self._make_failure(error.code, error.message, error.hint, error.cause)
         except UnresolvedError as error:
@@ -103,12 +96,12 @@ class _Run:
         return None
 
     async def _run_step(self, step: records.Step) -> None:
-        begun = self.timing.clock()
+        begun = self.runner.timing.clock()
         status, message, result = "error", "", None
         try:
             ##= man/spec/workflows.md#steps
             ##% If a client repeats a call to continue a workflow, the engine MUST NOT run completed steps again.
-            self.journal.begin(f"{self.digest}-{len(self.steps)}")
+            self.journal.begin(f"{self.digest}-{len(self.finished)}")
             kept = self.journal.recall()
             if kept is not None:
                 found = steps.StepResult(kept.result, kept.warnings)
@@ -126,7 +119,7 @@ class _Run:
             message = "the step was cancelled"
             raise
         finally:
-            self.steps.append(
+            self.finished.append(
                 records.StepRun(
                     id=step.id,
                     status="success" if status == "success" else "error",
@@ -137,24 +130,24 @@ class _Run:
             )
 
     async def _limit_step(self, step: records.Step) -> steps.StepResult:
-        begun = self.timing.clock()
+        begun = self.runner.timing.clock()
         left = self.start + self.workflow.time_limit - begun
         limit = left if step.time_limit is None else min(step.time_limit, left)
         late = limit <= 0
         if not late:
             try:
                 with anyio.move_on_after(limit) as scope:
-                    found = await self._runner.run(step, begun + limit)
-                late = scope.cancel_called or self.timing.clock() > begun + limit
+                    found = await self.runner.run(step, begun + limit)
+                late = scope.cancel_called or self.runner.timing.clock() > begun + limit
             except ToolError as error:
                 # A tool that knows its limit may report the timeout itself.
-                late = error.code is not ErrorCode.TIMEOUT and self.timing.clock() >= begun + limit
+                late = error.code is not ErrorCode.TIMEOUT and self.runner.timing.clock() >= begun + limit
                 if not late:
                     raise
         if late:
             whole = f"the workflow took longer than {self.workflow.time_limit:g} s"
             message = whole if limit == left else f"the step took longer than {limit:g} s"
-            raise ToolError(ErrorCode.TIMEOUT, self._runner.attempts.fault or message)
+            raise ToolError(ErrorCode.TIMEOUT, self.runner.attempts.fault or message)
         return found
 
     def _keep_result(self, step: records.Step, found: steps.StepResult) -> None:
@@ -163,27 +156,27 @@ class _Run:
         if self.results_bytes > _MAX_RESULTS_BYTES:
             message = f"the results of the steps together exceed {_MAX_RESULTS_BYTES:,} bytes"
             raise ToolError(ErrorCode.INVALID_REQUEST, message, hint="request smaller results")
-        scope = {**self.scope, "result": found.value}
+        scope = {**self.runner.scope, "result": found.value}
         steps.verify_result(step, scope)
-        self.scope["captures"].update(steps.capture_values(step, scope))
-        self.scope["steps"][step.id] = {"result": found.value, "status": "success"}
+        self.runner.scope["captures"].update(steps.capture_values(step, scope))
+        self.runner.scope["steps"][step.id] = {"result": found.value, "status": "success"}
 
     def _make_failure(self, code: ErrorCode, message: str, hint: str = "", cause: str = "") -> records.WorkflowFailure:
-        failing = self.steps[-1].id if self.steps and self.steps[-1].status == "error" else ""
+        failing = self.finished[-1].id if self.finished and self.finished[-1].status == "error" else ""
         return records.WorkflowFailure(
             code=code, message=steps.clip_message(message), hint=steps.clip_message(hint), step=failing, cause=cause
         )
 
     def _make_record(self, failure: records.WorkflowFailure | None) -> records.WorkflowRun:
-        skipped = [records.StepRun(id=step.id, status="skipped") for step in self.workflow.steps[len(self.steps) :]]
+        skipped = [records.StepRun(id=step.id, status="skipped") for step in self.workflow.steps[len(self.finished) :]]
         return steps.bound_run(
             records.WorkflowRun(
                 workflow=self.workflow.name,
                 status="error" if failure else "success",
                 outputs=self.outputs,
-                steps=[*self.steps, *skipped][: records.MAX_STEPS],
+                steps=[*self.finished, *skipped][: records.MAX_STEPS],
                 started_at=self.started_at,
-                finished_at=self.timing.now(),
+                finished_at=self.runner.timing.now(),
                 duration_seconds=self._measure_since(self.start),
                 error=failure,
                 warnings=self.warnings[:_MAX_WARNINGS],
@@ -191,4 +184,4 @@ class _Run:
         )
 
     def _measure_since(self, moment: float) -> float:
-        return round(self.timing.clock() - moment, 3)
+        return round(self.runner.timing.clock() - moment, 3)

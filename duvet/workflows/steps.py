@@ -202,7 +202,7 @@ class ModelParams(msgspec.Struct, frozen=True, kw_only=True, rename="camel", for
 class StepRunner(msgspec.Struct, frozen=True):
     backend: WorkflowBackend
     timing: WorkflowClock
-    scope: references.ValueScope
+    scope: dict[str, Any]
     attempts: WaitAttempts  # The attempts of the current wait.
 
     async def run(self, step: workflow.Step, deadline: float) -> StepResult:
