@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from duvet.config.project_file import find_config, require_config
+from duvet.config.service import find_service_file
 from duvet.config.service_tables import ProviderKind
 from duvet.config.toml import format_one_line_string
 from duvet.console.application import enter_page_folder, find_service_problems, make_application, wants_json_log
@@ -237,8 +238,10 @@ def _print_client_config(client: McpClient, options: dict[str, Any]) -> None:
     enter_page_folder(options)
     config_path = options["config_path"] or current_settings().config_path
     has_only_pages = current_settings().has_only_pages
-    if not has_only_pages:
-        require_config(DiskTree(), config_path)
+    # A service configuration is enough for packs, which need no project.
+    terminal, tree = current_settings(), DiskTree()
+    if not has_only_pages and not find_service_file(tree, terminal.environ, options[SERVICE_KEY], terminal.folder).path:
+        require_config(tree, config_path)
     # A client may start the server in any folder and with another PATH, so the paths are absolute.
     ##= man/spec/mcp.md#connecting
     ##% `duvet mcp --print-config` MUST print a client configuration that can start the server for this project from any

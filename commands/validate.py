@@ -41,6 +41,7 @@ from duvet.tree.files import DiskTree, MemoryTree
 
 if TYPE_CHECKING:
     from duvet.project.project import Project
+    from duvet.project.validation import FixResult
 
 _MAX_SKIPPED_NAMES = 10
 
@@ -188,16 +189,21 @@ def _fix(options: Mapping[str, Any], request: ValidateRequest, output: ProblemOu
     if request.diff:
         rows = (row for path, data in sorted(fixes.after.items()) for row in make_patch(path, fixes.before[path], data))
         write_stdout("".join(rows).encode())
+        if fixes.after:
+            print_remark(f"{_describe_extent(fixes)} can be fixed; nothing was written")
         return _report_findings(before, request, output, texts)
     if obstacles := write_fixes(project, fixes):
         return _report_findings(before, request, output, obstacles=obstacles)
     if fixes.after:
         for change in fixes.changes:
             print_remark(_describe_fix(change))
-        count = format_count(fixes.citations, "citation")
-        print_remark(f"fixed {count} in {format_count(len(fixes.after), 'file')}")
+        print_remark(f"fixed {_describe_extent(fixes)}")
         pages = _find_page_problems(overlay_project(project, fixes.after))
     return _report_findings(ProjectFindings(fixes.findings, pages), request, output)
+
+
+def _describe_extent(fixes: FixResult) -> str:
+    return f"{format_count(fixes.citations, 'citation')} in {format_count(len(fixes.after), 'file')}"
 
 
 def _describe_fix(problem: Problem) -> str:
@@ -245,7 +251,7 @@ def _report_findings(
     if skipped := [escape_cell(show_path(name)) for name in selected.others]:
         print_remark(f"skipped, because no pattern matches: {join_names(skipped, _MAX_SKIPPED_NAMES)}")
     unsafe = sum(one.fix is not None and one.fix.applicability is Applicability.UNSAFE for one in problems)
-    if unsafe and (request.diff or request.writes):
+    if unsafe and (request.diff or request.writes) and not request.unsafe_fixes:
         noun = "fix is" if unsafe == 1 else "fixes are"
         print_remark(f"{unsafe:,} {noun} unsafe: use --unsafe-fixes, or --interactive to decide on each")
     counts = zip(count_problems(problems), ("error", "warning"), strict=True)

@@ -132,8 +132,9 @@ def _reword_all(problems: Iterable[Problem], settings: TerminalSettings, *, keep
 
 
 def _offer_explanation(problems: Iterable[Problem], settings: TerminalSettings) -> None:
-    """Print the command that explains the first code, as the last line of the run."""
-    code = next((problem.code for problem in problems if problem.code), "")
+    """Print the command that explains the first error, or else the first warning, as the last line of the run."""
+    ranked = sorted(problems, key=lambda problem: problem.severity is not Severity.ERROR)
+    code = next((problem.code for problem in ranked if problem.code), "")
     if not code or settings.quiet:
         return
     line = f'run "duvet explain {code}" for details\n'

@@ -8,6 +8,7 @@ from typing import Any
 
 from duvet.model import Kind, Specification
 from duvet.queries import records
+from duvet.queries.gaps import explain_state
 from duvet.queries.references import RequirementRef, ResolvedReference, SectionRef, SpecRef
 from duvet.trace.catalogue import Catalogue, CitationCard, RequirementCard, SpecificationCard
 from duvet.trace.locations import ProjectFiles, make_snippet
@@ -119,7 +120,7 @@ def _make_requirement(citations: CitationReader, indexes: Sequence[int]) -> reco
         **records.make_row_fields(catalogue, card),
         id=card.id,
         specification_name=specification.name,
-        status_reason=card.state.meaning,
+        status_reason=explain_state(card.state, [catalogue.citations[number] for number in card.citations]),
         excuse=catalogue.excuses.get(worst),
         url=records.make_published_url(specification.url, card.section) or None,
         places=records.make_requirement_rows(catalogue, indexes),

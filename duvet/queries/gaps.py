@@ -248,9 +248,8 @@ def make_explained_rows(catalogue: Catalogue, ranked: Sequence[int], limit: int 
 def _make_fields(catalogue: Catalogue, card: RequirementCard, rank: int) -> dict[str, Any]:
     priority = compute_priority(catalogue, card)
     citations = [catalogue.citations[number] for number in card.citations]
-    meaning = card.state.meaning
-    state = describe_shortfall(card.state, citations) or meaning[0].lower() + meaning[1:].rstrip(".")
-    reason = f"{_format_level(card.level)}, {card.state.words}: {state}"
+    meaning = explain_state(card.state, citations).rstrip(".")
+    reason = f"{_format_level(card.level)}, {card.state.words}: {meaning[0].lower()}{meaning[1:]}"
     return {
         **make_row_fields(catalogue, card),
         "rank": rank,
@@ -258,6 +257,12 @@ def _make_fields(catalogue: Catalogue, card: RequirementCard, rank: int) -> dict
         "todo_count": priority.todos,
         "reason": f"{reason}, {format_count(priority.todos, 'todo')}" if priority.todos else reason,
     }
+
+
+def explain_state(state: State, citations: Sequence[Annotation | CitationCard]) -> str:
+    """Return a sentence that says why a requirement with these citations has this state."""
+    words = describe_shortfall(state, citations)
+    return f"{words[0].upper()}{words[1:]}." if words else state.meaning
 
 
 def describe_shortfall(state: State, citations: Sequence[Annotation | CitationCard]) -> str:

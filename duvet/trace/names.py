@@ -203,7 +203,7 @@ def _find_unknown(
                 specification.path,
                 one.place,
                 label="not defined",
-                hint="correct the id, or define it",
+                hint="correct the id, or define it at the head of a paragraph, list item or table row",
             )
 
 

@@ -102,6 +102,18 @@ def test_a_run_ends_with_the_command_that_explains_its_first_problem(
         assert run_whole(duvet_command, tmp_path, *line.split('"')[1].split()[1:]).code == 0
 
 
+def test_a_run_with_an_error_explains_no_warning(duvet_command: str, tmp_path: Path) -> None:
+    ours = KETTLE[".duvet/config.toml"].replace(
+        "https://awslabs.github.io/duvet/config/v0.4.json", "duvet-cli/config/v1"
+    )
+    config = f'{ours}[[source]]\npattern = "none/*.rs"\n'
+    make(tmp_path, {**KETTLE, ".duvet/config.toml": config})
+    assert run_whole(duvet_command, tmp_path, "report").err.endswith('\nrun "duvet explain DUV009" for details\n')
+    make(tmp_path, {"src/a.rs": "//= spec.md#heating\n//# The kettle MUST cook.\n"})
+    err = run_whole(duvet_command, tmp_path, "report").err
+    assert err.index("[DUV009]") < err.index("[DUV050]") < err.index('run "duvet explain DUV050" for details')
+
+
 @pytest.mark.parametrize(
     ("name", "message", "hint"),
     [

@@ -343,6 +343,18 @@ def test_a_client_can_start_it(client: str, duvet_command: str, tmp_path: Path) 
     assert json.loads(started.out)["result"]["serverInfo"]["name"] == "duvet"
 
 
+def test_a_client_can_start_it_with_a_pack_and_no_project(duvet_command: str, tmp_path: Path) -> None:
+    ##= man/spec/mcp.md#connecting
+    ##% `duvet mcp --print-config` MUST print a client configuration that can start the server for this project from any
+    ##% folder.
+    arguments = ("mcp", "--print-config", "claude")
+    refused = run(duvet_command, tmp_path, *arguments)
+    assert refused.code == 1 and "no configuration in this folder or above it" in refused.err
+    assert run(duvet_command, tmp_path, "pack", "new", "tea").code == 0
+    server = parsed("claude", run(duvet_command, tmp_path, *arguments).out)
+    assert server == {"command": duvet_command, "args": ["-C", str(tmp_path), "mcp"]}
+
+
 @pytest.mark.parametrize("words", ["bin/duvet", "bin/python -m duvet"])
 def test_a_client_gets_the_path_of_the_program(duvet_command: str, tmp_path: Path, words: str) -> None:
     """Python would import modules from the folder of a client that starts `python -m duvet`."""

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from pytest_snapshot.plugin import Snapshot
 
-from tests.cli.command import Run, failed
-from tests.cli.sample_project import make
+from tests.cli.command import Run, failed, run
+from tests.cli.sample_project import KETTLE, make
 from tests.cli.tea_project import TEA_PROJECT
 from tests.cli.terminals import show_on_terminal
 
@@ -104,3 +104,14 @@ def test_a_file_that_became_unreadable_is_reported(
 def test_colours_and_width_of_a_terminal(duvet_command: str, folder: Path, gold: Snapshot) -> None:
     written = show_on_terminal(duvet_command, folder, "--color", "always", "show", "1dd64a53", columns=64)
     gold.assert_match(written, "terminal.txt")
+
+
+def test_the_reason_of_a_state_counts_partial_quotes(tmp_path: Path, duvet_command: str) -> None:
+    ##= man/spec/show.md#details
+    ##% `duvet show` MUST show a requirement with the reason for its state and its citations grouped by type.
+    part = "//= spec.md#heating\n//# The kettle MUST\n"
+    whole = "//= spec.md#heating\n//= type=test\n//# The kettle MUST boil water.\n"
+    folder = make(tmp_path, {**KETTLE, "src/a.rs": f"{part}fn a() {{}}\n\n{whole}"})
+    reason = "  status         needs code: Tests cite all of it; code cites only a part.\n"
+    assert reason in run(duvet_command, folder, "show", "5d4daa0c77ed").out
+    assert reason.split(": ", 1)[1] in run(duvet_command, folder, "prioritize", "--prompt").out

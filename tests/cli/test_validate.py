@@ -172,7 +172,11 @@ def test_planned_fixes_in_colour(folder: Path, duvet: Run, gold: Snapshot) -> No
     gold.assert_match(done.out, "diff.txt")
     gold.assert_match(duvet("--color", "always", "validate", "src/broken.rs").err, "colours.txt")
     unsafe = "3 fixes are unsafe: use --unsafe-fixes, or --interactive to decide on each\n"
-    assert done.err.replace(unsafe, "") == duvet("validate", "src/broken.rs").err
+    plan, found = "5 citations in 1 file can be fixed; nothing was written\n", duvet("validate", "src/broken.rs").err
+    assert unsafe in done.err and done.err.replace(unsafe, "") == plan + found
+    plan = plan.replace("5", "8")
+    assert duvet("validate", "--diff", "--unsafe-fixes", "src/broken.rs").err == plan + found
+    assert files(folder) == before
 
 
 def test_the_difference_is_one_for_patch(folder: Path, duvet: Run) -> None:
