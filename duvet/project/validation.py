@@ -287,12 +287,15 @@ def fix_project(
 
 def write_fixes(project: Project, found: FixResult) -> tuple[Problem, ...]:
     """Write all fixed files or none; return the problems that prevented it."""
+    ##= man/spec/validate.md#fixes
+    ##% If one of these files is read-only or has changed since duvet read it, `duvet validate --fix` MUST report the
+    ##% file and write nothing.
     problems = [problem for path in found.after if (problem := _check_writable(project, path, found.before[path]))]
     if problems:
         return tuple(problems)
     ##= man/spec/validate.md#fixes
-    ##% `duvet validate --fix` MUST write a file completely or not at all, and keep its permissions and symbolic links.
-    ##% `duvet validate --fix` MUST skip a file that is read-only or has changed since duvet read it.
+    ##% `duvet validate --fix` MUST write all fixed files completely or none of them, and keep their permissions and
+    ##% symbolic links.
     try:
         with store_together() as write:
             for path, data in found.after.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -64,8 +65,8 @@ def test_the_form_of_a_file_is_kept(change: Callable[[str], str], folder: Path) 
 
 def test_permissions_and_links_are_kept(folder: Path, tmp_path: Path) -> None:
     ##= man/spec/validate.md#fixes
-    ##% `duvet validate --fix` MUST write a file completely or not at all, and keep its permissions and symbolic links.
-    ##% `duvet validate --fix` MUST skip a file that is read-only or has changed since duvet read it.
+    ##% `duvet validate --fix` MUST write all fixed files completely or none of them, and keep their permissions and
+    ##% symbolic links.
     path, real = folder / "src/broken.rs", tmp_path / "real.rs"
     path.rename(real)
     real.chmod(0o755)
@@ -77,7 +78,22 @@ def test_permissions_and_links_are_kept(folder: Path, tmp_path: Path) -> None:
     assert sorted(one.name for one in tmp_path.iterdir()) == ["real.rs", "tea"]
 
 
-def test_a_file_that_changed_meanwhile_is_left_alone(folder: Path) -> None:
+def test_nothing_is_written_if_a_file_is_read_only(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ##= man/spec/validate.md#fixes
+    ##% If one of these files is read-only or has changed since duvet read it, `duvet validate --fix` MUST report the
+    ##% file and write nothing.
+    (folder / "src/other.rs").write_text(BROKEN)
+    before = files(folder)
+    # Root may write to every file, so its permissions would not do.
+    monkeypatch.setattr(os, "access", lambda path, mode: not path.endswith("other.rs"))
+    expected = Problem("DUV015", "this file is read-only, so it was not fixed", "src/other.rs", Place())
+    assert (fix(folder), files(folder)) == ((expected,), before)
+
+
+def test_nothing_is_written_if_a_file_has_changed(folder: Path) -> None:
+    ##= man/spec/validate.md#fixes
+    ##% If one of these files is read-only or has changed since duvet read it, `duvet validate --fix` MUST report the
+    ##% file and write nothing.
     other = folder / "src/other.rs"
     other.write_text(BROKEN)
     project, found = fix_all(folder)
