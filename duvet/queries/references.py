@@ -50,13 +50,10 @@ class FileRef(Struct, frozen=True):
 ResolvedReference = RequirementRef | SectionRef | SpecRef | CitationRef | FileRef
 
 
-def resolve_reference(
-    catalogue: Catalogue, reference: str, files: locations.ProjectFiles | None = None
-) -> ResolvedReference:
+def resolve_reference(catalogue: Catalogue, reference: str, files: locations.ProjectFiles) -> ResolvedReference:
     """Resolve the beginning of an id, a resource path, `spec#section`, a specification, `file:line` or a file.
 
-    An unknown or ambiguous reference raises NotFoundError with suggestions. `files` is needed for absolute paths, for
-    lines of code below an annotation, and for ids of earlier versions.
+    An unknown or ambiguous reference raises NotFoundError with suggestions.
     """
     name = reference.strip()
     resource = locations.parse_resource(name)
@@ -72,7 +69,7 @@ def resolve_reference(
         return RequirementRef(find_requirements_by_id(catalogue, name, files))
     place = locations.parse_file_line(name)
     file_path = place.path if place else name
-    if files and any(map(files.has, locations.list_possible_paths(file_path, files.root))):
+    if any(map(files.has, locations.list_possible_paths(file_path, files.root))):
         raise NotFoundError(f"no annotations in {quote_text(file_path)}")
     # Only for names that look like ids, because any word is similar to some of thousands of ids.
     ids = {id[: len(file_path)]: id[:SHORT_ID_DIGITS] for id in catalogue.ids} if _LIKE_ID.match(file_path) else {}
@@ -132,20 +129,15 @@ def _find_section_by_title_id(
     return found[0] if found else None
 
 
-def find_requirements_by_id(
-    catalogue: Catalogue, digits: str, files: locations.ProjectFiles | None = None
-) -> tuple[int, ...]:
-    """Return all places of the only requirement whose id begins with these digits.
-
-    `files` is needed to recognise ids of earlier versions.
-    """
+def find_requirements_by_id(catalogue: Catalogue, digits: str, files: locations.ProjectFiles) -> tuple[int, ...]:
+    """Return all places of the only requirement whose id begins with these digits."""
     ##= man/spec/show.md#references
     ##% duvet MUST accept each unambiguous prefix of a requirement id with at least four digits.
     prefix = digits.lower()
     if len(prefix) < _MIN_DIGITS:
         raise NotFoundError(f"{quote_text(digits)} is too short for an id", hint=f"give at least {_MIN_DIGITS} digits")
     found = [index for index, id in enumerate(catalogue.ids) if id.startswith(prefix)]
-    if not found and files is not None and len(prefix) >= SHORT_ID_DIGITS:
+    if not found and len(prefix) >= SHORT_ID_DIGITS:
         found = _find_by_earlier_id(catalogue, prefix, files)
     ids = dict.fromkeys(catalogue.ids[index] for index in found)
     if not found:
@@ -195,7 +187,7 @@ def _list_candidates(intro: str, lines: list[str]) -> str:
 
 
 def resolve_resource(
-    catalogue: Catalogue, resource: locations.ResourcePath, files: locations.ProjectFiles | None = None
+    catalogue: Catalogue, resource: locations.ResourcePath, files: locations.ProjectFiles
 ) -> ResolvedReference:
     (specification, *_) = locations.require_specification(catalogue, resource.specification or "")
     if resource.section is None:
@@ -264,40 +256,30 @@ def _resolve_target(catalogue: Catalogue, name: str) -> SectionRef | Requirement
     return sections[0] if len(sections) == 1 else None
 
 
-def resolve_place(
-    catalogue: Catalogue, name: str, files: locations.ProjectFiles | None = None
-) -> ResolvedReference | None:
+def resolve_place(catalogue: Catalogue, name: str, files: locations.ProjectFiles) -> ResolvedReference | None:
     """Resolve `file:line` or a file; raise NotFoundError if a known file has no annotation at the line."""
-    root = files.root if files else ""
-    paths = locations.list_possible_paths(name, root)
+    paths = locations.list_possible_paths(name, files.root)
     inside = locations.find_annotations_in_file(catalogue, paths)
     if inside:
         return FileRef(catalogue.citations[inside[0]].path, inside)
     place = locations.parse_file_line(name)
     if place is None:
         return None
-    paths = locations.list_possible_paths(place.path, root)
+    paths = locations.list_possible_paths(place.path, files.root)
     return _find_citation(catalogue, paths, place.line, files) or _find_requirement(catalogue, paths, place)
 
 
 def _find_citation(
-    catalogue: Catalogue, paths: tuple[str, ...], line: int, files: locations.ProjectFiles | None
+    catalogue: Catalogue, paths: tuple[str, ...], line: int, files: locations.ProjectFiles
 ) -> CitationRef | None:
     inside = locations.find_annotations_in_file(catalogue, paths)
     if not inside:
         return None
     path = catalogue.citations[inside[0]].path
     lines = [catalogue.citations[number].line for number in inside]
-    if files is None:
-        # Without the text, assume the last annotation that begins above the line.
-        last = max([one for one in lines if one <= line], default=0)
-        numbers = tuple(number for number in inside if catalogue.citations[number].line == last)
-    else:
-        text = files.text(path)
-        numbers = locations.find_covering_annotations(
-            locations.find_annotation_lines(catalogue, inside, text), text, line
-        )
-    if numbers:
+    text = files.text(path)
+    found = locations.find_annotation_lines(catalogue, inside, text)
+    if numbers := locations.find_covering_annotations(found, text, line):
         return CitationRef(numbers)
     raise NotFoundError(f"no annotation at {path}:{line}", hint=_list_nearest(path, lines, line))
 

@@ -207,7 +207,7 @@ def search_requirements(
     catalogue: Catalogue,
     request: SearchQuery,
     memory: Cache,
-    files: ProjectFiles | None = None,
+    files: ProjectFiles,
     embedder: Embedder | None = None,
 ) -> SearchAnswer:
     """Search by words and, with an embedder, by meaning; raise QueryError if the query contains no words."""
@@ -230,7 +230,7 @@ def find_hits(
     catalogue: Catalogue,
     request: SearchQuery,
     index: Callable[[], RequirementIndex],
-    files: ProjectFiles | None = None,
+    files: ProjectFiles,
     vectors: Callable[[], RequirementVectors] | None = None,
 ) -> SearchHits:
     """Return all matches; the index and the vectors are created only if needed."""
@@ -325,8 +325,8 @@ def describe_answer(answer: SearchAnswer | SearchHits) -> Iterator[str]:
         yield "no requirement contains every word; the results contain some of them"
 
 
-def find_named_requirements(catalogue: Catalogue, query: str, files: ProjectFiles | None = None) -> list[int]:
-    """Return the requirements that a query names, in order; `files` is needed for lines of code."""
+def find_named_requirements(catalogue: Catalogue, query: str, files: ProjectFiles) -> list[int]:
+    """Return the requirements that a query names, in order."""
     name = query.strip()
     ##= man/spec/search.md#results
     ##% If a query is an id, a file, a `file:line`, a target, a section or a specification, `duvet search` MUST list the
@@ -334,7 +334,7 @@ def find_named_requirements(catalogue: Catalogue, query: str, files: ProjectFile
     return sorted({index for one in _resolve_all(catalogue, name, files) for index in _list_below(catalogue, one)})
 
 
-def _resolve_all(catalogue: Catalogue, name: str, files: ProjectFiles | None) -> Iterator[references.ResolvedReference]:
+def _resolve_all(catalogue: Catalogue, name: str, files: ProjectFiles) -> Iterator[references.ResolvedReference]:
     if not name:
         return
     if _ID.match(name):

@@ -353,16 +353,16 @@ def match_specifications(catalogue: Catalogue, text: str, root: str = "") -> lis
     return []
 
 
-def match_whole_specifications(catalogue: Catalogue, text: str, root: str = "") -> list[int]:
+def match_whole_specifications(catalogue: Catalogue, text: str) -> list[int]:
     """Return the indexes of the specifications that text names; empty if it names a section or requirement."""
     found = find_specifications(catalogue, text)
     is_part = "#" in text or parse_resource(text.strip()) is not None
-    return found or ([] if is_part else match_specifications(catalogue, text, root))
+    return found or ([] if is_part else match_specifications(catalogue, text))
 
 
-def require_specification(catalogue: Catalogue, name: str, root: str = "") -> list[int]:
+def require_specification(catalogue: Catalogue, name: str) -> list[int]:
     """Return the indexes of the specifications with this name, or raise NotFoundError with similar ids."""
-    found = match_specifications(catalogue, name, root)
+    found = match_specifications(catalogue, name)
     if not found:
         hint = suggest_nearest(name, list_specification_names(catalogue))
         raise NotFoundError(f"unknown specification {quote_text(name)}", hint=hint or list_known_ids(catalogue))

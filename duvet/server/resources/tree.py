@@ -77,7 +77,7 @@ ALL_CITATIONS = ResourceNode(NodeKind.ALL_CITATIONS)
 
 
 class ResourceTree:
-    def __init__(self, catalogue: Catalogue, files: ProjectFiles | None = None) -> None:
+    def __init__(self, catalogue: Catalogue, files: ProjectFiles) -> None:
         self.catalogue = catalogue
         self.files = files  # The specifications, which are needed to resolve earlier requirement ids.
 

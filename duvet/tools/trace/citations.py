@@ -226,7 +226,7 @@ def get_citation_context(arguments: GetCitationContextInput, context: ProjectSna
 def _locate(context: ProjectSnapshot, reference: str) -> _Location:
     catalogue = context.catalogue
     if locations.parse_resource(reference.strip()):
-        cited = resolve_reference(catalogue, reference)
+        cited = resolve_reference(catalogue, reference, context.files)
         if not isinstance(cited, CitationRef):
             hint = "find the citations of a requirement with get_requirement"
             raise errors.NotFoundError(f"{quote_text(reference)} is not a citation", hint=hint)

@@ -10,6 +10,7 @@ from duvet.config.settings import SearchModel
 from duvet.project.project import Project
 from duvet.queries.embeddings import Embedder, VectorSpace, find_embedder
 from duvet.trace.catalogue import Catalogue
+from duvet.trace.locations import ProjectFiles
 from duvet.tree.files import MemoryTree
 from tests.sample_project import read_files
 
@@ -19,6 +20,7 @@ CONFIG = FILES[".duvet/config.toml"]
 NUMBERED_FILES = read_files(PROJECTS / "numbered")
 RFC = "https://www.rfc-editor.org/rfc/rfc7"
 SEARCH_FILES = read_files(PROJECTS / "search")
+NO_FILES = ProjectFiles(MemoryTree({}), "")
 EMBEDDED_TEXTS = (
     "A client MUST discard a packet that holds an empty token.",
     "The kettle is filled with fresh water and set on the stove.",

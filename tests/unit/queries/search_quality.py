@@ -13,6 +13,7 @@ from duvet.queries.search import RequirementVectors, SearchQuery, search_require
 from duvet.trace.catalogue import Catalogue, RequirementCard, SectionCard, SpecificationCard
 from duvet.trace.records import State
 from duvet.tree.cache import Cache
+from tests.unit.queries.query_projects import NO_FILES
 
 Rank = Callable[[str], Sequence[str]]
 """What a question finds, the best first."""
@@ -70,7 +71,7 @@ def systems(lines: Sequence[Mapping[str, str]]) -> dict[str, Rank]:
         return [lines[index]["id"] for index in indexes]
 
     def found(question: str, model: Embedder | None) -> list[str]:
-        rows = search_requirements(catalogue, SearchQuery(question, limit=DEPTH), Cache(), embedder=model).rows
+        rows = search_requirements(catalogue, SearchQuery(question, limit=DEPTH), Cache(), NO_FILES, model).rows
         return ids(row.line_number for row in rows)
 
     return {

@@ -16,7 +16,7 @@ from duvet.reports.diff import group_differences
 from duvet.reports.tables import ID_COLUMN, NAME_COLUMN, TEXT_COLUMN, ListFormat, Listing, render_listing
 from duvet.trace.catalogue import Catalogue
 from duvet.tree.cache import Cache
-from tests.unit.queries.query_projects import make_catalogue
+from tests.unit.queries.query_projects import NO_FILES, make_catalogue
 
 CONFIG = """'$schema' = 'duvet-cli/config/v1'
 [[specification]]
@@ -56,7 +56,7 @@ def test_an_id_is_a_reference(reference: str, expected: str) -> None:
     ##= man/spec/names.md#references
     ##% duvet MUST accept a requirement id in upper or lower case, alone or as `SPEC#ID`, wherever it accepts the id
     ##% that duvet computes for a requirement.
-    found = resolve_reference(CATALOGUE, reference)
+    found = resolve_reference(CATALOGUE, reference, NO_FILES)
     assert isinstance(found, RequirementRef)
     assert [CATALOGUE.requirements[index].text for index in found.indexes] == [expected]
 
@@ -64,7 +64,7 @@ def test_an_id_is_a_reference(reference: str, expected: str) -> None:
 def test_the_id_at_the_head_of_a_title_is_its_section() -> None:
     catalogue = named({})
     for reference in ("FR-005", "fr-005", "tea.md#FR-005"):
-        assert resolve_reference(catalogue, reference) == SectionRef(1, "fr-005-login")
+        assert resolve_reference(catalogue, reference, NO_FILES) == SectionRef(1, "fr-005-login")
     found = select_requirements(catalogue, RequirementFilter((), ("tea#FR-005",)))
     assert [catalogue.requirements[index].text for index in found] == [LOGIN, FAST]
     source = "##= tea.md#FR-005\n##% It MUST be fast.\n"
@@ -85,8 +85,8 @@ def test_the_id_at_the_head_of_a_title_is_its_section() -> None:
 
 
 def test_the_id_of_a_heading_is_its_section_if_several_requirements_have_it() -> None:
-    assert resolve_reference(CATALOGUE, "FR-005") == SectionRef(1, "fr-005-login")
-    assert resolve_reference(CATALOGUE, "tea.md#FR-005") == SectionRef(1, "fr-005-login")
+    assert resolve_reference(CATALOGUE, "FR-005", NO_FILES) == SectionRef(1, "fr-005-login")
+    assert resolve_reference(CATALOGUE, "tea.md#FR-005", NO_FILES) == SectionRef(1, "fr-005-login")
 
 
 @pytest.mark.parametrize(
@@ -103,14 +103,14 @@ def test_the_id_of_a_heading_is_its_section_if_several_requirements_have_it() ->
 )
 def test_an_ambiguous_or_unknown_id(reference: str, message: str) -> None:
     with pytest.raises(NotFoundError) as caught:
-        resolve_reference(CATALOGUE, reference)
+        resolve_reference(CATALOGUE, reference, NO_FILES)
     assert f"{caught.value.message}: {caught.value.hint}" == message
 
 
 def test_an_id_of_two_requirements_lists_both() -> None:
     catalogue = named({WARM: "FR-001", CLEAN: "FR-001"})
     with pytest.raises(NotFoundError) as caught:
-        resolve_reference(catalogue, "FR-001")
+        resolve_reference(catalogue, "FR-001", NO_FILES)
     lines = [f"{one.id[:12]}  {one.text}" for one in catalogue.requirements if one.text in (WARM, CLEAN)]
     assert caught.value.hint.splitlines() == ["use one of these ids:", *lines]
 
@@ -132,7 +132,7 @@ def test_an_id_is_a_filter(section: str, specifications: tuple[str, ...], expect
 
 @pytest.mark.parametrize("query", ["FR-002", "fr-002", "tea.md#FR-002"])
 def test_search_lists_the_requirement_with_the_id_first(query: str) -> None:
-    answer = search_requirements(CATALOGUE, SearchQuery(query), Cache())
+    answer = search_requirements(CATALOGUE, SearchQuery(query), Cache(), NO_FILES)
     assert answer.rows[0].text == CLEAN
 
 

@@ -15,7 +15,7 @@ from duvet.server.resources.tree import ResourceTree, find_resource_node, parse_
 from duvet.trace.catalogue import Catalogue
 from duvet.trace.locations import ProjectFiles
 from tests.cli.tea_project import TEA_PROJECT
-from tests.unit.queries.query_projects import make_catalogue
+from tests.unit.queries.query_projects import NO_FILES, make_catalogue
 
 CONFIG = TEA_PROJECT[".duvet/config.toml"] + (
     '[[specification]]\nsource = "cafe.md"\n'
@@ -50,7 +50,7 @@ def name_references(meant: ResolvedReference, catalogue: Catalogue = CATALOGUE) 
     return [catalogue.citations[number].id for number in meant.indexes]
 
 
-def refusal(reference: str, files: ProjectFiles | None, catalogue: Catalogue = CATALOGUE) -> str:
+def refusal(reference: str, files: ProjectFiles, catalogue: Catalogue = CATALOGUE) -> str:
     """Return the message and hint for an unknown or ambiguous reference."""
     with pytest.raises(NotFoundError) as caught:
         resolve_reference(catalogue, reference, files)
@@ -124,10 +124,6 @@ def test_resolved_references(reference: str) -> None:
     assert name_references(resolve_reference(CATALOGUE, reference, TREE)) == MEANT[reference]
 
 
-def test_without_files_a_line_means_the_last_annotation_above_it() -> None:
-    assert name_references(resolve_reference(CATALOGUE, "src/pot.rs:12")) == ["src/pot.rs:5"]
-
-
 CLASHING = {
     "a.md": "# tea\n\n## Cup\n\nA pot MUST be hot.\n",
     "b.md": "# x/tea.md\n",
@@ -157,7 +153,7 @@ def test_an_exact_name_wins_over_another_spelling() -> None:
     config = '"$schema" = "duvet-cli/config/v1"\n' + rules
     rfc = {".duvet/specifications/www.rfc-editor.org/rfc/rfc1.txt": "1. Cup\n"}
     catalogue = make_catalogue({".duvet/config.toml": config, **CLASHING, **rfc})
-    found = {name: name_references(resolve_reference(catalogue, name), catalogue) for name in CLASHING_NAMES}
+    found = {name: name_references(resolve_reference(catalogue, name, NO_FILES), catalogue) for name in CLASHING_NAMES}
     assert found == {name: [meant] for name, meant in CLASHING_NAMES.items()}
 
 
@@ -201,7 +197,7 @@ LINES_WITHOUT_ANNOTATION = {
 def test_a_reference_that_means_nothing_or_several_things(reference: str) -> None:
     ##= man/spec/show.md#references
     ##% `duvet show` MUST list all matches of an ambiguous reference, and suggest similar names for an unknown one.
-    assert [refusal(reference, files) for files in (None, TREE)] == [REFUSALS[reference]] * 2
+    assert [refusal(reference, files) for files in (NO_FILES, TREE)] == [REFUSALS[reference]] * 2
 
 
 @pytest.mark.parametrize("reference", LINES_WITHOUT_ANNOTATION)
@@ -219,8 +215,8 @@ def test_all_requirements_and_sections_of_an_ambiguous_reference_are_listed() ->
     alike = [card for card in catalogue.requirements if card.id.startswith(prefix)]
     lines = [f'"{prefix}" matches {len(alike)} requirements', "use one of these ids:"]
     lines += [f"{card.id[:12]}  {card.text}" for card in alike]
-    assert refusal(prefix, None, catalogue).splitlines() == lines
-    assert refusal("many", None, catalogue) == '"many" matches 2 sections\nuse one of these:\na#many\nb#many'
+    assert refusal(prefix, NO_FILES, catalogue).splitlines() == lines
+    assert refusal("many", NO_FILES, catalogue) == '"many" matches 2 sections\nuse one of these:\na#many\nb#many'
 
 
 def test_ids_that_were_saved_before() -> None:
@@ -242,7 +238,7 @@ def test_ids_that_were_saved_before() -> None:
             assert resolve_reference(own, digits, tree) == RequirementRef((index,))
             assert find_named_requirements(own, digits, tree) == [index]
         node = find_resource_node(ResourceTree(own, tree), parse_resource_request(f"duvet://{digits}"))
-        assert node == ResourceTree(own).requirements[index]
-    for digits, files_to_read in ((saved[0][:11], tree), (saved[0], None), ("0" * 12, tree)):
+        assert node == ResourceTree(own, tree).requirements[index]
+    for digits, files_to_read in ((saved[0][:11], tree), (saved[0], NO_FILES), ("0" * 12, tree)):
         with pytest.raises(NotFoundError, match="no requirement matches"):
             resolve_reference(own, digits, files_to_read)

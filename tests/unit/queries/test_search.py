@@ -13,9 +13,11 @@ from duvet.queries.embeddings import Embedder
 from duvet.queries.gaps import RequirementFilter
 from duvet.queries.search import SearchAnswer, SearchQuery, blend_scores, find_named_requirements, search_requirements
 from duvet.trace.catalogue import Catalogue
+from duvet.trace.locations import ProjectFiles
 from duvet.tree.cache import Cache
+from duvet.tree.files import MemoryTree
 from duvet.words import MAX_QUERY_CHARACTERS, STOP_WORDS, parse_query
-from tests.unit.queries.query_projects import NUMBERED_FILES, SEARCH_FILES, embedder, make_catalogue, texts
+from tests.unit.queries.query_projects import NO_FILES, NUMBERED_FILES, SEARCH_FILES, embedder, make_catalogue, texts
 
 SPEECH = {
     "retry token": '"retry" "token"',
@@ -71,6 +73,7 @@ def test_a_long_query_is_cut() -> None:
 
 
 CATALOGUE = make_catalogue(SEARCH_FILES)
+FILES = ProjectFiles(MemoryTree({path: text.encode() for path, text in SEARCH_FILES.items()}), "")
 WARM = "The server MUST warm the pot before the leaves are added."
 BOIL = "A server SHOULD NOT boil the water twice."
 VALIDATE = "A server MUST validate each token that it is sent."
@@ -89,7 +92,7 @@ def search(
     embedder: Embedder | None = None,
     **more: Any,
 ) -> SearchAnswer:
-    return search_requirements(catalogue, SearchQuery(query, wanted, **more), Cache(), embedder=embedder)
+    return search_requirements(catalogue, SearchQuery(query, wanted, **more), Cache(), FILES, embedder)
 
 
 def marked(answer: SearchAnswer) -> list[str]:
@@ -311,13 +314,15 @@ NAMED = {
 
 @pytest.mark.parametrize("query", NAMED)
 def test_requirements_that_a_query_names(query: str) -> None:
-    assert tuple(CATALOGUE.ids[index][:12] for index in find_named_requirements(CATALOGUE, query)) == NAMED[query]
+    assert (
+        tuple(CATALOGUE.ids[index][:12] for index in find_named_requirements(CATALOGUE, query, FILES)) == NAMED[query]
+    )
 
 
 def test_a_numbered_section_names_those_below_it_too() -> None:
     numbered = make_catalogue(NUMBERED_FILES)
     for query, words in (("1.1", "Two Three"), ("rfc7#section-1", "One Two Three"), ("10", "Four")):
-        found = texts(numbered, find_named_requirements(numbered, query))
+        found = texts(numbered, find_named_requirements(numbered, query, NO_FILES))
         assert found == [f"{word} MUST be." for word in words.split()]
 
 
@@ -325,7 +330,7 @@ def test_a_prefix_of_several_ids_names_them_all() -> None:
     tea = "# Tea\n\n## Brewing\n\n" + "".join(f"- {number} MUST be.\n" for number in range(2000))
     many = make_catalogue(SEARCH_FILES | {"tea.md": tea})
     shared = next(id[:4] for id in many.ids if sum(other.startswith(id[:4]) for other in many.ids) > 1)
-    found = [many.ids[index] for index in find_named_requirements(many, shared)]
+    found = [many.ids[index] for index in find_named_requirements(many, shared, NO_FILES)]
     assert found == [id for id in many.ids if id.startswith(shared)]
 
 

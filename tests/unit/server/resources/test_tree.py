@@ -13,7 +13,9 @@ from duvet.model import Kind as Type, Level
 from duvet.server.resources import tree as resources
 from duvet.server.resources.tree import NodeKind, ResourceNode, ResourceTree
 from duvet.trace.catalogue import Catalogue, CitationCard, RequirementCard, SectionCard, SpecificationCard
+from duvet.trace.locations import ProjectFiles
 from duvet.trace.records import State
+from duvet.tree.files import MemoryTree
 
 _ODD = [
     *("src/main.rs", "a b.rs", "a#b.rs", "a?b.rs", "a?limit=3.rs", "100%25.rs", "50%.rs", "%2e%2e/x.rs", "a:7.rs"),
@@ -30,7 +32,7 @@ def tree_of(section: str, *paths: str) -> ResourceTree:
     cited = [
         CitationCard(path, 42, Type.CITATION, "tea.md#pot", "", "", "", "", 0, section, (0,), (0, 0)) for path in paths
     ]
-    return ResourceTree(Catalogue((specification,), (requirement,), tuple(cited), ()))
+    return ResourceTree(Catalogue((specification,), (requirement,), tuple(cited), ()), ProjectFiles(MemoryTree({}), ""))
 
 
 def find(tree: ResourceTree, reference: str) -> ResourceNode:
