@@ -287,16 +287,17 @@ class Application:
 
     @cached_property
     def live(self) -> LiveProject:
-        from duvet.server.live_project import ChangeDetector, LiveProject, open_descriptor
+        from duvet.server.live_project import ChangeDetector, LiveProject, ProjectReader, open_descriptor
 
         notes = self.service.config.notes()
-        return LiveProject(
+        reader = ProjectReader(
             lambda: self._open_project(notes),
             self.reloader.page_size,
             read=self._read_catalogue,
             today=self.settings.today,
             detector=ChangeDetector(open_descriptor(self.settings.environ)),
         )
+        return LiveProject(reader)
 
     def _open_project(self, notes: tuple[NotesRule, ...] | None = None) -> Project:
         settings, root = self.settings, self.root

@@ -97,10 +97,11 @@ class ProjectReader:
     def __init__(
         self,
         open_project: Callable[[], Project],
-        read: Callable[[Project], Catalogue],
         page_size: int | Callable[[Project], int],
-        today: Callable[[], date],
-        detector: ChangeDetector,
+        *,
+        read: Callable[[Project], Catalogue] = attrgetter("catalogue"),
+        today: Callable[[], date] = date.today,
+        detector: ChangeDetector | None = None,
         patience: float = _PATIENCE,
     ) -> None:
         self._open = open_project
@@ -109,7 +110,7 @@ class ProjectReader:
         self._today = today
         self._day = today()
         self._days: dict[str, bool] = {}  # Days that the reading depends on, and whether each was in the past.
-        self.detector = detector
+        self.detector = detector or ChangeDetector(open_descriptor({}))
         self._patience = patience
         self.checks = 0  # The number of checks that have begun.
         self.last: ProjectReading | None = None
@@ -201,17 +202,8 @@ def _copy_error(error: DuvetError) -> DuvetError:
 class LiveProject:
     """Caches a reading of the project, and detects when it is outdated; requires a RecordedTree."""
 
-    def __init__(
-        self,
-        open_project: Callable[[], Project],
-        page_size: int | Callable[[Project], int],
-        *,
-        read: Callable[[Project], Catalogue] = attrgetter("catalogue"),
-        today: Callable[[], date] = date.today,
-        detector: ChangeDetector | None = None,
-    ) -> None:
-        detector = detector or ChangeDetector(open_descriptor({}))
-        self._reader = ProjectReader(open_project, read, page_size, today, detector)
+    def __init__(self, reader: ProjectReader) -> None:
+        self._reader = reader
         self._renewal: Future[None] | None = None
         self._listeners: list[Callable[[], None]] = []
         self._reported: ProjectSnapshot | None = None  # The last reading that was reported to listeners.

@@ -16,7 +16,7 @@ from duvet.config.settings import ServerRule
 from duvet.llm.providers import Sampler
 from duvet.llm.records import ModelRequest, ModelResponse
 from duvet.project.project import Project
-from duvet.server.live_project import LiveProject
+from duvet.server.live_project import LiveProject, ProjectReader
 from duvet.server.protocol.server import DuvetServer
 from duvet.tools.dispatcher import ToolDispatcher, ToolEnvironment
 from duvet.tools.packs import Registry, enable_packs
@@ -66,7 +66,7 @@ async def connect(
         cache = DiskCache(DiskTree(str(project)), {}, kept=False, today=None)
         return Project(str(project), tree=cache.tree, memory=cache)
 
-    live = LiveProject(open_project, _PAGE_SIZE)
+    live = LiveProject(ProjectReader(open_project, _PAGE_SIZE))
     services = {} if model is None else {MODELS_SERVICE: FunctionRouter(model)}
     try:
         registry = Registry([*enable_packs(["trace"]), *packs])

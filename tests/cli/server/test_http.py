@@ -51,7 +51,7 @@ class Told(LiveProject):
     def begin(self):
         os.kill(os.getpid(), {int(how)})
 
-application = SimpleNamespace(live=Told(None, 50))
+application = SimpleNamespace(live=Told(None))
 serve_over_http(application, ServerAddress("127.0.0.1", 0), AccessTokens(), (), 0, print)
 """
     done = run(str(Path(duvet_command).with_name("python")), project, "-c", program)

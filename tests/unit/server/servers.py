@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from duvet.config.settings import ServerRule
 from duvet.project.project import Project
-from duvet.server.live_project import LiveProject
+from duvet.server.live_project import LiveProject, ProjectReader
 from duvet.server.protocol.server import DuvetServer
 from duvet.tools.context import ProjectSnapshot
 from duvet.tools.dispatcher import ToolDispatcher, ToolEnvironment
@@ -41,7 +41,7 @@ def read(folder: Path) -> Catalogue:
 
 
 def live_of(folder: Path, page_size: int = PAGE_SIZE, **more: Any) -> LiveProject:
-    return LiveProject(lambda: opened(folder), page_size, **more)
+    return LiveProject(ProjectReader(lambda: opened(folder), page_size, **more))
 
 
 @asynccontextmanager
@@ -49,7 +49,7 @@ async def open_live_project(
     folder: Path, open_project: Callable[[], Project] | None = None, **more: Any
 ) -> AsyncIterator[LiveProject]:
     """Yield the live project of a folder until the test ends."""
-    live = LiveProject(open_project or (lambda: opened(folder)), PAGE_SIZE, **more)
+    live = LiveProject(ProjectReader(open_project or (lambda: opened(folder)), PAGE_SIZE, **more))
     try:
         with anyio.fail_after(LONGEST):
             yield live

@@ -293,7 +293,7 @@ class BusyProject:
         self.times = 0
         self.numbers = count(1)
         detector = ChangeDetector(open_descriptor({}))
-        self.reader = ProjectReader(lambda: opened(folder), self.read, PAGE_SIZE, date.today, detector, patience=0)
+        self.reader = ProjectReader(lambda: opened(folder), PAGE_SIZE, read=self.read, detector=detector, patience=0)
 
     def read(self, project: Project) -> Catalogue:
         assert project.extraction

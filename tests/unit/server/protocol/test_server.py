@@ -17,7 +17,7 @@ from mcp_types import LoggingMessageNotificationParams
 from pytest_snapshot.plugin import Snapshot
 
 from duvet.config.settings import ServerRule
-from duvet.server.live_project import LiveProject, set_caller
+from duvet.server.live_project import LiveProject, ProjectReader, set_caller
 from duvet.server.protocol.server import DuvetServer
 from duvet.tools.context import ProjectSnapshot
 from duvet.tools.tool import Scope
@@ -230,7 +230,7 @@ class SlowProject(LiveProject):
     """A project that can be read when the test allows it."""
 
     def __init__(self, folder: Path) -> None:
-        super().__init__(lambda: opened(folder), PAGE_SIZE)
+        super().__init__(ProjectReader(lambda: opened(folder), PAGE_SIZE))
         self.asked = 0
         self.door = anyio.Event()
 
