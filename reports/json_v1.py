@@ -56,7 +56,7 @@ def build_json_v1(report: records.Finished) -> Json:
 def list_source_keys(report: records.Finished) -> list[str]:
     """Return the key of each specification; a file read in two formats gets two keys.
 
-    As in awslabs duvet's report, a file with two paths that look alike gets one key, with the last value.
+    As in awslabs duvet's report, two paths that look alike get one key, with the value of the last one.
     """
     formats: dict[str, Format] = {}
     names: list[str] = []

@@ -81,8 +81,8 @@ def add_to_config(
 ) -> bytes:
     """Return the configuration with these tables appended; everything else is unchanged."""
     ##= man/spec/init.md#existing-projects
-    ##% In an existing project, `duvet init` MUST add only the specifications and languages that its options name,
-    ##% without changing anything else in a file.
+    ##% In an existing project, `duvet init` MUST add only the specifications and languages that the user names or
+    ##% accepts, and change nothing else in the configuration.
     if config.extended:
         tables = _render("tables", groups=groups, specifications=specifications, any_case=frozenset(any_case))
     else:

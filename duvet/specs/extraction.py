@@ -1,4 +1,4 @@
-"""Finds the keywords of RFC 2119, and extracts requirements (sentences with them) into annotations and requirement files."""
+"""Finds sentences with RFC 2119 keywords, and extracts them as annotations and requirement files."""
 
 from __future__ import annotations
 

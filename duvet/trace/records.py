@@ -243,7 +243,7 @@ def _make_requirement(
 
 
 def compute_state(tally: Tally) -> State:
-    """Return the state of a requirement: the state of its least covered byte."""
+    """Return the state of a requirement; bytes with different gaps make it `in progress`."""
     return _compute_least_state(frozenset(tally.bytes_by_flags) - tally.wordless)
 
 

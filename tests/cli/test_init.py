@@ -143,8 +143,8 @@ def test_a_project_with_many_specifications(here: Run, tmp_path: Path) -> None:
 
 def test_an_existing_project(kettle: Path, duvet: Run) -> None:
     ##= man/spec/init.md#existing-projects
-    ##% In an existing project, `duvet init` MUST add only the specifications and languages that its options name,
-    ##% without changing anything else in a file.
+    ##% In an existing project, `duvet init` MUST add only the specifications and languages that the user names or
+    ##% accepts, and change nothing else in the configuration.
     assert duvet("init").code == 0
     before = files(kettle)
     found = FOUND.removesuffix("\n")

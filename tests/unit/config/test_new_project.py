@@ -96,8 +96,8 @@ UPSTREAM = b"'$schema' = \"https://awslabs.github.io/duvet/config/v0.4.0.json\"\
 @pytest.mark.parametrize("data", [OURS, UPSTREAM])
 def test_additions_to_a_configuration(data: bytes) -> None:
     ##= man/spec/init.md#existing-projects
-    ##% In an existing project, `duvet init` MUST add only the specifications and languages that its options name,
-    ##% without changing anything else in a file.
+    ##% In an existing project, `duvet init` MUST add only the specifications and languages that the user names or
+    ##% accepts, and change nothing else in the configuration.
     added = add_to_config(data, read(data), [PYTHON], ["spec.md"], {})
     config = read(added)
     assert added.startswith(data) and config.specifications == (SpecificationRule("spec.md"),)
