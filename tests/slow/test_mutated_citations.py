@@ -11,7 +11,7 @@ from duvet.project.project import Options, Project
 from duvet.project.validation import fix_project, overlay_project
 from duvet.specs.library import Policy
 from tests.unit.project.mutations import HOW, MOVE, WRAP, Spoiler
-from tests.unit.project.test_mutations import LEFT, OTHER, RESTORED, SEEDS, check_mutations
+from tests.unit.project.test_validation_mutations import LEFT, OTHER, RESTORED, SEEDS, check_mutations
 
 LEAST = {"drop": 80, "change": 80, "dashes": 60, "swap": 80, "case": 80, "end": 40, MOVE: 80}
 """Of what is wrong, so many in a hundred are mended at least; the others have several answers, or none."""

@@ -12,7 +12,7 @@ import pytest
 from tests.cli.command import run
 from tests.cli.sample_project import make
 from tests.unit.llm.provider_server import Reply, Wire, openai_says, refuses
-from tests.unit.llm.test_discovery import models
+from tests.unit.llm.test_router_discovery import models
 from tests.unit.server.http.command import Command
 from tests.unit.tools.tool_calls import FILES
 

@@ -13,8 +13,8 @@ from tests.bench.measure import FailedError
 from tests.bench.pages import chromium
 from tests.slow.browser.reports import Report, Reports
 from tests.unit.knowledge.pages.page_projects import TRACE
+from tests.unit.reports.html.test_notes import NOTES
 from tests.unit.reports.report_projects import STATES
-from tests.unit.reports.test_html_notes import NOTES
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

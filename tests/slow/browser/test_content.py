@@ -17,7 +17,7 @@ from tests.golden_projects import STATUSES, requirements_of
 from tests.sample_project import read_files, written
 from tests.slow.browser import reports as projects
 from tests.slow.browser.pages import Visits, address, attributes, count_elements, go, locators, views
-from tests.unit.reports.html_pages import EVIL, EVIL_COMMENTS, EVIL_SPEC, tree
+from tests.unit.reports.html.html_pages import EVIL, EVIL_COMMENTS, EVIL_SPEC, tree
 from tests.unit.reports.report_projects import STATES
 
 

@@ -16,9 +16,9 @@ from duvet.model import Place, Problem
 from tests.slow.browser.pages import Visits, attributes, count_elements, go
 from tests.slow.browser.reports import Report, Reports
 from tests.slow.browser.test_content import counted
-from tests.unit.reports.html_pages import page as page_of_files, tree
+from tests.unit.reports.html.html_pages import page as page_of_files, tree
+from tests.unit.reports.html.test_render import elements, make_large_project
 from tests.unit.reports.report_projects import finished
-from tests.unit.reports.test_html_render import elements, make_large_project
 
 
 @pytest.mark.parametrize(

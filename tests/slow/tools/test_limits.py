@@ -9,7 +9,7 @@ from msgspec import json
 from duvet.tools.tool import MAX_PAGE_BYTES
 from tests.unit.tools.knowledge.knowledge_calls import STATUS, Asking
 from tests.unit.tools.tool_calls import answer, ask, context_of
-from tests.unit.tools.trace.test_pack import COVERAGE, make_many_specifications
+from tests.unit.tools.trace.test_sections import COVERAGE, make_many_specifications
 
 
 def test_very_long_answers_are_cut() -> None:

@@ -16,7 +16,7 @@ from duvet.reports.json_v2 import decode_v2_report
 from duvet.reports.summary import describe_not_applicable
 from duvet.trace.records import NotApplicable, State, compute_totals
 from tests.unit.reports import report_projects
-from tests.unit.reports.html_pages import page, without_shell
+from tests.unit.reports.html.html_pages import page, without_shell
 
 BUCKET = "duvet-cli/v2/annotations.json#not_applicable"
 CUP = {

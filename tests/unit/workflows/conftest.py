@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.workflows.recipes.recipe_project import Kitchen
+from tests.unit.workflows.recipe_project import Kitchen
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 from duvet.queries.revisions import SnapshotDiff
 from duvet.reports.html.anchors import CITED_LOOK, STATE_LOOKS, AnchorNames, format_section_title, strip_backticks
 from duvet.templates import page_file
-from tests.unit.reports.html_pages import page, tree, values
+from tests.unit.reports.html.html_pages import page, tree, values
 from tests.unit.reports.report_projects import CONFIG, STATES, finished
 
 ODD = """\

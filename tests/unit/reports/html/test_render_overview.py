@@ -14,7 +14,7 @@ from duvet.queries.gaps import RequirementFilter, make_priority_rows, prioritize
 from duvet.queries.revisions import SnapshotChange, SnapshotDiff
 from duvet.trace.records import Finished, GateResult, compute_totals
 from tests.conftest import ROOT
-from tests.unit.reports.html_pages import page, page_of, write_specifications
+from tests.unit.reports.html.html_pages import page, page_of, write_specifications
 from tests.unit.reports.report_projects import STATES, finished
 
 ISSUES = "https://git.example/o/r/issues"

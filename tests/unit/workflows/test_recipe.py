@@ -9,7 +9,7 @@ import pytest
 from duvet.config.service_tables import CaptureSection, VariableType as Kind
 from duvet.workflows.recipe import ORIGIN_FILE, plan_recipe_run, read_recipe
 from duvet.workflows.workflow import Check, ToolStep, Variable, Workflow
-from tests.unit.workflows.recipes.recipe_project import Kitchen, steps
+from tests.unit.workflows.recipe_project import Kitchen, steps
 from tests.unit.workflows.workflow_backend import waiting
 
 WHOLE = """\

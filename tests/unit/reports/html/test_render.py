@@ -13,7 +13,7 @@ from pytest_snapshot.plugin import Snapshot
 from duvet.model import Note, Place, Problem, Severity
 from duvet.reports.html.render import make_header_view, make_report_title
 from tests.conftest import ROOT
-from tests.unit.reports import html_pages
+from tests.unit.reports.html import html_pages
 from tests.unit.reports.report_projects import CONFIG, STATES, finished, json_v1_of, not_applicable
 
 BLOB, ISSUES = "https://git.example/o/r/blob/main/", "https://git.example/o/r/issues"

@@ -9,7 +9,7 @@ import pytest
 from duvet.llm.records import ModelError, ModelRequest, NoModelError
 from tests.unit.llm.provider_server import Reply, Wire, openai_says, refuses
 from tests.unit.llm.routers import FINE, make_provider, one, routing
-from tests.unit.llm.test_discovery import models
+from tests.unit.llm.test_router_discovery import models
 
 pytestmark = pytest.mark.anyio
 HINTS = """\

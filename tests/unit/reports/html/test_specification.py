@@ -7,7 +7,7 @@ from xml.etree.ElementTree import Element
 
 import pytest
 
-from tests.unit.reports.html_pages import page, tree, values
+from tests.unit.reports.html.html_pages import page, tree, values
 from tests.unit.reports.report_projects import CONFIG, STATES, finished
 
 MANY = """\
