@@ -43,7 +43,8 @@ _NAME, _TITLE, _HEADING, _TAG = 20, 10, 3, 3  # How often a word there counts, c
 _SATURATION, _LENGTH_SHARE = 2.0, 0.75  # `k1` and `b` of BM25.
 _COUNT_BITS = 8
 _MAX_COUNT = (1 << _COUNT_BITS) - 1
-_RELATED_SHARE = 0.1  # How much a related word counts, compared with the word of the query.
+# How much a related word counts, compared with the word of the query, and how much all of them count at most.
+_RELATED_SHARE, _MOST_RELATED = 0.3, 0.9
 _FIRST = 1_000.0  # More than any sum of words.
 _SHORT_QUERY = 3  # The most words for which pages with all of them come first.
 _MAX_FORMS = 50  # Maximum number of words that stand for an unknown word.
@@ -137,12 +138,11 @@ class _WordTable:
             pairs = [(first, second, self._rows.find(both)) for first, second, both in _join_neighbours(query)]
             for _, _, found in pairs:
                 self._add_scores(scores, found, self._weigh(found))
-            # A related word alone is no match.
             for stem, found in forms.items():
-                weight = self._weigh(found)
-                for other in find_related(stem):
-                    if other not in forms:
-                        self._add_scores(scores, self._rows.find(other), weight, is_related=True)
+                related = [
+                    word for other in find_related(stem) if other not in forms for word in self._rows.find(other)
+                ]
+                self._add_related(scores, related, self._weigh(found))
             ##= man/spec/pages.md#search
             ##% `search` MUST first list the pages whose name, title or alias equals the query, then the pages that
             ##% contain all words of a query of up to three words, then the other pages with any word of the query, best
@@ -162,19 +162,25 @@ class _WordTable:
         count = min(sum(len(self._rows[word]) for word in words), total)
         return log(1 + (total - count + 0.5) / (count + 0.5))
 
-    def _add_scores(
-        self, scores: list[float], words: Sequence[str], weight: float, *, is_related: bool = False
-    ) -> None:
+    def _add_scores(self, scores: list[float], words: Sequence[str], weight: float) -> None:
         norms = self._norms
         for word in words:
             for entry in self._rows[word]:
                 row = entry >> _COUNT_BITS
-                count: float = entry & _MAX_COUNT
-                if is_related:
-                    if not scores[row]:
-                        continue
-                    count *= _RELATED_SHARE
+                count = entry & _MAX_COUNT
                 scores[row] += weight * count / (count + norms[row])
+
+    def _add_related(self, scores: list[float], words: Sequence[str], weight: float) -> None:
+        """Count words related to a word of the query, together less than one occurrence of that word."""
+        counts: defaultdict[int, int] = defaultdict(int)
+        for word in words:
+            for entry in self._rows[word]:
+                # A related word alone is no match.
+                if scores[entry >> _COUNT_BITS]:
+                    counts[entry >> _COUNT_BITS] += entry & _MAX_COUNT
+        for row, found in counts.items():
+            count = min(found * _RELATED_SHARE, _MOST_RELATED)
+            scores[row] += weight * count / (count + self._norms[row])
 
     def _find_complete(
         self, forms: Mapping[str, Sequence[str]], pairs: Sequence[tuple[str, str, Sequence[str]]]

@@ -131,6 +131,19 @@ def test_pages_with_all_words_are_first_for_short_queries() -> None:
     assert ranked == {"grey blue red": ["all", "grey"], "grey blue green red": ["grey", "all"]}
 
 
+def test_related_words_count_less_than_the_word_itself() -> None:
+    index = index_of(
+        {
+            "docs/a.md": "One bug.\n" + "issue problem error fault " * 30,
+            "docs/b.md": "A bug sits on a leaf. Another bug meets the bug.\n",
+            "docs/e.md": "rosemary and thyme, apple and date\n",
+            "docs/f.md": "rosemary and thyme, apple" + " day time" * 50,
+        }
+    )
+    assert [page.slug for page in index.rank("bug")] == ["b", "a"]
+    assert [page.slug for page in index.rank("rosemary thyme apple date")] == ["e", "f"]
+
+
 def test_names_and_titles_are_found_in_other_forms() -> None:
     files: dict[str, str | bytes] = {
         "docs/graph view.md": "# Graph\n",
