@@ -371,7 +371,7 @@ def _make_keyword_warning(specification: Specification) -> Problem | None:
 
 
 def locate_configured(config: Config | None) -> Iterator[tuple[SpecificationRule, Locator]]:
-    """Yield each configured specification with its location; invalid names are reported at their places."""
+    """Yield each configured specification with its location; skip invalid names, which loading reports."""
     for rule in config.specifications if config else ():
         with suppress(DuvetError):
             yield rule, locate_specification(rule.source, rule.format)

@@ -255,7 +255,7 @@ class EnabledPack(Struct, frozen=True):
 
     @property
     def own_names(self) -> Mapping[str, str]:
-        """The names of its tools by the names that its code knows, if they have a prefix."""
+        """Maps the names that the pack's code uses to the prefixed names of its tools; empty without a prefix."""
         return {name.removeprefix(self.prefix): name for name in self.every_name()} if self.prefix else {}
 
     def tools(self) -> Sequence[Tool]:
