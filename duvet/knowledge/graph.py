@@ -202,12 +202,10 @@ def find_node_edges(store: Store, text: str, selection: EdgeSelection, limit: in
 
 
 def _read_edges(store: Store, id: str, selection: EdgeSelection, limit: int) -> Iterator[Relationship]:
-    if selection in ("outgoing", "all"):
-        for edge, node in store.edges(id, out=True, limit=limit):
-            yield make_relationship(edge, node, EdgeDirection.OUT)
-    if selection in ("incoming", "all"):
-        for edge, node in store.edges(id, out=False, limit=limit):
-            yield make_relationship(edge, node, EdgeDirection.IN)
+    for direction, word in ((EdgeDirection.OUT, "outgoing"), (EdgeDirection.IN, "incoming")):
+        if selection in (word, "all"):
+            for edge, node in store.edges(id, out=direction is EdgeDirection.OUT, limit=limit):
+                yield make_relationship(edge, node, direction)
 
 
 class FoundNode(Struct, frozen=True):
