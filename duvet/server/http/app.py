@@ -212,7 +212,7 @@ class HttpApplication:
 
         routes = [
             Route(HEALTH_PATH, guards.allow_methods(serve_health, *_READ)),
-            Route(READY_PATH, guards.allow_methods(ReadinessCheck(server.live), *_READ)),
+            Route(READY_PATH, guards.allow_methods(partial(serve_readiness, server.live), *_READ)),
             ##= man/spec/service.md#operations
             ##% `/metrics` MUST answer only callers that may call tools.
             authenticated(METRICS_PATH, metrics, *_READ),
@@ -257,28 +257,22 @@ async def serve_health(scope: Scope, receive: Receive, send: Send) -> None:
     await guards.send_json(send, 200, b'{"status":"ok"}')
 
 
-class ReadinessCheck:
-    """Answers 503 with the reason while the project can't be read."""
-
-    def __init__(self, live: LiveProject) -> None:
-        self._live = live
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        ##= man/spec/service.md#operations
-        ##% `/ready` MUST answer 200 if the project can be read, and otherwise 503.
-        try:
-            with anyio.fail_after(_READY_SECONDS):
-                await self._live.context()
-        except TimeoutError:
-            reason = "the server is still reading the project"
-        except DuvetError:
-            reason = "the server cannot read the project"
-        else:
-            await guards.send_json(send, 200, b'{"status":"ready"}')
-            return
-        await guards.send_json(
-            send, 503, msgspec_json.encode({"status": "not ready", "reason": reason}), {"retry-after": "1"}
-        )
+async def serve_readiness(live: LiveProject, scope: Scope, receive: Receive, send: Send) -> None:
+    ##= man/spec/service.md#operations
+    ##% `/ready` MUST answer 200 if the project can be read, and otherwise 503.
+    try:
+        with anyio.fail_after(_READY_SECONDS):
+            await live.context()
+    except TimeoutError:
+        reason = "the server is still reading the project"
+    except DuvetError:
+        reason = "the server cannot read the project"
+    else:
+        await guards.send_json(send, 200, b'{"status":"ready"}')
+        return
+    await guards.send_json(
+        send, 503, msgspec_json.encode({"status": "not ready", "reason": reason}), {"retry-after": "1"}
+    )
 
 
 class RequestTelemetry:

@@ -411,7 +411,7 @@ class DuvetServer(Server[Any]):
         self.live = live
         self.dispatcher = dispatcher
         self.subscriptions = Subscriptions(live, dispatcher)
-        pinned = [VersionPin(rule.protocol_version)] if rule.protocol_version else []
+        pinned = [partial(pin_version, rule.protocol_version)] if rule.protocol_version else []
         # Outermost first. This replaces the SDK's middleware, which collects traces.
         self.middleware[:] = [
             session.guard_request,
@@ -464,20 +464,15 @@ async def _run_parts(server: Server[Any]) -> AsyncIterator[dict[str, Any]]:
         yield {}
 
 
-class VersionPin:
-    """Answers every handshake with the same protocol version."""
-
-    def __init__(self, version: str) -> None:
-        self._version = version
-
-    async def __call__(self, ctx: session.ServerRequest, call_next: CallNext) -> HandlerResult:
-        result = await call_next(ctx)
-        if ctx.method != "initialize" or not isinstance(result, dict):
-            return result
-        ##= man/spec/mcp.md#connecting
-        ##% The server MUST use the protocol version in the configuration, or else the version that the client requests,
-        ##% if the server supports it.
-        return {**result, "protocolVersion": self._version}
+async def pin_version(version: str, ctx: session.ServerRequest, call_next: CallNext) -> HandlerResult:
+    """Answer every handshake with the same protocol version."""
+    result = await call_next(ctx)
+    if ctx.method != "initialize" or not isinstance(result, dict):
+        return result
+    ##= man/spec/mcp.md#connecting
+    ##% The server MUST use the protocol version in the configuration, or else the version that the client requests,
+    ##% if the server supports it.
+    return {**result, "protocolVersion": version}
 
 
 class ToolsPart:
