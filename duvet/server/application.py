@@ -527,15 +527,8 @@ class Application:
         def log_entry(entry: AuditEntry) -> None:
             if self.mode == SHELL_SOURCE and not self.log.wants(EventLevel.INFO):
                 return
-            self.log.write_info(
-                "audit",
-                tool=entry.tool,
-                outcome=entry.outcome,
-                who=entry.who,
-                face=entry.face,
-                request=entry.request,
-                arguments=entry.arguments,
-            )
+            names = ("tool", "outcome", "who", "face", "request", "arguments")
+            self.log.write_info("audit", **{name: getattr(entry, name) for name in names})
 
         def log_failure(reason: str) -> None:
             self.log.write_event(EventLevel.ERROR, "the audit log could not be written", reason=reason)
