@@ -340,17 +340,19 @@ async def _ping_model(router: StaticRouter, provider: str, model: str) -> tuple[
 def _summarise_pages(application: Application) -> tuple[list[str], Sequence[Problem]]:
     """Return lines about the pages, and the problems of their patterns."""
     ##= man/spec/pages.md#folders-of-notes
-    ##% With `--pages`, `duvet mcp --check` MUST print the number of pages and of broken links, and fail if there are no
-    ##% pages.
+    ##% With `--pages`, `duvet mcp --check` MUST print the number of pages and of broken links, list these links with
+    ##% `--verbose`, and fail if there are no pages.
     from duvet.knowledge.pages.catalogue import find_page_problems
 
     project = application.settings.open_project(None, None, notes=application.service.config.notes())
     findings = find_page_problems(project)
-    broken = sum(problem.code == PAGE_LINK_DANGLING.code for problem in findings.problems)
-    links = f"{format_count(findings.links, 'link')}, {broken} of them broken"
+    broken = [problem for problem in findings.problems if problem.code == PAGE_LINK_DANGLING.code]
+    is_verbose = application.settings.is_verbose
+    links = f"{format_count(findings.links, 'link')}, {len(broken)} of them broken"
+    links += " (-v lists them)" if broken and not is_verbose else ""
     lines = [f"folder         {os.getcwd()}", f"pages          {format_count(findings.pages, 'page')}, {links}"]
     if findings.pages:
-        return lines, ()
+        return lines, broken if is_verbose else ()
     message = "no Markdown files in this folder"
     hint = "hidden files, files that git ignores and vendored folders are not served; name another folder after --pages"
     problem = PATTERN_UNMATCHED.problem(message, os.getcwd(), hint=hint)

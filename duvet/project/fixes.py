@@ -403,7 +403,11 @@ class AnnotationFixer:
         if key not in self._corrections:
             correct = _CORRECTIONS.get(problem.code)
             correction = correct(self.texts, annotation) if correct else Correction()
-            self._corrections[key] = self._introduce_change(annotation, correction) if correction.name else correction
+            if correction.name:
+                correction = self._introduce_change(annotation, correction)
+            elif problem.code == rules.QUOTE_NOT_FOUND.code and correction.hint not in ("", _NOT_SIMILAR):
+                correction = self._mention_source(annotation, correction)
+            self._corrections[key] = correction
         return self._corrections[key]
 
     def _introduce_change(self, annotation: Annotation, correction: Correction) -> Correction:
@@ -412,6 +416,18 @@ class AnnotationFixer:
         has_changed = spot is not None and self.history.find_source(spot.near.specification, annotation.quote)
         verb = "has changed" if has_changed else "reads"
         return correction._replace(hint=f"{correction.name} {verb}:\n{correction.hint}")
+
+    def _mention_source(self, annotation: Annotation, correction: Correction) -> Correction:
+        """Say in the hint that the specification had the quote, whose requirement may have been removed."""
+        spot = self.texts.resolve_target(annotation)
+        if spot is None or correction.is_sure or self.texts.project.is_like_upstream:
+            return correction
+        ##= man/spec/validate.md#checks
+        ##% If this text is too different for a fix and the specification contained the quote before, `duvet validate`
+        ##% MUST say when.
+        source = self.history.find_source(spot.near.specification, annotation.quote)
+        note = f"note: {source}; if the requirement was removed, remove the citation"
+        return correction._replace(hint="\n".join(filter(None, (correction.hint, note)))) if source else correction
 
     def _fix(self, annotation: Annotation, correction: Correction) -> Fix | None:
         if not correction.is_sure or _is_dangerous(annotation, correction):

@@ -91,7 +91,11 @@ class TextHistory:
         for revision in self._read_revisions(specification.path).known:
             if words in revision.text:
                 return f"the specification had the quoted words in commit {revision.commit[:_SHORT]}"
-        return "the snapshot has the quoted words" if words in self._find_snapshot_text(specification) else ""
+        return (
+            "the specification had the quoted words when the snapshot was written"
+            if words in self._find_snapshot_text(specification)
+            else ""
+        )
 
     def _compare(self, specification: Specification, annotation: Annotation, new: str, text: str) -> str:
         old_words, new_words = squeeze_text(annotation.quote), squeeze_text(new)

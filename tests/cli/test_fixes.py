@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -63,6 +64,20 @@ def test_a_typo_is_fixed(quote: str, fixed: str, change: str, tmp_path: Path, du
     folder = history(tmp_path, {**TEXTS, "src/a.py": cite(quote)})
     assert run(duvet_command, folder, "validate", "--fix") == Done(0, "", f"{LISTED}{change}\n{FIXED}{OK}")
     assert quoted(folder) == [fixed]
+
+
+def test_a_removed_requirement(tmp_path: Path, duvet_command: str) -> None:
+    ##= man/spec/validate.md#checks
+    ##% If this text is too different for a fix and the specification contained the quote before, `duvet validate` MUST
+    ##% say when.
+    folder = history(tmp_path, {**TEXTS, "src/a.py": cite(STOP)})
+    (folder / "spec.md").write_text(SPEC.replace(STOP, ""), encoding="utf-8")
+    _, _, note = run(duvet_command, folder, "validate", "--fix").err.partition(
+        "note: the specification had the quoted words "
+    )
+    assert re.match("in commit [0-9a-f]{12}; if the requirement was removed, remove the citation\n", note)
+    (folder / "src/a.py").write_text(cite("The kettle MUST play a tune to whoever listens."), encoding="utf-8")
+    assert "the specification had" not in run(duvet_command, folder, "validate").err
 
 
 def test_a_changed_requirement(tmp_path: Path, duvet_command: str) -> None:
@@ -232,7 +247,7 @@ def test_a_snapshot_without_git(tmp_path: Path, duvet_command: str) -> None:
     assert duvet("validate", "--fix") == Done(0, "", f"{LISTED}{change}\n{FIXED}{OK}")
     (tmp_path / "spec.md").write_text(SPEC.replace("two minutes", "two hours"), encoding="utf-8")
     change = "The kettle MUST boil water within two [-minutes.-]{+hours.+}"
-    said = drifted(BOIL, change, f"the snapshot has the quoted words; {STEP}")
+    said = drifted(BOIL, change, f"the specification had the quoted words when the snapshot was written; {STEP}")
     assert duvet("validate", "--fix") == Done(1, "", f"{said}{UNSAFE}{WRONG}")
     (tmp_path / ".duvet/snapshot.txt").unlink()
     said = drifted(BOIL, change, f"no earlier version of the specification is available; {STEP}")
@@ -311,7 +326,7 @@ def test_interactive_fixes_need_a_terminal(options: str, message: str, duvet: Ru
 
 
 def test_history_is_read_for_changed_words_only(tmp_path: Path, duvet_command: str) -> None:
-    """Validation runs git only if a fix changes words."""
+    """Validation runs git only if words of a similar text differ."""
     marker = tmp_path / "called"
     program = tmp_path / "bin/git"
     program.parent.mkdir()

@@ -14,7 +14,7 @@ from mcp import StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.shared.exceptions import MCPError
 
-from tests.cli.command import environment, run
+from tests.cli.command import Done, environment, run
 from tests.cli.sample_project import make
 from tests.unit.llm.provider_server import Wire, openai_says
 from tests.unit.server.clients import client_of, got, list_below, over_stdio
@@ -130,7 +130,7 @@ def test_changes_of_pages_are_notified(wire: Callable[..., Session], vault: Path
 
 CHECKED = """\
 folder         {folder}
-pages          3 pages, 5 links, 1 of them broken
+pages          3 pages, 5 links, 1 of them broken{more}
 service        no configuration; the defaults apply
 server         duvet 0.1.0, stdio
 pack           pages: 5 tools
@@ -144,10 +144,13 @@ pack           pages: 5 tools
 
 def test_a_check_counts_pages_and_broken_links(duvet_command: str, vault: Path) -> None:
     ##= man/spec/pages.md#folders-of-notes
-    ##% With `--pages`, `duvet mcp --check` MUST print the number of pages and of broken links, and fail if there are no
-    ##% pages.
+    ##% With `--pages`, `duvet mcp --check` MUST print the number of pages and of broken links, list these links with
+    ##% `--verbose`, and fail if there are no pages.
     done = run(duvet_command, vault.parent, "mcp", "--pages", "vault", "--check")
-    assert (done.code, done.out) == (0, CHECKED.format(folder=vault))
+    assert done == Done(0, CHECKED.format(folder=vault, more=" (-v lists them)"), "")
+    done = run(duvet_command, vault.parent, "mcp", "--pages", "vault", "--check", "-v")
+    assert (done.code, done.out) == (0, CHECKED.format(folder=vault, more=""))
+    assert done.err.count("[DUV103]") == 1
     empty = run(duvet_command, make(vault.parent / "empty", {"a.txt": ""}), "mcp", "--pages", ".", "--check")
     assert empty.code == 1 and "no Markdown files in this folder [DUV009]" in empty.err
     missing = run(duvet_command, vault, "mcp", "--pages", "nowhere")
@@ -205,7 +208,7 @@ def test_no_call_leaves_the_folder(duvet_command: str, vault: Path) -> None:
     ##% With `--pages`, duvet MUST NOT forward calls to a gateway.
     gateway = {"KM_GATEWAY_URL": "http://127.0.0.1:1", "KM_ADMIN_TOKEN": "secret"}
     checked = run(duvet_command, vault, "mcp", "--pages", ".", "--check", environ=gateway)
-    assert checked == (0, CHECKED.format(folder=vault), "")
+    assert checked == (0, CHECKED.format(more=" (-v lists them)", folder=vault), "")
     upload = ("call", "--pages", ".", "km-upload", "--source-path", "index.md", "--destination", "copies/")
     assert run(duvet_command, vault, *upload, environ=gateway).code == 0
     assert (vault / "copies/index.md").read_text() == NOTES["index.md"]
@@ -283,7 +286,7 @@ def test_a_check_names_ignored_configurations(duvet_command: str, hostile: Path,
     checked = run(duvet_command, hostile, "mcp", "--pages", ".", "--check", "--models")
     more = (IGNORED[0], ignored("contextive.config.yaml", "--service-config"), IGNORED[1])
     no_model = "model          no enabled provider has a model to ask\n"
-    assert (checked.code, checked.out) == (0, CHECKED.format(folder=hostile) + no_model)
+    assert (checked.code, checked.out) == (0, CHECKED.format(more=" (-v lists them)", folder=hostile) + no_model)
     assert checked.err == "\n".join(f"warning: {one}\n  = help: {hint}\n" for one, hint in more)
     asked = run(duvet_command, hostile, "call", "--pages", ".", "ask", "--question", "Where is the pot?")
     assert asked.code == 1 and "AI search is not available" in asked.err
