@@ -316,7 +316,6 @@ def describe_models(reports: Iterable[ReportLines], models: FileModels, progress
 
 
 def make_renderer(project: Project, settings: TerminalSettings) -> CheckRenderer:
-
     # Extracted requirements need not be on disk.
     places = AnnotationPlaces(MemoryTree(project.extraction.files, project.tree))
     width = detect_table_look(sys.stderr).width if sys.stderr.isatty() else _WIDTH

@@ -28,7 +28,6 @@ _NO_IMPLEMENTATION_HELP = (
     "Add an implementation annotation for the same section, or fix the test's target."
 )
 _UNFOUND_HELP = "This is likely a multiline comment and the second line is missing `-` or other list operator."
-_KIND_NAMES = {Kind.CITATION: "implementation"}
 
 # The order in which annotations are described; the last ones only with `--verbose`.
 _ORDER = (
@@ -236,4 +235,4 @@ def _judge(has_passed: bool) -> str:
 
 
 def _name_kind(kind: Kind) -> str:
-    return _KIND_NAMES.get(kind, kind.words)
+    return "implementation" if kind is Kind.CITATION else kind.words

@@ -33,13 +33,11 @@ def list_gates(project: Project, request: ReportRequest, *, is_ci: bool) -> list
         (request.require_citations, "--require-citations", "citations", "implemented", find_unimplemented),
         (request.require_tests, "--require-tests", "tests", "tested", find_untested),
     ):
-        if gate.everything and not project.is_like_upstream:
+        covers_all = gate.everything and not project.is_like_upstream
+        if covers_all or gate.targets:
+            targets = "" if covers_all else f" of {', '.join(gate.targets)}"
             check = partial(_check_targets, project, gate, option, find)
-            gates.append(Gate(noun, f"every requirement is {state}", check))
-        elif gate.targets:
-            names = ", ".join(gate.targets)
-            check = partial(_check_targets, project, gate, option, find)
-            gates.append(Gate(f"{noun} of {names}", f"every requirement of {names} is {state}", check))
+            gates.append(Gate(f"{noun}{targets}", f"every requirement{targets} is {state}", check))
     return gates
 
 
