@@ -283,7 +283,9 @@ def _join_stems(words: str) -> str:
 def _join_neighbours(query: str) -> list[tuple[str, str, str]]:
     """Return the stems of neighbouring words, and of both joined: `back links` may be written `backlinks`."""
     words = [word for word in dict.fromkeys(split_words(query)) if not is_unspaced(word)][:_MAX_TERMS]
-    return [(stem_word(first), stem_word(second), stem_word(first + second)) for first, second in pairwise(words)]
+    # `a long walk` is not about `along`.
+    pairs = [(first, second) for first, second in pairwise(words) if first != "a"]
+    return [(stem_word(first), stem_word(second), stem_word(first + second)) for first, second in pairs]
 
 
 class PageHit(Struct, frozen=True):

@@ -131,6 +131,11 @@ def test_pages_with_all_words_are_first_for_short_queries() -> None:
     assert ranked == {"grey blue red": ["all", "grey"], "grey blue green red": ["grey", "all"]}
 
 
+def test_an_article_is_not_joined_with_the_next_word() -> None:
+    index = index_of({"docs/along.md": "Walk along.\n", "docs/long.md": "The walk was long.\n" + "x " * 50})
+    assert [page.slug for page in index.rank("a long walk")] == ["long", "along"]
+
+
 def test_related_words_count_less_than_the_word_itself() -> None:
     index = index_of(
         {
