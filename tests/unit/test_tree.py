@@ -29,6 +29,18 @@ TOP = (*CODE, "tests", "man", ".ci")
 MOST_LINES, MOST_FUNCTION_LINES = 800, 60
 LONG_FUNCTIONS: dict[str, str] = {}
 """Functions of more lines, as `path name`, and why each of them is better whole."""
+TESTS_OF_NO_MODULE = {
+    "bench/test_measure": "a module of tests/bench",
+    "bench/test_paraphrases": "data of tests/bench",
+    "bench/test_results": "a module of tests/bench",
+    "reports/test_not_applicable": "one table of the configuration, in every report",
+    "templates/test_script": "the script of the HTML report, which is not Python",
+    "test_api": "the names that the package exports",
+    "test_traced": "the whole tree, traced",
+    "test_tree": "the whole tree",
+    "tools/trace/test_refusals": "one table of refusals for all tools of the package",
+}
+"""Files of unit tests that are not named after a module, and what they test."""
 # Spelled so that it does not find itself: this file is looked through as well.
 REGISTRIES = re.compile("py[p]i[.](org|python)|python[h]osted|npm[j]s[.]|crates[.]io")
 
@@ -84,6 +96,19 @@ def test_modules_and_functions_are_short_and_modules_are_nouns() -> None:
     ]
     assert sorted(long) == sorted(LONG_FUNCTIONS)
     assert [str(path) for path in texts if any(part.endswith("ing") for part in path.with_suffix("").parts)] == []
+
+
+def test_unit_tests_are_named_after_the_module_that_they_test() -> None:
+    """A file is `test_MODULE.py`, `test_MODULE_TOPIC.py`, or `test_PACKAGE.py` in the folder of the package."""
+
+    def has_module(path: Path) -> bool:
+        folder, name = ROOT / "duvet" / path.parent, path.stem.removeprefix("test_") + "_"
+        nouns = {module.stem for module in folder.glob("*.py")} | {folder.name}
+        return any(name.startswith(f"{noun}_") for noun in nouns)
+
+    tests = [path.relative_to(ROOT / "tests/unit") for path in files("tests/unit", suffix=".py")]
+    named = [path for path in tests if path.name.startswith("test_") and not has_module(path)]
+    assert sorted(path.with_suffix("").as_posix() for path in named) == sorted(TESTS_OF_NO_MODULE)
 
 
 def test_no_package_registry_is_named() -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings, strategies as st
 
-from duvet.model import Kind
+from duvet.model import Kind, Section
 from duvet.project.project import Project
-from duvet.queries.overlap import QuotedSections, TracedPool, UnfoundQuotesError, WrittenPool
+from duvet.queries.overlap import QuotedSections, SectionText, TracedPool, UnfoundQuotesError, WrittenPool
+from duvet.text import normalise
 from duvet.tree.files import MemoryTree
 
 SPECIFICATION = """\
@@ -138,3 +140,51 @@ def test_many_quotes_are_compared() -> None:
         ([0, 1, 3, 4], True),
     ]
     assert sum(bool(one and one.is_full) for one in found) == len(quotes) - 2
+
+
+TEXT = "The kettle MUST stop, and it MUST whistle. A cup MUST be washed. A pot MUST be washed."
+
+
+@st.composite
+def quotes(draw: st.DrawFn) -> str:
+    words = TEXT.split()
+    low = draw(st.integers(0, len(words) - 1))
+    return " ".join(words[low : draw(st.integers(low + 1, len(words)))])
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(quotes(), min_size=1, max_size=6))
+def test_covered_bytes_equal_the_plain_rules(found: list[str]) -> None:
+    sections, pool = pool_of(*found)
+    assert isinstance(pool, WrittenPool)
+    view = normalise(TEXT + " \u00e9tude MUST be fun.").encode()
+    for id, quote in enumerate(found):
+        part = normalise(quote).encode()
+        start = view.index(part)
+        end = start + len(part)
+        covered: set[int] = set()
+        coverers = []
+        for other, candidate in enumerate(found):
+            if other == id:
+                continue
+            one = normalise(candidate).encode()
+            places, at = [], view.find(one)
+            while at >= 0:
+                places.append(range(max(at, start), min(at + len(one), end)))
+                at = view.find(one, at + len(one))
+            best = max(places, key=len)
+            if best:
+                coverers.append(other)
+                covered |= set(best)
+        covering = pool.cover(id)
+        assert covering is not None
+        assert ([*covering.ids], covering.is_full) == (coverers, covered == set(range(start, end)))
+    sections.check()
+
+
+def test_quotes_do_not_overlap_themselves() -> None:
+    section = Section("a", "A", (0, 0), "A", ("aa aa aa aa",), (0,))
+    text = SectionText(section)
+    assert text.find_all("aa aa") == ([0, 6], 5)
+    assert text.find_all("aa  aa aa") == ([0], 8)
+    assert text.find_all("b") == ([], 1)

@@ -1,16 +1,12 @@
-"""The fast models of `duvet query`, compared with simple ones that follow the definitions."""
+"""The fast model of executed lines, compared with a simple one that follows the definitions."""
 
 from __future__ import annotations
 
 from hypothesis import given, settings, strategies as st
 
-from duvet.model import Section
 from duvet.queries.execution import Execution, JavaModel, Outcome
-from duvet.queries.overlap import SectionText, WrittenPool
 from duvet.sources import java
 from duvet.sources.java import LineClasses, LineScope
-from duvet.text import normalise
-from tests.unit.queries.test_overlap import pool_of
 
 LINES = 12
 CODE = java.STATEMENT | java.DECLARATION | java.SCOPE_OPEN
@@ -84,52 +80,3 @@ def test_executed_lines_equal_the_plain_rules(classes: LineClasses, hits: dict[i
     judge = JavaModel(classes, []).apply(hits)
     for after in range(LINES + 1):
         assert judge((after, after)) == judge_plainly(classes, hits, after)
-
-
-WORDS = ["The", "kettle", "MUST", "stop,", "and", "it", "whistle.", "A", "cup", "be", "washed.", "pot"]
-TEXT = "The kettle MUST stop, and it MUST whistle. A cup MUST be washed. A pot MUST be washed."
-
-
-@st.composite
-def quotes(draw: st.DrawFn) -> str:
-    words = TEXT.split()
-    low = draw(st.integers(0, len(words) - 1))
-    return " ".join(words[low : draw(st.integers(low + 1, len(words)))])
-
-
-@settings(max_examples=150, deadline=None)
-@given(st.lists(quotes(), min_size=1, max_size=6))
-def test_covered_bytes_equal_the_plain_rules(found: list[str]) -> None:
-    sections, pool = pool_of(*found)
-    assert isinstance(pool, WrittenPool)
-    view = normalise(TEXT + " \u00e9tude MUST be fun.").encode()
-    for id, quote in enumerate(found):
-        part = normalise(quote).encode()
-        start = view.index(part)
-        end = start + len(part)
-        covered: set[int] = set()
-        coverers = []
-        for other, candidate in enumerate(found):
-            if other == id:
-                continue
-            one = normalise(candidate).encode()
-            places, at = [], view.find(one)
-            while at >= 0:
-                places.append(range(max(at, start), min(at + len(one), end)))
-                at = view.find(one, at + len(one))
-            best = max(places, key=len)
-            if best:
-                coverers.append(other)
-                covered |= set(best)
-        covering = pool.cover(id)
-        assert covering is not None
-        assert ([*covering.ids], covering.is_full) == (coverers, covered == set(range(start, end)))
-    sections.check()
-
-
-def test_quotes_do_not_overlap_themselves() -> None:
-    section = Section("a", "A", (0, 0), "A", ("aa aa aa aa",), (0,))
-    text = SectionText(section)
-    assert text.find_all("aa aa") == ([0, 6], 5)
-    assert text.find_all("aa  aa aa") == ([0], 8)
-    assert text.find_all("b") == ([], 1)
