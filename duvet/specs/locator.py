@@ -471,7 +471,7 @@ def split_rows(text: str) -> PhysicalLines:
 
 _LONGEST = 48  # Maximum length of an id, which limits the time that a pattern can take.
 _ID = r"[A-Z][A-Z0-9]{0,15}(?:[-_.][A-Z0-9]{1,15}){0,4}?[-_]?\d{1,6}(?:\.\d{1,4}){0,3}(?:-?[A-Z]{1,3}\d{1,3})?[a-z]?"
-_requirement_ids_NUMBERED = r"\d{1,4}(?:\.\d{1,4}){1,3}(?:-[A-Z]{1,3}\d{1,3})?"
+_DOTTED_NUMBER = r"\d{1,4}(?:\.\d{1,4}){1,3}(?:-[A-Z]{1,3}\d{1,3})?"
 _USUAL = r"(?:FR|NFR|REQ|AC|SC|US|UR|SR|BR|TR|IR|CR|DR|UC|SRS|SYS|RQ)(?:[-_.][A-Z0-9]+)*[-_]?\d|R\d+\.\d"
 """Ids that need no punctuation after them."""
 _STANDARDS = (
@@ -499,7 +499,7 @@ class IdPattern:
 
     def __init__(self, pattern: str = "") -> None:
         further = f"(?P<own>{pattern})|" if pattern else ""
-        self._id = re.compile(rf"{further}{_ID}(?![A-Za-z0-9_])|{_requirement_ids_NUMBERED}(?![A-Za-z0-9_])")
+        self._id = re.compile(rf"{further}{_ID}(?![A-Za-z0-9_])|{_DOTTED_NUMBER}(?![A-Za-z0-9_])")
 
     def split(self, text: str, marked: int = 0, *, has_number: bool = True) -> RequirementId | None:
         """Return the id at the beginning of text, or None.
