@@ -408,6 +408,6 @@ def _summarise_service(application: Application, address: str) -> Iterator[str]:
     for one in application.tools.choice.unloaded:
         yield f"left out       {one.name}: {one.reason}"
     for name, provider in config.providers.items():
-        yield f"provider       {name}: {provider.kind}{'' if provider.enabled else ', switched off'}"
+        yield f"provider       {name}: kind {provider.kind}{'' if provider.enabled else ', switched off'}"
     for task, route in config.routing.items():
         yield f"routing        {task}: {', '.join((route.model, *route.fallbacks))}"

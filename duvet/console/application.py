@@ -27,7 +27,7 @@ from duvet.reports.cells import escape_cell
 from duvet.rules import CONFIG_BAD_VALUE
 from duvet.server.application import Application, ApplicationSettings
 from duvet.text import quote_text, suggest_nearest
-from duvet.tools.arguments import Schema, input_schema, make_argument_lines, output_schema
+from duvet.tools.arguments import Schema, describe_type, input_schema, make_argument_lines, output_schema
 from duvet.tools.call_context import Caller, ignore_progress
 from duvet.tools.packs import BUILT_IN_PACKS, Registry, enable_packs
 from duvet.tools.tool import (
@@ -365,7 +365,9 @@ def _list_help(tool: Tool, pack: str) -> Iterator[str]:
     shortcuts = [f"--{one.flag} WORD,…: more {one.argument}.{one.key}" for one in tool.shortcuts]
     yield from _list_section("Shortcuts", shortcuts)
     properties = output_schema(tool)["properties"]
-    fields = properties["result"]["items"]["required"] if tool.is_list else properties
+    fields = properties["result"]["items"]["required"] if tool.is_list else list(properties)
+    if fields == ["result"]:
+        fields = [f"result ({describe_type(properties['result'])})"]
     yield from _list_section("Returns a list of" if tool.is_list else "Returns", [", ".join(fields)])
     yield from _list_section("Before you call it", tool.safety_notes)
     yield from _list_section("Hints", tool.invocation_hints)

@@ -19,7 +19,7 @@ from duvet.templates import example_specification, load_level_pages, load_rule_p
 from duvet.text import join_names, quote_text, suggest_nearest
 
 _MOST_NAMES = 10
-_LIST_HINT = "run `duvet explain` to list all topics"
+_LIST_HINT = "run `duvet explain` to list all topics, or `duvet show` for a requirement or a file"
 
 
 class Topic(Struct, frozen=True):

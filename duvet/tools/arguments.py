@@ -125,7 +125,7 @@ class ArgumentLine(Struct, frozen=True):
 def make_argument_lines(schema: Schema, record: str = "") -> Iterator[ArgumentLine]:
     """Yield a line for each argument, required ones first; the fields of a record follow it."""
     for name, one in schema["properties"].items():
-        terms = [_describe_type(one)]
+        terms = [describe_type(one)]
         if name in schema.get("required", ()):
             terms.append("required")
         elif "default" in one:
@@ -139,12 +139,13 @@ def make_argument_lines(schema: Schema, record: str = "") -> Iterator[ArgumentLi
             yield from make_argument_lines(one, f"{record}{name}.")
 
 
-def _describe_type(schema: Schema) -> str:
+def describe_type(schema: Schema) -> str:
+    """Return the type of a value in words, such as `list of string`."""
     if "enum" in schema:
         *first, last = map(str, schema["enum"])
         return f"{', '.join(first)} or {last}" if first else last
     if schema.get("type") == "array":
-        return f"list of {_describe_type(schema.get('items', {}))}"
+        return f"list of {describe_type(schema.get('items', {}))}"
     return str(schema.get("type", "value"))
 
 

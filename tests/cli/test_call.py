@@ -112,6 +112,8 @@ def test_a_list_of_tools(duvet: Run) -> None:
     assert done.out.endswith("Example:\n  duvet call list_uncited_requirements\n\npack trace, scope reader\n")
     assert duvet("tools", "list_uncitd").code == 1
     assert duvet("tools", "coverage_summary", "--format", "json").code == 2
+    assert duvet("pack", "new", "tea").code == 0
+    assert "\nReturns:\n  result (integer)\n" in duvet("tools", "tea_count_words").out
 
 
 @pytest.fixture

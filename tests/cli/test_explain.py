@@ -121,7 +121,7 @@ def test_a_run_with_an_error_explains_no_warning(duvet_command: str, tmp_path: P
         ("50", 'no rule, state, level or key is named "50"', "did you mean DUV050?"),
         ("needs test", 'no rule, state, level or key is named "needs test"', "did you mean needs tests"),
         ("report.html.pth", 'no rule, state, level or key is named "report.html.pth"', "did you mean report.html.path"),
-        ("", 'no rule, state, level or key is named ""', "run `duvet explain` to list all topics"),
+        ("", 'no rule, state, level or key is named ""', "run `duvet explain` to list all topics, or `duvet show`"),
         ("html.", 'no rule, state, level or key is named "html."', ""),
         ("[\x1b]", 'no rule, state, level or key is named "[\\u{1b}]"', "run `duvet explain` to list all topics"),
         ("logo.path", 'no rule, state, level or key is named "logo.path"', ""),

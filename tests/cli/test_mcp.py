@@ -65,7 +65,7 @@ def test_check_lists_what_the_server_offers(duvet: Run, duvet_command: str, fold
         "               duvet_health",
         "pack           workflows: 1 tool",
         "               workflow.audit",
-        "provider       local: openai",
+        "provider       local: kind openai",
         "routing        brief: local",
     ]
 
