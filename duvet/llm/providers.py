@@ -75,7 +75,7 @@ class _HttpProvider:
         ##= man/spec/ask.md#calls
         ##% duvet MUST remove the `<think>` block from a model's answer.
         text = _THOUGHT.sub("", text, count=1)
-        return _require_text(self.endpoint.name, ProviderAnswer(self.endpoint.mask_key(text), usage, is_cut))
+        return ProviderAnswer(self.endpoint.mask_key(text), usage, is_cut)
 
 
 class _Block(Struct):
@@ -153,18 +153,10 @@ class ClientModel:
         self.sampler = sampler
 
     async def complete(self, model: str, request: ModelRequest) -> ProviderAnswer:
-        return _require_text(self.name, await self.sampler(structs.replace(request, model=model or None)))
+        return await self.sampler(structs.replace(request, model=model or None))
 
     async def models(self, seconds: float) -> tuple[str, ...]:
         return ()
-
-
-def _require_text(name: str, answer: ProviderAnswer) -> ProviderAnswer:
-    if not answer.text.strip():
-        raise ModelError(
-            ModelFault.MALFORMED, f"provider `{name}` sent an empty answer", hint="try again, or allow more tokens"
-        )
-    return answer
 
 
 def _read_usage(usage: Any, *names: str) -> TokenUsage:

@@ -314,7 +314,11 @@ class StaticRouter:
             raise self._make_no_model_error({backend.name: backend.trouble})
         begun = monotonic()
         answer = await backend.provider.complete(model, request)
+        # Providers also charge for answers without text.
         self.budget.add(backend.name, backend.section, model, request, answer)
+        if not answer.text.strip():
+            message, hint = f"provider `{backend.name}` sent an empty answer", "try again, or allow more tokens"
+            raise records.ModelError(records.ModelFault.MALFORMED, message, hint=hint)
         self._report(records.ModelCall(backend.name, model, answer.usage, monotonic() - begun))
         return answer
 
