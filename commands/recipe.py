@@ -224,7 +224,7 @@ recipe.add_old_name("validate", check)
 @recipe.command("run")
 @click.argument("name", type=TEXT_TYPE, shell_complete=complete_values("recipes"))
 @add_variable_options
-@click.option("--dry-run", is_flag=True, help="Show the calls without making them; `$${` stands for a literal `${`.")
+@click.option("--dry-run", is_flag=True, help="Show the calls without making them; a literal `${` is shown as `$${`.")
 @add_text_format
 @add_service_options
 @add_trace_options

@@ -136,7 +136,7 @@ def add_trace_options(function: Function) -> Function:
             multiple=True,
             hidden=True,
         ),
-        click.option("--allow-http", is_flag=True, help="Allow downloads over http:."),
+        click.option("--allow-http", is_flag=True, help="Allow downloads over plain HTTP."),
         click.option("--offline", is_flag=True, help="Do not download anything."),
     ):
         function = option(function)

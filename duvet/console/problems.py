@@ -190,8 +190,8 @@ class ProblemOutput(Struct, frozen=True):
         sources = sources or SourceLines()
         try:
             ##= man/spec/problems.md#formats
-            ##% duvet MUST write problems to the file that `--output` names, or else as text to standard error and in
-            ##% any other format to standard output.
+            ##% duvet MUST write problems to the file that `--output` names. Without `--output`, duvet MUST write text to
+            ##% standard error, and any other format to standard output.
             if self.output is not None:
                 kept = problems if self.is_requested else _filter_problems(problems, current_settings())
                 if self.format is ProblemFormat.TEXT:

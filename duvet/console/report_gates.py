@@ -66,7 +66,8 @@ def _check_lines(project: Project, citations: bool, tests: bool, snapshot: bytes
     if not (citations or has_implementation(project.trace) or project.is_like_upstream):
         path = project.config.path if project.config else ""
         hint = "cite requirements in the code that implements them, or leave out `--require-citations false`"
-        return [rules.GATE_NOT_TESTED.problem("no code cites a requirement, so no test is required", path, hint=hint)]
+        message = "no code cites a requirement, so the gate on tests checks nothing"
+        return [rules.GATE_NOT_TESTED.problem(message, path, hint=hint)]
     return _choose_words(project, problems)
 
 
@@ -104,8 +105,7 @@ def _select_targets(project: Project, gate: ReportGate, option: str) -> tuple[li
         except NotFoundError as error:
             ##= man/spec/gates.md#gates-for-targets
             ##% duvet MUST refuse a gate on an unknown target, and suggest similar names.
-            message = f"{error.message}, which {option} names"
-            unknown.append(rules.GATE_UNKNOWN_TARGET.problem(message, hint=error.hint))
+            unknown.append(rules.GATE_UNKNOWN_TARGET.problem(f"{option}: {error.message}", hint=error.hint))
     return [project.requirements[index] for index in sorted(found)], unknown
 
 

@@ -168,7 +168,7 @@ def _hide_tokens(words: str, gateway: Gateway) -> str:
 
 class GatewayConnection:
     def __init__(self, gateway: Gateway, seconds: float, clock: http_client.Clock | None = None) -> None:
-        """`seconds` limits a call of a reading tool, including its retries."""
+        """`seconds` limits each call to a read-only tool, including its retries."""
         self.gateway = gateway
         self.seconds = seconds
         self._clock = clock or http_client.SystemClock()

@@ -20,7 +20,7 @@ _MARK_EVERY = 512  # Characters.
 _OPENING_MARKS = b"`*_~["
 _CLOSING_MARKS = re.compile(rb"(?:[`*_~]++|\](?:\([^()]*+\)|\[[^\[\]]*+\])?+)++")
 _AHEAD_OF_MARKS = frozenset(b" \t([{\"'|>/")
-"""The characters after which markup opens; after other characters, such as letters, it may close."""
+"""Characters after which a mark opens. After any other character, such as a letter, a mark may be a closing one."""
 
 
 class PlainView(Struct, frozen=True):

@@ -31,8 +31,7 @@ def wrong(kettle: Path) -> Path:
 @pytest.mark.parametrize("format", FOR_PROGRAMS)
 def test_a_format_goes_to_standard_output(format: ProblemFormat, wrong: Path, duvet: Run, snapshot: Snapshot) -> None:
     ##= man/spec/problems.md#formats
-    ##% duvet MUST write problems to the file that `--output` names, or else as text to standard error and in any other
-    ##% format to standard output.
+    ##% Without `--output`, duvet MUST write text to standard error, and any other format to standard output.
     ##= man/spec/problems.md#formats
     ##% In a format other than `text`, duvet MUST write a result even if there are no problems.
     done = duvet("report", "--format", format)
@@ -53,6 +52,9 @@ def test_every_format_without_problems(format: ProblemFormat, kettle: Path, duve
 
 @pytest.mark.parametrize("format", ProblemFormat)
 def test_a_file_holds_the_same_and_people_read_on(format: ProblemFormat, wrong: Path, duvet: Run) -> None:
+    ##= man/spec/problems.md#formats
+    ##% duvet MUST write problems to the file that `--output` names. Without `--output`, duvet MUST write text to standard
+    ##% error, and any other format to standard output.
     options = ("report", "--format", format, "--output", "-")
     found, known, uncached = duvet(*options), duvet(*options), duvet("--no-cache", *options)
     assert "Checked that nothing has changed" in known.err

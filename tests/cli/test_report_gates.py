@@ -200,10 +200,10 @@ def test_targets_with_ci_and_without_a_snapshot(args: str, found: list[str], ket
 
 
 UNKNOWN = """\
-error: unknown section "purring" of spec.md, which --require-citations names [DUV064]
+error: --require-citations: unknown section "purring" of spec.md [DUV064]
   = help: did you mean pouring?
 
-error: unknown specification "speck.md", which --require-tests names [DUV064]
+error: --require-tests: unknown specification "speck.md" [DUV064]
   = help: did you mean spec?
 
 encountered 2 errors
@@ -511,7 +511,7 @@ def test_no_gate_passes_without_requirements(tmp_path: Path, duvet_command: str)
         (
             "--ci --require-citations false",
             (
-                "error: no code cites a requirement, so no test is required [DUV063]\n"
+                "error: no code cites a requirement, so the gate on tests checks nothing [DUV063]\n"
                 " --> .duvet/config.toml\n"
                 "  = help: cite requirements in the code that implements them, or leave out `--require-citations false`\n"
             ),
