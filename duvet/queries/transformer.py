@@ -89,6 +89,8 @@ class _Network:
             for layer in range(_LAYERS)
             for place, name in enumerate(names)
         }
+        # Raises an exception if a tensor is missing or has another shape.
+        self.compute([0])
 
     def compute(self, tokens: Sequence[int]) -> Any:
         """Return a vector for each token."""

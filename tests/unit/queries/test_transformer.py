@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -58,13 +59,21 @@ def test_a_text_has_the_same_vector_in_every_batch(space: MiniLmSpace) -> None:
     assert space.rows(TEXTS) == b"".join(space.rows([text]) for text in TEXTS)
 
 
-@pytest.mark.parametrize("size", [0, 100, 100_000, 20_000_000])
-def test_a_truncated_file_is_a_broken_model(size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "damage",
+    [
+        *(itemgetter(slice(size)) for size in (0, 100, 100_000, 20_000_000)),
+        lambda data: data.replace(b"layer.3.output.dense.bias", b"layer.3.output.dense.none"),
+    ],
+)
+def test_a_damaged_file_is_a_broken_model(
+    damage: Callable[[bytes], bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (package, name), tokenizer = embeddings._TRANSFORMER_FILES
     whole = embeddings._find_file(package, name)
     assert whole is not None
     (tmp_path / "broken_model").mkdir()
-    (tmp_path / "broken_model" / name).write_bytes(whole.read_bytes()[:size])
+    (tmp_path / "broken_model" / name).write_bytes(damage(whole.read_bytes()))
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(embeddings, "_TRANSFORMER_FILES", (("broken_model", name), tokenizer))
     assert embeddings.find_embedder(SearchModel.TRANSFORMER) is None
