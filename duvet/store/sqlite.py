@@ -447,7 +447,7 @@ class Store(ChunkSearch):
             self.database.rollback()
             raise
         finally:
-            self._flush = None
+            self._flush, self._counts = None, ("", {})
         with suppress(db.StoreError):
             (free,), (pages,) = self.database.rows("PRAGMA freelist_count") + self.database.rows("PRAGMA page_count")
             if free * _LARGE_SHARE > pages:
