@@ -65,6 +65,11 @@ OF_TOOLS: Refused = [
         2,
         'search_requirements has no argument "qwery"\n  = help: did you mean query?',
     ),
+    (
+        "call search_requirements --query lid --pages .",
+        2,
+        'no argument "pages"\n  = help: write --pages before search_requirements, because it is an option of the command',
+    ),
     ("call search_requirements lid", 2, 'unexpected argument "lid"\n  = help: `duvet tools search_requirements` shows'),
     ("call search_requirements --query", 2, "--query needs a value"),
     ("call list_uncited_requirements --limit many", 2, "limit: expected integer, got string"),
