@@ -366,7 +366,7 @@ def _make_keyword_warning(specification: Specification) -> Problem | None:
     verb = "use" if count > 1 else "uses"
     other = "are" if count > 1 else "is"
     message = f"{format_count(count, 'sentence')} {verb} lower-case keywords and {other} not counted"
-    hint = 'set `keywords = "any"` to count them, or `keywords = "uppercase"` to ignore them'
+    hint = 'set `keywords = "any"` to count them, or `keywords = "uppercase"` to ignore them; `duvet report -v` lists their lines'
     return rules.KEYWORDS_LOWER_CASE.problem(message, hint=hint)
 
 

@@ -49,8 +49,8 @@ def make_next_views(page: anchors.ReportData, places: anchors.ReportPlaces) -> l
         NextView(
             _LOOKS[row.status],
             link,
-            Markup(places.label(card.specification, card.section)),
-            shorten_text(f"{row.name} {row.text}".lstrip(), _WIDEST),
+            Markup(places.label(card.specification, card.section)) + (f" · {row.name}" if row.name else ""),
+            shorten_text(row.text, _WIDEST),
             row.reason,
         )
         for row, (card, link) in ((row, found[row.full_path]) for row in page.next)

@@ -195,6 +195,7 @@ def test_the_report_shows_names(duvet: Run, folder: Path) -> None:
     (folder / "login.rs").write_text(RIGHT)
     assert duvet("report").code == 0
     page = (folder / ".duvet/reports/report.html").read_text()
+    assert "Requirements · FR-002</a> <q>System MUST lock an account" in page
     assert '<b id="login/FR-001">FR-001</b> System MUST authenticate users by password.' in page
     assert "Requirements · FR-001<td>System MUST" in page
 
