@@ -307,3 +307,75 @@ def respell_project_keys(toml: TomlDocument) -> TomlDocument:
     if toml.values.get("$schema") != EXTENDED_SCHEMA:
         return toml
     return respell_keys(toml, ExtendedConfig)
+
+
+TABLES_OF_NAMES = ("providers", "toolPacks", "workflows", "routing")
+
+
+def find_unresolved_names(at: DocumentLocation) -> Iterator[Problem]:
+    """Yield a problem for each name that is unknown, repeated or easily confused with another one."""
+    tables = {name: select_tables(at.document.values.get(name)) for name in TABLES_OF_NAMES}
+    for name, named in tables.items():
+        table_at = at / name
+        seen: dict[str, str] = {}
+        for one in named:
+            other = seen.setdefault(one.lower().replace("-", "_"), one)
+            if other != one:
+                line = table_at.document.key_place(*table_at.keys, other).line
+                message = f"`{one}` is too similar to `{other}` at line {line}"
+                yield (table_at / one).problem(rules.CONFIG_BAD_VALUE, message, "choose another name", at_key=True)
+    providers, tasks = tables["providers"], tables["routing"]
+    for task, route in tasks.items():
+        route_at = at / "routing" / task
+        if task in providers:
+            message = f"`{task}` is also the name of a provider"
+            yield route_at.problem(rules.CONFIG_BAD_VALUE, message, "choose another name", at_key=True)
+        yield from _check_model(route.get("model"), providers, providers, route_at / "model")
+        for model, fallback_at in _list_items(route.get("fallbacks"), route_at / "fallbacks"):
+            yield from _check_model(model, providers, providers, fallback_at)
+    for name, workflow in tables["workflows"].items():
+        below = at / "workflows" / name
+        for step, here in _list_steps(workflow, below):
+            yield from _check_model(step.get("model"), {**providers, **tasks}, providers, here / "model")
+        yield from find_repeated_names(workflow, below)
+
+
+def select_tables(value: Any) -> dict[str, dict[str, Any]]:
+    return {name: inner for name, inner in value.items() if isinstance(inner, dict)} if isinstance(value, dict) else {}
+
+
+def _list_items(value: Any, at: DocumentLocation) -> Iterator[tuple[Any, DocumentLocation]]:
+    yield from ((item, at / index) for index, item in enumerate(value if isinstance(value, list) else ()))
+
+
+def _list_steps(workflow: dict[str, Any], at: DocumentLocation) -> list[tuple[dict[str, Any], DocumentLocation]]:
+    return [(step, here) for step, here in _list_items(workflow.get("steps"), at / "steps") if isinstance(step, dict)]
+
+
+def _check_model(
+    model: Any, names: dict[str, Any], providers: dict[str, Any], at: DocumentLocation
+) -> Iterator[Problem]:
+    if not isinstance(model, str) or not model.strip():
+        return
+    name, slash, _ = model.partition("/")
+    known = providers if slash else names
+    if name not in known:
+        hint = fields.did_you_mean(name, known) or "add it to `providers`"
+        yield at.problem(rules.CONFIG_BAD_VALUE, f"unknown provider `{name}`", hint)
+
+
+def find_repeated_names(workflow: dict[str, Any], at: DocumentLocation) -> Iterator[Problem]:
+    steps = _list_steps(workflow, at)
+    yield from _find_repeated([(step.get("id"), here / "id") for step, here in steps])
+    captures = [found for step, here in steps for found in _list_items(step.get("capture"), here / "capture")]
+    yield from _find_repeated(
+        [(capture.get("name"), here / "name") for capture, here in captures if isinstance(capture, dict)]
+    )
+
+
+def _find_repeated(names: list[tuple[Any, DocumentLocation]]) -> Iterator[Problem]:
+    seen: dict[str, DocumentLocation] = {}
+    for name, at in names:
+        if isinstance(name, str) and (first := seen.setdefault(name, at)) is not at:
+            message = f"duplicate name `{name}`, first used at line {first.place.line}"
+            yield at.problem(rules.CONFIG_BAD_VALUE, message, "choose another name")

@@ -1,142 +1,21 @@
-"""The configuration as a whole: JSON Schemas, references between tables, and the origin of each setting."""
+"""JSON Schemas of both configurations, and the origin of each setting of a project."""
 
-# Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Any
 
-from msgspec import Struct, field, json, to_builtins
+from msgspec import Struct, json, to_builtins
 
-from duvet import rules
-from duvet.config import service_tables, settings
-from duvet.config.check import DocumentLocation
+from duvet.config import settings
 from duvet.config.document import VARIABLE_PATTERN, expand_template
 from duvet.config.duvet_tables import ExtendedConfig
-from duvet.config.fields import did_you_mean, format_key_path, is_table_array, list_field_types, list_fields
+from duvet.config.fields import format_key_path, is_table_array, list_field_types, list_fields
 from duvet.config.project_file import DuplicatesTable, UpstreamConfig, read_config, read_tables, require_config
-from duvet.config.service_tables import WorkflowSection
+from duvet.config.service_tables import ServiceConfig
 from duvet.config.toml import TomlDocument
-from duvet.model import Problem
 from duvet.tree.files import Tree
-
-
-class ServiceConfig(settings.ServiceSection, frozen=True, kw_only=True):
-    """The configuration of `duvet mcp` and of the commands that call tools."""
-
-    schema: Annotated[str | None, settings.doc("URL or path of the JSON Schema of this file, for editors")] = field(
-        default=None, name="$schema"
-    )
-    server: Annotated[service_tables.ServerSection, settings.doc("The MCP server")] = service_tables.ServerSection()
-    providers: Annotated[
-        dict[service_tables.Name, service_tables.ProviderSection], settings.doc("Model providers by name")
-    ] = field(default_factory=dict)
-    tool_packs: Annotated[dict[service_tables.Name, service_tables.PackSection], settings.doc("Tool packs by name")] = (
-        field(default_factory=dict)
-    )
-    workflows: Annotated[dict[service_tables.Name, WorkflowSection], settings.doc("Workflows by name")] = field(
-        default_factory=dict
-    )
-    routing: Annotated[dict[service_tables.Name, service_tables.RouteSection], settings.doc("Models by task")] = field(
-        default_factory=dict
-    )
-    pages: Annotated[
-        tuple[service_tables.PagesSection, ...],
-        settings.doc("Markdown pages; by default the Markdown files in `docs` that are not specifications"),
-    ] = ()
-    ingest: Annotated[service_tables.IngestSection, settings.doc("Files that `duvet ingest` indexes")] = (
-        service_tables.IngestSection()
-    )
-    store: Annotated[settings.StoreSection, settings.doc("Location of the index and its backups")] = (
-        settings.StoreSection()
-    )
-    search: Annotated[service_tables.SearchSection, settings.doc("Ranking of `km-search` results")] = (
-        service_tables.SearchSection()
-    )
-    uploads: Annotated[
-        service_tables.UploadsSection, settings.doc("Files that `km-upload` and `km-storetext` write")
-    ] = service_tables.UploadsSection()
-
-    def notes(self) -> tuple[settings.NotesRule, ...] | None:
-        return tuple(one.rule() for one in self.pages) or None
-
-    def packs(self, by_default: tuple[str, ...] = settings.ServerRule().packs) -> tuple[str, ...]:
-        """Return the enabled packs; packs in `by_default` are enabled without a table."""
-        named = self.tool_packs
-        kept = [name for name in by_default if name not in named or named[name].enabled]
-        return (*kept, *(name for name, pack in named.items() if pack.enabled and name not in by_default))
-
-
-TABLES_OF_NAMES = ("providers", "toolPacks", "workflows", "routing")
-
-
-def find_unresolved_names(at: DocumentLocation) -> Iterator[Problem]:
-    """Yield a problem for each name that is unknown, repeated or easily confused with another one."""
-    tables = {name: select_tables(at.document.values.get(name)) for name in TABLES_OF_NAMES}
-    for name, named in tables.items():
-        table_at = at / name
-        seen: dict[str, str] = {}
-        for one in named:
-            other = seen.setdefault(one.lower().replace("-", "_"), one)
-            if other != one:
-                line = table_at.document.key_place(*table_at.keys, other).line
-                message = f"`{one}` is too similar to `{other}` at line {line}"
-                yield (table_at / one).problem(rules.CONFIG_BAD_VALUE, message, "choose another name", at_key=True)
-    providers, tasks = tables["providers"], tables["routing"]
-    for task, route in tasks.items():
-        route_at = at / "routing" / task
-        if task in providers:
-            message = f"`{task}` is also the name of a provider"
-            yield route_at.problem(rules.CONFIG_BAD_VALUE, message, "choose another name", at_key=True)
-        yield from _check_model(route.get("model"), providers, providers, route_at / "model")
-        for model, fallback_at in _list_items(route.get("fallbacks"), route_at / "fallbacks"):
-            yield from _check_model(model, providers, providers, fallback_at)
-    for name, workflow in tables["workflows"].items():
-        below = at / "workflows" / name
-        for step, here in _list_steps(workflow, below):
-            yield from _check_model(step.get("model"), {**providers, **tasks}, providers, here / "model")
-        yield from find_repeated_names(workflow, below)
-
-
-def select_tables(value: Any) -> dict[str, dict[str, Any]]:
-    return {name: inner for name, inner in value.items() if isinstance(inner, dict)} if isinstance(value, dict) else {}
-
-
-def _list_items(value: Any, at: DocumentLocation) -> Iterator[tuple[Any, DocumentLocation]]:
-    yield from ((item, at / index) for index, item in enumerate(value if isinstance(value, list) else ()))
-
-
-def _list_steps(workflow: dict[str, Any], at: DocumentLocation) -> list[tuple[dict[str, Any], DocumentLocation]]:
-    return [(step, here) for step, here in _list_items(workflow.get("steps"), at / "steps") if isinstance(step, dict)]
-
-
-def _check_model(
-    model: Any, names: dict[str, Any], providers: dict[str, Any], at: DocumentLocation
-) -> Iterator[Problem]:
-    if not isinstance(model, str) or not model.strip():
-        return
-    name, slash, _ = model.partition("/")
-    known = providers if slash else names
-    if name not in known:
-        hint = did_you_mean(name, known) or "add it to `providers`"
-        yield at.problem(rules.CONFIG_BAD_VALUE, f"unknown provider `{name}`", hint)
-
-
-def find_repeated_names(workflow: dict[str, Any], at: DocumentLocation) -> Iterator[Problem]:
-    steps = _list_steps(workflow, at)
-    yield from _find_repeated([(step.get("id"), here / "id") for step, here in steps])
-    captures = [found for step, here in steps for found in _list_items(step.get("capture"), here / "capture")]
-    yield from _find_repeated(
-        [(capture.get("name"), here / "name") for capture, here in captures if isinstance(capture, dict)]
-    )
-
-
-def _find_repeated(names: list[tuple[Any, DocumentLocation]]) -> Iterator[Problem]:
-    seen: dict[str, DocumentLocation] = {}
-    for name, at in names:
-        if isinstance(name, str) and (first := seen.setdefault(name, at)) is not at:
-            message = f"duplicate name `{name}`, first used at line {first.place.line}"
-            yield at.problem(rules.CONFIG_BAD_VALUE, message, "choose another name")
-
 
 SettingKeys = tuple[str | int, ...]
 

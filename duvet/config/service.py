@@ -12,13 +12,16 @@ from msgspec.structs import replace
 
 from duvet import rules
 from duvet.config.check import (
+    TABLES_OF_NAMES,
     DocumentLocation,
     check_table,
     check_value,
     describe_type,
+    find_unresolved_names,
     is_in_range,
     respell_keys,
     respell_project_keys,
+    select_tables,
 )
 from duvet.config.document import (
     DataDocument,
@@ -33,8 +36,14 @@ from duvet.config.document_formats import DOCUMENT_ENDINGS, find_file_ending, re
 from duvet.config.duvet_tables import ServerTable
 from duvet.config.fields import FieldType, did_you_mean, list_field_types, list_fields
 from duvet.config.project_file import find_config
-from duvet.config.schema import TABLES_OF_NAMES, ServiceConfig, find_unresolved_names, select_tables
-from duvet.config.service_tables import IngestSection, LogFormat, PagesSection, SearchSection, ServerSection
+from duvet.config.service_tables import (
+    IngestSection,
+    LogFormat,
+    PagesSection,
+    SearchSection,
+    ServerSection,
+    ServiceConfig,
+)
 from duvet.config.settings import EXTENDED_SCHEMA, IngestRule, NotesRule, Secret, ServerRule, StoreSection
 from duvet.config.toml import TomlDocument, parse_toml_bytes
 from duvet.errors import DuvetError, ProblemsError, UnreadableError

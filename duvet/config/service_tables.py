@@ -17,11 +17,13 @@ from duvet.config.settings import (
     ExpandedText,
     IngestRule,
     NonBlankText,
+    NotesRule,
     SearchModel,
     SearchRule,
     Secret,
     ServerRule,
     ServiceSection,
+    StoreSection,
     TableError,
     UploadRule,
     doc,
@@ -544,3 +546,33 @@ class WorkflowSection(ServiceSection, frozen=True, kw_only=True):
         default_factory=dict
     )
     timeout_seconds: Annotated[Seconds, doc("Time limit of the workflow, in seconds")] = 600.0
+
+
+class ServiceConfig(ServiceSection, frozen=True, kw_only=True):
+    """The configuration of `duvet mcp` and of the commands that call tools."""
+
+    schema: Annotated[str | None, doc("URL or path of the JSON Schema of this file, for editors")] = field(
+        default=None, name="$schema"
+    )
+    server: Annotated[ServerSection, doc("The MCP server")] = ServerSection()
+    providers: Annotated[dict[Name, ProviderSection], doc("Model providers by name")] = field(default_factory=dict)
+    tool_packs: Annotated[dict[Name, PackSection], doc("Tool packs by name")] = field(default_factory=dict)
+    workflows: Annotated[dict[Name, WorkflowSection], doc("Workflows by name")] = field(default_factory=dict)
+    routing: Annotated[dict[Name, RouteSection], doc("Models by task")] = field(default_factory=dict)
+    pages: Annotated[
+        tuple[PagesSection, ...],
+        doc("Markdown pages; by default the Markdown files in `docs` that are not specifications"),
+    ] = ()
+    ingest: Annotated[IngestSection, doc("Files that `duvet ingest` indexes")] = IngestSection()
+    store: Annotated[StoreSection, doc("Location of the index and its backups")] = StoreSection()
+    search: Annotated[SearchSection, doc("Ranking of `km-search` results")] = SearchSection()
+    uploads: Annotated[UploadsSection, doc("Files that `km-upload` and `km-storetext` write")] = UploadsSection()
+
+    def notes(self) -> tuple[NotesRule, ...] | None:
+        return tuple(one.rule() for one in self.pages) or None
+
+    def packs(self, by_default: tuple[str, ...] = ServerRule().packs) -> tuple[str, ...]:
+        """Return the enabled packs; packs in `by_default` are enabled without a table."""
+        named = self.tool_packs
+        kept = [name for name in by_default if name not in named or named[name].enabled]
+        return (*kept, *(name for name, pack in named.items() if pack.enabled and name not in by_default))

@@ -33,11 +33,10 @@ from duvet.specs.locator import (
     resolve_specification,
 )
 from duvet.text import load_rapidfuzz
-from duvet.trace.build import find_second_spellings
 from duvet.trace.names import NO_NAMES, NamedText, find_stated_names, is_stated_name
 from duvet.trace.nearest import Neighbourhood, TextStretch, describe_changed_meaning, make_word_diff
 from duvet.trace.plain_match import remove_quote_markup
-from duvet.trace.records import AnnotationPlaces
+from duvet.trace.records import AnnotationPlaces, find_second_spellings
 
 if TYPE_CHECKING:
     from duvet.project.project import Project

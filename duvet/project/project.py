@@ -28,9 +28,7 @@ from duvet.specs.library import DownloadOutcome, Library, Policy
 from duvet.specs.locator import locate_specification, resolve_specification, strip_extension
 from duvet.specs.requirement_files import read_requirement_file
 from duvet.text import format_count, quote_text
-from duvet.trace.build import add_problems, build_trace, find_second_spellings
 from duvet.trace.catalogue import build_catalogue, list_unreferenced_specifications
-from duvet.trace.names import find_name_problems
 from duvet.trace.records import (
     AnnotationPlaces,
     Finished,
@@ -38,6 +36,8 @@ from duvet.trace.records import (
     Requirement,
     SettledRequirements,
     Trace,
+    add_problems,
+    find_second_spellings,
     list_requirements,
 )
 from duvet.tree.cache import Cache
@@ -419,6 +419,9 @@ class Project:
 
     @cached_property
     def _built(self) -> Trace:
+        from duvet.trace.build import build_trace
+        from duvet.trace.names import find_name_problems
+
         extraction, inputs = self.extraction, self.inputs
         problems = [*extraction.problems, *inputs.problems]
         reading = InputReader(

@@ -21,9 +21,9 @@ from duvet.project.project import Project, find_missing_reasons, find_setup_prob
 from duvet.sources.editor import apply_edits
 from duvet.sources.fragments import find_lines_in_literals, may_have_literals
 from duvet.text import join_names, quote_text, shorten_text
-from duvet.trace.build import find_second_spellings, make_two_spellings_problem
+from duvet.trace.build import make_two_spellings_problem
 from duvet.trace.coverage import find_partial_quotes, find_quotes_outside_requirements
-from duvet.trace.records import CITATION, EXCEPTION, TEST, AnnotationPlaces, Trace
+from duvet.trace.records import CITATION, EXCEPTION, TEST, AnnotationPlaces, Trace, find_second_spellings
 from duvet.tree.cache import Cache
 from duvet.tree.files import MemoryTree
 from duvet.tree.outputs import store_together

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property, lru_cache, partial
 from operator import itemgetter
-from posixpath import join, normpath
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -507,12 +506,12 @@ def build_trace(
     progress.end(f"Sorted {progress.count(linked.references, 'reference')}")
     spellings = [
         make_two_spellings_problem(specification, first, annotations[linked.first[specification.locator]])
-        for specification, first in find_second_spellings(coverages, base)
+        for specification, first in records.find_second_spellings(coverages, base)
     ]
     ##= man/spec/trace.md#commands
     ##% If the configuration is valid, duvet MUST report all problems of a run, sorted by path and place.
     found = {*before, *linked.problems, *spellings}
-    return add_problems(records.Trace(annotations, tuple(match_of), coverages, (), linked.failures), found)
+    return records.add_problems(records.Trace(annotations, tuple(match_of), coverages, (), linked.failures), found)
 
 
 def _name_specifications(
@@ -538,10 +537,6 @@ def _name_specifications(
 _ALWAYS_MORE = 1 << 40
 
 
-def add_problems(trace: records.Trace, problems: Iterable[Problem]) -> records.Trace:
-    return replace(trace, problems=tuple(sorted({*trace.problems, *problems}, key=lambda one: one.sort_key)))
-
-
 def make_two_spellings_problem(specification: Specification, first: Specification, annotation: Annotation) -> Problem:
     name = first.locator.name
     return rules.TARGET_TWO_SPELLINGS.problem(
@@ -550,17 +545,6 @@ def make_two_spellings_problem(specification: Specification, first: Specificatio
         Place(annotation.line),
         hint=f"write {name} everywhere" if name != specification.locator.name else "use one format everywhere",
     )
-
-
-def find_second_spellings(
-    coverages: Iterable[records.Coverage], base: str
-) -> Iterator[tuple[Specification, Specification]]:
-    """Yield each specification that is cited under two names, as a pair: the longer name, then the shorter one."""
-    known: dict[str, Specification] = {}
-    for specification in sorted((one.specification for one in coverages), key=lambda one: len(one.locator.name)):
-        first = known.setdefault(normpath(join(base, specification.path)), specification)
-        if first is not specification:
-            yield specification, first
 
 
 def _describe(specification: Specification) -> str:

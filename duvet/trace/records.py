@@ -8,9 +8,11 @@ from datetime import date
 from functools import cache
 from itertools import chain, groupby
 from operator import attrgetter
+from posixpath import join, normpath
 from typing import TYPE_CHECKING, Literal, Self
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from duvet.errors import DuvetError
 from duvet.model import Annotation, Kind, Level, Place, Problem, Rank, Section, Severity, Specification
@@ -459,3 +461,16 @@ def _list_totals(specification: Specification | None, table: _Table) -> Iterator
         yield Total(specification, level, tuple(table[level]))
     sums = zip(*table.values(), strict=True) if table else [()] * len(State)
     yield Total(specification, None, tuple(map(sum, sums)))
+
+
+def add_problems(trace: Trace, problems: Iterable[Problem]) -> Trace:
+    return replace(trace, problems=tuple(sorted({*trace.problems, *problems}, key=lambda one: one.sort_key)))
+
+
+def find_second_spellings(coverages: Iterable[Coverage], base: str) -> Iterator[tuple[Specification, Specification]]:
+    """Yield each specification that is cited under two names, as a pair: the longer name, then the shorter one."""
+    known: dict[str, Specification] = {}
+    for specification in sorted((one.specification for one in coverages), key=lambda one: len(one.locator.name)):
+        first = known.setdefault(normpath(join(base, specification.path)), specification)
+        if first is not specification:
+            yield specification, first

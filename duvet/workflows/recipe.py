@@ -10,9 +10,8 @@ from msgspec import UNSET, Meta, Struct, UnsetType, ValidationError, convert, fi
 
 from duvet import errors, rules
 from duvet.config import document_formats, service_tables, settings
-from duvet.config.check import DocumentLocation, check_table, respell_keys
+from duvet.config.check import DocumentLocation, check_table, find_repeated_names, respell_keys
 from duvet.config.document import DataDocument, DocumentError
-from duvet.config.schema import find_repeated_names
 from duvet.model import Place, Problem, Severity, sort_problems
 from duvet.text import quote_text, shorten_text, suggest_nearest
 from duvet.tools.tool import Tool

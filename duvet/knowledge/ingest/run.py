@@ -8,7 +8,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
 from blake3 import blake3
@@ -20,7 +20,7 @@ from duvet.knowledge import git_dates, reports
 from duvet.knowledge.ingest import files as ingest_files
 from duvet.knowledge.ingest.chunks import FileRecord, IngestContent, IngestReader, wants_symbols
 from duvet.knowledge.ingest.subsystems import SubsystemIndex, find_roots, read_subsystem_catalogue
-from duvet.knowledge.pages.page import PageReferenceFinder, normalise_slug
+from duvet.knowledge.pages.front_matter import normalise_slug
 from duvet.progress import CountedStep, Progress
 from duvet.project.project import Project
 from duvet.queries.embeddings import DummyEmbedder, Embedder, VectorSpace, find_chunk_embedder, row_size
@@ -42,6 +42,9 @@ from duvet.store.records import (
 from duvet.store.sqlite import Store, StoreWriter
 from duvet.text import format_count
 from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue
+
+if TYPE_CHECKING:
+    from duvet.knowledge.pages.page import PageReferenceFinder
 
 _MAX_NAME = 80
 _FOLDER_PAGES = ("README.md", "index.md")  # The files that a link to a folder leads to.
@@ -192,7 +195,7 @@ class _LinkResolver:
         self._artifacts = artifacts
         self._records = records
         self._trace = trace
-        self._references = PageReferenceFinder(trace.catalogue) if trace else None
+        self._references: PageReferenceFinder | None = None
         self._slugs: dict[str, str] = {}
         for path, record in records.items():
             if path in artifacts and (record.slug or path.endswith(".md")):
@@ -233,8 +236,14 @@ class _LinkResolver:
                 yield from self._resolve_in_trace(slug, heading.strip())
 
     def _resolve_in_trace(self, target: str, heading: str) -> Iterator[str]:
-        found = self._references.find(target, heading) if self._references else None
-        if found is None or self._trace is None:
+        if self._trace is None:
+            return
+        if self._references is None:
+            from duvet.knowledge.pages.page import PageReferenceFinder
+
+            self._references = PageReferenceFinder(self._trace.catalogue)
+        found = self._references.find(target, heading)
+        if found is None:
             return
         yield from (self._trace.ids[index] for index in found.indexes)
         if found.specification is not None and not found.indexes:

@@ -15,6 +15,7 @@ from msgspec import UNSET, Struct, UnsetType, structs
 from duvet import errors, model, rules
 from duvet.knowledge.git_dates import FirstCommitDates, find_birth_time, find_first_commits
 from duvet.knowledge.pages.files import PageFiles, find_page_files
+from duvet.knowledge.pages.front_matter import normalise_slug
 from duvet.knowledge.pages.links import REQUIREMENT_PREFIX, LinkSyntax, PageLink, has_heading
 from duvet.knowledge.pages.page import (
     LinkResolver,
@@ -28,7 +29,6 @@ from duvet.knowledge.pages.page import (
     make_name,
     make_slug,
     make_slug_problem,
-    normalise_slug,
     read_page,
 )
 from duvet.project.findings import PageFindings

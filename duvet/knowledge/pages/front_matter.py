@@ -14,6 +14,7 @@ from duvet import rules
 from duvet.config.document import DataDocument, DocumentError, check_document_size
 from duvet.model import Place, Problem
 from duvet.text import shorten_text
+from duvet.words import compose
 
 MAX_TAGS, MAX_TAG_LENGTH = 100, 300
 _MAX_FRONT_MATTER = 1 << 16
@@ -32,6 +33,7 @@ _LINTER_DATE = "%A, %B %d %Y, %I:%M:%S %p"  # What the plugin Linter of Obsidian
 _OWN_FIELDS = frozenset(("slug", "title", "tags", "tag", "aliases", "alias"))
 _TAGS_HINT = "write a list of words, such as [tea, kettle]"
 _ALIASES_HINT = "write a list of names, such as [Tea, Brewing tea]"
+_BLANKS = re.compile(r"[^\S\x00-\x1f\x7f-\x9f\u2028\u2029]+")  # Not control characters, which make a slug invalid.
 DATE_HINT = "write it like 2026-05-31 or 2026-05-31T12:00:00Z"
 
 
@@ -167,6 +169,10 @@ def _read_front_matter(text: str, path: str) -> PageFrontMatter:
         fields={key: value for key, value in document.values.items() if key not in _OWN_FIELDS},
         problems=tuple(problems),
     )
+
+
+def normalise_slug(text: str) -> str:
+    return _BLANKS.sub(" ", compose(text)).strip()
 
 
 def _convert_text(value: object) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 from msgspec import Struct
 
 from duvet import errors, rules
-from duvet.knowledge.pages.front_matter import DATE_HINT, find_body_start, parse_date, split_page
+from duvet.knowledge.pages.front_matter import DATE_HINT, find_body_start, normalise_slug, parse_date, split_page
 from duvet.knowledge.pages.links import (
     REQUIREMENT_PREFIX,
     LinkSyntax,
@@ -38,7 +38,6 @@ _ENDING = re.compile(r"\.(?:md|markdown)\Z", re.IGNORECASE)
 _DRIVE = re.compile(r"[A-Za-z]:")
 _CONTROL_CATEGORIES = {"Cc", "Cs", "Zl", "Zp"}
 _BIDI_CONTROLS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-_BLANKS = re.compile(r"[^\S\x00-\x1f\x7f-\x9f\u2028\u2029]+")  # Not control characters, which make a slug invalid.
 
 
 class ParsedPage(Struct, frozen=True, array_like=True):
@@ -166,10 +165,6 @@ def _drop_cut_character(data: bytes) -> bytes:
 def decode_page_body(data: bytes, path: str) -> str:
     text = decode_page(data, path)
     return text[find_body_start(text) :]
-
-
-def normalise_slug(text: str) -> str:
-    return _BLANKS.sub(" ", compose(text)).strip()
 
 
 def make_slug(path: str, prefix: str) -> str:

@@ -10,9 +10,8 @@ import pytest
 
 from duvet.config.duvet_tables import PackName
 from duvet.config.project_file import CONFIG_PATH, read_config
-from duvet.config.schema import ServiceConfig
 from duvet.config.service import SERVICE_FILE_NAMES, ServiceFile, find_service_file, load_service, load_service_ingest
-from duvet.config.service_tables import ProviderKind
+from duvet.config.service_tables import ProviderKind, ServiceConfig
 from duvet.config.settings import EXTENDED_SCHEMA, IngestRule, Secret, ServerRule, StoreSection, UploadRule
 from duvet.errors import DuvetError, ProblemsError
 from duvet.knowledge.uploads import resolve_destination

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from msgspec import convert
 
-from duvet.config.schema import ServiceConfig
+from duvet.config.service_tables import ServiceConfig
 from duvet.config.settings import Secret
 from duvet.llm.records import ModelError, ModelRequest, ModelResponse
 from duvet.llm.router import StaticRouter

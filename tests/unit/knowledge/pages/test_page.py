@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from duvet.errors import QueryError
-from duvet.knowledge.pages import page as pages
+from duvet.knowledge.pages import front_matter, page as pages
 from duvet.knowledge.pages.catalogue import find_page_problems
 from duvet.knowledge.pages.files import find_pattern_prefix
 from duvet.knowledge.pages.page import decode_page_body, read_page
@@ -181,7 +181,7 @@ def test_slugs_that_are_refused_and_allowed() -> None:
     ##= man/spec/pages.md#files
     ##% The slug of a page MUST be the slug in its front matter, or else its path below the configured folder without
     ##% `.md`.
-    assert {slug: pages.find_slug_fault(pages.normalise_slug(slug)) for slug in BAD} == BAD
+    assert {slug: pages.find_slug_fault(front_matter.normalise_slug(slug)) for slug in BAD} == BAD
     for slug in GOOD:
         notes = notes_of({"docs/x.md": f'---\nslug: "{slug}"\n---\n', "docs/y.md": f"[[{slug}]]"})
         page = notes.require(slug)
