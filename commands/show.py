@@ -34,7 +34,7 @@ from duvet.tree.files import DiskTree
     "--format", type=click.Choice(["text", "json", "markdown"]), default="text", help="Output format. [default: text]"
 )
 def show(reference: str, context: int, format: str, **options: Any) -> None:
-    """A requirement is shown with its status, citations and code; a section with its text; a specification with its
+    """A requirement is shown with its state, citations and code; a section with its text; a specification with its
     coverage; a file with its citations.
 
     REF is the first digits of a requirement id, its name in the specification (FR-001 or SPEC#FR-001), a specification,

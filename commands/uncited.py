@@ -137,8 +137,8 @@ def _make_listing(catalogue: Catalogue, indexes: tuple[int, ...], gap: Gap | Non
 
 
 def _describe_count(found: RequirementGaps, filters: RequirementFilter, gap: Gap | None, limit: int | None) -> str:
-    statuses = " or ".join(status.words for status in filters.states)
-    words = [gap.value if gap else "", f"with the status {statuses}" if statuses else ""]
+    states = " or ".join(state.words for state in filters.states)
+    words = [gap.value if gap else "", f"with the state {states}" if states else ""]
     count = len(found.indexes)
     noun = "requirement" if count == found.among == 1 else "requirements"
     notes = [f"{count:,} of {found.among:,} {noun} {' '.join(filter(None, words))}"]

@@ -109,7 +109,7 @@ def _make_requirement_blocks(detail: records.RequirementDetail) -> Iterator[Bloc
         ]
     )
     if len(detail.places) > 1:
-        yield from _list_rows("Occurs in several places (the worst status is shown above)", detail.places, _PLACES)
+        yield from _list_rows("Occurs in several places (the worst state is shown above)", detail.places, _PLACES)
     yield from _make_citation_blocks(detail.citations)
     yield from _list_rows("Nearby in the same section", detail.neighbours)
     yield from _list_rows("Cited by the same annotations", detail.cited_together)

@@ -1,4 +1,4 @@
-"""Options that filter requirements: by specification, section, level, status and annotation type."""
+"""Options that filter requirements: by specification, section, level, state and annotation type."""
 
 from __future__ import annotations
 

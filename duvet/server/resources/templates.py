@@ -48,7 +48,7 @@ TEMPLATES = (
         "Requirements of a section",
         "Identifiers and texts of the requirements of a section",
     ),
-    UriTemplate(_REQUIREMENT, "requirement", "Requirement", "Text and status of a requirement"),
+    UriTemplate(_REQUIREMENT, "requirement", "Requirement", "Text and state of a requirement"),
     UriTemplate(
         f"{_REQUIREMENT}/citations",
         "requirement_citations",

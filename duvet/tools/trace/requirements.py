@@ -154,7 +154,7 @@ class GetRequirementOutput(Struct, frozen=True, kw_only=True, omit_defaults=True
 
 @declare_query("get_requirement", "Get a requirement", GetRequirementInput, GetRequirementOutput)
 def get_requirement(arguments: GetRequirementInput, context: ProjectSnapshot) -> ToolAnswer:
-    """Return everything about a requirement: text, level, status and reason, places, citations with code, neighbours."""
+    """Return everything about a requirement: text, level, state and reason, places, citations with code, neighbours."""
     requirement = _find_requirement(context.catalogue, context.find(arguments.reference))
     found = details.make_detail(context.read_citations(), context.project.specification, requirement)
     assert isinstance(found, RequirementDetail)
@@ -295,10 +295,10 @@ class GetRequirementStatusOutput(Struct, frozen=True, omit_defaults=True):
 
 
 @declare_query(
-    "get_requirement_status", "Status of a requirement", GetRequirementStatusInput, GetRequirementStatusOutput
+    "get_requirement_status", "State of a requirement", GetRequirementStatusInput, GetRequirementStatusOutput
 )
 def get_requirement_status(arguments: GetRequirementStatusInput, context: ProjectSnapshot) -> ToolAnswer:
-    """Return the status of a requirement, such as "needs tests" or "done". Call it again after you have cited it."""
+    """Return the state of a requirement, such as "needs tests" or "done". Call it again after you have cited it."""
     catalogue = context.catalogue
     indexes = _find_indexes(context, arguments.req_identifier.strip())
     ##= man/spec/show.md#details

@@ -30,7 +30,7 @@ class CoverageSummaryInput(Struct, frozen=True):
 
 
 class CoverageCounts(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Counts of requirements by status; zero counts are left out."""
+    """Counts of requirements by state; zero counts are left out."""
 
     id: str = ""
     level: str = ""
@@ -54,7 +54,7 @@ class CoverageSummaryOutput(Struct, frozen=True, omit_defaults=True):
 
 @declare_query("coverage_summary", "Coverage", CoverageSummaryInput, CoverageSummaryOutput)
 def summarize_coverage(arguments: CoverageSummaryInput, context: ProjectSnapshot) -> ToolAnswer:
-    """Count requirements by status, for each specification and level; zero counts are omitted.
+    """Count requirements by state, for each specification and level; zero counts are omitted.
 
     Use it for an overview.
     """
@@ -126,7 +126,7 @@ class GetSectionOutput(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 @declare_query("get_section", "Get a section", GetSectionInput, GetSectionOutput)
 def get_section(arguments: GetSectionInput, context: ProjectSnapshot) -> ToolAnswer:
-    """Return the text of a section and its requirements with their status."""
+    """Return the text of a section and its requirements with their states."""
     offset, limit = arguments.offset, arguments.limit
     section = _find_section(context.catalogue, context.find(arguments.reference))
     card = context.catalogue.specifications[section.specification]

@@ -36,8 +36,8 @@ async def test_the_manifest_lists_the_tools_of_the_caller(server: DuvetServer) -
     about_id = "The requirement: its id (4 or more digits), name or full_path"
     assert tools["get_requirement_status"] == {
         "name": "get_requirement_status",
-        "title": "Status of a requirement",
-        "description": 'Return the status of a requirement, such as "needs tests" or "done". Call it again after '
+        "title": "State of a requirement",
+        "description": 'Return the state of a requirement, such as "needs tests" or "done". Call it again after '
         "you have cited it.",
         "inputSchema": {
             "type": "object",
