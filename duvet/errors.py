@@ -61,6 +61,15 @@ class NotFoundError(DuvetError):
     rule_code = "DUV120"
 
 
+class NoSectionError(NotFoundError):
+    """Raised when a section does not exist and no section has a similar name."""
+
+    def __init__(self, message: str, specification: str) -> None:
+        super().__init__(message, hint=f"run `duvet show {specification or 'SPEC'}` to list the sections")
+        self.specification = specification
+        """The id of the specification; empty if several were searched."""
+
+
 class QueryError(DuvetError):
     """Raised for an invalid query."""
 

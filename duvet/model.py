@@ -251,6 +251,7 @@ class PlainText(Struct, frozen=True, array_like=True):
         return min(self.starts[index] + shift, self.ends[index])
 
 
+RESOURCE_SCHEME = "duvet://"  # The start of the URIs of resources.
 BREADCRUMB_SIGN = " \u203a "  # Between the titles of a breadcrumb.
 NUMBER_SIGN = "~"  # Between a path of headings and the number of one of the sections with that path.
 

@@ -19,7 +19,7 @@ from duvet.project.fixes import AnnotationFixer
 from duvet.project.history import TextHistory
 from duvet.project.project import Project, find_missing_reasons, find_setup_problems
 from duvet.sources.editor import apply_edits
-from duvet.sources.fragments import find_lines_in_literals, may_have_literals
+from duvet.sources.literals import find_lines_in_literals, may_have_literals
 from duvet.text import join_names, quote_text, shorten_text
 from duvet.trace.build import make_two_spellings_problem
 from duvet.trace.coverage import find_partial_quotes, find_quotes_outside_requirements

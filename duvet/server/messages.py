@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from duvet.config.settings import ServerRule
+from duvet.model import RESOURCE_SCHEME
 from duvet.prompts.library import ResourceKind, list_prompts, render_system_prompt
 from duvet.server.resources import documents, templates
 from duvet.tools.arguments import make_client_schema, output_schema
 from duvet.tools.packs import Registry, enable_packs
 from duvet.tools.tool import Tool
-from duvet.trace.locations import RESOURCE_SCHEME
 from duvet.tree.cache import BlobStore
 
 if TYPE_CHECKING:

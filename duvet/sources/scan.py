@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import chain, pairwise
 
 from msgspec import Struct
@@ -13,7 +15,7 @@ from duvet.errors import DuvetError
 from duvet.model import Annotation, Place, Problem
 from duvet.sources.comments import SourceStyle, may_have_annotations, scan_comments
 from duvet.sources.glob import PathPattern, PatternError, compile_pattern, expand_pattern, make_path_start, match_any
-from duvet.text import decode_utf8, path_key, quote_text
+from duvet.text import WHITESPACE, decode_utf8, find_place, path_key, quote_text
 from duvet.tree.files import FolderMembership, Tree, TreeEntry, is_folder
 
 Hides = Callable[[str, bool], object]
@@ -164,8 +166,6 @@ def scan_file(file: SourceFile, tree: Tree, specifications: Sequence[bytes] = ()
     # The search for a name is many times faster than that for targets.
     found = ScannedFile([], [], [])
     if any(name in data for name in specifications):
-        from duvet.sources.fragments import find_unread_citations
-
         found.unread.extend(find_unread_citations(file.path, data, file.styles))
     relevant = [style for style in file.styles if may_have_annotations(data, style.meta, style.content)]
     if not relevant and data.isascii():
@@ -233,3 +233,45 @@ def _sort_key(annotation: Annotation) -> tuple[object, ...]:
         annotation.blob_link is not None,
         annotation.blob_link or "",
     )
+
+
+_TARGET_AT_END = (
+    # The name of a specification contains a dot or a slash; the section may be missing.
+    r"[ \t]*(?:source[ \t]*=[ \t]*)?(?=[^\s\"'`(){};,=#<>|&./]*+[./#])([^\s\"'`(){};,=#<>|&]++(?:#[^\s\"'`(){};,]++)?)"
+    r"[ \t]*(?:\*+[/)]|-->)?[ \t]*\r?(?:\n|\Z)"
+)
+_COMMENT_SIGN = r"(?i)(?:[^\w\s\"'`]{1,8}|@?rem|REM|dnl)[ \t]?"
+
+
+@lru_cache
+def _compile_unread(metas: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[bytes], re.Pattern[str]]:
+    """Compile patterns: targets after a sign other than these, in text and in bytes, and signs of comments."""
+    # A search for the equals sign is fast, and few lines with other signs end with a target.
+    known = "".join(rf"(?<!\s{re.escape(meta)})" for meta in metas if meta.endswith("="))
+    expression = f"={known}{_TARGET_AT_END}"
+    return re.compile(expression), re.compile(expression.encode()), re.compile(_COMMENT_SIGN)
+
+
+def find_unread_citations(path: str, data: bytes, styles: Sequence[SourceStyle]) -> list[UnreadCitation]:
+    """Return lines outside string literals that look like targets in a comment style other than these."""
+    in_text, in_bytes, sign_of_comment = _compile_unread(tuple(style.meta for style in styles))
+    if not in_bytes.search(data):
+        return []
+    text = data.decode(errors="replace")
+    known = tuple(sign for style in styles for sign in (style.meta, style.content) if sign)
+    found: dict[str, list[tuple[str, Place]]] = {}
+    for match in in_text.finditer(text):
+        start = text.rfind("\n", 0, match.start()) + 1
+        before = text[start : match.start()].lstrip(WHITESPACE)
+        line = text[match.start() - len(before) : match.end()]
+        if sign_of_comment.fullmatch(before) and not line.startswith(known):
+            place = find_place(text, match.start() - len(before), match.end(1))
+            found.setdefault(f"{before}=", []).append((match[1], place))
+    if not found:
+        return []
+    from duvet.sources.literals import find_lines_in_literals
+
+    lines = sorted(place.line for places in found.values() for _, place in places)
+    literal = set(find_lines_in_literals(path, text, lines))
+    kept = {mark: [one for one in places if one[1].line not in literal] for mark, places in found.items()}
+    return [UnreadCitation(mark, *map(tuple, zip(*places, strict=True))) for mark, places in kept.items() if places]

@@ -11,13 +11,12 @@ from msgspec import Struct
 from duvet.config.check import DocumentLocation
 from duvet.config.service_tables import Access, PackSection
 from duvet.errors import QueryError
-from duvet.model import Problem
+from duvet.model import RESOURCE_SCHEME, Problem
 from duvet.rules import CONFIG_BAD_VALUE
 from duvet.templates import prompt_names
 from duvet.text import join_names, quote_text, suggest_nearest
 from duvet.tools.plugins import PluginPacks, UnloadedPack, add_prefix
 from duvet.tools.tool import EnabledPack, ErrorCode, Pack, PackPrompt, PackResource, Tool, ToolError, ToolTable
-from duvet.trace.locations import RESOURCE_SCHEME
 
 if TYPE_CHECKING:
     from duvet.config.document import DataDocument

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from blake3 import blake3
 from msgspec import Struct, field, json, msgpack, to_builtins
 
-from duvet.errors import DuvetError, FetchError, NotFoundError, QueryError
+from duvet.errors import DuvetError, FetchError, NoSectionError, NotFoundError, QueryError
 from duvet.llm.records import ModelError, NoModelError
-from duvet.trace.locations import NoSectionError
 
 if TYPE_CHECKING:
     from duvet.tools.context import ProjectSnapshot

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from duvet.errors import DuvetError, NotFoundError
+from duvet.errors import DuvetError, NoSectionError, NotFoundError
 from duvet.model import BREADCRUMB_SIGN
 from duvet.specs.locator import SectionNames, find_section_indexes, make_anchor, normalise_name
 from duvet.text import find_line_index, join_names, line_starts, quote_text, suggest_nearest, trim
@@ -241,15 +241,6 @@ def list_section_tree(card: SpecificationCard, section: str, *, below: bool = Tr
         yield from (id for id in card.titles if id.startswith(f"{section}."))
 
 
-class NoSectionError(NotFoundError):
-    """Raised when a section does not exist and no section has a similar name."""
-
-    def __init__(self, message: str, specification: str) -> None:
-        super().__init__(message, hint=f"run `duvet show {specification or 'SPEC'}` to list the sections")
-        self.specification = specification
-        """The id of the specification; empty if several were searched."""
-
-
 def make_section_error(cards: Iterable[SpecificationCard], name: str, names: Iterable[str] = ()) -> NotFoundError:
     """Return the error for a section that none of the specifications contains.
 
@@ -270,8 +261,6 @@ def list_known_ids(catalogue: Catalogue) -> str:
     ids = [card.id for card in catalogue.specifications]
     return f"available: {join_names(ids, _SOME)}" if ids else "the project has no specifications"
 
-
-RESOURCE_SCHEME = "duvet://"
 
 _RESOURCE = (
     r"(?s)(?:duvet://)?/specifications(?:/(?P<specification>[^/]+)"

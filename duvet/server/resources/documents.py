@@ -12,6 +12,7 @@ from blake3 import blake3
 from msgspec import Struct, json
 
 from duvet.errors import DuvetError, NotFoundError
+from duvet.model import RESOURCE_SCHEME
 from duvet.queries.records import format_section_text
 from duvet.server.resources import tree
 from duvet.server.resources.templates import TEMPLATES, UriTemplate, match_values
@@ -19,7 +20,6 @@ from duvet.text import collapse_whitespace, shorten_text
 from duvet.tools.context import ProjectSnapshot
 from duvet.tools.tool import PageRequest, ResultPage, make_result_page
 from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue
-from duvet.trace.locations import RESOURCE_SCHEME
 
 if TYPE_CHECKING:
     from duvet.tools.packs import Registry

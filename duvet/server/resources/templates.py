@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from duvet.errors import NotFoundError, QueryError
+from duvet.model import RESOURCE_SCHEME
 from duvet.server.resources.tree import NodeKind, ResourceNode, ResourceTree, find_named_node, get_resource_tree
 from duvet.text import quote_text
 from duvet.trace.catalogue import SHORT_ID_DIGITS
-from duvet.trace.locations import RESOURCE_SCHEME, ResourcePath
+from duvet.trace.locations import ResourcePath
 
 if TYPE_CHECKING:
     from duvet.tools.context import ProjectSnapshot

@@ -13,11 +13,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from duvet.errors import NotFoundError, QueryError
+from duvet.model import RESOURCE_SCHEME
 from duvet.queries.references import CitationRef, RequirementRef, SectionRef, SpecRef, resolve_resource
 from duvet.text import quote_text
 from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue
 from duvet.trace.locations import (
-    RESOURCE_SCHEME,
     ProjectFiles,
     ResourcePath,
     list_citation_spellings,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from duvet.sources.fragments import find_lines_in_literals, may_have_literals
+from duvet.sources.literals import find_lines_in_literals, may_have_literals
 
 # Each sign in a line of its own: `!` where the line begins in a literal.
 INSIDE = {

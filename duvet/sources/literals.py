@@ -1,18 +1,14 @@
-"""Annotations that are not read as comments: in string literals, or in other comment styles."""
+"""Multi-line string literals of each language, in which lines are not comments."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from functools import cache, lru_cache
+from collections.abc import Iterable, Iterator
+from functools import cache
 
 from msgspec import Struct
 
 from duvet.config.languages import Language
-from duvet.model import Place
-from duvet.sources.comments import SourceStyle
-from duvet.sources.scan import UnreadCitation
-from duvet.text import WHITESPACE, find_place
 
 _ESCAPED = r"(?:[^{quote}\\\n]|\\.)*+"
 _PLAIN = "|".join(f"{quote}{_ESCAPED.format(quote=quote)}{quote}" for quote in ('"', "'"))
@@ -106,43 +102,3 @@ def _find_spans(family: LiteralFamily, text: str) -> Iterator[tuple[int, int]]:
             line += text.count("\n", counted, found.start())
             counted = found.start()
             yield line, line + found[0].count("\n")
-
-
-_TARGET_AT_END = (
-    # The name of a specification contains a dot or a slash; the section may be missing.
-    r"[ \t]*(?:source[ \t]*=[ \t]*)?(?=[^\s\"'`(){};,=#<>|&./]*+[./#])([^\s\"'`(){};,=#<>|&]++(?:#[^\s\"'`(){};,]++)?)"
-    r"[ \t]*(?:\*+[/)]|-->)?[ \t]*\r?(?:\n|\Z)"
-)
-_COMMENT_SIGN = re.compile(r"(?:[^\w\s\"'`]{1,8}|@?rem|REM|dnl)[ \t]?", re.IGNORECASE)
-
-
-@lru_cache
-def _compile_unread(metas: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[bytes]]:
-    """Compile patterns, for text and for bytes, of targets after a comment sign other than these."""
-    # A search for the equals sign is fast, and few lines with other signs end with a target.
-    known = "".join(rf"(?<!\s{re.escape(meta)})" for meta in metas if meta.endswith("="))
-    expression = f"={known}{_TARGET_AT_END}"
-    return re.compile(expression), re.compile(expression.encode())
-
-
-def find_unread_citations(path: str, data: bytes, styles: Sequence[SourceStyle]) -> list[UnreadCitation]:
-    """Return lines outside string literals that look like targets in a comment style other than these."""
-    in_text, in_bytes = _compile_unread(tuple(style.meta for style in styles))
-    if not in_bytes.search(data):
-        return []
-    text = data.decode(errors="replace")
-    known = tuple(sign for style in styles for sign in (style.meta, style.content) if sign)
-    found: dict[str, list[tuple[str, Place]]] = {}
-    for match in in_text.finditer(text):
-        start = text.rfind("\n", 0, match.start()) + 1
-        before = text[start : match.start()].lstrip(WHITESPACE)
-        line = text[match.start() - len(before) : match.end()]
-        if _COMMENT_SIGN.fullmatch(before) and not line.startswith(known):
-            place = find_place(text, match.start() - len(before), match.end(1))
-            found.setdefault(f"{before}=", []).append((match[1], place))
-    if not found:
-        return []
-    lines = sorted(place.line for places in found.values() for _, place in places)
-    literal = set(find_lines_in_literals(path, text, lines))
-    kept = {mark: [one for one in places if one[1].line not in literal] for mark, places in found.items()}
-    return [UnreadCitation(mark, *map(tuple, zip(*places, strict=True))) for mark, places in kept.items() if places]
