@@ -26,6 +26,7 @@ _MAX_NAMESAKES = 2000
 _MATCH = "SELECT rowid FROM found WHERE found MATCH ?"
 _COUNT = "SELECT count(*) FROM found WHERE found MATCH ?"
 _BEST = "SELECT rowid, -bm25(found, 1.0, 2.0) FROM found WHERE found MATCH ?{} ORDER BY 2 DESC, rowid LIMIT ?"
+_AMONG = " AND +rowid IN (SELECT value FROM json_each(?))"
 
 _LINKING = ",".join(
     str(db.RELATION_NUMBERS[one])
@@ -136,7 +137,8 @@ class ChunkSearch(tables.StoreTables):
         total, allowed = db.read_state(self.database).total, self.allowed(filters)
         # Sqlite scores only the chunks that pass a condition, but reading a very long list takes more than that saves.
         is_listed = allowed is not None and len(allowed) <= _FILTERED_CANDIDATES
-        condition = f" AND +rowid IN ({','.join(map(str, allowed or ()))})" if is_listed else ""
+        # As one value, because sqlite keeps the text of recent statements, and with it up to 1 MB for each filter.
+        listed = [f"[{','.join(map(str, allowed or ()))}]"] if is_listed else []
         among = None if allowed is None or is_listed else frozenset(allowed)
         rarities = (log(1 + (max(total - count, 0) + 0.5) / (count + 0.5)) for count in counts.values())
         most = _TERM_LIMIT * sum(rarities)
@@ -147,8 +149,9 @@ class ChunkSearch(tables.StoreTables):
         for matching, times in expressions:
             rows = self.database.read_each(
                 lambda row: (records.decode_count(row[0]), records.decode_time(row[1]) or 0.0),
-                _BEST.format(condition),
+                _BEST.format(_AMONG if listed else ""),
                 matching,
+                *listed,
                 limit if among is None else -1,
             )
             shares = ((number, min(score / times / most, 1.0)) for number, score in rows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -256,6 +257,14 @@ def test_filters_apply_before_ranking(empty: Store) -> None:
         ((number, _),) = empty.find_by_words(["tea"], ChunkFilters(kinds=("doc",)), 5, every=every)
         assert ids(empty, [number]) == ["docs/tea.md::0"]
     assert empty.find_by_words(["tea"], ChunkFilters(kinds=("proto",)), 5, every=False) == []
+
+
+def test_the_statement_is_the_same_for_every_filter(empty: Store) -> None:
+    put(empty, **{f"{number}.py": "tea\n" for number in range(500)})
+    # Sqlite would keep each of several statements, which are long if they contain the numbers of chunks.
+    empty.database.connection.setlimit(sqlite3.SQLITE_LIMIT_SQL_LENGTH, 1000)
+    for every in (True, False):
+        assert len(empty.find_by_words(["tea"], ChunkFilters(kinds=("code",)), 600, every=every)) == 500
 
 
 def test_long_and_short_lists_of_allowed_chunks_give_the_same_scores(empty: Store) -> None:
