@@ -1,4 +1,4 @@
-"""Proposes fixes for wrong targets, and for quotes that are no longer in their section."""
+"""Proposes fixes for drift, which are quotes that are no longer in their section, and for wrong targets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The services of a process, the tools that it enables and shows, and the access tokens of its callers."""
+"""The services of a process, the tools that it enables and shows, and the tokens and scopes of its callers."""
 
 from __future__ import annotations
 
