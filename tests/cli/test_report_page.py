@@ -12,9 +12,9 @@ import pytest
 from tests.cli.command import Run, failed, files, runner
 from tests.cli.sample_project import CONFIG, HALF, SOURCE, make
 from tests.cli.watch_process import Watch
+from tests.edits import save_by_rename
 from tests.histories import commit, git, history
 from tests.unit.queries.query_projects import CONFIG as TEA_CONFIG, FILES
-from tests.unit.watching.edits import save_by_rename
 
 PAGE = ".duvet/reports/report.html"
 

@@ -14,7 +14,7 @@ from duvet.project.changes import ChangeWatcher
 from tests.cli.command import LINUX, Run, failed, files, run
 from tests.cli.sample_project import CONFIG, HALF, SOURCE, SPECIFICATION, make
 from tests.cli.watch_process import WAITING, Told, Watch, Watched
-from tests.unit.watching.edits import Edit, append, create, delete, move, save_by_rename, save_with_backup
+from tests.edits import Edit, append, create, delete, move, save_by_rename, save_with_backup
 
 PASS = "coverage: 33 % (1 of 3)"
 NONE_PASS = "coverage: 0 % (0 of 3)"

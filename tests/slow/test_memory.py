@@ -16,7 +16,7 @@ from duvet.console.problems import ProblemOutput
 from duvet.console.report_result import ReportRequest
 from duvet.project.changes import ChangeWatcher
 from tests.cli.sample_project import KETTLE, NOTHING_GIVEN, SOURCE, make
-from tests.unit.watching.edits import save_by_rename
+from tests.edits import save_by_rename
 
 RUNS = 30
 GRACE = 16_000

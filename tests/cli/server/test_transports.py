@@ -12,12 +12,12 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 
 from tests.cli.sample_project import SPECIFICATION
+from tests.edits import create, save_by_rename
 from tests.unit.server.clients import LISTS, MODERN, Transport, client_of, got, hearing, list_below, over_stdio
 from tests.unit.server.http.command import Command
 from tests.unit.server.http.http_server import MEDIA, MODERN_HEADERS, messages_in
 from tests.unit.server.servers import LONGEST
 from tests.unit.server.stdio_server import Wire, enveloped, hello, request
-from tests.unit.watching.edits import create, save_by_rename
 
 pytestmark = [pytest.mark.anyio, pytest.mark.filterwarnings("ignore:resources/.*subscribe is removed")]
 HEATING = "duvet:///specifications/spec/sections/heating"

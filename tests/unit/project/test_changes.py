@@ -16,8 +16,8 @@ from duvet.tree.file_events import MODIFIED_EVENT, FolderEvent
 from duvet.tree.files import DiskTree
 from duvet.tree.recorder import TreeRecord, make_file_stamp
 from tests.cli.sample_project import CONFIG, KETTLE, SOURCE, make
+from tests.edits import Edit, append, create, delete, link, move, save_by_rename, save_with_backup
 from tests.unit.project.conftest import Follow, Following
-from tests.unit.watching.edits import Edit, append, create, delete, link, move, save_by_rename, save_with_backup
 
 CHANGED = {
     "a file is edited": (append("src/a.rs"), {"src/a.rs"}),

@@ -29,9 +29,9 @@ from duvet.tree.cache import DiskCache
 from duvet.tree.file_events import InotifyDescriptor, Mount, MountTable
 from duvet.tree.files import DiskTree
 from tests.cli.sample_project import CONFIG, KETTLE, SOURCE, SPECIFICATION, make
+from tests.edits import Edit, append, create, delete, link, move, save_by_rename, save_with_backup
 from tests.unit.server.clients import blocks, got, list_below, prompt_text, text
 from tests.unit.server.servers import LONGEST, PAGE_SIZE, open_live_project, opened, read, server_of
-from tests.unit.watching.edits import Edit, append, create, delete, link, move, save_by_rename, save_with_backup
 
 pytestmark = pytest.mark.anyio
 on_linux = pytest.mark.skipif(sys.platform != "linux", reason="inotify")

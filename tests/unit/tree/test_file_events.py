@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from duvet.tree.file_events import MODIFIED_EVENT, UNKNOWN_EVENTS, parse_mounts, read_mounts
-from tests.unit.watching.edits import Edit, append, create as created, delete, move
+from tests.edits import Edit, append, create as created, delete, move
 
 if sys.platform != "linux":
     pytest.skip("inotify", allow_module_level=True)

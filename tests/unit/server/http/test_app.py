@@ -19,13 +19,13 @@ from duvet.server.application import AccessTokens
 from duvet.server.http.guards import HttpLimits
 from duvet.server.protocol.server import DuvetServer
 from tests.cli.sample_project import SPECIFICATION
+from tests.edits import create, save_by_rename
 from tests.unit.server.clients import VERSIONS, client_of, value_of
 from tests.unit.server.http import http_server
 from tests.unit.server.http.http_server import MEDIA, MODERN_HEADERS, connected, greet, messages_in
 from tests.unit.server.http.waiting_server import Waiting
 from tests.unit.server.servers import server_of
 from tests.unit.server.stdio_server import enveloped, hello, request
-from tests.unit.watching.edits import create, save_by_rename
 
 pytestmark = pytest.mark.anyio
 

@@ -14,11 +14,11 @@ import pytest
 from duvet.llm.records import ModelError, ModelFault, ModelRequest, ModelResponse, NoModelError, ResolvedModel
 from duvet.server.live_project import ChangeDetector
 from tests.cli.sample_project import make
+from tests.edits import create, delete, move, save_by_rename
 from tests.unit.knowledge.pages.page_projects import TRACE
 from tests.unit.server.http.http_server import API, connected, post, refused
 from tests.unit.server.http.pages import ALPHA, BETA, DELTA, FIVE, GAMMA, NOTES, dated, default_tools, pages_client
 from tests.unit.server.servers import live_of, server_of
-from tests.unit.watching.edits import create, delete, move, save_by_rename
 
 pytestmark = pytest.mark.anyio
 

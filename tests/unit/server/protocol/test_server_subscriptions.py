@@ -11,9 +11,9 @@ from mcp import Client, MCPError
 
 from duvet.server.protocol.server import DuvetServer
 from tests.cli.sample_project import CONFIG, SOURCE, SPECIFICATION, make
+from tests.edits import append, create, save_by_rename
 from tests.unit.server.clients import LISTS, MODERN, hearing
 from tests.unit.server.servers import LONGEST, server_of
-from tests.unit.watching.edits import append, create, save_by_rename
 
 pytestmark = [pytest.mark.anyio, pytest.mark.filterwarnings("ignore:resources/.*subscribe is removed")]
 
