@@ -123,7 +123,7 @@ def _find_provider_problems(application: Application) -> Iterator[Problem]:
 
 
 def make_tool_application(name: str, where: Mapping[str, Any]) -> Application:
-    """Return the application, with the built-in pack that contains this tool enabled."""
+    """Return the application; enable the built-in pack that contains this tool, unless that pack is configured."""
     application = make_application(where, mode=SHELL_SOURCE)
     if name in application.tools.registry:
         return application

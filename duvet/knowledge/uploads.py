@@ -168,7 +168,7 @@ def check_destination(root: str, path: str) -> str:
     real = os.path.relpath(os.path.realpath(os.path.dirname(whole)), os.path.realpath(root))
     for part in real.split(os.sep):
         if part != "." and (reason := find_name_fault(part)):
-            raise _refuse(path, f"its path contains a symbolic link, and {reason}")
+            raise _refuse(path, f"a symbolic link in its path leads to an invalid path: {reason}")
     if os.path.isdir(whole):
         raise _refuse(path, "it is a folder")
     folder = os.path.dirname(path)

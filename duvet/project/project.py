@@ -465,8 +465,8 @@ class Project:
         if not unread:
             return
         ##= man/spec/trace.md#annotations
-        ##% With its own schema, duvet MUST warn about citations in a comment style that their source does not use, and
-        ##% name the style that it uses.
+        ##% With its own schema, duvet MUST warn about citations that it does not read because their `[[source]]` has
+        ##% another comment style, and name that style.
         known = {coverage.specification.locator.name for coverage in trace.coverages}
         known |= {specification.locator.name for specification in self._list_configured()}
         styles_by_path = {path: styles for styles, paths in self.inputs.sources if styles for path in paths}

@@ -255,7 +255,7 @@ async def get_connections(arguments: GetConnectionsInput, ctx: call_context.Call
 
     def question(context: ProjectSnapshot, pages: catalogue.PageCollection) -> tool.ToolAnswer:
         page = pages.require(slug)
-        graph, short = pages.graph(page), _Shortener(ctx.caller.face, "call get_page with limit")
+        graph, short = pages.graph(page), _Shortener(ctx.caller.face, "call get_page and set limit")
         nodes = short.cut_list("pages in the graph", graph.nodes)
         shown = {node.id for node in nodes}
         edges = tuple(edge for edge in graph.edges if edge.source in shown and edge.target in shown)

@@ -399,7 +399,10 @@ def _find_in_equal_section(
     matcher_of: Callable[[Section], QuoteMatcher],
     quote: str,
 ) -> tuple[int, records.FoundQuote | None]:
-    """Return the only section with the same path that contains a quote, and the quote's place in it."""
+    """Return the only other section with the target's path that contains the quote, and the quote's place in it.
+
+    Without exactly one such section, return the target's section and None.
+    """
     from duvet.trace.nearest import Neighbourhood
 
     specification = target.specification

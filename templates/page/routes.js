@@ -20,7 +20,7 @@ function placeOf(anchor) {
 // #/spec/LOCATOR/SECTION#A12
 /*
 ##= man/spec/page.md#links
-##% An anchor of awslabs duvet's report MUST open the same specification and section.
+##% For an anchor of awslabs duvet's report, the report MUST show the same specification and section.
 */
 function fromUpstream() {
   const [, locator, section] = /^#\/spec(\/[^/#]+)(\/[^#]+)?/.exec(location.hash) ?? [];

@@ -43,8 +43,8 @@ warning: duvet does not read this citation: the source has no comment style `//=
 
 def test_a_style_that_the_source_does_not_have(tmp_path: Path, duvet_command: str) -> None:
     ##= man/spec/trace.md#annotations
-    ##% With its own schema, duvet MUST warn about citations in a comment style that their source does not use, and name
-    ##% the style that it uses.
+    ##% With its own schema, duvet MUST warn about citations that it does not read because their `[[source]]` has
+    ##% another comment style, and name that style.
     make(tmp_path, {**TEXTS, "src/b.c": WRONG})
     said = Done(0, "", f"{WARNING}checked 1 annotation in 3 files: 1 warning\n")
     for _ in range(2):

@@ -83,7 +83,7 @@ def test_a_link_to_cited_text(visit: Visits, states: Report) -> None:
 
 def test_routes_of_awslabs_duvet(visit: Visits, s2n: Report) -> None:
     ##= man/spec/page.md#links
-    ##% An anchor of awslabs duvet's report MUST open the same specification and section.
+    ##% For an anchor of awslabs duvet's report, the report MUST show the same specification and section.
     (found,) = attributes(visit(s2n.url).locator("#rfc8446"), "data-locator")
     page = visit(f"{s2n.url}#/spec/{quote(found, safe='')}")
     assert (views(page), address(page)) == (["rfc8446"], "#rfc8446")

@@ -80,6 +80,12 @@ def test_links_may_not_lead_out_of_the_content_root(tmp_path: Path) -> None:
     for path in ("out/", "out/x.md", "out/new/x.md", "docs/link.md", "docs/folder.md", "file/x.md", "file/"):
         with pytest.raises(QueryError):
             resolve_destination(str(root), "docs", path, "tea.md")
+    (root / ".hidden").mkdir()
+    (root / "plain").symlink_to(root / ".hidden")
+    with pytest.raises(
+        QueryError, match=r'a symbolic link in its path leads to an invalid path: "\.hidden" is a hidden name'
+    ):
+        resolve_destination(str(root), "docs", "plain/", "tea.md")
     assert resolve_destination(str(root), "docs", "inner/", "tea.md") == "inner/tea.md"
 
 

@@ -208,7 +208,9 @@ def test_long_lists_and_front_matter_are_cut(tmp_path: Path) -> None:
     assert (
         list(map(len, (graph.outlinks, graph.backlinks, graph.local_graph.nodes, graph.local_graph.edges))) == [100] * 4
     )
-    assert around.warning.startswith("The answer has 100 of 121 pages in the graph; for all, call get_page with limit.")
+    assert around.warning.startswith(
+        "The answer has 100 of 121 pages in the graph; for all, call get_page and set limit."
+    )
     graph = call("get_connections", "rest", slug="hub").value
     assert (len(graph.local_graph.nodes), len(graph.local_graph.edges)) == (121, 240)
 
