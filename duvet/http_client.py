@@ -138,7 +138,7 @@ async def retry(
 
 
 def parse_base_url(base: str) -> SplitResult | None:
-    """Parse an HTTP URL; return None for any other URL, and for one with a user, a query or a fragment."""
+    """Parse an HTTP URL; return None if it is invalid, or has a user, a query or a fragment."""
     try:
         parts = urlsplit(base)
         is_web = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0

@@ -125,7 +125,7 @@ class TodoRow(RequirementRow, frozen=True, kw_only=True):
 
 
 def find_gaps(catalogue: Catalogue, filters: RequirementFilter, gap: Gap | None) -> RequirementGaps:
-    """Return the requirements that pass the filters and have this gap; with None, gaps don't matter."""
+    """Return the applicable requirements that pass the filters and have this gap; None selects all of them."""
     cards = catalogue.requirements
     examined = select_requirements(catalogue, replace(filters, states=()))
     applicable = [index for index in examined if cards[index].state is not State.NOT_APPLICABLE]

@@ -87,7 +87,7 @@ def make_blob_url(base: str | None, path: str) -> str:
 
 
 def make_issue_url(base: str | None, id: str) -> str:
-    """Return the URL of an issue, given as a number or a URL; empty if it can't be determined."""
+    """Return the URL of an issue, given as a number or a URL; empty for a number without a valid `base`."""
     found = keep_web_url(base)
     return keep_web_url(id) or (f"{found.rstrip('/')}/{_quote_part(id.removeprefix('#'))}" if found else "")
 
@@ -263,7 +263,7 @@ def describe_incompleteness(catalogue: Catalogue) -> str:
 
 
 def describe_error_notice(catalogue: Catalogue) -> str:
-    """Return the same warning for a terminal, with the command that lists the errors."""
+    """Return the warning of `describe_incompleteness` with the command that lists the errors, for a terminal."""
     notice = describe_incompleteness(catalogue)
     return f"{notice}; run `duvet validate` to list them" if notice else ""
 

@@ -224,7 +224,7 @@ class LiveProject:
             await asyncio.wrap_future(self._renewal or self._start_renewal())
 
     async def catch_up(self) -> None:
-        """Check for changes, unless the project has not been read yet."""
+        """If the project has been read, check whether it has changed."""
         if self._reader.last is not None:
             with suppress(DuvetError):
                 await self.context()

@@ -369,7 +369,7 @@ def _read_paragraph(events: Iterator[MarkdownEvent], last: int) -> tuple[str, in
 def _read_title(data: bytes, events: Iterator[MarkdownEvent], offset: int) -> tuple[tuple[int, int] | None, int]:
     """Return the byte range of a heading's text, and the offset of its last event.
 
-    Markup after the text is included. Entities are excluded, because the file spells them differently.
+    Markup after the text is included. An entity at its start or end is not, because the file spells it differently.
     """
     title: tuple[int, int] | None = None
     for kind, tag, value, start, end in events:

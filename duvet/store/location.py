@@ -89,7 +89,10 @@ def make_store_folder(path: str, *names: str) -> None:
 
 
 def _read_gitignore(path: str) -> list[bytes] | None:
-    """Return the lines of a `.gitignore` that duvet wrote, whose first line is its own name; otherwise None."""
+    """Return the lines of a `.gitignore` that lists itself first, as duvet's does; None for any other file.
+
+    If the file does not exist, return the first line to write.
+    """
     own = _gitignore_line(GITIGNORE_NAME)
     if not os.path.lexists(path):
         return [own]

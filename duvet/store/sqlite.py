@@ -161,7 +161,7 @@ class ChunkSearch(tables.StoreTables):
         return found
 
     def _count_chunks(self, words: Iterable[str]) -> dict[str, int]:
-        """Return the number of chunks with each word."""
+        """Return for each word the number of chunks that contain it."""
         revision = db.read_state(self.database).revision
         if self._flush is not None or self._counts[0] != revision or len(self._counts[1]) > _MAX_CACHED_COUNTS:
             self._counts = revision, {}

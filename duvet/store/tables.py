@@ -335,7 +335,7 @@ class StoreTables:
             yield id, records.GraphHop(node, edge, before)
 
     def find_nodes(self, term: str, labels: Sequence[records.NodeLabel], limit: int) -> Sequence[records.GraphNode]:
-        """Find nodes by a part of their key or name, ignoring case, exact matches first; `limit` is per label."""
+        """Find nodes, except chunks, by a part of their key or name; exact matches first, `limit` nodes per label."""
         folded = records.encode_text(fold_name(term))
         return [
             node
@@ -347,7 +347,7 @@ class StoreTables:
     def find_isolated(
         self, labels: Sequence[records.NodeLabel], relations: Sequence[records.Relation]
     ) -> Iterator[records.GraphNode]:
-        """Yield the nodes, except chunks, without outgoing edges of these relations."""
+        """Yield the nodes with these labels, except chunks, that have no outgoing edges of these relations."""
         kinds = [db.LABEL_NUMBERS[label] for label in labels if label is not records.NodeLabel.CHUNK]
         numbers = _number_relations(relations)
         query = _ISOLATED.format(db.make_placeholders(kinds), db.make_placeholders(numbers))

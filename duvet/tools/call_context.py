@@ -103,7 +103,7 @@ class ProjectReadings(Protocol):
         """Answer a question from one snapshot; the answer is complete before the snapshot is outdated."""
 
     async def catch_up(self) -> None:
-        """Check for changes, unless the project has not been read yet."""
+        """If the project has been read, check whether it has changed."""
 
 
 class CallContext(Struct, frozen=True, kw_only=True):

@@ -87,7 +87,10 @@ class PluginRunner:
     async def run(
         self, pack: str, tool: Tool, arguments: Mapping[str, object], ctx: CallContext, limit: float
     ) -> ToolAnswer:
-        """Return the tool's answer; raise ToolError after the tool's own time limit or, without one, after `limit` seconds."""
+        """Return the tool's answer; raise ToolError after a time limit, or if too many earlier calls still run.
+
+        The limit is the shorter one of the caller's and the tool's, which is `limit` seconds by default.
+        """
         if self._stuck[pack] >= MAX_STUCK_CALLS or self._left[pack] >= MAX_ABANDONED_CALLS:
             raise ToolError(
                 ErrorCode.UPSTREAM_ERROR,

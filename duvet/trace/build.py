@@ -522,7 +522,7 @@ def _name_specifications(
     matches: Mapping[Locator, Sequence[records.Match]],
     configured: Sequence[Specification],
 ) -> tuple[Specification, ...]:
-    """Give each cited specification its id; the order doesn't change."""
+    """Return the cited specifications in the same order, each with its id and whether it is configured."""
     # A stray citation must not take the id of a configured specification.
     wanted = {(one.locator.name, one.format) for one in configured}
     own = {one.locator for one in cited if (one.locator.name, one.format) in wanted}

@@ -254,7 +254,10 @@ class _Entry(NamedTuple):
     problems: list[Problem]
 
     def requirements(self) -> list[int]:
-        """Return the indexes of the requirements of an entry; an entry with a problem has none."""
+        """Return the indexes of the requirements that the entry matches.
+
+        Report an entry that matches none, unless its specification could not be loaded.
+        """
         target = self.rule.target
         try:
             found = self.scopes.of(target, below=not self.rule.quote)

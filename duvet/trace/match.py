@@ -113,7 +113,7 @@ _FIRST, _MOST = 24, 256  # The number of bytes by which words are sorted, and by
 
 
 class OrderRange(Struct, frozen=True):
-    """A range in a sorted list of offsets, and how far the sorted word is from the start of the searched part."""
+    """A range of the sorted words; `shift` is the offset of the sorted word in the searched part."""
 
     first: int
     size: int

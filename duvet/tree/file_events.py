@@ -43,7 +43,7 @@ class FolderWatcher:
         self._notifier: RustNotify | None = None
 
     def open(self, folders: set[str]) -> None:
-        """Watch exactly these folders from now on, and drop unread events."""
+        """Drop unread events and, unless polling, watch exactly these folders from now on."""
         self.close()
         if self.polling:
             return

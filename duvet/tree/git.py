@@ -191,7 +191,7 @@ class GitRepository:
         return self._read_folder_name(f"{own}/commondir", "") or own if own else ""
 
     def head(self, top: str) -> str:
-        """Return the checked-out commit; empty if there is no commit, or its name can't be read."""
+        """Return the id of the checked-out commit; empty if there is no commit, or the id can't be read."""
         own = self.own(top)
         if not own:
             return ""

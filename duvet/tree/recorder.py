@@ -285,7 +285,7 @@ class RecordedTree:
         return make_file_stamp(info, stamp.digest if is_fresh(info, self.now) else b"")
 
     def note_written(self, path: str, content: bytes) -> FileStamp | None:
-        """Record a written file by its digest, and return its stamp; None if it is not a regular file."""
+        """Record a written file by its digest, and return its stamp; None if no regular file is there."""
         self.written.add(path)
         try:
             info = os.stat(self.disk.at(path))

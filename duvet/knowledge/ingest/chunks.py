@@ -515,7 +515,7 @@ class HeadingTrails:
     """Maps a range of a document to the headings above it, as in `Guide > Installation`."""
 
     def __init__(self, outline: DocumentOutline, title: str = "") -> None:
-        """Each trail begins with the document's title, unless the first heading repeats it."""
+        """Each trail begins with `title`, unless the first heading of the document equals it."""
         self._starts = [heading.start for heading in outline.headings]
         self._trails: list[str] = []
         self._title = title

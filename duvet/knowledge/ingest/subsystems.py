@@ -87,7 +87,7 @@ class SubsystemIndex:
     def find_membership(
         self, path: str, kind: FileKind, named: str = "", imports: Sequence[str] = ()
     ) -> SubsystemMembership:
-        """Return the subsystem of a file; `named` is the one in its front matter."""
+        """Return the subsystem of a file, which may be empty; `named` is the one in its front matter."""
         ##= man/spec/knowledge.md#subsystems
         ##% `duvet ingest` MUST assign a file to the subsystem in its front matter, or else to the subsystem with the
         ##% longest matching pattern, or else to the subsystem whose name its path contains.

@@ -385,7 +385,7 @@ class PageReferenceFinder:
         return self._specifications[name]
 
     def _find_id(self, prefix: str) -> tuple[int, ...]:
-        """Return the requirements whose id begins with these digits; empty if the digits are ambiguous."""
+        """Return the requirements with the only id that begins with these digits; empty if no id or several ids do."""
         if not _ID.match(prefix):
             return ()
         found: dict[str, list[int]] = {}
