@@ -157,7 +157,7 @@ def _describe_repetition(problem: Problem, line: int, count: int) -> Problem:
 
 
 def _move_back(problem: Problem, path: str, line: int, count: int) -> Problem:
-    """Return the problem with line numbers as before the insertion; the annotation gets the line of the insertion."""
+    """Return the problem with line numbers from before the insertion; in this file, its place is the insertion."""
 
     def replace_line(place: re.Match[str]) -> str:
         number = int(place[1])

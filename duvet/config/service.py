@@ -601,7 +601,7 @@ _WITHHELD_HINT = "replace the secrets with environment variables, such as `$API_
 
 
 def _redact_secrets(problems: list[Problem], kind: inspect.Type, values: Any) -> list[Problem]:
-    """Mask secrets in messages about values that should be variables."""
+    """Mask secrets in messages and hints; if there are too many secrets, replace all messages and hints."""
     secrets = set(_find_secrets(kind, values))
     if not secrets:
         return problems

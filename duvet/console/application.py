@@ -257,7 +257,7 @@ def read_json_argument(text: str | None) -> bytes | None:
 
 
 def split_json_option(tool: Tool, words: Sequence[str]) -> tuple[list[str], str | None]:
-    """Remove `--json OBJECT` from the words, unless the tool itself has an argument `json`."""
+    """Return the words without `--json OBJECT`, and the OBJECT, unless the tool itself has an argument `json`."""
     rest = list(words)
     if "json" in input_schema(tool)["properties"]:
         return rest, None

@@ -397,7 +397,7 @@ def enter_project(settings: TerminalSettings) -> TerminalSettings:
 
 
 def locate_path(path: str, folder: str) -> str:
-    """Convert a path that the user typed to one relative to the project."""
+    """Convert a path relative to `folder`, the user's, to one relative to the project; keep URLs and absolute paths."""
     ##= man/spec/init.md#project-discovery
     ##% duvet MUST read and print paths relative to the working directory.
     plain = path.replace(os.sep, "/")
@@ -413,7 +413,7 @@ def locate_path(path: str, folder: str) -> str:
 
 
 def show_path(path: str, folder: str | None = None) -> str:
-    """Convert a path relative to the project to one relative to a folder, by default the user's."""
+    """Convert a path relative to the project to one relative to a folder, by default the user's; keep other names."""
     folder = current_settings().folder if folder is None else folder
     # A path with a colon is a URL, has a revision in front of it, or is absolute.
     if not folder or path in ("", "-") or ":" in path or os.path.isabs(path):

@@ -236,7 +236,7 @@ def _pack(folder: str, names: Sequence[str], file: BinaryIO, now: datetime) -> N
 
 @contextmanager
 def make_scratch_folder(place: str, *others: str) -> Iterator[str]:
-    """Yield a new temporary folder in the first writable folder; raise OutputError if none is writable."""
+    """Yield a temporary folder in the first writable folder, then remove it; raise OutputError if none is writable."""
     for folder in dict.fromkeys((place, *others, gettempdir())):
         names: Sequence[str] = ()
         with suppress(OSError):

@@ -166,7 +166,10 @@ def swap_store(places: StorePaths, copy: str, keep: Callable[[], str] | None, as
 
 
 def _move_aside(path: str, aside: str, *, keeps: bool) -> str:
-    """Move a damaged store to a folder and return the folder; without `keeps`, delete the store and return ""."""
+    """Move a damaged store to the folder `aside` and return the folder; otherwise return "".
+
+    Without `keeps`, delete the store.
+    """
     if not any(map(os.path.lexists, db.list_store_files(path))):
         return ""
     sqlite.move_store_aside(path, aside)

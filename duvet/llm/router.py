@@ -289,7 +289,10 @@ class StaticRouter:
     async def _ask_first(
         self, backend: Backend, model: str, request: records.ModelRequest
     ) -> tuple[str, records.ProviderAnswer]:
-        """Return the name and answer of this model or, if it is empty, of the first discovered model that answers."""
+        """Return the name and answer of `model`.
+
+        If it is empty and the provider has discovery, use the first discovered model that answers.
+        """
         candidates = [model] if model or not backend.is_discovered else self._rank_discovered(backend, request.task)
         if not candidates:
             message = f"provider `{backend.name}` lists no models"

@@ -527,7 +527,10 @@ class AnnotationFixer:
         return True
 
     def _find_surroundings(self, annotation: Annotation, text: str) -> tuple[int, int]:
-        """Return the range of the annotation and of all adjacent lines that contain an annotation prefix."""
+        """Return the range of the annotation and of all adjacent lines that contain an annotation prefix.
+
+        In a file without comment styles, return the range of the whole text.
+        """
         styles = self.styles.get(annotation.path)
         if styles is None:
             return 0, len(text)

@@ -214,7 +214,10 @@ class PurePythonMatrix:
         return len(self._rows)
 
     def best(self, query: bytes, limit: int, allowed: Sequence[int] | None = None) -> list[tuple[int, float]]:
-        """Return the numbers of the nearest vectors with their cosines, nearest first; `allowed` restricts them."""
+        """Return the numbers and cosines of the nearest vectors, nearest first; `allowed` restricts them.
+
+        Vectors whose cosine is not positive are left out.
+        """
         components = unpack(f"<{self._width}f", query)
         among = None if allowed is None else frozenset(allowed)
         scores = (

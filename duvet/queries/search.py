@@ -326,7 +326,7 @@ def describe_answer(answer: SearchAnswer | SearchHits) -> Iterator[str]:
 
 
 def find_named_requirements(catalogue: Catalogue, query: str, files: ProjectFiles) -> list[int]:
-    """Return the requirements that a query names, in order."""
+    """Return the requirements that a query names, in the order of the specifications."""
     name = query.strip()
     ##= man/spec/search.md#results
     ##% If a query is an id, a file, a `file:line`, a target, a section or a specification, `duvet search` MUST list the

@@ -138,7 +138,7 @@ class _Network:
 
 
 def _activate(numbers: Any) -> Any:
-    """Return the Gaussian error linear units."""
+    """Apply the Gaussian error linear unit to each number."""
     size = np.abs(numbers) * 0.5**0.5
     part = 1 / (1 + 0.3275911 * size)
     total = np.zeros_like(part)

@@ -208,7 +208,7 @@ _DEFAULT_SECTION = PackSection()
 def choose_packs(
     on: Sequence[str], sections: Mapping[str, PackSection], found: PluginPacks, own: Sequence[Pack] = ()
 ) -> ToolChoice:
-    """Enable the packs in `on`, the configured packs, and installed packs that the configuration doesn't disable."""
+    """Enable the packs in `on`, `sections` and `own`, and those installed; `sections` can disable any of them."""
     ##= man/spec/service.md#packs
     ##% By default, the server MUST enable the pack `trace` and installed packs, and disable the packs `introspect` and
     ##% `knowledge`.

@@ -253,7 +253,7 @@ def _load(point: PackSource, settings: PluginSettings, patience: float) -> Pack 
 
 
 def _make_pack(pack: Any, settings: PluginSettings) -> Pack | str:
-    """Return the pack with a fixed list of tools, or its flaw."""
+    """Return the pack with its tools for these settings, or the flaw of the pack."""
     flaw = find_pack_flaw(pack)
     if flaw:
         return flaw

@@ -93,7 +93,7 @@ def make_tool_error(error: DuvetError) -> ToolError:
 
 
 def find_server_hint(error: DuvetError) -> str:
-    """Return the hint of an error for a server's clients, because they can't run commands."""
+    """Return the hint of an error, adapted for clients of the server, which can't run commands."""
     if isinstance(error, NoSectionError):
         return f"list the sections with /specifications/{error.specification or '{spec_id}'}/sections"
     is_request_error = isinstance(error, (NotFoundError, QueryError))

@@ -164,7 +164,7 @@ _NEVER = 9  # Greater than the rank of any name.
 def find_specifications(catalogue: Catalogue, name: str) -> list[int]:
     """Return the indexes of the specifications with this id, name, URL or path.
 
-    If the URL is unknown, search for its last part.
+    If no specification has this URL, return those whose id equals its last part.
     """
     ##= man/spec/show.md#references
     ##% If a reference is the exact name of a specification, section or file, duvet MUST NOT read it as anything else.

@@ -384,7 +384,10 @@ class QuoteMatcher:
         return self._near.find(quote, allows_edit=allows_edit)
 
     def restrict(self, text: str, name: str) -> QuoteMatcher:
-        """Return a matcher for this one requirement of the section, or for the whole section if it isn't found."""
+        """Return a matcher for this one requirement of the section.
+
+        If the section has no plain text and does not contain `text`, return the matcher for the whole section.
+        """
         if self.section.plain is not None:
             found = QuoteMatcher(self.section, name=name)
             found._words = self._make_words(self.section.plain)

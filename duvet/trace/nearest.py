@@ -222,7 +222,7 @@ class TextWords:
         return found._replace(text=text, score=found.score if found.score >= _SURE else score, is_whole=is_whole)
 
     def _select_requirement(self, quote: list[str], start: int, end: int) -> _Span:
-        """If the match spans several requirements but the quote is one sentence, return the most similar requirement."""
+        """If the quote is one sentence that clearly resembles a requirement in the match, return that requirement."""
         inside = [one for one in self._requirements.values() if start <= one[0] and one[1] <= end]
         if (start, end) in inside or any(map(_ENDS.search, quote[:-1])):
             return start, end

@@ -49,13 +49,13 @@ class WorkflowEnvironment(Struct, frozen=True, kw_only=True):
         return self.workflows.get(records.find_called_workflow(tool))
 
     def find_inner(self, step: records.Step) -> records.Workflow | None:
-        """Return the workflow or recipe that a step calls; None if only the run decides that."""
+        """Return the workflow or recipe that a step calls; None if it calls another tool, or only the run decides."""
         tool = find_step_tool(step)
         name = step.params.get(records.RECIPE_ARGUMENT) if tool == records.RECIPE_TOOL else None
         return self.recipes.get(name) if isinstance(name, str) else self.workflow(tool)
 
     def list_reachable(self, tools: Iterable[str]) -> Iterator[Tool]:
-        """Yield the tools, and all tools that they call through workflows."""
+        """Yield these tools; for a workflow, yield instead the tools that its steps reach."""
         ahead, seen = [*tools], set[str]()
         while ahead:
             name = ahead.pop()
@@ -201,7 +201,10 @@ def _find_self_calls(workflow: records.Workflow, known: WorkflowEnvironment) -> 
 def _find_deeper_fault(
     step: records.Step, callers: tuple[str, ...], known: WorkflowEnvironment, seen: set[tuple[str, int]]
 ) -> str:
-    """Return why these callers must not call the step's workflow; each workflow is visited once per depth."""
+    """Return why the step must not call its workflow; empty if nothing is wrong with its nesting.
+
+    Each workflow is visited once per depth.
+    """
     workflow = known.find_inner(step)
     if workflow is None or (workflow.name, len(callers)) in seen:
         return ""

@@ -60,7 +60,7 @@ _NAME = "The name of the recipe, such as daily-health"
 
 
 async def run_ingest_or_fail(ctx: CallContext, maintenance: Maintenance, options: location.IngestOptions) -> IngestRun:
-    """Return the record of an ingest run, even of a failed one; raise ToolError or DuvetError if there is none."""
+    """Return the record of an ingest run, even of a failed one; raise ToolError or DuvetError without a record."""
     options = structs.replace(options, run_id=uuid4().hex, default_profile=_MANUAL)
 
     async def report(done: float, step: str) -> None:

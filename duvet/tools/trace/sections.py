@@ -199,7 +199,7 @@ def _list_requirements(
 
 
 def _cut_text(text: str, offset: int, room: int) -> str:
-    """Return as much of a text as fits, if possible up to a line end."""
+    """Return as much of a text from `offset` on as fits, if possible up to a line end."""
     part = text[offset:].encode()[:room].decode(errors="ignore")
     while part and _estimate_cost(part) > room:
         part = part[: len(part) * room // _estimate_cost(part)]
