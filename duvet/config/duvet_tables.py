@@ -92,8 +92,8 @@ class ExtendedSource(project_file.SourceTable, frozen=True, kw_only=True):
 
     def style(self) -> tuple[str, str]:
         ##= man/spec/trace.md#sources
-        ##% With `language`, duvet MUST use the comment style and the patterns of that language, unless the source sets
-        ##% its own.
+        ##% If a `[[source]]` has a `language`, duvet MUST use the comment style and the patterns of that language,
+        ##% unless the `[[source]]` sets its own.
         return super().style() if self.language is None else self.language.style
 
     def settled(self, environ: Mapping[str, str]) -> Self:

@@ -223,8 +223,8 @@ def _fold(name: str) -> str:
 
 def _set_value(record: Record, path: list[str], text: str, variable: str) -> Record:
     ##= man/spec/service.md#configuration
-    ##% `DUVET_TABLE__KEY` MUST override the key in that table of the configuration, with one more `__` for each nested
-    ##% table.
+    ##% An environment variable `DUVET_TABLE__KEY` MUST override the key in that table of the service configuration,
+    ##% with one more `__` for each nested table.
     fields = {_fold(key): field for key, field in list_fields(type(record)).items()}  # type: ignore[arg-type]
     field = fields.get(_fold(path[0]))
     if field is None:

@@ -62,7 +62,7 @@ def _check_lines(project: Project, citations: bool, tests: bool, snapshot: bytes
     freed = find_not_applicable_annotations(project.requirements) if project.not_applicable else frozenset()
     problems = check_gates(project.trace, citations=citations, tests=tests, freed=freed)
     ##= man/spec/gates.md#gates-with-nothing-to-check
-    ##% A gate on tests MUST fail if no code cites a requirement.
+    ##% A gate on tests MUST fail if code cites none of the requirements.
     if not (citations or has_implementation(project.trace) or project.is_like_upstream):
         path = project.config.path if project.config else ""
         hint = "cite requirements in the code that implements them, or leave out `--require-citations false`"

@@ -97,7 +97,7 @@ async def answer_question(
 
 def make_model_request(question: str, sources: Sequence[AnswerSource], model: str | None = None) -> ModelRequest:
     ##= man/spec/ask.md#answers
-    ##% The prompt MUST enclose the sources in delimiters that no source contains.
+    ##% In its prompt, `duvet ask` MUST enclose the sources in delimiters that no source contains.
     # No text can contain its own digest, so no source can end the sources early.
     mark = make_text_id("\0".join(f"{source.title}\0{source.text}" for source in sources))[:_MARK_DIGITS]
     cleaned = strip_invisible(question)[:_MAX_QUESTION]
@@ -161,8 +161,8 @@ class ProjectRetriever(Struct, frozen=True):
     def sources(self, question: str) -> tuple[AnswerSource, ...]:
         """Return the best sources for a question, numbered; raise QueryError if it contains no words."""
         ##= man/spec/ask.md#answers
-        ##% `duvet ask` MUST send the model the requirements that `duvet search` finds, their sections and the code that
-        ##% cites them, in about 3,000 tokens.
+        ##% `duvet ask` MUST send the model, as sources, the requirements that `duvet search` finds, their sections and
+        ##% the code that cites them, in about 3,000 tokens.
         found = find_hits(self.catalogue, SearchQuery(question), self.index, self.files).indexes[:_REQUIREMENTS]
         cards = [self.catalogue.requirements[index] for index in found]
         requirements = fit_sources(map(self._make_requirement_source, cards), _REQUIREMENTS_ROOM)

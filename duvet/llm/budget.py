@@ -101,7 +101,8 @@ class SpendingBudget:
             handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
             try:
                 ##= man/spec/ask.md#calls
-                ##% These limits MUST count the calls of all processes that a user starts in a project.
+                ##% duvet MUST count the calls of all processes that a user starts in a project towards `dailyTokens`
+                ##% and `dailySpend`.
                 # One write, so that lines of several processes don't mix.
                 os.write(handle, json.encode(entry) + b"\n")
             finally:

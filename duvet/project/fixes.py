@@ -422,8 +422,8 @@ class AnnotationFixer:
         if spot is None or correction.is_sure or self.texts.project.is_like_upstream:
             return correction
         ##= man/spec/validate.md#checks
-        ##% If this text is too different for a fix and the specification contained the quote before, `duvet validate`
-        ##% MUST say when.
+        ##% If the most similar text is too different for a fix, and an earlier version of the specification contained
+        ##% the quote, `duvet validate` MUST say which commit or snapshot contained it.
         source = self.history.find_source(spot.near.specification, annotation.quote)
         note = f"note: {source}; if the requirement was removed, remove the citation"
         return correction._replace(hint="\n".join(filter(None, (correction.hint, note)))) if source else correction

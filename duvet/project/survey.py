@@ -124,8 +124,8 @@ def _group_sources(paths: Sequence[str]) -> Iterator[SourceGroup]:
         if language is None or _BUILD_NAME.fullmatch(name) or path.split("/")[0] in _SPECIFICATION_FOLDERS - {"spec"}:
             continue
         ##= man/spec/init.md#new-projects
-        ##% `duvet init` MUST configure files in test folders, and files that are named like tests, as sources of type
-        ##% `test`.
+        ##% `duvet init` MUST configure files in test folders, and files that are named like tests, in a `[[source]]`
+        ##% of type `test`.
         if pattern := _find_test_pattern(path):
             counts = tests.setdefault(language, Counter())
             counts[pattern] += 1

@@ -288,8 +288,8 @@ def fix_project(
 def write_fixes(project: Project, found: FixResult) -> tuple[Problem, ...]:
     """Write all fixed files or none; return the problems that prevented it."""
     ##= man/spec/validate.md#fixes
-    ##% If one of these files is read-only or has changed since duvet read it, `duvet validate --fix` MUST report the
-    ##% file and write nothing.
+    ##% If a file to fix is read-only or has changed since duvet read it, `duvet validate --fix` MUST report the file
+    ##% and write nothing.
     problems = [problem for path in found.after if (problem := _check_writable(project, path, found.before[path]))]
     if problems:
         return tuple(problems)

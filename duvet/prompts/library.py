@@ -49,8 +49,8 @@ def load_prompts() -> tuple[Prompt, ...]:
 def list_prompts(registry: Registry) -> tuple[Prompt, ...]:
     """Return the prompts that clients see: those about the project or, if the server offers only pages, about pages."""
     ##= man/spec/service.md#packs
-    ##% If the configuration disables the pack `trace`, the server MUST NOT offer its prompts and resources, or mention
-    ##% them in its instructions.
+    ##% If the configuration disables the pack `trace`, the server MUST NOT offer the prompts and resources of the
+    ##% pack, or mention them in its instructions.
     pack = "pages" if registry.has_only_pages else "trace" if registry.has_trace else ""
     own = (prompt for prompt in load_prompts() if prompt.name == SYSTEM_PROMPT or prompt.pack == pack)
     return (*own, *list_pack_prompts(registry))

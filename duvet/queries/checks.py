@@ -35,8 +35,9 @@ class QueryFilter(Struct, frozen=True):
 
     def select(self, trace: Trace, kinds: Iterable[Kind]) -> list[int]:
         ##= man/spec/query.md#checks
-        ##% `--section` MUST select the annotations with exactly this target, and `--quote` those whose quote contains
-        ##% this text, ignoring case.
+        ##% `--section PATH#SECTION` MUST select the annotations with exactly this target, and `--section PATH` those
+        ##% with any target in this specification. `--quote TEXT` MUST select the annotations whose quote contains
+        ##% TEXT, ignoring case.
         quotes = tuple(quote.lower() for quote in self.quotes)
         sections = [section.partition("#") for section in self.sections]
         whole = {path for path, hash_sign, _ in sections if not hash_sign}
@@ -175,7 +176,8 @@ class AnnotationQuery:
 
     def check_duplicates(self) -> DuplicatesCheck:
         ##= man/spec/query.md#checks
-        ##% The check `duplicates` MUST fail if the whole text of an annotation is also quoted by others of its type.
+        ##% The check `duplicates` MUST fail if other annotations of the same type together quote all the text that an
+        ##% annotation quotes.
         found = {}
         for kind in DUPLICATE_KINDS:
             ids = self.filter.select(self.trace, (kind,))

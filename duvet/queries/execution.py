@@ -125,7 +125,7 @@ class JavaModel:
     def apply(self, hits: LineHits) -> LineJudge:
         ##= man/spec/query.md#executed-lines
         ##% If duvet cannot parse a Java file, or a coverage report lists lines that the file does not have, `duvet
-        ##% query` MUST report its annotations as unknown.
+        ##% query` MUST report the annotations in the file as unknown.
         is_stale = any(not 0 < line <= self.last_line for line in hits)
         return partial(self._judge, frozenset() if self.faults or is_stale else self._find_executed(hits), is_stale)
 
@@ -227,8 +227,8 @@ def join_sources(entries: Iterable[str], sources: Sequence[str], root: str) -> d
         parts = os.path.join(root, source).replace("\\", "/").split("/")
         found = [entry for start in range(len(parts)) for entry in by_name.get("/".join(parts[start:]), ())]
         ##= man/spec/query.md#coverage-reports
-        ##% `duvet query` MUST match an entry of a coverage report with the source whose absolute path ends with the
-        ##% path of the entry, and refuse an ambiguous match.
+        ##% `duvet query` MUST match an entry of a coverage report with the source file whose absolute path ends
+        ##% with the path of the entry, and refuse an ambiguous match.
         if len(found) > 1:
             raise DuvetError(
                 f"coverage is ambiguous for {source}: its path matches multiple report entries "

@@ -199,8 +199,8 @@ def _has_trace(service: Service) -> bool:
 def _replace_default_texts(service: Service, texts: Mapping[str, str]) -> Service:
     """Return the configuration with these texts instead of the default ones, which are about requirements."""
     ##= man/spec/service.md#packs
-    ##% If the configuration disables the pack `trace`, the server MUST NOT offer its prompts and resources, or mention
-    ##% them in its instructions.
+    ##% If the configuration disables the pack `trace`, the server MUST NOT offer the prompts and resources of the
+    ##% pack, or mention them in its instructions.
     default, server = ServerSection(), service.config.server
     changes = {name: text for name, text in texts.items() if getattr(server, name) == getattr(default, name)}
     return replace(service, config=replace(service.config, server=replace(server, **changes)))

@@ -218,7 +218,8 @@ class LiveProject:
         while True:
             last = self._reader.last
             ##= man/spec/mcp.md#freshness
-            ##% An answer MUST describe one state of the project, which includes all files written before the request.
+            ##% The server MUST compute each answer from one state of the project that includes all files written before
+            ##% the request.
             if last is not None and (last.number > checks or self._is_current()):
                 return last.result()
             await asyncio.wrap_future(self._renewal or self._start_renewal())

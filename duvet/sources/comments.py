@@ -201,7 +201,7 @@ def read_fields(path: str, text: str, fields: list[CommentField], default: Kind)
     first = fields[0]
     if len(fields) == 1 and not first.named:
         ##= man/spec/trace.md#annotations
-        ##% An annotation without a type MUST have the type of its source, by default `citation`.
+        ##% An annotation without a type MUST have the type of its `[[source]]`, by default `citation`.
         return AnnotationFields(
             Annotation("", 0, default, first.value, ""), (first.start, first.start + len(first.value))
         )

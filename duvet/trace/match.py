@@ -351,7 +351,7 @@ class QuoteMatcher:
         `name` restricts the search to the requirement with that id.
         """
         ##= man/spec/trace.md#targets-and-quotes
-        ##% An annotation without a quote MUST refer to the title of its section.
+        ##% duvet MUST read an annotation without a quote as one that quotes the title of its section.
         if not quote:
             start, end = self.section.heading
             return (Piece(TITLE_LINE, start, end),), Fit.TITLE

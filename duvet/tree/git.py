@@ -460,8 +460,8 @@ class GitTree:
 
     def _is_lent(self, path: str) -> bool:
         ##= man/spec/diff.md#reading-a-revision
-        ##% If a revision lacks a specification, `duvet diff` MUST read the file on disk and say so. If a revision lacks
-        ##% a source, `duvet diff` MUST NOT read the file on disk.
+        ##% If a revision lacks a specification, `duvet diff` MUST read it from disk and say so. If a revision lacks a
+        ##% source file, `duvet diff` MUST NOT read that file from disk.
         files, folder = self._lent
         plain = posixpath.normpath(path)
         if plain not in files and not (folder and plain.startswith(f"{folder}/")):

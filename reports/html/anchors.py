@@ -72,7 +72,7 @@ class ReportData(Struct, frozen=True, kw_only=True):
 
 def escape_html(text: str) -> str:
     ##= man/spec/page.md#safety
-    ##% The report MUST escape all text that comes from specifications, sources and the configuration.
+    ##% The report MUST escape all text that comes from specifications, source files and the configuration.
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 

@@ -59,8 +59,8 @@ def test_a_typo_is_fixed(quote: str, fixed: str, change: str, tmp_path: Path, du
     ##% A fix MUST be safe if it changes only the target of a quote that moved, or only white space, markup or the case
     ##% of the first letter.
     ##= man/spec/validate.md#safe-fixes
-    ##% A fix that changes other words MUST be safe only if git or the snapshot shows that the specification has not
-    ##% changed since the citation was written.
+    ##% A fix that adds, removes or replaces words MUST be safe only if git or the snapshot shows that the
+    ##% specification has not changed since the citation was written.
     folder = history(tmp_path, {**TEXTS, "src/a.py": cite(quote)})
     assert run(duvet_command, folder, "validate", "--fix") == Done(0, "", f"{LISTED}{change}\n{FIXED}{OK}")
     assert quoted(folder) == [fixed]
@@ -68,8 +68,8 @@ def test_a_typo_is_fixed(quote: str, fixed: str, change: str, tmp_path: Path, du
 
 def test_a_removed_requirement(tmp_path: Path, duvet_command: str) -> None:
     ##= man/spec/validate.md#checks
-    ##% If this text is too different for a fix and the specification contained the quote before, `duvet validate` MUST
-    ##% say when.
+    ##% If the most similar text is too different for a fix, and an earlier version of the specification contained the
+    ##% quote, `duvet validate` MUST say which commit or snapshot contained it.
     folder = history(tmp_path, {**TEXTS, "src/a.py": cite(STOP)})
     (folder / "spec.md").write_text(SPEC.replace(STOP, ""), encoding="utf-8")
     _, _, note = run(duvet_command, folder, "validate", "--fix").err.partition(

@@ -107,8 +107,8 @@ pack           workflows: 1 tool
 
 def test_other_packs_need_no_project(duvet_command: str, tmp_path: Path) -> None:
     ##= man/spec/service.md#packs
-    ##% If the configuration disables the pack `trace`, the server MUST NOT offer its prompts and resources, or mention
-    ##% them in its instructions.
+    ##% If the configuration disables the pack `trace`, the server MUST NOT offer the prompts and resources of the
+    ##% pack, or mention them in its instructions.
     make(tmp_path, {"duvet.config.yaml": WITHOUT_TRACE})
     assert run(duvet_command, tmp_path, "mcp", "--check") == Done(0, CHECK_WITHOUT_TRACE, "")
     health = json.loads(run(duvet_command, tmp_path, "call", "duvet_health").out)

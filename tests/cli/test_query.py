@@ -155,7 +155,7 @@ def test_each_check_has_its_verdict(
 def test_java_that_cannot_be_parsed(duvet: Run, java: Path, gold: Snapshot) -> None:
     ##= man/spec/query.md#executed-lines
     ##% If duvet cannot parse a Java file, or a coverage report lists lines that the file does not have, `duvet query`
-    ##% MUST report its annotations as unknown.
+    ##% MUST report the annotations in the file as unknown.
     make(java, {"src/k/Kettle.java": JAVA["src/k/Kettle.java"].replace("boil()", "boil(")})
     done = duvet("query", "-c", "coverage", "-f", "jacoco-xml", "-r", "all.xml", "-q", "boil")
     assert done.code == 1

@@ -534,7 +534,7 @@ def test_no_gate_passes_without_requirements(tmp_path: Path, duvet_command: str)
 )
 def test_a_gate_that_nothing_can_break_fails(args: str, problem: str, tmp_path: Path, duvet_command: str) -> None:
     ##= man/spec/gates.md#gates-with-nothing-to-check
-    ##% A gate on tests MUST fail if no code cites a requirement.
+    ##% A gate on tests MUST fail if code cites none of the requirements.
     ##= man/spec/gates.md#gates-with-nothing-to-check
     ##% A gate on a target MUST fail if the target has no requirements.
     text = "# Kettle\n\nWords.\n\n## Scope\n\nAll kettles.\n\n## Heating\n\nThe kettle MUST boil.\n"

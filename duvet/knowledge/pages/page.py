@@ -83,7 +83,8 @@ class PageFilter(Struct, frozen=True):
 
     def select(self, pages: Iterable[Page]) -> list[Page]:
         ##= man/spec/pages.md#tools
-        ##% `list_pages` MUST list all pages, or those that match a tag, a folder and a date.
+        ##% `list_pages` MUST list all pages, or only those with a given tag, in a given folder, and created on or after
+        ##% a given date.
         return list(pages) if self == PageFilter() else [page for page in pages if self._has(page)]
 
     def _has(self, page: Page) -> bool:
@@ -315,8 +316,8 @@ class LinkResolver:
             return len(folders) + len(others) - 2 * shared, len(path), path
 
         ##= man/spec/pages.md#links
-        ##% If several files match, duvet MUST choose the nearest file, then the file with the shortest path, then the
-        ##% first file in alphabetical order.
+        ##% If several files match a link, duvet MUST choose the nearest file, then the file with the shortest path,
+        ##% then the first file in alphabetical order.
         return min(paths, key=rank, default=None)
 
 

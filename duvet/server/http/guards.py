@@ -288,7 +288,7 @@ class RequestRates:
 
     def refuse(self, scope: Scope, cost: float = 1) -> HttpRefusal | None:
         ##= man/spec/mcp.md#limits
-        ##% The server MUST answer a client that exceeds its rate with 429 and `Retry-After`.
+        ##% The server MUST answer a client that exceeds the rate limit with 429 and `Retry-After`.
         seconds = self._buckets.take(find_rate_limit_key(scope, self._tokens), cost)
         return make_busy_refusal(429, "Too many requests", seconds) if seconds else None
 

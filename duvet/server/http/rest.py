@@ -56,7 +56,7 @@ class RestEndpoint:
         headers = {REQUEST_ID_HEADER: request_id}
         async with anyio.create_task_group() as tasks:
             ##= man/spec/service.md#rest
-            ##% If a client disconnects, the server MUST cancel its call.
+            ##% If a client disconnects during a call, the server MUST cancel the call.
             tasks.start_soon(_cancel_on_disconnect, receive, tasks.cancel_scope)
             await _send_result(
                 scope,

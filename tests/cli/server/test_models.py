@@ -66,7 +66,8 @@ def test_a_tool_of_a_pack_asks_a_model(duvet_command: str, tmp_path: Path, provi
 @pytest.mark.parametrize("variable", ["HOME", "XDG_STATE_HOME"])
 def test_all_processes_count_together(duvet_command: str, tmp_path: Path, provider: Wire, variable: str) -> None:
     ##= man/spec/ask.md#calls
-    ##% These limits MUST count the calls of all processes that a user starts in a project.
+    ##% duvet MUST count the calls of all processes that a user starts in a project towards `dailyTokens` and
+    ##% `dailySpend`.
     provider.plan(openai_says("Tea [1]."))
     section = {"baseUrl": f"{provider.url}/v1", "defaultModel": "small", "dailyTokens": 30}
     make(tmp_path, {"c.json": json.dumps({"providers": {"local": section}}), "a/tea.md": "Tea.", "b/tea.md": "Tea."})

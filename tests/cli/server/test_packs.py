@@ -319,8 +319,8 @@ async def test_without_a_project_there_are_no_resources(duvet_command: str, tmp_
 
 async def test_a_disabled_pack_is_gone_from_every_face(duvet_command: str, tmp_path: Path) -> None:
     ##= man/spec/service.md#packs
-    ##% If the configuration disables the pack `trace`, the server MUST NOT offer its prompts and resources, or mention
-    ##% them in its instructions.
+    ##% If the configuration disables the pack `trace`, the server MUST NOT offer the prompts and resources of the
+    ##% pack, or mention them in its instructions.
     packs = {**CONFIG["toolPacks"], "trace": {"enabled": False}}
     folder = kettle(tmp_path, {"toolPacks": packs})
     async with client_of(over_stdio(duvet_command, folder), "2025-11-25") as client:

@@ -281,7 +281,7 @@ def test_the_list_is_printed_with_all_its_rows(visit: Visits, s2n: Report) -> No
 
 def test_a_specification_is_printed_whole(visit: Visits, s2n: Report) -> None:
     ##= man/spec/page.md#size-and-accessibility
-    ##% A printed page MUST contain the whole current view and no other view.
+    ##% When a user prints the report, the printout MUST contain the whole current view and no other view.
     page = visit(s2n.url)
     go(page, "#rfc5746")
     texts = page.locator('[id="rfc5746"] section.part > pre').all_text_contents()

@@ -146,8 +146,8 @@ def test_requirements_that_are_not_applicable() -> None:
 )
 def test_sources_are_read(text: str, sources: list[settings.SourceRule]) -> None:
     ##= man/spec/trace.md#sources
-    ##% With `language`, duvet MUST use the comment style and the patterns of that language, unless the source sets its
-    ##% own.
+    ##% If a `[[source]]` has a `language`, duvet MUST use the comment style and the patterns of that language, unless
+    ##% the `[[source]]` sets its own.
     assert read(f"source = [{text}]", EXTENDED).sources == tuple(sources)
 
 

@@ -80,8 +80,8 @@ def test_permissions_and_links_are_kept(folder: Path, tmp_path: Path) -> None:
 
 def test_nothing_is_written_if_a_file_is_read_only(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ##= man/spec/validate.md#fixes
-    ##% If one of these files is read-only or has changed since duvet read it, `duvet validate --fix` MUST report the
-    ##% file and write nothing.
+    ##% If a file to fix is read-only or has changed since duvet read it, `duvet validate --fix` MUST report the file
+    ##% and write nothing.
     (folder / "src/other.rs").write_text(BROKEN)
     before = files(folder)
     # Root may write to every file, so its permissions would not do.
@@ -92,8 +92,8 @@ def test_nothing_is_written_if_a_file_is_read_only(folder: Path, monkeypatch: py
 
 def test_nothing_is_written_if_a_file_has_changed(folder: Path) -> None:
     ##= man/spec/validate.md#fixes
-    ##% If one of these files is read-only or has changed since duvet read it, `duvet validate --fix` MUST report the
-    ##% file and write nothing.
+    ##% If a file to fix is read-only or has changed since duvet read it, `duvet validate --fix` MUST report the file
+    ##% and write nothing.
     other = folder / "src/other.rs"
     other.write_text(BROKEN)
     project, found = fix_all(folder)

@@ -83,8 +83,8 @@ def test_languages_and_tests_are_found(paths: list[str], expected: Groups) -> No
     ##% `duvet init` MUST detect languages by file extensions and manifests. `duvet init` MUST skip hidden files,
     ##% vendored folders and files that git ignores.
     ##= man/spec/init.md#new-projects
-    ##% `duvet init` MUST configure files in test folders, and files that are named like tests, as sources of type
-    ##% `test`.
+    ##% `duvet init` MUST configure files in test folders, and files that are named like tests, in a `[[source]]`
+    ##% of type `test`.
     assert groups(*paths) == expected
 
 

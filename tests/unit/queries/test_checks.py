@@ -114,7 +114,8 @@ def test_the_test_check_reports_its_verdicts(annotations: list[str], state: str)
 )
 def test_the_duplicates_check_reports_groups(annotations: list[str], duplicates: list[tuple[Kind, int]]) -> None:
     ##= man/spec/query.md#checks
-    ##% The check `duplicates` MUST fail if the whole text of an annotation is also quoted by others of its type.
+    ##% The check `duplicates` MUST fail if other annotations of the same type together quote all the text that an
+    ##% annotation quotes.
     found = query(*annotations).check_duplicates()
     counts = [(kind, verdicts.count(Completeness.COMPLETE)) for kind, verdicts in found.by_kind.items()]
     assert [(kind, count) for kind, count in counts if count] == duplicates
@@ -138,8 +139,9 @@ def test_the_duplicates_check_reports_groups(annotations: list[str], duplicates:
 )
 def test_filters_apply_to_checks(sections: tuple[str, ...], quotes: tuple[str, ...], selected: list[str]) -> None:
     ##= man/spec/query.md#checks
-    ##% `--section` MUST select the annotations with exactly this target, and `--quote` those whose quote contains this
-    ##% text, ignoring case.
+    ##% `--section PATH#SECTION` MUST select the annotations with exactly this target, and `--section PATH` those with
+    ##% any target in this specification. `--quote TEXT` MUST select the annotations whose quote contains TEXT,
+    ##% ignoring case.
     asked = query("b citation It MUST stop.", filter=QueryFilter(sections, quotes))
     assert [*states(asked, asked.check_implementations())] == [
         *filter(lambda one: one == "It MUST stop.", selected),

@@ -121,7 +121,7 @@ def test_the_java_model_judges_declarations(above: int, hits: dict[int, bool], e
     ##% executed line as executed, up to the line that opens their block.
     ##= man/spec/query.md#executed-lines
     ##% If duvet cannot parse a Java file, or a coverage report lists lines that the file does not have, `duvet query`
-    ##% MUST report its annotations as unknown.
+    ##% MUST report the annotations in the file as unknown.
     model = java(BODY, (3, 3), (9, 9), (20, 20), (22, 22))
     assert judge(model, hits, (above, above)) == expected
 
@@ -177,8 +177,8 @@ def test_java_that_cannot_be_parsed() -> None:
 )
 def test_coverage_reports_are_joined(entries: list[str], sources: list[str], joined: dict[str, str]) -> None:
     ##= man/spec/query.md#coverage-reports
-    ##% `duvet query` MUST match an entry of a coverage report with the source whose absolute path ends with the path of
-    ##% the entry, and refuse an ambiguous match.
+    ##% `duvet query` MUST match an entry of a coverage report with the source file whose absolute path ends with the
+    ##% path of the entry, and refuse an ambiguous match.
     assert join_sources(entries, sources, "/home/p") == joined
 
 

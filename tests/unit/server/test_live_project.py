@@ -78,7 +78,8 @@ EDITS = {
 @pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
 async def test_an_edit_is_in_the_next_answer(edit: Edit, notified: bool, kettle: Path) -> None:
     ##= man/spec/mcp.md#freshness
-    ##% An answer MUST describe one state of the project, which includes all files written before the request.
+    ##% The server MUST compute each answer from one state of the project that includes all files written before the
+    ##% request.
     async with open_live_project(kettle) as live:
         if not notified:
             live.close()

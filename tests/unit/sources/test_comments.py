@@ -71,7 +71,7 @@ def test_annotations_are_read_from_comments(
 
 def test_the_type_of_the_source_counts_where_none_is_given() -> None:
     ##= man/spec/trace.md#annotations
-    ##% An annotation without a type MUST have the type of its source, by default `citation`.
+    ##% An annotation without a type MUST have the type of its `[[source]]`, by default `citation`.
     annotation = Annotation("a.rs", 1, Kind.TEST, "spec.md#pot", "", source=Source(4, 15, 4, 15))
     assert comments.scan_comments("a.rs", "//= spec.md#pot\n", comments.SourceStyle(kind=Kind.TEST)) == (
         [annotation],

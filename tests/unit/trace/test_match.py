@@ -69,7 +69,7 @@ def test_quotes_that_are_not_found(text: str, quote: str) -> None:
 
 def test_one_matcher_finds_many_quotes() -> None:
     ##= man/spec/trace.md#targets-and-quotes
-    ##% An annotation without a quote MUST refer to the title of its section.
+    ##% duvet MUST read an annotation without a quote as one that quotes the title of its section.
     matcher = match.QuoteMatcher(section_of("one\ntwo"))
     assert matcher.find("") == match.QuoteMatcher(section_of("")).find("") == ((Piece(TITLE_LINE, 2, 3),), Fit.TITLE)
     for quote, texts, fit in (

@@ -111,7 +111,8 @@ FILTERED = [
 @pytest.mark.parametrize(("tag", "folder", "since", "expected"), FILTERED)
 def test_pages_are_filtered(tag: str, folder: str, since: str, expected: str) -> None:
     ##= man/spec/pages.md#tools
-    ##% `list_pages` MUST list all pages, or those that match a tag, a folder and a date.
+    ##% `list_pages` MUST list all pages, or only those with a given tag, in a given folder, and created on or after a
+    ##% given date.
     files = {
         "docs/a.md": "---\ncreated: 1970-01-04\n---\n",
         "docs/b.md": "---\ncreated: 1970-01-03\ntags: Tea\n---\n",

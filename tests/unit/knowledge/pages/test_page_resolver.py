@@ -49,8 +49,8 @@ CASES = [
     *(("a.md", WIKI, written, None) for written in ("C#", "v2", "gone/tea", "green/", "./gone", "../tea", "")),
     *(("a.md", MARKDOWN, written, None) for written in ("green/", "../tea.md", ".", "C#%20of%20cups.md")),
     ##= man/spec/pages.md#links
-    ##% If several files match, duvet MUST choose the nearest file, then the file with the shortest path, then the first
-    ##% file in alphabetical order.
+    ##% If several files match a link, duvet MUST choose the nearest file, then the file with the shortest path, then
+    ##% the first file in alphabetical order.
     ("green/a.md", WIKI, "leaf/tea", "green/leaf/tea.md"),
     (AT, WIKI, "pot", "near/pot.md"),
     ("a.md", WIKI, "pot", "far/pot.md"),

@@ -52,7 +52,7 @@ def test_whole_reports_match_their_golden_files(name: str, snapshot: Snapshot) -
 
 def test_hostile_text_stays_text() -> None:
     ##= man/spec/page.md#safety
-    ##% The report MUST escape all text that comes from specifications, sources and the configuration.
+    ##% The report MUST escape all text that comes from specifications, source files and the configuration.
     shown = html_pages.tree(
         html_pages.page(html_pages.evil(f"https://x/{html_pages.EVIL}"), problems=(html_pages.EVIL_PROBLEM,))
     )

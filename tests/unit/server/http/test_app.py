@@ -154,7 +154,7 @@ async def begin_calls(stack: AsyncExitStack, where: http_server.Where, count: in
 
 async def test_a_call_ends_when_its_client_leaves(server: DuvetServer, waiting: Waiting) -> None:
     ##= man/spec/service.md#rest
-    ##% If a client disconnects, the server MUST cancel its call.
+    ##% If a client disconnects during a call, the server MUST cancel the call.
     many = 20
     with anyio.fail_after(http_server.LONGEST):
         async with (

@@ -123,7 +123,7 @@ async def test_an_escaped_character_counts_as_itself(server: DuvetServer, text: 
 
 
 ##= man/spec/mcp.md#limits
-##% The server MUST answer a client that exceeds its rate with 429 and `Retry-After`.
+##% The server MUST answer a client that exceeds the rate limit with 429 and `Retry-After`.
 async def test_frequent_requests_are_refused(server: DuvetServer) -> None:
     async with http_server.connected(server, limits=HttpLimits(rate=0.5, burst=2)) as client:
         answers = [await client.get("/health") for _ in range(3)]
