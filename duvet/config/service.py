@@ -499,7 +499,7 @@ def asks_for_json_log(
 
 
 def _list_parts(values: Mapping[str, Any], name: str) -> list[tuple[str, ...]]:
-    """Return the key path of each entry of a table of named entries, or of the whole table for other tables."""
+    """Return the key path of each entry if the table has named entries, or else of the whole table."""
     if name not in values:
         return []
     is_named = name in TABLES_OF_NAMES and isinstance(values[name], dict)

@@ -417,7 +417,7 @@ class AnnotationFixer:
         return correction._replace(hint=f"{correction.name} {verb}:\n{correction.hint}")
 
     def _mention_source(self, annotation: Annotation, correction: Correction) -> Correction:
-        """Say in the hint that the specification had the quote, whose requirement may have been removed."""
+        """If there is no fix, add to the hint which earlier version of the specification contained the quote."""
         spot = self.texts.resolve_target(annotation)
         if spot is None or correction.is_sure or self.texts.project.is_like_upstream:
             return correction

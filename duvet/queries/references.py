@@ -85,7 +85,7 @@ def resolve_reference(catalogue: Catalogue, reference: str, files: locations.Pro
 def find_by_name(
     catalogue: Catalogue, name: str, specifications: Collection[int] | None = None
 ) -> RequirementRef | SectionRef | None:
-    """Return the requirement with this id, or its section if all its requirements share the id.
+    """Return the requirement with this id, or its section if all its requirements share the id; otherwise None.
 
     Raise NotFoundError if several specifications or requirements have the id.
     """

@@ -520,7 +520,7 @@ class Application:
         )
 
     async def _write_audit(self, call: CallRecord) -> None:
-        """Record a call that changes the index in the audit log and, on a server, in the server's log."""
+        """Record a call to a `km-` tool that may have changed something, in the audit log and the server's log."""
         if call.pack != KNOWLEDGE.name or self.gateway_connection is not None:
             return
 
@@ -630,7 +630,7 @@ class ToolSelection:
 
     @property
     def _pack_folder(self) -> str:
-        """The folder of the files of packs; with `--pages`, the working directory contains notes."""
+        """The folder with the files of packs: with `--pages`, that of the service configuration."""
         return (self._settings.has_only_pages and os.path.dirname(self._service.path)) or os.getcwd()
 
     @property

@@ -468,7 +468,7 @@ class ChangeDetector:
         return _ANYTHING
 
     def _retire(self) -> None:
-        """Stop using the descriptor, but keep it open, because a thread may wait for it."""
+        """Stop using the descriptor, but keep it open, because a thread may be waiting for it."""
         self._retired, self._descriptor = self._descriptor, None
         if self._retired:
             with suppress(OSError):

@@ -109,7 +109,10 @@ def find_sources(
 def _make_unmatched_problems(
     rule: SourceRule, origin: RuleOrigin, found: Mapping[int, Sequence[str]]
 ) -> Iterator[Problem]:
-    """Yield a problem for each pattern without matches; `found` maps the index of a pattern to its paths."""
+    """Yield a problem for each pattern without matches; `found` maps the index of a pattern to its paths.
+
+    The patterns of a language share one problem if none of them matches.
+    """
     patterns = {index: quote_text(rule.patterns[index]) for index, paths in found.items() if not paths}
     if patterns and len(rule.patterns) > 1:
         from duvet.config.languages import Language

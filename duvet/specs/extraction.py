@@ -181,7 +181,7 @@ class SentenceOpenings:
         return self._known[dot]
 
     def _look_back(self, dot: int, line: int, floor: int) -> None:
-        """Find the sentence beginning for a dot that ends no sentence, and cache it for every such dot on the way."""
+        """Cache the sentence beginning for a dot that ends no sentence, and for every such dot on the way."""
         text, known = self.text, self._known
         passed = []
         while dot not in known:
@@ -199,7 +199,10 @@ class SentenceOpenings:
             known[place] = known[dot]
 
     def _find_first_end(self, line: int, dot: int) -> int:
-        """Return the end of the first sentence on a line if it lies before `dot`, or 0."""
+        """Return the end of the first sentence on a line if it lies before `dot`.
+
+        Otherwise, return `dot` if the dot before it hides it, or 0.
+        """
         text, ends = self.text, self._ends
         if line not in ends:
             stop = text.find("\n", dot)

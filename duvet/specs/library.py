@@ -23,7 +23,7 @@ _MARKDOWN_START = re.compile(r"[^\S\x1c-\x1f]*(?:#|\[//\]:)")
 
 
 def detect_format(path: str, text: str, requested: Format = Format.AUTO) -> Format:
-    """Return the requested format, or detect it from the name and first character of the file."""
+    """Return the requested format, or detect it from the name and the beginning of the file."""
     ##= man/spec/trace.md#specifications
     ##% Unless a format is configured, duvet MUST read a specification as Markdown if its name or its first lines look
     ##% like Markdown, and otherwise as IETF text.

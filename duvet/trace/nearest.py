@@ -120,7 +120,7 @@ class TextWords:
         return found and self._extend_to_requirement(quote, found, *whole)
 
     def find_reworded(self, quote: list[str], candidates: Container[str]) -> TextStretch | None:
-        """Return the candidate that replaced the quoted requirement, unless another one is nearly as similar."""
+        """Return the candidate that replaced the quoted requirement; None unless it is clearly the most similar one."""
         # Only a whole sentence can be an earlier version of a requirement.
         if not _ENDS.search(quote[-1]):
             return None
@@ -138,7 +138,8 @@ class TextWords:
     ) -> TextStretch | None:
         """Return the adjacent requirements that replaced the quote, or `found` if it is more similar.
 
-        They include a requirement outside `candidates` only if the quote contains it.
+        They include a requirement outside `candidates` only if the quote contains it. Return None if both have too few
+        words in common with the quote.
         """
         counts = _count_words(quote)
         whole = self._find_whole(quote, counts, candidates, found)
@@ -159,7 +160,10 @@ class TextWords:
     def _find_whole(
         self, quote: list[str], counts: Counter[str], candidates: Container[str], found: TextStretch | None
     ) -> TextStretch | None:
-        """Return the adjacent requirements that share the most words with a quote of whole sentences."""
+        """Return the adjacent requirements that share the most words with a quote of whole sentences.
+
+        Return None if they share too few words.
+        """
         first = next(filter(_INK.search, quote), "")
         if not _ENDS.search(quote[-1]) or not self._begins_sentence(first):
             return None
@@ -550,7 +554,7 @@ def _mark_words(old: list[str], new: list[str]) -> Iterator[str]:
 
 
 def describe_changed_meaning(old: str, new: str) -> str:
-    """Return a note if only one of the texts contains a keyword, negation or number; otherwise empty."""
+    """Return a note if the texts differ in their keywords, negations or numbers; otherwise empty."""
     changed = [name for name, words in _CHANGES.items() if sorted(words.findall(old)) != sorted(words.findall(new))]
     if "the keyword" in changed and len(changed) > 1:
         # `NOT` is both a part of a keyword and a negation.

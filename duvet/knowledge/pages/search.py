@@ -171,7 +171,10 @@ class _WordTable:
                 scores[row] += weight * count / (count + norms[row])
 
     def _add_related(self, scores: list[float], words: Sequence[str], weight: float) -> None:
-        """Count words related to a word of the query, together less than one occurrence of that word."""
+        """Add to the scores of matching rows for words related to a word of the query.
+
+        Together they count less than one occurrence of that word.
+        """
         counts: defaultdict[int, int] = defaultdict(int)
         for word in words:
             for entry in self._rows[word]:

@@ -246,7 +246,7 @@ class PendingRequests:
         return next((request for request in self._requests if request.id == id), None)
 
     def settle(self, request: PendingRequest) -> None:
-        """Remove a request that needs no more answer."""
+        """Remove a request that needs no further answer."""
         self._requests.remove(request)
         self._short -= not request.is_stream
         self._bytes -= request.size
