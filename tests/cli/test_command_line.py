@@ -310,7 +310,8 @@ ERRORS: dict[str, Done] = {
         'no tool is named "coverage_sumary" [DUV120]', hint="did you mean coverage_summary?"
     ),
     "explain foo": failed(
-        'no rule, state, level or key is named "foo" [DUV120]', hint="run `duvet explain` to list all topics"
+        'no rule, state, level or key is named "foo" [DUV120]',
+        hint="run `duvet explain` to list all topics, or `duvet show` for a requirement or a file",
     ),
     "ask boil": failed("no model is configured [DUV121]"),
     "backup": failed("this project is not indexed yet [DUV123]"),
