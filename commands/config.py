@@ -137,10 +137,9 @@ def _check_files(config_path: str | None, service_path: str | None) -> tuple[lis
             paths.append(service)
             # Only a check of the service configuration needs these imports.
             from duvet.console.application import find_service_problems, make_application
-            from duvet.tools.tool import SHELL_SOURCE
 
             where = {SERVICE_KEY: service, "config_path": config_path}
-            problems += find_service_problems(make_application(where, mode=SHELL_SOURCE))
+            problems += find_service_problems(make_application(where))
     except DuvetError as error:
         problems += list_error_problems(error)
     try:

@@ -36,7 +36,7 @@ from duvet.reports.tables import Column, Listing
 from duvet.templates import prompt_names
 from duvet.text import quote_text
 from duvet.tools.context import ProjectSnapshot
-from duvet.tools.tool import SHELL_SOURCE, PartText, ToolError
+from duvet.tools.tool import PartText, ToolError
 from duvet.trace.catalogue import Catalogue
 
 _COLUMNS = (
@@ -81,7 +81,7 @@ def prompt(
     if name is None:
         if arguments:
             raise click.UsageError("--arg requires the NAME of a prompt", ctx)
-        application = make_application(options, mode=SHELL_SOURCE)
+        application = make_application(options)
         application.log_unloaded_tools()
         registry = application.tools.registry
         # A server of notes has other prompts than one of a project; the shell has both.
@@ -136,7 +136,7 @@ def print_requirement_prompt(
 
 def _print_pack_prompt(name: str, values: dict[str, str], options: dict[str, Any]) -> bool:
     """Print the prompt of a pack; return False if no pack has it."""
-    application = make_application(options, mode=SHELL_SOURCE)
+    application = make_application(options)
     found = application.tools.registry.prompts.get(name)
     if found is None:
         application.log_unloaded_tools()

@@ -42,7 +42,7 @@ from duvet.server.application import Application, is_forwarded
 from duvet.text import format_count, quote_text, shorten_text, suggest_nearest
 from duvet.tools.knowledge.maintenance import make_recipe_output
 from duvet.tools.packs import KNOWLEDGE
-from duvet.tools.tool import KNOWLEDGE_SERVICE, SHELL_SOURCE, EnabledPack, Tool, ToolError
+from duvet.tools.tool import KNOWLEDGE_SERVICE, EnabledPack, Tool, ToolError
 from duvet.tree.files import DiskTree
 from duvet.tree.outputs import store_file
 from duvet.workflows import workflow as records
@@ -286,7 +286,7 @@ def _require_recipe(name: str, recipes: Mapping[str, RecipeFile]) -> RecipeFile:
 
 def _make_application(options: Mapping[str, Any]) -> Application:
     """Return the application with the pack `knowledge` enabled, unless the configuration disables it."""
-    return make_application({**options, PACKS_KEY: (*options[PACKS_KEY], KNOWLEDGE_SERVICE)}, mode=SHELL_SOURCE)
+    return make_application({**options, PACKS_KEY: (*options[PACKS_KEY], KNOWLEDGE_SERVICE)})
 
 
 def read_variables(workflow: records.Workflow, words: Sequence[str], json: bytes | None) -> dict[str, Any]:

@@ -11,7 +11,6 @@ from duvet.console.command import Subcommand, complete_values
 from duvet.console.options import TEXT_TYPE, add_list_format, add_service_options, add_trace_options
 from duvet.console.output import print_list
 from duvet.reports.tables import Column, Listing
-from duvet.tools.tool import SHELL_SOURCE
 
 _COLUMNS = (
     Column("name", lambda row: row["name"]),
@@ -38,7 +37,7 @@ def tools(ctx: click.Context, /, name: str | None, format: str | None, **options
       duvet tools --pack introspect --format json
     """
     if name is None:
-        application = make_application(options, mode=SHELL_SOURCE)
+        application = make_application(options)
         application.log_unloaded_tools()
         rows = [
             {

@@ -31,7 +31,7 @@ from duvet.errors import NotFoundError, ProblemsError
 from duvet.reports.tables import Column, Listing, encode_json
 from duvet.server.application import Application
 from duvet.text import format_count, quote_text, suggest_nearest
-from duvet.tools.tool import SHELL_SOURCE, ToolError
+from duvet.tools.tool import ToolError
 from duvet.workflows.workflow import WorkflowRun, tool_name
 
 _COLUMNS = (
@@ -69,7 +69,7 @@ def list_workflows(format: str | None, **options: Any) -> None:
       duvet workflow list
       duvet workflow list --format json
     """
-    workflows = make_application(options, mode=SHELL_SOURCE).tools.workflows
+    workflows = make_application(options).tools.workflows
     rows = [
         {"name": one.name, "description": one.description, "variables": list(one.variables), "steps": len(one.steps)}
         for one in workflows.values()
@@ -90,7 +90,7 @@ def show_workflow(name: str, **options: Any) -> None:
     Examples:
       duvet workflow show audit
     """
-    application = make_application(options, mode=SHELL_SOURCE)
+    application = make_application(options)
     _require_workflow(application, name)
     write_stdout(encode_json(application.service.config.workflows[name]))
 
@@ -112,7 +112,7 @@ def check(ctx: click.Context, /, name: str | None, format: str | None, output: s
       duvet workflow check audit --service-config duvet.config.yaml
     """
     problem_output = make_problem_output(format, output)
-    application = make_application(options, mode=SHELL_SOURCE)
+    application = make_application(options)
     if name is not None:
         _require_workflow(application, name)
     problems = find_workflow_problems(application, name)
@@ -142,7 +142,7 @@ def run(
       duvet workflow run audit --var level=SHOULD --var most=3
       duvet workflow run audit --format json | jq .outputs
     """
-    application = make_application(options, mode=SHELL_SOURCE)
+    application = make_application(options)
     _require_workflow(application, name)
     ctx.exit(print_run(_run_workflow(application, name, variables, given), format))
 

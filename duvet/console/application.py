@@ -73,7 +73,7 @@ def enter_page_folder(where: dict[str, Any]) -> None:
     click.get_current_context().obj = settings
 
 
-def make_application(where: Mapping[str, Any], *, mode: str) -> Application:
+def make_application(where: Mapping[str, Any], *, mode: str = SHELL_SOURCE) -> Application:
     """Return the application for these options; raise ProblemsError if the service configuration is invalid."""
     settings = make_application_settings(where, current_settings(), mode)
     try:
@@ -124,14 +124,14 @@ def _find_provider_problems(application: Application) -> Iterator[Problem]:
 
 def make_tool_application(name: str, where: Mapping[str, Any]) -> Application:
     """Return the application; enable the built-in pack that contains this tool, unless that pack is configured."""
-    application = make_application(where, mode=SHELL_SOURCE)
+    application = make_application(where)
     if name in application.tools.registry:
         return application
     packs = [pack.name for pack in enable_packs(tuple(BUILT_IN_PACKS)) if name in pack.every_name()]
     unconfigured = [pack for pack in packs if pack not in application.service.config.tool_packs]
     if not unconfigured:
         return application
-    return make_application({**where, PACKS_KEY: (*where[PACKS_KEY], *unconfigured)}, mode=SHELL_SOURCE)
+    return make_application({**where, PACKS_KEY: (*where[PACKS_KEY], *unconfigured)})
 
 
 def make_application_settings(where: Mapping[str, Any], terminal: TerminalSettings, mode: str) -> ApplicationSettings:
