@@ -406,7 +406,7 @@ class _YamlBuilder:
             case yaml.AliasEvent():
                 if event.anchor not in self._anchors:
                     raise self.draft.make_unsupported_error(
-                        "undefined alias: its anchor must be complete before it", *_get_span(event)
+                        "undefined alias: the anchored value must end before the alias", *_get_span(event)
                     )
                 self._add_value(self._anchors[event.anchor], event)
 

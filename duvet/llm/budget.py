@@ -47,7 +47,7 @@ class SpendingBudget:
         self._clock = clock
         self._folder = folder
         self._unsaved: tuple[str, list[_Entry]] = ("", [])
-        """A day, and its entries that are in no file."""
+        """A day, and its entries that could not be written to the file."""
 
     def list_limits(self, provider: str, section: ProviderSection) -> Iterator[SpendingLimit]:
         """Yield each limit of the provider, with what has been spent today (UTC)."""

@@ -477,7 +477,8 @@ class Project:
                 if not any(cited):
                     continue
                 count = f"{format_count(sum(cited), 'citation')} here" if sum(cited) > 1 else "this citation"
-                message = f"duvet does not read {count}: the source has no comment style `{one.mark.rstrip('=')}=`"
+                style = f"`{one.mark.rstrip('=')}=`"
+                message = f"duvet does not read {count}: no `[[source]]` of this file has the comment style {style}"
                 hint = f"write {' or '.join(styles)}, or add a `[[source]]` with this `comment-style`"
                 place = one.places[cited.index(True)]
                 yield rules.COMMENT_STYLE_UNREAD.problem(message, path, place, label="not read", hint=hint)

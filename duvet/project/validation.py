@@ -102,7 +102,7 @@ def _find_literals(project: Project, by_path: dict[str, list[int]], places: Anno
         return find_lines_in_literals(path, places.text(path), lines)
 
     message = "this annotation is in a string literal, not in a comment"
-    hint = "exclude the file from the sources, or move the annotation into a comment"
+    hint = "exclude the file from its `[[source]]`, or move the annotation into a comment"
     for styles, paths in project.inputs.sources:
         relevant = [path for path in paths if path in by_path and may_have_literals(path)]
         for path, inside in project.memory.parse_files("literals", list[int], relevant, (styles,), read):

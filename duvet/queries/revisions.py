@@ -47,7 +47,7 @@ def find_base(revisions: GitRevisions, name: str | None, *, exact: bool, is_gate
         revision = next(filter(revisions.find, _DEFAULTS), "HEAD")
         if revision == "HEAD" and is_gate and revisions.has_origin:
             hint = "give a BASE, such as origin/main; in CI, fetch it first"
-            raise NotFoundError("unknown default branch of origin", hint=hint)
+            raise NotFoundError("the default branch of origin is unknown", hint=hint)
     commit = revisions.find(revision)
     if commit is None:
         raise _make_unknown_error(revisions, revision)

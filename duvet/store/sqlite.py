@@ -16,7 +16,7 @@ from duvet.store import database as db, records, tables
 from duvet.words import MAX_QUERY_WORDS, extract_index_words, extract_words, fold_name, join_name
 
 _DECLARED_MARK, _FILE_MARK = "\ue005", "\ue006"
-"""Prefixes of indexed names: of symbols that the chunk declares, and of the file of a first chunk; unused in words."""
+"""Characters that mark indexed names: symbols that the chunk declares, and the file in its first chunk."""
 _TERM_LIMIT = 2.2  # `k1` + 1: the score of a word is less than this times its rarity.
 _BATCH = 4000  # Chunks to index together.
 _CANDIDATES, _FILTERED_CANDIDATES = 1000, 10_000

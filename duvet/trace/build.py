@@ -57,7 +57,7 @@ class TargetSection(Struct, frozen=True):
 
 
 _TargetKey = str | tuple[str, Format, str, bool]
-"""A target, together with its format, base and whether it is extracted if any of them is unusual."""
+"""A target, which includes its format, its base and whether it is extracted if any of these is unusual."""
 
 
 class TargetResolver:

@@ -243,7 +243,7 @@ class GitPaths:
     def __init__(self, objects: GitObjects, commit: str, tops: tuple[str, ...], prefix: str) -> None:
         self.objects = objects
         self.tops = tops
-        """The paths of the working tree's top; none in a bare repository."""
+        """Each path that leads to the top of the working tree; none in a bare repository."""
         self.prefix = prefix
         """The folder that paths are relative to, as a path from the top."""
         self.lacks: list[str] = []
@@ -501,7 +501,7 @@ class GitRevisions:
         self.prefix = prefix.rstrip("/")
         """The folder, relative to the top of the repository."""
         self.tops: tuple[str, ...] = ()
-        """The paths of the working tree's top."""
+        """Each path that leads to the top of the working tree."""
         if inside == "true":
             real = self.git.require("rev-parse", "--show-toplevel")
             below = f"/{self.prefix}"

@@ -173,7 +173,7 @@ def find_nesting_fault(name: str, callers: Sequence[str]) -> str:
     if name in callers:
         return f"{name} calls itself: {way}"
     deep = len(callers) + 1
-    return f"workflows are nested {deep} deep; the limit is {MAX_NESTING}: {way}" if deep > MAX_NESTING else ""
+    return f"workflows are nested {deep} levels deep; the limit is {MAX_NESTING}: {way}" if deep > MAX_NESTING else ""
 
 
 class WaitAttempts(msgspec.Struct):

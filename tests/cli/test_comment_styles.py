@@ -31,7 +31,7 @@ TEXTS = {
     "a.py": "",
 }
 WARNING = """\
-warning: duvet does not read this citation: the source has no comment style `//=` [DUV029]
+warning: duvet does not read this citation: no `[[source]]` of this file has the comment style `//=` [DUV029]
  --> src/b.c:1:1
   |
 1 | //= spec.md#heating
@@ -58,8 +58,8 @@ def test_a_style_that_the_source_does_not_have(tmp_path: Path, duvet_command: st
     (tmp_path / "src/b.c").write_text(WRONG * 3 + WRONG.replace("//", "///"), encoding="utf-8")
     err = run(duvet_command, tmp_path, "validate").err
     assert [line for line in err.splitlines() if line.startswith("warning: ")] == [
-        "warning: duvet does not read 3 citations here: the source has no comment style `//=` [DUV029]",
-        "warning: duvet does not read this citation: the source has no comment style `///=` [DUV029]",
+        "warning: duvet does not read 3 citations here: no `[[source]]` of this file has the comment style `//=` [DUV029]",
+        "warning: duvet does not read this citation: no `[[source]]` of this file has the comment style `///=` [DUV029]",
     ]
 
 

@@ -307,7 +307,7 @@ def test_a_partial_clone(folder: Path, tmp_path: Path, duvet_command: str) -> No
 def test_a_gate_needs_a_default_branch(folder: Path, diff: Run) -> None:
     git(folder, "remote", "add", "origin", str(folder))
     hint = "give a BASE, such as origin/main; in CI, fetch it first"
-    assert diff("--fail-on", "regression") == failed("unknown default branch of origin [DUV120]", hint=hint)
+    assert diff("--fail-on", "regression") == failed("the default branch of origin is unknown [DUV120]", hint=hint)
     assert (diff().code, diff("HEAD", "--fail-on", "regression").code) == (0, 0)
 
 

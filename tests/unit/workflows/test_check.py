@@ -153,7 +153,7 @@ def test_workflows_that_call_themselves_are_reported() -> None:
     assert faults(tool("a", "workflow_b"), others=others) == [("steps[0].tool", "w calls itself: w > b > c > w", "")]
     assert faults(tool("a", "workflow.d"), others=others) == []
     chain = [calling(f"n{number}", f"n{number + 1}") for number in range(9)]
-    message = "workflows are nested 6 deep; the limit is 5: w > n1 > n2 > n3 > n4 > n5"
+    message = "workflows are nested 6 levels deep; the limit is 5: w > n1 > n2 > n3 > n4 > n5"
     assert faults(tool("a", "workflow.n1"), others=[*chain, calling("n9")]) == [("steps[0].tool", message, "")]
     # Not every one of 100⁴ paths is followed.
     wide = [calling(f"n{number}", *[f"n{number + 1}"] * 100) for number in range(3)]

@@ -94,7 +94,7 @@ HOSTILE: dict[str, tuple[str, int, str]] = {
     "deep": (f"variables: {'[' * 70}{']' * 70}\n", 1, "nested too deeply: the limit is 64 levels"),
     "deeper": (f"variables: {'{a: ' * 100_000}", 1, "nested too deeply: the limit is 64 levels"),
     "large": (f"summary: {'x' * (1 << 20)}\n{steps(OK)}", 0, "the file is larger than 1 MiB"),
-    "itself": ("variables: &a\n  b: *a\n", 2, "undefined alias: its anchor must be complete before it"),
+    "itself": ("variables: &a\n  b: *a\n", 2, "undefined alias: the anchored value must end before the alias"),
     "a tag": (f"name: !!python/object/apply:os.system [ls]\n{steps(OK)}", 1, NO_TAG),
     "merged": (f"a: &a {{ b: 1 }}\n<<: *a\n{steps(OK)}", 2, "merge keys (`<<`) are not supported"),
     "two documents": (f"{steps(OK)}---\n{steps(OK)}", 3, "the file contains more than one document"),

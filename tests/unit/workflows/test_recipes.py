@@ -212,7 +212,7 @@ CIRCLES: dict[str, tuple[str, str]] = {
     "another": ("aba", "recipe a calls itself: recipe a > recipe b > recipe a"),
     "deep": (
         "abcdefg",
-        f"workflows are nested 6 deep; the limit is 5: {' > '.join(f'recipe {one}' for one in 'abcdef')}",
+        f"workflows are nested 6 levels deep; the limit is 5: {' > '.join(f'recipe {one}' for one in 'abcdef')}",
     ),
 }
 AROUND = {
