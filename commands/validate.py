@@ -289,7 +289,7 @@ def require_terminal(ctx: click.Context, diff: bool, unsafe: bool) -> None:
 
 
 class FixPrompt:
-    """Asks once about each unsafe fix, until the user quits."""
+    """Asks once about each unsafe fix, until the user skips the file or quits."""
 
     def __init__(self) -> None:
         self._answers: dict[tuple[str, str, str], bool] = {}

@@ -217,7 +217,10 @@ def _find_specifications(paths: Sequence[str], tree: Tree) -> Iterator[FoundSpec
 
 
 def count_lower_case_requirements(path: str, library: Library) -> int:
-    """Return the number of requirements with lower-case keywords; 0 if any keyword is in upper case."""
+    """Return the number of requirements with lower-case keywords in a Markdown file.
+
+    Return 0 if a keyword is in upper case, or the file is too large.
+    """
     locator = locate_specification(path)
     data = library.tree.read(path)
     if len(data) > _MOST_BYTES or _KEYWORD.search(data) or not _LOWER_CASE.search(data):

@@ -258,8 +258,9 @@ def find_hits(
         found = SearchHits([*scores], scores, partial(words.marks, query.disjunction))
     elif query.terms:
         ##= man/spec/search.md#queries
-        ##% `duvet search` MUST list the requirements that contain every word of the query or, if there are none, those
-        ##% that contain some of the words, and say so.
+        ##% `duvet search` MUST list the requirements that contain every word of the query. If no requirement does,
+        ##% and the query is not a reference, `duvet search` MUST list those that contain some of the words, and say
+        ##% so.
         needs_all = bool(named) or is_reference(request.query)
         found = _match(index(), [query.conjunction, *(() if needs_all else [query.disjunction])], allowed)
         found = _add_unspaced(found, catalogue, query.terms, allowed)

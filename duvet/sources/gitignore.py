@@ -200,7 +200,7 @@ class DefaultExcludes:
         self.folders_with_included = {folder for path in self._included for folder in _parents(path)}
 
     def excludes_folder(self, folder: str, names: Iterable[str]) -> bool:
-        """Return whether these entries show that the folder is a virtual environment."""
+        """Return whether these entries show a virtual environment; False for the root and for included folders."""
         # The project folder itself may be a virtual environment.
         return bool(folder) and folder not in self._included and VIRTUAL_ENVIRONMENT in names
 

@@ -51,7 +51,7 @@ def remove_leftovers(folder: str) -> None:
 
 
 def is_abandoned(path: str, seconds: float = _ABANDONED) -> bool:
-    """Return whether the process of a temporary file has ended, or the file is older than `seconds`."""
+    """Return whether a file is temporary, and its process has ended or it is older than `seconds`."""
     name = _match_unfinished(os.path.basename(path))
     if name is None:
         return False

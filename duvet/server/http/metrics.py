@@ -168,7 +168,7 @@ class KnowledgeMetrics(Collector):
 
 
 async def read_knowledge_figures(dispatcher: ToolDispatcher) -> Mapping[str, float] | None:
-    """Return the figures of the index: zeros if it can't be read, None without an index."""
+    """Return the figures of the index: zeros if it can't be read, None if this server uses no index."""
     knowledge: Knowledge | None = dispatcher.environment.services.get(KNOWLEDGE_SERVICE)
     if knowledge is None:
         return None

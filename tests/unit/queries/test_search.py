@@ -131,8 +131,8 @@ def test_words_are_found_and_marked(query: str) -> None:
     ##% `duvet search` MUST search requirements, titles of sections and names of specifications, for every form of a
     ##% word, and for a quoted phrase as a whole.
     ##= man/spec/search.md#queries
-    ##% `duvet search` MUST list the requirements that contain every word of the query or, if there are none, those that
-    ##% contain some of the words, and say so.
+    ##% `duvet search` MUST list the requirements that contain every word of the query. If no requirement does, and
+    ##% the query is not a reference, `duvet search` MUST list those that contain some of the words, and say so.
     ##= man/spec/search.md#results
     ##% For an unknown word, `duvet search` MUST suggest similar words or names.
     found = search(query)
