@@ -25,8 +25,8 @@ _MARKDOWN_START = re.compile(r"[^\S\x1c-\x1f]*(?:#|\[//\]:)")
 def detect_format(path: str, text: str, requested: Format = Format.AUTO) -> Format:
     """Return the requested format, or detect it from the name and the beginning of the file."""
     ##= man/spec/trace.md#specifications
-    ##% Unless a format is configured, duvet MUST read a specification as Markdown if its name or its first lines look
-    ##% like Markdown, and otherwise as IETF text.
+    ##% Unless a format is configured, duvet MUST read a specification as Markdown if its name or the beginning of its
+    ##% text looks like Markdown, and otherwise as IETF text.
     if requested is not Format.AUTO:
         return requested
     if _MARKDOWN_NAME.search(path) or _MARKDOWN_START.match(text):

@@ -40,8 +40,8 @@ def check_gates(
     that are not applicable; a quote is ignored if all its annotations are among them.
     """
     ##= man/spec/gates.md#snapshots-and-coverage
-    ##% With `--ci` and without a configured snapshot, `duvet report` MUST list the lines of the specifications that no
-    ##% code cites, and those that code cites but no test.
+    ##% With `--ci` and without a configured snapshot, `duvet report` MUST list the lines with requirements or other
+    ##% annotated text that no code cites, and those that code cites but no test.
     problems: list[Problem] = []
     for coverage in trace.coverages:
         matches = [match for match in coverage.matches if not freed.issuperset(match.ids)]

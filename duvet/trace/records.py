@@ -257,7 +257,8 @@ def _compute_least_state(found: frozenset[int]) -> State:
     if not states or max(states) <= State.TO_DO:
         return max(states, default=State.UNCITED)
     ##= man/spec/trace.md#coverage
-    ##% A requirement that is partly covered, or that is excepted without a reason, MUST be `in progress`.
+    ##% A requirement MUST be `in progress` if only a part of it is covered, if a part needs code and another part needs
+    ##% tests, or if it is excepted without a reason.
     if min(states) <= State.TO_DO or {State.NEEDS_CODE, State.NEEDS_TESTS} <= states:
         return State.IN_PROGRESS
     return min(states)

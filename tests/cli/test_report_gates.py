@@ -132,8 +132,8 @@ NOT_TESTED = format_gate_problem(
 )
 def test_without_a_snapshot(args: str, problems: list[str], kettle: Path, duvet: Run) -> None:
     ##= man/spec/gates.md#snapshots-and-coverage
-    ##% With `--ci` and without a configured snapshot, `duvet report` MUST list the lines of the specifications that no
-    ##% code cites, and those that code cites but no test.
+    ##% With `--ci` and without a configured snapshot, `duvet report` MUST list the lines with requirements or other
+    ##% annotated text that no code cites, and those that code cites but no test.
     lines = SPECIFICATION.replace(". It SHOULD", ".\n\nIt should")
     make(kettle, {**WITHOUT_SNAPSHOT, "src/a.rs": HALF, "spec.md": lines})
     assert duvet("-q", "report", "--ci", *args.split()) == ended(problems)

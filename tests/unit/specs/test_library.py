@@ -125,8 +125,8 @@ def test_specifications_that_can_not_be_read(tmp_path: Path, name: str, message:
 )
 def test_the_format_of_a_specification(path: str, text: str, wanted: Format, format: Format) -> None:
     ##= man/spec/trace.md#specifications
-    ##% Unless a format is configured, duvet MUST read a specification as Markdown if its name or its first lines look
-    ##% like Markdown, and otherwise as IETF text.
+    ##% Unless a format is configured, duvet MUST read a specification as Markdown if its name or the beginning of its
+    ##% text looks like Markdown, and otherwise as IETF text.
     assert detect_format(path, text, wanted) is format
     if wanted is Format.AUTO:
         assert detect_format(path, text) is format

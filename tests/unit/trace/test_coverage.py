@@ -129,7 +129,8 @@ def test_coverage_decides_the_state(cited: tuple[str, tuple[Annotation, ...]]) -
     ##% A requirement MUST be `needs code` if all of it is tested, implied or excepted with a reason, but some of it is
     ##% not implemented.
     ##= man/spec/trace.md#coverage
-    ##% A requirement that is partly covered, or that is excepted without a reason, MUST be `in progress`.
+    ##% A requirement MUST be `in progress` if only a part of it is covered, if a part needs code and another part needs
+    ##% tests, or if it is excepted without a reason.
     ##= man/spec/trace.md#coverage
     ##% A requirement MUST be `to do` if only todos cite it, and `uncited` if no annotation cites it.
     text, annotations = cited
