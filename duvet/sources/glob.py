@@ -232,8 +232,8 @@ class _Walk:
 
     def _match_any_depth(self, folder: str, index: int, above: tuple[object, ...]) -> None:
         ##= man/spec/trace.md#sources
-        ##% `**` MUST match any number of folders, including hidden folders and links to folders, but MUST NOT follow a
-        ##% link in circles.
+        ##% In a pattern, duvet MUST match `**` with any number of folders, including hidden folders and links to
+        ##% folders, but MUST NOT follow a link in circles.
         rest = self.components[index + 1 :]
         test = rest[0].matches if len(rest) == 1 else None
         if rest and test is None:

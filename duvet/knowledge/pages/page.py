@@ -352,8 +352,8 @@ class PageReferenceFinder:
 
     def _resolve(self, target: str, heading: str) -> PageReference | None:
         ##= man/spec/pages.md#links
-        ##% `[[rfc2324#section-2.1.1]]` MUST link to the requirements of that section, and `[[req:ab12cd34]]` to the
-        ##% requirement with that id, unless a page has this slug.
+        ##% duvet MUST resolve `[[rfc2324#section-2.1.1]]` to the requirements of that section, and
+        ##% `[[req:ab12cd34]]` to the requirement with that id, unless a page has this slug.
         written = f"{target}#{heading}" if heading else target
         if is_requirement_id(target):
             name = target[len(REQUIREMENT_PREFIX) :].strip()

@@ -209,8 +209,8 @@ def find_files(tree: Tree, pattern: str) -> list[str]:
 )
 def test_matching_files_are_found(tmp_path: Path, pattern: str, paths: list[str]) -> None:
     ##= man/spec/trace.md#sources
-    ##% `**` MUST match any number of folders, including hidden folders and links to folders, but MUST NOT follow a link
-    ##% in circles.
+    ##% In a pattern, duvet MUST match `**` with any number of folders, including hidden folders and links to folders,
+    ##% but MUST NOT follow a link in circles.
     assert find_files(touch(tmp_path, *FILES), pattern) == paths
     assert find_files(MemoryTree(dict.fromkeys(FILES, b"")), pattern) == paths
 

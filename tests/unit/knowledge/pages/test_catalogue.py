@@ -53,8 +53,8 @@ def test_links_of_pages_are_listed(text: str, expected: list[str]) -> None:
 
 def test_links_to_requirements() -> None:
     ##= man/spec/pages.md#links
-    ##% `[[rfc2324#section-2.1.1]]` MUST link to the requirements of that section, and `[[req:ab12cd34]]` to the
-    ##% requirement with that id, unless a page has this slug.
+    ##% duvet MUST resolve `[[rfc2324#section-2.1.1]]` to the requirements of that section, and
+    ##% `[[req:ab12cd34]]` to the requirement with that id, unless a page has this slug.
     ids = notes_of({}).references.catalogue.ids
     text = f"[[spec#brewing]] [[docs/spec.md#Brewing]] [[req:{ids[1][:8]}]] [[REQ:{ids[1]}]] [[spec]] [[spec#history]]"
     files = {"docs/a.md": text, "docs/b.md": "[[a]]"}
