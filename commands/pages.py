@@ -35,9 +35,9 @@ _COLUMNS = (
 
 @click.group(cls=SubcommandGroup, default="list")
 def pages() -> None:
-    """Pages are Markdown notes: the files in `docs`, or those that `[[pages]]` in the configuration names. They link to
-    each other as [[slug]], [[slug|label]] or [[slug#heading]], and to requirements as [[SPEC#SECTION]] or [[req:ID]].
-    The front matter of a page may set `slug`, `title`, `created`, `tags` and `aliases`.
+    """Pages are Markdown notes: the files in `docs`, or the files that `[[pages]]` in the configuration selects. They
+    link to each other as [[slug]], [[slug|label]] or [[slug#heading]], and to requirements as [[SPEC#SECTION]] or
+    [[req:ID]]. The front matter of a page may set `slug`, `title`, `created`, `tags` and `aliases`.
 
     Without a COMMAND, `duvet pages` lists the pages.
 

@@ -163,7 +163,7 @@ def encode_v2_report(report: V2Report) -> bytes:
     try:
         return msgspec.json.format(msgspec.json.encode(document), indent=2)
     except RecursionError as error:
-        raise DuvetError("an extension is nested too deeply") from error
+        raise DuvetError("the report contains another tool's data that is nested too deeply") from error
 
 
 def _insert_urls(prefix: str, buckets: V2Sources | V2Annotations) -> dict[str, object]:

@@ -90,7 +90,7 @@ def _enter_table(header: re.Match[str], lengths: dict[KeyPath, int], found: dict
 def _resolve_dotted_key(
     assignment: re.Match[str], table: KeyPath, found: dict[KeyPath, KeySpans]
 ) -> tuple[KeyPath, TextSpan]:
-    """Return the full path and range of a dotted key, and record the first position of each part."""
+    """Return the full path of a dotted key and the range of its last part; record where each part first occurs."""
     keys, key = table, assignment.span(1)
     for part in _PARTS.finditer(assignment.string, *key):
         keys, key = (*keys, _unquote_key(part[0])), part.span()

@@ -76,7 +76,7 @@ class ContentFolder:
     def store(
         self, data: bytes, destination: str | None, name: str, *, overwrite: bool | None, is_made_up: bool = False
     ) -> StoredFile:
-        """Write a file; raise QueryError if the destination is forbidden or exists.
+        """Write a file; raise QueryError if the destination is forbidden, or exists and must not be overwritten.
 
         A made-up name gets a number if the file exists.
         """

@@ -117,7 +117,8 @@ def make_endpoint(name: str, section: service_tables.ProviderSection, key: Provi
     if parts is None:
         raise DuvetError(
             f"provider `{name}` has an invalid `baseUrl`",
-            hint="write a whole URL, such as http://localhost:11434/v1, and put a key into `apiKey`",
+            hint="write a complete URL, such as http://localhost:11434/v1; "
+            "if it contains a key, move the key to `apiKey`",
         )
     ##= man/spec/ask.md#keys
     ##% duvet MUST use HTTPS for a provider on another machine unless the provider has `allowHttp: true`.

@@ -166,7 +166,8 @@ def _read_tensors(path: Path) -> dict[str, Any]:
 
 
 def _read_fields(data: mmap.mmap, within: range, wanted: int) -> Iterator[range]:
-    """Yield the places of the fields with this number in a protocol buffer; the place of a number starts at its value."""
+    """Yield the byte range of each field with this number in a protocol buffer; for an integer, a range that starts at
+    the integer's value."""
     at = within.start
     while at < within.stop:
         key, at = _read_number(data, at)

@@ -200,7 +200,7 @@ def _copy_error(error: DuvetError) -> DuvetError:
 
 
 class LiveProject:
-    """Caches a reading of the project, and detects when it is outdated; requires a RecordedTree."""
+    """Caches a reading of the project, and detects when it is outdated; the reader's project needs a RecordedTree."""
 
     def __init__(self, reader: ProjectReader) -> None:
         self._reader = reader

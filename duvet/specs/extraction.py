@@ -522,7 +522,7 @@ def find_ignored_files(extraction: Extraction, tree: Tree) -> Iterator[Problem]:
         for path in sorted(f"{folder}/{entry.name}" for entry in tree.entries(folder) if not is_folder(entry)):
             if path not in extraction.files:
                 continue
-            message = "duvet does not read this file, because it extracts the requirements of this section itself"
+            message = "duvet ignores this file and extracts the requirements of its section from the specification"
             hint = "move your changes to a file in `.duvet/exceptions` or `.duvet/todos`, and delete this one"
             yield rules.REQUIREMENT_STALE.problem(message, path, Place(1), hint=hint)
 

@@ -300,7 +300,7 @@ RequirementPlace = tuple[int, str] | tuple[int, str, str]
 
 
 def find_places(catalogue: Catalogue, specifications: tuple[str, ...], name: str) -> list[RequirementPlace]:
-    """Return the sections with this name, or else the requirements with this id; raise NoSectionError if none match."""
+    """Return the sections with this name, or else the requirements with this id; raise NotFoundError if none match."""
     spec, _, section = name.rpartition("#")
     names = (spec,) if spec else specifications
     indexes = [index for one in names for index in require_specification(catalogue, one)]

@@ -118,7 +118,7 @@ class Segment(Struct, frozen=True):
 
 
 class Tally(Struct, frozen=True):
-    """The number of bytes of a requirement by the flags that cover them, and the annotations that cover it."""
+    """The bytes of a requirement, counted by the flags of their annotations, and the annotations that cite it."""
 
     bytes_by_flags: dict[int, int]
     related: tuple[int, ...]

@@ -145,7 +145,7 @@ def assign_places(page: ReportData) -> ReportPlaces:
         requirements.append(_list_below(names, place.name, place.spot, id[:SHORT_ID_DIGITS]))
     own = list(specifications.values())
     ##= man/spec/names.md#references
-    ##% The HTML report MUST give a requirement that has an id the anchor `SPEC/ID`.
+    ##% The HTML report MUST use `SPEC/ID` as the anchor of a requirement that has an id.
     named = {
         index: _escape_anchor(names.new(f"{own[card.specification]}/{card.name}"))
         for index, card in enumerate(page.catalogue.requirements)

@@ -191,7 +191,7 @@ def test_gates_say_names(duvet: Run, folder: Path) -> None:
 
 def test_the_report_shows_names(duvet: Run, folder: Path) -> None:
     ##= man/spec/names.md#references
-    ##% The HTML report MUST give a requirement that has an id the anchor `SPEC/ID`.
+    ##% The HTML report MUST use `SPEC/ID` as the anchor of a requirement that has an id.
     (folder / "login.rs").write_text(RIGHT)
     assert duvet("report").code == 0
     page = (folder / ".duvet/reports/report.html").read_text()

@@ -25,7 +25,7 @@ OK: all 2 annotations are valid
 coverage: 33 % (1 of 3)
 """
 IGNORED = f"""\
-warning: duvet does not read this file, because it extracts the requirements of this section itself [DUV036]
+warning: duvet ignores this file and extracts the requirements of its section from the specification [DUV036]
  --> {HEATING}:1
   |
 1 | target = "spec.md#heating"

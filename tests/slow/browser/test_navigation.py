@@ -385,7 +385,7 @@ NAMED = {
 
 def test_a_link_to_a_requirement_by_the_id_of_its_specification(visit: Visits, reports: Reports) -> None:
     ##= man/spec/names.md#references
-    ##% The HTML report MUST give a requirement that has an id the anchor `SPEC/ID`.
+    ##% The HTML report MUST use `SPEC/ID` as the anchor of a requirement that has an id.
     page = visit(f"{reports.of('named', NAMED).url}#login/FR-002")
     expect(page.locator("#panel-title")).to_have_text("✗ uncited · MUST · FR-002")
     assert (views(page), quote_of(page)) == (["login"], "System MUST unlock.")

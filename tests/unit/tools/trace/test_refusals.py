@@ -48,8 +48,8 @@ REFERENCES = [
         "use /specifications/rfc2324/sections/section-2.1/requirements/fe96266417b9",
     ),
     (CITATION, "src/main.rs:6", NOT_FOUND, "no citation at src/main.rs:6", NEAR),
-    (CITATION, "src/main.rs", INVALID, '"src/main.rs" is not file:line', FILE_LINE),
-    (CITATION, ":1", INVALID, '":1" is not file:line', FILE_LINE),
+    (CITATION, "src/main.rs", INVALID, '"src/main.rs" is not in the form `file:line`', FILE_LINE),
+    (CITATION, ":1", INVALID, '":1" is not in the form `file:line`', FILE_LINE),
     (CITATION, "src/mian.rs:3", NOT_FOUND, 'no citations in "src/mian.rs"', "did you mean src/main.rs?"),
     (
         CITATION,
