@@ -236,7 +236,9 @@ def _locate(context: ProjectSnapshot, reference: str) -> _Location:
         return _Location(card.path, invalid_citations.LineStretch(card.line, last), text)
     place = locations.parse_file_line(reference.strip())
     if place is None:
-        raise errors.QueryError(f"{quote_text(reference)} is not in the form `file:line`", hint="write it like src/main.rs:42")
+        raise errors.QueryError(
+            f"{quote_text(reference)} is not in the form `file:line`", hint="write it like src/main.rs:42"
+        )
     root = context.project.root
     paths = [
         *locations.list_possible_paths(place.path, root),
