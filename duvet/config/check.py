@@ -36,7 +36,7 @@ def list_spellings(key: str) -> tuple[str, str, str]:
 def respell_keys(document: Document, table: type[Struct]) -> Document:
     """Convert the keys of a table to their declared spelling, except keys that users choose.
 
-    A key that occurs in two spellings is left unchanged and later reported as unknown.
+    If a key occurs in two spellings, one is left unchanged, and `check_table` reports it.
     """
     ##= man/spec/service.md#configuration
     ##% duvet MUST accept each key of a configuration or recipe in kebab-case, camelCase and snake_case.
@@ -246,7 +246,7 @@ def _check_named_values(kind: inspect.DictType, values: dict[str, Any], at: Docu
 
 
 def _check_free(value: Any, at: DocumentLocation) -> Iterator[Problem]:
-    """Check that JSON can represent a value of any type; TOML and YAML have more types."""
+    """Check that JSON can represent a value; TOML and YAML have more types."""
     match value:
         case dict():
             for name, inner in value.items():

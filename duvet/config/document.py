@@ -87,7 +87,7 @@ class DataDocument:
 
 
 class DocumentError(DuvetError):
-    """Raised for a syntax error; the message quotes no values from the file, only keys."""
+    """Raised for a file that is invalid or too large; the message quotes keys, but no values."""
 
     def __init__(self, message: str, path: str, place: Place, hint: str = "", *, is_text: bool = True) -> None:
         super().__init__(message, path=path, line=place.line, hint=hint)
@@ -156,7 +156,7 @@ def check_document_size(document: DataDocument) -> None:
 
 
 def _count_characters(keys: KeyPath, value: Any) -> int:
-    """Return the length of a key and its value; each digit of a number counts."""
+    """Return the length of a key and its value; each digit of an integer counts."""
     length = len(keys[-1]) if keys and isinstance(keys[-1], str) else 0
     match value:
         case str():
@@ -186,7 +186,7 @@ class TemplateExpansion(Struct, frozen=True):
 
 
 def expand_template(template: str, environ: Mapping[str, str]) -> TemplateExpansion:
-    """Replace expressions such as `${{ NAME || 'text' }}` with their values."""
+    """Replace expressions such as `${{ NAME || 'text' }}` with their values, or raise ExpressionError."""
     head, *parts = template.split(_OPEN)
     texts, variables = [head], []
     for part in parts:
@@ -247,7 +247,7 @@ def has_conventional_name(text: str) -> bool:
 
 
 def expand_variables(text: str, environ: Mapping[str, str]) -> str:
-    """Replace the variables in text with their values; the values themselves are not expanded."""
+    """Replace the variables in text with their values, or raise VariableError; the values are not expanded again."""
 
     def value(found: re.Match[str]) -> str:
         if found["dollar"]:

@@ -45,7 +45,7 @@ _SCALAR = re.compile(
 
 
 def find_spans(text: str, found: dict[KeyPath, KeySpans] | None = None) -> dict[KeyPath, KeySpans]:
-    """Return the position of every key and value, by the path of keys and indexes."""
+    """Return the position of every key and value of a TOML file, by the path of keys and indexes."""
     found = {} if found is None else found
     lengths: dict[KeyPath, int] = {}
     table: KeyPath = ()
@@ -172,7 +172,7 @@ def detect_document_format(path: str) -> DocumentFormat:
 
 
 def read_document(data: bytes, path: str) -> document.DataDocument:
-    """Parse a file in the format of its extension, or raise DocumentError; a blank JSON or YAML file has no values."""
+    """Parse a file in the format of its extension, or raise DocumentError; a blank file has no values."""
     if len(data) > document.MAX_DOCUMENT_BYTES:
         message = f"the file has {len(data):,} bytes; the limit is {document.MAX_DOCUMENT_BYTES:,}"
         raise document.DocumentError(message, path, Place())

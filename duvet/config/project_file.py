@@ -288,7 +288,7 @@ def _parse_config(data: bytes, path: str, environ: Mapping[str, str]) -> setting
 
 
 def read_tables(toml: TomlDocument, environ: Mapping[str, str]) -> ConfigTable:
-    """Return the tables of a configuration, with defaults filled in and variables expanded."""
+    """Return the tables with defaults filled in and variables expanded; raise ProblemsError if they are invalid."""
     name = toml.values.get("$schema")
     ##= man/spec/trace.md#configuration
     ##% duvet MUST read a configuration with awslabs duvet's schema exactly as awslabs duvet does.

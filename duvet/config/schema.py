@@ -38,7 +38,7 @@ class Setting(Struct, frozen=True, omit_defaults=True):
 
 
 def explain_file(tree: Tree, config_path: str | None, environ: Mapping[str, str]) -> tuple[Setting, ...]:
-    """Return all settings of the configuration, beginning with its path, which `config_path` overrides."""
+    """Return the settings that duvet uses; the first is the path of the configuration."""
     path = require_config(tree, config_path)
     toml = read_config(tree.read(path), path, environ).toml
     ##= man/spec/trace.md#configuration

@@ -74,7 +74,7 @@ def parse_scalar(choice: FieldType, text: str) -> Any:
 
 
 def describe_scalar(choice: FieldType) -> str:
-    """Describe the values that `parse_scalar` accepts for this type, with their range."""
+    """Describe the values that `parse_scalar` accepts for this type."""
     kind = choice.type
     if isinstance(kind, inspect.EnumType):
         return f"one of {', '.join(f'`{one.value}`' for one in kind.cls)}"
@@ -90,15 +90,15 @@ class VariableExpander:
     """Expands variables in typed values, and collects the problems."""
 
     def __init__(self, unneeded: Collection[KeyPath] = ()) -> None:
-        """Report unset variables below the keys in `unneeded` as warnings."""
+        """Below the keys in `unneeded`, report variables that can't be expanded as warnings."""
         self.problems: list[Problem] = []
         self.warnings: list[Problem] = []
         self.failed: set[KeyPath] = set()
-        """The keys in `unneeded` whose values contain an unset variable."""
+        """The keys in `unneeded` whose values contain a variable that can't be expanded."""
         self._unneeded = unneeded
 
     def convert_scalars(self, kind: inspect.Type, value: Any, at: DocumentLocation) -> Any:
-        """Replace variables that stand for numbers, booleans or words."""
+        """Expand variables where a number, boolean or word is expected; drop keys for which that fails."""
         return self._convert(kind, value, at, self._convert_scalar)
 
     def expand(self, kind: inspect.Type, value: Any, at: DocumentLocation) -> Any:
@@ -331,7 +331,8 @@ def find_service_file(
 ) -> ServiceFile:
     """Return the given file, the file that an environment variable names, or the file in this folder or the project.
 
-    If `folder` is None, only a named file counts.
+    Raise DuvetError if a named file doesn't exist or several files are found. If `folder` is None, only a named file
+    counts.
     """
     ##= man/spec/service.md#configuration
     ##% duvet MUST read the service configuration from the named file, or else from `duvet.config.*` or
@@ -414,7 +415,7 @@ class Service(Struct, frozen=True, kw_only=True):
         return self.config.server.rule(self.packs)
 
     def has_same_content(self, other: Service) -> bool:
-        """Return whether the effective values are equal, even if the files spell them differently."""
+        """Return whether everything but the text of the file is equal."""
         return replace(self, document=None) == replace(other, document=None)
 
 
@@ -425,7 +426,7 @@ def load_service(
     project_path: str | None = None,
     folder: str | None = "",
 ) -> Service:
-    """Read the service configuration, or raise ProblemsError with all its problems.
+    """Read the service configuration, or raise DuvetError; a ProblemsError contains all problems of the file.
 
     `service_path` is the file that `--service-config` names, `project_path` the project configuration if it isn't in
     the usual place, and `folder` the user's folder relative to the project. If `folder` is None, only configurations
@@ -514,9 +515,9 @@ def load_service_tables(
     service_path: str | None = None,
     folder: str = "",
 ) -> Record | None:
-    """Read the tables that are fields of this type; return None if neither a file nor a variable sets any.
+    """Read the tables that are fields of this type; raise DuvetError if they are invalid.
 
-    Raise ProblemsError if they are invalid.
+    Return None if no configuration file is found and no variable overrides a key.
     """
     found = find_service_file(tree, environ, service_path, folder)
     tables: Record | None = None
@@ -534,7 +535,7 @@ class _PageTables(Struct, frozen=True):
 def load_service_pages(
     tree: Tree, environ: Mapping[str, str], project_path: str | None = None, folder: str = ""
 ) -> tuple[NotesRule, ...] | None:
-    """Return the page patterns, or None if there is no `pages` table; raise ProblemsError if the table is invalid."""
+    """Return the page patterns, or None if there is no `pages` table; raise DuvetError if the table is invalid."""
     found = load_service_tables(_PageTables, tree, environ, project_path, folder=folder)
     return tuple(one.rule() for one in found.pages) or None if found else None
 
@@ -552,7 +553,7 @@ def load_service_ingest(
     service_path: str | None = None,
     folder: str = "",
 ) -> tuple[IngestRule, StoreSection]:
-    """Return the settings of `duvet ingest` and the index; raise ProblemsError if they are invalid."""
+    """Return the settings of `duvet ingest` and the index; raise DuvetError if they are invalid."""
     found = load_service_tables(_IngestTables, tree, environ, project_path, service_path, folder) or _IngestTables()
     return found.ingest.rule(environ, found.search.model), found.store
 

@@ -296,7 +296,7 @@ def make_path_start(folder: str) -> str:
 
 
 def parse_legacy_pattern(pattern: str) -> SourceRule:
-    """Parse a `--source-pattern`; blanks in its style matter, and empty parts are ignored."""
+    """Parse a `--source-pattern`; raise DuvetError if its comment style is incomplete."""
     if not pattern.startswith("("):
         return SourceRule(patterns=(pattern,))
     style, bracket, glob = pattern[1:].partition(")")

@@ -102,7 +102,8 @@ class DownloadClients:
 def download_texts(urls: Mapping[str, str], policy: Policy, progress: Progress) -> dict[str, DownloadOutcome]:
     """Download URLs into files, and return the text or the error for each URL.
 
-    A file is written completely or not at all. If several URLs share a file, the first successful download is used.
+    A file is written completely or not at all. If several URLs share a file, the result leaves out those that follow
+    the first successful one.
     """
     # If nothing is allowed, there is no progress to show.
     is_any_allowed = any(_check_url(url, policy) is None for url in urls)
@@ -127,7 +128,7 @@ def _check_url(url: str, policy: Policy) -> FetchRefusal | None:
 
 
 def fetch_text(client: httpx2.Client, response: httpx2.Response, policy: Policy, listen: SizeListener) -> bytes:
-    """Follow the redirects of a response, and return the text; redirects must stay on HTTPS."""
+    """Follow redirects, but not from HTTPS to HTTP, and return the text; raise FetchRefusal if that fails."""
     end = time.monotonic() + policy.seconds
     for _ in range(_MOST_REDIRECTS):
         following = response.next_request

@@ -157,7 +157,7 @@ class _Title(Struct, frozen=True):
 def parse_ietf(data: bytes, *, has_paths: bool = False) -> tuple[Section, ...]:
     """Parse IETF text into sections.
 
-    With `has_paths`, repeated section numbers and the sections of all documents in the text are kept.
+    With `has_paths`, sections with the same id get unique ids; otherwise only the last of them is kept.
     """
     text = data.decode()
     marked = text.startswith(BOM)

@@ -162,7 +162,7 @@ def normalise_name(name: str) -> str:
 
 @lru_cache(maxsize=4096)
 def normalise_url(text: str) -> str:
-    """Normalise a URL according to the WHATWG URL Standard; raise DuvetError if it has no host."""
+    """Normalise a URL according to the WHATWG URL Standard; raise DuvetError if it is invalid or has no host."""
     if re.fullmatch(_NORMAL, text):
         return text
     from can_ada import parse
@@ -206,7 +206,7 @@ def strip_extension(path: str) -> str:
 
 
 def locate_specification(name: str, format: Format = Format.AUTO) -> Locator:
-    """Locate a specification by a URL, or by a path exactly as the user wrote it."""
+    """Return the locator of a URL or path, without looking for the file; raise DuvetError if it is invalid."""
     if is_url(name):
         return Locator(normalise_url(name), True, format)
     if "\0" in name:
@@ -223,7 +223,7 @@ def _locate_path(path: str, format: Format) -> Locator:
 
 
 def resolve_specification(spec: str, format: Format, base: str, tree: Tree) -> Locator:
-    """Locate the specification that a target names.
+    """Locate the specification that a target names; raise ProblemsError if it can't be found.
 
     A relative path is tried as written, then in `base` and in each folder above it. `base` is the working directory for
     a comment, and the requirement file for one of its entries.

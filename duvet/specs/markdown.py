@@ -123,10 +123,10 @@ class MarkdownDocument(Struct, frozen=True):
 
 
 def parse_markdown(data: bytes, form: RequirementForm | None = None, stem: str = "") -> MarkdownDocument:
-    """Parse a document as awslabs duvet does.
+    """Parse a document, without `form` as awslabs duvet does; raise MarkdownError if the parser fails.
 
     With `form`, sections also get their plain text, requirements and heading paths, and the text above the first
-    heading becomes a section named `stem`.
+    heading becomes a section named `stem` if it can contain requirements.
     """
     text = data.decode()
     outline = _Outline(data, text, is_like_upstream=form is None)
@@ -319,7 +319,7 @@ class _Outline:
     def make_preamble(
         self, blocks: Sequence[Block], sections: Sequence[Section], form: RequirementForm, stem: str
     ) -> Iterator[Section]:
-        """Yield a section for the text above the first heading if that text can contain requirements."""
+        """Yield a section for the text above the first heading if it can contain requirements or no heading follows."""
         end = min((part.heading[0] for part in self.parts), default=len(self.data) + 1)
         above = [block for block in blocks if block.runs[0].start < end]
         ids = compile_ids(form.ids)

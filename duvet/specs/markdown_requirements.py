@@ -44,9 +44,9 @@ _MARKS = re.compile('["()\\[\\]\u201c\u201d\u300c\u300d\u300e\u300f\uff08\uff09]
 
 
 def split_sentences(text: str, code: Sequence[Span] = ()) -> Iterator[Span]:
-    """Yield the sentences of a paragraph.
+    """Yield the range of each sentence of a paragraph.
 
-    Abbreviations, code, quotation marks and brackets do not end a sentence.
+    No sentence ends inside code, quotation marks or brackets, or after an abbreviation such as `e.g.`.
     """
     closed = sorted([*code, *_find_enclosed(text, code)])
     start = index = 0
@@ -89,7 +89,7 @@ def _is_end(text: str, start: int, dot: int, end: int) -> bool:
 
 
 def _find_enclosed(text: str, code: Sequence[Span]) -> Iterator[Span]:
-    """Yield the outermost quotations and brackets, without unpaired marks."""
+    """Yield the ranges of quotations and brackets; ignore unpaired marks."""
     opened: list[tuple[str, int]] = []
     counts: dict[str, int] = {}
     index = 0

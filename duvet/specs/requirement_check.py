@@ -105,7 +105,7 @@ def _check_type(
 
 
 def read_requirements_checked(path: str, data: bytes) -> tuple[list[Annotation], list[Problem]]:
-    """Read any TOML file, and report every problem with its position."""
+    """Return the valid annotations of a requirement file in order, and all problems in it."""
     try:
         toml = parse_toml_bytes(data, path)
     except DocumentError as error:

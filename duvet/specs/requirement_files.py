@@ -170,7 +170,7 @@ def _read_string(text: str, span: _Span) -> str:
 
 
 def read_requirement_file(path: str, data: bytes) -> tuple[list[Annotation], list[Problem]]:
-    """Return the annotations of a requirement file in order, and the problems of unreadable entries."""
+    """Return the valid annotations of a requirement file in order, and all problems in it."""
     plain = read_requirements_plain(path, data)
     if plain is not None:
         return plain, []

@@ -98,7 +98,7 @@ class BlobStore:
         return b""
 
     def save(self, name: str, value: object) -> None:
-        """Store a value; do nothing if the folder is not writable."""
+        """Store a value; do nothing if it can't be written."""
         path = os.path.join(self.folder, name)
         ##= man/spec/cache.md#storage
         ##% If duvet cannot write a cache, it MUST work without one.
@@ -117,7 +117,7 @@ class BlobStore:
                 store_file(path, data)
 
     def _prepare(self) -> bool:
-        """Create the folder and hide it from git; return False if it is a symlink, which could point anywhere."""
+        """Create the folder and hide it from git; return False if it or its parent is a symlink."""
         ##= man/spec/cache.md#storage
         ##% duvet MUST NOT write to the cache or the index through a symbolic link.
         if os.path.islink(self.folder) or os.path.islink(os.path.dirname(self.folder)):
@@ -193,7 +193,7 @@ def _inspect_file(blobs: BlobStore, name: str) -> CacheFile:
 
 
 def clear_cache(blobs: BlobStore) -> tuple[CacheFile, ...]:
-    """Remove duvet's files from the cache folder, and the folder if it is then empty."""
+    """Remove duvet's files from the cache folder, and return them; also remove the folder if it is then empty."""
     found = tuple(item for item in list_cache_files(blobs) if item.state is not CacheFileState.FOREIGN)
     names = [item.name for item in found] + blobs.names(unfinished=True)
     with suppress(UnreadableError):

@@ -43,7 +43,7 @@ class FolderWatcher:
         self._notifier: RustNotify | None = None
 
     def open(self, folders: set[str]) -> None:
-        """Drop unread events and, unless polling, watch exactly these folders from now on."""
+        """Drop unread events and, unless polling, watch the readable ones of these folders from now on."""
         self.close()
         if self.polling:
             return
@@ -81,7 +81,7 @@ class FolderWatcher:
     def wait(self, stop: Stop) -> Iterable[FolderEvent] | None:
         """Wait for events and return them; None after `stop`.
 
-        UNKNOWN_EVENTS stands for events that can't be identified.
+        UNKNOWN_EVENTS means that anything may have changed, or nothing.
         """
         if self.polling:
             # watchfiles can also poll, but it misses the second of two changes within a second.
@@ -206,7 +206,7 @@ class InotifyDescriptor:
         return self._closed.alive and not self._readable.poll(milliseconds)
 
     def open(self, folders: set[str]) -> None:
-        """Watch exactly these folders from now on; raise FileNotFoundError if one no longer exists."""
+        """Watch the readable ones of these folders from now on; raise FileNotFoundError if one no longer exists."""
         watched: dict[int, set[str]] = {}
         for folder in folders:
             try:

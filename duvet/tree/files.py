@@ -43,10 +43,10 @@ class Tree(Protocol):
     def is_file(self, path: str) -> bool: ...
 
     def exists(self, path: str) -> bool:
-        """Return whether the path exists; a broken symlink counts."""
+        """Return whether the path exists; a broken symlink counts, a folder of duvet's own data doesn't."""
 
     def entries(self, folder: str) -> Iterator[TreeEntry]:
-        """Yield the entries of a folder in any order; none if it doesn't exist."""
+        """Yield the entries of a folder in any order, none if it doesn't exist; raise UnreadableError on other faults."""
 
     def identity(self, folder: str) -> object:
         """Return a value that is equal for all paths of the same folder, to detect loops."""
@@ -88,7 +88,7 @@ class DiskTree:
             os.close(handle)
 
     def open_file(self, path: str) -> tuple[int, os.stat_result]:
-        """Open a regular file, and return its descriptor and status."""
+        """Open a regular file, and return its descriptor and status; raise UnreadableError for anything else."""
         try:
             handle = os.open(self.at(path), _READ)
             info = os.fstat(handle)
@@ -246,7 +246,7 @@ class FolderMembership:
         return self.has_folder(posixpath.dirname(path)) and not (os.path.islink(at) and not self._is_inside(path))
 
     def has_folder(self, folder: str) -> bool:
-        """Return whether this path is, or points to, a folder inside the root folder."""
+        """Return whether this path, with symlinks resolved, is the root folder or inside it."""
         if folder not in self._folders:
             self._folders[folder] = self._is_inside(folder)
         return self._folders[folder]
@@ -270,7 +270,7 @@ def is_reserved(name: str) -> bool:
 
 
 def find_path_fault(path: str) -> str:
-    """Return why a path is not relative and portable; empty if it is."""
+    """Return why a path is not relative, portable and free of hidden names; empty if it is."""
     if path.startswith("/"):
         return "it is absolute"
     if len(path) > _LONGEST or re.search(f"[{SPECIAL_CHARACTERS}]", path):

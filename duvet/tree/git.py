@@ -160,7 +160,7 @@ _MOST_REFERENCES = 5
 
 
 class GitRepository:
-    """The git repository around a folder, examined without running git; paths are relative to the folder."""
+    """The git repository around a folder, examined without running git."""
 
     def __init__(self, tree: Tree, root: str) -> None:
         self.tree = tree
@@ -172,7 +172,7 @@ class GitRepository:
         return path.removeprefix(self.start)
 
     def top(self, folder: str) -> str | None:
-        """Return the top folder of the working tree that contains a folder; both end with a slash."""
+        """Return the top folder of the working tree that contains a folder, or None; both end with a slash."""
         at = folder
         while not self.tree.exists(self.spelt(f"{at}.git")):
             if at == "/":
@@ -181,7 +181,7 @@ class GitRepository:
         return at
 
     def own(self, top: str) -> str:
-        """Return the git folder of this working tree; empty if there isn't one."""
+        """Return the git folder of this working tree; empty if `.git` is a file that can't be read."""
         path = f"{top}.git"
         # A submodule or a linked working tree has a file instead of the folder.
         return self._read_folder_name(path, "gitdir: ") if self.tree.is_file(self.spelt(path)) else path
@@ -254,7 +254,8 @@ class GitPaths:
     def find(self, path: str, *, follow: bool = True) -> GitPlace:
         """Resolve a path in the commit.
 
-        Raise OSError if it does not exist, and OutsideRepositoryError if it points outside the repository.
+        Raise OSError or ValueError if it can't be resolved, and OutsideRepositoryError if it points outside the
+        repository.
         """
         return _PathWalk(self).run(path, follow=follow)
 
@@ -313,7 +314,7 @@ class _PathWalk:
         self.todo = parts[::-1]
 
     def _enter(self, path: str) -> None:
-        """Continue at an absolute path, which may be inside the repository."""
+        """Continue at an absolute path; raise OutsideRepositoryError if it is not in the repository."""
         for spelt in (path, posixpath.normpath(path)):
             for top in self.paths.tops:
                 if f"{spelt}/".startswith(f"{top}/"):
@@ -452,7 +453,7 @@ class GitTree:
             return None
 
     def _locate(self, path: str, *, follow: bool = True) -> GitPlace | str:
-        """Return the place in the revision, or the path to read from disk; raise OSError if neither exists."""
+        """Return the place in the revision, or the path on disk; raise OSError or ValueError if the path can't be resolved."""
         try:
             return path if _is_in_git_folder(path) or self._is_lent(path) else self.paths.find(path, follow=follow)
         except OutsideRepositoryError as outside:

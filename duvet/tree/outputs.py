@@ -86,7 +86,7 @@ _HINTS = {errno.ENXIO: "start the reader of this pipe first"}
 
 
 def store_file(path: str, data: OutputData) -> None:
-    """Write a file under a temporary name in the same folder, then move it into place."""
+    """Write a file completely or not at all; devices, pipes and open files are written directly."""
     with store_together() as write:
         write(path, data)
 
@@ -160,7 +160,10 @@ def open_output(path: str, *, replaces: bool = True) -> Iterator[BinaryIO]:
 
 
 def move_into_place(temporary: str, path: str, *, replaces: bool) -> None:
-    """Rename a written file; raise OutputExistsError if the target exists and must not be replaced."""
+    """Move a written file to `path`; if the path exists and `replaces` is False, raise OutputExistsError.
+
+    With `replaces` False, the temporary file may remain; the caller removes it.
+    """
     if replaces:
         os.replace(temporary, path)
         return
@@ -206,7 +209,7 @@ def _find_mode(path: str) -> int | None:
 
 
 def _make_temporary_path(path: str) -> str:
-    """Return an unused path in the folder of the file itself, resolving symlinks."""
+    """Return an unused path in the folder of the file, after resolving symlinks; create the folder if it is missing."""
     folder, name = os.path.split(os.path.realpath(path))
     os.makedirs(folder, exist_ok=True)
     return os.path.join(folder, make_unfinished_name(f".{name[:50]}"))

@@ -198,7 +198,7 @@ class RecordedTree:
         return content.data
 
     def read_again(self, path: str) -> bytes:
-        """Read a file once more; raise FileChangedError with the new content if it changed."""
+        """Read a file once more; raise FileChangedError if it changed and the run can restart."""
         content = self._load(path)
         self._note_content(path, content)
         if self.seen[path] is None and self._can_restart:
@@ -364,7 +364,7 @@ def digest_variable(environ: Mapping[str, str], name: str) -> bytes | None:
 
 
 def check_unchanged(record: TreeRecord, tree: RecordedTree) -> TreeRecord | None:
-    """Return the record without unneeded digests if all answers are unchanged; otherwise None."""
+    """Return the record, without unneeded digests, if the files and folders are unchanged; otherwise None."""
     disk = tree.disk
     files = _renew_files(record.files, tree)
     folders = None if files is None else _renew_folders(record.folders, tree)
