@@ -43,7 +43,7 @@ class SpendingBudget:
     """Counts tokens and their costs by day, in a file that all processes append to."""
 
     def __init__(self, clock: Clock, folder: str) -> None:
-        """Without a folder, and where it can't be written, only this process counts."""
+        """Without a writable folder, count only the answers to this process."""
         self._clock = clock
         self._folder = folder
         self._unsaved: tuple[str, list[_Entry]] = ("", [])
@@ -59,7 +59,7 @@ class SpendingBudget:
             yield SpendingLimit("dailySpend", f"{cost:,g}", cost, sum((one.cost for one in entries), 0.0))
 
     def check(self, provider: str, section: ProviderSection, model: str) -> None:
-        """Raise ModelError if a limit does not allow another call."""
+        """Raise ModelError if a limit is used up, or if the provider has a `dailySpend` and the model no price."""
         ##= man/spec/ask.md#calls
         ##% duvet MUST NOT call a provider that has used up its `dailyTokens` or its `dailySpend`.
         for limit in self.list_limits(provider, section):

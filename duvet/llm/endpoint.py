@@ -55,7 +55,7 @@ class ProviderKey(settings.Secret):
         return self._text.isascii() and self._text.isprintable() and " " not in self._text
 
     def mask_in(self, text: str) -> str:
-        """Mask the key in a text, even if invisible characters interrupt it."""
+        """Mask the key in a text, even if invisible characters interrupt it; very short keys stay."""
         if len(self._text) < _MIN_HIDDEN:
             return text
         # Texts are shown without invisible characters, so an interrupted key would become whole again.
@@ -64,7 +64,7 @@ class ProviderKey(settings.Secret):
 
 
 def find_provider_key(section: service_tables.ProviderSection, environ: Mapping[str, str]) -> ProviderKey | None:
-    """Return the configured key; a default provider's key may also be in the environment."""
+    """Return the configured key or, for a provider at its default URL, the one in the environment."""
     text = None if section.api_key is None else section.api_key.reveal()
     if text is None and is_default_provider(section):
         ##= man/spec/ask.md#keys
@@ -94,13 +94,13 @@ class Endpoint(Struct, frozen=True):
         return f"{parts.scheme}://{parts.netloc}"
 
     def mask_key(self, text: str) -> str:
-        """Mask the key in a decoded answer; in JSON it could be escaped."""
+        """Mask the key in a text that is not JSON, where the key could be escaped."""
         ##= man/spec/ask.md#keys
         ##% duvet MUST NOT print or log a provider's key.
         return self.key.mask_in(text) if self.key else text
 
     def mask_address(self, text: str) -> str:
-        """Mask the key and the parts of the URL in an error message."""
+        """Mask the key, the URL and its longer parts in an error message."""
         url = urlsplit(self.base)
         parts = {
             part for part in (url.netloc, url.hostname or "", *url.path.split("/")) if len(part) >= _MIN_HIDDEN_PART
@@ -245,7 +245,7 @@ def _read_error_message(body: bytes) -> str:
 
 
 def _parse_retry_after(header: str | None, now: float) -> float | None:
-    """Return the seconds to wait, from a number or a date; None if the header is malformed."""
+    """Return the seconds to wait, from a number or a date; None if the header is missing or malformed."""
     text = (header or "").strip()
     if _SECONDS.match(text):
         return float(text)

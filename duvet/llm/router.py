@@ -158,7 +158,7 @@ class StaticRouter:
         report: Callable[[records.ModelCall], None] = lambda call: None,
         sampler: Sampler | None = None,
     ) -> None:
-        """`log` gets warnings, and `report` each call that a model has answered."""
+        """`log` is called with each warning, and `report` with each call that a model has answered."""
         self._keys = {name: key for name, section in providers.items() if (key := find_provider_key(section, environ))}
         self.providers = {name: structs.replace(section, api_key=None) for name, section in providers.items()}
         self.routing = routing
@@ -178,7 +178,7 @@ class StaticRouter:
         }
 
     def with_sampler(self, sampler: Sampler) -> StaticRouter:
-        """Return a router that also offers the client's model, and shares connections and model lists."""
+        """Return a router that also offers the client's model, and shares this router's connections and model lists."""
         other = copy(self)
         other._backends = self._make_backends(sampler)
         return other
@@ -345,7 +345,7 @@ class StaticRouter:
         return list(dict.fromkeys(filter(None, [*configured, *hinted, *listing.models])))
 
     async def ping(self, provider: str, model: str) -> records.ModelCall:
-        """Ask a model for one word, without fallbacks; raise ModelError if it doesn't answer."""
+        """Ask a model for one word, without fallbacks; raise ModelError or NoModelError if it doesn't answer."""
         calls: list[records.ModelCall] = []
         other = copy(self)
         other._report = calls.append

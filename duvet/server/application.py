@@ -80,7 +80,7 @@ ADMIN_HOLDER = TokenHolder("admin", frozenset(Scope))
 
 
 class AccessTokens(Struct, frozen=True):
-    """Digests of the known tokens, all of the same length, with their holders."""
+    """Digests of the known tokens, with their holders."""
 
     known: tuple[tuple[bytes, TokenHolder], ...] = ()
 
@@ -88,7 +88,7 @@ class AccessTokens(Struct, frozen=True):
         return bool(self.known)
 
     def find_holder(self, token: str) -> TokenHolder | None:
-        """Return the holder of a token, or None; compares in constant time."""
+        """Return the holder of a token, or None, comparing in constant time."""
         digest = _digest(token)
         holders = [holder for known, holder in self.known if compare_digest(known, digest)]
         return holders[0] if holders else None
@@ -111,7 +111,7 @@ def read_local_scopes(environ: Mapping[str, str]) -> frozenset[Scope]:
 
 
 def read_raw_tokens(environ: Mapping[str, str]) -> tuple[str | None, str | None]:
-    """Return the reader's and the maintainer's token as plain text, to send them to a gateway."""
+    """Return the reader's and the maintainer's token; raise QueryError if one is invalid or both are the same."""
     reader, admin = _read_token(environ, _READER), _read_token(environ, _ADMIN)
     if admin and admin == reader:
         raise QueryError(
@@ -367,7 +367,7 @@ class Application:
 
     @property
     def knowledge_settings(self) -> Callable[[], KnowledgeSettings]:
-        """Returns a function that reads the index settings and checks their environment variables."""
+        """A function that reads the index settings and checks their environment variables."""
         service, settings, root = self.service, self.settings, self.root
         paths = (service.path, settings.project_options["config_path"], settings.config_path, CONFIG_PATH)
         # An upload must not replace code that the server loads.
@@ -443,7 +443,7 @@ class Application:
         return self.dispatcher
 
     def make_environment(self, observers: Sequence[CallObserver], **services: object) -> ToolEnvironment:
-        """Return the environment of tool calls; log unloaded packs and invalid workflows."""
+        """Return the environment of tool calls; log problems of packs, workflows and the configuration."""
         from duvet.tools.dispatcher import ToolEnvironment
 
         self.log_unloaded_tools()

@@ -231,7 +231,7 @@ class LiveProject:
                 await self.context()
 
     async def ask(self, question: Callable[[ProjectSnapshot], Answer]) -> Answer:
-        """Return `question(snapshot)`; ask again, at most a few times, if the project changed meanwhile."""
+        """Return `question(snapshot)`; ask again, a limited number of times, if the project changed meanwhile."""
         for attempt in reversed(range(_ATTEMPTS)):
             context = await self._context_with_room()
             try:
@@ -403,14 +403,14 @@ class ChangeDetector:
         return not (linked and followed and followed.answers.find_changes_among(linked))
 
     def wait_for_calm(self, milliseconds: int) -> None:
-        """Wait until nothing changes for this long; give up after a few attempts."""
+        """Wait until nothing changes for this long, or a few attempts fail; without a descriptor, return at once."""
         for _ in range(_MAX_ATTEMPTS):
             if self._descriptor is None or self._descriptor.is_silent(milliseconds):
                 return
             self.has_changed()
 
     def has_changed(self) -> bool:
-        """Return whether a new reading would differ from the last one."""
+        """Return whether a new reading may differ from the last one."""
         followed = self._followed
         if followed is not None and not self._changed:
             self._changed = self._find_changes(followed, lambda: self._find_touched(followed))
@@ -431,7 +431,7 @@ class ChangeDetector:
         self._followed, self._changed, self._linked = None, set(), set()
 
     def follow(self, answers: RecordedAnswers) -> bool:
-        """Watch the files of this reading; return whether it is consistent, that is, nothing changed meanwhile."""
+        """Watch the files of this reading; return whether it shows a single state of the project."""
         before = self._followed.answers.record if self._followed else None
         watched_before = self._descriptor.folders if self._descriptor and self._followed else set()
         followed = self._followed = FollowedReading(answers, self._descriptor)

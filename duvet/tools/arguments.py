@@ -48,7 +48,7 @@ def make_client_schema(tool: Tool) -> Schema:
 
 
 def _list_choices(kind: Any) -> list[Any]:
-    """Return the choices of a literal in declaration order, which msgspec does not preserve."""
+    """Return the choices of a literal, empty for other types, in declaration order, which msgspec does not preserve."""
     if get_origin(kind) is Literal:
         return [one for one in get_args(kind) if one is not None]
     inner = [_list_choices(one) for one in get_args(kind)] if get_origin(kind) in (Annotated, Union, UnionType) else []
@@ -123,7 +123,7 @@ class ArgumentLine(Struct, frozen=True):
 
 
 def make_argument_lines(schema: Schema, record: str = "") -> Iterator[ArgumentLine]:
-    """Yield a line for each argument, required ones first; the fields of a record follow it."""
+    """Yield a line for each argument in the order of the schema; the fields of a record follow it."""
     for name, one in schema["properties"].items():
         terms = [describe_type(one)]
         if name in schema.get("required", ()):
@@ -169,7 +169,7 @@ def check_scope(tool: Tool, scopes: Collection[Scope]) -> None:
 
 
 def check_input(tool: Tool, arguments: Mapping[str, object]) -> object:
-    """Return the arguments as a record; raise ToolError for an unknown, missing or invalid argument."""
+    """Return the arguments as a record; raise ToolError, or the QueryError of `record_of`, for an invalid argument."""
     ##= man/spec/mcp.md#tools
     ##% The server MUST refuse an unknown, missing or invalid argument with the error `invalid_request` and the name of
     ##% the argument.
@@ -269,7 +269,7 @@ def make_project_path(root: str, path: str) -> str:
 
 
 def is_inside_project(root: str, path: str) -> bool:
-    """Return whether a path stays inside the project after resolving symlinks."""
+    """Return whether a path is below the root of the project, also after resolving symlinks."""
     ##= man/spec/mcp.md#tools
     ##% The server MUST refuse a path outside the project, and MUST NOT reveal whether a file exists there.
     if "\0" in path or not make_project_path(root, path).startswith(root.rstrip("/") + "/"):

@@ -100,7 +100,7 @@ class AuditLog(Struct, frozen=True):
     patience: float = 2 * feedback.APPEND_PATIENCE  # Time limit for writing an entry, in seconds.
 
     async def record_call(self, call: CallRecord) -> None:
-        """Write an entry if the tool may have changed something; the event loop is not blocked."""
+        """Write an entry if the call may have changed something; a failure to write goes to `on_failure`."""
         # A refused caller has changed nothing, and must not be able to fill the disk.
         if not call.changes or call.code in (ErrorCode.FORBIDDEN, ErrorCode.UNAUTHORIZED):
             return

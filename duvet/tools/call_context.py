@@ -100,7 +100,7 @@ class ProjectReadings(Protocol):
     async def context(self) -> ProjectSnapshot: ...
 
     async def ask(self, question: Callable[[ProjectSnapshot], Result]) -> Result:
-        """Answer a question from one snapshot; the answer is complete before the snapshot is outdated."""
+        """Return `question(snapshot)`; it is called again if the project changes meanwhile."""
 
     async def catch_up(self) -> None:
         """If the project has been read, check whether it has changed."""
@@ -148,7 +148,7 @@ class CallContext(Struct, frozen=True, kw_only=True):
         return await router.invoke(request)
 
     async def sibling(self, name: str) -> Tool | None:
-        """Return a tool of the same pack; None if it is disabled or can't be called."""
+        """Return the tool with this name if it is in the same pack and can be called; otherwise None."""
         registry = await self.calls.tools()
         if name not in registry:
             return None

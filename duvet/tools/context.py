@@ -78,7 +78,7 @@ class ProjectSnapshot:
         return len(self._read)
 
     def earlier(self, read: Callable[[ProjectSnapshot], Value]) -> Value | None:
-        """Return what this function returned for the previous snapshot, so that unchanged parts can be reused."""
+        """Within `renew`, return what this function returned for the previous snapshot, to reuse it; otherwise None."""
         return self._earlier.get(read)
 
     def renew(self, before: ProjectSnapshot) -> None:
@@ -108,14 +108,14 @@ class ProjectSnapshot:
         return validate(self.project)
 
     def find(self, reference: str) -> references.ResolvedReference:
-        """Resolve a reference; raise NotFoundError, with similar names as a hint, if it matches nothing."""
+        """Resolve a reference; raise NotFoundError, with suggestions as a hint, if it is unknown or ambiguous."""
         return references.resolve_reference(self.catalogue, reference, self.files)
 
     def read_citations(self, around: int = 2) -> details.CitationReader:
         return details.CitationReader(self.catalogue, self.files, around)
 
     def answer(self, tool: QueryTool, arguments: object) -> ToolAnswer:
-        """Run a tool, and add a warning if the project has errors; raise ToolError if these leave no requirements."""
+        """Run a tool, and warn of errors in the project; raise ToolError if it finds nothing because of them."""
         warning = self.once(_make_warning)
         if not warning:
             return tool.handler(arguments, self)

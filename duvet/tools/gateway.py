@@ -175,7 +175,7 @@ class GatewayConnection:
         self._http = http_client.HttpClient()
 
     def make_pack(self) -> Pack:
-        """Return the knowledge pack with tools that forward their calls."""
+        """Return the knowledge pack; all its tools except `km-help` forward their calls."""
         tools = EnabledPack(KNOWLEDGE).tools()
         return structs.replace(
             KNOWLEDGE, tools=[tool if tool.name in LOCAL_TOOLS else _forward(tool, self) for tool in tools]

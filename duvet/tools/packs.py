@@ -208,7 +208,7 @@ _DEFAULT_SECTION = PackSection()
 def choose_packs(
     on: Sequence[str], sections: Mapping[str, PackSection], found: PluginPacks, own: Sequence[Pack] = ()
 ) -> ToolChoice:
-    """Enable the packs in `on`, `sections` and `own`, and those installed; `sections` can disable any of them."""
+    """Enable `pages`, installed packs, and those in `on`, `sections` and `own`, unless `sections` disables them."""
     ##= man/spec/service.md#packs
     ##% By default, the server MUST enable the pack `trace` and installed packs, and disable the packs `introspect` and
     ##% `knowledge`.

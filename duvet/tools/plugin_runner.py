@@ -47,7 +47,7 @@ class PackContext:
         return self._wait(self._ctx.reading())
 
     def ask(self, question: Callable[[ProjectSnapshot], Result]) -> Result:
-        """Answer a question from the project; it runs in the server's event loop, so it must be quick."""
+        """Return `question(snapshot)`, which must be quick: it blocks the server, and may be called several times."""
         return self._wait(self._ctx.ask(question))
 
     def call(self, name: str, arguments: Mapping[str, object] | None = None) -> ToolAnswer:
@@ -62,7 +62,10 @@ class PackContext:
         max_tokens: int | None = None,
         temperature: float | None = None,
     ) -> str:
-        """Return a model's answer. Choose PROVIDER/MODEL, PROVIDER or a task of `routing`; default: the first model."""
+        """Return a model's answer; `model` is PROVIDER/MODEL, PROVIDER or a task of `routing`.
+
+        By default, the first usable provider answers.
+        """
         request = ModelRequest(
             prompt=prompt, system=system, model=model, max_tokens=max_tokens, temperature=temperature
         )
@@ -188,7 +191,7 @@ def _start_thread(
 
 
 def check_plugin_answer(tool: Tool, value: object, most: int = MAX_PLUGIN_RESULT_BYTES) -> ToolAnswer:
-    """Return a handler's answer as plain JSON; raise ToolError if it is too large or has the wrong type."""
+    """Convert a handler's answer to the declared output; raise ToolError if it is too large or has the wrong type."""
     answer = value if isinstance(value, ToolAnswer) else ToolAnswer(value=value)
     converted: Any = _convert(tool, answer.value, tool.output, most)
     page = _convert(tool, answer.page, ResultPage) if isinstance(answer.page, ResultPage) else None

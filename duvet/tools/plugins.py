@@ -177,7 +177,7 @@ PackSource = EntryPoint | PackFile
 
 
 def _find_pack(name: str, found: object) -> object:
-    """Return the `PACK` of a module, or else the pack of the functions that it declares."""
+    """Return the `PACK` of a module, or else the pack of its declared functions; without either, return `found`."""
     if not isinstance(found, ModuleType) or hasattr(found, "PACK"):
         return getattr(found, "PACK", found)
     from duvet.tools.toolkit import collect_pack
@@ -194,7 +194,7 @@ def find_plugins() -> Sequence[EntryPoint | UnloadedPack]:
 
 
 def _read_distributions() -> Iterator[EntryPoint | UnloadedPack]:
-    """Yield the entry points of each distribution, or the reason why they can't be read."""
+    """Yield the entry points of packs in each distribution, or the reason why they can't be read."""
     names: set[str] = set()
     for one in distributions():
         with suppress(Exception):

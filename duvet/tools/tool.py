@@ -76,7 +76,7 @@ class MissingArgumentError(ToolError):
 
 
 def make_tool_error(error: DuvetError) -> ToolError:
-    """Convert an error of the library, and reduce absolute paths to file names."""
+    """Convert an error of the library; if its path is absolute, remove the folder from the message."""
     cause = ""
     match error:
         case ModelError() | NoModelError():
@@ -93,7 +93,7 @@ def make_tool_error(error: DuvetError) -> ToolError:
 
 
 def find_server_hint(error: DuvetError) -> str:
-    """Return the hint of an error, adapted for clients of the server, which can't run commands."""
+    """Return the hint of an error, or else one that clients of the server can follow; may be empty."""
     if isinstance(error, NoSectionError):
         return f"list the sections with /specifications/{error.specification or '{spec_id}'}/sections"
     is_request_error = isinstance(error, (NotFoundError, QueryError))
@@ -325,7 +325,7 @@ class PageRequest(Struct, frozen=True):
 def make_result_page(
     items: Sequence[_Item], request: PageRequest, *, key: Callable[[_Item], str], row: Callable[[_Item], _Row]
 ) -> tuple[list[_Row], ResultPage]:
-    """Return the requested rows and their page; cursors contain keys, so they stay valid when the list changes."""
+    """Return the requested rows and their page; raise ToolError if the cursor belongs to another list."""
     start = _find_start(items, request, key)
     rows = map(row, islice(items, start, None))
     ##= man/spec/mcp.md#answers

@@ -49,7 +49,7 @@ class WorkflowEnvironment(Struct, frozen=True, kw_only=True):
         return self.workflows.get(records.find_called_workflow(tool))
 
     def find_inner(self, step: records.Step) -> records.Workflow | None:
-        """Return the workflow or recipe that a step calls; None if it calls another tool, or only the run decides."""
+        """Return the workflow or recipe that a step calls; None for another tool or an unknown recipe."""
         tool = find_step_tool(step)
         name = step.params.get(records.RECIPE_ARGUMENT) if tool == records.RECIPE_TOOL else None
         return self.recipes.get(name) if isinstance(name, str) else self.workflow(tool)
@@ -201,7 +201,7 @@ def _find_self_calls(workflow: records.Workflow, known: WorkflowEnvironment) -> 
 def _find_deeper_fault(
     step: records.Step, callers: tuple[str, ...], known: WorkflowEnvironment, seen: set[tuple[str, int]]
 ) -> str:
-    """Return why the step must not call its workflow; empty if nothing is wrong with its nesting.
+    """Return why the step must not call its workflow; empty if it may.
 
     Each workflow is visited once per depth.
     """

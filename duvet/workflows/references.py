@@ -33,7 +33,7 @@ ValueScope = Mapping[str, object]  # The values that references can use, by the 
 
 
 class UnresolvedError(DuvetError):
-    """Raised for a reference to a missing or unusable value."""
+    """Raised for an invalid reference, or one to a missing or unusable value."""
 
 
 def parse_path(text: str) -> ValuePath:
@@ -259,7 +259,7 @@ def _describe_available(value: object, where: str) -> str:
 
 
 def expand_references(value: object, scope: ValueScope, keys: ValuePath) -> Any:
-    """Return the value with its references expanded; `keys` is its path, for messages."""
+    """Expand the references in a value; raise UnresolvedError, which names the path `keys`, if this fails."""
     what = format_path(keys)
     if is_too_deep(value):
         raise UnresolvedError(f"{what} is nested deeper than {MAX_VALUE_DEPTH} levels, or contains too many values")

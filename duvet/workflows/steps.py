@@ -130,7 +130,7 @@ def clip_message(text: str) -> str:
 
 
 def bound_run(run: workflow.WorkflowRun) -> workflow.WorkflowRun:
-    """Shorten the largest results of a record that is too large."""
+    """Shorten the largest results and outputs of a record that is too large, and add a warning."""
     bounded, excess = run, references.measure_value(run) - MAX_RECORD_BYTES
     for head in _HEADS:
         if references.measure_value(bounded) > MAX_RECORD_BYTES:

@@ -1,8 +1,7 @@
 """Guards that check each HTTP request: host, rate limit, token, method, media type, body, concurrency.
 
-`HostGuard` and `RateLimit` apply to every path. Depending on the path, these follow: `Authentication` (not for health
-checks), `AllowedMethods`, `MediaTypes` (only for `/mcp`), `BodyLimit`, `ConcurrencyLimit`. `HttpRefusal` and the
-functions after it make the JSON answers.
+`AllowedHosts` and `RequestRates` apply to every path. Depending on the path, these follow: `Authentication` (not for
+health checks), `allow_methods`, `refuse_media_types` (only for `/mcp`), `BodyLimit`, `ConcurrencyLimit`.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ class ServerAddress(Struct, frozen=True):
         return ServerAddress(self.host, port)
 
     def check_reach(self, anywhere: bool) -> _ResolvedAddress:
-        """Resolve the address; raise DuvetError if other machines could reach it and `anywhere` is False."""
+        """Resolve the address; raise DuvetError if that fails, or if other machines can reach it without `anywhere`."""
         try:
             resolved = socket.getaddrinfo(self.host, self.port, type=socket.SOCK_STREAM)
         except (OSError, UnicodeError) as error:

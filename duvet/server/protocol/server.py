@@ -141,7 +141,7 @@ def _require_trace(registry: Registry) -> None:
 
 
 def _list_pack_resources(registry: Registry, params: ListResourcesParams) -> Iterator[types.Resource]:
-    """Return the resources of packs, which are only on the first page of the whole list."""
+    """Yield the resources of packs, but only for the first page of the whole list."""
     for uri, (one, _) in registry.resources.items():
         if params.path is None and params.cursor is None:
             yield types.Resource(
@@ -222,7 +222,7 @@ class Outbox:
         self._waiting.pop(uri, None)
 
     async def deliver(self) -> None:
-        """Send all notifications; blocks while the client doesn't read."""
+        """Send the pending notifications unless another call does; blocks while the client doesn't read."""
         if self._is_busy:
             return
         self._is_busy = True

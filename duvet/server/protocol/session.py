@@ -84,7 +84,7 @@ async def guard_request(ctx: ServerRequest, call_next: CallNext) -> HandlerResul
 
 
 class LoggingPart:
-    """Stores the log level of each connection, and logs requests to their clients."""
+    """Stores the log level of each connection, and sends log messages about requests to the clients."""
 
     def register(self, server: Server[Any]) -> None:
         # The constructor's argument for this is deprecated, and prints a warning on standard error.
@@ -182,7 +182,7 @@ def make_state_seal(audience: str) -> RequestStateBoundary:
 
 
 def read_rounds(state: str | None) -> CallState:
-    """Decode the state of earlier rounds; its seal must have been verified."""
+    """Decode the state of earlier rounds, and begin a new one; the seal must have been verified."""
     if state is None:
         return CallState()
     rounds = msgspec.json.decode(zlib.decompress(b64decode(state)), type=CallState)

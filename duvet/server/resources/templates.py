@@ -78,7 +78,10 @@ _Choice = tuple[str, str]  # A value, and the words to find it by.
 def complete_variable(
     context: ProjectSnapshot, template: str, variable: str, prefix: str, arguments: _Arguments
 ) -> Sequence[str]:
-    """Return the values of a variable that match the prefix, given the values of the variables before it."""
+    """Return the values of a variable that match the prefix; raise QueryError if the template or variable is unknown.
+
+    `arguments` are the values of the variables before it.
+    """
     found = next((one for one in TEMPLATES if one.uri == template), None)
     if found is None:
         raise QueryError(

@@ -107,7 +107,7 @@ class ResourceTree:
 
     @cached_property
     def all(self) -> Sequence[ResourceNode]:
-        """All nodes: the collections of the whole project, then the specifications level by level."""
+        """All nodes: collections, then the specifications level by level, then citations without a requirement."""
         nodes = [*self.children(ROOT)]
         level = self.children(SPECIFICATIONS)
         while level:
@@ -260,7 +260,7 @@ _SEPARATOR = re.compile(r"[/\\]")
 
 
 def find_resource_node(tree: ResourceTree, request: ResourceRequest) -> ResourceNode:
-    """Return the requested node; raise NotFoundError, with similar names as a hint."""
+    """Return the requested node; raise NotFoundError if it does not exist."""
     failures = []
     for path, is_encoded in request.spellings:
         try:

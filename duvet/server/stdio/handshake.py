@@ -112,7 +112,7 @@ class LineSplitter:
         self._is_first = True
 
     def feed(self, data: bytes) -> Iterator[bytes | None]:
-        """Yield each complete line, and None for each line that is too long."""
+        """Yield each complete line that is not blank, and None for each line that is too long."""
         *ends, rest = data.split(b"\n")
         for end in ends:
             yield from self._add(end)

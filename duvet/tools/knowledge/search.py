@@ -35,7 +35,7 @@ _NAME = "The name of the subsystem, ignoring case"
 def fit_response(response: search_query.SearchResponse, room: int) -> tuple[search_query.SearchResponse, int]:
     """Cut the response to about `room` bytes of JSON; return it with the number of shortened results.
 
-    Higher-ranked results keep their text longer; every result keeps its requirements, symbols and relations.
+    Higher-ranked results keep more text; every result keeps its requirements and relations.
     """
     whole = response.results
     shown = [_reduce(result, _TEXTS[-1]) for result in whole]

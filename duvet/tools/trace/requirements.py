@@ -196,7 +196,7 @@ def get_requirement(arguments: GetRequirementInput, context: ProjectSnapshot) ->
 
 
 def _find_requirement(catalogue: Catalogue, found: references.ResolvedReference) -> references.RequirementRef:
-    """Return the requirement that a reference names, or that the named citation cites."""
+    """Return the named requirement, or the only one that the named citation cites; otherwise raise ToolError."""
     if isinstance(found, references.RequirementRef):
         return found
     if not isinstance(found, references.CitationRef):

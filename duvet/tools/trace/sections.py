@@ -154,7 +154,7 @@ def get_section(arguments: GetSectionInput, context: ProjectSnapshot) -> ToolAns
 
 
 def _find_section(catalogue: Catalogue, found: ResolvedReference) -> SectionRef:
-    """Return the section that a reference names, or that contains the named requirement or citation."""
+    """Return the named section, or that of the named requirement or citation; otherwise raise ToolError."""
     match found:
         case SectionRef():
             return found
