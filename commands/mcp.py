@@ -266,7 +266,7 @@ def _print_client_config(client: McpClient, options: dict[str, Any]) -> None:
 
 
 def _check_service(application: Application, listening: ListenOptions, *, asks_models: bool) -> None:
-    """Print what the server would offer; raise DuvetError if the configuration is invalid."""
+    """Print what the server would offer; raise DuvetError if some of it doesn't work."""
     address = application.mode
     if application.mode == HTTP_MODE:
         http_address = _choose_address(application, listening)
@@ -299,7 +299,7 @@ def _check_service(application: Application, listening: ListenOptions, *, asks_m
 
 
 def _ask_models(application: Application) -> tuple[Sequence[str], Sequence[str]]:
-    """Return a line for each model, and the providers without a model that answers."""
+    """Return lines about models and spending, and the providers without a model that answers."""
     import anyio
 
     router = application.router
@@ -338,7 +338,7 @@ async def _ping_model(router: StaticRouter, provider: str, model: str) -> tuple[
 
 
 def _summarise_pages(application: Application) -> tuple[list[str], Sequence[Problem]]:
-    """Return lines about the pages, and the problems of their patterns."""
+    """Return lines about the pages, and an error if there are none or, with `--verbose`, the broken links."""
     ##= man/spec/pages.md#folders-of-notes
     ##% With `--pages`, `duvet mcp --check` MUST print the number of pages and of broken links, list these links with
     ##% `--verbose`, and fail if there are no pages.

@@ -119,7 +119,7 @@ def wait_for_change(changes: ChangeWatcher, *, restored: bool) -> tuple[tuple[st
 def run_watched_report(
     options: Mapping[str, Any], request: ReportRequest, output: ProblemOutput, *, opens: bool = False
 ) -> tuple[Project, bool]:
-    """Run once and print the result; return the project, and whether the run succeeded."""
+    """Run once and print the result; return the project, and False if an exception ended the run."""
     from duvet.console.report_run import run_report
 
     settings = current_settings()

@@ -297,7 +297,7 @@ class FixPrompt:
         self._has_quit = False
 
     def approve(self, problem: Problem, text: str) -> bool:
-        """Return whether to apply the fix of a problem; `text` is the content of its file."""
+        """Return whether to apply the fix of a problem, and ask if it is unsafe; `text` is the content of its file."""
         fix = problem.fix
         if fix is None or fix.applicability is Applicability.SAFE:
             return fix is not None

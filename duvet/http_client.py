@@ -55,7 +55,10 @@ class HttpClient:
         max_bytes: int,
         max_error_bytes: int | None = None,
     ) -> HttpReply:
-        """Send a request; `max_error_bytes` limits responses with a status other than 200."""
+        """Send a request; raise UnreachableError if no response arrives.
+
+        `max_error_bytes` limits responses with a status other than 200.
+        """
         import httpx2
 
         try:

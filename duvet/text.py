@@ -54,7 +54,7 @@ def line_starts(text: str) -> list[int]:
 
 
 def find_place(text: str, start: int, end: int) -> Place:
-    """Return the place of a character range; it ends at the end of the first line."""
+    """Return the place of a character range, cut at the end of its first line."""
     starts = find_line_starts(text)
     line = find_line_index(starts, start)
     line_end = text.find("\n", start)

@@ -223,7 +223,7 @@ _HINT = "write the input with `duvet report --json-v2 FILE`"
 
 
 def read_reports(paths: Sequence[str], tree: Tree) -> list[tuple[str, V2Report]]:
-    """Read reports; raise ProblemsError that lists every invalid file."""
+    """Read reports; raise ProblemsError with a problem for each file that is unreadable or invalid."""
     reports: list[tuple[str, V2Report]] = []
     problems: list[Problem] = []
     for path in paths:
@@ -603,7 +603,6 @@ class _Reporter(NamedTuple):
 
 
 def merge_report_files(paths: Sequence[str], tree: Tree) -> tuple[bytes, tuple[Problem, ...]]:
-    """Read reports, and return the merged report in JSON and the warnings."""
     merged, warnings = merge_reports(read_reports(paths, tree))
     return encode_v2_report(merged), warnings
 

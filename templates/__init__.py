@@ -75,7 +75,7 @@ def guide_parts() -> dict[str, str]:
 
 
 def find_topic(name: str) -> str:
-    """Return the text of a topic of the guide, ignoring case; empty if there is no such topic."""
+    """Return the text of a topic or part of the guide, ignoring case; empty if neither has this name."""
     name = name.lower()
     return guide_text(name) if name in guide_topics() else guide_parts().get(name, "")
 

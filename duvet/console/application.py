@@ -199,7 +199,7 @@ def invoke_tool(
     part_of: EnabledPack | None = None,
     services: Mapping[str, object] | None = None,
 ) -> ToolAnswer:
-    """Call a tool, or a prompt of this pack; with `--verbose`, also print its progress."""
+    """Call a tool; `part_of` is the pack of a prompt. With `--verbose`, also print progress."""
     import anyio
 
     # Only a server logs each call to a km- tool, so the log does not get the pack.

@@ -49,7 +49,7 @@ def current_settings() -> TerminalSettings:
 
 
 def wants_bar(settings: TerminalSettings) -> bool:
-    """Return whether to draw progress bars: standard error must be a terminal that can redraw a line."""
+    """Return whether to draw progress bars: not with `--quiet`, and only on a terminal that can redraw a line."""
     return not settings.quiet and sys.stderr.isatty() and settings.environ.get("TERM") != "dumb"
 
 

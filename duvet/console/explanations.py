@@ -59,7 +59,7 @@ def list_topics() -> list[Topic]:
 
 
 def explain_topic(name: str) -> str:
-    """Return the page of a rule, state, level or key; raise NotFoundError with similar names."""
+    """Return the page of a rule, state, level or key; raise NotFoundError if none or several keys match."""
     ##= man/spec/problems.md#rules
     ##% `duvet explain` MUST print the page of a rule, a state, a level or a configuration key.
     if page := find_short_page(name):

@@ -231,7 +231,10 @@ def add_problem_format(function: click.decorators.FC) -> click.decorators.FC:
 
 
 def make_problem_output(format: str | None, output: str | None, others: Iterable[str | None] = ()) -> ProblemOutput:
-    """Return the output that the options request; `others` are the paths of the run's other outputs."""
+    """Return the output that the options request.
+
+    `others` are the paths of the run's other outputs; UsageError is raised if two outputs are standard output.
+    """
     on_stdout = sum(path is not None and is_standard_output(path) for path in others)
     if format not in (None, ProblemFormat.TEXT) or output is not None:
         path = "-" if output is None else output

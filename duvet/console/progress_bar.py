@@ -130,7 +130,7 @@ class _NamesColumn(ProgressColumn):
 
 
 class _StandardError(io.TextIOBase):
-    """Standard error; write errors are ignored if the stream is closed."""
+    """Standard error, with write errors ignored."""
 
     encoding = sys.stderr.encoding
 

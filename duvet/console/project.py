@@ -64,7 +64,7 @@ def open_blobs(settings: TerminalSettings) -> BlobStore:
 def find_spending_folder(settings: TerminalSettings) -> str:
     """Return the folder that records what this project spends on models; empty if the user has no home folder.
 
-    The folder is outside the cache, because the cache may be cleared, and exists only in projects.
+    The folder is outside the cache, which can be cleared and exists only in projects.
     """
     home = settings.environ.get("HOME", "")
     local = os.path.join(home, ".local", "state") if home else settings.environ.get("LOCALAPPDATA", "")

@@ -95,7 +95,7 @@ def run_report(project: Project, request: ReportRequest) -> ReportResult:
 
 
 def check_counts(progress: Progress, censuses: Iterable[tuple[Specification, Census]]) -> Iterator[Problem]:
-    """Print why sentences with keywords are not requirements, and yield a problem for those without a reason."""
+    """Yield a problem for each lost sentence; with `--verbose`, print why other sentences are not counted."""
     for specification, census in censuses:
         path = specification.path
         if progress.wants_notes:
@@ -154,7 +154,7 @@ def _update_requirement_files(project: Project, *, prune: bool) -> list[Problem]
 
 
 def write_requirements(project: Project, extracted: extraction.Extraction, *, prune: bool) -> list[Problem]:
-    """Write changed requirement files; with `prune`, remove stale files; otherwise return a warning for each."""
+    """Write changed requirement files; remove stale files if `prune` is set, or else return a warning for each."""
     _write_requirement_files(project, extracted)
     stale = extraction.list_unneeded_files(extracted, project.library, writes=True)
     if not prune:

@@ -59,7 +59,7 @@ class RecordedAnswers:
                     yield path
 
     def find_listing_changes(self) -> set[str]:
-        """Return the files that the patterns match only now or matched only before; record new folders."""
+        """Return the files added to or removed from a listing, or `""` for unknown ones; record new folders."""
         if self.matched is None:
             return self._unmatched or self._find_other_listing_changes()
         patterns, before = self.matched
@@ -223,7 +223,7 @@ class FollowedReading:
         return self.find_all_changes() if grown and not changed else changed
 
     def find_all_changes(self, *, anew: bool = False) -> set[str]:
-        """Start watching all folders, and then return everything that has changed."""
+        """Watch all folders, and return everything that has changed; raise UnreadableError if the project is gone."""
         while True:
             answers = self.answers
             try:

@@ -83,7 +83,7 @@ class ResolvedTarget(NamedTuple):
 
 
 def resolve_section(near: Neighbourhood, section: str) -> ResolvedTarget:
-    """Find a section by its name, or the only section that contains requirements with this id."""
+    """Find a section by its name, by the id of its requirements, or by the id in its title."""
     index = find_section_index(near.specification, section)
     named = tuple(near.names.find(section)) if index is None else ()
     if len({one.section for one in named}) == 1:

@@ -157,7 +157,7 @@ class TextHistory:
 
     @cached_property
     def _git(self) -> GitCommand | None:
-        """Runs git in the project's folder; None if git, a repository or a commit is missing."""
+        """Runs git in the project's folder; None without git, a repository on disk or a commit."""
         project = self.project
         if not _is_on_disk(project.tree):
             return None

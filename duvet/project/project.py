@@ -250,7 +250,6 @@ class Options(Struct, frozen=True):
         spec_patterns: tuple[str, ...],
         **others: Any,
     ) -> Options:
-        """Return the settings that options of the command line describe."""
         return cls(
             sources=tuple(map(parse_legacy_pattern, source_patterns)),
             requirements=spec_patterns,
@@ -309,7 +308,7 @@ class Project:
 
     @cached_property
     def config(self) -> Config | None:
-        """The configuration; None if there is no file. Raises ProblemsError if it is invalid."""
+        """The configuration, or None if the default file is missing; raises DuvetError if it can't be used."""
         if self.on_disk and not (self.tree.exists("") and os.path.isdir(self.disk.at(""))):
             raise UnreadableError("no such folder", path=self.root)
         named = self.options.config_path
@@ -325,7 +324,7 @@ class Project:
         return read_config(self.tree.read(path), path, self.environ)
 
     def require_contents(self) -> None:
-        """Raise UnreadableError if neither the configuration nor options name sources or requirements."""
+        """Raise ConfigAbsentError without a configuration, unless options name sources or requirements."""
         if not (self.config or self.options.sources or self.options.requirements):
             require_config(self.tree)
 
@@ -455,7 +454,7 @@ class Project:
 
     @property
     def _specification_names(self) -> tuple[bytes, ...]:
-        """The last part of each configured specification's name; every target contains one of them."""
+        """The last part of each configured source, without extension; targets of the source contain it."""
         rules = self.config.specifications if self.config else ()
         names = (strip_extension(rule.source.rstrip("/").rpartition("/")[2]) for rule in rules)
         return tuple(sorted({name.encode() for name in names if name}))

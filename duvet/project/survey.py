@@ -168,7 +168,7 @@ def _merge_test_patterns(patterns: Iterable[str]) -> tuple[str, ...]:
 
 
 def _make_patterns(paths: Sequence[str]) -> tuple[str, ...]:
-    """Return a pattern for each top folder of the files, or one for any folder if there are many."""
+    """Return a pattern for each top folder and extension, or for each extension if there are many folders."""
     found = {
         f"{_escape(folder)}/**/*{posixpath.splitext(path)[1]}" if rest else f"*{posixpath.splitext(path)[1]}"
         for path in paths

@@ -232,7 +232,7 @@ class _OverlayCache(Cache):
 
 
 class FixResult(Struct, frozen=True):
-    """The files and findings before and after all fixes."""
+    """The changed files and the findings, before and after all fixes."""
 
     before: dict[str, bytes]
     after: dict[str, bytes]

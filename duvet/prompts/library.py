@@ -47,7 +47,7 @@ def load_prompts() -> tuple[Prompt, ...]:
 
 
 def list_prompts(registry: Registry) -> tuple[Prompt, ...]:
-    """Return the prompts that clients see: those about the project or, if the server offers only pages, about pages."""
+    """Return the prompts that clients see; those about pages only if the server offers only pages."""
     ##= man/spec/service.md#packs
     ##% If the configuration disables the pack `trace`, the server MUST NOT offer the prompts and resources of the
     ##% pack, or mention them in its instructions.
@@ -139,7 +139,7 @@ def _describe_tool(tool: Tool) -> _ToolLine:
 
 
 def check_prompt_arguments(name: str, given: Mapping[str, str]) -> Mapping[str, str]:
-    """Return the arguments that are not blank; raise QueryError if one is unknown or missing."""
+    """Return the arguments that are not blank; raise QueryError if one is unknown or a required one is missing."""
     prompt = describe_prompt(name)
     values = {key: value for key, value in given.items() if value.strip()}
     known = [argument.name for argument in prompt.arguments]

@@ -365,7 +365,7 @@ _SPACES = re.compile(r"(?<=[;:,{]) | (?=[{}])|;(?=\s*})")
 
 
 def load_page_shell() -> dict[str, Markup]:
-    """Load the styles and scripts, and the content security policy that allows only these."""
+    """Load the styles and scripts, and a content security policy that allows no other scripts."""
     early, module = Markup(page_file("early.js")), Markup(page_file("script.min.js"))
     allowed = " ".join(f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'" for script in (early, module))
     return {

@@ -236,7 +236,7 @@ class SectionMarker:
         return found
 
     def _write_owners(self, found: list[TextOwner]) -> str:
-        """Return the attribute that lists a fragment's requirements; empty if the last link lists the same ones."""
+        """Return the attribute that lists a fragment's requirements; empty if the last link already names the only one."""
         if len(found) > 1:
             return f' data-r="{" ".join([owner.name for owner in found])}"'
         return "" if found[0] is self._last else f" data-r={found[0].name}"
@@ -293,7 +293,7 @@ class ArticleWriter(Struct):
     room: int = _MOST_ELEMENTS
 
     def written(self, around: int) -> Iterator[Article]:
-        """Yield the articles in report order, those without requirements last; `around` counts the other elements."""
+        """Yield the articles in report order, those without requirements last; `around` is the number of other elements."""
         self.room = min(_MOST_ELEMENTS, _MOST_IN_ALL - around)
         coverages = self.page.finished.trace.coverages
         for number in sorted(
