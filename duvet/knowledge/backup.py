@@ -90,7 +90,7 @@ class Backup(Struct, frozen=True):
 
 
 def create_backup(places: StorePaths, destination: str, now: datetime) -> Backup:
-    """Write an archive to a file, or to a new file in a folder; raise DuvetError if the file exists."""
+    """Write an archive to a file, or to a new file in a folder; raise DuvetError if it exists or there is no data."""
     check_backup_name(destination)
     is_inside = leads_into_folder(places.root, destination)
     # Write scratch files outside the project, because the store's folder may be read-only.

@@ -165,7 +165,7 @@ def read_lines(path: str) -> list[bytes]:
 
 
 def iterate_lines(path: str) -> Iterator[bytes]:
-    """Yield the complete lines one by one; none if the file does not exist."""
+    """Yield the lines that are JSON objects; none if the file does not exist."""
     try:
         handle = os.open(path, os.O_RDONLY | _SAFE_FLAGS)
     except FileNotFoundError:

@@ -152,7 +152,7 @@ def make_relationship(edge: GraphEdge, node: GraphNode, direction: EdgeDirection
 
 
 def find_node(store: Store, text: str) -> GraphNode:
-    """Find a node; raise NotFoundError if it is unknown, and IdentifierError if `text` is malformed."""
+    """Find a node; raise NotFoundError if it is unknown or ambiguous, and IdentifierError if `text` is malformed."""
     identifier = parse_identifier(text)
     for key in identifier.keys:
         node = store.node(identifier.label, key)
@@ -216,7 +216,7 @@ class FoundNode(Struct, frozen=True):
 
 
 def search_nodes(store: Store, term: str, limit: int) -> tuple[FoundNode, ...]:
-    """Return the nodes whose name or text contains the term, ignoring case, best first."""
+    """Return the nodes with the term in their name or key, and requirements with it in their text, best first."""
     ##= man/spec/knowledge.md#graph
     ##% `km-graph-search` MUST search the names of nodes and the texts of requirements, ignoring case.
     term = term.strip()[:_MAX_TERM]
@@ -277,7 +277,7 @@ def find_subsystem(
     include_artifacts: bool = True,
     cut: Callable[[Sequence[RelatedNode]], Sequence[RelatedNode]] = lambda nodes: nodes,
 ) -> SubsystemView:
-    """Return a subsystem with a page of related nodes; `cut` shortens the page to the room that is left."""
+    """Return a subsystem with a page of related nodes, which `cut` may shorten; raise NotFoundError if unknown."""
     node = store.node(NodeLabel.SUBSYSTEM, name.strip())
     if node is None:
         known = [subsystem.key for subsystem in store.nodes(NodeLabel.SUBSYSTEM)]

@@ -123,9 +123,9 @@ def _check_store(copy: str) -> None:
 
 
 def swap_store(places: StorePaths, copy: str, keep: Callable[[], str] | None, aside: str, patience: float) -> str:
-    """Replace the store with a copy; return the path of the backup that `keep` made of the old one.
+    """Replace the store with a copy; return where the old one was kept, or "" if it wasn't.
 
-    A damaged store can't be backed up, so it is moved to the folder `aside`.
+    A store that is damaged or of another version can't be backed up by `keep`, so it is moved to the folder `aside`.
     """
     ##= man/spec/gateway.md#backups
     ##% `duvet restore` MUST replace the index in one step, even while servers use it.
@@ -166,9 +166,9 @@ def swap_store(places: StorePaths, copy: str, keep: Callable[[], str] | None, as
 
 
 def _move_aside(path: str, aside: str, *, keeps: bool) -> str:
-    """Move a damaged store to the folder `aside` and return the folder; otherwise return "".
+    """Move an unusable store to the folder `aside`, and return the folder; without `keeps`, delete the store.
 
-    Without `keeps`, delete the store.
+    Return "" if the store was deleted or did not exist.
     """
     if not any(map(os.path.lexists, db.list_store_files(path))):
         return ""

@@ -124,7 +124,6 @@ class FileContextFinder:
         self._files: dict[str, FileContext] = {}
 
     def find(self, artifacts: Iterable[Artifact]) -> Mapping[str, FileContext]:
-        """Return the contexts of these files by their paths."""
         if len(self._files) > _MAX_CACHED_FILES:
             self._files.clear()
         missing = {f"{one.label}:{one.path}": one.path for one in artifacts if one.path not in self._files}
@@ -171,7 +170,7 @@ def extract_names(text: str) -> tuple[str, ...]:
 def score_named_chunks(
     store: Store, names: tuple[str, ...], filters: ChunkFilters, *, alone: bool
 ) -> Mapping[int, float]:
-    """Score the chunks of the files and symbols that a query names; with `alone`, also those that contain the name."""
+    """Score the chunks of the files and symbols that a query names; `alone` adds those that contain a compound name."""
     scores: dict[int, float] = defaultdict(float)
     for name in names:
         ##= man/spec/knowledge.md#search
@@ -344,7 +343,10 @@ _NO_VECTORS = "searched by words only: the index has no vectors"
 
 
 def make_editor_uri_formatter(template: str | None, root: str) -> Callable[[str, Symbol], str] | None:
-    """Return a function that builds a symbol's editor URI; raise DuvetError if the template is invalid."""
+    """Return a function that builds a symbol's editor URI, or None without a template.
+
+    Raise DuvetError if the template is invalid.
+    """
     if not template:
         return None
     try:
@@ -592,7 +594,7 @@ class SearchEngine:
 
 
 def open_engine(store: Store, rules: KnowledgeSettings, votes: VoteMeans | None, shared: SharedVectors) -> SearchEngine:
-    """Return the engine that the configuration describes."""
+    """Return the configured engine; raise DuvetError if its model is missing or its URI template is invalid."""
     ingest, search = rules.ingest, rules.search
     return SearchEngine(
         store,

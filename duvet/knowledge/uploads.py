@@ -180,7 +180,7 @@ def check_destination(root: str, path: str) -> str:
 
 
 def check_not_reserved(places: StorePaths, whole: str) -> None:
-    """Raise QueryError for duvet's own files, its configuration, and code that it may load."""
+    """Raise QueryError for duvet's own files, configuration, code that it may load, and files that may be secret."""
     real = os.path.realpath(whole)
     if any(leads_into_folder(own, real) for own in places.own):
         raise _refuse(os.path.basename(whole), "duvet stores its own files there")

@@ -209,7 +209,7 @@ class RequirementPairing(Struct, frozen=True):
 def pair_requirements(then: Catalogue, now: Catalogue) -> RequirementPairing:
     """Pair the requirements of two catalogues: first unmoved, then moved, then reworded requirements.
 
-    A reworded requirement is paired by its id or, without ids, by the most similar text in its section.
+    A reworded requirement is paired by its id, or else by the most similar text in its section.
     """
     rest = _Unpaired(then, now)
     same = rest.take(lambda catalogue, card: (*_make_section_key(catalogue, card), card.text))

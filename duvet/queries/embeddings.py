@@ -70,7 +70,7 @@ def row_size(width: int) -> int:
 
 
 def make_vector_row(numbers: bytes) -> bytes:
-    """Return the row of a vector with length 1 in the direction of these signed bytes."""
+    """Return these signed bytes with the scale that gives their vector the length 1."""
     length = sum((number - 256 if number > MAX_COMPONENT else number) ** 2 for number in numbers) ** 0.5
     return numbers + pack("<f", 1 / length if length else 0.0)
 
@@ -140,8 +140,8 @@ def find_embedder(
 ) -> Embedder | None:
     """Return the embedder for this many texts; None if it is missing, broken or switched off.
 
-    If it is `required`, raise DuvetError instead. `auto` selects the transformer, or for chunks of files the
-    static model.
+    If it is `required`, raise DuvetError instead. `auto` prefers the transformer, except for chunks of files. A very
+    high count always selects the static model.
     """
     ##= man/spec/knowledge.md#vectors
     ##% duvet MUST compute vectors with an installed model and without the network.

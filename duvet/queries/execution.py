@@ -205,7 +205,7 @@ class ReportLines(Struct, frozen=True):
 
 
 def apply_report(report: Mapping[str, LineHits], sources: Sequence[str], root: str, models: FileModels) -> ReportLines:
-    """Combine a report with the sources; raise DuvetError if an entry matches several sources."""
+    """Match the entries of a report to the sources; raise DuvetError if a match is ambiguous."""
     by_path: dict[str, LineJudge] = {}
     faults: dict[str, tuple[int, ...]] = {}
     for path, entry in sorted(join_sources(report, sources, root).items()):

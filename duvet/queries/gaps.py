@@ -50,9 +50,6 @@ def parse_level(word: str) -> Level | None:
     return LEVELS_BY_WORD.get(LEVEL_SYNONYMS.get(name, name))
 
 
-"""The index of a specification with the id of a section, or with an empty string and the id of a requirement."""
-
-
 class RequirementFilter(Struct, frozen=True):
     """Filters for requirements; the values of one filter are alternatives, and an empty filter selects all."""
 
@@ -65,7 +62,7 @@ class RequirementFilter(Struct, frozen=True):
 
 
 def select_requirements(catalogue: Catalogue, filters: RequirementFilter) -> list[int]:
-    """Return the indexes of the requirements that pass, in order; raise NotFoundError for an unknown name."""
+    """Return the indexes of the requirements that pass; raise NotFoundError for an unknown or ambiguous name."""
     cards = catalogue.requirements
     found = list(range(len(cards)))
     for test in _make_tests(catalogue, filters):
@@ -269,7 +266,7 @@ def explain_state(state: State, citations: Sequence[Annotation | CitationCard]) 
 
 
 def describe_shortfall(state: State, citations: Sequence[Annotation | CitationCard]) -> str:
-    """Return what is missing if the citations suggest more progress than the state; otherwise empty."""
+    """Return what is missing if the state alone does not show it; otherwise empty."""
     kinds = {one.kind for one in citations}
     if state is State.NEEDS_TESTS and Kind.TEST in kinds:
         return "code cites all of it; tests cite only a part"

@@ -85,7 +85,7 @@ def resolve_reference(catalogue: Catalogue, reference: str, files: locations.Pro
 def find_by_name(
     catalogue: Catalogue, name: str, specifications: Collection[int] | None = None
 ) -> RequirementRef | SectionRef | None:
-    """Return the requirement with this id, or its section if all its requirements share the id; otherwise None.
+    """Return the requirement with this id, or the section whose title contains it; otherwise None.
 
     Raise NotFoundError if several specifications or requirements have the id.
     """
@@ -130,7 +130,7 @@ def _find_section_by_title_id(
 
 
 def find_requirements_by_id(catalogue: Catalogue, digits: str, files: locations.ProjectFiles) -> tuple[int, ...]:
-    """Return all places of the only requirement whose id begins with these digits."""
+    """Return all places of the requirement whose id begins with these digits; raise NotFoundError unless one does."""
     ##= man/spec/show.md#references
     ##% duvet MUST accept each unambiguous prefix of a requirement id with at least four digits.
     prefix = digits.lower()
@@ -257,7 +257,7 @@ def _resolve_target(catalogue: Catalogue, name: str) -> SectionRef | Requirement
 
 
 def resolve_place(catalogue: Catalogue, name: str, files: locations.ProjectFiles) -> ResolvedReference | None:
-    """Resolve `file:line` or a file; raise NotFoundError if a known file has no annotation at the line."""
+    """Resolve `file:line` or a file; raise NotFoundError if a known file has nothing to show at the line."""
     paths = locations.list_possible_paths(name, files.root)
     inside = locations.find_annotations_in_file(catalogue, paths)
     if inside:
@@ -314,7 +314,10 @@ class CitableText(Struct, frozen=True):
 
 
 def find_citable(catalogue: Catalogue, found: ResolvedReference, part: str | None = None) -> CitableText:
-    """Return the target and words to cite; raise NotFoundError unless the reference names one requirement or section."""
+    """Return the target and words to cite.
+
+    Raise NotFoundError unless the reference names one section, or one requirement that contains `part`.
+    """
     match found:
         case SectionRef(specification, section):
             if part is not None:

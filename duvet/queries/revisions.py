@@ -35,7 +35,7 @@ class DiffBase(Struct, frozen=True):
 
 
 def find_base(revisions: GitRevisions, name: str | None, *, exact: bool, is_gate: bool = False) -> DiffBase:
-    """Return the commit to compare with; raise NotFoundError with similar names if the revision is unknown."""
+    """Return the commit to compare with; raise NotFoundError if it can't be determined."""
     head = revisions.find("HEAD")
     if head is None:
         raise NotFoundError("the repository has no commits", hint="make a commit to compare with")

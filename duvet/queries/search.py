@@ -125,7 +125,7 @@ def _parse_spans(marked: str) -> MatchSpans:
 
 
 def open_memory_database(**options: bool) -> Connection:
-    """Open a database in memory; raise DuvetError if this sqlite can't search."""
+    """Open a database in memory; raise DuvetError if Python has no suitable sqlite."""
     connection: Connection = _import_sqlite().connect(":memory:", **options)
     if not hasattr(connection, "serialize"):
         connection.close()
@@ -194,7 +194,7 @@ class SearchHits(Struct, frozen=True):
 
 
 class SearchAnswer(Struct, frozen=True):
-    """The rows of the answer, up to the limit, and the number of all matches."""
+    """The rows of the answer, up to the limit, and the number of matches found."""
 
     rows: tuple[HitRow, ...]
     total: int
@@ -210,7 +210,7 @@ def search_requirements(
     files: ProjectFiles,
     embedder: Embedder | None = None,
 ) -> SearchAnswer:
-    """Search by words and, with an embedder, by meaning; raise QueryError if the query contains no words."""
+    """Search by words and, with an embedder, by meaning; raise QueryError if the query has no words or is invalid."""
     vectors = None if embedder is None else partial(RequirementVectors, catalogue, memory, embedder)
     found = find_hits(catalogue, request, lambda: RequirementIndex(catalogue, memory), files, vectors)
     shown = found.indexes[: request.limit or None]
@@ -233,7 +233,7 @@ def find_hits(
     files: ProjectFiles,
     vectors: Callable[[], RequirementVectors] | None = None,
 ) -> SearchHits:
-    """Return all matches; the index and the vectors are created only if needed."""
+    """Return the matches; the index and the vectors are created only if needed."""
     is_filtered = request.filters != RequirementFilter()
     allowed: Collection[int] = range(len(catalogue.requirements))
     if is_filtered:
@@ -387,7 +387,7 @@ def _list_words(catalogue: Catalogue) -> list[str]:
 
 
 def suggest_similar(catalogue: Catalogue, query: str, files: ProjectFiles) -> str:
-    """Return a suggestion of names similar to a one-word query; empty if none is similar."""
+    """Return a suggestion for a one-word query, or the error if it is a reference; empty if nothing is similar."""
     if len(query.split()) == 1:
         try:
             references.resolve_reference(catalogue, query, files)

@@ -181,7 +181,7 @@ def make_version_error(path: str, version: int, schema: int) -> StoreVersionErro
 
 
 class Database:
-    """An open store file; every method raises StoreError on failure.
+    """An open store file; failed queries raise StoreError.
 
     With a stamp, later changes by other processes are not seen.
     """

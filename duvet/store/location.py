@@ -25,7 +25,10 @@ _MAGIC, _APPLICATION_ID_AT = b"SQLite format 3\0", 68
 
 
 def open_store(path: str, *, create: bool = False) -> sqlite.Store:
-    """Open a store file; raise StoreMissingError if it does not exist, unless `create` is set."""
+    """Open a store file; `create` makes a new store if it is missing or has an older schema.
+
+    Without `create`, these raise StoreMissingError and StoreOutdatedError.
+    """
     ##= man/spec/knowledge.md#storage
     ##% duvet MUST NOT read or write an index through a symbolic link.
     check_plain_file(path)
@@ -62,7 +65,7 @@ def open_store(path: str, *, create: bool = False) -> sqlite.Store:
 
 
 def check_plain_file(path: str) -> None:
-    """Raise StoreError if the store is not a regular file, or if it or a folder above it is a symlink."""
+    """Raise StoreError if the store is not a regular file, or if it or one of the two folders above it is a symlink."""
     folder = db.find_store_folder(path)
     for place in (os.path.dirname(folder), folder, *db.list_store_files(path)):
         if os.path.islink(place):
@@ -72,7 +75,10 @@ def check_plain_file(path: str) -> None:
 
 
 def make_store_folder(path: str, *names: str) -> None:
-    """Create the folder of a store, and make git ignore these names in it; a name may end with `*`."""
+    """Create the folder of a store, and make git ignore these names in it unless the user wrote its `.gitignore`.
+
+    A name may end with `*`.
+    """
     folder = db.find_store_folder(path)
     ignore = os.path.join(folder, GITIGNORE_NAME)
     try:

@@ -243,7 +243,7 @@ def decode_hex(value: object) -> str:
 
 
 def decode_count(value: object, most: int = 1 << 62) -> int:
-    """Return the value if it is a count; a damaged column may contain anything."""
+    """Return the value if it is a count; otherwise raise ValueError, because a damaged column may contain anything."""
     if isinstance(value, int) and 0 <= value <= most:
         return value
     raise ValueError(f"{value!r:.40} is not a valid count")

@@ -525,7 +525,7 @@ class StoreWriter:
                     database.run(_VECTORS, known[0], records.seal_bytes(vectors))
 
     def replace_graph(self, nodes: Iterable[records.GraphNode], edges: Iterable[records.GraphEdge]) -> None:
-        """Replace the graph; drop edges to missing nodes, and all but the last of equal edges."""
+        """Replace the graph; drop edges of missing nodes, and all but the last of equal edges."""
         with self._part(changes=False) as database:
             self._is_changed |= tables.write_graph(database, nodes, edges)
 

@@ -229,7 +229,7 @@ class StoreTables:
         return self.database.read_each(_decode_node, query, db.LABEL_NUMBERS[label])
 
     def edges(self, id: str, *, out: bool, limit: int, relations: Sequence[records.Relation] = ()) -> records.EdgeEnds:
-        """Return the edges that start or end at a node, in a fixed order; no `relations` means all."""
+        """Return the edges that start at a node or, without `out`, end at it; no `relations` means all."""
         label, key = _split_id(id)
         found = self.first_edges([id], out=out, limit=limit, relations=relations)[id]
         left = 0 if relations and records.Relation.HAS_CHUNK not in relations else limit - len(found)
@@ -288,7 +288,7 @@ class StoreTables:
         return {id: [*outgoing[id], *incoming[id]] for id in outgoing}
 
     def walk_from(self, id: str, depth: int) -> Sequence[records.GraphHop]:
-        """Return each node within `depth` steps in any direction once; chunks are left out."""
+        """Return each other node within `depth` steps in any direction once, except chunks; none for an unknown id."""
         label, key = _split_id(id)
         if label is None or label is records.NodeLabel.CHUNK:
             return []

@@ -85,7 +85,7 @@ class TargetResolver:
     def resolve(
         self, annotations: Sequence[Annotation], places: records.AnnotationPlaces, problems: list[Problem]
     ) -> list[TargetSection]:
-        """Resolve all targets; add a problem and an entry in `failures` for each annotation whose target is invalid."""
+        """Return the cited sections. Add invalid targets to `failures`, and their problems unless they are known."""
         self._urls, self._annotations = _locate_urls(annotations), annotations
         by_key: dict[_TargetKey, IdsByQuote] = {}
         failed: list[tuple[records.Failure, IdsByQuote]] = []
@@ -300,7 +300,7 @@ def link_annotations(
 ) -> LinkedAnnotations:
     """Match the quote of every annotation, or report it; the annotations must be in their final order.
 
-    `allows_cuts` accepts a quote with one wrong character that ends before its sentence does, as awslabs duvet does.
+    `allows_cuts` accepts any quote with one wrong character, as awslabs duvet does; without it, doubtful ones fail.
     """
     targets, places = TargetResolver(library, tree, base, names_of), records.AnnotationPlaces(tree)
     problems: list[Problem] = []

@@ -78,7 +78,7 @@ class SpecificationCard(Struct, frozen=True, array_like=True, dict=True):
 
     @cached_property
     def names(self) -> Mapping[str, int]:
-        """Maps all names of the specification, as written and normalised, to ranks; the id has rank 0."""
+        """Maps the names of the specification, including normalised forms, to ranks; the id has rank 0."""
         # Imported late, because most commands look up no names.
         places = (self.locator, self.url, self.path)
         ranked = ((self.id,), places, map(normalise_name, (self.id, *places)), (normalise_name(self.name),))

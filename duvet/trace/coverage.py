@@ -121,7 +121,7 @@ def _make_segment(low: int, high: int, matches: list[Match]) -> Segment:
 
 
 def _tally(match: Match, segments: list[Segment], stating: set[int], data: bytes) -> Tally:
-    """Count the bytes of a requirement; `data` is the specification, or empty to count white space, as in awslabs duvet."""
+    """Count the bytes of a requirement; without `data`, white space affects its state, as in awslabs duvet."""
     ##= man/spec/trace.md#coverage
     ##% Commands, reports and tools MUST show the same numbers for the same project.
     counts: dict[int, int] = {}
@@ -170,7 +170,10 @@ _INSTEAD = {
 def find_partial_quotes(
     coverages: Iterable[Coverage], requirements: Iterable[Requirement], annotations: Sequence[Annotation]
 ) -> Iterator[PartialQuote]:
-    """Yield each requirement that the annotations of one type cover only in part, with the missing words."""
+    """Yield each requirement that annotations of one type quote only in part, with the words that nothing else covers.
+
+    Annotations that quote another requirement completely don't count.
+    """
     by_specification = {coverage.specification.locator: coverage for coverage in coverages}
     parts: list[tuple[Requirement, Match, Coverage]] = []
     whole: set[int] = set()

@@ -55,7 +55,7 @@ def check_gates(
 
 
 def has_implementation(trace: records.Trace) -> bool:
-    """Return True if any citation, implication or exception refers to text."""
+    """Return True if any citation, implication or exception matches a specification."""
     return any(match.flags & _IMPLEMENTED for coverage in trace.coverages for match in coverage.matches)
 
 
@@ -105,7 +105,7 @@ def use_upstream_wording(problem: Problem) -> Problem:
 
 
 def find_not_applicable_annotations(requirements: Iterable[records.Requirement]) -> frozenset[int]:
-    """Return the annotations that refer only to requirements that are not applicable."""
+    """Return the annotations that state or cite only requirements that are not applicable."""
     freed: set[int] = set()
     required: set[int] = set()
     for one in requirements:
@@ -163,9 +163,9 @@ class RequirementsByTarget:
             self._stated[one.specification.id, one.section.id].append(index)
 
     def of(self, target: str, *, below: bool = True) -> list[int]:
-        """Return the indexes of the requirements in a specification, or in a section and its subsections.
+        """Return the indexes of the requirements in a specification or section, or with an id.
 
-        An unknown specification or section raises NotFoundError with the most similar names.
+        `below` includes numbered subsections. An unknown or ambiguous name raises NotFoundError.
         """
         name, hash_sign, section = target.partition("#")
         cards = [self._names.specifications[index] for index in self._find_cards(name)]
@@ -199,7 +199,7 @@ class RequirementsByTarget:
         return self._found[name]
 
     def _resolve_name(self, name: str) -> str:
-        """Resolve a specification name that differs from the trace's name, such as another form of its URL."""
+        """Return the canonical form of a specification's URL or path; the name itself if it can't be resolved."""
         try:
             return canonical_url(resolve_specification(name, Format.AUTO, self.base, self.tree).name)
         except DuvetError:
@@ -256,7 +256,7 @@ class _Entry(NamedTuple):
     def requirements(self) -> list[int]:
         """Return the indexes of the requirements that the entry matches.
 
-        Report an entry that matches none, unless its specification could not be loaded.
+        Report an entry that matches none or has an ambiguous quote, unless its specification could not be loaded.
         """
         target = self.rule.target
         try:

@@ -105,7 +105,7 @@ def parse_file_line(reference: str) -> FileLine | None:
 
 
 def list_possible_paths(path: str, root: str = "") -> tuple[str, ...]:
-    """Return a path as written, with other separators, and relative to the project's root."""
+    """Return the possible forms of a path in the project: normalised, with forward slashes, and relative to `root`."""
     plain = [posixpath.normpath(one) for one in (path, path.replace("\\", "/"))]
     below = [one.removeprefix(f"{root.rstrip('/')}/") for one in plain] if root else []
     return tuple(dict.fromkeys([*plain, *below]))
@@ -228,7 +228,7 @@ def find_section_by_title_id(card: SpecificationCard, name: str) -> str | None:
 
 
 def find_sections(card: SpecificationCard, name: str, *, below: bool = True) -> Iterator[str]:
-    """Yield the ids of the section with this name and of its numbered subsections."""
+    """Yield the ids of the section with this name, if it exists, and with `below` of its numbered subsections."""
     section = find_section(card, name)
     if section is not None:
         yield from list_section_tree(card, section, below=below)
@@ -300,7 +300,10 @@ RequirementPlace = tuple[int, str] | tuple[int, str, str]
 
 
 def find_places(catalogue: Catalogue, specifications: tuple[str, ...], name: str) -> list[RequirementPlace]:
-    """Return the sections with this name, or else the requirements with this id; raise NotFoundError if none match."""
+    """Return the sections with this name and their subsections, or else the requirements or sections with this id.
+
+    Raise NotFoundError if none match, or if the name is ambiguous.
+    """
     spec, _, section = name.rpartition("#")
     names = (spec,) if spec else specifications
     indexes = [index for one in names for index in require_specification(catalogue, one)]
@@ -334,7 +337,7 @@ _FILE = "file://"
 
 
 def match_specifications(catalogue: Catalogue, text: str, root: str = "") -> list[int]:
-    """Return the indexes of the specifications that match a spelling of this name, or the end of a longer path."""
+    """Return the indexes of the specifications with this name in any spelling; a path may begin with `root`."""
     for name in _list_spellings(text.strip(), root):
         found = find_specifications(catalogue, name)
         if found:

@@ -63,7 +63,7 @@ def find_one_edit(quote: bytes, text: SearchText) -> tuple[int, int] | None:
 
 
 def _list_possible_ends(quote: bytes, text: SearchText) -> Iterator[int]:
-    """Yield possible ends in order; one edit leaves at least one half of the quote unchanged."""
+    """Yield possible ends in order; one edit leaves at least one of the two parts of the quote unchanged."""
     size = len(quote)
     if size < 2:
         return iter(range(3))
@@ -348,7 +348,7 @@ class QuoteMatcher:
     def find(self, quote: str, name: str = "") -> FoundQuote | None:
         """Return where the quote is and how it fits, or None; an empty quote matches the title.
 
-        `name` restricts the search to the requirement with that id.
+        If the section has plain text, `name` restricts the search to the requirement with that id.
         """
         ##= man/spec/trace.md#targets-and-quotes
         ##% duvet MUST read an annotation without a quote as one that quotes the title of its section.

@@ -68,7 +68,7 @@ class TextStretch(NamedTuple):
 
     @property
     def is_clear(self) -> bool:
-        """True if the words are similar to the quote, and all other text differs at least twice as much."""
+        """True if the words match the quote clearly better than all other text, or are its reworded requirement."""
         if self.is_reworded:
             return True
         far, further = 100 - self.score, 100 - self.second
@@ -100,7 +100,7 @@ class TextWords:
                 self._ends.add(end)
 
     def find_nearest(self, quote: list[str]) -> TextStretch | None:
-        """Return the words that are most similar to the quote, or None if nothing is similar."""
+        """Return the words that are most similar to the quote; None if nothing is, or for a very short quote."""
         joined = " ".join(quote)
         if not self.words or len(joined) < _SHORTEST:
             return None

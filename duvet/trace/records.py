@@ -245,7 +245,7 @@ def _make_requirement(
 
 
 def compute_state(tally: Tally) -> State:
-    """Return the state of a requirement; bytes with different gaps make it `in progress`."""
+    """Return the state of a requirement; if one part needs code and another needs tests, it is `in progress`."""
     return _compute_least_state(frozenset(tally.bytes_by_flags) - tally.wordless)
 
 
@@ -350,7 +350,7 @@ class Total(Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        """The coverage in words, such as `42 % (3 of 7), 1 excepted, 2 not applicable`, without zero counts."""
+        """The coverage in words, such as `42 % (3 of 7), 1 excepted, 2 not applicable`."""
         if not self.requirements:
             return "no requirements"
         share = "no applicable requirements"
@@ -370,7 +370,7 @@ class Total(Struct, frozen=True):
 
 
 def format_state(state: State, count: int) -> str:
-    """Return the state with a count, with the right plural, as in `2 need tests`."""
+    """Return the words of a state as they follow a count, such as `need tests` after 2."""
     return state.words.replace("needs", "need") if count != 1 else state.words
 
 
@@ -469,7 +469,7 @@ def add_problems(trace: Trace, problems: Iterable[Problem]) -> Trace:
 
 
 def find_second_spellings(coverages: Iterable[Coverage], base: str) -> Iterator[tuple[Specification, Specification]]:
-    """Yield each specification that is cited under two names, as a pair: the longer name, then the shorter one."""
+    """Yield each specification that is cited under two names or formats, as a pair with the shorter name last."""
     known: dict[str, Specification] = {}
     for specification in sorted((one.specification for one in coverages), key=lambda one: len(one.locator.name)):
         first = known.setdefault(normpath(join(base, specification.path)), specification)

@@ -290,7 +290,10 @@ class IngestReader:
         return info.st_mtime if seen.looks_like(info) else None
 
     def read(self, path: str, kind: FileKind, digest: str) -> IngestContent | None:
-        """Return a file's content, or why it is skipped; without text if the digest is the same, None if it is gone."""
+        """Return a file's content, or why it is skipped; None if the file is gone.
+
+        If the digest is the same, the result has no text.
+        """
         try:
             data, seen, modified = self._read_bytes(path)
         except errors.UnreadableError as error:

@@ -412,7 +412,7 @@ def make_page_detail(collection: PageCollection, page: Page, content: str) -> Pa
 
 
 def find_page_requirements(collection: PageCollection, page: Page) -> tuple[PageRequirement, ...] | None:
-    """Return the requirements that a page links to; None if it links to none."""
+    """Return the requirements that a page links to, up to a limit; None if it links to none."""
     ##= man/spec/pages.md#tools
     ##% `get_page` MUST list the requirements that a page links to, and the code that cites these requirements.
     indexes = dict.fromkeys(index for reference in collection.requirements(page) for index in reference.indexes)

@@ -182,7 +182,10 @@ def _convert_text(value: object) -> str:
 
 
 def parse_date(value: object) -> float:
-    """Convert a date or time to seconds since 1970; a time without a zone is in UTC."""
+    """Convert a date or time to seconds since 1970; a time without a zone is in UTC.
+
+    Raise TypeError or ValueError for any other value.
+    """
     # Obsidian shows a link to a daily note as a date.
     text = _convert_text(value).replace("/", "-").removeprefix("[[").removesuffix("]]")
     if text[:1].isalpha():

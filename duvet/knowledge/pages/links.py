@@ -227,7 +227,7 @@ def find_block_ids(body: str) -> tuple[str, ...]:
 
 
 def has_heading(headings: tuple[str, ...], blocks: tuple[str, ...], heading: str) -> bool:
-    """Return whether a page has this heading or block id; only letters and digits are compared."""
+    """Return whether a page has this heading, comparing only letters and digits, or this block id."""
     if heading.startswith("^"):
         return heading[1:].strip() in blocks
     last = heading.rpartition("#")[2]

@@ -106,7 +106,7 @@ def make_page_filter(tag: str, folder: str, since: str) -> PageFilter:
 
 
 def read_page(tree: Tree, path: str) -> ParsedPage:
-    """Read a page; if the file is unreadable or not text, return a problem instead of content."""
+    """Read a page; if that fails, `is_page` is False and the result has only problems."""
     try:
         data = tree.read(path)
         text = decode_page(data, path)

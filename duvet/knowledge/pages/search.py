@@ -261,7 +261,7 @@ class PageIndex:
         self._newest = sorted(self.rows, key=lambda row: places[self.rows[row].path])
 
     def rank(self, query: str) -> list[Page]:
-        """Return the pages that contain any word of the query, best first."""
+        """Return the pages that match any word of the query, best first."""
         query = query[:MAX_QUERY_CHARACTERS]
         scores = self.table.score(query)
         # Of equal pages, the newest is first.
