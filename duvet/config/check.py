@@ -202,7 +202,7 @@ def _check_text(choice: fields.FieldType, value: str, at: DocumentLocation) -> I
 
 
 def describe_type(kind: inspect.Type) -> str:
-    """Return the type of a value with its article, such as `a string`."""
+    """Return the name of a type with its article, such as `a string`."""
     return _TYPES[type(kind)][1]
 
 

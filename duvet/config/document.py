@@ -242,7 +242,7 @@ def is_variable(text: str) -> bool:
 
 
 def has_conventional_name(text: str) -> bool:
-    """Return True for a variable with a conventional name; a password that begins with `$` rarely looks like that."""
+    """Return True for a variable in capitals, such as `$API_KEY`; few passwords look like that."""
     return is_variable(text) and re.fullmatch(_CONVENTIONAL, text.strip("${}")) is not None
 
 

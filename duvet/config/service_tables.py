@@ -274,7 +274,7 @@ class IngestSection(ServiceSection, frozen=True, kw_only=True):
     ] = None
 
     def rule(self, environ: Mapping[str, str], model: SearchModel = SearchModel.AUTO) -> IngestRule:
-        """Return the settings; environment variables fill in keys that the table doesn't set."""
+        """Return the settings, with environment variables for unset keys; raise DuvetError if one is invalid."""
         symbols = None if self.symbols is Auto.AUTO else bool(self.symbols)
         return IngestRule(
             include=make_pattern_tuple(self.include),
@@ -290,7 +290,7 @@ class IngestSection(ServiceSection, frozen=True, kw_only=True):
 
 
 def _read_boolean_variable(environ: Mapping[str, str], name: str, setting: bool | None) -> bool | None:
-    """Return the setting, or the value of an environment variable; None if neither is set."""
+    """Return the setting, or else the variable; None if neither is set. Raise DuvetError if the variable is invalid."""
     if setting is not None:
         return setting
     word = environ.get(name, "").strip().lower()
@@ -385,7 +385,7 @@ class UploadsSection(ServiceSection, frozen=True, kw_only=True):
     max_bytes: Annotated[int, doc("Size limit of an upload", ge=1, le=1 << 30)] = _UPLOADS_DEFAULT.max_bytes
 
     def rule(self, environ: Mapping[str, str]) -> UploadRule:
-        """Return the settings; environment variables fill in keys that the table doesn't set."""
+        """Return the settings, with environment variables for unset keys; raise DuvetError if one is invalid."""
         root = self.root or environ.get(ROOT_VARIABLE, "").strip()
         return UploadRule(
             root=root,

@@ -443,7 +443,7 @@ def list_extracted_sections(specification: Specification) -> Iterator[tuple[Sect
 
 
 def list_markup_texts(tree: Tree, path: str, locator: str) -> Iterator[tuple[str, str]]:
-    """Yield each requirement of a Markdown file as awslabs duvet extracts it, with and without markup."""
+    """Yield the requirements that awslabs duvet extracts, with and without markup; none for an invalid file."""
     from duvet.specs.markdown import remove_markup
 
     try:

@@ -298,7 +298,7 @@ def find_section_indexes(specification: _Sections, name: str, *, has_prefixes: b
 
 
 def find_numbered_sections(specification: _Sections, name: str, *, has_prefixes: bool) -> tuple[int, list[list[int]]]:
-    """Return the number in a name such as `notes~2`, and the sections with each path that the name may mean."""
+    """Return the number in a name such as `notes~2`, or 0, and the sections with each path that the name may mean."""
     numbered = _NUMBERED.fullmatch(name)
     if numbered is None:
         return 0, []

@@ -469,7 +469,7 @@ class _SectionReader:
         return heads
 
     def _find_row_id(self, heads: list[str], cells: list[str]) -> tuple[str, int, int]:
-        """Return the id of a row, the index of its cell, and the length of the id within that cell."""
+        """Return the id of a row (or an empty string), the index of its cell, and the length of the id within it."""
         for number, cell in enumerate(cells[:2]):
             if _ID_HEAD.match(heads[number]) and re.fullmatch(r"\d+(?:\.\d+)*", cell):
                 return cell, number, len(cell)

@@ -410,7 +410,7 @@ class _ParsedFiles(Generic[Value]):
         """Files that were parsed, or that no longer need a digest."""
 
     def recall(self, paths: Iterable[str], key: str) -> Iterator[tuple[str, Value | None]]:
-        """Yield each path with its value, or with None unless the file's stamp proves that it is unchanged."""
+        """Yield each path with its stored value, or with None if the file is new or may have changed."""
         rows, asked = self._load(key), self._asked.setdefault(key, {})
         recall_stamp = self.tree.recall_stamp
         for path in paths:

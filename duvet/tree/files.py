@@ -46,7 +46,7 @@ class Tree(Protocol):
         """Return whether the path exists; a broken symlink counts, a folder of duvet's own data doesn't."""
 
     def entries(self, folder: str) -> Iterator[TreeEntry]:
-        """Yield the entries of a folder in any order, none if it doesn't exist; raise UnreadableError on other faults."""
+        """Yield the entries of a folder, in any order; none if it doesn't exist. Raise UnreadableError if that fails."""
 
     def identity(self, folder: str) -> object:
         """Return a value that is equal for all paths of the same folder, to detect loops."""
@@ -103,7 +103,7 @@ class DiskTree:
         return os.path.isfile(self.at(path))
 
     def is_own(self, path: str) -> bool:
-        """Return whether a path is a folder with duvet's own data, of this or another project, or a symlink to one."""
+        """Return whether a path is a folder of duvet's data in any project, or a symlink to one with the same name."""
         if path.rpartition("/")[2] not in _NAMES:
             return False
         real = os.path.realpath(self.at(path)).replace(os.sep, "/")

@@ -453,7 +453,10 @@ class GitTree:
             return None
 
     def _locate(self, path: str, *, follow: bool = True) -> GitPlace | str:
-        """Return the place in the revision, or the path on disk; raise OSError or ValueError if the path can't be resolved."""
+        """Return the place in the revision, or the path if duvet reads it from disk.
+
+        Raise OSError or ValueError if the revision lacks the path.
+        """
         try:
             return path if _is_in_git_folder(path) or self._is_lent(path) else self.paths.find(path, follow=follow)
         except OutsideRepositoryError as outside:
@@ -482,9 +485,9 @@ def _is_in_git_folder(path: str) -> bool:
 
 
 def _open_git(folder: str, environ: Mapping[str, str]) -> GitCommand:
-    """Return a GitCommand for a folder.
+    """Return a GitCommand for a folder, without the GIT_DIR that git sets for hooks.
 
-    Git hooks set GIT_DIR without GIT_WORK_TREE, which would make git use its current folder as the top.
+    With GIT_DIR but no GIT_WORK_TREE, git would use its current folder as the top.
     """
     git = GitCommand(folder, environ)
     if "GIT_DIR" not in environ or "GIT_WORK_TREE" in environ:
