@@ -175,7 +175,7 @@ class ProviderClient:
         seconds: float,
         max_bytes: int = MAX_RESPONSE_BYTES,
     ) -> bytes:
-        """Return the content at one of the provider's URLs, without retries."""
+        """Return the content at one of the provider's URLs, without retries; raise ModelError on failure."""
         import anyio
 
         with anyio.move_on_after(seconds):

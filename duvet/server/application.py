@@ -642,7 +642,7 @@ class ToolSelection:
         ]
 
     def _find_path_fault(self, name: str, pack: PackSection) -> str:
-        """Return why the file of a pack must not be loaded; empty if there is no objection."""
+        """Return why the file of a pack must not be loaded; empty if it may be loaded."""
         if pack.path is None:
             return ""
         ##= man/spec/service.md#packs

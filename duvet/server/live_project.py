@@ -343,7 +343,7 @@ class WatchedResources:
         return set(self._digests)
 
     def add(self, uris: Iterable[str], context: ProjectSnapshot | None) -> None:
-        """Add a subscription; without a project, the resources count as missing."""
+        """Add a subscription to each resource; without a project, new ones count as missing."""
         for uri in uris:
             self._subscribers[uri] += 1
             if uri not in self._digests:
@@ -356,7 +356,7 @@ class WatchedResources:
                 del self._subscribers[uri], self._digests[uri]
 
     async def find_changes(self, after: ProjectSnapshot) -> AsyncIterator[str]:
-        """Yield the resources that changed since they were last reported."""
+        """Yield the URIs of the resources that changed since they were last reported."""
         rest = iter(tuple(self._digests))
         while part := [uri for uri in islice(rest, _DIGESTS_PER_TURN) if uri in self._digests]:
             changes = find_changed_documents({uri: self._digests[uri] for uri in part}, after)
@@ -481,7 +481,7 @@ class ChangeDetector:
 
 
 def open_descriptor(environ: Mapping[str, str]) -> file_events.InotifyDescriptor | None:
-    """Return a descriptor for change notifications; None if there is no support or polling is requested."""
+    """Return a descriptor for change notifications; None if unsupported, or if polling is requested."""
     if sys.platform != "linux" or file_events.wants_polling(environ):
         return None
     try:

@@ -48,7 +48,7 @@ def make_client_schema(tool: Tool) -> Schema:
 
 
 def _list_choices(kind: Any) -> list[Any]:
-    """Return the choices of a literal, empty for other types, in declaration order, which msgspec does not preserve."""
+    """Return the choices of a literal in declaration order, which msgspec does not preserve; empty for other types."""
     if get_origin(kind) is Literal:
         return [one for one in get_args(kind) if one is not None]
     inner = [_list_choices(one) for one in get_args(kind)] if get_origin(kind) in (Annotated, Union, UnionType) else []

@@ -137,7 +137,7 @@ class CallContext(Struct, frozen=True, kw_only=True):
         return await self.calls.call(self.own_names.get(name, name), arguments or {}, caller)
 
     async def ask_model(self, request: ModelRequest) -> ModelResponse:
-        """Ask a model; `request.model` may also name a task of `routing`."""
+        """Ask `request.model`, a model or a task of `routing`; raise ModelError or NoModelError if no model answers."""
         router: StaticRouter | None = self.services.get(MODELS_SERVICE)
         if router is None:
             raise NoModelError()

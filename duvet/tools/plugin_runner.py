@@ -64,7 +64,7 @@ class PackContext:
     ) -> str:
         """Return a model's answer; `model` is PROVIDER/MODEL, PROVIDER or a task of `routing`.
 
-        By default, the first usable provider answers.
+        By default, the first usable provider answers. Raises ModelError or NoModelError if no model does.
         """
         request = ModelRequest(
             prompt=prompt, system=system, model=model, max_tokens=max_tokens, temperature=temperature

@@ -261,7 +261,7 @@ class EnabledPack(Struct, frozen=True):
         return [tool for tool in self._make_tools() if self._has(tool)]
 
     def list_names(self) -> Iterator[tuple[str, Tool | None]]:
-        """Yield each name and alias of the tools, with None for a tool that a table loads when it is used."""
+        """Yield each name and alias of the enabled tools, with None for a tool that a table loads when it is used."""
         if isinstance(self.pack.tools, ToolTable) and self.writes:
             yield from ((name, None) for name in self.pack.tools if self.switches.get(name, True))
         else:

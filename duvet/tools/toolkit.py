@@ -200,7 +200,7 @@ def _require_schema(what: str, kind: Any) -> None:
 
 
 def _choose_output(name: str, answer: Any) -> tuple[type[msgspec.Struct] | None, Any]:
-    """Return the record that wraps a result, or None for records and arrays of records, and the type of the answer."""
+    """Return the wrapper of a result (None for records and lists of records) and the type of the answer."""
     kind = _strip_annotation(answer)
     if is_record(kind):
         return None, kind

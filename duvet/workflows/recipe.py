@@ -370,7 +370,7 @@ def _plan_step(step: records.Step, scope: references.ValueScope) -> PlannedStep:
 
 
 def _expand_known(value: Any, scope: references.ValueScope) -> Any:
-    """Expand the references whose names are in the scope, keep the others, and escape any other `${`."""
+    """Expand the references whose first part is in the scope, keep the others, and escape any other `${`."""
 
     def expand(text: str) -> Any:
         found = references.split_references(text)

@@ -123,7 +123,7 @@ def is_too_deep(value: object) -> bool:
 
 
 def _is_larger(value: object, most_bytes: int) -> bool:
-    """Return whether a value is certainly larger than this as JSON, without encoding it."""
+    """Return whether a value is certainly larger than `most_bytes` as JSON, without encoding it."""
     # A value that occurs a thousand times counts each time.
     left, level = most_bytes, [value]
     while level:

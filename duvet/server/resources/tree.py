@@ -305,7 +305,7 @@ def find_named_node(tree: ResourceTree, resource: ResourcePath) -> ResourceNode:
 
 
 def _find_exact_node(tree: ResourceTree, resource: ResourcePath) -> ResourceNode | None:
-    """Return the node with exactly these names, or None, without computing other nodes."""
+    """Return the node with exactly these names, or None."""
     index = tree.specification_ids.get(resource.specification or "")
     if index is None:
         return None

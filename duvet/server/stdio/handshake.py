@@ -103,7 +103,7 @@ def _read_first_line(descriptor: int) -> bytes:
 
 
 class LineSplitter:
-    """Splits input into lines, and drops too long lines without buffering them."""
+    """Splits input into lines, and drops lines that are too long without buffering them."""
 
     def __init__(self, longest: int = MAX_LINE_BYTES) -> None:
         self._longest = longest
