@@ -163,7 +163,7 @@ def strip_accents(text: str) -> str:
 
 
 def split_words(text: str) -> list[str]:
-    """Return the words of a text; scripts without spaces are split into overlapping pairs of characters."""
+    """Return the folded words of a text; scripts without spaces are split into overlapping pairs of characters."""
     ##= man/spec/pages.md#search
     ##% `search` MUST find words in upper and lower case, in any width and form, with or without accents, and in
     ##% text without spaces between words.
@@ -193,7 +193,7 @@ _LEAST_STEM, _MOST_STEM = 4, 32  # Shorter and longer words are their own stems.
 
 
 def stem_word(word: str) -> str:
-    """Return what the forms of an English word have in common, such as `connect` for `connections`."""
+    """Return the stem of an English word, such as `connect` for `connections`."""
     # Long words would fill the cache.
     return _stem(word) if _LEAST_STEM <= len(word) <= _MOST_STEM else word
 

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 
 def enter_page_folder(where: dict[str, Any]) -> None:
-    """Change to the folder that `--pages` names, if any; the folder needs no project."""
+    """Change to the folder of `--pages`, if given, and make the paths in `where` absolute."""
     folder = where.pop(PAGES_KEY)
     if folder is None:
         return

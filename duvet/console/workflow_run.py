@@ -25,7 +25,10 @@ _STEPS = (
 
 
 def call_workflow_tool(application: Application, tool: Tool, arguments: Mapping[str, object]) -> WorkflowRun:
-    """Call the tool of a workflow or of recipes, and return the record even of a run that fails or is interrupted."""
+    """Call a tool that runs a workflow or recipe, and return its record, even if it failed or was interrupted.
+
+    If the tool starts no run, this raises ToolError.
+    """
     runs: list[WorkflowRun] = []
     on_terminal = wants_bar(current_settings())
     try:

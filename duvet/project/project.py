@@ -398,7 +398,7 @@ class Project:
         return found
 
     def _leave_generated_out(self, found: InputFiles) -> InputFiles:
-        """Return the inputs without files that an earlier run generated; only the current extraction counts."""
+        """Return the inputs without requirement files that an earlier run extracted and that are no longer needed."""
         config = self.config
         if config is None or not config.extended:
             return found
@@ -460,7 +460,7 @@ class Project:
         return tuple(sorted({name.encode() for name in names if name}))
 
     def _find_unread_styles(self, trace: Trace, unread: Mapping[str, list[scan.UnreadCitation]]) -> Iterator[Problem]:
-        """Yield a warning for each file and comment style whose citations of this project's specifications are not read."""
+        """Yield a warning for each file and comment style with citations that duvet does not read."""
         if not unread:
             return
         ##= man/spec/trace.md#annotations
@@ -500,7 +500,7 @@ class Project:
 
     @property
     def allows_cuts(self) -> bool:
-        """True if a quote with one wrong character may end before its sentence does."""
+        """True if a quote with one wrong character may end within its sentence, as in awslabs duvet."""
         return self.config is None or not self.config.extended
 
     @cached_property

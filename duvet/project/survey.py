@@ -158,7 +158,7 @@ def _escape(folder: str) -> str:
 
 
 def _merge_test_patterns(patterns: Iterable[str]) -> tuple[str, ...]:
-    """Return one pattern per folder or file name; a file name found in several places matches in any folder."""
+    """Replace several patterns with the same folder or file name by one that matches at any depth."""
     by_end: dict[str, list[str]] = {}
     for pattern in patterns:
         folder, _, name = pattern.partition("**/")
