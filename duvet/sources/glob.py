@@ -97,7 +97,7 @@ def _anchor_dots(dots: list[int], components: list[PatternComponent]) -> Iterato
 
 
 def spell_paths(patterns: Iterable[str], paths: Iterable[str]) -> dict[str, str]:
-    """Return awslabs duvet's spelling of paths that a pattern with a `.` component matches first, such as `src/./main.rs`."""
+    """Return awslabs duvet's spelling, such as `src/./main.rs`, of paths whose first matching pattern contains a `.`."""
     rest, spelled = dict.fromkeys(paths), dict[str, str]()
     for text in patterns if rest else ():
         with suppress(PatternError):

@@ -84,7 +84,7 @@ def find_sources(
     within: Callable[[Tree], Tree] | None = None,
     unmatched: ProblemReporter | None = None,
 ) -> list[SourceFile]:
-    """Return each path that a rule matches once, with all its styles; folders are included.
+    """Return every path that the rules match, without duplicates and with all its styles; folders are included.
 
     `within` narrows the tree for each rule. `unmatched` gets a problem for each pattern that matches no file; the
     patterns of a language share one problem if none of them matches.

@@ -279,7 +279,7 @@ class _Sections(Protocol):
 def find_section_indexes(specification: _Sections, name: str, *, has_prefixes: bool) -> tuple[int, ...]:
     """Return the indexes of the sections with this id or heading path; several if the name is ambiguous.
 
-    For IETF text, the id may lack its prefix or have a wrong one.
+    With `has_prefixes`, as for IETF text, the id may lack its prefix or have a wrong one.
     """
     found = _find_by_name(specification, name, has_prefixes=has_prefixes)
     sections = specification.sections

@@ -105,7 +105,6 @@ def _check_type(
 
 
 def read_requirements_checked(path: str, data: bytes) -> tuple[list[Annotation], list[Problem]]:
-    """Return the valid annotations of a requirement file in order, and all problems in it."""
     try:
         toml = parse_toml_bytes(data, path)
     except DocumentError as error:

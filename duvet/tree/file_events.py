@@ -43,7 +43,7 @@ class FolderWatcher:
         self._notifier: RustNotify | None = None
 
     def open(self, folders: set[str]) -> None:
-        """Drop unread events and, unless polling, watch the readable ones of these folders from now on."""
+        """Drop unread events and, unless polling, watch only these folders from now on, except unreadable ones."""
         self.close()
         if self.polling:
             return
@@ -206,7 +206,7 @@ class InotifyDescriptor:
         return self._closed.alive and not self._readable.poll(milliseconds)
 
     def open(self, folders: set[str]) -> None:
-        """Watch the readable ones of these folders from now on; raise FileNotFoundError if one no longer exists."""
+        """Watch only these folders, except unreadable ones; raise FileNotFoundError if one no longer exists."""
         watched: dict[int, set[str]] = {}
         for folder in folders:
             try:
