@@ -51,7 +51,8 @@ def restore_backup(
 ) -> RestoreResult:
     """Replace the index with the one in an archive, and add the archive's feedback.
 
-    After a DuvetError, the index is unchanged. With `stream`, the archive is read from it, and `path` only names it.
+    After a DuvetError, a usable index is unchanged, but feedback may have been added. With `stream`, the
+    archive is read from it, and `path` only names it.
     """
     with _store_folder(places), backup.make_scratch_folder(places.folder) as folder:
         archive = path if stream is None else _spool_stream(stream, os.path.join(folder, "archive"), path)

@@ -49,7 +49,7 @@ class CoverageCount(Struct, frozen=True, kw_only=True):
 
 
 class Difference(Struct, frozen=True, kw_only=True):
-    """All changes, ordered by specification, or by file for citations."""
+    """All changes; those of requirements are in the order of the specifications."""
 
     then: CoverageCount
     now: CoverageCount

@@ -96,7 +96,7 @@ class Gap(StrEnum):
 
 
 class RequirementGaps(Struct, frozen=True):
-    """The requirements with a gap, and the number of requirements examined."""
+    """The requirements with a gap, and the number of applicable requirements."""
 
     indexes: tuple[int, ...]
     among: int

@@ -193,7 +193,7 @@ class IngestRun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ChunkFilters(msgspec.Struct, frozen=True, kw_only=True):
-    """Filters for chunks; a chunk must match one value of each list, ignoring case."""
+    """Filters for chunks; a chunk must match one value of each list that is not empty, ignoring case."""
 
     subsystems: tuple[str, ...] = ()  # Subsystems of the file itself, or of a node that is linked with it.
     kinds: tuple[str, ...] = ()

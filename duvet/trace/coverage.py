@@ -149,7 +149,7 @@ def _has_words(data: bytes, segment: Segment, *, is_first: bool) -> bool:
 
 
 class PartialQuote(Struct, frozen=True):
-    """A part of a requirement that annotations of one type leave out, although they quote the rest."""
+    """A part of a requirement that annotations of one type leave out, although they quote another part."""
 
     requirement: Requirement
     kind: Kind

@@ -353,7 +353,7 @@ def match_whole_specifications(catalogue: Catalogue, text: str) -> list[int]:
 
 
 def require_specification(catalogue: Catalogue, name: str) -> list[int]:
-    """Return the indexes of the specifications with this name, or raise NotFoundError with similar ids."""
+    """Return the indexes of the specifications with this name, or raise NotFoundError with suggestions."""
     found = match_specifications(catalogue, name)
     if not found:
         hint = suggest_nearest(name, list_specification_names(catalogue))

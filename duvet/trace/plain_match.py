@@ -35,7 +35,7 @@ class PlainView(Struct, frozen=True):
     def cut(self, start: int, end: int) -> tuple[Piece, ...]:
         """Map a range of the view to byte ranges of the file.
 
-        Markup after the last word is included if the line continues.
+        A range that reaches an end of a run of text includes the markup there.
         """
         if self.data.isascii():
             return self.cut_characters(start, end)

@@ -32,7 +32,7 @@ class AnnotationPlaces:
         self._texts: dict[str, str] = {}
 
     def of(self, annotation: Annotation, span: tuple[int, int]) -> Place:
-        """Return the place of a span in an annotation's file; for no span or one outside the file, the first line."""
+        """Return the place of a span in an annotation's file; without a span in the file, the annotation's line."""
         text = self.text(annotation.path)
         if span == (0, 0) or span[1] > len(text):
             return Place(annotation.line)

@@ -469,7 +469,7 @@ class FileChanges(Struct):
 
 
 class FileUpdater(Struct, frozen=True):
-    """Updates the index with new and changed files; without `writing`, only counts them."""
+    """Updates the index with new, changed and removed files; without `writing`, only lists them."""
 
     before: Mapping[str, Artifact]
     records: Mapping[str, FileRecord]
