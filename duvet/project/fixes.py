@@ -410,7 +410,7 @@ class AnnotationFixer:
         return self._corrections[key]
 
     def _introduce_change(self, annotation: Annotation, correction: Correction) -> Correction:
-        """Say in the hint whether the requirement has changed."""
+        """Begin the hint with the name of the requirement, and whether it has changed."""
         spot = self.texts.resolve_target(annotation)
         has_changed = spot is not None and self.history.find_source(spot.near.specification, annotation.quote)
         verb = "has changed" if has_changed else "reads"

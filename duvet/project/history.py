@@ -51,7 +51,7 @@ class SpecificationRevision(NamedTuple):
 
 
 class SpecificationRevisions(NamedTuple):
-    """All committed versions of a specification, newest first."""
+    """The latest committed versions of a specification, newest first."""
 
     known: list[SpecificationRevision]
     is_complete: bool  # False if there are older versions, or if the clone lacks them.
