@@ -328,7 +328,7 @@ class PageCollection:
         return link.syntax is LinkSyntax.MARKDOWN and (path in self.store.folders or path == ".")
 
     def requirements(self, page: Page) -> Iterator[PageReference]:
-        """Yield what the wikilinks of a page name in the trace; links to the same requirements, or to none, count once."""
+        """Yield what a page's wikilinks name in the trace; links to the same requirements, or to none, count once."""
         seen: set[tuple[int, ...]] = set()
         for link in page.links:
             found = self.find_reference(page, link)
