@@ -27,7 +27,7 @@ def test_a_pack_that_is_installed_is_served(duvet_command: str, project: Path, s
     assert (called.code, json.loads(called.out)) == (0, {"requirements": 8, "uncited": 5})
     refused = duvet(duvet_command, project, site, "call", "boil", "--litres", "9")
     assert (refused.code, refused.out) == (2, "")
-    assert "litres: expected number <= 3.0\nHow much water there is" in refused.err
+    assert "litres: expected number <= 3.0\n  = help: How much water there is" in refused.err
 
 
 def test_agents_are_told_of_what_is_installed(duvet_command: str, project: Path, site: Path) -> None:
