@@ -31,7 +31,7 @@ class Checked(Struct, frozen=True):
 
 
 class Findings(Struct, frozen=True, array_like=True):
-    """What `validate` found in a project; `of` selects the problems of some inputs."""
+    """The problems that `validate` finds in a project; `of` selects those of some inputs."""
 
     files: dict[str, int]  # The number of annotations in each input, without those of type `spec`.
     found: tuple[Finding, ...]  # In the order in which problems are listed.
