@@ -65,7 +65,7 @@ def list_pages(format: str | None, tag: str, folder: str, since: str, **options:
       duvet pages list --format json
     """
     wanted = make_page_filter(tag, folder, since)
-    found = wanted.select(_load_pages(options)[1].pages)
+    found = list(filter(wanted, _load_pages(options)[1].pages))
     print_list(Listing(_COLUMNS, [catalogue.make_page_row(page) for page in found]), format)
     print_remark(format_count(len(found), "page"))
 

@@ -33,6 +33,7 @@ NO_PAGES_FOUND = "No relevant information found in the knowledge base."
 PAGES_HINT = "find the slug with list_pages"
 
 
+_MAX_SOURCES = 5
 _MAX_ENTRIES = 100  # The most entries of each list in an answer to an MCP client.
 _MAX_FIELDS = 10_000  # The most bytes of front matter in an answer to an MCP client.
 _MAX_TEXT = 4_000_000  # The most characters, and bytes of JSON, of the text in an answer.
@@ -122,7 +123,7 @@ def _find_sources(index: search.PageIndex, question: str) -> tuple[tuple[AnswerS
             text=text,
         )
 
-    sources = fit_sources(map(make_source, search.find_relevant_pages(index, question)), MAX_SOURCE_CHARACTERS)
+    sources = fit_sources(map(make_source, index.rank(question)[:_MAX_SOURCES]), MAX_SOURCE_CHARACTERS)
     # Two pages may share a title, but not a path.
     pages = {page.path: page for page in index.collection.pages}
     return sources, tuple(PageListRow(pages[one.file_path].slug, pages[one.file_path].title) for one in sources)
@@ -185,7 +186,7 @@ async def get_page(arguments: GetPageInput, ctx: call_context.CallContext) -> to
                 links=short.cut_list("links", pages.links(page)),
                 path=page.path,
                 created=catalogue.format_moment(page.created),
-                tags=page.tags,
+                tags=page.content.tags,
                 aliases=page.content.aliases,
                 frontmatter=short.drop_long_fields(page.content.fields),
                 requirements=catalogue.find_page_requirements(pages, page),
@@ -289,7 +290,7 @@ async def list_pages(arguments: ListPagesInput, ctx: call_context.CallContext) -
             context,
             "list_pages",
             arguments,
-            wanted.select(pages.pages),
+            list(filter(wanted, pages.pages)),
             key=lambda one: one.slug,
             row=lambda one: PageListRow(one.slug, one.title),
             page_size=0 if ctx.caller.face == tool.REST_SOURCE else context.page_size,

@@ -144,7 +144,7 @@ class PageWriter:
         ##% The HTML report MUST show each page with its text, its outlinks and its backlinks, and with each requirement
         ##% the pages that link to it.
         spot = self.places.notes[note.slug]
-        facts = " · ".join(filter(None, (note.path, format_moment(note.created)[:10], ", ".join(note.tags))))
+        facts = " · ".join(filter(None, (note.path, format_moment(note.created)[:10], ", ".join(note.content.tags))))
         if text is None:
             body = f"<p>The text is too long for this report: {escape_html(note.path)}.</p>\n"
         else:

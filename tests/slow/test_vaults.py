@@ -50,7 +50,7 @@ def test_links_lead_where_they_lead_in_obsidian(vault: tuple[str, Path, PageColl
     )
     found: Counter[tuple[object, ...]] = Counter()
     for page in pages.pages:
-        for row, link in zip(pages.links(page), page.links, strict=True):
+        for row, link in zip(pages.links(page), page.content.links, strict=True):
             path = pages.store.resolver.resolve(page.path, link)
             found[(page.path, row.line, row.target, row.heading, row.kind.value, path)] += 1
     assert (expected & found).total() >= 0.99 * max(expected.total(), found.total())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import cached_property
@@ -59,8 +59,7 @@ class PageStore(Struct, frozen=True):
 
 def load_pages(project: Project, files: PageFiles, earlier: PageStore | None = None) -> PageStore:
     """Load these pages, reading only the files that changed since `earlier` or since the cached run."""
-    reader = _PageReader(project, earlier.rows if earlier else {})
-    rows = reader.load(files.prefixes)
+    rows, read_paths = _read_rows(project, sorted(files.prefixes), earlier.rows if earlier else {})
     dates = earlier.dates if earlier else None
     if any(parsed.is_page and parsed.created is None for _, parsed in rows.values()):
         dates = find_first_commits(project, set(files.prefixes.values()), dates)
@@ -84,8 +83,10 @@ def load_pages(project: Project, files: PageFiles, earlier: PageStore | None = N
         if fault := find_slug_fault(slug):
             problems.append(make_slug_problem(slug, fault, path))
         elif slug in pages:
-            first = pages[slug].path
-            problems += (_make_clash_problem(slug, first, path), _make_clash_problem(slug, path, first))
+            for one, other in ((path, pages[slug].path), (pages[slug].path, path)):
+                message = f"the slug `{slug}` is already used by {other}"
+                hint = "change `slug` in the front matter of one page"
+                problems.append(rules.PAGE_SLUG_CLASH.problem(message, one, hint=hint))
         else:
             ##= man/spec/pages.md#files
             ##% The date of a page MUST be the date in its front matter, or else the date of its first commit, or else
@@ -95,7 +96,9 @@ def load_pages(project: Project, files: PageFiles, earlier: PageStore | None = N
                 created = dates.first.get(path)
             if created is None:
                 is_dated = earlier and path in earlier.births and earlier.rows[path][1] is parsed
-                created = births[path] = earlier.births[path] if earlier and is_dated else _find_birth(project, path)
+                # The creation time of a file that is not on the disk is unknown.
+                place = project.disk.at(path) if project.on_disk else ""
+                created = births[path] = earlier.births[path] if earlier and is_dated else find_birth_time(place)
             ##= man/spec/pages.md#files
             ##% The title of a page MUST be the title in its front matter, or else a heading of level 1 that opens its
             ##% text, or else the name of its file.
@@ -111,12 +114,7 @@ def load_pages(project: Project, files: PageFiles, earlier: PageStore | None = N
         frozenset(linked),
     )
     resolver = earlier.resolver if earlier and earlier.resolver.targets == targets else LinkResolver(targets)
-    read_paths = frozenset(reader.read_paths)
     return PageStore(files, ordered, tuple(problems), rows, dates, births, read_paths, resolver, folders)
-
-
-def _find_birth(project: Project, path: str) -> float:
-    return find_birth_time(project.disk.at(path)) if project.on_disk else 0.0
 
 
 def _find_linked_files(
@@ -127,7 +125,7 @@ def _find_linked_files(
     folders: set[str] = set()
     seen: set[str] = set()
     for page in pages:
-        for link in page.links:
+        for link in page.content.links:
             if link.syntax is not LinkSyntax.MARKDOWN:
                 continue
             path = posixpath.normpath(posixpath.join(posixpath.dirname(page.path), link.path)) if link.path else ""
@@ -141,44 +139,28 @@ def _find_linked_files(
     return files, frozenset(folders)
 
 
-class _PageReader:
-    def __init__(self, project: Project, earlier: Mapping[str, tuple[recorder.FileStamp | None, ParsedPage]]) -> None:
-        self.read_paths: list[str] = []
-        self._memory = project.memory
-        self._tree = project.tree
-        self._earlier = earlier
+def _read_rows(project: Project, paths: Sequence[str], earlier: _Rows) -> tuple[_Rows, frozenset[str]]:
+    """Return the rows of these files, and the files that were read."""
+    memory, tree = project.memory, project.tree
+    recorded = tree if isinstance(tree, recorder.RecordedTree) else None
+    read_paths: list[str] = []
 
-    def load(self, paths: Collection[str]) -> _Rows:
-        if self._earlier:
-            return {path: self._find_unchanged(path) or self._read_row(path) for path in sorted(paths)}
-        read = self._memory.parse_files("pages", ParsedPage, sorted(paths), _PARSER_VERSION, self._read)
-        rows = {path: (self._make_stamp(path), parsed) for path, parsed in read}
-        if isinstance(self._memory, cache.DiskCache) and self.read_paths:
-            self._memory.save()
-        return rows
+    def read(path: str) -> ParsedPage:
+        read_paths.append(path)
+        return read_page(tree, path)
 
-    def _find_unchanged(self, path: str) -> tuple[recorder.FileStamp | None, ParsedPage] | None:
-        stamp, parsed = self._earlier.get(path, (None, None))
-        if stamp is None or parsed is None or not isinstance(self._tree, recorder.RecordedTree):
-            return None
-        seen = self._tree.recall_stamp(path, stamp)
-        return (seen, parsed) if seen else None
-
-    def _read_row(self, path: str) -> tuple[recorder.FileStamp | None, ParsedPage]:
-        parsed = self._read(path)
-        return self._make_stamp(path), parsed
-
-    def _read(self, path: str) -> ParsedPage:
-        self.read_paths.append(path)
-        return read_page(self._tree, path)
-
-    def _make_stamp(self, path: str) -> recorder.FileStamp | None:
-        return self._tree.seen.get(path) if isinstance(self._tree, recorder.RecordedTree) else None
-
-
-def _make_clash_problem(slug: str, other: str, path: str) -> model.Problem:
-    message = f"the slug `{slug}` is already used by {other}"
-    return rules.PAGE_SLUG_CLASH.problem(message, path, hint="change `slug` in the front matter of one page")
+    rows: _Rows = {}
+    for path in paths if earlier else ():
+        stamp, known = earlier.get(path, (None, None))
+        seen = recorded.recall_stamp(path, stamp) if recorded and stamp else None
+        parsed = known if known and seen else read(path)
+        rows[path] = (recorded.seen.get(path) if recorded else None, parsed)
+    if not earlier:
+        for path, parsed in memory.parse_files("pages", ParsedPage, paths, _PARSER_VERSION, read):
+            rows[path] = (recorded.seen.get(path) if recorded else None, parsed)
+        if isinstance(memory, cache.DiskCache) and read_paths:
+            memory.save()
+    return rows, frozenset(read_paths)
 
 
 class LinkKind(StrEnum):
@@ -257,7 +239,7 @@ class PageCollection:
         return LinkKind.ATTACHMENT if self.store.resolver.resolve(source.path, link) else LinkKind.MISSING
 
     def links(self, page: Page) -> tuple[PageLinkRow, ...]:
-        return tuple(self._make_row(page, link) for link in page.links)
+        return tuple(self._make_row(page, link) for link in page.content.links)
 
     def _make_row(self, page: Page, link: PageLink) -> PageLinkRow:
         target = self.find_target(page, link)
@@ -278,7 +260,7 @@ class PageCollection:
     def outlinks(self, page: Page) -> tuple[str, ...]:
         """Return the slugs of the linked pages, in order, and the names of missing pages."""
         found: dict[str, None] = {}
-        for link in page.links:
+        for link in page.content.links:
             if not link.target or link.syntax is LinkSyntax.EXTERNAL:
                 continue
             target = self.find_target(page, link)
@@ -299,7 +281,9 @@ class PageCollection:
     def _targets(self) -> dict[str, dict[str, None]]:
         found: dict[str, dict[str, None]] = {}
         for page in self.pages:
-            pages = (self.find_target(page, link) for link in page.links if link.syntax is not LinkSyntax.EXTERNAL)
+            pages = (
+                self.find_target(page, link) for link in page.content.links if link.syntax is not LinkSyntax.EXTERNAL
+            )
             found[page.slug] = {one.slug: None for one in pages if one is not None and one is not page}
         return found
 
@@ -313,24 +297,23 @@ class PageCollection:
 
     def broken_links(self) -> Iterator[tuple[Page, PageLink]]:
         for page in sorted(self.pages, key=lambda page: page.path):
-            yield from ((page, link) for link in page.links if self._is_broken(page, link))
-
-    def _is_broken(self, page: Page, link: PageLink) -> bool:
-        row = self._make_row(page, link)
-        if row.kind is LinkKind.MISSING:
-            return not self._is_folder(page, link)
-        if row.kind is LinkKind.REQUIREMENT:
-            return self.find_reference(page, link) is None
-        return row.heading_found is False
-
-    def _is_folder(self, page: Page, link: PageLink) -> bool:
-        path = posixpath.normpath(posixpath.join(posixpath.dirname(page.path), link.path))
-        return link.syntax is LinkSyntax.MARKDOWN and (path in self.store.folders or path == ".")
+            for link in page.content.links:
+                row = self._make_row(page, link)
+                if row.kind is LinkKind.MISSING:
+                    path = posixpath.normpath(posixpath.join(posixpath.dirname(page.path), link.path))
+                    is_folder = path in self.store.folders or path == "."
+                    is_broken = link.syntax is not LinkSyntax.MARKDOWN or not is_folder
+                elif row.kind is LinkKind.REQUIREMENT:
+                    is_broken = self.find_reference(page, link) is None
+                else:
+                    is_broken = row.heading_found is False
+                if is_broken:
+                    yield page, link
 
     def requirements(self, page: Page) -> Iterator[PageReference]:
         """Yield what a page's wikilinks name in the trace; links to the same requirements, or to none, count once."""
         seen: set[tuple[int, ...]] = set()
-        for link in page.links:
+        for link in page.content.links:
             found = self.find_reference(page, link)
             if found is not None and found.indexes not in seen:
                 seen.add(found.indexes)
@@ -395,7 +378,7 @@ class PageDetail(PageRow, frozen=True, kw_only=True):
 
 def make_page_row(page: Page) -> PageRow:
     created = format_moment(page.created)
-    return PageRow(slug=page.slug, title=page.title, path=page.path, created=created, tags=page.tags)
+    return PageRow(slug=page.slug, title=page.title, path=page.path, created=created, tags=page.content.tags)
 
 
 def make_page_detail(collection: PageCollection, page: Page, content: str) -> PageDetail:
@@ -449,10 +432,10 @@ def find_page_problems(project: Project) -> PageFindings:
     store = load_pages(project, files)
     found = [*store.problems]
     # Without links, the trace is not needed.
-    if any(page.links for page in store.pages):
+    if any(page.content.links for page in store.pages):
         collection = PageCollection(store, project.catalogue)
         found += [_make_link_problem(collection, page, link) for page, link in collection.broken_links()]
-    links = sum(link.syntax is not LinkSyntax.EXTERNAL for page in store.pages for link in page.links)
+    links = sum(link.syntax is not LinkSyntax.EXTERNAL for page in store.pages for link in page.content.links)
     return PageFindings(tuple(files.prefixes), len(store.pages), links, model.sort_problems(dict.fromkeys(found)))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
 
 from msgspec import Struct
@@ -15,14 +15,13 @@ from duvet.config.settings import Config, NotesRule, SourceRule
 from duvet.project.project import Project
 from duvet.rules import PAGE_UNREAD
 from duvet.sources.gitignore import VIRTUAL_ENVIRONMENT, DefaultExcludes, IgnoredPaths
-from duvet.sources.glob import PatternError, compile_pattern
+from duvet.sources.glob import PathPredicate, PatternError, compile_pattern
 from duvet.sources.scan import FilteredTree, InnerTree, ProblemReporter, RuleOrigin, find_sources
 from duvet.specs.locator import is_url
 from duvet.tree.files import DiskTree, FolderMembership, MemoryTree, Tree
 from duvet.tree.recorder import RecordedTree, TreeRecord, check_unchanged
 
 _WILDCARD = re.compile(r"[*?\[]")
-DEFAULT_PAGE_RULES = (NotesRule(patterns=("docs/**/*.md",)),)
 
 
 class PageFiles(Struct, frozen=True):
@@ -40,131 +39,92 @@ class PagePatterns(Struct, frozen=True):
     is_of_disk: bool = False  # Whether the project is on disk, where links may lead out of it.
 
     def files(self, tree: Tree) -> PageFiles:
-        walk = _PageWalk(tree, self.root, self.is_of_disk)
+        walk, config = _PageWalk(tree, self), self.config
         for number, rule in enumerate(self.rules):
             for index, pattern in enumerate(rule.patterns):
-                walk.add(pattern, rule, self._origin(number, index), reports_unmatched=self.is_configured)
+                origin = RuleOrigin()
+                if config is not None and self.rules is config.notes:
+                    origin = RuleOrigin(config.path, partial(_find_place, config, number, index))
+                walk.add(pattern, rule, origin)
         ##= man/spec/pages.md#files
         ##% duvet MUST read pages from the Markdown files that the configuration names, by default the Markdown files in
         ##% `docs` that are not specifications.
-        return walk.make_result(frozenset() if self.is_configured else frozenset(self._specifications()))
+        is_default = config is not None and not self.is_configured
+        sources = [rule.source for rule in config.specifications] if config is not None and is_default else []
+        specifications = {posixpath.normpath(source) for source in sources if not is_url(source)}
+        pages = {path: prefix for path, prefix in walk.found.items() if path not in specifications}
+        others = (path for path in walk.beside if path not in pages and path not in walk.outside)
+        hint = "move it into the project, or add it to `exclude`"
+        outside = (PAGE_UNREAD.problem("the file is outside the project", path, hint=hint) for path in walk.outside)
+        problems = tuple(dict.fromkeys([*walk.problems, *outside]))
+        return PageFiles(pages, tuple(filter(tree.is_file, others)), problems)
 
-    @property
-    def key(self) -> object:
-        """The inputs, apart from the tree, that determine the files."""
-        config = self.config
-        written = config and (config.path, config.toml.text, config.specifications)
-        return self.rules, self.root, self.is_configured, self.is_of_disk, written
 
-    def _origin(self, number: int, index: int) -> RuleOrigin:
-        config = self.config
-        if config is None or config.notes is None or self.rules is not config.notes:
-            return RuleOrigin()
-
-        def place(key: str, other: int) -> model.Place:
-            return config.toml.value_place("pages", number, key, index if key == "pattern" else other)
-
-        return RuleOrigin(config.path, place)
-
-    def _specifications(self) -> Iterator[str]:
-        for rule in self.config.specifications if self.config else ():
-            if not is_url(rule.source):
-                yield posixpath.normpath(rule.source)
+def _find_place(config: Config, number: int, index: int, key: str, other: int) -> model.Place:
+    """Return the place of a value of a rule; each pattern of a rule is searched for on its own."""
+    return config.toml.value_place("pages", number, key, index if key == "pattern" else other)
 
 
 class _PageWalk:
-    def __init__(self, tree: Tree, root: str, is_of_disk: bool) -> None:
-        self._tree, self._root, self._is_of_disk = tree, root, is_of_disk
-        self._inside = FolderMembership(root, DiskTree(root))
-        self._ignored = IgnoredPaths(tree, root)
-        self._found: dict[str, str] = {}
-        self._others: dict[str, None] = {}
-        self._outside: dict[str, None] = {}
-        self._problems: list[model.Problem] = []
-
-    def add(self, pattern: str, rule: NotesRule, origin: RuleOrigin, *, reports_unmatched: bool) -> None:
-        prefix = find_pattern_prefix(pattern)
-
-        def report_unmatched(problem: model.Problem) -> None:
-            if reports_unmatched:
-                self._problems.append(replace(problem, hint="correct the pattern, or remove it"))
-
-        def find(pattern: str, report: ProblemReporter, unmatched: ProblemReporter) -> Iterator[str]:
-            source = SourceRule(patterns=(pattern,), exclude=rule.exclude)
-            limit = partial(self._limit, prefix=prefix)
-            return (
-                file.path for file in find_sources([(source, origin)], self._tree, self._root, report, limit, unmatched)
-            )
-
-        folder, matches = _find_folder_pattern(pattern), _compile_name(pattern)
-        # One walk finds the pages and the files beside them.
-        beside = list(find(folder, self._problems.append, _ignore)) if folder and matches else []
-        found = [path for path in beside if matches and matches(path.rpartition("/")[2])]
-        for path in found or find(pattern, self._problems.append, report_unmatched):
-            ##= man/spec/pages.md#files
-            ##% duvet MUST skip files that are behind a symbolic link out of the project.
-            if self._is_of_disk and not self._inside.has(path):
-                self._outside[path] = None
-            else:
-                self._found.setdefault(path, prefix)
-        self._others.update(dict.fromkeys(beside))
-
-    def _limit(self, view: Tree, prefix: str) -> Tree:
-        view = FilteredTree(view, _HiddenFiles(self._ignored, prefix).hides)
-        if not self._is_of_disk:
-            return view
-        return InnerTree(view, self._inside, lambda folder: self._outside.update({folder: None}))
-
-    def make_result(self, excluded: frozenset[str]) -> PageFiles:
-        pages = {path: prefix for path, prefix in self._found.items() if path not in excluded}
-        others = (path for path in self._others if path not in pages and path not in self._outside)
-        hint = "move it into the project, or add it to `exclude`"
-        outside = (PAGE_UNREAD.problem("the file is outside the project", path, hint=hint) for path in self._outside)
-        return PageFiles(
-            pages, tuple(filter(self._tree.is_file, others)), tuple(dict.fromkeys([*self._problems, *outside]))
-        )
-
-
-def _compile_name(pattern: str) -> Callable[[str], object] | None:
-    """Return a predicate for the last part of a pattern; None if there is none or the pattern is invalid."""
-    try:
-        components = compile_pattern(pattern).components
-    except PatternError:
-        # The problem is reported when the pattern is used.
-        return None
-    return components[-1].matches if components else None
-
-
-def _ignore(problem: model.Problem) -> None:
-    pass
-
-
-class _HiddenFiles:
-    """Hides ignored, hidden, secret and vendored files, except folders that the `prefix` of a pattern names."""
-
-    def __init__(self, ignored: IgnoredPaths, prefix: str) -> None:
-        self._ignored = ignored
-        self._prefix = prefix
+    def __init__(self, tree: Tree, patterns: PagePatterns) -> None:
+        self.found: dict[str, str] = {}  # The prefixes of pages.
+        self.beside: dict[str, None] = {}  # The files in the folders that wildcards match.
+        self.outside: dict[str, None] = {}
+        self.problems: list[model.Problem] = []
+        self._tree, self._patterns = tree, patterns
+        self._inside = FolderMembership(patterns.root, DiskTree(patterns.root))
+        self._ignored = IgnoredPaths(tree, patterns.root)
         self._excludes = DefaultExcludes(())
 
-    def hides(self, path: str, is_folder: bool) -> bool:
-        ##= man/spec/pages.md#files
-        ##% duvet MUST skip files that git ignores, hidden files, files that may contain secrets, and vendored folders.
-        name = path.rpartition("/")[2]
-        is_below = path.startswith(self._prefix)
-        if is_folder and self._ignored.tree.is_file(f"{path}/{VIRTUAL_ENVIRONMENT}"):
-            return True
-        if is_below and (
-            name.startswith(".") or self._excludes.excludes(path, name, is_folder=is_folder, is_inside=False)
-        ):
-            return True
-        return self._ignored.hides(path, is_folder)
+    def add(self, pattern: str, rule: NotesRule, origin: RuleOrigin) -> None:
+        wildcard = _WILDCARD.search(pattern)
+        fixed = pattern[: wildcard.start()] if wildcard else pattern
+        prefix = "".join(fixed.removeprefix("./").rpartition("/")[:2])
 
+        def hides(path: str, is_folder: bool) -> bool:
+            ##= man/spec/pages.md#files
+            ##% duvet MUST skip files that git ignores, hidden files, files that may contain secrets, and vendored
+            ##% folders.
+            if is_folder and self._tree.is_file(f"{path}/{VIRTUAL_ENVIRONMENT}"):
+                return True
+            name = path.rpartition("/")[2]
+            # Folders that the pattern names are not hidden.
+            if path.startswith(prefix) and (
+                name.startswith(".") or self._excludes.excludes(path, name, is_folder=is_folder, is_inside=False)
+            ):
+                return True
+            return self._ignored.hides(path, is_folder)
 
-def _find_folder_pattern(pattern: str) -> str:
-    """Return a pattern for all files in the folders that a pattern matches; empty for a pattern without wildcards."""
-    folder, slash, _ = pattern.rpartition("/")
-    return f"{folder}{slash}*" if _WILDCARD.search(pattern) else ""
+        def limit(view: Tree) -> Tree:
+            view = FilteredTree(view, hides)
+            if not self._patterns.is_of_disk:
+                return view
+            return InnerTree(view, self._inside, lambda folder: self.outside.update({folder: None}))
+
+        def find(pattern: str, unmatched: ProblemReporter | None) -> list[str]:
+            source = SourceRule(patterns=(pattern,), exclude=rule.exclude)
+            root = self._patterns.root
+            files = find_sources([(source, origin)], self._tree, root, self.problems.append, limit, unmatched)
+            return [file.path for file in files]
+
+        matches: PathPredicate | None = None
+        with suppress(PatternError, IndexError):
+            # The problem is reported when the pattern is used.
+            matches = compile_pattern(pattern).components[-1].matches
+        # One walk finds the pages and the files beside them.
+        beside = find("".join([*pattern.rpartition("/")[:2], "*"]), None) if wildcard and matches else []
+        unmatched: list[model.Problem] = []
+        found = [path for path in beside if matches and matches(path.rpartition("/")[2])]
+        for path in found or find(pattern, unmatched.append):
+            ##= man/spec/pages.md#files
+            ##% duvet MUST skip files that are behind a symbolic link out of the project.
+            if self._patterns.is_of_disk and not self._inside.has(path):
+                self.outside[path] = None
+            else:
+                self.found.setdefault(path, prefix)
+        self.beside.update(dict.fromkeys(beside))
+        if self._patterns.is_configured:
+            self.problems += (replace(problem, hint="correct the pattern, or remove it") for problem in unmatched)
 
 
 def load_page_patterns(project: Project) -> PagePatterns:
@@ -174,9 +134,8 @@ def load_page_patterns(project: Project) -> PagePatterns:
     if rules is None and config is not None:
         rules = config.notes
     is_of_disk = project.on_disk or (isinstance(tree, MemoryTree) and tree.below is not None)
-    return PagePatterns(
-        DEFAULT_PAGE_RULES if rules is None else rules, config, project.root, rules is not None, is_of_disk
-    )
+    default = (NotesRule(patterns=("docs/**/*.md",)),)
+    return PagePatterns(default if rules is None else rules, config, project.root, rules is not None, is_of_disk)
 
 
 def find_page_files(project: Project, earlier: PageFiles | None = None) -> PageFiles:
@@ -195,7 +154,10 @@ def _find_files(patterns: PagePatterns, tree: Tree, earlier: PageFiles | None) -
     """Find the files of patterns; reuse `earlier` if no folder has changed since."""
     if not isinstance(tree, RecordedTree):
         return patterns.files(tree)
-    key = patterns.key
+    # The inputs, apart from the tree, that determine the files.
+    config = patterns.config
+    written = config and (config.path, config.toml.text, config.specifications)
+    key: object = (patterns.rules, patterns.root, patterns.is_configured, patterns.is_of_disk, written)
     if earlier and earlier.walk and earlier.walk[0] == key:
         before = earlier.walk[1]
         # Where a symlink leads is not recorded.
@@ -206,10 +168,3 @@ def _find_files(patterns: PagePatterns, tree: Tree, earlier: PageFiles | None) -
     with tree.recording() as record:
         found = patterns.files(tree)
     return replace(found, walk=(key, record))
-
-
-def find_pattern_prefix(pattern: str) -> str:
-    wildcard = _WILDCARD.search(pattern)
-    fixed = pattern[: wildcard.start()] if wildcard else pattern
-    folder, slash, _ = fixed.removeprefix("./").rpartition("/")
-    return folder + slash

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime, time
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any
 
 from msgspec import Struct
@@ -49,28 +49,20 @@ class PageFrontMatter(Struct, frozen=True):
 
 def split_page(text: str, path: str) -> tuple[PageFrontMatter, int]:
     """Return the front matter of a page, and the offset of the text after it."""
-    block = _find_front_matter(text)
-    if not block:
+    if start := find_body_start(text):
+        return _read_front_matter(text[:start], path), start
+    if not _FRONT_MATTER.match(text, 0, _MAX_FRONT_MATTER):
         return PageFrontMatter(), 0
-    if not _is_table(block):
-        message = "the text between the `---` lines is not front matter, so it is part of the page"
-        hint = "write `key: value` lines, or leave the line after the first `---` blank"
-        return PageFrontMatter(problems=(rules.PAGE_FRONT_MATTER.problem(message, path, Place(1, 1), hint=hint),)), 0
-    return _read_front_matter(block[0], path), block.end()
+    message = "the text between the `---` lines is not front matter, so it is part of the page"
+    hint = "write `key: value` lines, or leave the line after the first `---` blank"
+    return PageFrontMatter(problems=(rules.PAGE_FRONT_MATTER.problem(message, path, Place(1, 1), hint=hint),)), 0
 
 
 def find_body_start(text: str) -> int:
-    block = _find_front_matter(text)
-    return block.end() if block and _is_table(block) else 0
-
-
-def _find_front_matter(text: str) -> re.Match[str] | None:
-    return _FRONT_MATTER.match(text, 0, _MAX_FRONT_MATTER) if text.startswith("---") else None
-
-
-def _is_table(block: re.Match[str]) -> bool:
+    block = _FRONT_MATTER.match(text, 0, _MAX_FRONT_MATTER)
     # Compiled when a page has front matter, because it takes as long as reading many pages.
-    return not block[1] or re.match(_YAML_TABLE, block[1], re.VERBOSE) is not None
+    is_table = block and (not block[1] or re.match(_YAML_TABLE, block[1], re.VERBOSE))
+    return block.end() if block and is_table else 0
 
 
 def parse_front_matter(text: str, path: str) -> DataDocument:
@@ -86,20 +78,20 @@ def parse_front_matter(text: str, path: str) -> DataDocument:
     return document
 
 
-@cache
-def _compile_field() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return the patterns of a line and of a list item that are parsed without the YAML parser."""
-    quoted = r""""[^"\\]*+"|'[^']*+'"""
-    plain = r"""[^\s?:,\[\]{}#&*!|>'"%@`-](?:[^:#]|:(?=[^ ])|(?<! )#)*"""
-    item = rf" *+(?:\w[\w ./+-]*+|{quoted}) *+"
-    start = r"(?:([^\W\d_][\w-]*+(?: [\w-]++)*):|( *+-))"  # A key, or the dash of an item.
-    values = rf"(?: ++(?:({plain}|{quoted})|\[({item}(?:,{item})*| *+)\]))?"  # A scalar, or the items of a list.
-    return re.compile(rf"{start}{values} *+"), re.compile(rf" *+(\w[\w ./+-]*+|{quoted}) *+")
+_QUOTED = r""""[^"\\]*+"|'[^']*+'"""
+_PLAIN = r"""[^\s?:,\[\]{}#&*!|>'"%@`-](?:[^:#]|:(?=[^ ])|(?<! )#)*"""
+_WORD = rf"\w[\w ./+-]*+|{_QUOTED}"
+_ITEMS = rf" *+(?:{_WORD}) *+(?:, *+(?:{_WORD}) *+)*| *+"
+_LINE = (
+    r"(?:([^\W\d_][\w-]*+(?: [\w-]++)*):|( *+-))"  # A key, or the dash of an item.
+    rf"(?: ++(?:({_PLAIN}|{_QUOTED})|\[({_ITEMS})\]))? *+"  # A scalar, or the items of a list.
+)
 
 
 def _read_plain_fields(lines: Sequence[str], scalar: Callable[[str], Any]) -> dict[str, Any] | None:
     """Parse simple scalars and lists, much faster than the YAML parser; return None for anything else."""
-    line_pattern, item_pattern = _compile_field()
+    # Compiled here, because not every command reads pages.
+    line_pattern, item_pattern = re.compile(_LINE), re.compile(_WORD)
 
     def convert(word: str) -> Any:
         return word[1:-1] if word[:1] in ("'", '"') else scalar(word.rstrip(" "))

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from enum import StrEnum
 from functools import cache
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
@@ -81,6 +81,7 @@ class LinkSpan(Struct, frozen=True, gc=False):
 class PageOutline(Struct, frozen=True):
     title: str  # The heading of level 1 that opens the text; empty without one.
     headings: tuple[str, ...]
+    blocks: tuple[str, ...]  # Ids, such as `^id` at the end of a line, which links can name like headings.
     links: tuple[LinkSpan, ...]
 
 
@@ -105,7 +106,10 @@ def read_outline(body: str) -> PageOutline:
         if kind == "Start":
             first = first or (value["level"] if tag == "Heading" else tag)
             if tag == "Link" or tag == "Image":
-                spans.append(_read_markdown_link(value, start, end))
+                is_mail = value["link_type"] == "Email" and not value["dest_url"].strip().startswith("mailto:")
+                target = "mailto:" * is_mail + value["dest_url"].strip()
+                syntax = LinkSyntax.EXTERNAL if _WEB_LINK.match(target) else LinkSyntax.MARKDOWN
+                spans.append(LinkSpan(start, end, target, syntax))
             elif tag == "Heading":
                 heading = []
             elif tag == "CodeBlock" or tag == "HtmlBlock":
@@ -117,15 +121,16 @@ def read_outline(body: str) -> PageOutline:
             title = text if first == "H1" and not headings else title
             headings.append(text)
             heading = None
-    hidden += _find_comments(data, _Ranges(hidden))
-    hidden.sort()
+    hidden = sorted([*hidden, *_find_comments(data, hidden)])
     if "[[" in body:
         wikilinks = list(_find_wikilinks(data, hidden))
-        inside = _Ranges([(link.start, link.end) for link in wikilinks])
-        spans = [*wikilinks, *(link for link in spans if not inside.contains(link.start))]
-    commented = _Ranges(hidden)
-    shown = sorted((link for link in spans if not commented.contains(link.start)), key=attrgetter("start"))
-    return PageOutline(_HEADING_ID.sub("", title), tuple(headings[:_MAX_HEADINGS]), tuple(shown))
+        inside = [(link.start, link.end) for link in wikilinks]
+        spans = [*wikilinks, *(link for link in spans if not _is_inside(link.start, inside))]
+    shown = sorted((link for link in spans if not _is_inside(link.start, hidden)), key=attrgetter("start"))
+    blocks = dict.fromkeys(_BLOCK.findall(body)) if "^" in body else ()
+    return PageOutline(
+        _HEADING_ID.sub("", title), tuple(headings[:_MAX_HEADINGS]), tuple(blocks)[:_MAX_HEADINGS], tuple(shown)
+    )
 
 
 def _make_heading(parts: list[str]) -> str:
@@ -136,14 +141,6 @@ def _make_heading(parts: list[str]) -> str:
     if "^" in text:
         text = _BLOCK.sub("", text)
     return shorten_text(" ".join(text.split()), MAX_TITLE_LENGTH)
-
-
-def _read_markdown_link(value: dict[str, str], start: int, end: int) -> LinkSpan:
-    target = value["dest_url"].strip()
-    if value["link_type"] == "Email" and not target.startswith("mailto:"):
-        target = f"mailto:{target}"
-    syntax = LinkSyntax.EXTERNAL if _WEB_LINK.match(target) else LinkSyntax.MARKDOWN
-    return LinkSpan(start, end, target, syntax)
 
 
 def _find_wikilinks(data: bytes, hidden: list[tuple[int, int]]) -> Iterator[LinkSpan]:
@@ -172,11 +169,11 @@ def _find_wikilinks(data: bytes, hidden: list[tuple[int, int]]) -> Iterator[Link
             yield LinkSpan(start - is_embed, end, written, syntax, " ".join(label.split()))
 
 
-def _find_comments(data: bytes, hidden: _Ranges) -> Iterator[tuple[int, int]]:
+def _find_comments(data: bytes, hidden: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
     """Yield the ranges of `%%` comments outside code; the last one may be unclosed."""
     opened = -1
     for found in re.finditer(rb"(?<!%)%%", data) if b"%%" in data else ():
-        if hidden.contains(found.start()):
+        if _is_inside(found.start(), hidden):
             continue
         if opened < 0:
             opened = found.start()
@@ -187,14 +184,9 @@ def _find_comments(data: bytes, hidden: _Ranges) -> Iterator[tuple[int, int]]:
         yield opened, len(data)
 
 
-class _Ranges:
-    def __init__(self, ranges: list[tuple[int, int]]) -> None:
-        self._ranges = ranges
-        self._starts = [start for start, _ in ranges]
-
-    def contains(self, place: int) -> bool:
-        index = bisect_right(self._starts, place) - 1
-        return index >= 0 and place < self._ranges[index][1]
+def _is_inside(place: int, ranges: list[tuple[int, int]]) -> bool:
+    index = bisect_right(ranges, place, key=itemgetter(0)) - 1
+    return index >= 0 and place < ranges[index][1]
 
 
 def locate_links(body: str, links: tuple[LinkSpan, ...], line: int) -> Iterator[PageLink]:
@@ -221,25 +213,18 @@ def rewrite_wikilinks(body: str, write: Callable[[PageLink, str], str]) -> str:
     return b"".join([*parts, data[at:]]).decode()
 
 
-def find_block_ids(body: str) -> tuple[str, ...]:
-    """Return the block ids, such as `^id` at the end of a line, which links can name like headings."""
-    return tuple(dict.fromkeys(_BLOCK.findall(body)))[:_MAX_HEADINGS] if "^" in body else ()
-
-
 def has_heading(headings: tuple[str, ...], blocks: tuple[str, ...], heading: str) -> bool:
     """Return whether a page has this heading, comparing only letters and digits, or this block id."""
     if heading.startswith("^"):
         return heading[1:].strip() in blocks
     last = heading.rpartition("#")[2]
-    wanted = {_fold_heading(last), _fold_heading(_make_heading([last])), _fold_heading(_NUMBERED.sub("", last))}
+
+    def fold(*texts: str) -> set[str]:
+        return {"".join(filter(str.isalnum, fold_name(text))) for text in texts}
+
+    wanted = fold(last, _make_heading([last]), _NUMBERED.sub("", last))
     for one in headings:
         named = _HEADING_ID.search(one)
-        if _fold_heading(one) in wanted or (
-            named and wanted & {_fold_heading(named[1]), _fold_heading(one[: named.start()])}
-        ):
+        if wanted & fold(one, *((named[1], one[: named.start()]) if named else ())):
             return True
     return False
-
-
-def _fold_heading(text: str) -> str:
-    return "".join(filter(str.isalnum, fold_name(text)))

@@ -6,8 +6,8 @@ import posixpath
 import re
 import unicodedata
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping
-from functools import cached_property
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache, cached_property, partial
 from itertools import islice
 from typing import Any
 
@@ -19,7 +19,6 @@ from duvet.knowledge.pages.links import (
     REQUIREMENT_PREFIX,
     LinkSyntax,
     PageLink,
-    find_block_ids,
     locate_links,
     read_outline,
 )
@@ -65,44 +64,26 @@ class Page(Struct, frozen=True, kw_only=True):
     def name(self) -> str:
         return make_name(self.path)
 
-    @property
-    def tags(self) -> tuple[str, ...]:
-        return self.content.tags
 
-    @property
-    def links(self) -> tuple[PageLink, ...]:
-        return self.content.links
-
-
-class PageFilter(Struct, frozen=True):
-    """Selects pages; an empty field selects all."""
-
-    tag: str = ""
-    folder: str = ""
-    since: float | None = None
-
-    def select(self, pages: Iterable[Page]) -> list[Page]:
-        ##= man/spec/pages.md#tools
-        ##% `list_pages` MUST list all pages, or only those with a given tag, in a given folder, and created on or after
-        ##% a given date.
-        return list(pages) if self == PageFilter() else [page for page in pages if self._has(page)]
-
-    def _has(self, page: Page) -> bool:
-        tags = (f"{fold_name(tag)}/" for tag in page.tags)
-        return (
-            (not self.tag or any(tag.startswith(self.tag) for tag in tags))
-            and f"{fold_name(page.slug.rpartition('/')[0])}/".startswith(self.folder)
-            and (self.since is None or page.created >= self.since)
-        )
-
-
-def make_page_filter(tag: str, folder: str, since: str) -> PageFilter:
+def make_page_filter(tag: str, folder: str, since: str) -> Callable[[Page], bool]:
+    """Return a predicate for pages; an empty argument selects all."""
     try:
         moment = parse_date(since) if since.strip() else None
     except ValueError as error:
         raise errors.QueryError(f"since: {since!a} is not a date", hint=DATE_HINT) from error
     tag, folder = fold_name(tag.strip().removeprefix("#")).strip("/"), fold_name(folder.strip()).strip("/")
-    return PageFilter(tag and f"{tag}/", folder and f"{folder}/", moment)
+
+    def is_selected(page: Page) -> bool:
+        ##= man/spec/pages.md#tools
+        ##% `list_pages` MUST list all pages, or only those with a given tag, in a given folder, and created on or after
+        ##% a given date.
+        return (
+            (not tag or any(f"{fold_name(own)}/".startswith(f"{tag}/") for own in page.content.tags))
+            and (not folder or f"{fold_name(page.slug.rpartition('/')[0])}/".startswith(f"{folder}/"))
+            and (moment is None or page.created >= moment)
+        )
+
+    return is_selected
 
 
 def read_page(tree: Tree, path: str) -> ParsedPage:
@@ -138,7 +119,7 @@ def read_page(tree: Tree, path: str) -> ParsedPage:
         front.aliases,
         front.fields,
         outline.headings,
-        find_block_ids(body),
+        outline.blocks,
         tuple(islice(locate_links(body, outline.links, 1 + text.count("\n", 0, start)), MAX_PAGE_LINKS)),
         tuple(problems),
     )
@@ -147,20 +128,12 @@ def read_page(tree: Tree, path: str) -> ParsedPage:
 def decode_page(data: bytes, path: str) -> str:
     """Return the text, including the front matter, cut at MAX_PAGE_BYTES; raise DuvetError if it is not text."""
     if len(data) > MAX_PAGE_BYTES:
-        data = _drop_cut_character(data[:MAX_PAGE_BYTES])
+        # The character at the limit may begin before it.
+        ends = range(MAX_PAGE_BYTES, MAX_PAGE_BYTES - 4, -1)
+        data = data[: next((end for end in ends if data[end] & 0xC0 != 0x80), MAX_PAGE_BYTES)]
     if b"\0" in data:
         raise errors.UnreadableError("the file is binary", path=path)
     return decode_utf8(data, path).removeprefix(BOM)
-
-
-def _drop_cut_character(data: bytes) -> bytes:
-    for back in range(1, 4):
-        byte = data[-back]
-        if byte & 0xC0 == 0xC0:
-            return data[:-back]
-        if not byte & 0x80:
-            break
-    return data
 
 
 def decode_page_body(data: bytes, path: str) -> str:
@@ -271,18 +244,13 @@ class LinkResolver:
                 return found
         if not is_folder and not is_relative:
             plain = posixpath.normpath(target.lstrip("/"))
+            roots = dict.fromkeys((self._roots.get(source, ""), *self._top_folders))
+            below = filter(None, (self._find_path(root + plain) for root in roots))
             slug = self._slugs.get(normalise_slug(target))
-            if found := slug or self._find_below_roots(source, plain) or self._find_end(source, plain):
+            if found := slug or next(below, None) or self._find_end(source, plain):
                 return found
         alias = fold_name(target)
         return self._pick(source, self._aliases.get(alias) or self._aliases.get(alias.removesuffix(".md")) or ())
-
-    def _find_below_roots(self, source: str, path: str) -> str | None:
-        own = self._roots.get(source, "")
-        for root in (own, *(root for root in self._top_folders if root != own)):
-            if found := self._find_path(root + path):
-                return found
-        return None
 
     def _find_path(self, path: str) -> str | None:
         for ending in _ENDINGS:
@@ -337,7 +305,7 @@ class PageReferenceFinder:
     def __init__(self, catalogue: Catalogue) -> None:
         self.catalogue = catalogue
         self._references: dict[tuple[str, str], PageReference | None] = {}
-        self._specifications: dict[str, list[int]] = {}
+        self._find_specifications = cache(partial(find_specifications, catalogue))
 
     def specification(self, target: str) -> SpecificationCard | None:
         """Return the specification that a link names, even if it has no such section."""
@@ -379,11 +347,6 @@ class PageReferenceFinder:
         except errors.NotFoundError:
             return ()
         return found.indexes if isinstance(found, RequirementRef) else ()
-
-    def _find_specifications(self, name: str) -> list[int]:
-        if name not in self._specifications:
-            self._specifications[name] = find_specifications(self.catalogue, name)
-        return self._specifications[name]
 
     def _find_id(self, prefix: str) -> tuple[int, ...]:
         """Return the requirements with the only id that begins with these digits; empty if no id or several ids do."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise
 from math import log
@@ -27,7 +27,7 @@ from duvet.words import (
     strip_accents,
 )
 
-MAX_PAGE_HITS, MAX_RELEVANT_PAGES = 20, 5
+MAX_PAGE_HITS = 20
 _MAX_TERMS = 64
 # If more pages have changed, the index is rebuilt, because rows that no page uses still count as rare or common words.
 _MAX_CHANGED, _PAGES_PER_CHANGE = 200, 20
@@ -83,24 +83,21 @@ class _WordTable:
         self._similar = _make_rows()  # Rows by the sorted stems of these words.
         self._titled = _make_rows()  # Rows by a stem in their name or title.
         self._rows = _WordRows()
-        self._lengths: list[int] = []
+        self.lengths: list[int] = []  # The number of words of each row.
         self._norms: list[float] = []
-
-    def count_rows(self) -> int:
-        return len(self._lengths)
 
     def add(self, pages: Sequence[Page], read: PageReader) -> dict[int, Page]:
         with self.lock:
-            start = len(self._lengths)
+            start = len(self.lengths)
             for page in pages:
                 self._add_page(page, read(page) or "")
-            average = sum(self._lengths) / max(len(self._lengths), 1) or 1.0
+            average = sum(self.lengths) / max(len(self.lengths), 1) or 1.0
             share = _SATURATION * _LENGTH_SHARE / average
-            self._norms = [_SATURATION * (1 - _LENGTH_SHARE) + share * length for length in self._lengths]
+            self._norms = [_SATURATION * (1 - _LENGTH_SHARE) + share * length for length in self.lengths]
             return dict(enumerate(pages, start))
 
     def _add_page(self, page: Page, text: str) -> None:
-        content, number = page.content, len(self._lengths)
+        content, number = page.content, len(self.lengths)
         words = split_words(text)
         counts = Counter(words)
         length = len(words)
@@ -126,12 +123,12 @@ class _WordTable:
         rows, entry = self._rows, number << _COUNT_BITS
         for word, count in counts.items():
             rows[word].append(entry + count)
-        self._lengths.append(length)
+        self.lengths.append(length)
 
     def score(self, query: str) -> list[float]:
         """Return the score of each row; it is 0 for rows without any word of the query."""
         with self.lock:
-            scores = [0.0] * len(self._lengths)
+            scores = [0.0] * len(self.lengths)
             forms = self._find_forms(extract_terms(query))
             for found in forms.values():
                 self._add_scores(scores, found, self._weigh(found))
@@ -150,7 +147,12 @@ class _WordTable:
             own = " ".join(split_words(query))
             first = [*self._named.get(own, ()), *self._similar.get(_join_stems(own), ())] * 2
             if forms and len(forms) <= _SHORT_QUERY:
-                first += self._find_complete(forms, pairs)
+                complete: list[set[int]] = []
+                for stem, found in forms.items():
+                    # A joined pair stands for both of its words.
+                    joined = [word for one, other, both in pairs if stem in (one, other) for word in both]
+                    complete.append({entry >> _COUNT_BITS for word in (*found, *joined) for entry in self._rows[word]})
+                first += set[int].intersection(*complete)
                 first += set[int].intersection(*(set(self._titled.get(stem, ())) for stem in forms))
             for row in first:
                 scores[row] += _FIRST if scores[row] else 0
@@ -158,7 +160,7 @@ class _WordTable:
 
     def _weigh(self, words: Sequence[str]) -> float:
         """Return the weight of the words; words in fewer pages weigh more."""
-        total = len(self._lengths)
+        total = len(self.lengths)
         count = min(sum(len(self._rows[word]) for word in words), total)
         return log(1 + (total - count + 0.5) / (count + 0.5))
 
@@ -184,16 +186,6 @@ class _WordTable:
         for row, found in counts.items():
             count = min(found * _RELATED_SHARE, _MOST_RELATED)
             scores[row] += weight * count / (count + self._norms[row])
-
-    def _find_complete(
-        self, forms: Mapping[str, Sequence[str]], pairs: Sequence[tuple[str, str, Sequence[str]]]
-    ) -> set[int]:
-        """Return the rows that contain a form of every word; a joined pair stands for both of its words."""
-        complete: list[set[int]] = []
-        for stem, found in forms.items():
-            joined = [word for first, second, both in pairs if stem in (first, second) for word in both]
-            complete.append({entry >> _COUNT_BITS for word in (*found, *joined) for entry in self._rows[word]})
-        return set[int].intersection(*complete)
 
     def _find_forms(self, terms: Sequence[str]) -> dict[str, Sequence[str]]:
         """Return the words to look for, by the stem of each term; an unknown compound becomes two stems."""
@@ -221,18 +213,14 @@ class _WordTable:
             parts = stem_word(term[:at]), stem_word(term[at:])
             if all(part in rows.forms for part in parts):
                 return {part: rows.find(part) for part in parts}
-        related = [word for other in find_related(stem) for word in rows.find(other)]
-        return {stem: related or self._find_misspelt(term)}
-
-    def _find_misspelt(self, term: str) -> Sequence[str]:
+        if related := [word for other in find_related(stem) for word in rows.find(other)]:
+            return {stem: related}
         from rapidfuzz import distance as distances, process
 
         # Short words are too similar to others.
         most = min((len(term) - 1) // 4, 2)
-        near = process.extract(
-            term, list(self._rows), scorer=distances.OSA.distance, score_cutoff=most, limit=_MAX_FORMS
-        )
-        return [word for word, distance, _ in near if distance == near[0][1]]
+        near = process.extract(term, list(rows), scorer=distances.OSA.distance, score_cutoff=most, limit=_MAX_FORMS)
+        return {stem: [word for word, distance, _ in near if distance == near[0][1]]}
 
 
 class PageIndex:
@@ -251,7 +239,7 @@ class PageIndex:
             else:
                 changed.append(page)
         # Rows that no page uses, also those of an index that was built from the same table and discarded.
-        stale = earlier.table.count_rows() - len(kept) if earlier else 0
+        stale = len(earlier.table.lengths) - len(kept) if earlier else 0
         most = min(_MAX_CHANGED, len(collection.pages) // _PAGES_PER_CHANGE)
         is_usable = earlier is not None and len(changed) + stale <= most
         self.table: _WordTable = earlier.table if earlier and is_usable else _WordTable()
@@ -342,10 +330,6 @@ def make_excerpt(text: str, stems: Sequence[str]) -> str:
     first = max(best.start() - _EXCERPT_BEFORE, 0)
     last = min(max(best.end(), best.start() + _EXCERPT_LENGTH - _EXCERPT_BEFORE), len(text))
     return f"{'...' if first else ''}{text[first:last]}{'...' if last < len(text) else ''}"
-
-
-def find_relevant_pages(index: PageIndex, question: str) -> list[Page]:
-    return index.rank(question)[:MAX_RELEVANT_PAGES]
 
 
 def extract_stems(query: str) -> tuple[str, ...]:

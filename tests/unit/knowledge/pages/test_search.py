@@ -198,10 +198,10 @@ def test_results_have_excerpts(text: str, query: str, expected: str) -> None:
 
 def test_pages_that_answer_a_question() -> None:
     index = index_of(FILES)
-    assert [page.slug for page in search.find_relevant_pages(index, "When does the water boil?")] == ["kettle"]
-    assert [page.slug for page in search.find_relevant_pages(index, "Which cups?")] == ["cups"]
-    assert search.find_relevant_pages(index, "What about airplanes?") == []
-    assert search.find_relevant_pages(index, "???") == []
+    assert [page.slug for page in index.rank("When does the water boil?")] == ["kettle"]
+    assert [page.slug for page in index.rank("Which cups?")] == ["cups"]
+    assert index.rank("What about airplanes?") == []
+    assert index.rank("???") == []
     assert search.extract_stems("Why do the retries of connections fail?") == ("retr", "connect", "fail")
 
 
