@@ -19,7 +19,6 @@ from duvet.config.settings import Config, NotesRule, SourceRule
 from duvet.errors import DuvetError, UnreadableError
 from duvet.model import Annotation, Format, Kind, Place, Problem, RequirementForm, Specification, sort_problems
 from duvet.progress import Progress
-from duvet.rules import NO_REQUIREMENTS
 from duvet.sources import scan
 from duvet.sources.comments import SourceStyle
 from duvet.sources.glob import parse_legacy_pattern, spell_paths
@@ -48,26 +47,6 @@ if TYPE_CHECKING:
     from duvet.specs.census import Census
     from duvet.trace.catalogue import Catalogue, SpecificationCard
     from duvet.trace.gates import RequirementsByTarget
-
-
-def find_obstacles(
-    config: Config | None, requirements: Collection[Requirement], unmatched: Iterable[Problem]
-) -> Iterator[Problem]:
-    """Yield a warning for each reason why a gate has nothing to check; only with duvet's own schema."""
-    if config is None or not config.extended:
-        return
-    yield from unmatched
-    if not requirements and config.specifications:
-        hint = (
-            "requirements contain MUST, SHOULD or MAY in capitals; check `source` and `format`, or set "
-            '`keywords = "any"` for lower-case keywords or `requirements = "ids"` for ids such as FR-001'
-        )
-        yield rules.NO_REQUIREMENTS.problem("the specifications contain no requirements", config.path, hint=hint)
-    elif not requirements:
-        hint = (
-            "run `duvet init --yes` to add the specifications in this folder, or `duvet init --specification URL|FILE`"
-        )
-        yield rules.NO_SPECIFICATION.problem("no specification is configured", config.path, hint=hint)
 
 
 def find_setup_problems(project: Project) -> Iterator[Problem]:
@@ -189,32 +168,30 @@ class InputReader(Struct):
     def annotations(self, inputs: InputFiles) -> tuple[Annotation, ...]:
         self.progress.begin("Parsing annotations")
         for styles, paths in inputs.sources:
-            key = (styles, *self.specifications)
-            self._read(paths, key, partial(self._scan, styles))
+            self._read(paths, styles)
         extracted = self.extraction.annotations
         for path in inputs.requirements:
             self._add(path, extracted.get(path, []), is_noted=not self.hides_extracted)
-        unread = [path for path in inputs.requirements if path not in extracted]
-        self._read(
-            unread, "requirements", lambda path: scan.ScannedFile(*read_requirement_file(path, self.tree.read(path)))
-        )
+        self._read([path for path in inputs.requirements if path not in extracted], None)
         found = scan.order_annotations(self.by_path)
         hidden = sum(map(len, extracted.values())) if self.hides_extracted else 0
         self.progress.end(f"Parsed {self.progress.count(len(found) - hidden, 'annotation')}")
         return found
 
-    def _scan(self, styles: tuple[SourceStyle, ...], path: str) -> scan.ScannedFile:
-        return scan.scan_file(scan.SourceFile(path, styles), self.tree, self.specifications)
+    def _read(self, paths: Iterable[str], styles: tuple[SourceStyle, ...] | None) -> None:
+        """Read sources in these comment styles, or requirement files without any."""
+        key: object = "requirements" if styles is None else (styles, *self.specifications)
 
-    def _read(self, paths: Iterable[str], key: object, read: Callable[[str], scan.ScannedFile]) -> None:
-        def read_or_report(path: str) -> scan.ScannedFile | None:
+        def read(path: str) -> scan.ScannedFile | None:
             try:
-                return read(path)
+                if styles is None:
+                    return scan.ScannedFile(*read_requirement_file(path, self.tree.read(path)))
+                return scan.scan_file(scan.SourceFile(path, styles), self.tree, self.specifications)
             except DuvetError as error:
                 self.report(scan.make_unreadable_problem(error))
                 return None
 
-        for path, scanned in self.memory.parse_files("annotations", scan.ScannedFile, paths, key, read_or_report):
+        for path, scanned in self.memory.parse_files("annotations", scan.ScannedFile, paths, key, read):
             for problem in scanned.problems:
                 self.report(problem)
             if scanned.unread:
@@ -294,9 +271,10 @@ class Project:
         self.options = options
         self.environ = {} if environ is None else environ
         # A named folder stays the same when the working directory changes.
-        self.disk = _find_disk(tree) or DiskTree(self.root if root else "")
+        disk = tree.disk if isinstance(tree, RecordedTree) else tree
+        self.disk = disk if isinstance(disk, DiskTree) else DiskTree(self.root if root else "")
         self.tree = self.disk if tree is None else tree
-        self.on_disk = tree is None or _find_disk(tree) is not None
+        self.on_disk = tree is None or disk is self.disk
         self.memory = memory or Cache()
         self.progress = progress or Progress()
         self.today = today
@@ -346,18 +324,13 @@ class Project:
         ##% downloads and the cache.
         # Only a project on disk gets missing specifications by download.
         fetch = self._fetch if self.on_disk else None
-        return Library(self.tree, self.downloads, fetch, self.root, self.memory, self._forms)
-
-    @property
-    def _forms(self) -> dict[str, RequirementForm] | None:
-        """The forms of requirements by specification name; None to parse specifications as awslabs duvet does."""
         # Without a configuration, `duvet extract` writes the files of awslabs duvet.
-        if self.config is None or not self.config.extended:
-            return None
-        forms: dict[str, RequirementForm] = {}
-        for rule, locator in locate_configured(self.config):
-            forms.setdefault(locator.name, rule.form)
-        return forms
+        forms: dict[str, RequirementForm] | None = None
+        if self.config and self.config.extended:
+            forms = {}
+            for rule, locator in locate_configured(self.config):
+                forms.setdefault(locator.name, rule.form)
+        return Library(self.tree, self.downloads, fetch, self.root, self.memory, forms)
 
     @property
     def downloads(self) -> str:
@@ -391,25 +364,18 @@ class Project:
             self.config, self.options.sources, self.options.requirements, self.extraction.files, self.root
         )
         self.progress.begin("Scanning sources")
-        found = self._leave_generated_out(patterns.match(self.tree, self.memory))
-        hidden = len(self.extraction.files) if self._hides_extracted else 0
+        found, extracted = patterns.match(self.tree, self.memory), self.extraction
+        # Leave out requirement files that an earlier run extracted and that are no longer needed. A folder that can't
+        # be listed is a problem of the patterns.
+        with suppress(DuvetError):
+            if self.config and self.config.extended:
+                unneeded = list_unneeded_files(extracted, self.library, writes=self.config.writes_requirements)
+                kept = [path for path in found.requirements if path in extracted.files or path not in unneeded]
+                found = replace(found, requirements=kept)
+        hidden = len(extracted.files) if self._hides_extracted else 0
         self.progress.end(f"Scanned {self.progress.count(found.count - hidden, 'source')}")
         self.matched = (patterns, found)
         return found
-
-    def _leave_generated_out(self, found: InputFiles) -> InputFiles:
-        """Return the inputs without requirement files that an earlier run extracted and that are no longer needed."""
-        config = self.config
-        if config is None or not config.extended:
-            return found
-        extracted = self.extraction
-        try:
-            unneeded = list_unneeded_files(extracted, self.library, writes=config.writes_requirements)
-        except DuvetError:
-            # A folder that can't be listed is a problem of the patterns.
-            return found
-        kept = [path for path in found.requirements if path in extracted.files or path not in unneeded]
-        return replace(found, requirements=kept)
 
     @cached_property
     def trace(self) -> Trace:
@@ -445,8 +411,16 @@ class Project:
         )
         if self.is_like_upstream:
             return trace
-        found = [*find_name_problems(trace), *self._find_unread_styles(trace, reading.unread)]
-        return self._place_in_config(add_problems(trace, found))
+        trace = add_problems(trace, [*find_name_problems(trace), *self._find_unread_styles(trace, reading.unread)])
+        config, generated = self.config, extraction.files
+        if config is None or not any(one.path in generated for one in trace.problems):
+            return trace
+        # Problems of extracted requirements, which are in no file, are moved to the configuration.
+        moved = {
+            replace(one, path=config.path, place=Place(), label="", notes=()) if one.path in generated else one
+            for one in trace.problems
+        }
+        return replace(trace, problems=sort_problems(moved))
 
     @property
     def _hides_extracted(self) -> bool:
@@ -487,17 +461,6 @@ class Project:
             return resolve_specification(target.partition("#")[0], Format.AUTO, self.root, self.tree).name in known
         return False
 
-    def _place_in_config(self, trace: Trace) -> Trace:
-        """Move problems of extracted requirements, which are in no file, to the configuration."""
-        config, generated = self.config, self.extraction.files
-        if config is None or not any(one.path in generated for one in trace.problems):
-            return trace
-        problems = {
-            replace(one, path=config.path, place=Place(), label="", notes=()) if one.path in generated else one
-            for one in trace.problems
-        }
-        return replace(trace, problems=sort_problems(problems))
-
     @property
     def allows_cuts(self) -> bool:
         """True if a quote with one wrong character may end within its sentence, as in awslabs duvet."""
@@ -510,10 +473,24 @@ class Project:
 
     @property
     def setup_problems(self) -> tuple[Problem, ...]:
-        """Warnings about a setup in which a gate has nothing to check; they fail every gate."""
-        found = find_obstacles(self.config, self.requirements, self.inputs.unmatched)
+        """Warnings about a setup in which a gate has nothing to check, only with duvet's own schema; they fail it."""
+        config = self.config
+        if config is None or not config.extended:
+            return ()
+        found = list(self.inputs.unmatched)
         # The requirements of a specification that can't be loaded are unknown.
-        return tuple(one for one in found if one.code != NO_REQUIREMENTS.code or not self.library.failures)
+        if config.specifications and not self.requirements and not self.library.failures:
+            hint = (
+                "requirements contain MUST, SHOULD or MAY in capitals; check `source` and `format`, or set "
+                '`keywords = "any"` for lower-case keywords or `requirements = "ids"` for ids such as FR-001'
+            )
+            message = "the specifications contain no requirements"
+            found.append(rules.NO_REQUIREMENTS.problem(message, config.path, hint=hint))
+        elif not config.specifications and not self.requirements:
+            commands = "`duvet init --yes` to add the specifications in this folder"
+            hint = f"run {commands}, or `duvet init --specification URL|FILE`"
+            found.append(rules.NO_SPECIFICATION.problem("no specification is configured", config.path, hint=hint))
+        return tuple(found)
 
     @property
     def not_applicable(self) -> tuple[NotApplicable, ...]:
@@ -575,20 +552,9 @@ class Project:
             html = self.config.report.html
             blob_link = html.blob_link if blob_link is None else blob_link
             issue_link = html.issue_link if issue_link is None else issue_link
-        return Finished(
-            self.trace, self.requirements, self.root, blob_link, issue_link, self.not_applicable, self._spell_paths()
-        )
-
-    def _spell_paths(self) -> dict[str, str]:
         sources = [*(self.config.sources if self.config else ()), *self.options.sources]
         requirements = [*(self.config.requirements if self.config else ()), *self.options.requirements]
-        patterns = [*(pattern for rule in sources for pattern in rule.patterns), *requirements]
-        if not any("/./" in pattern for pattern in patterns):
-            return {}
-        return spell_paths(patterns, [one.path for one in self.trace.annotations])
-
-
-def _find_disk(tree: Tree | None) -> DiskTree | None:
-    if isinstance(tree, RecordedTree):
-        return tree.disk
-    return tree if isinstance(tree, DiskTree) else None
+        patterns = [*[pattern for rule in sources for pattern in rule.patterns], *requirements]
+        has_odd = "/./" in "\n".join(patterns)
+        spelled = spell_paths(patterns, [one.path for one in self.trace.annotations]) if has_odd else {}
+        return Finished(self.trace, self.requirements, self.root, blob_link, issue_link, self.not_applicable, spelled)

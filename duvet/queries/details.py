@@ -109,7 +109,7 @@ def _make_requirement(citations: CitationReader, indexes: Sequence[int]) -> reco
     ##% For a requirement that occurs in several places, duvet MUST show the worst of its states and list all places.
     worst = min(indexes, key=lambda index: requirements[index].state)
     card = requirements[worst]
-    specification = catalogue.specification_of(card)
+    specification = catalogue.specifications[card.specification]
     around = range(max(worst - _NEIGHBOURS, 0), min(worst + _NEIGHBOURS + 1, len(requirements)))
     neighbours = [index for index in around if index != worst and _make_spot(requirements[index]) == _make_spot(card)]
     cited = [number for index in indexes for number in requirements[index].citations]

@@ -213,13 +213,15 @@ def pair_requirements(then: Catalogue, now: Catalogue) -> RequirementPairing:
     """
     rest = _Unpaired(then, now)
     same = rest.take(lambda catalogue, card: (*_make_section_key(catalogue, card), card.text))
-    moved = rest.take(lambda catalogue, card: (catalogue.specification_of(card).locator, card.text))
+    moved = rest.take(lambda catalogue, card: (catalogue.specifications[card.specification].locator, card.text))
     moved = sorted([*moved, *rest.take(lambda catalogue, card: card.text)], key=lambda pair: pair[1])
     ##= man/spec/diff.md#differences
     ##% `duvet diff` MUST list the requirements that were added, removed, reworded, or moved to another section.
     changed = [
         # A requirement without an id gets a separate key.
-        *rest.take(lambda old, card: (old.specification_of(card).locator, card.name) if card.name else object()),
+        *rest.take(
+            lambda old, card: (old.specifications[card.specification].locator, card.name) if card.name else object()
+        ),
         *rest.take_alike({}),
         *rest.take_alike(_find_successors(then, now, moved)),
     ]
@@ -303,7 +305,7 @@ def _find_successors(then: Catalogue, now: Catalogue, moved: Iterable[IndexPair]
 
 
 def _make_section_key(catalogue: Catalogue, card: RequirementCard) -> _Section:
-    return catalogue.specification_of(card).locator, card.section
+    return catalogue.specifications[card.specification].locator, card.section
 
 
 def _pair_citations(then: Catalogue, now: Catalogue, *, are_valid: bool) -> list[IndexPair]:

@@ -177,13 +177,6 @@ class Priority(Struct, frozen=True):
     priority_class: PriorityClass
     todos: int
 
-    @property
-    def key(self) -> tuple[int, int, int]:
-        ##= man/spec/queries.md#priorities
-        ##% `duvet prioritize` MUST rank requirements by level, then by progress (started, not started, done), then by
-        ##% the number of todos, and then by their order in the specifications.
-        return (-self.level, self.priority_class, -self.todos)
-
 
 def prioritize_requirements(catalogue: Catalogue, filters: RequirementFilter, *, finished: bool = False) -> list[int]:
     """Return the requirements that pass the filters, most urgent first.
@@ -195,21 +188,24 @@ def prioritize_requirements(catalogue: Catalogue, filters: RequirementFilter, *,
     ##% applicable.
     wants_done = finished or any(state >= State.EXCEPTED for state in filters.states)
     cards = catalogue.requirements
-    found = (
-        index for index in select_requirements(catalogue, filters) if wants_done or cards[index].state < State.EXCEPTED
-    )
-    return sorted(found, key=lambda index: compute_priority(catalogue, cards[index]).key)
+    ranked: list[tuple[int, int, int, int]] = []
+    for index in select_requirements(catalogue, filters):
+        if wants_done or cards[index].state < State.EXCEPTED:
+            one = compute_priority(catalogue, cards[index])
+            ##= man/spec/queries.md#priorities
+            ##% `duvet prioritize` MUST rank requirements by level, then by progress (started, not started, done), then
+            ##% by the number of todos, and then by their order in the specifications.
+            ranked.append((-one.level, one.priority_class, -one.todos, index))
+    return [index for *_, index in sorted(ranked)]
 
 
 def compute_priority(catalogue: Catalogue, card: RequirementCard) -> Priority:
-    todos = sum(catalogue.citations[number].kind is Kind.TODO for number in card.citations)
-    return Priority(card.level, _classify(card.state), todos)
-
-
-def _classify(state: State) -> PriorityClass:
-    if state <= State.TO_DO:
-        return PriorityClass.NOT_STARTED
-    return PriorityClass.PARTIALLY_IMPLEMENTED if state < State.EXCEPTED else PriorityClass.FULLY_IMPLEMENTED
+    progress = PriorityClass.PARTIALLY_IMPLEMENTED
+    if card.state <= State.TO_DO:
+        progress = PriorityClass.NOT_STARTED
+    elif card.state >= State.EXCEPTED:
+        progress = PriorityClass.FULLY_IMPLEMENTED
+    return Priority(card.level, progress, [catalogue.citations[one].kind for one in card.citations].count(Kind.TODO))
 
 
 class PriorityRow(RequirementRow, frozen=True, kw_only=True):

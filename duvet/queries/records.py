@@ -42,15 +42,16 @@ def make_requirement_rows(catalogue: Catalogue, indexes: Iterable[int]) -> tuple
 
 def make_row_fields(catalogue: Catalogue, card: RequirementCard) -> dict[str, Any]:
     """Return the fields of a RequirementRow, for use in longer rows."""
-    specification, id = catalogue.specification_of(card), card.id
+    specification, id = catalogue.specifications[card.specification], card.id
+    section = specification.section_names.get(card.section, card.section)
     return {
         "identifier": id[:SHORT_ID_DIGITS],
         "name": card.name,
         "full_path": specification.requirement_path(card.section, id),
         "specification": specification.id,
-        "section": specification.section_names.get(card.section, card.section),
+        "section": section,
         "section_title": specification.titles.get(card.section, ""),
-        "target": catalogue.target_of(card),
+        "target": f"{specification.locator}#{section}",
         "level": format_level(card.level),
         "status": card.state.words,
         "text": card.text,
@@ -222,18 +223,13 @@ Detail = RequirementDetail | SectionDetail | SpecificationDetail | FileDetail
 
 
 def count_requirements(found: Iterable[RequirementCard]) -> RequirementCounts:
-    *_, total = compute_level_totals(found)
-    return RequirementCounts(**_make_fields(total))
+    return RequirementCounts(**_make_fields(compute_level_totals(found)[-1]))
 
 
 def count_by_level(found: Iterable[RequirementCard]) -> tuple[LevelCounts, ...]:
     """Return the counts for each level that occurs, strongest first."""
-    *levels, _ = compute_level_totals(found)
-    return tuple(
-        LevelCounts(level=format_level(total.level), **_make_fields(total))
-        for total in levels
-        if total.level is not None
-    )
+    levels = [(total.level, total) for total in compute_level_totals(found) if total.level is not None]
+    return tuple(LevelCounts(level=format_level(level), **_make_fields(total)) for level, total in levels)
 
 
 def _make_fields(total: Total) -> dict[str, Any]:
@@ -257,15 +253,14 @@ def describe_error_count(catalogue: Catalogue) -> str:
     return f"{format_count(len(list_errors(catalogue)), 'error')} in the project"
 
 
-def describe_incompleteness(catalogue: Catalogue) -> str:
-    """Return a warning that errors may make results incomplete; empty if there are no errors."""
-    return f"{describe_error_count(catalogue)}; results may be incomplete" if list_errors(catalogue) else ""
+def describe_incompleteness(catalogue: Catalogue, step: str = "") -> str:
+    """Return a warning that errors may make results incomplete, with the next step; empty if there are no errors."""
+    return f"{describe_error_count(catalogue)}; results may be incomplete{step}" if list_errors(catalogue) else ""
 
 
 def describe_error_notice(catalogue: Catalogue) -> str:
-    """Return the warning of `describe_incompleteness` with the command that lists the errors, for a terminal."""
-    notice = describe_incompleteness(catalogue)
-    return f"{notice}; run `duvet validate` to list them" if notice else ""
+    """Return the warning for a terminal."""
+    return describe_incompleteness(catalogue, "; run `duvet validate` to list them")
 
 
 def require_requirements(catalogue: Catalogue) -> Catalogue:

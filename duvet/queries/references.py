@@ -101,12 +101,12 @@ def find_by_name(
     found = select(catalogue.named.get(name, ())) or select(catalogue.named_in_any_case.get(name.casefold(), ()))
     cards = [catalogue.requirements[index] for index in found]
     if len({card.specification for card in cards}) > 1:
-        targets = [f"{catalogue.specification_of(card).locator}#{card.name}" for card in cards]
+        targets = [f"{catalogue.specifications[card.specification].locator}#{card.name}" for card in cards]
         message = f"{quote_text(name)} is the id of requirements in {len(set(targets))} specifications"
         raise NotFoundError(message, hint=_list_candidates("use one of these:", list(dict.fromkeys(targets))))
     if len({catalogue.ids[index] for index in found}) > 1:
         (first, *_), sections = cards, {card.section for card in cards}
-        title = catalogue.specification_of(first).titles.get(first.section, "")
+        title = catalogue.specifications[first.specification].titles.get(first.section, "")
         if len(sections) == 1 and first.name in title:
             return SectionRef(first.specification, first.section)
         raise _make_ambiguous_error(catalogue, name, list(found))
@@ -289,17 +289,16 @@ def _list_nearest(path: str, lines: Sequence[int], line: int) -> str:
 
 
 def _find_requirement(catalogue: Catalogue, paths: tuple[str, ...], place: locations.FileLine) -> RequirementRef | None:
-    inside = [
-        index for index, card in enumerate(catalogue.requirements) if catalogue.specification_of(card).path in paths
-    ]
+    cards, specifications = catalogue.requirements, catalogue.specifications
+    inside = [index for index, card in enumerate(cards) if specifications[card.specification].path in paths]
     if not inside:
         return None
     ##= man/spec/show.md#references
     ##% duvet MUST resolve a line of a specification to the requirement that begins on it.
-    found = [index for index in inside if catalogue.requirements[index].line == place.line]
-    path = catalogue.specification_of(catalogue.requirements[inside[0]]).path
+    found = [index for index in inside if cards[index].line == place.line]
+    path = specifications[cards[inside[0]].specification].path
     if not found:
-        hint = _list_nearest(path, [catalogue.requirements[index].line for index in inside], place.line)
+        hint = _list_nearest(path, [cards[index].line for index in inside], place.line)
         raise NotFoundError(f"no requirement begins at {path}:{place.line}", hint=hint)
     if len({catalogue.ids[index] for index in found}) > 1:
         raise _make_ambiguous_error(catalogue, f"{path}:{place.line}", found)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 
 from msgspec import Struct
 
@@ -32,19 +32,16 @@ def read_code_below(
     for path, own in by_path.items():
         text = read(path)
         if text is not None:
-            ordered = sorted(own)
-            snippets: dict[int, str] = {}
             code, end = "", len(text)
-            for (start, stop), number in reversed(ordered):
+            for (start, stop), number in sorted(own, reverse=True):
                 after = text.find("\n", max(stop - 1, 0)) + 1 or len(text)
                 ##= man/spec/page.md#requirements-and-citations
                 ##% The report MUST show the code below each citation, up to the next annotation and at most
                 ##% `snippet-lines` lines.
                 code = _cut_code(text, after, end, max_lines) or code
                 if code:
-                    snippets[number] = code
+                    found[number] = code
                 end = text.rfind("\n", 0, start) + 1
-            found.update(snippets)
     return found
 
 
@@ -59,18 +56,15 @@ def _cut_code(text: str, start: int, end: int, max_lines: int) -> str:
     last = min(last, first + max_lines)
     while last > first and lines[last - 1].strip() in _COMMENT_ENDS:
         last -= 1
-    return "\n".join(_dedent(lines[first:last])) if first < last else ""
-
-
-def _dedent(lines: Sequence[str]) -> list[str]:
-    """Remove the common indentation, and shorten long lines; the first line must not be blank."""
-    plain = [line.rstrip() for line in lines]
+    if first >= last:
+        return ""
+    plain = [line.rstrip() for line in lines[first:last]]
     common = plain[0][: len(plain[0]) - len(plain[0].lstrip(" \t"))]
     for line in plain:
         while line and not line.startswith(common):
             common = common[:-1]
     plain = [line[len(common) :] for line in plain]
-    return [line if len(line) <= _MAX_LINE else f"{line[: _MAX_LINE - 1]}…" for line in plain]
+    return "\n".join([line if len(line) <= _MAX_LINE else f"{line[: _MAX_LINE - 1]}…" for line in plain])
 
 
 class CommentStyle(Struct, frozen=True, kw_only=True):

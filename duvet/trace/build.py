@@ -119,7 +119,7 @@ class TargetResolver:
     ) -> TargetSection | records.Failure:
         name, hash_sign, section = target.partition("#")
         try:
-            locator = self._located.get((name, format)) or self._locate(name, format, base)
+            locator = self._locate(name, format, base)
         except DuvetError as error:
             rule = rules.TARGET_BAD_URL if "://" in name else rules.TARGET_UNRESOLVED
             targets = {} if hash_sign else self._named_targets.get(name, {})
@@ -166,6 +166,12 @@ class TargetResolver:
             (locator, index, named), TargetSection(specification, index, defaultdict(list), named, equal)
         )
 
+    def _find_section_by_title_id(self, specification: Specification, name: str) -> int | None:
+        locator = specification.locator
+        if locator not in self._headed:
+            self._headed[locator] = map_title_ids(specification.form, specification.sections)
+        return self._headed[locator].get(name, self._headed[locator].get(name.casefold()))
+
     @cached_property
     def _named_targets(self) -> dict[str, dict[str, None]]:
         """Maps each requirement id in the annotations to the requirement's targets."""
@@ -174,12 +180,6 @@ class TargetResolver:
             if one.name:
                 found.setdefault(one.name, {})[f"{one.target.partition('#')[0]}#{one.name}"] = None
         return found
-
-    def _find_section_by_title_id(self, specification: Specification, name: str) -> int | None:
-        locator = specification.locator
-        if locator not in self._headed:
-            self._headed[locator] = map_title_ids(specification.form, specification.sections)
-        return self._headed[locator].get(name, self._headed[locator].get(name.casefold()))
 
     def _make_unknown_failure(self, specification: Specification, section: str, left: Sequence[int]) -> records.Failure:
         locator = specification.locator
@@ -201,26 +201,24 @@ class TargetResolver:
         if self._stated is None:
             found: dict[Locator, list[NamedText]] = {}
             for one in self._annotations:
-                if one.name and (place := self._place(one)):
-                    found.setdefault(place[0], []).append(NamedText(one.name, place[1], one.quote))
+                name, _, section = one.target.partition("#")
+                base = one.path if one.from_file else self.base
+                with suppress(DuvetError):
+                    if one.name and (specification := self._load(self._locate(name, one.format, base))):
+                        index = _find_stated_section(specification, section)
+                        if index is not None:
+                            texts = found.setdefault(specification.locator, [])
+                            texts.append(NamedText(one.name, index, one.quote))
             self._stated = {place: RequirementNames(texts) for place, texts in found.items()}
         return self._stated.get(locator, NO_NAMES)
 
-    def _place(self, annotation: Annotation) -> tuple[Locator, int] | None:
-        name, _, section = annotation.target.partition("#")
-        base = annotation.path if annotation.from_file else self.base
-        with suppress(DuvetError):
-            locator = self._located.get((name, annotation.format)) or self._locate(name, annotation.format, base)
-            specification = self._load(locator)
-            index = _find_stated_section(specification, section) if specification else None
-            return None if index is None else (locator, index)
-        return None
-
     def _locate(self, name: str, format: Format, base: str) -> Locator:
-        locator = resolve_specification(name, format, base, self.tree)
-        # A name that leads to a file without a base leads to the same file with any base.
-        if locator == locate_specification(name, format):
-            self._located[name, format] = locator
+        locator = self._located.get((name, format))
+        if locator is None:
+            locator = resolve_specification(name, format, base, self.tree)
+            # A name that leads to a file without a base leads to the same file with any base.
+            if locator == locate_specification(name, format):
+                self._located[name, format] = locator
         return locator
 
     def _load(self, locator: Locator) -> Specification | None:
@@ -248,18 +246,14 @@ def _find_stated_section(specification: Specification, id: str) -> int | None:
 def _make_unclear_failure(specification: Specification, name: str, sections: Sequence[int]) -> records.Failure:
     ##= man/spec/trace.md#sections
     ##% If several sections match a target, duvet MUST list their names and propose the section that contains the quote.
-    named = [specification.sections[index] for index in sections]
-    names = join_names([f"#{one.name}{_locate_numbered(specification, one)}" for one in named], _MOST_NAMES)
-    message = f"{quote_text(name)} names {len(sections)} sections of {specification.locator.name}: {names}"
+    names: list[str] = []
+    lines = LineNumbers()
+    for one in [specification.sections[index] for index in sections]:
+        line = lines.of(specification.data, one.heading[0])
+        names.append(f"#{one.name} (line {line})" if NUMBER_SIGN in one.qualified else f"#{one.name}")
+    what = f"{len(sections)} sections of {specification.locator.name}: {join_names(names, _MOST_NAMES)}"
+    message = f"{quote_text(name)} names {what}"
     return records.Failure(rules.TARGET_AMBIGUOUS, message, "write the name of the section that you mean")
-
-
-def _locate_numbered(specification: Specification, section: Section) -> str:
-    """Return ` (line N)` for a section that only a number distinguishes; otherwise empty."""
-    if NUMBER_SIGN not in section.qualified:
-        return ""
-    line = LineNumbers().of(specification.data, section.heading[0])
-    return f" (line {line})"
 
 
 def _make_ambiguous_failure(specification: Specification, named: Sequence[NamedText]) -> records.Failure:
@@ -318,7 +312,16 @@ def link_annotations(
     for target in sections:
         locator = target.specification.locator
         first.setdefault(locator, next(iter(target.quotes.values()))[0])
-        matchers = _list_matchers(target, shared, matcher_of)
+        matchers: list[QuoteMatcher] = []
+        if not target.failure:
+            place = (locator, target.section)
+            matcher = shared.get(place) or matcher_of(target.specification.sections[target.section])
+            if target.named:
+                # Many targets may name requirements of one section.
+                shared[place] = matcher
+            ##= man/spec/names.md#targets
+            ##% If a target names a requirement id, the quote MUST be a part of that requirement.
+            matchers = [matcher.restrict(one.text, one.name) for one in target.named] or [matcher]
         names = targets.names_of(locator) if target.named else NO_NAMES
         find_equal = partial(_find_in_equal_section, target, nears, matcher_of) if target.equal else None
         found, failures = _match_quotes(target, codes, matchers, names, find_equal, allows_cuts=allows_cuts)
@@ -330,23 +333,6 @@ def link_annotations(
     references = sum([len(match.pieces) * len(match.ids) for found in matches.values() for match in found])
     progress.end(f"Matched {progress.count(references, 'reference')}")
     return LinkedAnnotations(matches, targets.specifications, first, problems, targets.failures, references)
-
-
-def _list_matchers(
-    target: TargetSection,
-    shared: dict[tuple[Locator, int], QuoteMatcher],
-    matcher_of: Callable[[Section], QuoteMatcher],
-) -> list[QuoteMatcher]:
-    if target.failure:
-        return []
-    place = (target.specification.locator, target.section)
-    matcher = shared.get(place) or matcher_of(target.specification.sections[target.section])
-    if target.named:
-        # Many targets may name requirements of one section.
-        shared[place] = matcher
-    ##= man/spec/names.md#targets
-    ##% If a target names a requirement id, the quote MUST be a part of that requirement.
-    return [matcher.restrict(one.text, one.name) for one in target.named] or [matcher]
 
 
 def _match_quotes(
@@ -365,7 +351,9 @@ def _match_quotes(
         quote, name = (key, "") if isinstance(key, str) else key
         found, section = None, target.section
         for matcher in matchers:
-            found = _find_quote(matcher, quote, name, allows_cuts=allows_cuts)
+            found = matcher.find(quote, name)
+            if found and found[1] is records.Fit.ONE_EDIT and not allows_cuts and matcher.is_doubtful(quote):
+                found = None
             if found is not None:
                 break
         if found is None and find_equal:
@@ -385,12 +373,6 @@ def _match_quotes(
             message = f"this annotation does not quote {target.named[0].name}, so it covers nothing"
             failures.append((records.Failure(rules.NAME_UNQUOTED, message, "quote the requirement"), ids))
     return matches, failures
-
-
-def _find_quote(matcher: QuoteMatcher, quote: str, name: str, *, allows_cuts: bool) -> records.FoundQuote | None:
-    found = matcher.find(quote, name)
-    is_near = not allows_cuts and found is not None and found[1] is records.Fit.ONE_EDIT
-    return None if is_near and matcher.is_doubtful(quote) else found
 
 
 def _find_in_equal_section(
@@ -523,21 +505,18 @@ def _name_specifications(
     configured: Sequence[Specification],
 ) -> tuple[Specification, ...]:
     """Return the cited specifications in the same order, each with its id and whether it is configured."""
-    # A stray citation must not take the id of a configured specification.
     wanted = {(one.locator.name, one.format) for one in configured}
     own = {one.locator for one in cited if (one.locator.name, one.format) in wanted}
     others = select_unreferenced_specifications(configured, cited)
-    own.update(one.locator for one in others)
+    own.update([one.locator for one in others])
 
     def rank(one: Specification) -> int:
-        uses = sum(len(match.ids) - len(match.stating) for match in matches.get(one.locator, ()))
-        return -uses - (_ALWAYS_MORE if one.locator in own else 0)
+        uses = sum([len(match.ids) - len(match.stating) for match in matches.get(one.locator, ())])
+        # A stray citation must not take the id of a configured specification.
+        return -uses - (1 << 40 if one.locator in own else 0)
 
     ids = {one.locator: one for one in assign_ids((*cited, *others), rank=rank)}
     return tuple([replace(ids[one.locator], is_configured=one.locator in own) for one in cited])
-
-
-_ALWAYS_MORE = 1 << 40
 
 
 def make_two_spellings_problem(specification: Specification, first: Specification, annotation: Annotation) -> Problem:

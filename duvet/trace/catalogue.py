@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from duvet.errors import UnreadableError
-from duvet.model import Format, Kind, Level, Problem, RequirementForm, Section, Specification, index_section_names
+from duvet.model import Format, Kind, Level, Problem, RequirementForm, Specification, index_section_names
 from duvet.specs.locator import is_url, locate_specification, map_title_ids, normalise_name
 from duvet.text import LineNumbers, make_text_id
 from duvet.trace.records import NotApplicable, Requirement, State, Trace
@@ -56,7 +56,7 @@ class SpecificationCard(Struct, frozen=True, array_like=True, dict=True):
     @cached_property
     def section_names(self) -> dict[str, str]:
         """Maps section ids to the names to write in targets."""
-        return {section.id: section.name for section in self.sections}
+        return {section.id: section.qualified or section.id for section in self.sections}
 
     @cached_property
     def sections_by_title(self) -> dict[str, tuple[str, ...]]:
@@ -97,10 +97,10 @@ class SpecificationCard(Struct, frozen=True, array_like=True, dict=True):
         return f"{self.locator}#{self.section_names[id]}"
 
     def section_path(self, id: str) -> str:
-        return f"{self.full_path}/sections/{id}"
+        return f"/specifications/{self.id}/sections/{id}"
 
     def requirement_path(self, section: str, id: str) -> str:
-        return f"{self.section_path(section)}/requirements/{id[:SHORT_ID_DIGITS]}"
+        return f"/specifications/{self.id}/sections/{section}/requirements/{id[:SHORT_ID_DIGITS]}"
 
     def load(self, library: Library) -> Specification:
         for format in Format:
@@ -171,34 +171,31 @@ class Catalogue(Struct, frozen=True, array_like=True, dict=True):
     @cached_property
     def named(self) -> dict[str, tuple[int, ...]]:
         """Maps the ids that specifications give their requirements to requirement indexes."""
-        found = _group_indexes(card.name for card in self.requirements)
+        found = _group_indexes([card.name for card in self.requirements])
         found.pop("", None)
         return found
 
     @cached_property
     def named_in_any_case(self) -> dict[str, tuple[int, ...]]:
         """Maps case-folded requirement ids to requirement indexes."""
-        found = _group_indexes(card.name.casefold() for card in self.requirements)
+        found = _group_indexes([card.name.casefold() for card in self.requirements])
         found.pop("", None)
         return found
 
     @cached_property
     def stated(self) -> dict[tuple[int, str], tuple[int, ...]]:
         """Maps a specification index and a section id to the requirements of that section."""
-        return _group_indexes((card.specification, card.section) for card in self.requirements)
+        return _group_indexes([(card.specification, card.section) for card in self.requirements])
 
     @cached_property
     def cited_in(self) -> dict[str, tuple[int, ...]]:
-        return _group_indexes(card.path for card in self.citations)
-
-    def specification_of(self, card: RequirementCard) -> SpecificationCard:
-        return self.specifications[card.specification]
+        return _group_indexes([card.path for card in self.citations])
 
     def target_of(self, card: RequirementCard) -> str:
-        return self.specification_of(card).section_target(card.section)
+        return self.specifications[card.specification].section_target(card.section)
 
     def full_path_of(self, card: RequirementCard) -> str:
-        return self.specification_of(card).requirement_path(card.section, card.id)
+        return self.specifications[card.specification].requirement_path(card.section, card.id)
 
 
 def _group_indexes(keys: Iterable[_Key]) -> dict[_Key, tuple[int, ...]]:
@@ -259,15 +256,16 @@ def select_unreferenced_specifications(
 
 
 def make_specification_card(one: Specification) -> SpecificationCard:
-    sections, name = tuple(map(_make_section_card, one.sections)), one.locator.name
-    return SpecificationCard(
-        one.id, one.name, one.url, one.description, name, one.path, sections, one.is_configured, one.form
+    sections = tuple(
+        [
+            SectionCard(part.id, part.title, part.qualified, "" if crumb == part.title else crumb, part.anchors)
+            for part in one.sections
+            for crumb in (part.breadcrumb,)
+        ]
     )
-
-
-def _make_section_card(one: Section) -> SectionCard:
-    breadcrumb = one.breadcrumb
-    return SectionCard(one.id, one.title, one.qualified, "" if breadcrumb == one.title else breadcrumb, one.anchors)
+    return SpecificationCard(
+        one.id, one.name, one.url, one.description, one.locator.name, one.path, sections, one.is_configured, one.form
+    )
 
 
 def _make_citation_cards(trace: Trace, numbers: dict[int, int], cards: list[RequirementCard]) -> Iterator[CitationCard]:

@@ -42,82 +42,67 @@ def cover_specification(specification: Specification, matches: Iterable[Match]) 
         lines = placed.setdefault(match.section, defaultdict(list))
         for piece in match.pieces:
             lines[piece.line].append((piece.start, piece.end, number))
-    cuts = _Cuts(ordered)
-    sections = {index: cuts.lines(specification.sections[index], lines) for index, lines in sorted(placed.items())}
-    return Coverage(specification, ordered, sections, cuts.tallies(specification))
-
-
-class _Cuts:
-    def __init__(self, matches: Sequence[Match]) -> None:
-        self.matches = matches
-        self.parts: list[list[Segment]] = [[] for _ in matches]
-
-    def lines(self, section: Section, placed: dict[int, list[_Placed]]) -> SegmentsByLine:
-        cut: SegmentsByLine = {}
-        for line, found in sorted(placed.items()):
+    parts: list[list[Segment]] = [[] for _ in ordered]
+    sections: dict[int, SegmentsByLine] = {}
+    for index, lines in sorted(placed.items()):
+        section = specification.sections[index]
+        cut = sections[index] = {}
+        for line, found in sorted(lines.items()):
             if line == TITLE_LINE:
                 start, end = section.heading
             else:
                 start = section.starts[line]
                 end = start + byte_length(section.lines[line])
-            cut[line] = self._cut_once(start, end, *found[0]) if len(found) == 1 else self._cut_often(start, end, found)
-        return cut
+            cut[line] = _cut_line(start, end, found, ordered, parts)
+    data = b"" if specification.form is None else specification.data
+    stating = {id for match in ordered for id in match.stating}
+    tallies: dict[int, Tally] = {}
+    for match, segments in zip(ordered, parts, strict=True):
+        if match.stating:
+            tallies.update(dict.fromkeys(match.stating, _tally(match, segments, stating, data)))
+    return Coverage(specification, ordered, sections, tallies)
 
-    def _cut_once(self, start: int, end: int, low: int, high: int, number: int) -> tuple[Segment, ...]:
-        """Split a line around a quoted part; an empty part splits the line but covers nothing."""
-        found: list[Segment] = []
+
+def _cut_line(
+    start: int, end: int, placed: list[_Placed], matches: Sequence[Match], parts: list[list[Segment]]
+) -> tuple[Segment, ...]:
+    """Split a line at the ends of its quotes, and add the segments to the parts of the matches."""
+    ##= man/spec/trace.md#coverage
+    ##% An annotation MUST cover exactly the bytes that it quotes.
+    found: list[Segment] = []
+    if len(placed) == 1:
+        ((low, high, number),) = placed
         if start < low:
             found.append(Segment(start, low, (), 0, Level.AUTO))
+        # An empty quote splits the line, but covers nothing.
         if low < high:
-            match = self.matches[number]
+            match = matches[number]
             segment = Segment(low, high, match.ids, match.flags, match.level)
             found.append(segment)
-            self.parts[number].append(segment)
+            parts[number].append(segment)
         if high < end:
             found.append(Segment(high, end, (), 0, Level.AUTO))
         return tuple(found)
-
-    def _cut_often(self, start: int, end: int, placed: list[_Placed]) -> tuple[Segment, ...]:
-        points = {start, end}
-        for low, high, _ in placed:
-            points.add(low)
-            points.add(high)
-        found: list[Segment] = []
-        waiting = sorted(placed, reverse=True)
-        here: list[_Placed] = []
-        for low, high in pairwise(sorted(points)):
-            while waiting and waiting[-1][0] == low:
-                here.append(waiting.pop())
-            here = [one for one in here if one[1] > low]
-            segment = _make_segment(low, high, [self.matches[number] for _, _, number in here])
-            found.append(segment)
-            for _, _, number in here:
-                self.parts[number].append(segment)
-        return tuple(found)
-
-    def tallies(self, specification: Specification) -> dict[int, Tally]:
-        data = b"" if specification.form is None else specification.data
-        stating = {id for match in self.matches for id in match.stating}
-        tallies: dict[int, Tally] = {}
-        for match, segments in zip(self.matches, self.parts, strict=True):
-            if match.stating:
-                tallies.update(dict.fromkeys(match.stating, _tally(match, segments, stating, data)))
-        return tallies
+    waiting = sorted(placed, reverse=True)
+    here: list[_Placed] = []
+    for low, high in pairwise(sorted({start, end, *chain.from_iterable([one[:2] for one in placed])})):
+        while waiting and waiting[-1][0] == low:
+            here.append(waiting.pop())
+        here = [one for one in here if one[1] > low]
+        members = [matches[number] for _, _, number in here]
+        ids, flags = members[0].ids if members else (), 0
+        for match in members:
+            flags |= match.flags
+        if len(members) > 1:
+            ids = tuple(sorted(chain.from_iterable([match.ids for match in members])))
+        segment = Segment(low, high, ids, flags, max([match.level for match in members], default=Level.AUTO))
+        found.append(segment)
+        for _, _, number in here:
+            parts[number].append(segment)
+    return tuple(found)
 
 
-def _make_segment(low: int, high: int, matches: list[Match]) -> Segment:
-    ##= man/spec/trace.md#coverage
-    ##% An annotation MUST cover exactly the bytes that it quotes.
-    if not matches:
-        return Segment(low, high, (), 0, Level.AUTO)
-    if len(matches) == 1:
-        match = matches[0]
-        return Segment(low, high, match.ids, match.flags, match.level)
-    flags = 0
-    for match in matches:
-        flags |= match.flags
-    ids = sorted(chain.from_iterable([match.ids for match in matches]))
-    return Segment(low, high, tuple(ids), flags, max([match.level for match in matches]))
+_BULLET = re.compile(rb"\s*(?:[o*+-]|\xe2\x80\xa2)?\s*")
 
 
 def _tally(match: Match, segments: list[Segment], stating: set[int], data: bytes) -> Tally:
@@ -136,16 +121,12 @@ def _tally(match: Match, segments: list[Segment], stating: set[int], data: bytes
         return Tally(counts, related)
     ##= man/spec/trace.md#coverage
     ##% With its own schema, duvet MUST count a requirement as completely quoted if annotations quote all of its words.
-    words = {one.flags for one in segments if _has_words(data, one, is_first=one is segments[0])}
-    return Tally(counts, related, frozenset(counts) - words)
-
-
-_BULLET = re.compile(rb"\s*(?:[o*+-]|\xe2\x80\xa2)?\s*")
-
-
-def _has_words(data: bytes, segment: Segment, *, is_first: bool) -> bool:
-    text = data[segment.start : segment.end]
-    return _BULLET.fullmatch(text) is None if is_first else not text.isspace()
+    wordless = set(counts)
+    for index, segment in enumerate(segments):
+        text = data[segment.start : segment.end]
+        if not (text.isspace() if index else _BULLET.fullmatch(text)):
+            wordless.discard(segment.flags)
+    return Tally(counts, related, frozenset(wordless))
 
 
 class PartialQuote(Struct, frozen=True):

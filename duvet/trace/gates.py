@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date
-from typing import NamedTuple
 
 from msgspec.structs import asdict, replace
 
@@ -168,7 +167,10 @@ class RequirementsByTarget:
         `below` includes numbered subsections. An unknown or ambiguous name raises NotFoundError.
         """
         name, hash_sign, section = target.partition("#")
-        cards = [self._names.specifications[index] for index in self._find_cards(name)]
+        if name not in self._found:
+            found = find_specifications(self._names, name) or find_specifications(self._names, self._resolve_name(name))
+            self._found[name] = found or require_specification(self._names, name)
+        cards = [self._names.specifications[index] for index in self._found[name]]
         if not hash_sign:
             spots = {(card.id, part.id) for card in cards for part in card.sections}
         else:
@@ -192,12 +194,6 @@ class RequirementsByTarget:
         name = target.partition("#")[0]
         return bool(self.unavailable) and not self.unavailable.isdisjoint((name, self._resolve_name(name)))
 
-    def _find_cards(self, name: str) -> list[int]:
-        if name not in self._found:
-            found = find_specifications(self._names, name) or find_specifications(self._names, self._resolve_name(name))
-            self._found[name] = found or require_specification(self._names, name)
-        return self._found[name]
-
     def _resolve_name(self, name: str) -> str:
         """Return the canonical form of a specification's URL or path; the name itself if it can't be resolved."""
         try:
@@ -214,7 +210,13 @@ def resolve_not_applicable(
     entries: list[records.NotApplicable] = []
     freed: dict[int, int] = {}
     for index, rule in enumerate(config.not_applicable):
-        found = _Entry(config, index, rule, scopes, problems).requirements()
+        found, fault = _match_entry(rule, scopes)
+        if fault:
+            ##= man/spec/gates.md#not-applicable
+            ##% duvet MUST report a `[[not-applicable]]` entry that matches no requirement, and suggest the most similar
+            ##% text.
+            broken, key, message, hint = fault
+            problems.append(broken.problem(message, config.path, config.not_applicable_place(index, key), hint=hint))
         has_expired = False
         if rule.expiry is not None:
             ##= man/spec/gates.md#not-applicable
@@ -236,70 +238,54 @@ def resolve_not_applicable(
         replace(one, state=records.State.NOT_APPLICABLE) if index in freed else one
         for index, one in enumerate(scopes.requirements)
     ]
-    return records.SettledRequirements(tuple(settled), tuple(entries), tuple(problems), freed)
+    excuses = {requirement: entries[index] for requirement, index in freed.items()}
+    return records.SettledRequirements(tuple(settled), tuple(entries), tuple(problems), excuses)
+
+
+def _match_entry(
+    rule: NotApplicableRule, scopes: RequirementsByTarget
+) -> tuple[list[int], tuple[rules.Rule, str, str, str] | None]:
+    """Return the indexes of the requirements that an entry matches, and a problem if it does not match as it should.
+
+    The problem is a rule, the key in the entry, a message and a hint.
+    """
+    target = rule.target
+    try:
+        found = scopes.of(target, below=not rule.quote)
+    except NotFoundError as error:
+        fault = (rules.NOT_APPLICABLE_UNKNOWN, "target", error.message, error.hint)
+        return [], None if scopes.is_unavailable(target) else fault
+    if not found:
+        stating = [f"{one.specification.locator.name}#{one.section.name}" for one in scopes.requirements]
+        hint = suggest_nearest(target, stating) or "name a section with requirements, or remove the entry"
+        return [], (rules.NOT_APPLICABLE_NOTHING, "target", f"{target} has no requirements", hint)
+    ##= man/spec/gates.md#not-applicable
+    ##% A `[[not-applicable]]` entry MUST apply to the requirement that it quotes or, without a quote, to all
+    ##% requirements of its section or specification.
+    if not rule.quote:
+        return found, None
+    texts = {index: scopes.requirements[index].text for index in found}
+    quoted = _find_texts(texts, rule.quote)
+    if not quoted and any(scopes.requirements[index].section.plain for index in found):
+        from duvet.trace.plain_match import remove_quote_markup
+
+        quoted = _find_texts(texts, remove_quote_markup(rule.quote))
+    if len(quoted) == 1:
+        return quoted, None
+    if quoted:
+        message = f"{format_count(len(quoted), 'requirement')} of {target} contain this quote"
+        hint = "quote one whole sentence"
+    else:
+        message = f"no requirement of {target} contains this quote"
+        near = suggest_nearest(quote_text(rule.quote), map(quote_text, texts.values()))
+        hint = near or "quote one of its requirements, or remove the entry"
+    return [], (rules.NOT_APPLICABLE_NOTHING, "quote", message, hint)
 
 
 def _find_texts(texts: Mapping[int, str], quote: str) -> list[int]:
     """Return the keys of the texts equal to the quote apart from white space, or else of those that contain it."""
-    wanted = _without_spacing(quote)
-    equal = [index for index, text in texts.items() if _without_spacing(text) == wanted]
-    return equal or [index for index, text in texts.items() if wanted in _without_spacing(text)]
-
-
-class _Entry(NamedTuple):
-    config: Config
-    number: int
-    rule: NotApplicableRule
-    scopes: RequirementsByTarget
-    problems: list[Problem]
-
-    def requirements(self) -> list[int]:
-        """Return the indexes of the requirements that the entry matches.
-
-        Report an entry that matches none or has an ambiguous quote, unless its specification could not be loaded.
-        """
-        target = self.rule.target
-        try:
-            found = self.scopes.of(target, below=not self.rule.quote)
-        except NotFoundError as error:
-            if not self.scopes.is_unavailable(target):
-                self._report(rules.NOT_APPLICABLE_UNKNOWN, "target", error.message, error.hint)
-            return []
-        if not found:
-            stating = [f"{one.specification.locator.name}#{one.section.name}" for one in self.scopes.requirements]
-            hint = suggest_nearest(target, stating) or "name a section with requirements, or remove the entry"
-            self._report(rules.NOT_APPLICABLE_NOTHING, "target", f"{target} has no requirements", hint)
-        ##= man/spec/gates.md#not-applicable
-        ##% A `[[not-applicable]]` entry MUST apply to the requirement that it quotes or, without a quote, to all
-        ##% requirements of its section or specification.
-        return self._select_quoted(found) if found and self.rule.quote else found
-
-    def _select_quoted(self, indexes: list[int]) -> list[int]:
-        texts = {index: self.scopes.requirements[index].text for index in indexes}
-        found = _find_texts(texts, self.rule.quote)
-        if not found and any(self.scopes.requirements[index].section.plain for index in indexes):
-            from duvet.trace.plain_match import remove_quote_markup
-
-            found = _find_texts(texts, remove_quote_markup(self.rule.quote))
-        if len(found) == 1:
-            return found
-        if found:
-            message = f"{format_count(len(found), 'requirement')} of {self.rule.target} contain this quote"
-            hint = "quote one whole sentence"
-        else:
-            message = f"no requirement of {self.rule.target} contains this quote"
-            near = suggest_nearest(quote_text(self.rule.quote), map(quote_text, texts.values()))
-            hint = near or "quote one of its requirements, or remove the entry"
-        self._report(rules.NOT_APPLICABLE_NOTHING, "quote", message, hint)
-        return []
-
-    def _report(self, rule: rules.Rule, key: str, message: str, hint: str) -> None:
-        ##= man/spec/gates.md#not-applicable
-        ##% duvet MUST report a `[[not-applicable]]` entry that matches no requirement, and suggest the most similar
-        ##% text.
-        place = self.config.not_applicable_place(self.number, key)
-        self.problems.append(rule.problem(message, self.config.path, place, hint=hint))
-
-
-def _without_spacing(text: str) -> str:
-    return normalise(" ".join(text.split()))
+    wanted = normalise(" ".join(quote.split()))
+    plain = {index: normalise(" ".join(text.split())) for index, text in texts.items()}
+    return [index for index, text in plain.items() if text == wanted] or [
+        index for index, text in plain.items() if wanted in text
+    ]

@@ -220,37 +220,27 @@ def list_requirements(coverage: Coverage, annotations: tuple[Annotation, ...]) -
     stating = [
         (match, " ".join(annotations[match.stating[0]].quote.split())) for match in coverage.matches if match.stating
     ]
-    found = [
-        _make_requirement(coverage, statements, annotations)
-        for statements in group_equal_texts(
-            stating, lambda one: f"{one[0].section}\0{annotations[one[0].stating[0]].name}\0{one[1]}"
-        )
-    ]
+    found: list[Requirement] = []
+    for statements in group_equal_texts(
+        stating, lambda one: f"{one[0].section}\0{annotations[one[0].stating[0]].name}\0{one[1]}"
+    ):
+        matches = tuple([match for match, _ in statements])
+        tallies = [coverage.tallies[match.stating[0]] for match in matches]
+        ids, related = matches[0].stating, tallies[0].related
+        if len(matches) > 1:
+            ids = tuple(sorted(chain.from_iterable([match.stating for match in matches])))
+            related = tuple(sorted(set(chain.from_iterable([tally.related for tally in tallies]))))
+        section, text = coverage.specification.sections[matches[0].section], statements[0][1]
+        level = max([annotations[id].level for id in ids])
+        state = min([compute_state(frozenset(tally.bytes_by_flags) - tally.wordless) for tally in tallies])
+        name = next(filter(None, [annotations[id].name for id in ids]), "")
+        found.append(Requirement(coverage.specification, section, text, level, state, matches, ids, related, name))
     return tuple(sorted(found, key=lambda one: (one.matches[0].section, one.matches[0].pieces[0].start, one.text)))
 
 
-def _make_requirement(
-    coverage: Coverage, statements: list[tuple[Match, str]], annotations: tuple[Annotation, ...]
-) -> Requirement:
-    matches = tuple([match for match, _ in statements])
-    tallies = [coverage.tallies[match.stating[0]] for match in matches]
-    ids, related = matches[0].stating, tallies[0].related
-    if len(matches) > 1:
-        ids = tuple(sorted(chain.from_iterable([match.stating for match in matches])))
-        related = tuple(sorted(set(chain.from_iterable([tally.related for tally in tallies]))))
-    section, text = coverage.specification.sections[matches[0].section], statements[0][1]
-    level, state = max([annotations[id].level for id in ids]), min(map(compute_state, tallies))
-    name = next((annotations[id].name for id in ids if annotations[id].name), "")
-    return Requirement(coverage.specification, section, text, level, state, matches, ids, related, name)
-
-
-def compute_state(tally: Tally) -> State:
-    """Return the state of a requirement; if one part needs code and another needs tests, it is `in progress`."""
-    return _compute_least_state(frozenset(tally.bytes_by_flags) - tally.wordless)
-
-
 @cache
-def _compute_least_state(found: frozenset[int]) -> State:
+def compute_state(found: frozenset[int]) -> State:
+    """Return the state of a requirement whose bytes have these flags."""
     states = set(map(_state_of_bytes, found))
     ##= man/spec/trace.md#coverage
     ##% A requirement MUST be `to do` if only todos cite it, and `uncited` if no annotation cites it.
@@ -294,11 +284,7 @@ class SettledRequirements(Struct, frozen=True):
     requirements: tuple[Requirement, ...]
     entries: tuple[NotApplicable, ...] = ()
     problems: tuple[Problem, ...] = ()
-    freed: Mapping[int, int] = {}  # The index of the entry by the index of a requirement that is not applicable.
-
-    @property
-    def excuses(self) -> dict[int, NotApplicable]:
-        return {requirement: self.entries[entry] for requirement, entry in self.freed.items()}
+    excuses: dict[int, NotApplicable] = {}  # The entries, by the index of a requirement that is not applicable.
 
 
 class Finished(Struct, frozen=True):
@@ -396,26 +382,24 @@ class RunVerdict(Struct, frozen=True):
     lines: tuple[str, ...]
 
 
-_Table = dict[Level, list[int]]
+_LevelCounts = Counter[tuple[Level, State]]
+_LEVEL_AND_STATE = attrgetter("level", "state")
 
 
 def compute_totals(requirements: Iterable[Requirement]) -> tuple[Total, ...]:
     """Return the totals per level and their sum, first for each specification, then for all of them."""
-    tables: dict[str, _Table] = {}
-    specifications: dict[str, Specification] = {}
-    overall: _Table = {}
+    counts: dict[str, tuple[Specification, _LevelCounts]] = {}
+    overall = _LevelCounts()
     for specification, found in groupby(requirements, attrgetter("specification")):
-        specifications[specification.id] = specification
-        _count(found, tables.setdefault(specification.id, {}), overall)
-    own = (total for id, table in tables.items() for total in _list_totals(specifications[id], table))
-    return (*own, *_list_totals(None, overall))
+        own = _LevelCounts(map(_LEVEL_AND_STATE, found))
+        overall.update(own)
+        counts.setdefault(specification.id, (specification, _LevelCounts()))[1].update(own)
+    return (*(total for one in counts.values() for total in _list_totals(*one)), *_list_totals(None, overall))
 
 
 def compute_level_totals(found: Iterable[Requirement | RequirementCard]) -> tuple[Total, ...]:
     """Return the totals of each level, strongest first, followed by their sum."""
-    table: _Table = {}
-    _count(found, table)
-    return tuple(_list_totals(None, table))
+    return tuple(_list_totals(None, Counter(map(_LEVEL_AND_STATE, found))))
 
 
 def group_totals(found: Iterable[Total]) -> list[tuple[Total, ...]]:
@@ -451,13 +435,10 @@ def judge_run(
     return RunVerdict(outcome, (*lines, *(gate.describe(format_count(others, "error")) for gate in gates)))
 
 
-def _count(found: Iterable[Requirement | RequirementCard], *tables: _Table) -> None:
-    for (level, state), count in Counter(map(attrgetter("level", "state"), found)).items():
-        for table in tables:
-            table.setdefault(level, [0] * len(State))[state] += count
-
-
-def _list_totals(specification: Specification | None, table: _Table) -> Iterator[Total]:
+def _list_totals(specification: Specification | None, counts: _LevelCounts) -> Iterator[Total]:
+    table: dict[Level, list[int]] = {}
+    for (level, state), count in counts.items():
+        table.setdefault(level, [0] * len(State))[state] = count
     for level in sorted(table, reverse=True):
         yield Total(specification, level, tuple(table[level]))
     sums = zip(*table.values(), strict=True) if table else [()] * len(State)

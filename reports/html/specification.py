@@ -19,7 +19,7 @@ from duvet.reports.summary import describe_exemption
 from duvet.text import WHITESPACE, collapse_whitespace, format_count, shorten_text
 from duvet.trace.catalogue import CitationCard
 from duvet.trace.coverage import segment_texts
-from duvet.trace.records import TITLE_LINE, Coverage, Segment, SegmentsByLine, State, Tally, Total, compute_state
+from duvet.trace.records import TITLE_LINE, Coverage, Segment, SegmentsByLine, State, Total, compute_state
 
 if TYPE_CHECKING:
     from duvet.reports.html.notes import PageWriter
@@ -244,7 +244,7 @@ class SectionMarker:
 
 @cache
 def _own_state(flags: int) -> State:
-    return compute_state(Tally({flags: 1}, ()))
+    return compute_state(frozenset((flags,)))
 
 
 _WORDS = 56  # Maximum length of a requirement in the list; its whole text is above.

@@ -127,7 +127,9 @@ class _TraceGraph:
     def __init__(self, catalogue: Catalogue, artifacts: Mapping[str, Artifact]) -> None:
         self.catalogue = catalogue
         self._artifacts = artifacts
-        self._sections = [f"{catalogue.specification_of(card).id}#{card.section}" for card in catalogue.requirements]
+        self._sections = [
+            f"{catalogue.specifications[card.specification].id}#{card.section}" for card in catalogue.requirements
+        ]
         self.ids = [
             f"{NodeLabel.REQUIREMENT}:{section}/{card.id[:SHORT_ID_DIGITS]}"
             for card, section in zip(catalogue.requirements, self._sections, strict=True)

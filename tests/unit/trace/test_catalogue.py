@@ -111,7 +111,7 @@ def test_values_derived_from_cards() -> None:
     card, (specification,) = cards.requirements[0], cards.specifications
     id = blake3(card.text.encode()).hexdigest()
     assert (card.id, cards.ids[0], card.state, REQUIREMENTS[8].state) == (id, id, State.UNCITED, State.EXCEPTED)
-    assert cards.specification_of(card) is specification
+    assert cards.specifications[card.specification] is specification
     assert cards.target_of(card) == f"{RFC}#section-1"
     assert cards.full_path_of(card) == f"/specifications/rfc7/sections/section-1/requirements/{id[:12]}"
     assert (specification.titles["section-1"], specification.full_path) == (
