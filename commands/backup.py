@@ -12,7 +12,7 @@ import click
 from duvet.console.command import Subcommand, file_option, show_path
 from duvet.console.knowledge_store import audited, locate_store
 from duvet.console.options import add_service_option
-from duvet.console.streams import is_standard_output, open_stdout, print_remark
+from duvet.console.streams import OUTPUT_NAMES, open_stdout, print_remark
 from duvet.errors import QueryError
 from duvet.knowledge.backup import create_backup, write_archive
 from duvet.reports.cells import escape_cell
@@ -39,8 +39,8 @@ def backup(output: str | None, service_path: str | None) -> None:
     """
     paths = locate_store(service_path)
     with audited(paths, "backup", output or ""):
-        if output is not None and (is_standard_output(output) or is_stream(output)):
-            to_stdout = is_standard_output(output)
+        if output is not None and (output in OUTPUT_NAMES or is_stream(output)):
+            to_stdout = output in OUTPUT_NAMES
             if to_stdout and sys.stdout is not None and sys.stdout.isatty():
                 raise QueryError(
                     "won't write an archive to a terminal", hint="redirect standard output to a file or a pipe"

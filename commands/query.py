@@ -11,7 +11,7 @@ from typing import Any
 import click
 from msgspec.structs import replace
 
-from duvet.console.command import NO_CACHE, Subcommand, TerminalSettings, complete_path, current_settings
+from duvet.console.command import HIDDEN_FLAGS, Subcommand, TerminalSettings, current_settings, make_completion
 from duvet.console.options import TEXT_TYPE
 from duvet.console.problems import print_problems
 from duvet.console.progress import LABEL_WIDTH, ProgressLines, format_seconds
@@ -88,7 +88,7 @@ class QueryCommand(Subcommand):
     """A command with its own `-q` and `-v`; it words usage errors as awslabs duvet does."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        return [*click.Command.get_params(self, ctx), NO_CACHE.make_hidden_option()]
+        return [*click.Command.get_params(self, ctx), *(flag for flag in HIDDEN_FLAGS if flag.name == "_cache")]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if ctx.resilient_parsing:
@@ -141,7 +141,7 @@ class QueryCommand(Subcommand):
     type=TEXT_TYPE,
     multiple=True,
     metavar="<COVERAGE_REPORT>",
-    shell_complete=lambda ctx, param, incomplete: complete_path(incomplete),
+    shell_complete=lambda ctx, param, incomplete: [make_completion(incomplete, "file")],
     help="Coverage report or glob pattern, required by the coverage checks; repeatable.",
 )
 @click.option(

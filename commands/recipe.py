@@ -30,7 +30,7 @@ from duvet.console.options import (
 )
 from duvet.console.output import print_detail, print_list
 from duvet.console.problems import add_problem_format, make_problem_output, print_problems
-from duvet.console.streams import FAILED, is_standard_output, make_usage_error, print_remark, write_stdout
+from duvet.console.streams import FAILED, OUTPUT_NAMES, make_usage_error, print_remark, write_stdout
 from duvet.console.terminal import is_on_terminal
 from duvet.console.workflow_run import call_workflow_tool, print_run
 from duvet.errors import DuvetError, ProblemsError
@@ -166,7 +166,7 @@ def show_recipe(name: str, format: str, output: str | None) -> None:
     if found.workflow is None:
         raise ProblemsError(found.problems)
     data = encode_json(found.document.values if found.document else {}) if format == "json" else found.data
-    if output is not None and not is_standard_output(output):
+    if output is not None and output not in OUTPUT_NAMES:
         store_file(output, data)
     elif format != "json" and is_on_terminal():
         write_stdout("".join(f"{escape_cell(line)}\n" for line in data.decode().splitlines()).encode())

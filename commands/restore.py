@@ -12,7 +12,7 @@ import click
 from duvet.console.command import PathType, Subcommand, show_path
 from duvet.console.knowledge_store import audited, locate_store
 from duvet.console.options import add_service_option
-from duvet.console.streams import STANDARD_INPUT, is_standard_input, print_remark
+from duvet.console.streams import INPUT_NAMES, STANDARD_INPUT, print_remark
 from duvet.errors import QueryError, UnreadableError
 from duvet.knowledge.backup import STORE_MEMBER
 from duvet.knowledge.restore import restore_backup
@@ -36,7 +36,7 @@ def restore(file: str, force: bool, service_path: str | None) -> None:
       ssh elsewhere 'cat km.tgz' | duvet restore -
     """
     paths = locate_store(service_path)
-    stream = _open_stdin() if is_standard_input(file) else None
+    stream = _open_stdin() if file in INPUT_NAMES else None
     with audited(paths, "restore", file):
         restored = restore_backup(paths, file, datetime.now(UTC), keeps=not force, stream=stream)
     what = "the index" if STORE_MEMBER in restored.manifest.files else "only feedback"

@@ -12,18 +12,15 @@ import click
 from msgspec.structs import replace
 
 from duvet.console.command import (
-    NO_CACHE,
-    QUIET,
-    VERBOSE,
+    GLOBAL_FLAGS,
     LazyGroup,
     TerminalSettings,
     enter_project,
     file_option,
     folder_option,
-    has_legacy_flags,
     wants_colour,
 )
-from duvet.console.streams import BUG, FAILED, INTERRUPTED, OK, open_missing_stderr, print_notice, silence_stream
+from duvet.console.streams import BUG, FAILED, INTERRUPTED, OK, print_notice, silence_stream
 from duvet.errors import DuvetError, describe_os_error
 from duvet.version import VERSION
 
@@ -75,6 +72,7 @@ COMMAND_GROUPS = {
 COMMANDS = {name: summary for group in COMMAND_GROUPS.values() for name, summary in group.items()}
 MCP_PROGRAM, MCP_COMMAND = "contextive-mcp", "mcp"  # The program runs this command of duvet.
 _STAYING = ("init", "query")  # The commands that use the working directory as the project.
+_LEGACY_FLAGS = ("--source-pattern", "--spec-pattern", "--spec-path")  # They describe the project.
 
 
 @click.group(
@@ -91,9 +89,6 @@ _STAYING = ("init", "query")  # The commands that use the working directory as t
 @click.option(
     "--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Use colors [default: auto]."
 )
-@QUIET.add
-@VERBOSE.add
-@NO_CACHE.add
 @click.version_option(VERSION, message="%(prog)s %(version)s")
 @click.pass_context
 def cli(ctx: click.Context, /, directory: str | None, config_path: str | None, color: str) -> None:
@@ -123,8 +118,14 @@ def cli(ctx: click.Context, /, directory: str | None, config_path: str | None, c
         ctx.obj = enter_project(ctx.obj)
 
 
+# After `--color`, and before `--version` and `--help`.
+cli.params[-1:-1] = [click.Option(names, **attributes) for names, attributes in GLOBAL_FLAGS.items()]
+
+
 def main(program: str = "duvet") -> NoReturn:
     """Run the command line and exit at once; cleaning up would take a tenth of the time."""
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - open to the end
     try:
         code = run_command_line(sys.argv[1:], program=program)
     except KeyboardInterrupt:
@@ -145,14 +146,14 @@ def serve() -> NoReturn:
 
 def run_command_line(args: list[str], settings: TerminalSettings | None = None, program: str = "duvet") -> int:
     """Run a command, print its errors, and return the exit code."""
-    open_missing_stderr()
     if completion := os.environ.get("_DUVET_COMPLETE"):
         from duvet.console.completion import answer_shell
 
         answer_shell(cli, completion)
         return OK
     ctx: click.Context | None = None
-    settings = replace(settings or TerminalSettings(os.environ), has_legacy_flags=has_legacy_flags(args))
+    has_legacy_flags = any(arg.partition("=")[0] in _LEGACY_FLAGS for arg in args)
+    settings = replace(settings or TerminalSettings(os.environ), has_legacy_flags=has_legacy_flags)
     try:
         with cli.make_context(program, args, obj=settings) as ctx:
             cli.invoke(ctx)
@@ -184,7 +185,14 @@ def run_command_line(args: list[str], settings: TerminalSettings | None = None, 
         path, reason = str(error.filename or ""), describe_os_error(error)
         return _print_error(DuvetError(f"can't access this path: {reason}" if path else reason, path=path), ctx)
     except Exception:  # noqa: BLE001 - any other exception is a bug in duvet and is reported as one
-        return _print_bug()
+        import traceback
+
+        print_notice(
+            f"{traceback.format_exc()}\n"
+            f"This is a bug in duvet {VERSION} (Python {platform.python_version()}, {platform.system()}).\n"
+            "Please report it with the lines above and the command you ran.\n"
+        )
+        return BUG
 
 
 def _print_error(error: DuvetError, ctx: click.Context | None) -> int:
@@ -195,14 +203,3 @@ def _print_error(error: DuvetError, ctx: click.Context | None) -> int:
     is_upstream_command = ctx is not None and ctx.invoked_subcommand in UPSTREAM_COMMANDS
     print_problems(list_error_problems(error), settings, keeps_words=is_upstream_command)
     return FAILED
-
-
-def _print_bug() -> int:
-    import traceback
-
-    print_notice(
-        f"{traceback.format_exc()}\n"
-        f"This is a bug in duvet {VERSION} (Python {platform.python_version()}, {platform.system()}).\n"
-        "Please report it with the lines above and the command you ran.\n"
-    )
-    return BUG

@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from datetime import date
-from functools import cache
 from importlib import import_module
 from inspect import cleandoc
 from typing import TYPE_CHECKING, Any, TextIO, cast
@@ -49,7 +48,6 @@ def current_settings() -> TerminalSettings:
 
 
 def wants_bar(settings: TerminalSettings) -> bool:
-    """Return whether to draw progress bars: not with `--quiet`, and only on a terminal that can redraw a line."""
     return not settings.quiet and sys.stderr.isatty() and settings.environ.get("TERM") != "dumb"
 
 
@@ -65,7 +63,6 @@ def wants_colour(choice: str, environ: Mapping[str, str], stream: TextIO | None 
 
 
 def wants_cache(settings: TerminalSettings, root: str = "") -> bool:
-    """Return whether duvet may use the cache in `root`, by default the working directory."""
     ##= man/spec/cache.md#storage
     ##% With `--no-cache`, duvet MUST neither read nor write the cache.
     ##= man/spec/pages.md#folders-of-notes
@@ -114,38 +111,22 @@ class _HelpContext(click.Context):
         return text.replace("duvet mcp", _OTHER_PROGRAM) if self.find_root().info_name == _OTHER_PROGRAM else text
 
 
-class GlobalFlag(Struct, frozen=True):
-    """A flag that every command accepts, and the setting that it changes."""
-
-    names: tuple[str, ...]
-    help: str
-    field: str
-    value: bool = True
-
-    def add(self, function: click.decorators.FC) -> click.decorators.FC:
-        return click.option(*self.names, f"_{self.field}", **self._attributes)(function)
-
-    def make_hidden_option(self) -> click.Option:
-        return click.Option((*self.names, f"_{self.field}"), hidden=True, **self._attributes)
-
-    @property
-    def _attributes(self) -> dict[str, Any]:
-        return {"is_flag": True, "help": self.help, "expose_value": False, "callback": self._apply}
-
-    def _apply(self, ctx: click.Context, param: click.Parameter, is_set: bool) -> None:
-        if is_set:
-            settings = ctx.find_object(TerminalSettings) or TerminalSettings(os.environ)
-            ctx.obj = replace(settings, **{self.field: self.value})
+def _apply_flag(ctx: click.Context, param: click.Parameter, is_set: bool) -> None:
+    if is_set:
+        field = str(param.name).removeprefix("_")
+        ctx.obj = replace(
+            ctx.find_object(TerminalSettings) or TerminalSettings(os.environ), **{field: field != "cache"}
+        )
 
 
-QUIET = GlobalFlag(("-q", "--quiet"), "Print only errors.", "quiet")
-VERBOSE = GlobalFlag(("-v", "--verbose"), "Print details, such as each annotated file.", "verbose")
-NO_CACHE = GlobalFlag(("--no-cache",), "Neither read nor write .duvet/cache.", "cache", False)
-
-
-@cache
-def make_global_flags() -> list[click.Parameter]:
-    return [flag.make_hidden_option() for flag in (QUIET, VERBOSE, NO_CACHE)]
+_FLAG: dict[str, Any] = {"is_flag": True, "expose_value": False, "callback": _apply_flag}
+# The flags that every command accepts; without the underscore, their last names are fields of `TerminalSettings`.
+GLOBAL_FLAGS = {
+    ("-q", "--quiet", "_quiet"): {**_FLAG, "help": "Print only errors."},
+    ("-v", "--verbose", "_verbose"): {**_FLAG, "help": "Print details, such as each annotated file."},
+    ("--no-cache", "_cache"): {**_FLAG, "help": "Neither read nor write .duvet/cache."},
+}
+HIDDEN_FLAGS = [click.Option(names, hidden=True, **attributes) for names, attributes in GLOBAL_FLAGS.items()]
 
 
 class OldOption(click.Option):
@@ -171,7 +152,7 @@ class Subcommand(click.Command):
     context_class = _HelpContext
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        return [*super().get_params(ctx), *make_global_flags()]
+        return [*super().get_params(ctx), *HIDDEN_FLAGS]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         try:
@@ -348,15 +329,9 @@ class LazyGroup(CommandGroup):
 
 
 _CONFIG = os.path.join(".duvet", "config.toml")
-_LEGACY_FLAGS = ("--source-pattern", "--spec-pattern", "--spec-path")
 _PATH_VARIABLES = ("DUVET_CONFIG", "CONTEXTIVE_CONFIG")
 # The path of a reference to a file: what precedes `:LINE`, `:LINE:COLUMN` or `#SECTION`.
 _REFERENCE = r"(?P<path>[^#]+?)(?P<part>(?::\d+){0,2}:?|#.*)\Z"
-
-
-def has_legacy_flags(args: Iterable[str]) -> bool:
-    """Return whether the command line uses awslabs duvet's flags to describe the project."""
-    return any(arg.partition("=")[0] in _LEGACY_FLAGS for arg in args)
 
 
 def find_project_folder(start: str = "") -> str | None:
@@ -434,6 +409,7 @@ class PathType(click.ParamType[str]):
     """Converts a path that the user typed to one relative to the project; shells complete it."""
 
     name = "path"
+    locate: Callable[[str, str], str] = staticmethod(locate_path)
 
     def __init__(self, type: click.ParamType[str] = click.STRING, completion: str = "file") -> None:
         self.type = type
@@ -444,24 +420,15 @@ class PathType(click.ParamType[str]):
         text = self.type.convert(value, param, ctx)
         return self.locate(text, settings.folder) if settings and isinstance(text, str) else text
 
-    def locate(self, text: str, folder: str) -> str:
-        return locate_path(text, folder)
-
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem[str]]:
-        return complete_path(incomplete, self.completion)
+        return [make_completion(incomplete, self.completion)]
 
 
 class ReferenceType(PathType):
     """Converts the path in FILE or FILE:LINE, and leaves other references unchanged."""
 
     name = "reference"
-
-    def locate(self, text: str, folder: str) -> str:
-        return locate_reference(text, folder)
-
-
-def complete_path(incomplete: str, kind: str = "file") -> list[CompletionItem[str]]:
-    return [make_completion(incomplete, kind)]
+    locate = staticmethod(locate_reference)
 
 
 def make_completion(value: str, kind: str = "plain", help: str | None = None) -> CompletionItem[str]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 import click
 from click.shell_completion import CompletionItem
 
-from duvet.console.command import complete_path, find_project_folder
+from duvet.console.command import find_project_folder
 from duvet.reports.cells import escape_cell
 from duvet.rules import list_rules
 from duvet.templates import guide_parts, guide_topics, prompt_names, recipe_names
@@ -78,7 +78,7 @@ def complete_recipes(ctx: click.Context, param: click.Parameter, incomplete: str
 
 
 def complete_recipe_files(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
-    return complete_recipes(ctx, param, incomplete) or complete_path(incomplete)
+    return complete_recipes(ctx, param, incomplete) or [CompletionItem(incomplete, "file")]
 
 
 def complete_specification_ids(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
@@ -102,7 +102,7 @@ def complete_references(ctx: click.Context, param: click.Parameter, incomplete: 
         yield from _list_named(catalogue)
         yield from ((card.id[:SHORT_ID_DIGITS], card.text) for card in catalogue.requirements)
 
-    return _complete_from_project(ctx, incomplete, list_names) or complete_path(incomplete)
+    return _complete_from_project(ctx, incomplete, list_names) or [CompletionItem(incomplete, "file")]
 
 
 def _list_specifications(catalogue: Catalogue) -> _NamedTexts:

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from duvet.console.command import TerminalSettings, current_settings, file_option, locate_path, show_path
-from duvet.console.streams import FAILED, is_standard_output, is_stream_output, print_notice, write_output
+from duvet.console.streams import FAILED, OUTPUT_NAMES, is_stream_output, print_notice, write_output
 from duvet.errors import (
     DuvetError,
     FetchError,
@@ -107,11 +107,24 @@ def print_problems(
     `keeps_words` keeps the operating system's messages, as awslabs duvet prints them.
     """
     settings = settings or current_settings()
-    if kept := _filter_problems(_reword_all(problems, settings, keeps_words=like_upstream or keeps_words), settings):
-        sources = sources or SourceLines()
-        text = _render_text(kept, settings, sources, colour=settings.colour, like_upstream=like_upstream)
-        print_notice(text.decode())
-        _offer_explanation(kept, settings)
+    kept = _reword_all(problems, settings, keeps_words=like_upstream or keeps_words)
+    kept = tuple(one for one in kept if not (settings.quiet and one.severity is Severity.WARNING))
+    if not kept:
+        return
+    sources = sources or SourceLines()
+    text = _render_text(kept, settings, sources, colour=settings.colour, like_upstream=like_upstream)
+    print_notice(text.decode())
+    # The last line of the run explains the first error, or else the first warning. With `--watch`, no line is the last.
+    ranked = sorted(kept, key=lambda problem: problem.severity is not Severity.ERROR)
+    code = next((problem.code for problem in ranked if problem.code), "")
+    context = click.get_current_context(silent=True)
+    if not code or settings.quiet or (context and context.params.get("watch")):
+        return
+    line = f'run "duvet explain {code}" for details\n'
+    if context is None:
+        print_notice(line)
+    elif context.find_root().meta.setdefault("duvet.explanation", line) is line:
+        context.find_root().call_on_close(lambda: print_notice(line))
 
 
 def reword_problem(problem: Problem) -> Problem:
@@ -129,23 +142,6 @@ def _reword_all(problems: Iterable[Problem], settings: TerminalSettings, *, keep
     if keeps_words or settings.has_legacy_flags or command in UPSTREAM_COMMANDS:
         return tuple(problems)
     return tuple(map(reword_problem, problems))
-
-
-def _offer_explanation(problems: Iterable[Problem], settings: TerminalSettings) -> None:
-    """Print the command that explains the first error, or else the first warning, as the last line of the run."""
-    ranked = sorted(problems, key=lambda problem: problem.severity is not Severity.ERROR)
-    code = next((problem.code for problem in ranked if problem.code), "")
-    if not code or settings.quiet:
-        return
-    line = f'run "duvet explain {code}" for details\n'
-    context = click.get_current_context(silent=True)
-    # With `--watch`, a run has no last line.
-    if context and context.params.get("watch"):
-        return
-    if context is None:
-        print_notice(line)
-    elif context.find_root().meta.setdefault("duvet.explanation", line) is line:
-        context.find_root().call_on_close(lambda: print_notice(line))
 
 
 def _render_text(
@@ -166,10 +162,6 @@ def _render_text(
     return render_problems_text(shown, context)
 
 
-def _filter_problems(problems: Iterable[Problem], settings: TerminalSettings) -> tuple[Problem, ...]:
-    return tuple(problem for problem in problems if not (settings.quiet and problem.severity is Severity.WARNING))
-
-
 class ProblemOutput(Struct, frozen=True):
     """The destination and the format for the problems of a run."""
 
@@ -178,24 +170,22 @@ class ProblemOutput(Struct, frozen=True):
     prints_text: bool = True  # Whether they are printed to standard error as well.
     is_requested: bool = True  # Whether the user asked for the format; else `--quiet` applies to it.
 
-    @property
-    def writes_text(self) -> bool:
-        return self.prints_text or self.format is ProblemFormat.TEXT
-
     def write(
         self, problems: Iterable[Problem], sources: SourceLines | None = None, *, like_upstream: bool = False
     ) -> bool:
         """Write and print the problems; return False if they can't be written."""
-        problems = _reword_all(problems, current_settings(), keeps_words=like_upstream)
+        settings = current_settings()
+        problems = _reword_all(problems, settings, keeps_words=like_upstream)
         sources = sources or SourceLines()
         try:
             ##= man/spec/problems.md#formats
             ##% duvet MUST write problems to the file that `--output` names. Without `--output`, duvet MUST write text to
             ##% standard error, and any other format to standard output.
             if self.output is not None:
-                kept = problems if self.is_requested else _filter_problems(problems, current_settings())
+                drops_warnings = settings.quiet and not self.is_requested
+                kept = tuple(one for one in problems if not (drops_warnings and one.severity is Severity.WARNING))
                 if self.format is ProblemFormat.TEXT:
-                    data = _render_text(kept, current_settings(), sources, like_upstream=like_upstream)
+                    data = _render_text(kept, settings, sources, like_upstream=like_upstream)
                 else:
                     ##= man/spec/problems.md#formats
                     ##% In a format other than `text`, duvet MUST write a result even if there are no problems.
@@ -235,11 +225,11 @@ def make_problem_output(format: str | None, output: str | None, others: Iterable
 
     `others` are the paths of the run's other outputs; UsageError is raised if two outputs are standard output.
     """
-    on_stdout = sum(path is not None and is_standard_output(path) for path in others)
+    on_stdout = sum(path is not None and path in OUTPUT_NAMES for path in others)
     if format not in (None, ProblemFormat.TEXT) or output is not None:
         path = "-" if output is None else output
-        on_stdout += is_standard_output(path)
-        result = ProblemOutput(ProblemFormat(format or "text"), path, prints_text=not is_standard_output(path))
+        on_stdout += path in OUTPUT_NAMES
+        result = ProblemOutput(ProblemFormat(format or "text"), path, prints_text=path not in OUTPUT_NAMES)
     elif format is None and _is_on_github() and not on_stdout:
         ##= man/spec/problems.md#formats
         ##% If the environment variable `GITHUB_ACTIONS` is `true` and no format is requested, duvet MUST also write

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 
 from duvet.config.settings import PageRule
 from duvet.console.command import current_settings
@@ -18,7 +18,6 @@ from duvet.queries.gaps import RequirementFilter, make_priority_rows, prioritize
 from duvet.queries.revisions import SnapshotDiff, compare_snapshots
 from duvet.queries.snippets import list_comment_styles, read_code_below
 from duvet.reports.html.anchors import ReportData
-from duvet.reports.html.render import render_html
 from duvet.trace.catalogue import Catalogue
 from duvet.trace.records import Finished, GateResult
 from duvet.tree.files import FolderMembership
@@ -28,17 +27,6 @@ from duvet.version import VERSION
 
 if TYPE_CHECKING:
     from duvet.knowledge.pages.catalogue import PageCollection
-
-
-def write_html_report(
-    out: BinaryIO,
-    project: Project,
-    finished: Finished,
-    problems: tuple[Problem, ...],
-    snapshot: bytes | None,
-    gates: tuple[GateResult, ...],
-) -> None:
-    render_html(make_report_data(project, finished, problems, snapshot, gates), out)
 
 
 def make_report_data(
@@ -51,7 +39,12 @@ def make_report_data(
     """Collect the data of the HTML report; after errors, it contains no snapshot, JSON or changes."""
     config, catalogue = project.config, project.catalogue
     rule = config.page if config else PageRule()
-    commit = _find_commit(project)
+    # The folders above the project are not recorded, so changes there don't trigger runs.
+    repository, commit = GitRepository(project.disk, project.root), ""
+    if (top := repository.top(repository.start)) is not None:
+        commit = GitRepository(project.tree, project.root).head(top)
+    else:
+        project.tree.exists(".git")
     ##= man/spec/page.md#overview
     ##% The overview MUST list the first ten requirements of `duvet prioritize`, with the reason for each rank.
     urgent = make_priority_rows(catalogue, prioritize_requirements(catalogue, RequirementFilter()), 10)
@@ -90,16 +83,6 @@ def make_report_data(
         notes=pages,
         texts=texts,
     )
-
-
-def _find_commit(project: Project) -> str:
-    # The folders above the project are not recorded, so changes there don't trigger runs.
-    repository = GitRepository(project.disk, project.root)
-    top = repository.top(repository.start)
-    if top is None:
-        project.tree.exists(".git")
-        return ""
-    return GitRepository(project.tree, project.root).head(top)
 
 
 def _make_reader(project: Project) -> Callable[[str], str | None]:

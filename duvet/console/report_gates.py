@@ -28,7 +28,21 @@ from duvet.trace.records import Requirement
 
 
 def list_gates(project: Project, request: ReportRequest, *, is_ci: bool) -> list[Gate]:
-    gates = [*_list_ci_gates(project, request)] if is_ci else []
+    gates, path = list[Gate](), project.snapshot_path
+    if is_ci and path is not None:
+        check = partial(_check_snapshot, project, path)
+        gates.append(Gate(f"snapshot {path}", f"snapshot {path} is up to date", check))
+    elif is_ci:
+        citations, tests = (
+            gate.everything is None or (gate.everything and project.is_like_upstream)
+            for gate in (request.require_citations, request.require_tests)
+        )
+        nouns = [noun for noun, wanted in (("citations", citations), ("tests", tests)) if wanted]
+        # awslabs duvet accepts a project without requirements. There is nothing to pass then.
+        if nouns and (project.requirements or not project.is_like_upstream):
+            success = "every requirement is cited" if citations else "every cited requirement is tested"
+            success += " and tested" if citations and tests else ""
+            gates.append(Gate(" and ".join(nouns), success, partial(_check_lines, project, citations, tests)))
     for gate, option, noun, state, find in (
         (request.require_citations, "--require-citations", "citations", "implemented", find_unimplemented),
         (request.require_tests, "--require-tests", "tests", "tested", find_untested),
@@ -39,23 +53,6 @@ def list_gates(project: Project, request: ReportRequest, *, is_ci: bool) -> list
             check = partial(_check_targets, project, gate, option, find)
             gates.append(Gate(f"{noun}{targets}", f"every requirement{targets} is {state}", check))
     return gates
-
-
-def _list_ci_gates(project: Project, request: ReportRequest) -> Iterator[Gate]:
-    path = project.snapshot_path
-    if path is not None:
-        yield Gate(f"snapshot {path}", f"snapshot {path} is up to date", partial(_check_snapshot, project, path))
-        return
-    citations, tests = (
-        gate.everything is None or (gate.everything and project.is_like_upstream)
-        for gate in (request.require_citations, request.require_tests)
-    )
-    nouns = [noun for noun, wanted in (("citations", citations), ("tests", tests)) if wanted]
-    # awslabs duvet accepts a project without requirements. There is nothing to pass then.
-    if nouns and (project.requirements or not project.is_like_upstream):
-        success = "every requirement is cited" if citations else "every cited requirement is tested"
-        success += " and tested" if citations and tests else ""
-        yield Gate(" and ".join(nouns), success, partial(_check_lines, project, citations, tests))
 
 
 def _check_lines(project: Project, citations: bool, tests: bool, snapshot: bytes) -> list[Problem]:
@@ -96,7 +93,13 @@ def _check_snapshot(project: Project, path: str, snapshot: bytes) -> list[Proble
     return []
 
 
-def _select_targets(project: Project, gate: ReportGate, option: str) -> tuple[list[Requirement], list[Problem]]:
+def _check_targets(
+    project: Project,
+    gate: ReportGate,
+    option: str,
+    find: Callable[[Iterable[Requirement]], Iterator[Problem]],
+    snapshot: bytes,
+) -> list[Problem]:
     found: set[int] = set()
     unknown = []
     for target in gate.targets:
@@ -106,22 +109,12 @@ def _select_targets(project: Project, gate: ReportGate, option: str) -> tuple[li
             ##= man/spec/gates.md#gates-for-targets
             ##% duvet MUST refuse a gate on an unknown target, and suggest similar names.
             unknown.append(rules.GATE_UNKNOWN_TARGET.problem(f"{option}: {error.message}", hint=error.hint))
-    return [project.requirements[index] for index in sorted(found)], unknown
-
-
-def _check_targets(
-    project: Project,
-    gate: ReportGate,
-    option: str,
-    find: Callable[[Iterable[Requirement]], Iterator[Problem]],
-    snapshot: bytes,
-) -> list[Problem]:
-    selected, unknown = _select_targets(project, gate, option)
     ##= man/spec/gates.md#gates-with-nothing-to-check
     ##% A gate on a target MUST fail if the target has no requirements.
-    if not (gate.everything or selected or unknown or project.is_like_upstream):
+    if not (gate.everything or found or unknown or project.is_like_upstream):
         names = " and ".join(gate.targets)
         message = f"{names} {'has' if len(gate.targets) == 1 else 'have'} no requirements, so {option} checks nothing"
         hint = "name a specification or a section with requirements, or remove the target"
         return [rules.GATE_UNKNOWN_TARGET.problem(message, hint=hint)]
-    return [*find(project.requirements if gate.everything else selected), *unknown]
+    selected = project.requirements if gate.everything else [project.requirements[index] for index in sorted(found)]
+    return [*find(selected), *unknown]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from msgspec import Struct
@@ -21,7 +22,7 @@ from duvet.console.terminal import detect_table_look
 from duvet.errors import DuvetError
 from duvet.model import Problem
 from duvet.reports.cells import escape_cell
-from duvet.reports.problems import count_like_upstream
+from duvet.reports.problems import ProblemFormat, count_like_upstream
 from duvet.reports.summary import Summary, format_summary
 from duvet.text import join_names
 from duvet.tree.cache import DiskCache
@@ -66,9 +67,17 @@ def report_project(
     try:
         page_rules = load_page_rules(options)
         key = make_options_key(options, request, rules=page_rules) if cache else ""
+        progress, started = ProgressLines(current_settings()), time.perf_counter()
+        ##= man/spec/cache.md#freshness
+        ##% If nothing has changed since the last run with the same options, `duvet report` MUST leave its report files
+        ##% unchanged.
         # `--verbose` lists each file with annotations, so the files are read.
-        result = _recall_result(cache, key) if cache and not current_settings().verbose else None
+        result = cache.recall(_CACHE_NAME, ReportResult, key) if cache and not progress.settings.verbose else None
         if result is not None:
+            if result.is_like_upstream:
+                progress.begin("Checking inputs and reports")
+                progress.started = started
+                progress.end("Checked that nothing has changed since the last run")
             return print_result(result, output, opens=opens)
         # A recalled result does not need this import.
         from duvet.console.report_run import run_report
@@ -90,29 +99,6 @@ def report_project(
     return code
 
 
-def _recall_result(cache: DiskCache, key: str) -> ReportResult | None:
-    ##= man/spec/cache.md#freshness
-    ##% If nothing has changed since the last run with the same options, `duvet report` MUST leave its report files
-    ##% unchanged.
-    progress, started = ProgressLines(current_settings()), time.perf_counter()
-    result = cache.recall(_CACHE_NAME, ReportResult, key)
-    if result is not None and result.is_like_upstream:
-        progress.begin("Checking inputs and reports")
-        progress.started = started
-        progress.end("Checked that nothing has changed since the last run")
-    return result
-
-
-def _list_files(result: ReportResult) -> str:
-    """Return a line that lists the written reports, for runs that print no steps; empty if there are no reports."""
-    if result.is_like_upstream or not result.files:
-        return ""
-    marks = {result.changed_snapshot: " (changed)"}
-    folder = current_settings().folder
-    names = [escape_cell(show_path(path, folder)) + marks.get(path, "") for path in result.files]
-    return f"reports: {join_names(names, _MAX_FILES)}\n"
-
-
 def save_result(cache: DiskCache, key: str, result: ReportResult) -> None:
     """Store the record of what the run read and, unless writing or comparing a file failed, also the result."""
     unrepeatable = {rules.FILE_UNWRITABLE.code, rules.SNAPSHOT_DIFFERS.code}
@@ -126,29 +112,35 @@ def print_result(result: ReportResult, output: ProblemOutput, *, opens: bool = F
     written = output.write(result.problems, like_upstream=result.is_like_upstream)
     if not current_settings().quiet:
         gap = "\n" if result.problems and output.prints_text and not result.is_like_upstream else ""
-        if result.is_like_upstream and not output.writes_text:
+        if result.is_like_upstream and not output.prints_text and output.format is not ProblemFormat.TEXT:
             gap = count_like_upstream(result.problems)
-        print_notice(gap + format_summary(result.summary, detect_table_look(sys.stderr)) + _list_files(result))
-    if opens:
-        if any(problem.code == rules.FILE_UNWRITABLE.code for problem in result.problems):
-            return FAILED
-        try:
-            path = result.html_path
-            import webbrowser
-            from pathlib import Path
-
-            if not path:
-                hint = "add `--html FILE`, or set `enabled = true` in `[report.html]` of the configuration"
-                raise DuvetError("no HTML report to open", hint=hint)
-            try:
-                opened = webbrowser.open(Path(path).resolve().as_uri())
-            except ValueError:
-                # BROWSER is not a command, such as one with an unclosed quote.
-                opened = False
-            if not opened:
-                hint = "open the file yourself, or set the environment variable BROWSER to a browser"
-                raise DuvetError("no browser was found", path=path, hint=hint)
-        except DuvetError as error:
-            print_problems(list_error_problems(error))
-            return FAILED
+        files = ""
+        if result.files and not result.is_like_upstream:
+            # Other runs print a step for each file.
+            marks = {result.changed_snapshot: " (changed)"}
+            names = [escape_cell(show_path(path)) + marks.get(path, "") for path in result.files]
+            files = f"reports: {join_names(names, _MAX_FILES)}\n"
+        print_notice(gap + format_summary(result.summary, detect_table_look(sys.stderr)) + files)
+    if opens and not _open_report(result):
+        return FAILED
     return OK if written and not has_errors(result.problems) else FAILED
+
+
+def _open_report(result: ReportResult) -> bool:
+    """Open the HTML report in the browser; otherwise print why not, and return False."""
+    if any(problem.code == rules.FILE_UNWRITABLE.code for problem in result.problems):
+        return False
+    import webbrowser
+    from pathlib import Path
+
+    hint = "open the file yourself, or set the environment variable BROWSER to a browser"
+    error = DuvetError("no browser was found", path=result.html_path, hint=hint)
+    if not result.html_path:
+        hint = "add `--html FILE`, or set `enabled = true` in `[report.html]` of the configuration"
+        error = DuvetError("no HTML report to open", hint=hint)
+    # BROWSER may be no command, such as one with an unclosed quote.
+    with suppress(ValueError):
+        if result.html_path and webbrowser.open(Path(result.html_path).resolve().as_uri()):
+            return True
+    print_problems(list_error_problems(error))
+    return False

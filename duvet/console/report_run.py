@@ -63,24 +63,31 @@ def run_report(project: Project, request: ReportRequest) -> ReportResult:
         missing = find_missing_reasons(project.trace, AnnotationPlaces(project.tree))
         found += [replace(problem, severity=Severity.WARNING) for _, problem in missing]
         found += check_counts(project.progress, project.censuses)
-    is_ci = _is_ci(project, request)
-    gates = _list_gates(project, request, is_ci=is_ci)
+    is_ci, gates = request.ci, list[Gate]()
+    if is_ci is None:
+        # awslabs duvet treats an empty `CI` as true.
+        is_ci = project.snapshot_path is not None and project.environ.get("CI", "false") not in ("false", "0")
+    if is_ci or not request.require_citations == request.require_tests == ReportGate():
+        from duvet.console.report_gates import list_gates
+
+        gates = list_gates(project, request, is_ci=is_ci)
     if gates or is_ci:
         found = promote_setup_problems(found)
-    problems = sort_problems((*finished.trace.problems, *found))
-    problems = tuple(_offer_fix(problem, project.is_like_upstream) for problem in problems)
+    option = "--fix" if project.is_like_upstream else "--interactive"
+    hint = f"run `duvet validate` to see the nearest text, and `duvet validate {option}` to use it"
+    problems = tuple(
+        # A quote of an empty section has another hint.
+        replace(one, hint=hint) if one.code == rules.QUOTE_NOT_FOUND.code and one.hint.startswith("copy") else one
+        for one in sort_problems((*finished.trace.problems, *found))
+    )
     if not project.is_like_upstream:
         problems = tuple(map(reword_problem, problems))
-    if request.strict:
-        problems = promote_warnings(problems)
-    snapshot = None
-    if not has_errors(problems):
-        snapshot = render_bytes(partial(render_snapshot, finished))
+    problems = promote_warnings(problems) if request.strict else problems
+    snapshot = None if has_errors(problems) else render_bytes(partial(render_snapshot, finished))
     results, failures = run_gates(gates, snapshot)
     problems = sort_problems((*problems, *failures))
-    files = list(_render_files(project, request, finished, problems, snapshot, results))
-    changed = _find_changed_snapshot(project, files)
-    unwritten = _write_files(project, files)
+    files = list(_render_files(project, request, finished, problems, snapshot, results, is_ci=is_ci))
+    unwritten, changed = _write_files(project, files)
     problems = sort_problems((*problems, *unwritten))
     summary = summarize_run(finished, problems, results, counts=not project.is_like_upstream)
     html_paths = (path for path in _find_html_paths(project, request) if path and not is_stream_output(path))
@@ -90,7 +97,7 @@ def run_report(project: Project, request: ReportRequest) -> ReportResult:
         next(html_paths, ""),
         project.is_like_upstream,
         () if unwritten else tuple(path for path, _ in files if not is_stream_output(path)),
-        "" if unwritten else changed,
+        changed,
     )
 
 
@@ -113,24 +120,6 @@ def check_counts(progress: Progress, censuses: Iterable[tuple[Specification, Cen
             yield rules.SENTENCE_LOST.problem(message, path, Place(line), hint=hint)
 
 
-def _offer_fix(problem: Problem, is_like_upstream: bool) -> Problem:
-    # A quote of an empty section has another hint.
-    if problem.code != rules.QUOTE_NOT_FOUND.code or not problem.hint.startswith("copy"):
-        return problem
-    option = "--fix" if is_like_upstream else "--interactive"
-    hint = f"run `duvet validate` to see the nearest text, and `duvet validate {option}` to use it"
-    return replace(problem, hint=hint)
-
-
-def _find_changed_snapshot(project: Project, files: ReportFiles) -> str:
-    path = project.snapshot_path
-    for name, render in files:
-        with suppress(DuvetError):
-            if name == path and project.disk.read(name) != render():
-                return name
-    return ""
-
-
 def _update_requirement_files(project: Project, *, prune: bool) -> list[Problem]:
     extracted, config = project.extraction, project.config
     if config is None or not config.extended:
@@ -149,7 +138,12 @@ def _update_requirement_files(project: Project, *, prune: bool) -> list[Problem]
             removed += 1
     if removed:
         print_remark(f"removed {format_count(removed, 'requirement file')} that duvet wrote and no longer needs")
-        _remove_empty_folders(project, {path.rpartition("/")[0] for path in unneeded}, extracted.all_below)
+        for folder in {path.rpartition("/")[0] for path in unneeded}:
+            # Remove the folder and those around it, if they are empty.
+            with suppress(OSError):
+                while extracted.all_below and f"{folder}/".startswith(f"{extracted.all_below}/"):
+                    os.rmdir(project.disk.at(folder))
+                    folder = folder.rpartition("/")[0]
     return [] if config.writes_requirements else list(extraction.find_ignored_files(extracted, project.tree))
 
 
@@ -186,28 +180,10 @@ def _remove_requirement_file(project: Project, path: str) -> None:
     project.progress.end(f"Removed {show_path(path)}")
 
 
-def _remove_empty_folders(project: Project, folders: set[str], top: str) -> None:
-    """Remove these folders, and the folders around them up to `top`, if they are empty."""
-    for folder in folders:
-        at = folder
-        with suppress(OSError):
-            while top and f"{at}/".startswith(f"{top}/"):
-                os.rmdir(project.disk.at(at))
-                at = at.rpartition("/")[0]
-
-
 class Gate(Struct, frozen=True):
     name: str
     success: str  # A statement that is true if the gate finds no problems.
     check: Callable[[bytes], list[Problem]]  # Called with the snapshot of the run.
-
-
-def _list_gates(project: Project, request: ReportRequest, *, is_ci: bool) -> list[Gate]:
-    if not is_ci and request.require_citations == request.require_tests == ReportGate():
-        return []
-    from duvet.console.report_gates import list_gates
-
-    return list_gates(project, request, is_ci=is_ci)
 
 
 def run_gates(gates: Iterable[Gate], snapshot: bytes | None) -> tuple[tuple[GateResult, ...], list[Problem]]:
@@ -223,34 +199,30 @@ def run_gates(gates: Iterable[Gate], snapshot: bytes | None) -> tuple[tuple[Gate
     return tuple(results), problems
 
 
-def _is_ci(project: Project, request: ReportRequest) -> bool:
-    if request.ci is not None:
-        return request.ci
-    # awslabs duvet treats an empty `CI` as true.
-    return project.snapshot_path is not None and project.environ.get("CI", "false") not in ("false", "0")
-
-
 def _render_files(
     project: Project,
     request: ReportRequest,
     finished: Finished,
     problems: tuple[Problem, ...],
     snapshot: bytes | None,
-    gates: tuple[GateResult, ...] = (),
+    gates: tuple[GateResult, ...],
+    *,
+    is_ci: bool,
 ) -> ReportFiles:
     """Yield each file that the options or the configuration request; after errors, only the HTML report."""
 
-    def render_html(out: BinaryIO) -> None:
-        from duvet.console.report_data import write_html_report
+    def render_page(out: BinaryIO) -> None:
+        from duvet.console.report_data import make_report_data
+        from duvet.reports.html.render import render_html
 
-        write_html_report(out, project, finished, problems, snapshot, gates)
+        render_html(make_report_data(project, finished, problems, snapshot, gates), out)
 
     html_paths = (*_find_html_paths(project, request), _find_internal_path(project, "HTML"))
     if snapshot is None:
         ##= man/spec/trace.md#reports
         ##% If an annotation is invalid, `duvet report` MUST write the HTML report with every problem, but no JSON, LCOV
         ##% or snapshot.
-        yield from _render_copies(render_html, *html_paths)
+        yield from _render_copies(render_page, *html_paths)
         return
 
     def render_json(out: BinaryIO) -> None:
@@ -267,7 +239,7 @@ def _render_files(
     json_path = config.report.json.path if config and config.report.json.enabled else None
     yield from _render_copies(render_json, request.json, json_path, _find_internal_path(project, "JSON"))
     yield from _render_copies(render_json_v2, request.json_v2, _find_internal_path(project, "JSON_V2"))
-    yield from _render_copies(render_html, *html_paths)
+    yield from _render_copies(render_page, *html_paths)
     if request.lcov is not None:
         from duvet.reports.lcov import render_lcov
 
@@ -278,7 +250,7 @@ def _render_files(
     ##= man/spec/gates.md#snapshots-and-coverage
     ##% With `--ci`, or if the environment variable `CI` is true, `duvet report` MUST compare the current coverage with
     ##% the configured snapshot instead of overwriting the snapshot.
-    if snapshot_path is None or not _is_ci(project, request):
+    if snapshot_path is None or not is_ci:
         for path in (snapshot_path, _find_internal_path(project, "SNAPSHOT")):
             if path is not None:
                 yield path, partial(bytes, snapshot)
@@ -298,16 +270,19 @@ def _find_internal_path(project: Project, kind: str) -> str | None:
     return project.environ.get(f"DUVET_INTERNAL_CI_{kind}") or None
 
 
-def _write_files(project: Project, files: ReportFiles) -> list[Problem]:
-    """Write all files or none; return the problems that prevented writing."""
+def _write_files(project: Project, files: ReportFiles) -> tuple[list[Problem], str]:
+    """Write all files or none; return the problems that prevented writing, and the path of a changed snapshot."""
     memory, progress = project.memory, project.progress
     replaced: set[object] = set()
+    changed = ""
     try:
         with write_outputs() as write:
             for path, render in files:
                 progress.begin(f"Writing {show_path(path)}")
                 data = render()
                 is_stream = is_stream_output(path)
+                with suppress(DuvetError):
+                    changed = path if path == project.snapshot_path and project.disk.read(path) != data else changed
                 # If two paths lead to one file, the file has the content that was written last.
                 if not is_stream and _identify_file(path) not in replaced and memory.has_content(path, data):
                     progress.end(f"Kept {show_path(path)} (unchanged)")
@@ -320,8 +295,8 @@ def _write_files(project: Project, files: ReportFiles) -> list[Problem]:
                 else:
                     memory.note_written(path, data)
     except OutputError as error:
-        return [_make_unwritable_problem(error)]
-    return []
+        return [_make_unwritable_problem(error)], ""
+    return [], changed
 
 
 def _identify_file(path: str) -> object:

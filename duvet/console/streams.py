@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from io import BytesIO
 from typing import TYPE_CHECKING, BinaryIO, TextIO
@@ -15,20 +15,13 @@ from duvet.console.command import current_settings
 from duvet.errors import OutputError, describe_os_error
 
 if TYPE_CHECKING:
-    from _typeshed import ReadableBuffer
-
     from duvet.tree.outputs import FileWriter, OutputData
 
 OK, FAILED, USAGE, BUG, INTERRUPTED = 0, 1, 2, 3, 130
 
 STANDARD_INPUT = STANDARD_OUTPUT = "-"
-_NAMES_OF_INPUT = (STANDARD_INPUT, "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
-_NAMES_OF_OUTPUT = (STANDARD_OUTPUT, "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
-
-
-def open_missing_stderr() -> None:
-    if sys.stderr is None:
-        sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - open to the end
+INPUT_NAMES = (STANDARD_INPUT, "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
+OUTPUT_NAMES = (STANDARD_OUTPUT, "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
 
 
 def print_notice(text: str) -> None:
@@ -99,14 +92,6 @@ def silence_stream(stream: TextIO) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-def is_standard_output(path: str) -> bool:
-    return path in _NAMES_OF_OUTPUT
-
-
-def is_standard_input(path: str) -> bool:
-    return path in _NAMES_OF_INPUT
-
-
 def is_stream_output(path: str) -> bool:
     """Return whether a path names standard output or another open stream, and not a file."""
     from duvet.tree.outputs import leads_to_open_file
@@ -123,9 +108,9 @@ def write_output(path: str, data: bytes) -> None:
 @contextmanager
 def write_outputs() -> Iterator[FileWriter]:
     """Yield a function that writes results; all of them are written at the end, or none."""
-    printed: list[OutputData] = []
     from duvet.tree.outputs import store_together
 
+    printed: list[OutputData] = []
     with store_together() as write:
         ##= man/spec/trace.md#commands
         ##% `duvet report` MUST write nothing to standard output except a report or problems that the user directs
@@ -136,21 +121,6 @@ def write_outputs() -> Iterator[FileWriter]:
 
 
 def render_bytes(render: Callable[[BinaryIO], None]) -> bytes:
-    out = _Chunks()
+    out = BytesIO()
     render(out)
-    return b"".join(out.chunks)
-
-
-class _Chunks(BytesIO):
-    """Collects chunks without joining them, to avoid copying a large one."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.chunks: list[bytes] = []
-
-    def write(self, data: ReadableBuffer) -> int:
-        self.chunks.append(chunk := bytes(data))
-        return len(chunk)
-
-    def writelines(self, lines: Iterable[ReadableBuffer]) -> None:
-        self.chunks.extend(map(bytes, lines))
+    return out.getvalue()

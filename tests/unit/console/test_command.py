@@ -13,7 +13,6 @@ from duvet.console.command import (
     TerminalSettings,
     enter_project,
     find_project_folder,
-    has_legacy_flags,
     locate_path,
     locate_reference,
     show_path,
@@ -135,8 +134,3 @@ def test_references_to_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         *("b", "spec.md", "src/a.rs:1", "3b42", ""),
     ]
     assert locate_reference("a.rs", "") == "a.rs"
-
-
-def test_the_flags_of_awslabs_duvet() -> None:
-    assert has_legacy_flags(["report", "--source-pattern", "src/*.rs"]) and has_legacy_flags(["--spec-pattern=a"])
-    assert not has_legacy_flags(["report", "--spec", "a", "--source-patterns"])
