@@ -438,11 +438,11 @@ def make_completion(value: str, kind: str = "plain", help: str | None = None) ->
 
 
 def complete_values(kind: str) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem[str]]]:
-    """Return the function `complete_KIND` of `completion_values.py`, which is imported only to complete a value."""
+    """Return a function that completes values of this kind, with a module that is imported only for this."""
 
     def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem[str]]:
         values = import_module("duvet.console.completion_values")
-        return cast("list[CompletionItem[str]]", getattr(values, f"complete_{kind}")(ctx, param, incomplete))
+        return cast("list[CompletionItem[str]]", values.complete_value(kind, ctx, incomplete))
 
     return complete
 

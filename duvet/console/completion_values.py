@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Iterator
 
 import click
 from click.shell_completion import CompletionItem
@@ -16,38 +16,51 @@ from duvet.trace.catalogue import CATALOGUE_KEY, SHORT_ID_DIGITS, Catalogue
 from duvet.tree.cache import DiskCache
 from duvet.tree.files import DiskTree
 
-_Items = list[CompletionItem[str]]
 _NamedTexts = Iterable[tuple[str, str | None]]
 
 
-def complete_rule_codes(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
-    return _make_items(((rule.code, rule.name) for rule in list_rules().values()), incomplete.upper())
+def complete_value(kind: str, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
+    if kind == "rule_codes" or (kind == "topics" and incomplete[:3].upper() == "DUV"):
+        incomplete = incomplete.upper()
+    if kind == "prompt_arguments":
+        names = _list_prompt_arguments(ctx, incomplete)
+    elif kind in ("specification_ids", "section_ids", "references"):
+        catalogue = _load_catalogue(ctx)
+        names = _make_printable(_list_project_names(kind, catalogue) if catalogue else ())
+    else:
+        names = _list_names(kind)
+    found = [CompletionItem(name, help=text) for name, text in names if name.startswith(incomplete)]
+    return found or ([CompletionItem(incomplete, "file")] if kind in ("recipe_files", "references") else [])
 
 
-def complete_help_topics(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
-    parts = ((name, text.partition("\n")[0].removeprefix("# ")) for name, text in guide_parts().items())
-    return _make_items((*guide_topics().items(), *parts), incomplete)
+def _list_names(kind: str) -> _NamedTexts:
+    """Return the names of a kind that need no project."""
+    match kind:
+        case "rule_codes":
+            return ((rule.code, rule.name) for rule in list_rules().values())
+        case "help_topics":
+            parts = ((name, text.partition("\n")[0].removeprefix("# ")) for name, text in guide_parts().items())
+            return (*guide_topics().items(), *parts)
+        case "topics":
+            from duvet.console.explanations import list_topics
+
+            return ((topic.name, topic.summary) for topic in list_topics())
+        case "prompts":
+            return dict.fromkeys(prompt_names()).items()
+        case "requirement_prompts":
+            from duvet.prompts.library import REQUIREMENT_PROMPTS
+
+            return dict.fromkeys(REQUIREMENT_PROMPTS).items()
+        case "tools":
+            from duvet.tools.packs import BUILT_IN_PACKS, Registry, enable_packs
+
+            # The tools of plugins would take too long to load.
+            return ((tool.name, tool.title) for tool in Registry(enable_packs(tuple(BUILT_IN_PACKS))))
+    return dict.fromkeys(recipe_names()).items()
 
 
-def complete_topics(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
-    from duvet.console.explanations import list_topics
-
-    topics = ((topic.name, topic.summary) for topic in list_topics())
-    return _make_items(topics, incomplete.upper() if incomplete[:3].upper() == "DUV" else incomplete)
-
-
-def complete_prompts(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
-    return _make_items(((name, None) for name in prompt_names()), incomplete)
-
-
-def complete_requirement_prompts(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
-    from duvet.prompts.library import REQUIREMENT_PROMPTS
-
-    return _make_items(((name, None) for name in REQUIREMENT_PROMPTS), incomplete)
-
-
-def complete_prompt_arguments(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
-    """Complete the argument names of the prompt on the command line, and then their values."""
+def _list_prompt_arguments(ctx: click.Context, incomplete: str) -> _NamedTexts:
+    """Return the argument names of the prompt on the command line, or else the values of the argument that it names."""
     from duvet.prompts.library import complete_prompt_argument, load_prompts
 
     # If an option at the end of the line has no value yet, click leaves the name in `args`.
@@ -55,76 +68,32 @@ def complete_prompt_arguments(ctx: click.Context, param: click.Parameter, incomp
     arguments = [argument for prompt in load_prompts() if prompt.name == prompt_name for argument in prompt.arguments]
     name, equals, value = incomplete.partition("=")
     if not equals:
-        return _make_items(((f"{one.name}=", one.description) for one in arguments), incomplete)
-    if name not in {one.name for one in arguments}:
+        return [(f"{one.name}=", one.description) for one in arguments]
+    catalogue = _load_catalogue(ctx)
+    if catalogue is None or name not in {one.name for one in arguments}:
         return []
-    return _complete_from_project(
-        ctx,
-        incomplete,
-        lambda catalogue: ((f"{name}={one}", "") for one in complete_prompt_argument(catalogue, name, value)),
-    )
+    return _make_printable((f"{name}={one}", "") for one in complete_prompt_argument(catalogue, name, value))
 
 
-def complete_tools(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
-    """Complete the names of built-in tools; those of plugins would take too long to load."""
-    from duvet.tools.packs import BUILT_IN_PACKS, Registry, enable_packs
-
-    tools = Registry(enable_packs(tuple(BUILT_IN_PACKS)))
-    return _make_items(((tool.name, tool.title) for tool in tools), incomplete)
-
-
-def complete_recipes(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
-    return _make_items(((name, None) for name in recipe_names()), incomplete)
-
-
-def complete_recipe_files(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
-    return complete_recipes(ctx, param, incomplete) or [CompletionItem(incomplete, "file")]
-
-
-def complete_specification_ids(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
-    return _complete_from_project(ctx, incomplete, _list_specifications)
-
-
-def complete_section_ids(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
-    def list_sections(catalogue: Catalogue) -> _NamedTexts:
-        for card in catalogue.specifications:
-            yield from ((one.name, one.breadcrumb or one.title) for one in card.sections)
-        yield from _list_named(catalogue)
-
-    return _complete_from_project(ctx, incomplete, list_sections)
-
-
-def complete_references(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
-    """Complete the ids of specifications and requirements, or files if no id matches."""
-
-    def list_names(catalogue: Catalogue) -> _NamedTexts:
-        yield from _list_specifications(catalogue)
-        yield from _list_named(catalogue)
-        yield from ((card.id[:SHORT_ID_DIGITS], card.text) for card in catalogue.requirements)
-
-    return _complete_from_project(ctx, incomplete, list_names) or [CompletionItem(incomplete, "file")]
-
-
-def _list_specifications(catalogue: Catalogue) -> _NamedTexts:
-    return ((card.id, card.name) for card in catalogue.specifications)
-
-
-def _list_named(catalogue: Catalogue) -> _NamedTexts:
-    return ((name, catalogue.requirements[indexes[0]].text) for name, indexes in catalogue.named.items())
-
-
-def _make_items(names: _NamedTexts, incomplete: str) -> _Items:
-    return [CompletionItem(name, help=text) for name, text in names if name.startswith(incomplete)]
-
-
-def _complete_from_project(
-    ctx: click.Context, incomplete: str, list_names: Callable[[Catalogue], _NamedTexts]
-) -> _Items:
+def _load_catalogue(ctx: click.Context) -> Catalogue | None:
     ##= man/spec/completion.md#completing
     ##% Completion MUST take the names of specifications, sections and requirements only from the cache.
     # The data of the last query may be out of date.
     folder = ctx.find_root().params.get("directory") or ""
-    catalogue = DiskCache(DiskTree(find_project_folder(folder) or folder), {}).load_last(CATALOGUE_KEY, Catalogue)
-    names = dict(list_names(catalogue)) if catalogue else {}
-    printable = ((name, shorten_text(escape_cell(text or ""))) for name, text in names.items() if name.isprintable())
-    return _make_items(printable, incomplete)
+    return DiskCache(DiskTree(find_project_folder(folder) or folder), {}).load_last(CATALOGUE_KEY, Catalogue)
+
+
+def _list_project_names(kind: str, catalogue: Catalogue) -> Iterator[tuple[str, str]]:
+    for card in catalogue.specifications:
+        if kind == "section_ids":
+            yield from ((one.name, one.breadcrumb or one.title) for one in card.sections)
+        else:
+            yield card.id, card.name
+    if kind != "specification_ids":
+        yield from ((name, catalogue.requirements[indexes[0]].text) for name, indexes in catalogue.named.items())
+    if kind == "references":
+        yield from ((one.id[:SHORT_ID_DIGITS], one.text) for one in catalogue.requirements)
+
+
+def _make_printable(names: Iterable[tuple[str, str]]) -> _NamedTexts:
+    return [(name, shorten_text(escape_cell(text))) for name, text in dict(names).items() if name.isprintable()]

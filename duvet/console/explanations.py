@@ -62,56 +62,43 @@ def explain_topic(name: str) -> str:
     """Return the page of a rule, state, level or key; raise NotFoundError if none or several keys match."""
     ##= man/spec/problems.md#rules
     ##% `duvet explain` MUST print the page of a rule, a state, a level or a configuration key.
-    if page := find_short_page(name):
+    if page := find_page(name):
         return page
     keys = find_keys(name)
-    if state := load_state_pages().get(_normalise_state(name)):
+    if state := find_state_page(name):
         # The state `not applicable` and the table `not-applicable` share their name.
         keys = tuple(key for key in keys if simplify_key(key.path) == simplify_key(name.replace(" ", "")))
-        return "\n".join([state, *map(_render_key, keys)])
     paths = {simplify_key(key.path): key.path for key in keys}
     if len(paths) > 1:
         message = f"{len(paths)} keys end with {quote_text(name)}"
         raise NotFoundError(message, hint=f"available: {join_names(tuple(paths.values()), _MOST_NAMES)}")
-    if keys:
-        return "\n".join(map(_render_key, keys))
-    if name.strip().isdigit() and _load_rule_page(code := f"DUV{name.strip():0>3}"):
-        raise NotFoundError(f"no rule, state, level or key is named {quote_text(name)}", hint=f"did you mean {code}?")
+    if keys or state:
+        return "\n".join(filter(None, [state, *map(_render_key, keys)]))
+    code = f"DUV{name.strip():0>3}"
     aliases = [alias for rule in list_rules().values() for alias in (rule.code, rule.name)]
     names = [*aliases, *load_state_pages(), *(key.path for key in list_keys())]
-    hint = suggest_nearest(name, names) or _LIST_HINT
+    hint = f"did you mean {code}?" if code in aliases else suggest_nearest(name, names) or _LIST_HINT
     raise NotFoundError(f"no rule, state, level or key is named {quote_text(name)}", hint=hint)
 
 
-def find_short_page(name: str) -> str:
-    return _load_rule_page(name) or load_level_pages().get(name.strip().upper(), "")
-
-
-def is_topic(name: str) -> bool:
-    return bool(find_short_page(name)) or _normalise_state(name) in load_state_pages()
-
-
-def _load_rule_page(name: str) -> str:
+def find_page(name: str) -> str:
+    """Return the page of a rule or level; empty if there isn't one."""
     key = name.strip().casefold()
     codes = [rule.code for rule in list_rules().values() if key in (rule.code.casefold(), rule.name)]
-    text = load_rule_page(codes[0]).text if codes else ""
+    text = load_rule_page(codes[0]).text if codes else load_level_pages().get(key.upper(), "")
     if "spec.md#" in text and "```markdown spec.md" not in text:
         return text.replace("## Bad\n", f"{example_specification()}## Bad\n")
     return text
 
 
-def _normalise_state(name: str) -> str:
+def find_state_page(name: str) -> str:
     # Some former names mean several states; the most typical one comes first.
     states = STATES_BY_WORD.get(fold_word(name))
-    return states[0].words if states else ""
+    return load_state_pages().get(states[0].words, "") if states else ""
 
 
 def _render_key(key: ConfigurationKey) -> str:
-    return "".join(f"{line}\n" for line in _list_key_lines(key))
-
-
-def _list_key_lines(key: ConfigurationKey) -> Iterator[str]:
-    yield from (f"# {key.path}", "", f"{key.description.rstrip('.')}." if key.description else "", "")
+    lines = [f"# {key.path}", "", f"{key.description.rstrip('.')}." if key.description else "", ""]
     facts = {
         "type": key.type,
         "default": f"`{key.default}`" if key.default else "" if key.below else "none",
@@ -119,14 +106,13 @@ def _list_key_lines(key: ConfigurationKey) -> Iterator[str]:
         "file": key.file,
         "schema": key.schema,
     }
-    yield from (f"- {name}: {value}" for name, value in facts.items() if value)
+    lines += [f"- {name}: {value}" for name, value in facts.items() if value]
     if key.example:
-        yield from ("", "Example, as TOML:", "", *(f"    {line}" for line in key.example.splitlines()))
+        lines += ["", "Example, as TOML:", "", *(f"    {line}" for line in key.example.splitlines())]
+    return "".join(f"{line}\n" for line in lines)
 
 
-_PROJECT_FILE, _SERVICE_FILE = ".duvet/config.toml", "duvet.config.toml, .yaml or .json"
 _ANY_NAME = "NAME"  # The part of a path that stands for a name chosen by users.
-_SAMPLES = {"integer": "1", "number": "1.5", "boolean": "true", "array": "[]", "object": "{}"}
 
 JsonSchema = Mapping[str, Any]
 
@@ -141,10 +127,6 @@ class ConfigurationKey(Struct, frozen=True):
     example: str
     below: tuple[str, ...] = ()  # The keys of a table.
 
-    @property
-    def sections(self) -> tuple[str, ...]:
-        return tuple(self.path.split("."))
-
 
 def find_keys(path: str) -> tuple[ConfigurationKey, ...]:
     """Return the keys with this path in either file, or else the keys whose path ends with it.
@@ -154,15 +136,17 @@ def find_keys(path: str) -> tuple[ConfigurationKey, ...]:
     wanted = [simplify_key(part) for part in re.sub(r"\[\d*\]|[][\"' ]", "", path).split(".")]
     if not all(wanted):
         return ()
-    whole = tuple(key for key in list_keys() if _matches(key.sections, wanted))
+    parts = {key: key.path.split(".") for key in list_keys()}
     # NAME matches any word, so the end of a path must not begin with it.
-    ends = ((key, key.sections[-len(wanted) :]) for key in list_keys())
-    return whole or tuple(key for key, end in ends if end[0] != _ANY_NAME and _matches(end, wanted))
+    ends = ((key, found[-len(wanted) :]) for key, found in parts.items())
+    return tuple(key for key, found in parts.items() if _matches(found, wanted)) or tuple(
+        key for key, end in ends if end[0] != _ANY_NAME and _matches(end, wanted)
+    )
 
 
-def _matches(sections: Sequence[str], wanted: Sequence[str]) -> bool:
-    return len(sections) == len(wanted) and all(
-        own == _ANY_NAME or simplify_key(own) == part for own, part in zip(sections, wanted, strict=True)
+def _matches(parts: Sequence[str], wanted: Sequence[str]) -> bool:
+    return len(parts) == len(wanted) and all(
+        own == _ANY_NAME or simplify_key(own) == part for own, part in zip(parts, wanted, strict=True)
     )
 
 
@@ -175,16 +159,18 @@ def list_keys() -> tuple[ConfigurationKey, ...]:
     """Return every key and table: first the keys of the project's file, then those of the service configuration."""
     upstream = json_schema(extended=False)
     shared = {path for path, *_ in _walk(upstream, upstream, ())}
-    keys = []
-    for file, schema in ((_PROJECT_FILE, json_schema(extended=True)), (_SERVICE_FILE, service_schema())):
-        for parts, arrays, node in _walk(schema, schema, ()):
-            own = (
-                f'only "{EXTENDED_SCHEMA}"'
-                if parts not in shared
-                else f'that of awslabs duvet, and "{EXTENDED_SCHEMA}"'
-            )
-            keys.append(_make_key(parts, arrays, node, file, own if file == _PROJECT_FILE else "", schema))
-    return tuple(keys)
+    own, both = f'only "{EXTENDED_SCHEMA}"', f'that of awslabs duvet, and "{EXTENDED_SCHEMA}"'
+    project, service = json_schema(extended=True), service_schema()
+    return (
+        *(
+            _make_key(parts, arrays, node, ".duvet/config.toml", both if parts in shared else own, project)
+            for parts, arrays, node in _walk(project, project, ())
+        ),
+        *(
+            _make_key(parts, arrays, node, "duvet.config.toml, .yaml or .json", "", service)
+            for parts, arrays, node in _walk(service, service, ())
+        ),
+    )
 
 
 _Parts = tuple[str, ...]
@@ -205,9 +191,7 @@ def _walk(
 
 
 def _resolve(node: JsonSchema, schema: JsonSchema) -> JsonSchema:
-    if "$ref" not in node:
-        return node
-    return {**schema["$defs"][node["$ref"].rpartition("/")[2]], **node}
+    return {**schema["$defs"][node["$ref"].rpartition("/")[2]], **node} if "$ref" in node else node
 
 
 def _make_key(
@@ -249,7 +233,8 @@ def _make_sample(node: JsonSchema, schema: JsonSchema) -> str:
         return _encode(node["enum"][0])
     if node.get("format") == "date":
         return "2027-12-31"
-    return _SAMPLES.get(node.get("type", ""), '"…"')
+    samples = {"integer": "1", "number": "1.5", "boolean": "true", "array": "[]", "object": "{}"}
+    return samples.get(node.get("type", ""), '"…"')
 
 
 def _describe_type(node: JsonSchema, schema: JsonSchema) -> str:

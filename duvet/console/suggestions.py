@@ -11,52 +11,44 @@ _TOP = {"duvet": "", "duvet help": "run `duvet help` to list the topics and comm
 """Command groups that suggest any command in them, each with a hint for names that resemble no command."""
 
 
-def _list_synonyms(words: Mapping[str, str]) -> dict[str, str]:
-    return {word: name for name, several in words.items() for word in several.split()}
-
-
-_COMMANDS = _list_synonyms(
-    {
-        "--version": "version",
-        "cache clear": "clean",
-        "cite": "add",
-        "config": "settings",
-        "diff": "changes",
-        "extract": "download",
-        "help": "man",
-        "ingest": "index",
-        "init": "new setup start",
-        "mcp": "serve server",
-        "pages": "docs notes",
-        "prioritize": "next tasks todo",
-        "report": "coverage stats status summary",
-        "search": "find grep query",
-        "show": "get view",
-        "uncited": "list",
-        "validate": "check lint test",
-        "validate --fix": "fix",
-    }
-)
-"""The command to suggest for a word that users of other tools may type."""
-_SUBCOMMANDS = _list_synonyms(
-    {
-        "check": "lint test validate verify",
-        "clear": "clean delete remove",
-        "export": "dump",
-        "list": "all ls",
-        "run": "call exec start",
-        "show": "cat get info list print view",
-    }
-)
+_COMMANDS = {
+    "--version": "version",
+    "cache clear": "clean",
+    "cite": "add",
+    "config": "settings",
+    "diff": "changes",
+    "extract": "download",
+    "help": "man",
+    "ingest": "index",
+    "init": "new setup start",
+    "mcp": "serve server",
+    "pages": "docs notes",
+    "prioritize": "next tasks todo",
+    "report": "coverage stats status summary",
+    "search": "find grep query",
+    "show": "get view",
+    "uncited": "list",
+    "validate": "check lint test",
+    "validate --fix": "fix",
+}
+"""The commands to suggest, each with the words that users of other tools may type."""
+_SUBCOMMANDS = {
+    "check": "lint test validate verify",
+    "clear": "clean delete remove",
+    "export": "dump",
+    "list": "all ls",
+    "run": "call exec start",
+    "show": "cat get info list print view",
+}
 _ELSEWHERE = {"--fix": "duvet validate --fix", "-V": "duvet --version", "--version": "duvet --version"}
 """The command to suggest for an option that users may pass to the wrong command."""
 _BEFORE_COMMANDS = {"-C": " DIR", "--color": " WHEN"}
 _OPTIONS = {
-    "--json": "--format json",
-    "--no-network": "--offline",
-    "--out": "--output",
-    "--silent": "--quiet",
-    "--specification": "--spec",
+    "--format json": "--json",
+    "--offline": "--no-network",
+    "--output": "--out",
+    "--quiet": "--silent",
+    "--spec": "--specification",
 }
 
 
@@ -64,23 +56,21 @@ def suggest_command(word: str, names: Iterable[str], path: str) -> str:
     """Suggest commands for an unknown word after `path`, or list those of the group."""
     names = tuple(names)
     is_top = path in _TOP
-    page = _find_page(word) if is_top else ""
+    pages = []
+    if is_top:
+        from duvet.console.explanations import find_page, find_state_page
+
+        # A guide topic, rule or state may have this name.
+        stem = word.lower().rstrip("s")
+        pages = [f"duvet help {name}" for name in (*guide_topics(), *guide_parts()) if name.rstrip("s") == stem]
+        pages += [f"duvet explain {word}"] if find_page(word) or find_state_page(word) else []
     topics = () if path == "duvet" else (*guide_topics(), *guide_parts()) if is_top else ()
     found = _suggest(word, (*names, *topics), _COMMANDS if is_top else _SUBCOMMANDS)
     if topics:
         # `duvet help` takes no options.
         found = [name.partition(" -")[0] for name in found if not name.startswith("-")]
     listing = _TOP[path] if is_top else f"available: {', '.join(names)}"
-    return _ask([page] if page else [f"{path} {name}" for name in found]) or listing
-
-
-def _find_page(word: str) -> str:
-    """Return the command that shows a guide topic, rule or state with this name; empty if there isn't one."""
-    from duvet.console.explanations import is_topic
-
-    if topics := [name for name in (*guide_topics(), *guide_parts()) if name.rstrip("s") == word.lower().rstrip("s")]:
-        return f"duvet help {topics[0]}"
-    return f"duvet explain {word}" if is_topic(word) else ""
+    return _ask(pages[:1] or [f"{path} {name}" for name in found]) or listing
 
 
 def suggest_option(word: str, names: Iterable[str]) -> str:
@@ -94,7 +84,8 @@ def suggest_option(word: str, names: Iterable[str]) -> str:
 def _suggest(word: str, names: tuple[str, ...], synonyms: Mapping[str, str]) -> list[str]:
     word = word.lower()
     known = (*names, "--version", "help")
-    targets = {name: target for name, target in synonyms.items() if target.partition(" ")[0] in known}
+    usable = {target: words for target, words in synonyms.items() if target.partition(" ")[0] in known}
+    targets = {name: target for target, words in usable.items() for name in words.split()}
     if word in targets:
         return [targets[word]]
     stem = word.rstrip("s") if len(word) > 3 else word
