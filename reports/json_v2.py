@@ -16,10 +16,10 @@ from msgspec.structs import asdict, fields, replace
 
 from duvet import rules
 from duvet.errors import DuvetError, ProblemsError
-from duvet.model import Annotation, Kind, Level, Locator, Problem, Severity, Specification
+from duvet.model import Annotation, Kind, Level, Locator, Problem, Severity
 from duvet.specs.locator import format_locator
 from duvet.text import byte_length, quote_text
-from duvet.trace.records import Coverage, Finished, NotApplicable
+from duvet.trace.records import Coverage, Finished
 from duvet.tree.files import Tree
 
 V2_VERSION = "2.0"
@@ -122,9 +122,8 @@ class V2Annotations(Struct, frozen=True):
     section: dict[str, SectionRecord] = {}
     requirement: dict[str, RequirementRecord] = {}
     cite: dict[str, CiteRecord] = {}
-    not_applicable: dict[
-        str, NotApplicableRecord
-    ] = {}  # duvet-cli's own bucket; awslabs duvet keeps it as an extension.
+    # duvet-cli's own bucket; awslabs duvet keeps it as an extension.
+    not_applicable: dict[str, NotApplicableRecord] = {}
     extensions: dict[str, Raw] = {}
 
 
@@ -171,17 +170,12 @@ def _insert_urls(prefix: str, buckets: V2Sources | V2Annotations) -> dict[str, o
     ##= man/spec/trace.md#reports
     ##% With awslabs duvet's schema, both versions of JSON, LCOV and the snapshot MUST equal the files that awslabs
     ##% duvet writes, except for known defects of awslabs duvet.
-    written = {_make_url(prefix, name): bucket for name, bucket in found.items() if bucket or name not in _OWN}
-    known = {url: dict(sorted(bucket.items())) for url, bucket in written.items()}
-    return {**known, **dict(sorted(buckets.extensions.items()))}
-
-
-def _make_url(prefix: str, name: str) -> str:
-    return _OWN.get(name, prefix + name)
+    written = {name: dict(sorted(bucket.items())) for name, bucket in found.items() if bucket or name not in _OWN}
+    known = {_OWN.get(name, prefix + name): bucket for name, bucket in written.items()}
+    return known | dict(sorted(buckets.extensions.items()))
 
 
 def decode_v2_report(data: bytes) -> V2Report:
-    """Decode a report; raise DuvetError if it is invalid."""
     try:
         wire = msgspec.json.decode(data, type=_Wire)
         sources = _extract_urls(_SOURCES, wire.sources, V2Sources)
@@ -194,10 +188,9 @@ def decode_v2_report(data: bytes) -> V2Report:
 
 
 def _extract_urls(prefix: str, found: dict[str, Raw], kind: type[Buckets]) -> Buckets:
+    urls = {_OWN.get(field.name, prefix + field.name): field for field in fields(kind)}
     known = {
-        field.name: msgspec.json.decode(found.pop(_make_url(prefix, field.name)), type=field.type)
-        for field in fields(kind)
-        if _make_url(prefix, field.name) in found
+        field.name: msgspec.json.decode(found.pop(url), type=field.type) for url, field in urls.items() if url in found
     }
     # Encode extensions canonically, so that equal values have equal bytes.
     extensions = {
@@ -219,9 +212,6 @@ def _reword(error: Exception, data: bytes) -> str:
     return text
 
 
-_HINT = "write the input with `duvet report --json-v2 FILE`"
-
-
 def read_reports(paths: Sequence[str], tree: Tree) -> list[tuple[str, V2Report]]:
     """Read reports; raise ProblemsError with a problem for each file that is unreadable or invalid."""
     reports: list[tuple[str, V2Report]] = []
@@ -230,7 +220,8 @@ def read_reports(paths: Sequence[str], tree: Tree) -> list[tuple[str, V2Report]]
         failure, hint = f"failed to open file '{path}'", ""
         try:
             data = tree.read(path)
-            failure, hint = f"failed to read report from '{path}'", _HINT
+            failure = f"failed to read report from '{path}'"
+            hint = "write the input with `duvet report --json-v2 FILE`"
             reports.append((path, decode_v2_report(data)))
         except DuvetError as error:
             problems.append(rules.REPORT_UNREADABLE.problem(f"{failure}: {error.message}", path, hint=hint))
@@ -243,29 +234,13 @@ def render_json_v2(report: Finished, out: BinaryIO) -> None:
     out.write(encode_v2_report(build_v2_report(report)))
 
 
-def make_bytes_id(prefix: str, data: bytes) -> str:
-    return f"{prefix}-{fnv1a_64(data):016x}"
-
-
 def make_entity_id(prefix: str, *fields: str | int) -> str:
-    return make_bytes_id(prefix, "\0".join(map(str, fields)).encode())
+    joined = "\0".join(map(str, fields)).encode()
+    return f"{prefix}-{fnv1a_64(joined):016x}"
 
 
 _LEVEL_NAMES = {level: cast("LevelName", level.name) for level in Level}
 _KIND_NAMES = {kind: cast("KindName", kind.name) for kind in Kind if kind is not Kind.SPEC}
-
-
-def group_targets(coverages: Sequence[Coverage], texts: Sequence[str]) -> dict[int, SourceRanges]:
-    """Map each annotation to the byte ranges that it cites; equal quotes share one record."""
-    return {
-        id: target
-        for coverage, text in zip(coverages, texts, strict=True)
-        for match in coverage.matches
-        for target in (
-            SourceRanges(src=text, ranges=tuple([ByteRange(piece.start, piece.end) for piece in match.pieces])),
-        )
-        for id in match.ids
-    }
 
 
 def merge_ranges(*parts: Iterable[ByteRange]) -> tuple[ByteRange, ...]:
@@ -287,7 +262,7 @@ def make_cite_records(
         known = records.get(id)
         if known is None:
             records[id] = CiteRecord(
-                source=make_location(file, annotation),
+                source=SourceLocation(file, annotation.line or None),
                 target=target,
                 type=_KIND_NAMES[annotation.kind],
                 level=_LEVEL_NAMES[annotation.level],
@@ -303,73 +278,40 @@ def make_cite_records(
     return records, ids
 
 
-def make_location(file: str, annotation: Annotation) -> SourceLocation:
-    return SourceLocation(src=file, line=annotation.line or None)
-
-
-def make_not_applicable_records(entries: Iterable[NotApplicable]) -> dict[str, NotApplicableRecord]:
-    ##= man/spec/gates.md#not-applicable
-    ##% The summary, the HTML report, both versions of JSON and the snapshot MUST list every `[[not-applicable]]` entry.
-    return {
-        make_entity_id("not", one.target, one.quote, one.reason, one.owner, str(one.expiry or "")): NotApplicableRecord(
-            one.target, one.reason, one.requirements, one.quote or None, one.owner or None, one.expiry
-        )
-        for one in entries
-    }
-
-
-_Ranges = tuple[ByteRange, ...]
-
-
 def make_requirement_records(
     report: Finished, files: Sequence[str], targets: dict[int, SourceRanges], cites: dict[int, str]
 ) -> dict[str, RequirementRecord]:
     records: dict[str, RequirementRecord] = {}
-    for coverages in _group_by_name(report):
-        referred = tuple(map(_list_segments, coverages))
+    # A citation counts for all formats in which its specification is read.
+    names: dict[str, list[Coverage]] = {}
+    for coverage in report.trace.coverages:
+        names.setdefault(format_locator(coverage.specification.locator, report.root), []).append(coverage)
+    for coverages in names.values():
+        referred = [*map(_list_segments, coverages)]
         for coverage in coverages:
-            for ids in _group_stating(report, coverage, files):
+            # Annotations on the same line state the same requirement.
+            stating: dict[tuple[str, int], list[int]] = {}
+            for id in sorted(coverage.tallies):
+                stating.setdefault((files[id], report.trace.annotations[id].line), []).append(id)
+            for (file, line), ids in stating.items():
                 origin = targets[ids[0]]
                 if len(ids) > 1:
                     origin = replace(origin, ranges=merge_ranges(*(targets[id].ranges for id in ids)))
-                file, first = files[ids[0]], report.trace.annotations[ids[0]]
                 bounds = chain.from_iterable((one.start, one.end) for one in origin.ranges)
-                records[make_entity_id("req", origin.src, *bounds, file, first.line)] = RequirementRecord(
-                    source=make_location(file, first),
+                records[make_entity_id("req", origin.src, *bounds, file, line)] = RequirementRecord(
+                    source=SourceLocation(file, line or None),
                     origin=origin,
-                    level=_LEVEL_NAMES[first.level],
+                    level=_LEVEL_NAMES[report.trace.annotations[ids[0]].level],
                     coverage=_make_coverage(origin.ranges, referred, targets, cites),
                 )
     return records
 
 
-def _group_by_name(report: Finished) -> Iterator[list[Coverage]]:
-    """Group the coverages of a specification that is read in several formats; each citation counts for all formats."""
-    names: dict[str, list[Coverage]] = {}
-    for coverage in report.trace.coverages:
-        names.setdefault(format_locator(coverage.specification.locator, report.root), []).append(coverage)
-    yield from names.values()
+class _Segments(NamedTuple):
+    """The cited segments of a specification, in order."""
 
-
-def _group_stating(report: Finished, coverage: Coverage, files: Sequence[str]) -> Iterator[list[int]]:
-    """Group the annotations that state the same requirement: those on the same line."""
-    lines: dict[tuple[str, int], list[int]] = {}
-    for id in sorted(coverage.tallies):
-        lines.setdefault((files[id], report.trace.annotations[id].line), []).append(id)
-    yield from lines.values()
-
-
-class _Segments(Struct, frozen=True):
-    starts: list[int]
     ends: list[int]
-    ids: list[tuple[int, ...]]
-
-    def overlapping(self, ranges: _Ranges) -> Iterator[tuple[int, ...]]:
-        for one in ranges:
-            at = bisect_right(self.ends, one.start)
-            while at < len(self.starts) and self.starts[at] < one.end:
-                yield self.ids[at]
-                at += 1
+    all: list[tuple[int, int, tuple[int, ...]]]  # Start, end, and the ids of the annotations.
 
 
 def _list_segments(coverage: Coverage) -> _Segments:
@@ -380,14 +322,24 @@ def _list_segments(coverage: Coverage) -> _Segments:
         for segment in segments
         if segment.ids
     )
-    return _Segments([one[0] for one in found], [one[1] for one in found], [one[2] for one in found])
+    return _Segments([end for _, end, _ in found], found)
 
 
 def _make_coverage(
-    origin: _Ranges, referred: tuple[_Segments, ...], targets: dict[int, SourceRanges], cites: dict[int, str]
-) -> dict[str, _Ranges]:
-    covered: dict[str, _Ranges] = {}
-    for id in set(chain.from_iterable(chain.from_iterable(one.overlapping(origin) for one in referred))):
+    origin: tuple[ByteRange, ...],
+    referred: Sequence[_Segments],
+    targets: dict[int, SourceRanges],
+    cites: dict[int, str],
+) -> dict[str, tuple[ByteRange, ...]]:
+    ids: set[int] = set()
+    for segments in referred:
+        for one in origin:
+            at = bisect_right(segments.ends, one.start)
+            while at < len(segments.all) and segments.all[at][0] < one.end:
+                ids.update(segments.all[at][2])
+                at += 1
+    covered: dict[str, tuple[ByteRange, ...]] = {}
+    for id in ids:
         cite = cites.get(id)
         if cite is not None:
             # The parts of the ranges that are inside the origin.
@@ -405,15 +357,6 @@ def _make_coverage(
     return dict(sorted(covered.items()))
 
 
-class InlineSources(NamedTuple):
-    """The specifications with their sections, and the id of each coverage's text."""
-
-    sources: dict[str, InlineSource]
-    specifications: dict[str, SpecificationRecord]
-    sections: dict[str, SectionRecord]
-    ids: list[str]
-
-
 def _make_repository(blob_link: str | None, known: dict[str, RepositoryRecord]) -> str | None:
     if blob_link is None:
         return None
@@ -422,45 +365,46 @@ def _make_repository(blob_link: str | None, known: dict[str, RepositoryRecord]) 
     return id
 
 
-def make_inline_sources(report: Finished) -> InlineSources:
-    """Return the specifications; if a text has several names, the first name is used."""
-    found = InlineSources({}, {}, {}, [])
+def make_specification_records(
+    report: Finished,
+) -> tuple[dict[str, InlineSource], dict[str, SpecificationRecord], dict[str, SectionRecord], dict[int, SourceRanges]]:
+    """Return the specifications, and the byte ranges that each annotation cites.
+
+    If a text has several names, the first name is used. Equal quotes share one record.
+    """
+    sources: dict[str, InlineSource] = {}
+    specifications: dict[str, SpecificationRecord] = {}
+    sections: dict[str, SectionRecord] = {}
+    targets: dict[int, SourceRanges] = {}
     for coverage in report.trace.coverages:
         specification = coverage.specification
-        src = make_bytes_id("src", specification.data)
-        found.ids.append(src)
-        if src not in found.sources:
-            locator = specification.locator
+        locator, data = specification.locator, specification.data
+        src = f"src-{fnv1a_64(data):016x}"
+        if src not in sources:
             name = format_locator(Locator(specification.path) if locator.is_url else locator, report.root)
-            found.sources[src] = InlineSource(file_name=name, contents=specification.data.decode())
-        span = SourceSpan(src=src, start=0, end=len(specification.data))
-        found.specifications.setdefault(_make_span_id("spc", span), _make_specification(specification, span))
+            sources[src] = InlineSource(name, data.decode())
+        record = SpecificationRecord(
+            source=SourceSpan(src, 0, len(data)),
+            title=specification.title or None,
+            format=specification.format.name.lower(),
+            url=specification.url if locator.is_url else None,
+        )
+        specifications.setdefault(make_entity_id("spc", src, 0, len(data)), record)
         for section in specification.sections:
             start, end = section.heading
             if section.lines:
                 end = section.starts[-1] + byte_length(section.lines[-1])
-            span = SourceSpan(src=src, start=start, end=end)
-            record = SectionRecord(source=span, short_name=section.id, long_name=section.title)
-            found.sections.setdefault(_make_span_id("sec", span), record)
-    return found
-
-
-def _make_span_id(prefix: str, span: SourceSpan) -> str:
-    return make_entity_id(prefix, span.src, span.start, span.end)
-
-
-def _make_specification(specification: Specification, span: SourceSpan) -> SpecificationRecord:
-    return SpecificationRecord(
-        source=span,
-        title=specification.title or None,
-        format=specification.format.name.lower(),
-        url=specification.url if specification.locator.is_url else None,
-    )
+            id = make_entity_id("sec", src, start, end)
+            sections.setdefault(id, SectionRecord(SourceSpan(src, start, end), section.id, section.title))
+        for match in coverage.matches:
+            target = SourceRanges(src, tuple([ByteRange(piece.start, piece.end) for piece in match.pieces]))
+            targets.update(dict.fromkeys(match.ids, target))
+    return sources, specifications, sections, targets
 
 
 def build_v2_report(report: Finished) -> V2Report:
     repositories: dict[str, RepositoryRecord] = {}
-    sources: dict[str, LinkedSource] = {}
+    linked: dict[str, LinkedSource] = {}
     found: dict[tuple[str, str | None], str] = {}
     files: list[str] = []  # The id of the file of each annotation.
     for annotation in report.trace.annotations:
@@ -469,23 +413,25 @@ def build_v2_report(report: Finished) -> V2Report:
             repository = _make_repository(report.blob_link if key[1] is None else key[1], repositories)
             path = report.spelled.get(annotation.path, annotation.path)
             found[key] = make_entity_id("lnk", path, repository or "")
-            sources[found[key]] = LinkedSource(file_name=path, repository=repository)
+            linked[found[key]] = LinkedSource(path, repository)
         files.append(found[key])
     _make_repository(report.blob_link, repositories)
-    texts = make_inline_sources(report)
-    targets = group_targets(report.trace.coverages, texts.ids)
+    inline, specifications, sections, targets = make_specification_records(report)
     cites, cite_ids = make_cite_records(report.trace.annotations, files, targets)
+    requirements = make_requirement_records(report, files, targets, cite_ids)
+    ##= man/spec/gates.md#not-applicable
+    ##% The summary, the HTML report, both versions of JSON and the snapshot MUST list every `[[not-applicable]]` entry.
+    not_applicable = {
+        make_entity_id("not", one.target, one.quote, one.reason, one.owner, str(one.expiry or "")): NotApplicableRecord(
+            one.target, one.reason, one.requirements, one.quote or None, one.owner or None, one.expiry
+        )
+        for one in report.not_applicable
+    }
     return V2Report(
         () if report.issue_link is None else (report.issue_link,),
         repositories,
-        V2Sources(texts.sources, sources),
-        V2Annotations(
-            texts.specifications,
-            texts.sections,
-            make_requirement_records(report, files, targets, cite_ids),
-            cites,
-            make_not_applicable_records(report.not_applicable),
-        ),
+        V2Sources(inline, linked),
+        V2Annotations(specifications, sections, requirements, cites, not_applicable),
     )
 
 
@@ -551,18 +497,6 @@ _RULES: dict[type[V2Record], tuple[_Rule, ...]] = {
 }
 
 
-def find_conflicts(id: str, earlier: V2Record, later: V2Record) -> Iterator[tuple[str, bool]]:
-    """Yield the message for each field that differs, and whether that breaks an id."""
-    ##= man/spec/trace.md#reports
-    ##% `duvet merge` MUST refuse reports that contradict each other and list the contradictions, and its result MUST
-    ##% NOT depend on the order of its inputs.
-    for rule in _RULES[type(earlier)]:
-        old, new = (getattr(record, rule.field) if rule.field else record for record in (earlier, later))
-        if old == new or (rule.may_be_absent and None in (old, new)):
-            continue
-        yield rule.words.format(id=id, old=rule.show(old), new=rule.show(new)), rule.broken
-
-
 _TEXTS = ("comment", "feature", "tracking_issue")
 T = TypeVar("T", bound=V2Record)
 
@@ -586,9 +520,6 @@ def join_records(earlier: T, later: T) -> T:
     return earlier
 
 
-NamedReports = Sequence[tuple[str, V2Report]]  # Reports with their file names.
-
-
 class _Reporter(NamedTuple):
     number: int
     name: str
@@ -607,11 +538,12 @@ def merge_report_files(paths: Sequence[str], tree: Tree) -> tuple[bytes, tuple[P
     return encode_v2_report(merged), warnings
 
 
-def merge_reports(inputs: NamedReports) -> tuple[V2Report, tuple[Problem, ...]]:
-    """Return the merged report and warnings; raise ProblemsError with all conflicts."""
+def merge_reports(inputs: Sequence[tuple[str, V2Report]]) -> tuple[V2Report, tuple[Problem, ...]]:
+    """Merge reports with their file names; return the report and warnings, or raise ProblemsError with all conflicts."""
     if not inputs:
         raise DuvetError("merge requires at least one input report")
-    _raise(list(_find_shared_files(inputs)))
+    if shared := tuple(_find_shared_files(inputs)):
+        raise ProblemsError(shared)
     merged = inputs[0][1]
     problems: list[Problem] = []
     for number, (name, report) in enumerate(inputs[1:], 1):
@@ -622,7 +554,8 @@ def merge_reports(inputs: NamedReports) -> tuple[V2Report, tuple[Problem, ...]]:
             _merge_buckets("sources", merged.sources, report.sources, reporter),
             _merge_buckets("annotations", merged.annotations, report.annotations, reporter),
         )
-    _raise([problem for problem in problems if problem.severity is Severity.ERROR])
+    if errors := tuple(problem for problem in problems if problem.severity is Severity.ERROR):
+        raise ProblemsError(errors)
     requirements = {
         id: replace(record, coverage={cite: tuple(sorted(set(all))) for cite, all in sorted(record.coverage.items())})
         for id, record in merged.annotations.requirement.items()
@@ -630,12 +563,7 @@ def merge_reports(inputs: NamedReports) -> tuple[V2Report, tuple[Problem, ...]]:
     return replace(merged, annotations=replace(merged.annotations, requirement=requirements)), tuple(problems)
 
 
-def _raise(problems: list[Problem]) -> None:
-    if problems:
-        raise ProblemsError(tuple(problems))
-
-
-def _find_shared_files(inputs: NamedReports) -> Iterator[Problem]:
+def _find_shared_files(inputs: Sequence[tuple[str, V2Report]]) -> Iterator[Problem]:
     """Yield a problem for each file name that several inputs use without a repository."""
     first: dict[str, int] = {}
     for number, (name, report) in enumerate(inputs):
@@ -652,7 +580,12 @@ def _find_shared_files(inputs: NamedReports) -> Iterator[Problem]:
 def _merge_buckets(name: str, earlier: Buckets, later: Buckets, reporter: _Reporter) -> Buckets:
     pairs = zip(asdict(earlier).items(), asdict(later).values(), strict=True)
     known = {one: _merge_sets(old, new, reporter) for (one, old), new in pairs if one != "extensions"}
-    return type(earlier)(**known, extensions=_merge_extensions(name, earlier.extensions, later.extensions, reporter))
+    # Different values are a conflict, because only the tool that wrote them knows what they mean.
+    for key in sorted(earlier.extensions.keys() & later.extensions.keys()):
+        if earlier.extensions[key] != later.extensions[key]:
+            words = f"extension '{key}' under {name} conflicting with previously seen value"
+            reporter.report(rules.MERGE_CONFLICT, words)
+    return type(earlier)(**known, extensions={**later.extensions, **earlier.extensions})
 
 
 def _merge_sets(earlier: dict[str, T], later: dict[str, T], reporter: _Reporter) -> dict[str, T]:
@@ -661,8 +594,14 @@ def _merge_sets(earlier: dict[str, T], later: dict[str, T], reporter: _Reporter)
         old = kept.setdefault(id, new)
         if old == new:
             continue
-        for words, broken in find_conflicts(id, old, new):
-            reporter.report(rules.MERGE_CONFLICT, words, broken=broken)
+        ##= man/spec/trace.md#reports
+        ##% `duvet merge` MUST refuse reports that contradict each other and list the contradictions, and its result
+        ##% MUST NOT depend on the order of its inputs.
+        for rule in _RULES[type(old)]:
+            was, now = (getattr(record, rule.field) if rule.field else record for record in (old, new))
+            if was != now and not (rule.may_be_absent and None in (was, now)):
+                words = rule.words.format(id=id, old=rule.show(was), new=rule.show(now))
+                reporter.report(rules.MERGE_CONFLICT, words, broken=rule.broken)
         texts = (*_TEXTS, "tags") if isinstance(old, CiteRecord) else ()
         if drifted := ", ".join(name for name in texts if getattr(old, name) != getattr(new, name)):
             reporter.report(
@@ -672,14 +611,3 @@ def _merge_sets(earlier: dict[str, T], later: dict[str, T], reporter: _Reporter)
             )
         kept[id] = join_records(old, new)
     return kept
-
-
-def _merge_extensions(
-    bucket: str, earlier: dict[str, Raw], later: dict[str, Raw], reporter: _Reporter
-) -> dict[str, Raw]:
-    """Merge extensions; different values are a conflict, because only the tool that wrote them knows what they mean."""
-    for key in sorted(earlier.keys() & later.keys()):
-        if earlier[key] != later[key]:
-            words = f"extension '{key}' under {bucket} conflicting with previously seen value"
-            reporter.report(rules.MERGE_CONFLICT, words)
-    return {**later, **earlier}

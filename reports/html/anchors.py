@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
 
@@ -15,7 +16,7 @@ from duvet.queries.records import make_fragment_link
 from duvet.queries.revisions import SnapshotDiff
 from duvet.queries.snippets import CommentStyle
 from duvet.text import collapse_whitespace
-from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue, CitationCard
+from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue
 from duvet.trace.records import Finished, GateResult, State
 
 if TYPE_CHECKING:
@@ -107,12 +108,6 @@ class ReportPlaces(Struct, frozen=True):
     notes_view: str = ""  # The anchor of the list of pages.
     labels: dict[tuple[int, str], str] = {}  # The labels of sections that were needed so far.
 
-    def of(self, citation: CitationCard) -> AnchorLink | None:
-        """Return the place of the text that a citation cites; None if the citation is invalid."""
-        if citation.requirements:
-            return self.requirements[citation.requirements[0]]
-        return self.sections[citation.specification][citation.section].cited if citation.is_valid else None
-
     def label(self, specification: int, id: str) -> str:
         """Return the label of a section, such as `RFC 8446, 4.1.2`, escaped and on one line."""
         found = self.labels.get((specification, id))
@@ -129,12 +124,23 @@ class ReportPlaces(Struct, frozen=True):
 def assign_places(page: ReportData) -> ReportPlaces:
     """Assign all anchors; an anchor depends only on the thing it names, unless two anchors would be equal."""
     names = AnchorNames()
-    cited = [coverage.specification for coverage in page.finished.trace.coverages]
+    coverages = page.finished.trace.coverages
+    cited = [coverage.specification for coverage in coverages]
     specifications = {one.id: names.new(one.id) for one in cited}
-    sections = [
-        {id: _place_section(names, f"{own}/{id}") for id in ids}
-        for own, ids in zip(specifications.values(), _list_shown_sections(page), strict=True)
-    ]
+    own = list(specifications.values())
+    stating = {card.specification for card in page.catalogue.requirements}
+    sections: list[dict[str, SectionPlace]] = []
+    for number, specification in enumerate(cited):
+        shown = specification.sections
+        # Often only a few sections of a large standard are cited; without requirements, only those are shown.
+        if not page.whole_text and number not in stating:
+            shown = tuple(shown[index] for index in sorted(coverages[number].sections))
+        places: dict[str, SectionPlace] = {}
+        for section in shown:
+            name = names.new(f"{own[number]}/{section.id}")
+            spot = _escape_anchor(name)
+            places[section.id] = SectionPlace(name, spot, [], [], _list_below(names, name, spot, "cited"))
+        sections.append(places)
     for number, citation in enumerate(page.catalogue.citations):
         if citation.is_valid and not citation.requirements:
             sections[citation.specification][citation.section].others.append(number)
@@ -143,7 +149,6 @@ def assign_places(page: ReportData) -> ReportPlaces:
         place = sections[card.specification][card.section]
         place.requirements.append(index)
         requirements.append(_list_below(names, place.name, place.spot, id[:SHORT_ID_DIGITS]))
-    own = list(specifications.values())
     ##= man/spec/names.md#references
     ##% The HTML report MUST use `SPEC/ID` as the anchor of a requirement that has an id.
     named = {
@@ -158,27 +163,8 @@ def assign_places(page: ReportData) -> ReportPlaces:
     return ReportPlaces(cited, specifications, sections, requirements, named, notes, view)
 
 
-def _list_shown_sections(page: ReportData) -> Iterable[Iterable[str]]:
-    # Often only a few sections of a large standard are cited; without requirements, only those are shown.
-    stating = {card.specification for card in page.catalogue.requirements}
-    for number, coverage in enumerate(page.finished.trace.coverages):
-        sections = coverage.specification.sections
-        whole = page.whole_text or number in stating
-        yield (
-            [section.id for section in sections]
-            if whole
-            else [sections[index].id for index in sorted(coverage.sections)]
-        )
-
-
 def _escape_anchor(name: str) -> AnchorLink:
     return AnchorLink(escape_attribute(name), escape_attribute(make_fragment_link(name)))
-
-
-def _place_section(names: AnchorNames, wanted: str) -> SectionPlace:
-    name = names.new(wanted)
-    spot = _escape_anchor(name)
-    return SectionPlace(name, spot, [], [], _list_below(names, name, spot, "cited"))
 
 
 def _list_below(names: AnchorNames, name: str, spot: AnchorLink, wanted: str) -> AnchorLink:
@@ -214,38 +200,30 @@ class StateLook(Struct, frozen=True):
     sign: str
     words: str
     meaning: str
-    style: int  # The number in its CSS classes.
-
-    @property
-    def mark(self) -> str:
-        """The CSS class of the state."""
-        return f"s{self.style}"
-
-    @property
-    def slug(self) -> str:
-        """The name of the state in filters."""
-        return self.words.replace(" ", "-")
-
-    @property
-    def former(self) -> str:
-        """The state's names in links that older reports used."""
-        names = (word for word, states in STATES_BY_WORD.items() if [*State][self.index] in states)
-        return " ".join(name for name in names if name != self.slug)
-
-    @property
-    def badge(self) -> str:
-        return f"{self.sign} {self.words}"
+    mark: str  # Its CSS class.
+    slug: str  # Its name in filters.
+    former: str  # Its names in links that older reports used.
+    badge: str
 
 
-CITED_LOOK = StateLook(-1, "•", "cited", "Annotations cite this text, which is not a requirement.", 8)
+def _make_look(state: State, sign: str) -> StateLook:
+    slug = state.words.replace(" ", "-")
+    former = " ".join(word for word, states in STATES_BY_WORD.items() if state in states and word != slug)
+    mark, badge = f"s{state.value}", f"{sign} {state.words}"
+    return StateLook(state.value, sign, state.words, state.meaning, mark, slug, former, badge)
+
+
+CITED_LOOK = StateLook(
+    -1, "•", "cited", "Annotations cite this text, which is not a requirement.", "s8", "cited", "", "• cited"
+)
 
 ##= man/spec/page.md#size-and-accessibility
 ##% The report MUST NOT distinguish states by colour alone.
-STATE_LOOKS = tuple(
-    StateLook(state.value, sign, state.words, state.meaning, state.value)
-    for state, sign in zip(State, "✗…◔◑◐∅✓⊖", strict=True)
-)
+STATE_LOOKS = tuple(map(_make_look, State, "✗…◔◑◐∅✓⊖"))
 """The looks of the states, in the order of `State`."""
+
+
+_quote = partial(quote, safe="", errors="replace")
 
 
 class LinkedNumber(Struct, frozen=True):
@@ -280,7 +258,3 @@ def link_number(
         "issue": _quote(issue),
     }
     return LinkedNumber(count, "#requirements?" + "&".join(f"{name}={fact}" for name, fact in facts.items() if fact))
-
-
-def _quote(text: str) -> str:
-    return quote(text, safe="", errors="replace")

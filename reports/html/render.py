@@ -7,18 +7,17 @@ from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
 from urllib.parse import unquote, urlsplit
 
 import msgspec
 from markupsafe import Markup
 from msgspec import Struct
 
-from duvet.model import Annotation, Kind, Problem, Severity
+from duvet.model import Kind, Severity
 from duvet.queries.records import keep_web_url, make_fragment_link, make_issue_url
-from duvet.queries.revisions import SnapshotChange
 from duvet.reports.html import anchors
-from duvet.reports.html.specification import ArticleWriter, ReferenceWriter, SourceWriter
+from duvet.reports.html.specification import ArticleWriter, ReferenceWriter, write_sources
 from duvet.reports.problems import count_problems
 from duvet.specs.locator import format_locator
 from duvet.templates import environment, page_file
@@ -30,12 +29,7 @@ _WIDEST = 120
 _LOOKS = {state.words: anchors.STATE_LOOKS[state] for state in State}
 
 
-class NextView(NamedTuple):
-    look: anchors.StateLook
-    href: str
-    place: str
-    text: str
-    reason: str
+NextView = tuple[anchors.StateLook, str, str, str, str]  # The link, place, text and reason of a requirement.
 
 
 def make_next_views(page: anchors.ReportData, places: anchors.ReportPlaces) -> list[NextView]:
@@ -46,7 +40,7 @@ def make_next_views(page: anchors.ReportData, places: anchors.ReportPlaces) -> l
         if card.text in wanted
     }
     return [
-        NextView(
+        (
             _LOOKS[row.status],
             link,
             Markup(places.label(card.specification, card.section)) + (f" · {row.name}" if row.name else ""),
@@ -67,19 +61,8 @@ _WORDS = {
 }
 
 
-class SnapshotChangeView(NamedTuple):
-    place: str
-    href: str  # Empty for a removed section.
-    text: str
-    change: str
-
-
-class SnapshotChangeGroup(NamedTuple):
-    mark: str
-    words: str
-    total: int
-    changes: list[SnapshotChangeView]
-    rest: int  # The number of changes that are not shown.
+SnapshotChangeView = tuple[str, str, str, str]  # The place, its link (empty for a removed section), text and change.
+SnapshotChangeGroup = tuple[str, str, int, list[SnapshotChangeView], int]  # The last number is of hidden changes.
 
 
 def make_snapshot_groups(page: anchors.ReportData, places: anchors.ReportPlaces) -> list[SnapshotChangeGroup] | None:
@@ -89,33 +72,24 @@ def make_snapshot_groups(page: anchors.ReportData, places: anchors.ReportPlaces)
     ##= man/spec/page.md#overview
     ##% If the commit `HEAD` contains a snapshot, the overview MUST list the coverage that was gained and lost since
     ##% that commit.
-    found = ((mark, words, getattr(page.since, mark)) for mark, words in _WORDS.items())
     cited = {format_locator(one.locator, page.finished.root): index for index, one in enumerate(places.cited)}
-    return [
-        SnapshotChangeGroup(
-            mark,
-            words,
-            len(changes),
-            [_change(mark, change, places, cited) for change in changes[:_MOST]],
-            max(len(changes) - _MOST, 0),
-        )
-        for mark, words, changes in found
-        if changes
-    ]
-
-
-def _change(
-    mark: str, change: SnapshotChange, places: anchors.ReportPlaces, cited: Mapping[str, int]
-) -> SnapshotChangeView:
-    index = cited.get(change.specification)
-    name = change.specification if index is None else places.cited[index].name
-    href, place = "", f"{name}, {change.section}"
-    if index is not None and change.section in places.sections[index]:
-        href = Markup(places.sections[index][change.section].spot.link)
-        place = Markup(places.label(index, change.section))
-    before, after = change.before or State.UNCITED.words, change.after or State.UNCITED.words
-    words = {"added": after, "removed": before}.get(mark, f"{before} → {after}")
-    return SnapshotChangeView(place, href, change.text, words)
+    groups: list[SnapshotChangeGroup] = []
+    for mark, title in _WORDS.items():
+        changes = getattr(page.since, mark)
+        shown: list[SnapshotChangeView] = []
+        for change in changes[:_MOST]:
+            index = cited.get(change.specification)
+            name = change.specification if index is None else places.cited[index].name
+            href, place = "", f"{name}, {change.section}"
+            if index is not None and change.section in places.sections[index]:
+                href = Markup(places.sections[index][change.section].spot.link)
+                place = Markup(places.label(index, change.section))
+            before, after = change.before or State.UNCITED.words, change.after or State.UNCITED.words
+            words = {"added": after, "removed": before}.get(mark, f"{before} → {after}")
+            shown.append((place, href, change.text, words))
+        if changes:
+            groups.append((mark, title, len(changes), shown, len(changes) - len(shown)))
+    return groups
 
 
 _LEFT = (State.NEEDS_TESTS, State.NEEDS_CODE, State.IN_PROGRESS, State.TO_DO, State.UNCITED)
@@ -150,8 +124,17 @@ def make_total_groups(
     groups = group_totals(counted)
     if len(groups) > _MAX_DETAILED_SPECIFICATIONS + 1:
         groups = [*((group[-1],) for group in groups[:-1]), groups[-1]]
+    found: list[TotalGroup] = []
     # With one specification, the total would repeat its rows.
-    return [_group(group, columns, anchor_names) for group in (groups if len(groups) > 2 else groups[:-1])]
+    for group in groups if len(groups) > 2 else groups[:-1]:
+        specification = group[-1].specification
+        anchor = anchor_names[specification.id] if specification else ""
+        # With one level, the total would repeat its row.
+        totals = group[:1] if len(group) == 2 else group
+        rows = tuple(make_total_row(total, columns, anchor) for total in totals)
+        name = anchors.strip_backticks(specification.name) if specification else "all"
+        found.append(TotalGroup(name, make_fragment_link(anchor) if anchor else "", rows))
+    return found
 
 
 def make_total_row(total: Total, looks: Sequence[anchors.StateLook], spec: str = "") -> TotalRow:
@@ -171,23 +154,8 @@ def make_total_row(total: Total, looks: Sequence[anchors.StateLook], spec: str =
     )
 
 
-def _group(group: tuple[Total, ...], looks: Sequence[anchors.StateLook], anchor_names: Mapping[str, str]) -> TotalGroup:
-    specification = group[-1].specification
-    # With one level, the total would repeat its row.
-    totals = group[:1] if len(group) == 2 else group
-    if specification is None:
-        return TotalGroup("all", "", tuple(make_total_row(total, looks) for total in totals))
-    anchor = anchor_names[specification.id]
-    rows = (make_total_row(total, looks, anchor) for total in totals)
-    return TotalGroup(anchors.strip_backticks(specification.name), make_fragment_link(anchor), tuple(rows))
-
-
-class LabelView(NamedTuple):
-    """A feature or tracking issue, and the number of its requirements."""
-
-    name: str
-    href: str  # The URL of the issue, or empty.
-    number: anchors.LinkedNumber
+LabelView = tuple[str, str, anchors.LinkedNumber]
+"""A feature or tracking issue, the URL of the issue or an empty text, and the number of its requirements."""
 
 
 class OverviewView(Struct, frozen=True):
@@ -219,7 +187,6 @@ def make_overview_view(
         found = [citations[number] for number in card.citations if number in labelled]
         features.update({collapse_whitespace(one.feature) for one in found} - {""})
         issues.update({collapse_whitespace(one.tracking_issue) for one in found} - {""})
-    labels = (_most_first(features), _most_first(issues))
     counts = count_problems(page.problems)
     # The report counts warnings next to the link to the problems.
     verdict = judge_run(page.problems, page.gates, page.finished.trace.citation_count, counts=counts[0] > 0)
@@ -235,10 +202,10 @@ def make_overview_view(
         ),
         make_snapshot_groups(page, places),
         make_next_views(page, places),
-        [LabelView(name, "", anchors.link_number(count, feature=name)) for name, count in labels[0]],
+        [(name, "", anchors.link_number(count, feature=name)) for name, count in _most_first(features)],
         [
-            LabelView(name, make_issue_url(page.finished.issue_link, name), anchors.link_number(count, issue=name))
-            for name, count in labels[1]
+            (name, make_issue_url(page.finished.issue_link, name), anchors.link_number(count, issue=name))
+            for name, count in _most_first(issues)
         ],
         page.finished.not_applicable,
     )
@@ -248,39 +215,10 @@ def _most_first(counts: Counter[str]) -> list[tuple[str, int]]:
     return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
 
 
-class ProblemView(Struct, frozen=True):
-    problem: Problem
-    place: Markup
-    notes: tuple[tuple[Markup, str], ...]
-
-
-def make_problem_view(problem: Problem, references: ReferenceWriter) -> ProblemView:
-    path = problem.path
-    notes = ((Markup(references.place(path, note.place)), note.label) for note in problem.notes)
-    return ProblemView(problem, Markup(references.place(path, problem.place) if path else ""), tuple(notes))
-
-
 _NAMED = 3  # Maximum number of specifications in a title.
 
 _PARTS = ("-", "blob", "tree", "src", "raw", "issues")
 """The path segments that follow the repository's name in links to its files and issues."""
-
-
-class HeaderView(msgspec.Struct, frozen=True):
-    title: str
-    logo: str
-    provenance: str
-    has_errors: bool
-
-
-def make_header_view(page: anchors.ReportData) -> HeaderView:
-    facts = {"commit": page.commit[:12], "duvet": page.version, "configuration": page.config_path}
-    return HeaderView(
-        make_report_title(page),
-        page.logo,
-        " · ".join(f"{name} {fact}" for name, fact in facts.items() if fact),
-        any(problem.severity is Severity.ERROR for problem in page.problems),
-    )
 
 
 def make_report_title(page: anchors.ReportData) -> str:
@@ -314,13 +252,6 @@ def escape_json_island(data: bytes) -> Markup:
     return Markup(_UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
-def make_script_settings(page: anchors.ReportData) -> Markup:
-    styles = [{**msgspec.structs.asdict(one), "kind": one.kind.name.lower()} for one in page.comments]
-    return escape_json_island(
-        msgspec.json.encode({"issueLink": keep_web_url(page.finished.issue_link) or None, "styles": styles})
-    )
-
-
 def write_requirement_rows(
     page: anchors.ReportData, places: anchors.ReportPlaces, references: ReferenceWriter
 ) -> Markup:
@@ -332,27 +263,20 @@ def write_requirement_rows(
         look = anchors.STATE_LOOKS[card.state]
         cited = [references.citations[number] for number in card.citations]
         kinds = [one.kind for one in cited]
+        notes: dict[str, None] = {}
+        for one in cited:
+            if one.feature or one.tracking_issue or one.tags:
+                for kind, note in (("f", one.feature), ("i", one.tracking_issue), *[("t", tag) for tag in one.tags]):
+                    if note:
+                        notes[f"<i class={kind}>{anchors.escape_html(collapse_whitespace(note))}</i>"] = None
         named = f" · {anchors.escape_html(card.name)}" if card.name else ""
         written.append(
             f'<tr class={look.mark}><td><a href="{places.requirements[index].link}">{look.badge}</a>'
             f"<td>{anchors.name_level(card.level)}<td>{places.label(card.specification, card.section)}{named}"
             f"<td>{anchors.escape_html(card.text)}<td class=n>{kinds.count(Kind.CITATION) + kinds.count(Kind.IMPLICATION)}"
-            f"<td class=n>{kinds.count(Kind.TEST)}<td>{_render_notes(cited)}\n"
+            f"<td class=n>{kinds.count(Kind.TEST)}<td>{' '.join(notes)}\n"
         )
     return Markup("".join(written))
-
-
-def _render_notes(annotations: list[Annotation]) -> str:
-    found: dict[str, None] = {}
-    for one in annotations:
-        if one.feature or one.tracking_issue or one.tags:
-            named = [("f", one.feature), ("i", one.tracking_issue), *[("t", tag) for tag in one.tags]]
-            found.update(
-                (f"<i class={kind}>{anchors.escape_html(collapse_whitespace(name))}</i>", None)
-                for kind, name in named
-                if name
-            )
-    return " ".join(found)
 
 
 _STYLES = ("tokens", "layout", "overview", "text", "lists", "panel", "print")
@@ -417,19 +341,25 @@ def _render_parts(page: anchors.ReportData) -> dict[str, object]:
         from duvet.reports.html.notes import PageWriter
 
         notes = PageWriter(page, places)
+    facts = {"commit": page.commit[:12], "duvet": page.version, "configuration": page.config_path}
+    styles = [{**msgspec.structs.asdict(one), "kind": one.kind.name.lower()} for one in page.comments]
+    settings = {"issueLink": keep_web_url(page.finished.issue_link) or None, "styles": styles}
     return {
         **load_page_shell(),
-        "page": page,
-        "header": make_header_view(page),
+        "title": make_report_title(page),
+        "logo": page.logo,
+        "provenance": " · ".join(f"{name} {fact}" for name, fact in facts.items() if fact),
+        "has_errors": any(problem.severity is Severity.ERROR for problem in page.problems),
         "overview": make_overview_view(page, counted, places),
         "links": {id: make_fragment_link(anchor) for id, anchor in places.specifications.items()},
         "cited": anchors.CITED_LOOK,
-        "problems": [make_problem_view(problem, references) for problem in page.problems],
+        "problems": page.problems,
+        "place_of": references.place,
         "problems_are_later": len(page.problems) > _MOST_PROBLEMS,
         "articles": ArticleWriter(page, places, references, sums, notes).written,
         "rows": write_requirement_rows(page, places, references),
-        "files": SourceWriter(page.catalogue.citations, places, references).lines(),
-        "settings": make_script_settings(page),
+        "files": write_sources(page, places, references),
+        "settings": escape_json_island(msgspec.json.encode(settings)),
         "others": [(one.id, anchors.strip_backticks(one.name)) for one in places.cited if one.id not in sums],
         "notes": None if notes is None else notes.view(),
         "notes_id": places.notes_view,

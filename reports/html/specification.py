@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from markupsafe import Markup
 from msgspec import Struct
 
-from duvet.model import Annotation, Format, Kind, Place, Section, Specification
+from duvet.model import Format, Kind, Place, Section, Specification
 from duvet.queries.gaps import describe_shortfall
 from duvet.queries.records import make_blob_url, make_issue_url, make_published_url
 from duvet.reports.html import anchors
@@ -69,13 +69,13 @@ class ReferenceWriter:
         url = file_url and file_url + _make_fragment(annotation.line)
         return ", ".join([f'<a href="{url}">{words[0]}</a>' if url else words[0], *words[1:]])
 
-    def place(self, path: str, place: Place) -> str:
-        """Return a place in a file as HTML, linked if the sources are on the web."""
+    def place(self, path: str, place: Place) -> Markup:
+        """Return a place in a file, linked if the sources are on the web."""
         url, shown = self.file(path)
         words = f"{shown}:{place.line}" if place.line else shown
         if place.column:
             words += f":{place.column}"
-        return f'<a href="{url}{_make_fragment(place.line)}">{words}</a>' if url else words
+        return Markup(f'<a href="{url}{_make_fragment(place.line)}">{words}</a>' if url else words)
 
     def file(self, path: str, own_base: str | None = None) -> tuple[str, str]:
         """Return the URL and name of a file, both escaped."""
@@ -98,70 +98,57 @@ class ReferenceWriter:
         line = annotation.line
         words = f"{shown}:{line}" if line else shown
         item = f'<li><a href="{url}{_make_fragment(line)}">{words}</a>' if url else f"<li><code>{words}</code>"
-        if annotation.reason or annotation.kind is Kind.EXCEPTION:
-            item += _write_reason(annotation)
-        if annotation.feature or annotation.tracking_issue or annotation.tags:
-            item += self._write_facts(annotation)
+        if reason := annotation.reason.strip():
+            item += f" <q>{escape_html(reason)}</q>"
+        elif annotation.kind is Kind.EXCEPTION:
+            item += " <em>no reason given</em>"
+        if annotation.feature:
+            item += f" <small>feature {escape_html(annotation.feature)}</small>"
+        if annotation.tracking_issue:
+            issue = escape_html(annotation.tracking_issue)
+            if issue_url := make_issue_url(self.issue_link, annotation.tracking_issue):
+                issue = f'<a href="{escape_attribute(issue_url)}">{issue}</a>'
+            item += f" <small>issue {issue}</small>"
+        if annotation.tags:
+            item += f" <small>tagged {escape_html(', '.join(annotation.tags))}</small>"
         snippet = self.snippets.get(number)
         return f"{item}<pre>{escape_html(snippet)}</pre>\n" if snippet else f"{item}\n"
-
-    def _write_facts(self, annotation: Annotation) -> str:
-        facts = ""
-        if annotation.feature:
-            facts += f" <small>feature {escape_html(annotation.feature)}</small>"
-        if annotation.tracking_issue:
-            facts += f" <small>issue {self._write_issue(annotation.tracking_issue)}</small>"
-        if annotation.tags:
-            facts += f" <small>tagged {escape_html(', '.join(annotation.tags))}</small>"
-        return facts
-
-    def _write_issue(self, id: str) -> str:
-        url = make_issue_url(self.issue_link, id)
-        return f'<a href="{escape_attribute(url)}">{escape_html(id)}</a>' if url else escape_html(id)
 
 
 def _make_fragment(number: int) -> str:
     return f"#L{number}" if number else ""
 
 
-def _write_reason(annotation: Annotation) -> str:
-    reason = annotation.reason.strip()
-    if reason:
-        return f" <q>{escape_html(reason)}</q>"
-    return " <em>no reason given</em>" if annotation.kind is Kind.EXCEPTION else ""
-
-
-class SourceWriter(Struct, frozen=True):
-    citations: Sequence[CitationCard]
-    places: ReportPlaces
-    references: ReferenceWriter
-
-    def lines(self) -> Markup:
-        files: dict[str, list[CitationCard]] = {}
-        for card in self.citations:
-            files.setdefault(card.path, []).append(card)
-        folders: dict[str, dict[str, list[CitationCard]]] = {}
-        for path, cards in files.items():
-            _, shown = self.references.file(path, cards[0].blob_link)
-            folders.setdefault(posixpath.dirname(shown), {})[path] = cards
-        return Markup(
-            "".join([line for folder in sorted(folders) for line in self._write_folder(folder, folders[folder])])
-        )
-
-    def _write_folder(self, folder: str, files: dict[str, list[CitationCard]]) -> Iterator[str]:
-        yield f"<h3 class=folder>{folder or '.'}/</h3>\n"
-        for path in sorted(files):
-            cards = sorted(files[path], key=lambda card: card.line)
-            url, shown = self.references.file(path, cards[0].blob_link)
+def write_sources(page: ReportData, places: ReportPlaces, references: ReferenceWriter) -> Markup:
+    """Write the source files by folder, with the citations in each of them."""
+    files: dict[str, list[CitationCard]] = {}
+    for card in page.catalogue.citations:
+        files.setdefault(card.path, []).append(card)
+    folders: dict[str, list[str]] = {}
+    for path, cards in files.items():
+        cards.sort(key=lambda card: card.line)
+        _, shown = references.file(path, cards[0].blob_link)
+        folders.setdefault(posixpath.dirname(shown), []).append(path)
+    written: list[str] = []
+    for folder, paths in sorted(folders.items()):
+        written.append(f"<h3 class=folder>{folder or '.'}/</h3>\n")
+        for path in sorted(paths):
+            url, shown = references.file(path, files[path][0].blob_link)
             name = f'<a href="{url}">{shown}</a>' if url else shown
-            yield f"<div class=file><h4>{name}</h4><ol>{''.join(map(self._write_citation, cards))}</ol></div>\n"
+            items = [_write_source_item(card, places) for card in files[path]]
+            written.append(f"<div class=file><h4>{name}</h4><ol>{''.join(items)}</ol></div>\n")
+    return Markup("".join(written))
 
-    def _write_citation(self, card: CitationCard) -> str:
-        words = f"line {card.line}, {KIND_WORDS[card.kind]}" if card.line else KIND_WORDS[card.kind]
-        spot = self.places.of(card)
-        if spot is None:
-            return f"<li class=bad>{words}: {escape_html(collapse_whitespace(card.remark))}"
-        return f'<li><a href="{spot.link}">{words}: {self.places.label(card.specification, card.section)}</a>'
+
+def _write_source_item(card: CitationCard, places: ReportPlaces) -> str:
+    words = f"line {card.line}, {KIND_WORDS[card.kind]}" if card.line else KIND_WORDS[card.kind]
+    if card.requirements:
+        spot = places.requirements[card.requirements[0]]
+    elif card.is_valid:
+        spot = places.sections[card.specification][card.section].cited
+    else:
+        return f"<li class=bad>{words}: {escape_html(collapse_whitespace(card.remark))}"
+    return f'<li><a href="{spot.link}">{words}: {places.label(card.specification, card.section)}</a>'
 
 
 class TextOwner(NamedTuple):
@@ -175,10 +162,8 @@ class TextOwner(NamedTuple):
 class SectionMarker:
     def __init__(self, section: Section, owners: Mapping[int, TextOwner]) -> None:
         self.section = section
-        self.owners = owners
-        """The requirements, by the ids of the annotations that state them."""
-        self.marks = 0
-        """The number of written elements."""
+        self.owners = owners  # The requirements, by the ids of the annotations that state them.
+        self.marks = 0  # The number of written elements.
         self._linked: set[TextOwner] = set()
         self._last: TextOwner | None = None
         self._found: dict[tuple[int, ...], list[TextOwner]] = {}
@@ -195,26 +180,24 @@ class SectionMarker:
             if index == TITLE_LINE:
                 continue
             if done < index:
-                written.append(anchors.escape_html("\n".join(text[done:index])))
-            written.append(self._write_line(index, segments))
+                written.append(escape_html("\n".join(text[done:index])))
+            line, known = "", len(self._linked)
+            for segment, raw in zip(segments, segment_texts(self.section, index, segments), strict=True):
+                fragment = escape_html(raw)
+                if segment.flags:
+                    self.marks += 1
+                    fragment = self._write_fragment(segment, fragment, sign=len(self._linked) == known)
+                line += fragment
+            written.append(line)
             done = index + 1
-        written.append(anchors.escape_html("\n".join(text[done:])))
+        written.append(escape_html("\n".join(text[done:])))
         return "\n".join(written).rstrip(WHITESPACE)
-
-    def _write_line(self, index: int, segments: tuple[Segment, ...]) -> str:
-        written = ""
-        known = len(self._linked)
-        for segment, raw in zip(segments, segment_texts(self.section, index, segments), strict=True):
-            if segment.flags:
-                self.marks += 1
-                written += self._write_fragment(segment, anchors.escape_html(raw), sign=len(self._linked) == known)
-            else:
-                written += anchors.escape_html(raw)
-        return written
 
     def _write_fragment(self, segment: Segment, text: str, *, sign: bool) -> str:
         """Write a fragment; the start of a requirement is a link, and the first link on a line has the state's sign."""
-        found = self._owners(segment.ids)
+        found = self._found.get(segment.ids)
+        if found is None:
+            found = self._found[segment.ids] = sorted({self.owners[id] for id in segment.ids if id in self.owners})
         if not found:
             return f"<mark class={anchors.CITED_LOOK.mark}>{text}</mark>"
         # In a partly covered requirement, each part has its own style.
@@ -225,21 +208,14 @@ class SectionMarker:
         if begun:
             self._last = begun[0]
             self._linked.update(begun)
-            mark = f'"{mark} g"' if sign else mark
-            return f'<a class={mark} href="{self._last.link}"{self._write_owners(found)}>{text}</a>'
-        return f"<mark class={mark}{self._write_owners(found)}>{text}</mark>"
-
-    def _owners(self, ids: tuple[int, ...]) -> list[TextOwner]:
-        found = self._found.get(ids)
-        if found is None:
-            found = self._found[ids] = sorted({self.owners[id] for id in ids if id in self.owners})
-        return found
-
-    def _write_owners(self, found: list[TextOwner]) -> str:
-        """Return the attribute that lists a fragment's requirements; empty if the last link already names the only one."""
+        # A single requirement is named only if it is not the one of the last link.
+        named = "" if found[0] is self._last else f" data-r={found[0].name}"
         if len(found) > 1:
-            return f' data-r="{" ".join([owner.name for owner in found])}"'
-        return "" if found[0] is self._last else f" data-r={found[0].name}"
+            named = f' data-r="{" ".join([owner.name for owner in found])}"'
+        if not begun:
+            return f"<mark class={mark}{named}>{text}</mark>"
+        mark = f'"{mark} g"' if sign else mark
+        return f'<a class={mark} href="{begun[0].link}"{named}>{text}</a>'
 
 
 @cache
@@ -262,13 +238,6 @@ _WORDS_OF_DONE = {
 }
 
 
-class ContentsEntry(Struct, frozen=True):
-    link: Markup
-    title: str
-    open: int
-    requirements: int
-
-
 class Article(Struct, frozen=True):
     anchor: str
     name: str
@@ -276,7 +245,7 @@ class Article(Struct, frozen=True):
     specification: Specification
     link: str
     total: Total | None
-    contents: list[ContentsEntry]
+    contents: list[tuple[Markup, str, int]]  # Of each section with requirements: link, title, number of open ones.
     left_out: int  # The number of sections that are not shown.
     sections: Markup
     is_later: bool  # True if it is parsed only when it is opened.
@@ -285,8 +254,8 @@ class Article(Struct, frozen=True):
 class ArticleWriter(Struct):
     """Writes articles one at a time, because they make up most of the report."""
 
-    page: anchors.ReportData
-    places: anchors.ReportPlaces
+    page: ReportData
+    places: ReportPlaces
     references: ReferenceWriter
     sums: dict[str, Total]
     notes: PageWriter | None = None
@@ -303,18 +272,29 @@ class ArticleWriter(Struct):
 
     def _write_article(self, coverage: Coverage, number: int) -> Article:
         specification = coverage.specification
-        found = [(specification.by_id[id], place) for id, place in self.places.sections[number].items()]
-        contents = [self._write_content(specification, index, place) for index, place in found if place.requirements]
-        elements = _HEAD + 3 * len(contents)
-        written: list[str] = []
-        for index, place in found:
+        cards = self.page.catalogue.requirements
+        places = self.places.sections[number]
+        contents: list[tuple[Markup, str, int]] = []
+        elements = _HEAD
+        sections = ""
+        for id, place in places.items():
+            index = specification.by_id[id]
             text, size = self._write_section(coverage, index, place)
-            written.append(text)
+            sections += text
             elements += size
+            if place.requirements:
+                gaps = sum(cards[number].state < State.EXCEPTED for number in place.requirements)
+                contents.append((Markup(place.spot.link), anchors.format_section_title(specification, index), gaps))
+                elements += 3
         ##= man/spec/page.md#size-and-accessibility
         ##% The report MUST NOT create more than 20,000 HTML elements when a browser opens it.
         is_later = elements > self.room
-        if not is_later:
+        if is_later:
+            ##= man/spec/page.md#size-and-accessibility
+            ##% The report MUST be readable without scripts.
+            # The article is itself kept in a `noscript` element, which can't contain another one.
+            sections = sections.replace("<noscript>", "<div class=refs>").replace("</noscript>", "</div>")
+        else:
             self.room -= elements
         return Article(
             self.places.specifications[specification.id],
@@ -324,16 +304,9 @@ class ArticleWriter(Struct):
             make_published_url(specification.url),
             self.sums.get(specification.id),
             contents,
-            len(specification.sections) - len(found),
-            Markup(_replace_noscript("".join(written)) if is_later else "".join(written)),
+            len(specification.sections) - len(places),
+            Markup(sections),
             is_later,
-        )
-
-    def _write_content(self, specification: Specification, index: int, place: anchors.SectionPlace) -> ContentsEntry:
-        cards = self.page.catalogue.requirements
-        gaps = sum(cards[number].state < State.EXCEPTED for number in place.requirements)
-        return ContentsEntry(
-            Markup(place.spot.link), anchors.format_section_title(specification, index), gaps, len(place.requirements)
         )
 
     def _write_section(self, coverage: Coverage, index: int, place: anchors.SectionPlace) -> tuple[str, int]:
@@ -343,10 +316,10 @@ class ArticleWriter(Struct):
         text = marking.text(coverage.sections.get(index, {}))
         out = make_published_url(coverage.specification.url, section.id)
         anchor, link = place.spot
-        name = anchors.escape_attribute(section.name)
+        name = escape_attribute(section.name)
         real_id = "" if place.name.endswith(f"/{section.name}") else f' data-id="{name}"'
         height = len(section.lines) + 2 * len(place.requirements)
-        outside = f' <a class=out href="{anchors.escape_attribute(out)}">published</a>' if out else ""
+        outside = f' <a class=out href="{escape_attribute(out)}">published</a>' if out else ""
         shown = f"<pre>{text}</pre>\n" if text else ""
         title = anchors.format_section_title(coverage.specification, index)
         if title == anchors.strip_backticks(coverage.specification.name) and not (
@@ -356,11 +329,22 @@ class ArticleWriter(Struct):
             return f'<section class=part id="{anchor}"{real_id}></section>\n', 1
         written = (
             f'<section class=part id="{anchor}"{real_id} style="--lines:{height}">\n'
-            f'<h3><a href="{link}">{anchors.escape_html(title)}</a>{outside}</h3>\n'
-            f"{shown}{self._write_items(place)}</section>\n"
+            f'<h3><a href="{link}">{escape_html(title)}</a>{outside}</h3>\n{shown}'
         )
+        if place.requirements:
+            written += f"<ul class=requirements>\n{''.join(map(self._write_requirement, place.requirements))}</ul>\n"
+        if place.others:
+            anchor, link = place.cited
+            counts = f"{format_count(len(place.others), 'citation')} of text that is not a requirement"
+            written += (
+                f'<ul class=cited><li id="{anchor}" class={anchors.CITED_LOOK.mark}>'
+                f'<a href="{link}">{anchors.CITED_LOOK.badge}</a> {counts}'
+                f"<noscript>{self.references.lists(place.others)}</noscript>\n</ul>\n"
+            )
         named = sum(number in self.places.names for number in place.requirements)
-        return written, marking.marks + 6 + 4 * len(place.requirements) + named + (4 if place.others else 0)
+        return f"{written}</section>\n", marking.marks + 6 + 4 * len(place.requirements) + named + (
+            4 if place.others else 0
+        )
 
     def _owners(self, place: anchors.SectionPlace) -> dict[int, TextOwner]:
         owners: dict[int, TextOwner] = {}
@@ -371,12 +355,6 @@ class ArticleWriter(Struct):
             owners.update(dict.fromkeys(requirement.ids, owner))
         return owners
 
-    def _write_items(self, section: anchors.SectionPlace) -> str:
-        written = ""
-        if section.requirements:
-            written = f"<ul class=requirements>\n{''.join(map(self._write_requirement, section.requirements))}</ul>\n"
-        return f"{written}{self._write_others(section)}" if section.others else written
-
     def _write_requirement(self, index: int) -> str:
         ##= man/spec/page.md#requirements-and-citations
         ##% The report MUST list each requirement with its state, its level, its number of citations by type, and
@@ -385,11 +363,13 @@ class ArticleWriter(Struct):
         look = anchors.STATE_LOOKS[card.state]
         anchor, link = self.places.requirements[index]
         level = f" · {card.level.name}" if card.level else ""
-        words = anchors.escape_html(shorten_text(card.text, _WORDS))
+        words = escape_html(shorten_text(card.text, _WORDS))
         if index in self.places.names:
-            words = f'<b id="{self.places.names[index].anchor}">{anchors.escape_html(card.name)}</b> {words}'
+            words = f'<b id="{self.places.names[index].anchor}">{escape_html(card.name)}</b> {words}'
         begun = f'<li id="{anchor}" class={look.mark}><a href="{link}">{look.badge}</a>{level} · {words}'
-        held = self._describe_gap(index) + (self.notes.explained(index) if self.notes else "")
+        held = self._describe_gap(index)
+        if self.notes:
+            held += self.notes.explained(index)
         if not card.citations:
             return f"{begun}<noscript>{held}</noscript>\n" if held else f"{begun}\n"
         counts, lists = self.references.counts(card.citations), self.references.lists(card.citations)
@@ -397,7 +377,7 @@ class ArticleWriter(Struct):
 
     def _describe_gap(self, index: int) -> str:
         if index in self.page.catalogue.excuses:
-            return f"<p class=lacks>{anchors.escape_html(describe_exemption(self.page.catalogue.excuses[index]))}</p>"
+            return f"<p class=lacks>{escape_html(describe_exemption(self.page.catalogue.excuses[index]))}</p>"
         card = self.page.catalogue.requirements[index]
         citations = [self.references.citations[number] for number in card.citations]
         words = describe_shortfall(card.state, citations)
@@ -405,18 +385,3 @@ class ArticleWriter(Struct):
             kinds = {one.kind for one in citations} & _COVERING
             words = _WORDS_OF_DONE.get(frozenset(kinds), "code, tests or implications cite each part of it")
         return f"<p class=lacks>{words[0].upper()}{words[1:]}.</p>" if words else ""
-
-    def _write_others(self, section: anchors.SectionPlace) -> str:
-        anchor, link = section.cited
-        counts = f"{format_count(len(section.others), 'citation')} of text that is not a requirement"
-        return (
-            f'<ul class=cited><li id="{anchor}" class={anchors.CITED_LOOK.mark}><a href="{link}">{anchors.CITED_LOOK.badge}</a> {counts}'
-            f"<noscript>{self.references.lists(section.others)}</noscript>\n</ul>\n"
-        )
-
-
-def _replace_noscript(text: str) -> str:
-    """Replace `noscript` elements, because the article is itself kept in an element that can't contain them."""
-    ##= man/spec/page.md#size-and-accessibility
-    ##% The report MUST be readable without scripts.
-    return text.replace("<noscript>", "<div class=refs>").replace("</noscript>", "</div>")

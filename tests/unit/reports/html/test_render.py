@@ -15,7 +15,7 @@ from pytest_snapshot.plugin import Snapshot
 from duvet.model import Note, Place, Problem, Severity
 from duvet.queries.gaps import RequirementFilter, make_priority_rows, prioritize_requirements
 from duvet.queries.revisions import SnapshotChange, SnapshotDiff
-from duvet.reports.html.render import make_header_view, make_report_title
+from duvet.reports.html.render import make_report_title
 from duvet.trace.records import Finished, GateResult, compute_totals
 from tests.conftest import ROOT
 from tests.unit.reports.html import html_pages
@@ -141,9 +141,9 @@ def test_many_specifications_or_none_are_not_in_the_title() -> None:
 
 def test_the_report_names_what_it_was_made_from() -> None:
     known = {"commit": "0123456789abcdef", "version": "1.2", "config_path": ".duvet/config.toml"}
-    words = make_header_view(html_pages.page_of(finished({}), **known)).provenance
-    assert words == "commit 0123456789ab · duvet 1.2 · configuration .duvet/config.toml"
-    assert make_header_view(html_pages.page_of(finished({}), version="1.2")).provenance == "duvet 1.2"
+    words = '<p class="provenance">commit 0123456789ab · duvet 1.2 · configuration .duvet/config.toml</p>'
+    assert words in html_pages.page(finished({}), **known)
+    assert '<p class="provenance">duvet 1.2</p>' in html_pages.page(finished({}), version="1.2")
     assert 'class="provenance"' not in html_pages.page(finished({}))
 
 
