@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterable, Iterator, Sequence
 
 from duvet.model import Annotation, Kind
 from duvet.queries import checks
@@ -34,7 +33,26 @@ _ORDER = (
     *(checks.Completeness.NONE, checks.Completeness.INCOMPLETE, checks.Completeness.MIXED, checks.Completeness.PENDING),
     checks.Completeness.COMPLETE,
 )
-_Labels = tuple[str, dict[checks.Completeness, tuple[str, Callable[[checks.Verdict], Diagnostic]]]]
+_TITLES = {
+    checks.CheckName.IMPLEMENTATION: (
+        "Implementation",
+        {
+            checks.Completeness.COMPLETE: "Fully implemented",
+            checks.Completeness.INCOMPLETE: "Incomplete implementation",
+            checks.Completeness.MIXED: "Mixed implementation",
+            checks.Completeness.PENDING: "TODO",
+            checks.Completeness.NONE: "Not implemented",
+        },
+    ),
+    checks.CheckName.TEST: (
+        "Tests",
+        {
+            checks.Completeness.COMPLETE: "Fully tested",
+            checks.Completeness.INCOMPLETE: "Incomplete tests",
+            checks.Completeness.NONE: "Not tested",
+        },
+    ),
+}
 
 
 class CheckRenderer:
@@ -44,32 +62,6 @@ class CheckRenderer:
         self.annotations = annotations
         self.canvas = canvas
         self.verbose = verbose
-        self._labels: dict[checks.CheckName, _Labels] = {
-            checks.CheckName.IMPLEMENTATION: (
-                "Implementation",
-                {
-                    checks.Completeness.COMPLETE: (
-                        "Fully implemented",
-                        partial(self._describe_complete, "Fully Implemented", "Implemented"),
-                    ),
-                    checks.Completeness.INCOMPLETE: ("Incomplete implementation", self._describe_incomplete),
-                    checks.Completeness.MIXED: ("Mixed implementation", self._describe_mixed),
-                    checks.Completeness.PENDING: ("TODO", self._describe_todo),
-                    checks.Completeness.NONE: ("Not implemented", self._describe_missing_implementation),
-                },
-            ),
-            checks.CheckName.TEST: (
-                "Tests",
-                {
-                    checks.Completeness.COMPLETE: (
-                        "Fully tested",
-                        partial(self._describe_complete, "Fully tested", "Test"),
-                    ),
-                    checks.Completeness.INCOMPLETE: ("Incomplete tests", self._describe_incomplete_test),
-                    checks.Completeness.NONE: ("Not tested", self._describe_missing_test),
-                },
-            ),
-        }
 
     def render(self, results: Sequence[checks.CheckResult]) -> Iterator[str]:
         """Yield the text of all results in pieces, because it may be long."""
@@ -95,14 +87,15 @@ class CheckRenderer:
         yield "\n"
 
     def _render_annotations(self, check: checks.AnnotationCheck) -> Iterator[str]:
-        title, rows = self._labels[check.name]
+        title, rows = _TITLES[check.name]
         verdicts = check.verdicts
         yield f"\n{title}: {_judge(check.has_passed)}\n\n  Total requirements: {verdicts.count()}\n"
-        yield from (f"  {label}: {verdicts.count(completeness)}\n" for completeness, (label, _) in rows.items())
+        yield from (f"  {label}: {verdicts.count(completeness)}\n" for completeness, label in rows.items())
+        is_test = check.name is checks.CheckName.TEST
         for completeness in _ORDER if self.verbose else _ORDER[:-1]:
             if found := verdicts.of(completeness):
                 yield "\n"
-                yield from self._draw(map(rows[completeness][1], found))
+                yield from self._draw(self._describe_verdict(verdict, completeness, is_test) for verdict in found)
 
     def _render_coverage(self, check: checks.CoverageCheck) -> Iterator[str]:
         passed = [one for one in check.correlations if one.has_passed]
@@ -115,13 +108,20 @@ class CheckRenderer:
         yield f"  Failed correlations: {len(failed)}\n"
         yield f"  Tests with no implementation: {len(check.unimplemented)}\n\n"
         if check.unimplemented:
-            yield from self._draw(map(self._describe_unimplemented, check.unimplemented))
+            message = "Test has no correlated implementation"
+            yield from self._draw(
+                Diagnostic(message, self._make_slice(test, "Test annotation"), help=_NO_IMPLEMENTATION_HELP)
+                for test in check.unimplemented
+            )
             yield "\n"
         if failed:
             yield from self._draw(map(self._describe_failure, failed))
             yield "\n"
         if self.verbose:
-            yield from self._draw(map(self._describe_success, passed))
+            for one in passed:
+                related = self._make_slices((id for id, _ in one.implementations), "Executed implementation")
+                test = self._make_slice(one.test, "Test annotation")
+                yield from self._draw((Diagnostic("Successful correlation", test, related, is_advice=True),))
             places = [
                 *(self._make_slice(id, "Executed test") for id in check.executed_tests),
                 *(self._make_slice(id, "Executed implementation") for id in check.executed),
@@ -133,9 +133,9 @@ class CheckRenderer:
         yield f"\nDuplicates: {_judge(check.has_passed)}\n\n"
         for kind, verdicts in check.by_kind.items():
             name = _name_kind(kind)
-            yield from self._draw(
-                self._describe_duplicate(name, one) for one in verdicts.of(checks.Completeness.COMPLETE)
-            )
+            for one in verdicts.of(checks.Completeness.COMPLETE):
+                first, *more = self._make_slices((one.id, *one.primary.ids), "Duplicate")
+                yield from self._draw((Diagnostic(f"Duplicate {name} annotations", first, more),))
         if self.verbose:
             for kind, verdicts in check.by_kind.items():
                 yield from self._draw(self._list_overlaps(_name_kind(kind), verdicts))
@@ -149,42 +149,35 @@ class CheckRenderer:
         if unique:
             yield Diagnostic(f"Unique {name} annotations", related=unique, is_advice=True)
 
-    def _describe_missing_implementation(self, verdict: checks.Verdict) -> Diagnostic:
-        return Diagnostic("Missing annotation", help=self._suggest(verdict.id, "implementation"))
-
-    def _describe_incomplete(self, verdict: checks.Verdict) -> Diagnostic:
-        message = f"Incomplete annotation:\n {self.annotations[verdict.id].quote}"
-        first, *more = self._make_slices(verdict.primary.ids, "Incomplete")
-        return Diagnostic(message, first, more)
-
-    def _describe_mixed(self, verdict: checks.Verdict) -> Diagnostic:
-        is_full = verdict.primary.is_full
-        message = f"Mixed implementation and TODO:\n {self.annotations[verdict.id].quote}"
-        first, *more = self._make_slices(verdict.primary.ids, "Implemented" if is_full else "Incomplete")
-        todos = self._make_slices(verdict.secondary.ids, "Duplicate todo?" if is_full else "Implement this")
-        return Diagnostic(message, first, (*more, *todos))
-
-    def _describe_todo(self, verdict: checks.Verdict) -> Diagnostic:
-        first, *more = self._make_slices(verdict.secondary.ids, "Implement this")
-        return Diagnostic("Todo annotations", first, more)
-
-    def _describe_missing_test(self, verdict: checks.Verdict) -> Diagnostic:
-        return Diagnostic(
-            "Missing test", self._make_slice(verdict.id, "Implementation"), help=self._suggest(verdict.id, "test")
-        )
-
-    def _describe_incomplete_test(self, verdict: checks.Verdict) -> Diagnostic:
-        message = f"Incomplete test:\n {self.annotations[verdict.id].quote}"
-        tests = self._make_slices(verdict.primary.ids, "Incomplete test")
-        return Diagnostic(message, self._make_slice(verdict.id, "Implementation"), tests)
-
-    def _describe_complete(self, message: str, label: str, verdict: checks.Verdict) -> Diagnostic:
-        first, *more = self._make_slices(verdict.primary.ids if verdict.primary.groups else (verdict.id,), label)
-        return Diagnostic(message, first, more, is_advice=True)
-
-    def _describe_unimplemented(self, test: int) -> Diagnostic:
-        message = "Test has no correlated implementation"
-        return Diagnostic(message, self._make_slice(test, "Test annotation"), help=_NO_IMPLEMENTATION_HELP)
+    def _describe_verdict(
+        self, verdict: checks.Verdict, completeness: checks.Completeness, is_test: bool
+    ) -> Diagnostic:
+        quote, found = self.annotations[verdict.id].quote, verdict.primary
+        match completeness:
+            case checks.Completeness.COMPLETE:
+                message, label = ("Fully tested", "Test") if is_test else ("Fully Implemented", "Implemented")
+                first, *more = self._make_slices(found.ids if found.groups else (verdict.id,), label)
+                return Diagnostic(message, first, more, is_advice=True)
+            case checks.Completeness.INCOMPLETE if is_test:
+                tests = self._make_slices(found.ids, "Incomplete test")
+                return Diagnostic(f"Incomplete test:\n {quote}", self._make_slice(verdict.id, "Implementation"), tests)
+            case checks.Completeness.INCOMPLETE:
+                first, *more = self._make_slices(found.ids, "Incomplete")
+                return Diagnostic(f"Incomplete annotation:\n {quote}", first, more)
+            case checks.Completeness.MIXED:
+                first, *more = self._make_slices(found.ids, "Implemented" if found.is_full else "Incomplete")
+                label = "Duplicate todo?" if found.is_full else "Implement this"
+                todos = self._make_slices(verdict.secondary.ids, label)
+                return Diagnostic(f"Mixed implementation and TODO:\n {quote}", first, (*more, *todos))
+            case checks.Completeness.PENDING:
+                first, *more = self._make_slices(verdict.secondary.ids, "Implement this")
+                return Diagnostic("Todo annotations", first, more)
+            case _:
+                type = "test" if is_test else "implementation"
+                advice = f"\n//= {self.annotations[verdict.id].target}\n//= type={type}\n//# {quote}\n"
+                if not is_test:
+                    return Diagnostic("Missing annotation", help=advice)
+                return Diagnostic("Missing test", self._make_slice(verdict.id, "Implementation"), help=advice)
 
     def _describe_failure(self, correlation: checks.Correlation) -> Diagnostic:
         related = self._list_problems(correlation.test, correlation.execution)
@@ -195,12 +188,6 @@ class CheckRenderer:
         label = _TEST_LABELS[correlation.execution.outcome]
         return Diagnostic("Failed correlation", self._make_slice(correlation.test, label), related)
 
-    def _describe_success(self, correlation: checks.Correlation) -> Diagnostic:
-        ids = (id for id, _ in correlation.implementations)
-        related = list(self._make_slices(ids, "Executed implementation"))
-        test = self._make_slice(correlation.test, "Test annotation")
-        return Diagnostic("Successful correlation", test, related, is_advice=True)
-
     def _list_problems(self, id: int, execution: Execution) -> list[Slice]:
         path, line = self.annotations[id].path, execution.line
         if execution.outcome is not Outcome.UNKNOWN or not line:
@@ -209,10 +196,6 @@ class CheckRenderer:
         start = source.starts[line - 1]
         return [Slice(path, start, start + len(source.line(line - 1)), "Problematic line")]
 
-    def _describe_duplicate(self, name: str, verdict: checks.Verdict) -> Diagnostic:
-        others = self._make_slices(verdict.primary.ids, "Duplicate")
-        return Diagnostic(f"Duplicate {name} annotations", self._make_slice(verdict.id, "Duplicate"), others)
-
     def _make_slices(self, ids: Iterable[int], label: str) -> Iterator[Slice]:
         return (self._make_slice(id, label) for id in ids)
 
@@ -220,10 +203,6 @@ class CheckRenderer:
         annotation = self.annotations[id]
         start, end = annotation.source.text
         return Slice(annotation.path, start, end, label)
-
-    def _suggest(self, id: int, type: str) -> str:
-        annotation = self.annotations[id]
-        return f"\n//= {annotation.target}\n//= type={type}\n//# {annotation.quote}\n"
 
     def _draw(self, diagnostics: Iterable[Diagnostic]) -> Iterator[str]:
         for diagnostic in diagnostics:

@@ -229,12 +229,12 @@ def render_blocks_markdown(blocks: Iterable[Block]) -> bytes:
 def _render_block(block: Block) -> str:
     match block:
         case TitleBlock(text, remarks, rank):
-            remark_text = "".join(f" · {_escape_text(one)}" for one in remarks)
-            return f"{'#' * (rank + 1)} {_escape_text(text)}{remark_text}\n"
+            remark_text = "".join(f" · {tables.escape_markdown(one)}" for one in remarks)
+            return f"{'#' * (rank + 1)} {tables.escape_markdown(text)}{remark_text}\n"
         case FactsBlock():
-            return "".join(f"- {_escape_text(name)}: {_format_value(value)}\n" for name, value in block.known)
+            return "".join(f"- {tables.escape_markdown(name)}: {_format_value(value)}\n" for name, value in block.known)
         case WordsBlock(text):
-            return f"> {_escape_text(text)}\n"
+            return f"> {tables.escape_markdown(text)}\n"
         case PassageBlock(text):
             return _fence_code("text", text.split("\n"))
         case CodeBlock(path, _, lines):
@@ -244,12 +244,8 @@ def _render_block(block: Block) -> str:
             return tables.render_listing(block, tables.ListFormat.MARKDOWN).decode()
 
 
-def _escape_text(text: str) -> str:
-    return tables.escape_markdown(cells.escape_cell(text))
-
-
 def _format_value(value: str) -> str:
-    return f"<{value}>" if _LINK.match(value) and value.isprintable() else _escape_text(value)
+    return f"<{value}>" if _LINK.match(value) and value.isprintable() else tables.escape_markdown(value)
 
 
 def _fence_code(language: str, lines: Iterable[str]) -> str:

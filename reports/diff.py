@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from textwrap import wrap
 from typing import BinaryIO, NamedTuple
 
@@ -17,12 +17,7 @@ from duvet.reports.tables import encode_json
 from duvet.text import format_count, shorten_text
 from duvet.trace.nearest import make_word_diff
 
-
-class DifferenceLine(NamedTuple):
-    """Text with a sign: `-` for old text, `+` for new text."""
-
-    sign: str
-    text: str
+DifferenceLine = tuple[str, str]  # A sign (`-` for old text, `+` for new text, or empty), and the text.
 
 
 class DifferenceItem(NamedTuple):
@@ -53,7 +48,7 @@ def group_differences(changes: difference.Difference) -> list[DifferenceGroup]:
 
 
 def _describe_requirement(row: RequirementRow) -> DifferenceItem:
-    return DifferenceItem(row.target, _join_parts(row.name, row.level, row.status), (DifferenceLine("", row.text),))
+    return DifferenceItem(row.target, _join_parts(row.name, row.level, row.status), (("", row.text),))
 
 
 def _describe_coverage_change(change: difference.CoverageChange) -> DifferenceItem:
@@ -63,49 +58,44 @@ def _describe_coverage_change(change: difference.CoverageChange) -> DifferenceIt
     return DifferenceItem(
         change.now.target,
         _join_parts(change.now.name, change.now.level, status, lost, gained),
-        (DifferenceLine("", change.now.text),),
+        (("", change.now.text),),
     )
 
 
 def _describe_change(change: difference.RequirementChange) -> DifferenceItem:
-    level = _format_turn(change.then.level or "no level", change.now.level or "no level")
-    reworded = (DifferenceLine("-", change.then.text), DifferenceLine("+", change.now.text))
-    same = (DifferenceLine("", change.now.text),)
-    lines = same if change.then.text == change.now.text else reworded
-    name = _format_turn(change.then.name or change.now.name, change.now.name)
-    if name and lines is reworded:
-        lines = (DifferenceLine("", make_word_diff(change.then.text, change.now.text)),)
-    return DifferenceItem(
-        change.now.target, _join_parts(name, level, change.now.status), (*_list_places(change), *lines)
-    )
+    then, now = change.then, change.now
+    level = _format_turn(then.level or "no level", now.level or "no level")
+    name = _format_turn(then.name or now.name, now.name)
+    lines: tuple[DifferenceLine, ...] = (("-", then.text), ("+", now.text))
+    if then.text == now.text:
+        lines = (("", now.text),)
+    elif name:
+        lines = (("", make_word_diff(then.text, now.text)),)
+    return DifferenceItem(now.target, _join_parts(name, level, now.status), (*_list_places(change), *lines))
 
 
 def _describe_move(change: difference.RequirementChange) -> DifferenceItem:
     return DifferenceItem(
         change.now.target,
         _join_parts(change.now.name, change.now.level, change.now.status),
-        (*_list_places(change), DifferenceLine("", change.now.text)),
+        (*_list_places(change), ("", change.now.text)),
     )
 
 
 def _list_places(change: difference.RequirementChange) -> tuple[DifferenceLine, ...]:
     if change.then.target == change.now.target:
         return ()
-    return DifferenceLine("-", change.then.target), DifferenceLine("+", change.now.target)
+    return ("-", change.then.target), ("+", change.now.target)
 
 
 def _describe_stale_citation(one: difference.StaleCitation) -> DifferenceItem:
-    lines = (
-        (DifferenceLine("", one.quote), DifferenceLine("", one.message))
-        if one.quote
-        else (DifferenceLine("", one.message),)
-    )
-    return DifferenceItem(f"{one.file_path}:{one.line_number}", one.kind, (DifferenceLine("", one.target), *lines))
+    lines = tuple(("", text) for text in (one.target, one.quote, one.message) if text)
+    return DifferenceItem(f"{one.file_path}:{one.line_number}", one.kind, lines)
 
 
 def _describe_citation_change(one: difference.CitationChange) -> DifferenceItem:
-    places = tuple(DifferenceLine("", place) for place in one.places)
-    return DifferenceItem(one.target, format_count(len(places), one.kind), (DifferenceLine("", one.text), *places))
+    lines = tuple(("", line) for line in (one.text, *one.places))
+    return DifferenceItem(one.target, format_count(len(one.places), one.kind), lines)
 
 
 def _format_turn(then: str, now: str) -> str:
@@ -122,7 +112,19 @@ _WIDTH = 100
 def render_difference(base: DiffBase, changes: difference.Difference, out: BinaryIO) -> None:
     lines = [escape_cell(f"Compared with {base.words}"), ""]
     for group in group_differences(changes):
-        lines += [*_group(group), ""]
+        lines.append(f"{group.title} ({len(group.items)})")
+        for item in group.items:
+            lines.append(f"  {escape_cell(item.place)}  {item.words}")
+            for sign, text in item.lines:
+                first = " " * 6 + (f"{sign} " if sign else "")
+                lines += wrap(
+                    escape_cell(text),
+                    _WIDTH,
+                    initial_indent=first,
+                    subsequent_indent=" " * len(first),
+                    break_on_hyphens=False,
+                )
+        lines.append("")
     if len(lines) == 2:
         lines += ["No changes.", ""]
     lines += [f"then: {changes.then.words}", f"now:  {changes.now.words}"]
@@ -132,16 +134,6 @@ def render_difference(base: DiffBase, changes: difference.Difference, out: Binar
 def render_difference_json(base: DiffBase, changes: difference.Difference, out: BinaryIO) -> None:
     counts = {"regressions": changes.regressions, "new_uncited": len(changes.uncited)}
     out.write(encode_json({"base": base, **counts, **asdict(changes)}))
-
-
-def _group(group: DifferenceGroup) -> Iterator[str]:
-    yield f"{group.title} ({len(group.items)})"
-    for item in group.items:
-        yield f"  {escape_cell(item.place)}  {item.words}"
-        for line in item.lines:
-            first = " " * 6 + (f"{line.sign} " if line.sign else "")
-            text, following = escape_cell(line.text), " " * len(first)
-            yield from wrap(text, _WIDTH, initial_indent=first, subsequent_indent=following, break_on_hyphens=False)
 
 
 _MOST = 65_000  # GitHub refuses comments of more than 65,536 characters.
@@ -175,8 +167,12 @@ def render_difference_markdown(
         ]
         lines += [f"- and {len(obstacles) - _MOST_OBSTACLES:,} more"] if len(obstacles) > _MOST_OBSTACLES else []
         lines += [""]
-    lines += [f"Compared with {compared}.", ""]
-    lines += [*_make_table(changes.then, changes.now), ""]
+    lines += [f"Compared with {compared}.", "", "| | then | now |", "|---|--:|--:|"]
+    for name in _COUNTS:
+        before, after = getattr(changes.then, name), getattr(changes.now, name)
+        if before or after or name == "requirements":
+            lines.append(f"| {name.replace('_', ' ')} | {before:,} | {after:,} |")
+    lines.append("")
     ##= man/spec/diff.md#output
     ##% With `--format markdown`, `duvet diff` MUST stay within the size limit of a GitHub comment, and say how
     ##% much it left out.
@@ -188,19 +184,10 @@ def render_difference_markdown(
     out.write(("\n".join(lines).rstrip("\n") + "\n").encode(errors="replace"))
 
 
-def _make_table(then: difference.CoverageCount, now: difference.CoverageCount) -> Iterator[str]:
-    yield "| | then | now |"
-    yield "|---|--:|--:|"
-    for name in _COUNTS:
-        before, after = getattr(then, name), getattr(now, name)
-        if before or after or name == "requirements":
-            yield f"| {name.replace('_', ' ')} | {before:,} | {after:,} |"
-
-
 def _select_fitting(group: DifferenceGroup, room: int) -> tuple[list[str], int]:
     found: list[str] = []
     for number, item in enumerate(group.items):
-        lines = (f"  - {line.sign and f'{_SIGNS[line.sign]}: '}{_format_code(line.text)}" for line in item.lines)
+        lines = (f"  - {sign and f'{_SIGNS[sign]}: '}{_format_code(text)}" for sign, text in item.lines)
         text = "\n".join([f"- {_format_code(item.place)} {item.words}", *lines])
         if len(text) + 1 > room:
             return [*found, f"- and {len(group.items) - number:,} more, which exceed the size limit of a comment"], 0

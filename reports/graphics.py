@@ -109,16 +109,8 @@ class Canvas(Struct, frozen=True):
         for index in range(above, below + 1):
             gutter = ""
             if is_block:
-                gutter = (
-                    "╭─▶ "
-                    if index == first
-                    else "├─▶ "
-                    if index == last
-                    else "│   "
-                    if first < index < last
-                    else "    "
-                )
-                gutter = self._paint(gutter, _MAGENTA)
+                inside = "│   " if first < index < last else "    "
+                gutter = self._paint({first: "╭─▶ ", last: "├─▶ "}.get(index, inside), _MAGENTA)
             number = self._paint(f" {index + 1:>{margin}} ", _DIM)
             yield f"{number}│ {gutter}{_show(source.line(index))}"
             if index == last:

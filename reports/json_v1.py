@@ -28,44 +28,31 @@ _LEVEL_SHIFT = 6
 
 
 def render_json_v1(report: records.Finished, out: BinaryIO) -> None:
-    out.write(msgspec.json.encode(build_json_v1(report)))
-
-
-def build_json_v1(report: records.Finished) -> Json:
-    """Return the report as plain data, with keys in awslabs duvet's order."""
     ##= man/spec/trace.md#reports
     ##% With awslabs duvet's schema, both versions of JSON, LCOV and the snapshot MUST equal the files that awslabs
     ##% duvet writes, except for known defects of awslabs duvet.
     links = {"blob_link": report.blob_link, "issue_link": report.issue_link}
-    trace = report.trace
-    specifications = dict(zip(list_source_keys(report), map(_build_specification, trace.coverages), strict=True))
-    return {
-        **{key: link for key, link in links.items() if link is not None},
-        "specifications": dict(sorted(specifications.items())),
-        "annotations": _build_annotations(report),
-        "statuses": {
-            str(id): _build_status(tally)
-            for coverage in trace.coverages
-            for id, tally in sorted(coverage.tallies.items())
-        },
-        "refs": [_build_reference(index) for index in range(256)],
-        **({"not_applicable": report.not_applicable} if report.not_applicable else {}),
-    }
-
-
-def list_source_keys(report: records.Finished) -> list[str]:
-    """Return the key of each specification; a file read in two formats gets two keys.
-
-    As in awslabs duvet's report, two paths that look alike get one key, with the value of the last one.
-    """
     formats: dict[str, Format] = {}
-    names: list[str] = []
+    specifications: Json = {}
+    statuses: dict[str, _Status] = {}
     for coverage in report.trace.coverages:
         locator = coverage.specification.locator
         name = format_locator(locator, report.root)
-        first = formats.setdefault(name, locator.format)
-        names.append(name if locator.format is first else f"{name}?format={locator.format.name.lower()}")
-    return names
+        # A file read in two formats gets two keys. As in awslabs duvet's report, two paths that look alike get one key,
+        # with the value of the last one.
+        if locator.format is not formats.setdefault(name, locator.format):
+            name = f"{name}?format={locator.format.name.lower()}"
+        specifications[name] = _build_specification(coverage)
+        statuses.update((str(id), _build_status(tally)) for id, tally in sorted(coverage.tallies.items()))
+    document = {
+        **{key: link for key, link in links.items() if link is not None},
+        "specifications": dict(sorted(specifications.items())),
+        "annotations": _build_annotations(report),
+        "statuses": statuses,
+        "refs": [_build_reference(index) for index in range(256)],
+        **({"not_applicable": report.not_applicable} if report.not_applicable else {}),
+    }
+    out.write(msgspec.json.encode(document))
 
 
 def _build_specification(coverage: records.Coverage) -> Json:
@@ -79,26 +66,18 @@ def _build_specification(coverage: records.Coverage) -> Json:
             piece.line != records.TITLE_LINE and piece.start < piece.end for piece in match.pieces
         ):
             by_section.setdefault(match.section, []).extend(id for id in match.ids if id in coverage.tallies)
-    stated = {section: sorted(ids) for section, ids in by_section.items()}
+    stated = {section: sorted(ids) for section, ids in by_section.items() if ids}
     found["requirements"] = sorted(coverage.tallies)
-    found["sections"] = [
-        _build_section(section, coverage.sections.get(index, {}), stated.get(index))
-        for index, section in enumerate(specification.sections)
-    ]
-    return found
-
-
-def _build_section(section: Section, lines: records.SegmentsByLine, stated: list[int] | None) -> Json:
-    shown: Any = section.lines
-    if lines:
-        shown = list(section.lines)
-        for index, segments in lines.items():
-            if index != records.TITLE_LINE:
-                shown[index] = _build_segments(section, index, segments)
-    found: Json = {"id": section.id, "title": section.title, "lines": shown}
-    if stated:
-        found["requirements"] = stated
-    return found
+    sections: list[Json] = []
+    for index, section in enumerate(specification.sections):
+        shown: list[Any] = list(section.lines)
+        for line, segments in coverage.sections.get(index, {}).items():
+            if line != records.TITLE_LINE:
+                shown[line] = _build_segments(section, line, segments)
+        sections.append({"id": section.id, "title": section.title, "lines": shown})
+        if index in stated:
+            sections[-1]["requirements"] = stated[index]
+    return {**found, "sections": sections}
 
 
 def _build_segments(
@@ -111,19 +90,6 @@ def _build_segments(
         (segment.ids, segment.flags & _ALL_FLAGS | segment.level << _LEVEL_SHIFT, text)
         for segment, text in zip(segments, segment_texts(section, line, segments), strict=True)
     ]
-
-
-def _find_target_paths(report: records.Finished) -> list[str | None]:
-    """Return the path at which each annotation's target was found; None for URLs and invalid targets."""
-    paths: list[str | None] = [None] * len(report.trace.annotations)
-    for coverage in report.trace.coverages:
-        locator = coverage.specification.locator
-        if not locator.is_url:
-            name = locator.written or locator.name
-            for match in coverage.matches:
-                for id in match.ids:
-                    paths[id] = name
-    return paths
 
 
 @lru_cache(maxsize=256)
@@ -151,6 +117,14 @@ _LEVELS = tuple(level.name if level else "" for level in Level)
 
 
 def _build_annotations(report: records.Finished) -> list[_Annotation]:
+    # The path at which each annotation's target was found; None for URLs and invalid targets.
+    paths: list[str | None] = [None] * len(report.trace.annotations)
+    for coverage in report.trace.coverages:
+        locator = coverage.specification.locator
+        if not locator.is_url:
+            for match in coverage.matches:
+                for id in match.ids:
+                    paths[id] = locator.written or locator.name
     return [
         _Annotation(
             report.spelled.get(one.path, one.path),
@@ -165,7 +139,7 @@ def _build_annotations(report: records.Finished) -> list[_Annotation]:
             one.blob_link,
             one.tags,
         )
-        for one, found in zip(report.trace.annotations, _find_target_paths(report), strict=True)
+        for one, found in zip(report.trace.annotations, paths, strict=True)
         for path, hash_sign, section in (one.target.partition("#"),)
     ]
 

@@ -41,7 +41,7 @@ def _list_lines(
     newlines = [found.start() for found in re.finditer(b"\n", coverage.specification.data)]
     # A record must fit on one line, even for a heading with line ends.
     titles = [
-        (_find_line(section.heading[0], newlines), re.sub(r"\s*[\r\n]\s*", " ", section.full_title))
+        (bisect_left(newlines, section.heading[0]) + 1, re.sub(r"\s*[\r\n]\s*", " ", section.full_title))
         for section in coverage.specification.sections
     ]
     yield from ("TN:Compliance", f"SF:{name}")
@@ -50,11 +50,14 @@ def _list_lines(
     referred: set[int] = set()
     cited: set[int] = set()
     tested: set[int] = set()
-    for kind, line, title in _list_references(coverage, annotations, titles, newlines):
-        referred.add(line)
-        implemented, checked = _HITS[kind]
-        yield _render_branches(0, line, title, implemented, cited)
-        yield _render_branches(1, line, title, checked, tested)
+    matches = {id: match for match in coverage.matches for id in match.ids}
+    for id, match in sorted(matches.items(), key=lambda one: one[0]):
+        implemented, checked = _HITS[annotations[id].kind]
+        for piece in match.pieces:
+            line, title = bisect_left(newlines, piece.start) + 1, titles[match.section]
+            referred.add(line)
+            yield _render_branches(0, line, title, implemented, cited)
+            yield _render_branches(1, line, title, checked, tested)
     yield from (f"DA:{line},0" for line in sorted(referred))
     if require_citations and require_tests:
         covered = cited & tested
@@ -65,22 +68,6 @@ def _list_lines(
     yield from (f"DA:{line},1" for line in sorted(covered))
     yield from (f"DA:{line},0" for line in sorted((cited | tested) - covered))
     yield "end_of_record"
-
-
-def _find_line(offset: int, newlines: list[int]) -> int:
-    return bisect_left(newlines, offset) + 1
-
-
-def _list_references(
-    coverage: Coverage, annotations: tuple[Annotation, ...], titles: list[_Title], newlines: list[int]
-) -> Iterator[tuple[Kind, int, _Title]]:
-    found: dict[int, tuple[list[int], _Title]] = {}
-    for match in coverage.matches:
-        place = ([_find_line(piece.start, newlines) for piece in match.pieces], titles[match.section])
-        found.update(dict.fromkeys(match.ids, place))
-    for id, (lines, title) in sorted(found.items(), key=lambda one: one[0]):
-        for line in lines:
-            yield annotations[id].kind, line, title
 
 
 def _render_branches(block: int, line: int, title: _Title, count: int, hit: set[int]) -> str:

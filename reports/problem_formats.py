@@ -93,46 +93,35 @@ _IN_VALUES = _IN_MESSAGES | str.maketrans({":": "%3A", ",": "%2C"})
 def render_github(problems: Sequence[Problem], view: ProblemContext) -> bytes:
     lines = []
     for problem in problems:
-        properties = _format_properties(problem, view.folder)
-        values = ",".join(f"{key}={_escape(value, _IN_VALUES)}" for key, value in properties)
+        place, properties = problem.place, {}
+        if problem.path:
+            ##= man/spec/problems.md#github-and-junit
+            ##% A workflow command MUST contain paths relative to the root of the repository, and escape values and
+            ##% messages as GitHub expects.
+            properties["file"] = make_root_relative(problem.path, view.folder)
+            if place.line:
+                properties["line"] = str(place.line)
+                if place.column:
+                    properties |= {"col": str(place.column), "endColumn": str(place.end_column)}
+        properties["title"] = format_rule_title(problem.code)
+        values = ",".join(f"{key}={escape_cell(value.translate(_IN_VALUES))}" for key, value in properties.items())
         # GitHub does not show the source with the message, so the message contains the notes and the hint.
         notes = [f"line {note.place.line}: {note.label}" for note in problem.notes]
         hints = [f"help: {problem.hint}"] if problem.hint else []
-        message = _escape("\n".join([problem.message, *notes, *hints]), _IN_MESSAGES)
+        message = escape_cell("\n".join([problem.message, *notes, *hints]).translate(_IN_MESSAGES))
         lines.append(f"::{problem.severity.value} {values}::{message}\n")
     return "".join(lines).encode(errors="replace")
 
 
-def _format_properties(problem: Problem, folder: str) -> Iterator[tuple[str, str]]:
-    place = problem.place
-    if problem.path:
-        ##= man/spec/problems.md#github-and-junit
-        ##% A workflow command MUST contain paths relative to the root of the repository, and escape values and
-        ##% messages as GitHub expects.
-        yield "file", make_root_relative(problem.path, folder)
-        if place.line:
-            yield "line", str(place.line)
-            if place.column:
-                yield "col", str(place.column)
-                yield "endColumn", str(place.end_column)
-    yield "title", format_rule_title(problem.code)
-
-
-def _escape(text: str, escapes: dict[int, str]) -> str:
-    return escape_cell(text.translate(escapes))
-
-
 def render_junit(problems: Sequence[Problem], view: ProblemContext) -> bytes:
-    cases = [line for problem in problems for line in _render_case(problem, view)] or [
-        '<testcase classname="duvet" name="no problems" time="0"/>'
-    ]
+    cases = [line for problem in problems for line in _render_case(problem, view)]
     errors, _ = count_problems(problems)
     counts = f'tests="{max(1, len(problems))}" failures="{errors}" errors="0"'
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
         f'<testsuites name="duvet" {counts} time="0">',
         f'<testsuite name="duvet" {counts} skipped="0" time="0">',
-        *cases,
+        *(cases or ['<testcase classname="duvet" name="no problems" time="0"/>']),
         "</testsuite>",
         "</testsuites>",
     ]

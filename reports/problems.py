@@ -29,9 +29,7 @@ class ProblemFormat(StrEnum):
 class ProblemContext(Struct, frozen=True):
     read_line: LineReader = lambda path, line: None
     colour: bool = False
-    folder: str = (
-        ""  # The folder that the paths of problems are relative to, as a path from the root of the repository.
-    )
+    folder: str = ""  # The path of the folder of the run, to which paths are relative, in the repository.
     counts_like_upstream: bool = False  # Whether the text ends with awslabs duvet's counts.
 
 
@@ -104,11 +102,12 @@ def count_like_upstream(problems: Sequence[Problem]) -> str:
 
 
 def format_problem(problem: Problem, view: ProblemContext) -> Iterator[str]:
-    read_line, colour = ProblemContext().read_line if problem.is_private else view.read_line, view.colour
+    colour = view.colour
     marks: list[_Mark] = [(problem.place, "^", problem.label), *((one.place, "-", one.label) for one in problem.notes)]
     marks.sort(key=lambda mark: (mark[0].line, mark[0].column))
-    texts = {place.line: read_line(problem.path, place.line) if place.line else None for place, _, _ in marks}
-    shown = [mark for mark in marks if texts[mark[0].line] is not None]
+    lines = {place.line for place, _, _ in marks if place.line and not problem.is_private}
+    texts = {line: view.read_line(problem.path, line) for line in lines}
+    shown = [mark for mark in marks if texts.get(mark[0].line) is not None]
     margin = len(str(max((place.line for place, _, _ in shown), default=0)))
     painted = _COLOURS[problem.severity]
     first, *more = (_cut_line(line) for line in problem.message.splitlines() or [""])
@@ -127,7 +126,7 @@ def format_problem(problem: Problem, view: ProblemContext) -> Iterator[str]:
             yield _paint("...", _BLUE, colour)
         last = line
         yield from _draw_snippet(texts[line] or "", list(group), margin, painted, colour)
-    unseen = [("note", label) for place, _, label in marks if label and texts[place.line] is None]
+    unseen = [("note", label) for place, _, label in marks if label and texts.get(place.line) is None]
     for word, text in [*unseen, *([("help", problem.hint)] if problem.hint else [])]:
         sign = _paint("=", _BLUE, colour)
         first, *more = text.splitlines() or [""]
@@ -182,8 +181,6 @@ def _find_span(place: Place, line: str) -> tuple[int, int]:
 
 def _colour_changes(text: str, colour: bool) -> str:
     """Colour removed words, `[-old-]`, and added words, `{+new+}`, as in a diff."""
-    if not colour:
-        return text
     return re.sub(_CHANGE, lambda found: _paint(found[0], _RED if found[0][0] == "[" else _GREEN, colour), text)
 
 

@@ -30,27 +30,27 @@ def render_sarif(problems: Sequence[Problem], view: ProblemContext) -> bytes:
     ##% A SARIF log MUST be valid against the schema of SARIF 2.1.0, and contain the page of each rule that its results
     ##% name.
     codes = sorted({problem.code for problem in problems} & list_rules().keys())
-    driver = {"name": "duvet", "version": VERSION, "rules": [_make_rule(code) for code in codes]}
+    shown_rules: list[JsonObject] = []
+    for code in codes:
+        page, rule = load_rule_page(code), list_rules()[code]
+        shown_rules.append(
+            {
+                "id": code,
+                "name": rule.name,
+                "shortDescription": {"text": page.summary},
+                "fullDescription": {"text": f"{page.summary} {page.why}"},
+                "help": {"text": page.text, "markdown": page.text},
+                "defaultConfiguration": {"level": rule.severity.value},
+            }
+        )
+    driver = {"name": "duvet", "version": VERSION, "rules": shown_rules}
     run = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
         "originalUriBaseIds": {_ROOT: {"description": {"text": "The root of the repository."}}},
         "results": _make_results(problems, codes, view),
     }
-    log = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
-    return encode_json(log)
-
-
-def _make_rule(code: str) -> JsonObject:
-    page, rule = load_rule_page(code), list_rules()[code]
-    return {
-        "id": code,
-        "name": rule.name,
-        "shortDescription": {"text": page.summary},
-        "fullDescription": {"text": f"{page.summary} {page.why}"},
-        "help": {"text": page.text, "markdown": page.text},
-        "defaultConfiguration": {"level": rule.severity.value},
-    }
+    return encode_json({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]})
 
 
 def _make_results(problems: Sequence[Problem], codes: list[str], view: ProblemContext) -> list[JsonObject]:

@@ -24,17 +24,14 @@ _LEVEL_SHIFT = 8
 
 def render_snapshot(report: records.Finished, out: BinaryIO) -> None:
     blocks = ["".join(_render_specification(coverage, report.root)) for coverage in report.trace.coverages]
-    blocks += ["".join(_render_not_applicable(entry)) for entry in report.not_applicable]
-    out.write("\n".join(blocks).encode())
-
-
-def _render_not_applicable(entry: records.NotApplicable) -> Iterator[str]:
     ##= man/spec/gates.md#not-applicable
     ##% The summary, the HTML report, both versions of JSON and the snapshot MUST list every `[[not-applicable]]` entry.
-    yield f"NOT APPLICABLE: {collapse_whitespace(entry.target)}\n"
-    yield f"  REQUIREMENTS: {entry.requirements}\n"
-    facts = {"QUOTE": entry.quote, "REASON": entry.reason, "OWNER": entry.owner, "EXPIRY": entry.expiry}
-    yield from (f"  {name}: {collapse_whitespace(str(fact))}\n" for name, fact in facts.items() if fact)
+    for entry in report.not_applicable:
+        facts = {"QUOTE": entry.quote, "REASON": entry.reason, "OWNER": entry.owner, "EXPIRY": entry.expiry}
+        lines = [f"NOT APPLICABLE: {collapse_whitespace(entry.target)}", f"  REQUIREMENTS: {entry.requirements}"]
+        lines += [f"  {name}: {collapse_whitespace(str(fact))}" for name, fact in facts.items() if fact]
+        blocks.append("".join(f"{line}\n" for line in lines))
+    out.write("\n".join(blocks).encode())
 
 
 def _render_specification(coverage: records.Coverage, root: str) -> Iterator[str]:

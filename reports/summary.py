@@ -24,7 +24,6 @@ from duvet.trace.records import (
     GateResult,
     NotApplicable,
     State,
-    Total,
     compute_totals,
     format_state,
     group_totals,
@@ -70,7 +69,20 @@ def summarize_run(
     """Collect the table, not-applicable entries, verdict and coverage; `counts` adds counts to the verdict."""
     found = compute_totals(report.requirements)
     levels = [total.level for total in found if total.specification is None and total.level is not None]
-    rows = tuple(_summarize_group(group, levels) for group in group_totals(found))
+    rows = []
+    for group in group_totals(found):
+        by_level = {total.level: total for total in group}
+        whole = group[-1]
+        totals = [*(by_level.get(level) for level in levels), whole]
+        rows.append(
+            SummaryRow(
+                escape_cell(whole.specification.name) or whole.specification.id if whole.specification else "all",
+                tuple(f"{one.done:,}/{one.applicable:,}" if one and one.applicable else "-" for one in totals),
+                tuple("-" if one is None or one.percent is None else f"{one.percent}%" for one in totals),
+                whole.counts,
+                whole.percent == 100,
+            )
+        )
     stating = {requirement.specification.id for requirement in report.requirements}
     lines = []
     if others := sum(coverage.specification.id not in stating for coverage in report.trace.coverages):
@@ -81,20 +93,8 @@ def summarize_run(
     verdict = judge_run(problems, gates, report.trace.citation_count, counts=counts)
     lines += [escape_cell(line) for line in verdict.lines]
     lines.append(f"coverage: {found[-1].words}")
-    return Summary(tuple("other" if level is Level.AUTO else level.name for level in levels), rows, tuple(lines))
-
-
-def _summarize_group(group: Sequence[Total], levels: Sequence[Level]) -> SummaryRow:
-    by_level = {total.level: total for total in group}
-    whole = group[-1]
-    totals = [*(by_level.get(level) for level in levels), whole]
-    return SummaryRow(
-        escape_cell(whole.specification.name) or whole.specification.id if whole.specification else "all",
-        tuple(f"{total.done:,}/{total.applicable:,}" if total and total.applicable else "-" for total in totals),
-        tuple("-" if total is None or total.percent is None else f"{total.percent}%" for total in totals),
-        whole.counts,
-        whole.percent == 100,
-    )
+    names = tuple("other" if level is Level.AUTO else level.name for level in levels)
+    return Summary(names, tuple(rows), tuple(lines))
 
 
 def format_summary(summary: Summary, look: TableLook) -> str:
@@ -102,9 +102,7 @@ def format_summary(summary: Summary, look: TableLook) -> str:
     return "".join(f"{line}\n" for line in (*table, *summary.lines))
 
 
-class _Cell(Struct, frozen=True):
-    text: str
-    state: State | None = None  # The state that gives the cell its colour.
+_Cell = tuple[str, State | None]  # A text, and the state that gives it its colour.
 
 
 def _format_table(summary: Summary, look: TableLook) -> Iterator[str]:
@@ -115,16 +113,23 @@ def _format_table(summary: Summary, look: TableLook) -> Iterator[str]:
     wide, narrow = (summary.levels, False, _NAME), ((), False, _SHORT_NAME)
     for levels, percents, least in (wide, (summary.levels, True, _SHORT_NAME), narrow):
         heads, cells = _make_cells(rows, levels, states, percents=percents)
-        widths = [max(measure_width(cell.text) for cell in column) for column in zip(*heads, *cells, strict=True)]
+        widths = [max(measure_width(text) for text, _ in column) for column in zip(*heads, *cells, strict=True)]
         rest = sum(widths) + len(COLUMN_GAP) * len(widths)
         name = min(max(names, len(_TITLE)), look.width - rest)
         if name >= min(names, least):
             break
     else:
-        yield from _format_list(rows, states, look)
+        # The terminal is too narrow for a table.
+        for row in rows:
+            yield cut_middle(row.name, look.width)
+            counts = ((state, row.counts[state]) for state in states if row.counts[state])
+            words = [f"{row.shares[-1]} done", *(f"{count:,} {format_state(state, count)}" for state, count in counts)]
+            text = ", ".join(words)
+            for start, end in wrap_cells(text, look.width - len(COLUMN_GAP)):
+                yield f"{COLUMN_GAP}{text[start:end]}"
         return
     for title, head in zip(("", _TITLE if name >= len(_TITLE) else "name"), heads, strict=True):
-        if any(cell.text for cell in head):
+        if any(text for text, _ in head):
             yield _format_line(title, name, head, widths, look)
     for row, line in zip(rows, cells, strict=True):
         if row is rows[-1] and len(rows) > 1:
@@ -135,45 +140,28 @@ def _format_table(summary: Summary, look: TableLook) -> Iterator[str]:
 def _make_cells(
     rows: Sequence[SummaryRow], levels: Sequence[str], states: Sequence[State], *, percents: bool
 ) -> tuple[list[list[_Cell]], list[list[_Cell]]]:
-    heads = [
-        [_Cell("") for _ in (*levels, "done", "%")]
-        + [_Cell(state.words.rpartition(" ")[0], state) for state in states],
-        [*map(_Cell, levels), _Cell("done", State.DONE), _Cell("")]
-        + [_Cell(state.words.rpartition(" ")[2], state) for state in states],
-    ]
-    cells = []
+    first: list[_Cell] = [("", None)] * (len(levels) + 2)
+    second: list[_Cell] = [*((level, None) for level in levels), ("done", State.DONE), ("", None)]
+    for state in states:
+        words, _, word = state.words.rpartition(" ")
+        first.append((words, state))
+        second.append((word, state))
+    cells: list[list[_Cell]] = []
     for row in rows:
         by_level = (row.percents if percents else row.shares)[: len(levels)]
         # A share is green only if it is 100 %.
         whole = State.DONE if row.is_done else None
-        line = [*map(_Cell, by_level), _Cell(row.shares[-1], whole), _Cell(row.percents[-1], whole)]
-        line += [_Cell(f"{row.counts[state]:,}", state if row.counts[state] else None) for state in states]
-        cells.append(line)
-    return heads, cells
+        line: list[_Cell] = [*((share, None) for share in by_level), (row.shares[-1], whole), (row.percents[-1], whole)]
+        cells.append(line + [(f"{row.counts[state]:,}", state if row.counts[state] else None) for state in states])
+    return [first, second], cells
 
 
 def _format_line(name: str, room: int, cells: Sequence[_Cell], widths: Sequence[int], look: TableLook) -> str:
     parts = [align_left(cut_middle(name, room), room)]
-    for cell, width in zip(cells, widths, strict=True):
-        parts.append(" " * (width - measure_width(cell.text)) + _paint(cell.text, cell.state, look))
+    for (text, state), width in zip(cells, widths, strict=True):
+        marks = STATE_MARKS[state.words] if state is not None and look.colour else None
+        parts.append(" " * (width - measure_width(text)) + paint_text(text, marks))
     return COLUMN_GAP.join(parts).rstrip()
-
-
-def _format_list(rows: Sequence[SummaryRow], states: Sequence[State], look: TableLook) -> Iterator[str]:
-    """Yield each specification and its numbers, for terminals that are too narrow for a table."""
-    for row in rows:
-        yield cut_middle(row.name, look.width)
-        parts = [f"{row.shares[-1]} done"]
-        parts += [
-            f"{row.counts[state]:,} {format_state(state, row.counts[state])}" for state in states if row.counts[state]
-        ]
-        text = ", ".join(parts)
-        for start, end in wrap_cells(text, look.width - len(COLUMN_GAP)):
-            yield f"{COLUMN_GAP}{text[start:end]}"
-
-
-def _paint(text: str, state: State | None, look: TableLook) -> str:
-    return text if state is None or not look.colour else paint_text(text, STATE_MARKS[state.words])
 
 
 def describe_not_applicable(entry: NotApplicable) -> str:

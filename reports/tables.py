@@ -50,7 +50,12 @@ def arrange_bands(needs: Sequence[int], wrapping: Sequence[int], room: int) -> l
     ):
         return [ColumnBand(0, {index: shares.get(index, need) for index, need in enumerate(needs)})]
     below = max(room - _INDENT, _WIDEST_CHARACTER)
-    groups = [*_pack_columns({index: min(needs[index], below) for index in fixed}, below)]
+    groups: list[dict[int, int]] = []
+    for index in fixed:
+        width = min(needs[index], below)
+        if not groups or sum(groups[-1].values()) + len(COLUMN_GAP) * len(groups[-1]) + width > below:
+            groups.append({})
+        groups[-1][index] = width
     groups += [{index: min(needs[index], below)} for index in wrapping]
     # The first band is not indented, to show where a row begins.
     return [ColumnBand(_INDENT if number else 0, widths) for number, widths in enumerate(groups)]
@@ -63,17 +68,6 @@ def _share_width(needs: Mapping[int, int], room: int) -> dict[int, int]:
         shares[index] = min(needs[index], room // (len(needs) - len(shares)))
         room -= shares[index]
     return shares
-
-
-def _pack_columns(widths: Mapping[int, int], room: int) -> Iterator[dict[int, int]]:
-    band: dict[int, int] = {}
-    for index, width in widths.items():
-        if band and sum(band.values()) + len(COLUMN_GAP) * len(band) + width > room:
-            yield band
-            band = {}
-        band[index] = width
-    if band:
-        yield band
 
 
 HighlightSpans = Sequence[tuple[int, int]]  # Ranges of a text, in order and without overlap.
@@ -164,17 +158,7 @@ def render_listing(listing: Listing, format: ListFormat, look: TableLook = Table
             ]
             return "".join(f"{line}\n" for line in lines).encode(errors="replace")
         case ListFormat.MARKDOWN:
-            columns = listing.grouped
-            names = [column.name for column in columns]
-            blocks = []
-            for heading, rows in listing.groups:
-                lines = [_render_markdown_row(names), _render_markdown_row(["---"] * len(names))]
-                lines += [
-                    _render_markdown_row([_render_markdown_cell(column, row) for column in columns]) for row in rows
-                ]
-                title = f"### {escape_markdown(escape_cell(heading))}\n\n" if heading else ""
-                blocks.append(title + "".join(f"{line}\n" for line in lines))
-            return "\n".join(blocks).encode(errors="replace")
+            return _render_markdown(listing).encode(errors="replace")
         case ListFormat.CSV:
             import csv
 
@@ -189,18 +173,23 @@ def render_listing(listing: Listing, format: ListFormat, look: TableLook = Table
             return b"".join(map(encode_json_line, listing.rows)) if is_lines else encode_json(list(listing.rows))
 
 
-def _render_markdown_row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
-
-
-def _render_markdown_cell(column: Column, row: Any) -> str:
-    return highlight_text(
-        column.value(row), column.marks(row), PLAIN_MARKS, lambda text: escape_markdown(escape_cell(text))
-    )
+def _render_markdown(listing: Listing) -> str:
+    columns = listing.grouped
+    blocks = []
+    for heading, rows in listing.groups:
+        table = [[column.name for column in columns], ["---"] * len(columns)]
+        table += [
+            [highlight_text(one.value(row), one.marks(row), PLAIN_MARKS, escape_markdown) for one in columns]
+            for row in rows
+        ]
+        title = f"### {escape_markdown(heading)}\n\n" if heading else ""
+        blocks.append(title + "".join(f"| {' | '.join(cells)} |\n" for cells in table))
+    return "\n".join(blocks)
 
 
 def escape_markdown(text: str) -> str:
-    return "".join(f"\\{char}" if char in "\\`*_[]<>|#~&" else char for char in text)
+    """Return text on one line that Markdown shows literally."""
+    return "".join(f"\\{char}" if char in "\\`*_[]<>|#~&" else char for char in escape_cell(text))
 
 
 class _Cell(Struct, frozen=True):
@@ -255,25 +244,24 @@ def _make_cell(column: Column, row: Any, look: TableLook) -> _Cell:
 
 def _render_lines(row: Sequence[_Cell], layout: Sequence[ColumnBand]) -> Iterator[str]:
     for band in layout:
-        columns = [list(_wrap_cell(row[index], room)) for index, room in band.widths.items()]
+        columns = []
+        for index, room in band.widths.items():
+            cell, column = row[index], []
+            for start, end in wrap_cells(cell.text, room):
+                inside = [(max(a, start) - start, min(b, end) - start) for a, b in cell.spans if a < end and b > start]
+                text = cell.text[start:end]
+                padding = " " * (room - measure_width(text))
+                column.append(highlight_text(text, inside, cell.marks, str) + padding)
+            columns.append(column)
         for number in range(max(map(len, columns))):
-            parts = [column[number] if number < len(column) else ("", 0) for column in columns]
-            padded = [
-                text + " " * (room - used) for (text, used), room in zip(parts, band.widths.values(), strict=True)
+            parts = [
+                column[number] if number < len(column) else " " * room
+                for column, room in zip(columns, band.widths.values(), strict=True)
             ]
-            line = (" " * band.indent + COLUMN_GAP.join(padded)).rstrip()
+            line = (" " * band.indent + COLUMN_GAP.join(parts)).rstrip()
             # A band below the first one needs no line for empty cells.
             if line or len(layout) == 1:
                 yield line
-
-
-def _wrap_cell(cell: _Cell, room: int) -> Iterator[tuple[str, int]]:
-    for start, end in wrap_cells(cell.text, room):
-        inside = [
-            (max(low, start) - start, min(high, end) - start) for low, high in cell.spans if low < end and high > start
-        ]
-        text = cell.text[start:end]
-        yield highlight_text(text, inside, cell.marks, str), measure_width(text)
 
 
 def format_section_reference(row: RequirementRow) -> str:

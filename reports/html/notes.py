@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 from markupsafe import Markup
@@ -29,7 +29,6 @@ _PIECES = {
     "Item": ("<li>", "</li>"),
     "Emphasis": ("<em>", "</em>"),
     "Strong": ("<strong>", "</strong>"),
-    "HtmlBlock": ("<p>", "</p>\n"),
     "TableHead": ("<thead><tr>", _HEAD_END),
     "TableRow": ("<tr>", "</tr>\n"),
 }
@@ -40,15 +39,11 @@ _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 
 
 def render_markdown(text: str, leads: LinkLookup = lambda _: "") -> str:
+    parser = Markdown(options=Options.ENABLE_TABLES | Options.ENABLE_TASKLISTS)
     try:
-        return "".join(_render_events(walk_markdown(_make_parser(), text), leads))
+        return "".join(_render_events(walk_markdown(parser, text), leads))
     except MarkdownError:
         return f"<pre>{escape_html(text)}</pre>\n"
-
-
-@cache
-def _make_parser() -> Markdown:
-    return Markdown(options=Options.ENABLE_TABLES | Options.ENABLE_TASKLISTS)
 
 
 def _render_events(events: Iterable[MarkdownEvent], leads: LinkLookup) -> Iterator[str]:
@@ -61,10 +56,9 @@ def _render_events(events: Iterable[MarkdownEvent], leads: LinkLookup) -> Iterat
             html.append(value)
         elif tag == "HtmlBlock":
             # A comment may have several lines, and the parser reports each of them alone.
-            block = "".join(html or ())
-            shown = _COMMENT.sub("", block)
-            opening, closing = _PIECES["HtmlBlock"]
-            yield (f"{opening}{escape_html(shown)}{closing}" if shown.strip() else "")
+            shown = _COMMENT.sub("", "".join(html or ()))
+            if shown.strip():
+                yield f"<p>{escape_html(shown)}</p>\n"
             html = [] if kind == "Start" else None
         elif kind == "Start":
             if tag == "TableCell":
@@ -113,8 +107,7 @@ def _filter_tags(tag: str, value: Any, leads: LinkLookup) -> tuple[str, str]:
     return _PIECES.get(tag, ("", ""))
 
 
-_MOST_TEXT = 1_000_000
-"""Maximum number of characters of all pages; more would make the report slow to load."""
+_MOST_TEXT = 1_000_000  # Maximum number of characters of all pages; more would make the report slow to load.
 _MOST_NAMED = 20
 
 
@@ -154,11 +147,19 @@ class PageWriter:
         outlinks = (self.notes.by_slug[slug] for slug in self.notes.outlinks(note) if slug in self.notes.by_slug)
         backlinks = (self.notes.by_slug[slug] for slug in self.notes.backlinks(note))
         indexes = {index: None for named in self.notes.requirements(note) for index in named.indexes}
+        requirements = ", ".join(
+            f'<a href="{self.places.requirements[one].link}">{self.catalogue.ids[one][:SHORT_ID_DIGITS]}</a>'
+            for one in indexes
+        )
+        named = {
+            "Links to": self._write_links(outlinks),
+            "Linked from": self._write_links(backlinks),
+            "Requirements": requirements,
+        }
+        ends = "".join(f"<p>{name}: {links}</p>\n" for name, links in named.items() if links)
         return (
             f'<article id="{spot.anchor}">\n<h3><a href="{spot.link}">{escape_html(note.title)}</a></h3>\n'
-            f"<p>{escape_html(facts)}</p>\n{body}"
-            f"{_format_named('Links to', self._write_links(outlinks))}{_format_named('Linked from', self._write_links(backlinks))}"
-            f"{_format_named('Requirements', self._write_requirements(indexes))}</article>\n"
+            f"<p>{escape_html(facts)}</p>\n{body}{ends}</article>\n"
         )
 
     def _find_page_link(self, note: Note, goal: str) -> str:
@@ -194,16 +195,6 @@ class PageWriter:
     def _write_links(self, pages: Iterable[Note]) -> str:
         found = [f'<a href="{self.places.notes[one.slug].link}">{escape_html(one.title)}</a>' for one in pages]
         return ", ".join([*found[:_MOST_NAMED], *([f"{len(found) - _MOST_NAMED} more"] if found[_MOST_NAMED:] else [])])
-
-    def _write_requirements(self, indexes: Iterable[int]) -> str:
-        return ", ".join(
-            f'<a href="{self.places.requirements[one].link}">{self.catalogue.ids[one][:SHORT_ID_DIGITS]}</a>'
-            for one in indexes
-        )
-
-
-def _format_named(name: str, links: str) -> str:
-    return f"<p>{name}: {links}</p>\n" if links else ""
 
 
 def _escape_markdown(text: str) -> str:

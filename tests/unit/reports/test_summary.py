@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from itertools import product
 
@@ -10,11 +11,10 @@ from hypothesis import given, strategies as st
 from pytest_snapshot.plugin import Snapshot
 
 from duvet.model import Level
-from duvet.reports import json_v1
 from duvet.reports.cells import TableLook, measure_width
 from duvet.trace.records import Finished, Requirement, State, compute_totals
 from tests.conftest import ROOT
-from tests.unit.reports.report_projects import STATES, finished as finished_of, not_applicable, summary_of
+from tests.unit.reports.report_projects import STATES, finished as finished_of, json_v1_of, not_applicable, summary_of
 from tests.unit.trace.trace_samples import finished, requirement
 
 LEVELS = (Level.MUST, Level.SHOULD, Level.MAY)
@@ -77,7 +77,11 @@ def test_no_name_breaks_the_table(made: list[Requirement], width: int) -> None:
 def test_json_counts_the_same_requirements() -> None:
     report = finished_of(STATES)
     counts = compute_totals(report.requirements)[-1].counts
-    statuses = json_v1.build_json_v1(report)["statuses"].values()
-    assert sum(one.incomplete == one.spec for one in statuses) == counts[State.UNCITED] + counts[State.TO_DO]
-    done = (one.citation == one.test == one.spec or one.implication == one.spec for one in statuses)
+    statuses = json.loads(json_v1_of(report))["statuses"].values()
+    empty = counts[State.UNCITED] + counts[State.TO_DO]
+    assert sum(one.get("incomplete", 0) == one["spec"] for one in statuses) == empty
+    done = (
+        one.get("citation") == one.get("test") == one["spec"] or one.get("implication") == one["spec"]
+        for one in statuses
+    )
     assert sum(done) == counts[State.DONE]
