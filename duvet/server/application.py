@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import date
 from functools import cached_property, partial
@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from duvet.config.project_file import CONFIG_PATH
 from duvet.config.service import ORIGIN_DEFAULTS, SERVICE_FILE_NAMES, Service, load_service
 from duvet.config.service_tables import LogFormat, PackSection, PagesSection, ServerSection
-from duvet.config.settings import NotesRule, ServerRule, UploadRule
+from duvet.config.settings import NotesRule, ServerRule
 from duvet.errors import DuvetError, ProblemsError, QueryError
 from duvet.knowledge.index import Knowledge, Maintenance
 from duvet.model import Problem, Severity
@@ -79,59 +79,43 @@ READER_HOLDER = TokenHolder("reader", frozenset({Scope.READER}))
 ADMIN_HOLDER = TokenHolder("admin", frozenset(Scope))
 
 
-class AccessTokens(Struct, frozen=True):
-    """Digests of the known tokens, with their holders."""
+AccessTokens = tuple[tuple[bytes, TokenHolder], ...]  # The digests of the known tokens, with their holders.
 
-    known: tuple[tuple[bytes, TokenHolder], ...] = ()
 
-    def __bool__(self) -> bool:
-        return bool(self.known)
-
-    def find_holder(self, token: str) -> TokenHolder | None:
-        """Return the holder of a token, or None, comparing in constant time."""
-        digest = _digest(token)
-        holders = [holder for known, holder in self.known if compare_digest(known, digest)]
-        return holders[0] if holders else None
+def find_holder(tokens: AccessTokens, token: str) -> TokenHolder | None:
+    """Return the holder of a token, or None, comparing in constant time."""
+    digest = _digest(token)
+    holders = [holder for known, holder in tokens if compare_digest(known, digest)]
+    return holders[0] if holders else None
 
 
 def read_tokens(environ: Mapping[str, str]) -> AccessTokens:
     reader, admin = read_raw_tokens(environ)
-    return AccessTokens(
-        tuple((_digest(token), holder) for holder, token in ((ADMIN_HOLDER, admin), (READER_HOLDER, reader)) if token)
-    )
-
-
-def read_local_scopes(environ: Mapping[str, str]) -> frozenset[Scope]:
-    """Return the scopes of local callers, who send no token."""
-    ##= man/spec/gateway.md#access
-    ##% On standard input and output and in the shell, a caller MUST have all scopes, unless only a reader's token is
-    ##% set.
-    reader, admin = read_raw_tokens(environ)
-    return (READER_HOLDER if reader and not admin else ADMIN_HOLDER).scopes
+    held = ((ADMIN_HOLDER, admin), (READER_HOLDER, reader))
+    return tuple((_digest(token), holder) for holder, token in held if token)
 
 
 def read_raw_tokens(environ: Mapping[str, str]) -> tuple[str | None, str | None]:
     """Return the reader's and the maintainer's token; raise QueryError if one is invalid or both are the same."""
-    reader, admin = _read_token(environ, _READER), _read_token(environ, _ADMIN)
+    tokens: list[str | None] = []
+    for names in (_READER, _ADMIN):
+        values = {name: environ[name] for name in names if name in environ}
+        ##= man/spec/mcp.md#http
+        ##% duvet MUST refuse to start if a token is empty or has different values in its two environment variables.
+        for name, value in values.items():
+            if not _VISIBLE.fullmatch(value):
+                fault = "contains characters that are not allowed in an HTTP header" if value else "is empty"
+                raise QueryError(f"{name} {fault}", hint="set it to one or more visible ASCII characters, or unset it")
+        if len(set(values.values())) > 1:
+            raise QueryError(f"{names[0]} and {names[1]} differ", hint="both set the same token; unset one of them")
+        tokens += [next(iter(values.values()), None)]
+    reader, admin = tokens
     if admin and admin == reader:
         raise QueryError(
             f"{_READER[0]} and {_ADMIN[0]} are the same",
             hint="use two different tokens; otherwise every reader has maintainer access",
         )
     return reader, admin
-
-
-def _read_token(environ: Mapping[str, str], names: tuple[str, str]) -> str | None:
-    values = {name: environ[name] for name in names if name in environ}
-    ##= man/spec/mcp.md#http
-    ##% duvet MUST refuse to start if a token is empty or has different values in its two environment variables.
-    for name, value in values.items():
-        if not _VISIBLE.fullmatch(value):
-            fault = "contains characters that are not allowed in an HTTP header" if value else "is empty"
-            raise QueryError(f"{name} {fault}", hint="set it to one or more visible ASCII characters, or unset it")
-    if len(set(values.values())) > 1:
-        raise QueryError(f"{names[0]} and {names[1]} differ", hint="both set the same token; unset one of them")
-    return next(iter(values.values()), None)
 
 
 def _digest(token: str) -> bytes:
@@ -176,19 +160,24 @@ class ApplicationSettings(Struct, frozen=True, kw_only=True):
 
     def read_service(self, tree: Tree) -> Service:
         service = load_service(tree, self.environ, self.service_path, self.project_config_path, self.folder)
-        if self.has_only_pages:
-            return replace(_limit_to_pages(service), ignored=tuple(self._find_ignored_files(tree, service)))
-        return service if _has_trace(service) else _replace_default_texts(service, _TOOLS_TEXTS)
-
-    def _find_ignored_files(self, tree: Tree, service: Service) -> Iterator[Problem]:
-        """Yield a warning for each configuration in a folder of notes, unless an option or a variable names it."""
-        names = {"--service-config": SERVICE_FILE_NAMES if service.origin == ORIGIN_DEFAULTS else ()}
-        names["--config"] = () if self.project_config_path else (CONFIG_PATH,)
-        for option, paths in names.items():
-            for path in filter(tree.exists, paths):
-                message = f"{path} is ignored, because it is in the folder that --pages serves"
-                hint = f"if you trust this configuration, name it with {option}"
-                yield Problem("", message, hint=hint, severity=Severity.WARNING)
+        if not self.has_only_pages:
+            return service if _has_trace(service) else _replace_default_texts(service, _TOOLS_TEXTS)
+        # The folder of notes may contain configurations. Only an option or a variable can make duvet read them.
+        names = {
+            "--service-config": SERVICE_FILE_NAMES if service.origin == ORIGIN_DEFAULTS else (),
+            "--config": () if self.project_config_path else (CONFIG_PATH,),
+        }
+        ignored = [
+            Problem(
+                "",
+                f"{path} is ignored, because it is in the folder that --pages serves",
+                hint=f"if you trust this configuration, name it with {option}",
+                severity=Severity.WARNING,
+            )
+            for option, paths in names.items()
+            for path in filter(tree.exists, paths)
+        ]
+        return replace(_limit_to_pages(service), ignored=tuple(ignored))
 
 
 def _has_trace(service: Service) -> bool:
@@ -238,21 +227,17 @@ class Application:
         self.settings = settings
         self.service = service
         self.mode = settings.mode or service.config.server.mode.value
-        self.gateway_connection = self._connect_gateway()
+        self.gateway_connection: GatewayConnection | None = None
         self.dispatcher: ToolDispatcher | None = None  # Editing the configuration replaces its tools.
-
-    def _connect_gateway(self) -> GatewayConnection | None:
         ##= man/spec/gateway.md#forwarding
         ##% With `KM_GATEWAY_URL`, `duvet call` and `duvet mcp` on standard input and output MUST forward calls to `km-`
         ##% tools to the gateway.
-        environ = self.settings.environ
         # An HTTP server answers from its own index: otherwise two servers could forward calls to each other forever.
-        if not is_forwarded(environ) or self.mode == HTTP_MODE:
-            return None
-        from duvet.tools.gateway import GatewayConnection, parse_gateway
+        if is_forwarded(settings.environ) and self.mode != HTTP_MODE:
+            from duvet.tools.gateway import GatewayConnection, parse_gateway
 
-        gateway = parse_gateway(environ[GATEWAY_VARIABLE].strip(), *read_raw_tokens(environ))
-        return GatewayConnection(gateway, self.service.config.server.tool_timeout)
+            gateway = parse_gateway(settings.environ[GATEWAY_VARIABLE].strip(), *read_raw_tokens(settings.environ))
+            self.gateway_connection = GatewayConnection(gateway, service.config.server.tool_timeout)
 
     @property
     def rule(self) -> ServerRule:
@@ -264,8 +249,12 @@ class Application:
 
     @cached_property
     def scopes(self) -> frozenset[Scope]:
-        """The scopes of local callers; a gateway checks scopes itself."""
-        return read_local_scopes(self.settings.environ if self.gateway_connection is None else {})
+        """The scopes of local callers, who send no token; a gateway checks scopes itself."""
+        ##= man/spec/gateway.md#access
+        ##% On standard input and output and in the shell, a caller MUST have all scopes, unless only a reader's token is
+        ##% set.
+        reader, admin = read_raw_tokens(self.settings.environ if self.gateway_connection is None else {})
+        return (READER_HOLDER if reader and not admin else ADMIN_HOLDER).scopes
 
     @cached_property
     def root(self) -> str:
@@ -331,10 +320,8 @@ class Application:
         other.configure_log(self.log)
         other.log, other.http, other.dispatcher = self.log, self.http, self.dispatcher
         if other.gateway_connection is not None and self.gateway_connection is not None:
-            self.gateway_connection.seconds, other.gateway_connection = (
-                other.gateway_connection.seconds,
-                self.gateway_connection,
-            )
+            self.gateway_connection.seconds = other.gateway_connection.seconds
+            other.gateway_connection = self.gateway_connection
         other.knowledge = self.knowledge
         self.knowledge.rules = other.knowledge_settings
         return other
@@ -402,12 +389,12 @@ class Application:
             )
 
         return Maintenance(
-            lambda: self.knowledge.rules(), lambda: self.uploads, find_source, settings.environ, get_current_time
+            lambda: self.knowledge.rules(),
+            lambda: self.service.config.uploads.rule(settings.environ),
+            find_source,
+            settings.environ,
+            get_current_time,
         )
-
-    @property
-    def uploads(self) -> UploadRule:
-        return self.service.config.uploads.rule(self.settings.environ)
 
     def require_variables(self) -> None:
         self.service.config.ingest.rule(self.settings.environ)
@@ -450,14 +437,29 @@ class Application:
         warnings = self.service.warnings if self.mode != SHELL_SOURCE else ()
         for problem in (*self.service.ignored, *warnings):
             self.log.write_event(EventLevel.WARN, problem.message, hint=problem.hint)
+        makers: dict[str, Callable[[], Any]] = {
+            FACTS_SERVICE: self._make_facts,
+            MODELS_SERVICE: lambda: self.router,
+            RUNS_SERVICE: lambda: self.log.record_run,
+        }
+        closers: list[CloseCallback] = [self._close_http]
+        if self.gateway_connection is not None:
+            closers.append(self.gateway_connection.aclose)
+        elif any(pack.name == KNOWLEDGE.name for pack in self.tools.registry.every_pack):
+            closers.append(partial(run_blocking, self.knowledge.close, abandon=True))
+            makers |= {
+                KNOWLEDGE_SERVICE: lambda: self.knowledge,
+                RECIPES_SERVICE: lambda: self.recipes,
+                MAINTENANCE_SERVICE: lambda: self.maintenance,
+            }
         return ToolEnvironment(
-            services=_Services(self._make_services(), services),
+            services=_Services(makers, services),
             observers=observers,
             record_change=self._write_audit,
-            measures=lambda: self.log.wants(EventLevel.INFO),
+            measures=partial(self.log.wants, EventLevel.INFO),
             time_limit=self.service.config.server.tool_timeout,
             is_relevant=self.tools.is_relevant,
-            closers=[self._close_http, *self._closers()],
+            closers=closers,
             report_exception=self.log.record_exception,
         )
 
@@ -471,20 +473,6 @@ class Application:
                 self.log.write_event(
                     EventLevel.WARN, "a workflow was not loaded", workflow=name, at=fault.path, reason=fault.message
                 )
-
-    def _make_services(self) -> Mapping[str, Callable[[], Any]]:
-        services: dict[str, Callable[[], Any]] = {
-            FACTS_SERVICE: self._make_facts,
-            MODELS_SERVICE: lambda: self.router,
-            RUNS_SERVICE: lambda: self.log.record_run,
-        }
-        if self._has_index:
-            services |= {
-                KNOWLEDGE_SERVICE: lambda: self.knowledge,
-                RECIPES_SERVICE: lambda: self.recipes,
-                MAINTENANCE_SERVICE: lambda: self.maintenance,
-            }
-        return services
 
     def _make_facts(self) -> ServerFacts:
         config, tools = self.service.config, self.tools
@@ -505,19 +493,6 @@ class Application:
     async def _close_http(self) -> None:
         if "http" in vars(self):
             await self.http.aclose()
-
-    def _closers(self) -> Iterator[CloseCallback]:
-        if self.gateway_connection is not None:
-            yield self.gateway_connection.aclose
-        elif self._has_index:
-            yield partial(run_blocking, self.knowledge.close, abandon=True)
-
-    @property
-    def _has_index(self) -> bool:
-        """True if the tools use this application's index, not a gateway's."""
-        return self.gateway_connection is None and any(
-            pack.name == KNOWLEDGE.name for pack in self.tools.registry.every_pack
-        )
 
     async def _write_audit(self, call: CallRecord) -> None:
         """Record a call to a `km-` tool that may have changed something, in the audit log and the server's log."""
@@ -578,7 +553,7 @@ class ToolSelection:
 
     @cached_property
     def choice(self) -> packs.ToolChoice:
-        return self._require_known(self._choose([self.offered.pack] if self._service.config.workflows else []))
+        return self._require_known(self._choose_all())
 
     @property
     def registry(self) -> packs.Registry:
@@ -609,6 +584,9 @@ class ToolSelection:
         sections = self._service.config.workflows
         return {name: make_configured_workflow(name, section) for name, section in sections.items()}
 
+    def _choose_all(self) -> packs.ToolChoice:
+        return self._choose([self.offered.pack] if self._service.config.workflows else [])
+
     def _choose(self, own: Sequence[Pack]) -> packs.ToolChoice:
         # Workflows call other tools, so choose those first, without the pack of workflows.
         later = () if own else (packs.WORKFLOWS_PACK,)
@@ -618,28 +596,25 @@ class ToolSelection:
 
     @property
     def _forwarded(self) -> Sequence[Pack]:
-        if self._connection is None:
-            return ()
-        return (self._connection.make_pack(),)
+        return () if self._connection is None else (self._connection.make_pack(),)
 
     @cached_property
     def _plugins(self) -> plugins.PluginPacks:
-        settings = {name: pack.settings for name, pack in self._service.config.tool_packs.items()}
-        sources = [*self._pack_files, *plugins.find_plugins()]
-        return plugins.load_plugins(sources, [*packs.BUILT_IN_PACKS, packs.WORKFLOWS_PACK], settings)
+        sections = self._service.config.tool_packs
+        files = [
+            plugins.PackFile(name, os.path.join(self._pack_folder, pack.path))
+            for name, pack in sections.items()
+            if pack.path and pack.enabled and not self._find_path_fault(name, pack)
+        ]
+        settings = {name: pack.settings for name, pack in sections.items()}
+        return plugins.load_plugins(
+            [*files, *plugins.find_plugins()], [*packs.BUILT_IN_PACKS, packs.WORKFLOWS_PACK], settings
+        )
 
     @property
     def _pack_folder(self) -> str:
         """The folder with the files of packs: with `--pages`, that of the service configuration."""
         return (self._settings.has_only_pages and os.path.dirname(self._service.path)) or os.getcwd()
-
-    @property
-    def _pack_files(self) -> Sequence[plugins.PackFile]:
-        return [
-            plugins.PackFile(name, os.path.join(self._pack_folder, pack.path))
-            for name, pack in self._service.config.tool_packs.items()
-            if pack.path and pack.enabled and not self._find_path_fault(name, pack)
-        ]
 
     def _find_path_fault(self, name: str, pack: PackSection) -> str:
         """Return why the file of a pack must not be loaded; empty if it may be loaded."""
@@ -655,19 +630,17 @@ class ToolSelection:
         built_in = name in packs.BUILT_IN_PACKS or name == packs.WORKFLOWS_PACK
         return f"{name} is a built-in pack; choose another name for the file" if built_in else ""
 
-    def _require_known(self, choice: packs.ToolChoice) -> packs.ToolChoice:
-        if problems := self._list_unknown_names(choice):
-            raise ProblemsError(problems)
-        return choice
-
-    def list_unknown_names(self) -> Sequence[Problem]:
-        return self._list_unknown_names(self._choose([self.offered.pack] if self._service.config.workflows else []))
-
-    def _list_unknown_names(self, choice: packs.ToolChoice) -> tuple[Problem, ...]:
+    def list_unknown_names(self, choice: packs.ToolChoice | None = None) -> tuple[Problem, ...]:
+        choice = choice or self._choose_all()
         sections = self._service.config.tool_packs
         faults = {name: fault for name, pack in sections.items() if (fault := self._find_path_fault(name, pack))}
         unknown = [packs.UnknownName(fault, "", (name, "path")) for name, fault in faults.items()]
         return packs.make_unknown_name_problems([*unknown, *choice.misnamed], self._service.document)
+
+    def _require_known(self, choice: packs.ToolChoice) -> packs.ToolChoice:
+        if problems := self.list_unknown_names(choice):
+            raise ProblemsError(problems)
+        return choice
 
     @cached_property
     def shown_tools(self) -> Sequence[Tool]:

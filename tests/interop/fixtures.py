@@ -12,7 +12,6 @@ import anyio
 import mcp_types as types
 from mcp.server.lowlevel import Server
 
-from duvet.server.application import AccessTokens
 from duvet.server.http.guards import HttpLimits
 from duvet.server.http.listener import HttpServer, ServerAddress, open_listener
 from duvet.server.protocol.session import ServerRequest, send_log_message
@@ -147,7 +146,7 @@ def main(folder: str) -> None:
     address, limits = ServerAddress("127.0.0.1", 0), HttpLimits()
     with open_listener(address, anywhere=False) as listening:
         where = address.at(listening.getsockname()[1])
-        app = application_of(server, AccessTokens(), limits)
+        app = application_of(server, (), limits)
         running = HttpServer(app, limits, lambda: print(f"serving {where.url}/mcp", file=sys.stderr, flush=True))
         anyio.run(running.serve, [listening])
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from mcp.server.streamable_http import GET_STREAM_KEY, StreamableHTTPServerTrans
 from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
 from msgspec import json as msgspec_json
 from starlette.applications import Starlette
+from starlette.datastructures import Headers
 from starlette.middleware import Middleware
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
 
 _VERSION_WITH_BATCHES = "2025-03-26"
-_DATA = b"data: "
+_EVENT_DATA = re.compile(rb"(?m)^data: ([^\r\n]*)")
 
 
 class MessageSplitter:
@@ -70,7 +71,7 @@ class MessageSplitter:
 
     async def _answer_batch(self, batch: list[object], scope: Scope, receive: Receive, send: Send) -> None:
         """Send all answers as one array; if the SDK refuses a message, send only that refusal."""
-        if guards.get_headers(scope, b"mcp-protocol-version") not in ([], [_VERSION_WITH_BATCHES]):
+        if Headers(scope=scope).getlist("mcp-protocol-version") not in ([], [_VERSION_WITH_BATCHES]):
             raise jsonrpc.make_refusal(f"only protocol version {_VERSION_WITH_BATCHES} has batches")
         if not 0 < len(batch) <= self._max_batch:
             raise jsonrpc.make_refusal(f"a batch must have 1 to {self._max_batch} messages")
@@ -88,11 +89,14 @@ class MessageSplitter:
             except jsonrpc.InvalidMessageError as error:
                 answers.append(error.answer)
                 continue
-            if response.status >= 400:
+            body = bytes(response.body)
+            if response.start["status"] >= 400:
                 await send(response.start)
-                await send({"type": "http.response.body", "body": bytes(response.body)})
+                await send({"type": "http.response.body", "body": body})
                 return
-            answers += response.read_answers()
+            texts = _EVENT_DATA.findall(body) if response.is_stream else filter(None, [body])
+            messages = [msgspec_json.decode(text) for text in texts]
+            answers += [message for message in messages if "result" in message or "error" in message]
         await guards.send_json(send, 200 if answers else 202, jsonrpc.encode_message(answers) if answers else b"")
 
 
@@ -100,34 +104,18 @@ class _Response:
     def __init__(self) -> None:
         self.start: Message = {}
         self.body = bytearray()
+        self.content_type = ""
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.start = message
+            self.content_type = Headers(raw=message["headers"]).get("content-type", "")
         else:
             self.body += message.get("body", b"")
 
     @property
-    def status(self) -> int:
-        return int(self.start.get("status", 500))
-
-    @property
-    def content_type(self) -> bytes:
-        found = [value for name, value in self.start.get("headers", ()) if name.lower() == b"content-type"]
-        return bytes(found[0]) if found else b""
-
-    @property
     def is_stream(self) -> bool:
-        return self.content_type.startswith(b"text/event-stream")
-
-    def read_answers(self) -> list[object]:
-        body = bytes(self.body)
-        if self.is_stream:
-            texts = [line[len(_DATA) :] for line in body.splitlines() if line.startswith(_DATA)]
-        else:
-            texts = [body] if body else []
-        messages = [msgspec_json.decode(text) for text in texts]
-        return [message for message in messages if "result" in message or "error" in message]
+        return self.content_type.startswith("text/event-stream")
 
 
 class _ArrayUnwrapper(_Response):
@@ -142,26 +130,19 @@ class _ArrayUnwrapper(_Response):
         if is_start or not self.is_stream:
             await super().__call__(message)
         if self.is_stream:
-            # The SDK sends each event as one chunk.
-            await self._send(message if is_start else {**message, "body": _unwrap_events(message.get("body", b""))})
+            if not is_start:
+                # The SDK sends each event as one chunk.
+                events = _EVENT_DATA.sub(lambda data: b"data: " + _unwrap(data[1]), message.get("body", b""))
+                message = {**message, "body": events}
+            await self._send(message)
         elif not is_start and not message.get("more_body"):
             body = bytes(self.body)
-            if self.content_type == b"application/json":
+            if self.content_type == "application/json":
                 body = _unwrap(body)
             headers = [pair for pair in self.start["headers"] if pair[0] != b"content-length"]
             length = (b"content-length", str(len(body)).encode())
             await self._send({**self.start, "headers": [*headers, length]})
             await self._send({"type": "http.response.body", "body": body})
-
-
-def _unwrap_events(events: bytes) -> bytes:
-    lines = events.split(b"\n")
-    return b"\n".join(
-        _DATA + _unwrap(line[len(_DATA) :].rstrip(b"\r")) + line[len(line.rstrip(b"\r")) :]
-        if line.startswith(_DATA)
-        else line
-        for line in lines
-    )
 
 
 def _unwrap(text: bytes) -> bytes:
@@ -173,7 +154,6 @@ def _unwrap(text: bytes) -> bytes:
 
 
 MCP_PATH, HEALTH_PATH, READY_PATH = "/mcp", "/health", "/ready"
-_READ = ("GET", "HEAD")
 _READY_SECONDS = 1.0
 _TURNS = 3  # Event loop turns that it takes to accept a connection, read the request, and start to answer.
 
@@ -193,49 +173,41 @@ class HttpApplication:
         self._sessions = SessionManager(server, limits, server.subscriptions.deliver_to)
         server.subscriptions.reaches = self._sessions.has_stream
         rates = guards.RequestRates(guards.TokenBuckets(limits.rate, limits.burst, limits.clients), tokens)
-        reports = ReportEndpoint(server.dispatcher)
         endpoints: dict[str, ASGIApp] = {
             MCP_PATH: MessageSplitter(StreamableHTTPASGIApp(self._sessions), limits.batch, rates),
             REST_PATH: RestEndpoint(server.dispatcher, server.rule),
-            **dict.fromkeys(REPORT_PATHS, reports),
+            **dict.fromkeys(REPORT_PATHS, ReportEndpoint(server.dispatcher)),
         }
-
-        async def dispatch(scope: Scope, receive: Receive, send: Send) -> None:
-            await endpoints[scope["path"]](scope, receive, send)
-
-        self._requests = guards.ConcurrencyLimit(dispatch, limits)
+        self._requests = guards.ConcurrencyLimit(endpoints, limits)
         # This comes before the limit, because a request that is still arriving doesn't count.
         self._bodies = guards.BodyLimit(self._requests, limits)
+        may_read = guards.allow_methods("GET", "HEAD")
+        may_post = guards.allow_methods(*REST_METHODS)
+        may_stream = guards.allow_methods("GET", "POST", "DELETE")
 
-        def authenticated(path: str, app: ASGIApp, *methods: str) -> Route:
-            return Route(path, guards.Authentication(guards.allow_methods(app, *methods), tokens))
+        def authenticated(path: str, app: ASGIApp, *checks: guards.Check) -> Route:
+            return Route(path, guards.Authentication(guards.Guard(app, *checks), tokens))
 
         routes = [
-            Route(HEALTH_PATH, guards.allow_methods(serve_health, *_READ)),
-            Route(READY_PATH, guards.allow_methods(partial(serve_readiness, server.live), *_READ)),
+            Route(HEALTH_PATH, guards.Guard(serve_health, may_read)),
+            Route(READY_PATH, guards.Guard(partial(serve_readiness, server.live), may_read)),
             ##= man/spec/service.md#operations
             ##% `/metrics` MUST answer only callers that may call tools.
-            authenticated(METRICS_PATH, metrics, *_READ),
-            authenticated(MCP_PATH, guards.Guard(self._bodies, guards.refuse_media_types), "GET", "POST", "DELETE"),
-            authenticated(REST_PATH, self._bodies, *REST_METHODS),
-            *(authenticated(path, self._bodies, *_READ) for path in REPORT_PATHS),
+            authenticated(METRICS_PATH, metrics, may_read),
+            authenticated(MCP_PATH, self._bodies, may_stream, guards.refuse_media_types),
+            authenticated(REST_PATH, self._bodies, may_post),
+            *(authenticated(path, self._bodies, may_read) for path in REPORT_PATHS),
         ]
         self.asgi = Starlette(
             routes=routes,
             middleware=[
                 Middleware(RequestTelemetry, log=log, metrics=metrics, paths={route.path for route in routes}),
-                Middleware(guards.Guard, refuse=hosts.refuse),
-                Middleware(guards.Guard, refuse=rates.refuse),
+                Middleware(guards.Guard, hosts.refuse, rates.refuse),
             ],
             exception_handlers=guards.ERROR_HANDLERS,
-            lifespan=self._run_sessions,
+            lifespan=lambda _: self._sessions.run(),
         )
         self.asgi.router.redirect_slashes = False
-
-    @asynccontextmanager
-    async def _run_sessions(self, _: Starlette) -> AsyncIterator[None]:
-        async with self._sessions.run():
-            yield
 
     async def end(self) -> None:
         """Wait a limited time for open requests, then close every stream."""
@@ -296,13 +268,13 @@ class RequestTelemetry:
             status = message.get("status", status)
             await send(message)
 
-        self._metrics.begin_request()
+        path = scope["path"]
         try:
-            await self._app(scope, receive, send_and_note_status)
+            with self._metrics.at_work.track_inprogress():
+                await self._app(scope, receive, send_and_note_status)
         finally:
-            path = scope["path"]
             # A label for each path that clients invent would fill the memory.
-            self._metrics.end_request(path if path in self._paths else "other", status)
+            self._metrics.record_request(path if path in self._paths else "other", status)
             if self._log.wants(EventLevel.DEBUG):
                 self._log.write_event(
                     EventLevel.DEBUG,

@@ -1,8 +1,4 @@
-"""Guards that check each HTTP request: host, rate limit, token, method, media type, body, concurrency.
-
-`AllowedHosts` and `RequestRates` apply to every path. Depending on the path, these follow: `Authentication` (not for
-health checks), `allow_methods`, `refuse_media_types` (only for `/mcp`), `BodyLimit`, `ConcurrencyLimit`.
-"""
+"""Guards that check each HTTP request, in this order: host, rate limit, token, method, media type, body, concurrency."""
 
 from __future__ import annotations
 
@@ -19,18 +15,19 @@ import anyio
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from msgspec import Struct, json, structs
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from duvet.server import messages
-from duvet.server.application import ADMIN_HOLDER, READER_HOLDER, AccessTokens, TokenHolder
+from duvet.server.application import ADMIN_HOLDER, READER_HOLDER, AccessTokens, TokenHolder, find_holder
 from duvet.server.live_project import set_caller
 from duvet.tools.tool import ErrorCode, MissingArgumentError, ToolError
 
 API_PREFIX = "/api/"
-_STATUS_BY_CODE = {
+_STATUS_BY_CODE: Mapping[str, int] = {
     ErrorCode.INVALID_REQUEST: 400,
     ErrorCode.INVALID_IDENTIFIER: 400,
     ErrorCode.NOT_FOUND: 404,
@@ -57,6 +54,7 @@ class HttpRefusal(Struct, frozen=True, kw_only=True):
     details: object = None
 
 
+Check = Callable[[Scope], HttpRefusal | None]
 UNEXPECTED_ERROR = HttpRefusal(status=500, code=ErrorCode.UPSTREAM_ERROR, message="Internal server error")
 
 
@@ -74,24 +72,22 @@ def make_tool_refusal(error: ToolError, headers: Mapping[str, str]) -> HttpRefus
     message = error.message
     if isinstance(error, MissingArgumentError):
         message = f"Missing required parameter: {error.argument}"
+    ##= man/spec/service.md#rest
+    ##% The server MUST answer 503 only if the same call can succeed later.
+    if error.code is ErrorCode.MODEL_FAILED:
+        status = _STATUS_BY_MODEL_FAULT.get(error.cause, _DEFECT_STATUS)
+    else:
+        # The status of a workflow depends on the failure that ended it.
+        code = error.cause if error.code is ErrorCode.TOOL_FAILED else error.code
+        status = _STATUS_BY_CODE.get(code, _DEFECT_STATUS)
     return HttpRefusal(
-        status=_find_status(error),
+        status=status,
         code=error.code,
         message=message,
         hint=error.hint,
         headers=tuple(headers.items()),
         details=error.details,
     )
-
-
-def _find_status(error: ToolError) -> int:
-    """Return the HTTP status of an error; a workflow's depends on the failure that ended it."""
-    ##= man/spec/service.md#rest
-    ##% The server MUST answer 503 only if the same call can succeed later.
-    if error.code is ErrorCode.MODEL_FAILED:
-        return _STATUS_BY_MODEL_FAULT.get(error.cause, _DEFECT_STATUS)
-    code = error.cause if error.code is ErrorCode.TOOL_FAILED else error.code
-    return _STATUS_BY_CODE.get(ErrorCode(code), _DEFECT_STATUS) if code in {*ErrorCode} else _DEFECT_STATUS
 
 
 def make_error_body(path: str, code: ErrorCode, message: str, hint: str = "") -> dict[str, object]:
@@ -119,34 +115,22 @@ async def send_body(
     await send({"type": "http.response.body", "body": body})
 
 
-async def _refuse_route(request: Request, error: HTTPException) -> Response:
+async def _refuse_error(request: Request, error: Exception) -> Response:
+    path = request.scope["path"]
+    if not isinstance(error, HTTPException):
+        return JSONResponse(make_error_body(path, ErrorCode.UPSTREAM_ERROR, "Internal error"), 500)
     code = _CODE_BY_STATUS.get(error.status_code, ErrorCode.INVALID_REQUEST)
-    return JSONResponse(
-        make_error_body(request.scope["path"], code, error.detail), error.status_code, headers=error.headers
-    )
+    return JSONResponse(make_error_body(path, code, error.detail), error.status_code, headers=error.headers)
 
 
-async def _refuse_failure(request: Request, error: Exception) -> Response:
-    return JSONResponse(make_error_body(request.scope["path"], ErrorCode.UPSTREAM_ERROR, "Internal error"), 500)
-
-
-ERROR_HANDLERS: Mapping[Any, Any] = {HTTPException: _refuse_route, Exception: _refuse_failure}
-
-
-def get_headers(scope: Scope, name: bytes) -> list[str]:
-    return [value.decode("latin-1") for key, value in scope["headers"] if key == name]
-
-
+ERROR_HANDLERS: Mapping[Any, Any] = dict.fromkeys((HTTPException, Exception), _refuse_error)
 _AUTHORITY = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::[0-9]{1,5})?", re.ASCII)
 _ORIGIN = re.compile(r"https?://(?P<authority>.+)")
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _EVERYWHERE = ("0.0.0.0", "::")
 _ALLOW_HOST = "start the server with `--allow-host NAME`"
 _BAD_HOST = HttpRefusal(
-    status=421,
-    code=ErrorCode.FORBIDDEN,
-    message="The Host header is not allowed",
-    hint=_ALLOW_HOST,
+    status=421, code=ErrorCode.FORBIDDEN, message="The Host header is not allowed", hint=_ALLOW_HOST
 )
 _BAD_ORIGIN = HttpRefusal(
     status=403, code=ErrorCode.FORBIDDEN, message="The Origin header is not allowed", hint=_ALLOW_HOST
@@ -200,17 +184,19 @@ class HttpLimits(Struct, frozen=True, kw_only=True):
 
 
 class Guard:
-    """Middleware that passes a request on unless `refuse` returns a refusal."""
+    """Middleware that passes a request on unless one of the checks returns a refusal."""
 
-    def __init__(self, app: ASGIApp, refuse: Callable[[Scope], HttpRefusal | None]) -> None:
+    def __init__(self, app: ASGIApp, *checks: Check) -> None:
         self._app = app
-        self._refuse = refuse
+        self._checks = checks
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and (refusal := self._refuse(scope)):
-            await send_refusal(scope, send, refusal)
-        else:
-            await self._app(scope, receive, send)
+        if scope["type"] == "http":
+            for check in self._checks:
+                if refusal := check(scope):
+                    await send_refusal(scope, send, refusal)
+                    return
+        await self._app(scope, receive, send)
 
 
 class AllowedHosts:
@@ -234,10 +220,11 @@ class AllowedHosts:
         ##= man/spec/mcp.md#http
         ##% On every path, the server MUST refuse an unexpected `Host` header with 421 and an unexpected `Origin` header
         ##% with 403.
-        hosts = get_headers(scope, b"host")
+        headers = Headers(scope=scope)
+        hosts = headers.getlist("host")
         if len(hosts) != 1 or not self.allow(hosts[0]):
             return _BAD_HOST
-        return None if all(map(self.allow_origin, get_headers(scope, b"origin"))) else _BAD_ORIGIN
+        return None if all(map(self.allow_origin, headers.getlist("origin"))) else _BAD_ORIGIN
 
 
 def _normalize_host(host: str) -> tuple[str, bool]:
@@ -288,13 +275,9 @@ class RequestRates:
     def refuse(self, scope: Scope, cost: float = 1) -> HttpRefusal | None:
         ##= man/spec/mcp.md#limits
         ##% The server MUST answer a client that exceeds the rate limit with 429 and `Retry-After`.
-        seconds = self._buckets.take(find_rate_limit_key(scope, self._tokens), cost)
+        holder = find_token_holder(scope, self._tokens) if self._tokens else None
+        seconds = self._buckets.take(f"token {holder.name}" if holder else find_client_address(scope), cost)
         return make_busy_refusal(429, "Too many requests", seconds) if seconds else None
-
-
-def find_rate_limit_key(scope: Scope, tokens: AccessTokens) -> str:
-    holder = find_token_holder(scope, tokens) if tokens else None
-    return f"token {holder.name}" if holder else find_client_address(scope)
 
 
 def find_client_address(scope: Scope) -> str:
@@ -325,68 +308,61 @@ class Authentication:
         ##= man/spec/mcp.md#http
         ##% Without tokens, the server MUST give HTTP clients only the scope `reader`.
         holder = find_token_holder(scope, self._tokens) if self._tokens else READER_HOLDER
-        if holder is None:
-            await send_refusal(scope, send, _refuse_token(bool(get_headers(scope, b"authorization"))))
+        if holder is not None:
+            with set_caller(holder.scopes, holder.name):
+                ##= man/spec/mcp.md#http
+                ##% The server MUST accept the requests of a session only with the token that opened the session.
+                await self._app({**scope, "user": self._users[holder]}, receive, send)
             return
-        with set_caller(holder.scopes, holder.name):
-            ##= man/spec/mcp.md#http
-            ##% The server MUST accept the requests of a session only with the token that opened the session.
-            await self._app({**scope, "user": self._users[holder]}, receive, send)
+        ##= man/spec/mcp.md#http
+        ##% If tokens are configured, the server MUST answer a request to `/mcp` without a valid token with 401.
+        is_wrong = "authorization" in Headers(scope=scope)
+        challenge = 'Bearer realm="duvet"' + (', error="invalid_token"' if is_wrong else "")
+        refusal = HttpRefusal(
+            status=401,
+            code=ErrorCode.UNAUTHORIZED,
+            message="The token is unknown" if is_wrong else "A token is required",
+            hint="send Authorization: Bearer TOKEN",
+            headers=(("www-authenticate", challenge),),
+        )
+        await send_refusal(scope, send, refusal)
 
 
 def find_token_holder(scope: Scope, tokens: AccessTokens) -> TokenHolder | None:
     """Return the holder of the request's token; None if the token is missing, repeated or unknown."""
-    values = get_headers(scope, b"authorization")
+    values = Headers(scope=scope).getlist("authorization")
     if len(values) != 1:
         return None
     scheme, _, token = values[0].partition(" ")
-    return tokens.find_holder(token.strip()) if scheme.lower() == "bearer" else None
+    return find_holder(tokens, token.strip()) if scheme.lower() == "bearer" else None
 
 
-def _refuse_token(is_wrong: bool) -> HttpRefusal:
-    ##= man/spec/mcp.md#http
-    ##% If tokens are configured, the server MUST answer a request to `/mcp` without a valid token with 401.
-    challenge = 'Bearer realm="duvet"' + (', error="invalid_token"' if is_wrong else "")
-    return HttpRefusal(
-        status=401,
-        code=ErrorCode.UNAUTHORIZED,
-        message="The token is unknown" if is_wrong else "A token is required",
-        hint="send Authorization: Bearer TOKEN",
-        headers=(("www-authenticate", challenge),),
-    )
-
-
-def allow_methods(app: ASGIApp, *methods: str) -> Guard:
+def allow_methods(*methods: str) -> Check:
     refusal = HttpRefusal(
         status=405,
         code=ErrorCode.UNSUPPORTED_OPERATION,
         message="This path does not support the method",
         headers=(("allow", ", ".join(methods)),),
     )
-    return Guard(app, lambda scope: None if scope["method"] in methods else refusal)
+    return lambda scope: None if scope["method"] in methods else refusal
 
 
 def refuse_media_types(scope: Scope) -> HttpRefusal | None:
-    method = scope["method"]
-    if method == "POST" and _parse_media_types(scope, b"content-type") != ["application/json"]:
+    headers = Headers(scope=scope)
+    sent, accepted = (
+        [value.partition(";")[0].strip().lower() for value in ",".join(headers.getlist(name)).split(",")]
+        for name in ("content-type", "accept")
+    )
+    if scope["method"] == "POST" and sent != ["application/json"]:
         return _OTHER_MEDIA
-    accepted = _parse_media_types(scope, b"accept")
-    return None if all(types.intersection(accepted) for types in _ACCEPTED.get(method, ())) else _OTHER_ACCEPTED
-
-
-def _parse_media_types(scope: Scope, header: bytes) -> list[str]:
-    values = ",".join(get_headers(scope, header)).split(",")
-    return [value.partition(";")[0].strip().lower() for value in values]
+    for types in _ACCEPTED.get(scope["method"], ()):
+        if types.isdisjoint(accepted):
+            return _OTHER_ACCEPTED
+    return None
 
 
 class _TooLargeError(Exception):
     pass
-
-
-class _Arrival:
-    def __init__(self, seconds: float) -> None:
-        self.size = 0
-        self.scope = anyio.CancelScope(deadline=anyio.current_time() + seconds)
 
 
 class BodyLimit:
@@ -395,21 +371,21 @@ class BodyLimit:
     def __init__(self, app: ASGIApp, limits: HttpLimits) -> None:
         self._app = app
         self._limits = limits
-        self._arriving: dict[_Arrival, None] = {}
+        self._arriving: dict[anyio.CancelScope, int] = {}  # The size of each arriving body, oldest first.
         self._is_ending = False
 
     def refuse_arriving(self) -> None:
         self._is_ending = True
         for arrival in self._arriving:
-            arrival.scope.cancel()
+            arrival.cancel()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        arrival = _Arrival(self._limits.arrival)
-        self._arriving[arrival] = None
+        arrival = anyio.CancelScope(deadline=anyio.current_time() + self._limits.arrival)
+        self._arriving[arrival] = 0
         body = None
         try:
-            with arrival.scope:
-                body = await self._read(arrival, scope, receive)
+            with arrival:
+                body = await self._read(arrival, Headers(scope=scope), receive)
         except _TooLargeError:
             ##= man/spec/mcp.md#limits
             ##% The server MUST refuse a line of more than 4 MiB on standard input, and an HTTP body above the
@@ -419,7 +395,7 @@ class BodyLimit:
             return
         finally:
             self._arriving.pop(arrival, None)
-        if arrival.scope.cancelled_caught:
+        if arrival.cancelled_caught:
             ##= man/spec/mcp.md#limits
             ##% The server MUST disconnect clients that send or read too slowly, and MUST NOT let them delay other
             ##% clients.
@@ -428,12 +404,10 @@ class BodyLimit:
         elif body is not None:
             await self._app(scope, replay_body(body, receive), send)
 
-    async def _read(self, arrival: _Arrival, scope: Scope, receive: Receive) -> bytes | None:
+    async def _read(self, arrival: anyio.CancelScope, headers: Headers, receive: Receive) -> bytes | None:
+        """Return the body; None if the client disconnects."""
         limit = self._limits.body
-        declared = get_headers(scope, b"content-length")
-        if get_headers(scope, b"expect") and any(
-            value.isdigit() and int(value[:20]) > limit * _MAX_ESCAPED_FACTOR for value in declared
-        ):
+        if "expect" in headers and int(headers.get("content-length", "0")) > limit * _MAX_ESCAPED_FACTOR:
             raise _TooLargeError
         body = bytearray()
         size = 0
@@ -445,11 +419,12 @@ class BodyLimit:
             size += len(part)
             if size <= limit * _MAX_ESCAPED_FACTOR:
                 body += part
-                arrival.size = size
-                while sum(arrival.size for arrival in self._arriving) > self._limits.arriving:
+                if arrival in self._arriving:
+                    self._arriving[arrival] = size
+                while sum(self._arriving.values()) > self._limits.arriving:
                     oldest = next(iter(self._arriving))
                     del self._arriving[oldest]
-                    oldest.scope.cancel()
+                    oldest.cancel()
             if size > limit * _MAX_READ_FACTOR:
                 raise _TooLargeError
             if not message.get("more_body"):
@@ -481,8 +456,8 @@ def replay_body(body: bytes, receive: Receive) -> Receive:
 class ConcurrencyLimit:
     """Limits concurrent requests and streams, in total and per client; waits for their answers at shutdown."""
 
-    def __init__(self, app: ASGIApp, limits: HttpLimits) -> None:
-        self._app = app
+    def __init__(self, endpoints: Mapping[str, ASGIApp], limits: HttpLimits) -> None:
+        self._endpoints = endpoints  # By path.
         self._requests = limits.requests
         self._free = {False: limits.requests, True: limits.streams}
         self._taken: Counter[tuple[bool, str]] = Counter()  # The number in progress, by kind and client.
@@ -492,9 +467,16 @@ class ConcurrencyLimit:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         is_get = scope["method"] == "GET" and not scope["path"].startswith(API_PREFIX)
-        is_stream = is_get or get_headers(scope, b"mcp-method") == [messages.LISTEN_METHOD]
+        is_stream = is_get or Headers(scope=scope).getlist("mcp-method") == [messages.LISTEN_METHOD]
         client = find_client_address(scope)
-        if refusal := self._refuse(is_stream, client):
+        refusal = None
+        if self._stopping:
+            refusal = _ENDING
+        elif not self._free[is_stream]:
+            refusal = make_busy_refusal(503, "Too many requests at once", 1)
+        elif self._taken[is_stream, client] >= max(self._free[is_stream], _ALWAYS):
+            refusal = make_busy_refusal(503, "Too many requests from this client at once", 1)
+        if refusal:
             await send_refusal(scope, send, refusal)
             return
         self._free[is_stream] -= 1
@@ -519,12 +501,20 @@ class ConcurrencyLimit:
             if not is_stream:
                 self._unanswered.add(work)
             try:
-                await self._app(scope, receive, send_and_release)
+                await self._endpoints[scope["path"]](scope, receive, send_and_release)
             finally:
                 self._unanswered.discard(work)
                 place.close()
         if work.cancelled_caught and not has_begun:
             await send_refusal(scope, send, _ENDING)
+
+    def _leave(self, is_stream: bool, client: str) -> None:
+        self._free[is_stream] += 1
+        self._taken[is_stream, client] -= 1
+        if not self._taken[is_stream, client]:
+            del self._taken[is_stream, client]
+        if self._stopping and self._free[False] == self._requests:
+            self._answered.set()
 
     def refuse_unanswered(self) -> None:
         for work in list(self._unanswered):
@@ -533,27 +523,5 @@ class ConcurrencyLimit:
     async def drain(self) -> None:
         """Refuse new requests, and wait for the answers to the others, except streams."""
         self._stopping = True
-        if self._is_working:
+        if self._free[False] < self._requests:
             await self._answered.wait()
-
-    @property
-    def _is_working(self) -> bool:
-        return self._free[False] < self._requests
-
-    def _refuse(self, is_stream: bool, client: str) -> HttpRefusal | None:
-        if self._stopping:
-            return _ENDING
-        free = self._free[is_stream]
-        if not free:
-            return make_busy_refusal(503, "Too many requests at once", 1)
-        if self._taken[is_stream, client] >= max(free, _ALWAYS):
-            return make_busy_refusal(503, "Too many requests from this client at once", 1)
-        return None
-
-    def _leave(self, is_stream: bool, client: str) -> None:
-        self._free[is_stream] += 1
-        self._taken[is_stream, client] -= 1
-        if not self._taken[is_stream, client]:
-            del self._taken[is_stream, client]
-        if self._stopping and not self._is_working:
-            self._answered.set()

@@ -126,7 +126,7 @@ def serve_over_http(
             log, metrics = application.log, ServerMetrics(VERSION)
             forward_logging(log)
             dispatcher = application.make_dispatcher([log.record_call, metrics.record_call])
-            metrics.attach(dispatcher)
+            metrics.dispatcher = dispatcher
             server = DuvetServer(application.rule, application.reloader.instructions, application.live, dispatcher)
             hosts = guards.AllowedHosts(address.host, more_hosts)
             stopping = application.service.config.server.shutdown_timeout

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 
 from anyio import to_thread
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
@@ -77,12 +78,9 @@ class ServerMetrics:
         )
         self._failures = Counter("duvet_tool_failures", "Failed tool calls", ["tool", "error"], registry=own)
         self._requests = Counter("duvet_http_requests", "HTTP requests", ["path", "status"], registry=own)
-        self._at_work = Gauge("duvet_http_requests_at_work", "HTTP requests in progress", registry=own)
+        self.at_work = Gauge("duvet_http_requests_at_work", "HTTP requests in progress", registry=own)
         self._knowledge = KnowledgeMetrics(own)
-        self._dispatcher: ToolDispatcher | None = None
-
-    def attach(self, dispatcher: ToolDispatcher) -> None:
-        self._dispatcher = dispatcher
+        self.dispatcher: ToolDispatcher | None = None  # Its tools start at 0, and its index has gauges.
 
     def record_call(self, call: audit.CallRecord) -> None:
         ##= man/spec/service.md#operations
@@ -97,22 +95,18 @@ class ServerMetrics:
             self._knowledge.count(call)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if self._dispatcher is not None:
-            await self._knowledge.refresh(self._dispatcher)
+        if self.dispatcher is not None:
+            await self._knowledge.refresh(self.dispatcher)
         await send_body(send, 200, self.text(), CONTENT_TYPE_LATEST)
 
     def text(self) -> bytes:
         text: bytes = generate_latest(self._registry)
         return text
 
-    def begin_request(self) -> None:
-        self._at_work.inc()
-
-    def end_request(self, path: str, status: int) -> None:
-        self._at_work.dec()
+    def record_request(self, path: str, status: int) -> None:
         self._requests.labels(path, status).inc()
         if path in CALL_PATHS and status in _REFUSALS:
-            self._knowledge.count_refusal(_REFUSALS[status])
+            self._knowledge.failures.labels(UNKNOWN_LABEL, _REFUSALS[status]).inc()
 
 
 class KnowledgeMetrics(Collector):
@@ -121,12 +115,12 @@ class KnowledgeMetrics(Collector):
         self._seconds = Histogram(
             "km_mcp_request_seconds", "Duration of tool calls", ["tool"], buckets=_BUCKETS, registry=registry
         )
-        self._failures = Counter("km_mcp_failures", "Failed tool calls", ["tool", "error"], registry=registry)
+        self.failures = Counter("km_mcp_failures", "Failed tool calls", ["tool", "error"], registry=registry)
         self._extra = {
             tool: Counter(name, documentation, [label], registry=registry)
             for tool, (name, documentation, label) in _EXTRA_COUNTERS.items()
         }
-        self._figures: Mapping[str, float] | None = None
+        self._figures: Mapping[str, float] = {}  # Empty if this server uses no index.
         registry.register(self)
 
     def count(self, call: audit.CallRecord) -> None:
@@ -136,19 +130,13 @@ class KnowledgeMetrics(Collector):
         self._requests.labels(call.tool, result).inc()
         self._seconds.labels(call.tool).observe(call.seconds)
         if call.code:
-            self._failures.labels(call.tool, call.code).inc()
+            self.failures.labels(call.tool, call.code).inc()
         if call.tool in self._extra:
             self._extra[call.tool].labels(result).inc()
 
-    def count_refusal(self, error: str) -> None:
-        self._failures.labels(UNKNOWN_LABEL, error).inc()
-
     async def refresh(self, dispatcher: ToolDispatcher) -> None:
         """Declare every counter, so that it starts at 0, and update the gauges."""
-        has_tools = self._declare_tools(dispatcher.registry)
-        self._figures = await read_knowledge_figures(dispatcher) if has_tools else None
-
-    def _declare_tools(self, registry: packs.Registry) -> bool:
+        registry = dispatcher.registry
         tools = [tool for tool in registry.list_usable() if registry.pack_of(tool).name == packs.KNOWLEDGE.name]
         for tool in tools:
             self._seconds.labels(tool.name)
@@ -157,28 +145,22 @@ class KnowledgeMetrics(Collector):
                 if tool.name in self._extra:
                     self._extra[tool.name].labels(result)
             for code in (*_COMMON_FAILURES, *tool.failures):
-                self._failures.labels(tool.name, code.value)
+                self.failures.labels(tool.name, code.value)
         for error in _REFUSALS.values() if tools else ():
-            self._failures.labels(UNKNOWN_LABEL, error)
-        return bool(tools)
+            self.failures.labels(UNKNOWN_LABEL, error)
+        knowledge: Knowledge | None = dispatcher.environment.services.get(KNOWLEDGE_SERVICE) if tools else None
+        self._figures = {}
+        if knowledge is not None:
+            found: Mapping[str, float] = {}
+            ##= man/spec/gateway.md#metrics
+            ##% `/metrics` MUST show the last ingest run and the stored reports as gauges, even if the index is unreadable.
+            with suppress(StoreError):
+                found = await to_thread.run_sync(knowledge.ask, _compute_figures)
+            self._figures = {name: found.get(name, 0) for name in _FIGURES}
 
     def collect(self) -> Iterator[Metric]:
-        for name, value in (self._figures or {}).items():
+        for name, value in self._figures.items():
             yield GaugeMetricFamily(f"km_{name}", _FIGURES[name], value=float(value))
-
-
-async def read_knowledge_figures(dispatcher: ToolDispatcher) -> Mapping[str, float] | None:
-    """Return the figures of the index: zeros if it can't be read, None if this server uses no index."""
-    knowledge: Knowledge | None = dispatcher.environment.services.get(KNOWLEDGE_SERVICE)
-    if knowledge is None:
-        return None
-    try:
-        found = await to_thread.run_sync(knowledge.ask, _compute_figures)
-    except StoreError:
-        ##= man/spec/gateway.md#metrics
-        ##% `/metrics` MUST show the last ingest run and the stored reports as gauges, even if the index is unreadable.
-        found = {}
-    return {name: found.get(name, 0) for name in _FIGURES}
 
 
 def _compute_figures(index: OpenStore) -> dict[str, float]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Any
 from urllib.parse import parse_qs
 
 import anyio
 import msgspec
 from msgspec.structs import replace
+from starlette.datastructures import Headers
 from starlette.types import Receive, Scope, Send
 
 from duvet.config.settings import ServerRule
@@ -19,23 +21,23 @@ from duvet.server.http import guards
 from duvet.server.live_project import current_caller
 from duvet.server.protocol.session import PROTOCOL_LOGGER
 from duvet.text import shorten_text
-from duvet.tools import arguments, call_context, gateway
+from duvet.tools import arguments, gateway
 from duvet.tools.dispatcher import ToolDispatcher
 from duvet.tools.knowledge.index import NOTHING_INGESTED
-from duvet.tools.tool import MCP_SOURCE, REST_SOURCE, ErrorCode, Tool, ToolError, split_answer
+from duvet.tools.tool import MCP_SOURCE, REST_SOURCE, ErrorCode, ToolError, split_answer
 
 REST_PATH = "/api/mcp"
 REST_METHODS = ("GET", "HEAD", "POST")
 REQUEST_ID_HEADER = "x-request-id"
 _MAX_ID_LENGTH = 128
 _SHAPE = 'send {"tool": NAME, "input": {...}}'
-_COVERAGE_PATH, _LIFECYCLE_PATH, _HISTORY_PATH = "/api/v1/coverage", "/api/v1/lifecycle", "/api/v1/lifecycle/history"
-REPORT_PATHS = (_COVERAGE_PATH, _LIFECYCLE_PATH, _HISTORY_PATH)
+_COVERAGE_PATH, _HISTORY_PATH = "/api/v1/coverage", "/api/v1/lifecycle/history"
 _REPORT_TOOLS = {
     _COVERAGE_PATH: "km-coverage-summary",
-    _LIFECYCLE_PATH: "km-lifecycle-report",
+    "/api/v1/lifecycle": "km-lifecycle-report",
     _HISTORY_PATH: "km-lifecycle-report",
 }
+REPORT_PATHS = tuple(_REPORT_TOOLS)
 _DEFAULT_LIMIT, _MAX_LIMIT = 10, 100
 _NUMBER = re.compile("[0-9]{1,9}")
 
@@ -50,7 +52,7 @@ class RestEndpoint:
             await guards.send_json(send, 200, msgspec.json.encode(await self._describe_tools()))
             return
         body = (await receive())["body"]
-        ids = guards.get_headers(scope, REQUEST_ID_HEADER.encode())
+        ids = Headers(scope=scope).getlist(REQUEST_ID_HEADER)
         is_usable = len(ids) == 1 and 0 < len(ids[0]) <= _MAX_ID_LENGTH and ids[0].isascii() and ids[0].isprintable()
         request_id = ids[0] if is_usable else uuid.uuid4().hex
         headers = {REQUEST_ID_HEADER: request_id}
@@ -93,21 +95,17 @@ class RestEndpoint:
 
     async def _call(self, scope: Scope, body: bytes, request_id: str) -> object:
         name, arguments = _parse_call(body)
-        is_forwarded = guards.get_headers(scope, gateway.AUDIENCE_HEADER.encode()) == [MCP_SOURCE]
-        behind = MCP_SOURCE if is_forwarded else ""
+        behind = MCP_SOURCE if Headers(scope=scope).getlist(gateway.AUDIENCE_HEADER) == [MCP_SOURCE] else ""
         caller = replace(current_caller(), face=REST_SOURCE, behind=behind, request=request_id)
-        tool = await self._require(name, arguments, caller)
+        try:
+            tool = await self._dispatcher.require(name, arguments, caller)
+        except ToolError as error:
+            message = f"Tool not found: {shorten_text(name)}"
+            raise ToolError(ErrorCode.INVALID_REQUEST, message, error.hint) from error
         answer = await self._dispatcher.call_tool(tool, arguments, caller)
         ##= man/spec/service.md#rest
         ##% `POST /api/mcp` MUST return the answer of the called tool, an object or a bare array, as `result`.
         return {"status": "ok", **split_answer(answer)}
-
-    async def _require(self, name: str, arguments: dict[str, Any], caller: call_context.Caller) -> Tool:
-        try:
-            return await self._dispatcher.require(name, arguments, caller)
-        except ToolError as error:
-            message = f"Tool not found: {shorten_text(name)}"
-            raise ToolError(ErrorCode.INVALID_REQUEST, message, error.hint) from error
 
 
 async def _cancel_on_disconnect(receive: Receive, call: anyio.CancelScope) -> None:
@@ -154,31 +152,23 @@ class ReportEndpoint:
         self._dispatcher = dispatcher
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        path = scope["path"]
-        await _send_result(scope, send, lambda: self._report(scope), lambda error: _refuse_report(path, error))
+        await _send_result(scope, send, lambda: self._report(scope), partial(_refuse_report, scope["path"]))
 
     async def _report(self, scope: Scope) -> object:
         ##= man/spec/gateway.md#access
         ##% `GET /api/v1/coverage`, `/api/v1/lifecycle` and `/api/v1/lifecycle/history` MUST return the stored reports
         ##% to callers that may call the corresponding tools.
-        path = scope["path"]
-        arguments = {"history": _read_limit(scope), "limit": 1} if path == _HISTORY_PATH else {}
+        path, arguments = scope["path"], {}
+        if path == _HISTORY_PATH:
+            query = parse_qs(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+            limits = query.get("limit", [str(_DEFAULT_LIMIT)])
+            if len(limits) != 1 or not _NUMBER.fullmatch(limits[0]) or not 1 <= int(limits[0]) <= _MAX_LIMIT:
+                message = f"limit must be a number from 1 to {_MAX_LIMIT}"
+                raise ToolError(ErrorCode.INVALID_REQUEST, message, f"omit it for the last {_DEFAULT_LIMIT}")
+            arguments = {"history": int(limits[0]), "limit": 1}
         caller = replace(current_caller(), face=REST_SOURCE)
         report = (await self._dispatcher.call(_REPORT_TOOLS[path], arguments, caller)).value
         return {"status": "ok", "history": msgspec.to_builtins(report)["history"]} if arguments else report
-
-
-def _read_limit(scope: Scope) -> int:
-    limits = parse_qs(scope["query_string"].decode("latin-1"), keep_blank_values=True).get(
-        "limit", [str(_DEFAULT_LIMIT)]
-    )
-    if len(limits) != 1 or not _NUMBER.fullmatch(limits[0]) or not 1 <= int(limits[0]) <= _MAX_LIMIT:
-        raise ToolError(
-            ErrorCode.INVALID_REQUEST,
-            f"limit must be a number from 1 to {_MAX_LIMIT}",
-            f"omit it for the last {_DEFAULT_LIMIT}",
-        )
-    return int(limits[0])
 
 
 def _refuse_report(path: str, error: ToolError) -> guards.HttpRefusal:

@@ -43,7 +43,6 @@ def test_a_signal_before_it_serves_ends_it(duvet_command: str, project: Path, ho
     program = f"""
 import os
 from types import SimpleNamespace
-from duvet.server.application import AccessTokens
 from duvet.server.http.listener import ServerAddress, serve_over_http
 from duvet.server.live_project import LiveProject
 
@@ -52,7 +51,7 @@ class Told(LiveProject):
         os.kill(os.getpid(), {int(how)})
 
 application = SimpleNamespace(live=Told(None))
-serve_over_http(application, ServerAddress("127.0.0.1", 0), AccessTokens(), (), 0, print)
+serve_over_http(application, ServerAddress("127.0.0.1", 0), (), (), 0, print)
 """
     done = run(str(Path(duvet_command).with_name("python")), project, "-c", program)
     assert (done.code, done.out, done.err) == (0, "", "")

@@ -13,8 +13,8 @@ import httpx2
 import pytest
 
 from duvet.errors import QueryError
-from duvet.server.application import ADMIN_HOLDER, READER_HOLDER, AccessTokens, read_tokens
-from duvet.server.http.guards import AllowedHosts, HttpLimits, TokenBuckets, find_client_address, find_rate_limit_key
+from duvet.server.application import ADMIN_HOLDER, READER_HOLDER, AccessTokens, find_holder, read_tokens
+from duvet.server.http.guards import AllowedHosts, HttpLimits, RequestRates, TokenBuckets, find_client_address
 from duvet.server.messages import encode_message
 from duvet.server.protocol.server import DuvetServer
 from duvet.tools.tool import Scope
@@ -365,7 +365,9 @@ RARELY = HttpLimits(rate=0.0001, burst=3)
 )
 def test_a_rate_is_that_of_a_token_or_an_address(shown: list[str], tokens: AccessTokens, key: str) -> None:
     headers = [(b"authorization", value.encode()) for value in shown]
-    assert find_rate_limit_key({"client": ("192.0.2.1", 5), "headers": headers}, tokens) == key
+    buckets = TokenBuckets(1, 1, 10, Clock())
+    assert RequestRates(buckets, tokens).refuse({"client": ("192.0.2.1", 5), "headers": headers}) is None
+    assert buckets.take(key) == 1
 
 
 async def statuses(*clients: httpx2.AsyncClient) -> list[int]:
@@ -407,16 +409,12 @@ async def test_a_batch_counts_for_each_request_of_its_token(server: DuvetServer)
 )
 def test_a_token_has_two_names(names: tuple[str, ...]) -> None:
     found = read_tokens(dict.fromkeys(names, "secret"))
-    assert (found.find_holder("secret"), found.find_holder("other"), found.find_holder("")) == (
-        READER_HOLDER,
-        None,
-        None,
-    )
+    assert [find_holder(found, token) for token in ("secret", "other", "")] == [READER_HOLDER, None, None]
     assert "secret" not in repr(found)
 
 
 def test_holders_of_tokens_have_their_scopes() -> None:
-    assert read_tokens({"DUVET_ADMIN_TOKEN": "a", "DUVET_READER_TOKEN": "b"}).find_holder("a") == ADMIN_HOLDER
+    assert find_holder(read_tokens({"DUVET_ADMIN_TOKEN": "a", "DUVET_READER_TOKEN": "b"}), "a") == ADMIN_HOLDER
     assert ADMIN_HOLDER.scopes == {Scope.READER, Scope.MAINTAINER}
     assert READER_HOLDER.scopes == {Scope.READER}
     assert not read_tokens({"PATH": "/bin"})

@@ -122,7 +122,6 @@ def test_a_logged_warning_is_one_line() -> None:
 def test_refusals_are_counted_where_tools_are_called() -> None:
     metrics = ServerMetrics("1")
     for path, status in (("/mcp", 401), ("/api/mcp", 429), ("/api/mcp", 429), ("/metrics", 401), ("/mcp", 200)):
-        metrics.begin_request()
-        metrics.end_request(path, status)
+        metrics.record_request(path, status)
     counted = samples(metrics.text().decode(), "km_mcp_failures_total")
     assert counted == {("unauthorized", "unknown"): 1, ("rate_limited", "unknown"): 2}
