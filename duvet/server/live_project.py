@@ -75,20 +75,7 @@ ChangeListener = Callable[[ProjectSnapshot, ProjectSnapshot], Awaitable[None]]  
 class ProjectReading(Struct, frozen=True):
     number: int  # The number of checks that had begun before that moment.
     context: ProjectSnapshot | None = None
-    error: DuvetError | None = None
-
-    def result(self) -> ProjectSnapshot:
-        ##= man/spec/mcp.md#freshness
-        ##% While the project cannot be read, the server MUST answer each request with the reason, and recover without a
-        ##% restart.
-        if self.context is None:
-            assert self.error
-            raise _copy_error(self.error)
-        return self.context
-
-    @property
-    def read_count(self) -> int:
-        return self.context.read_count if self.context else 0
+    error: DuvetError | None = None  # Why there is no context.
 
 
 class ProjectReader:
@@ -117,36 +104,33 @@ class ProjectReader:
         self._followed_reads = 0  # The number of files that were read later and are watched, too.
 
     def is_current(self) -> bool:
+        last = self.last
         return (
-            self.last is not None
-            and self._followed_reads == self.last.read_count
+            last is not None
+            and (last.context is None or self._followed_reads == last.context.read_count)
             and self.detector.is_silent()
             and (not self._days or self._today() == self._day)
         )
 
     def renew(self) -> None:
         self.checks += 1
-        last = self.last
+        last, self._day = self.last, self._today()
         if (
             last is None
             or self.detector.has_changed()
-            or self._have_days_passed()
-            or not self._follow_later_reads(last)
+            or any((day < self._day.isoformat()) is not was_past for day, was_past in self._days.items())
+            or not self._follow_later_reads(last.context)
         ):
             self.last = self._read_again()
         else:
             self.last = structs.replace(last, number=self.checks)
 
-    def _have_days_passed(self) -> bool:
-        self._day = self._today()
-        return any((day < self._day.isoformat()) is not was_past for day, was_past in self._days.items())
-
-    def _follow_later_reads(self, last: ProjectReading) -> bool:
+    def _follow_later_reads(self, context: ProjectSnapshot | None) -> bool:
         """Watch files that tools read later; return whether they belong to the same state of the project."""
-        if last.context is None or self._followed_reads == last.read_count:
+        if context is None or self._followed_reads == context.read_count:
             return True
-        self._followed_reads = last.read_count
-        return self._follow(last.context.project, recalled=True)
+        self._followed_reads = context.read_count
+        return self._follow(context.project, recalled=True)
 
     def _read_again(self) -> ProjectReading:
         """Read the project until it stops changing, or until a time limit."""
@@ -161,8 +145,8 @@ class ProjectReader:
             self.detector.wait_for_calm(_CALM_MILLISECONDS)
 
     def _try_reading(self) -> tuple[ProjectReading, bool]:
-        project, number = None, self.checks
-        context, error = None, None
+        """Return a reading, and whether it shows a single state of the project."""
+        project, context, error = None, None, None
         self._day = self._today()
         try:
             project = self._open()
@@ -173,17 +157,13 @@ class ProjectReader:
                 context.renew(self.last.context)
         except DuvetError as failure:
             context, error = None, _copy_error(failure)
-        reading = ProjectReading(number, context, error)
-        self._followed_reads = reading.read_count
-        return reading, self._follow(project, recalled=context is not None)
+        self._followed_reads = context.read_count if context else 0
+        return ProjectReading(self.checks, context, error), self._follow(project, recalled=context is not None)
 
     def _follow(self, project: Project | None, *, recalled: bool) -> bool:
         self._days = {}
-        if project is None:
-            self.detector.forget()
-            return True
-        if not project.on_disk:
-            self.detector.trust()
+        if project is None or not project.on_disk:
+            self.detector.stop(is_changed=project is None)
             return True
         if isinstance(project.tree, RecordedTree) and project.today is not None:
             self._days = dict(project.tree.record.days)
@@ -220,9 +200,16 @@ class LiveProject:
             ##= man/spec/mcp.md#freshness
             ##% The server MUST compute each answer from one state of the project that includes all files written before
             ##% the request.
-            if last is not None and (last.number > checks or self._is_current()):
-                return last.result()
+            if last is not None and (last.number > checks or (self._renewal is None and self._reader.is_current())):
+                break
             await asyncio.wrap_future(self._renewal or self._start_renewal())
+        if last.context is None:
+            ##= man/spec/mcp.md#freshness
+            ##% While the project cannot be read, the server MUST answer each request with the reason, and recover without a
+            ##% restart.
+            assert last.error
+            raise _copy_error(last.error)
+        return last.context
 
     async def catch_up(self) -> None:
         """If the project has been read, check whether it has changed."""
@@ -233,7 +220,11 @@ class LiveProject:
     async def ask(self, question: Callable[[ProjectSnapshot], Answer]) -> Answer:
         """Return `question(snapshot)`; ask again, a limited number of times, if the project changed meanwhile."""
         for attempt in reversed(range(_ATTEMPTS)):
-            context = await self._context_with_room()
+            context, unread = await self.context(), current_backpressure()
+            while unread is not None and not unread.has_room:
+                await unread.wait_until_read()
+                # No other task runs between this and the question.
+                context = await self.context()
             try:
                 answer = question(context)
             except Exception:
@@ -245,19 +236,8 @@ class LiveProject:
                     break
         return answer
 
-    async def _context_with_room(self) -> ProjectSnapshot:
-        """Wait until the client has read enough answers, then return a snapshot before any other task runs."""
-        while True:
-            context, unread = await self.context(), current_backpressure()
-            if unread is None or unread.has_room:
-                return context
-            await unread.wait_until_read()
-
     async def _is_still(self, context: ProjectSnapshot) -> bool:
-        return self._is_current() or await self.context() is context
-
-    def _is_current(self) -> bool:
-        return self._renewal is None and self._reader.is_current()
+        return (self._renewal is None and self._reader.is_current()) or await self.context() is context
 
     def _start_renewal(self) -> Future[None]:
         renewal = self._renewal = Future[None]()
@@ -267,18 +247,16 @@ class LiveProject:
         return renewal
 
     def _renew(self, renewal: Future[None]) -> None:
-        failure: BaseException | None = None
         try:
             self._reader.renew()
             if self._reported is None and self._reader.last:
                 self._reported = self._reader.last.context
         except BaseException as error:  # noqa: BLE001 - raised where the result is awaited
-            failure = error
-        self._renewal = None
-        if failure is None:
-            renewal.set_result(None)
+            self._renewal = None
+            renewal.set_exception(error)
         else:
-            renewal.set_exception(failure)
+            self._renewal = None
+            renewal.set_result(None)
         for listener in self._listeners:
             listener()
 
@@ -301,17 +279,14 @@ class LiveProject:
                 group.start_soon(self._read_on_changes)
                 while True:
                     await renewed()
-                    await self._report(changed)
+                    before, last = self._reported, self._reader.last
+                    if before and last and last.context and last.context is not before:
+                        self._reported = last.context
+                        await changed(before, last.context)
                     await news.wait()
                     news.clear()
         finally:
             self._listeners.remove(notify)
-
-    async def _report(self, changed: ChangeListener) -> None:
-        last, before = self._reader.last, self._reported
-        if before is not None and last is not None and last.context is not None and last.context is not before:
-            self._reported = last.context
-            await changed(before, last.context)
 
     async def _read_on_changes(self) -> None:
         while True:
@@ -422,13 +397,9 @@ class ChangeDetector:
         written = followed.find_affected_paths(events) or set()
         return written | followed.find_changes(events) | followed.answers.find_changes_among(self._linked)
 
-    def forget(self) -> None:
-        """Stop watching, and treat the project as changed until the next reading."""
-        self._followed, self._changed, self._linked = None, _ANYTHING, set()
-
-    def trust(self) -> None:
-        """Stop watching, and treat the project as unchanged until the next reading."""
-        self._followed, self._changed, self._linked = None, set(), set()
+    def stop(self, *, is_changed: bool) -> None:
+        """Stop watching, and treat the project as changed or unchanged until the next reading."""
+        self._followed, self._changed, self._linked = None, _ANYTHING if is_changed else set(), set()
 
     def follow(self, answers: RecordedAnswers) -> bool:
         """Watch the files of this reading; return whether it shows a single state of the project."""

@@ -221,7 +221,7 @@ class HttpApplication:
         with anyio.move_on_after(self._limits.stopping):
             await self._requests.drain()
         self._requests.refuse_unanswered()
-        self._server.subscriptions.close_streams()
+        self._server.subscriptions.streams.close()
         await self._sessions.end()
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import anyio
 import mcp_types as types
@@ -27,15 +27,12 @@ from duvet.server.live_project import LiveProject, current_caller
 from duvet.server.protocol import session
 from duvet.server.protocol.session import ServerRequest, call_part, get_connection, refuse_cursor
 from duvet.server.resources import documents, tree
-from duvet.server.resources.templates import UriTemplate, complete_variable
+from duvet.server.resources.templates import complete_variable
 from duvet.tools import arguments, packs
 from duvet.tools.context import ProjectSnapshot
 from duvet.tools.dispatcher import ToolDispatcher
 from duvet.tools.packs import Registry
-from duvet.tools.tool import ResultPage, Tool, ToolAnswer, ToolError, find_server_hint, make_structured_content
-
-if TYPE_CHECKING:
-    from duvet.tools.pages import PageListRow
+from duvet.tools.tool import ResultPage, Tool, ToolError, find_server_hint, make_structured_content
 
 _NOT_FOUND = -32002  # The code in versions with a handshake; later versions use that of invalid parameters.
 
@@ -55,40 +52,63 @@ class GetResourceParams(types.RequestParams):
 
 
 class ResourcesPart:
-    def __init__(self, live: live_project.LiveProject, dispatcher: ToolDispatcher) -> None:
-        self._live = live
-        self._dispatcher = dispatcher
-
-    def register(self, server: Server[Any]) -> None:
+    def __init__(self, server: DuvetServer) -> None:
+        self._live = server.live
+        self._dispatcher = server.dispatcher
         server.add_request_handler("resources/list", ListResourcesParams, self.list)
         server.add_request_handler("resources/templates/list", types.PaginatedRequestParams, self.templates)
         server.add_request_handler("resources/read", types.ReadResourceRequestParams, self.read)
         server.add_request_handler("resources/get", GetResourceParams, self.get)
 
     async def list(self, request: ServerRequest, params: ListResourcesParams) -> types.ListResourcesResult:
-        registry = await self._dispatcher.tools()
-        resources, page = [*_list_pack_resources(registry, params)], ResultPage(0)
+        registry, page = await self._dispatcher.tools(), ResultPage(0)
+        # Those of packs are on the first page of the whole list.
+        resources = [
+            types.Resource(
+                uri=uri,
+                name=one.tool.name,
+                title=one.tool.title,
+                description=one.tool.description,
+                mime_type=one.mime_type,
+            )
+            for uri, (one, _) in registry.resources.items()
+            if params.path is None and params.cursor is None
+        ]
         if params.path is None and registry.has_only_pages:
             rows, page = await self._live.ask(lambda context: documents.list_page_resources(context, params.cursor))
-            resources += map(_make_page_resource, rows)
-            return types.ListResourcesResult(resources=resources, next_cursor=page.next_cursor)
-        if params.path is None and not registry.has_trace:
-            return types.ListResourcesResult(resources=resources)
-        try:
-            with _report_missing(request, params.path or ""):
+            resources += [
+                types.Resource(
+                    uri=documents.make_page_uri(row.slug),
+                    name=row.slug,
+                    title=row.title,
+                    mime_type=documents.PAGE_MIME_TYPE,
+                )
+                for row in rows
+            ]
+        elif params.path is not None or registry.has_trace:
+            with suppress(ConfigAbsentError), _report_missing(request, params.path or ""):
                 _require_trace(registry)
-                descriptions, page = await self._live.ask(lambda context: _list_resources(context, params))
-            resources += map(_make_resource, descriptions)
-        except ConfigAbsentError:
-            pass
+                descriptions, page = await self._live.ask(
+                    lambda context: documents.list_resources(context, params.path, params.cursor)
+                )
+                resources += map(_make_resource, descriptions)
         return types.ListResourcesResult(resources=resources, next_cursor=page.next_cursor)
 
     async def templates(
         self, request: ServerRequest, params: types.PaginatedRequestParams
     ) -> types.ListResourceTemplatesResult:
         refuse_cursor(params)
-        templates = documents.list_templates(await self._dispatcher.tools())
-        return types.ListResourceTemplatesResult(resource_templates=list(map(_make_template, templates)))
+        templates = [
+            types.ResourceTemplate(
+                uri_template=one.uri,
+                name=one.name,
+                title=one.title,
+                description=one.description,
+                mime_type=documents.PAGE_MIME_TYPE if one is documents.PAGE_TEMPLATE else documents.MIME_TYPE,
+            )
+            for one in documents.list_templates(await self._dispatcher.tools())
+        ]
+        return types.ListResourceTemplatesResult(resource_templates=templates)
 
     async def read(self, request: ServerRequest, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         registry = await self._dispatcher.tools()
@@ -140,33 +160,6 @@ def _require_trace(registry: Registry) -> None:
         raise NotFoundError("the pack `trace` is disabled")
 
 
-def _list_pack_resources(registry: Registry, params: ListResourcesParams) -> Iterator[types.Resource]:
-    """Yield the resources of packs, but only for the first page of the whole list."""
-    for uri, (one, _) in registry.resources.items():
-        if params.path is None and params.cursor is None:
-            yield types.Resource(
-                uri=uri,
-                name=one.tool.name,
-                title=one.tool.title,
-                description=one.tool.description,
-                mime_type=one.mime_type,
-            )
-
-
-def _list_resources(
-    context: ProjectSnapshot, params: ListResourcesParams
-) -> tuple[Sequence[documents.ResourceDescription], ResultPage]:
-    ##= man/spec/mcp.md#resources
-    ##% `resources/list` MUST list every resource once, or with `path` only the resources directly below that path.
-    if params.path is None:
-        return documents.list_all_resources(context, params.cursor)
-    request = tree.parse_resource_request(params.path)
-    if request.cursor is not None:
-        raise QueryError("the path contains a cursor", hint="pass `cursor` as a separate parameter")
-    node = tree.find_resource_node(tree.get_resource_tree(context), request)
-    return documents.list_resources_below(context, node, params.cursor, request.limit)
-
-
 @contextmanager
 def _report_missing(request: ServerRequest, reference: str) -> Iterator[None]:
     try:
@@ -175,19 +168,6 @@ def _report_missing(request: ServerRequest, reference: str) -> Iterator[None]:
         is_modern = request.protocol_version in MODERN_PROTOCOL_VERSIONS
         message = ": ".join(filter(None, ["Resource not found", error.message, find_server_hint(error)]))
         raise MCPError(types.INVALID_PARAMS if is_modern else _NOT_FOUND, message, {"uri": reference}) from error
-
-
-def _make_template(one: UriTemplate) -> types.ResourceTemplate:
-    mime_type = documents.PAGE_MIME_TYPE if one is documents.PAGE_TEMPLATE else documents.MIME_TYPE
-    return types.ResourceTemplate(
-        uri_template=one.uri, name=one.name, title=one.title, description=one.description, mime_type=mime_type
-    )
-
-
-def _make_page_resource(row: PageListRow) -> types.Resource:
-    return types.Resource(
-        uri=documents.make_page_uri(row.slug), name=row.slug, title=row.title, mime_type=documents.PAGE_MIME_TYPE
-    )
 
 
 def _make_resource(one: documents.ResourceDescription) -> types.Resource:
@@ -208,28 +188,20 @@ class Outbox:
     def __init__(self, connection: Connection, is_open: Callable[[], bool]) -> None:
         """Notifications are held back until `is_open` returns True."""
         self.uris: set[str] = set()  # The client's subscriptions.
+        self.waiting: dict[str, None] = {}
+        self.is_busy = False
         self._connection = connection
         self._is_open = is_open
-        self._waiting: dict[str, None] = {}
-        self._is_busy = False
-
-    def put(self, uri: str) -> bool:
-        """Add a notification; return True if the caller must call `deliver`."""
-        self._waiting[uri] = None
-        return not self._is_busy
-
-    def drop(self, uri: str) -> None:
-        self._waiting.pop(uri, None)
 
     async def deliver(self) -> None:
         """Send the pending notifications unless another call does; blocks while the client doesn't read."""
-        if self._is_busy:
+        if self.is_busy:
             return
-        self._is_busy = True
+        self.is_busy = True
         try:
-            while self._waiting and self._is_open():
-                uri = next(iter(self._waiting))
-                del self._waiting[uri]
+            while self.waiting and self._is_open():
+                uri = next(iter(self.waiting))
+                del self.waiting[uri]
                 match uri:
                     case "resources":
                         await self._connection.send_resource_list_changed()
@@ -240,34 +212,28 @@ class Outbox:
                     case _:
                         await self._connection.send_resource_updated(uri)
         finally:
-            self._is_busy = False
+            self.is_busy = False
 
 
 class Subscriptions:
     """Notifies clients of changes, in the form that the version of their protocol requires."""
 
-    def __init__(self, live: live_project.LiveProject, dispatcher: ToolDispatcher) -> None:
-        self._live = live
-        self._dispatcher = dispatcher
-        self._registry = dispatcher.registry
-        self._watched = live_project.WatchedResources()
+    def __init__(self, server: DuvetServer) -> None:
+        self._live = server.live
+        self._dispatcher = server.dispatcher
+        self._registry = server.dispatcher.registry
+        self.watched = live_project.WatchedResources()
         self._outboxes: dict[Connection, Outbox] = {}
         self._bus = subscriptions.InMemorySubscriptionBus()
-        self._streams = subscriptions.ListenHandler(self._bus, max_subscriptions=MAX_SUBSCRIPTIONS)
+        self.streams = subscriptions.ListenHandler(self._bus, max_subscriptions=MAX_SUBSCRIPTIONS)
         self._open_streams = 0
         self._turn = anyio.Lock()
         self._group: TaskGroup | None = None
         self.reaches: Callable[[str | None], bool] = lambda session: True  # True if a session has an open stream.
-
-    def register(self, server: Server[Any]) -> None:
         server.add_request_handler("resources/subscribe", types.SubscribeRequestParams, self.subscribe)
         server.add_request_handler("resources/unsubscribe", types.UnsubscribeRequestParams, self.unsubscribe)
         server.add_request_handler(messages.LISTEN_METHOD, types.SubscriptionsListenRequestParams, self.listen)
         server.add_notification_handler("notifications/initialized", types.NotificationParams, self.add_client)
-
-    @property
-    def wanted(self) -> set[str]:
-        return self._watched.uris
 
     async def add_client(self, request: ServerRequest, params: types.NotificationParams) -> None:
         self._get_outbox(get_connection(request))
@@ -275,7 +241,7 @@ class Subscriptions:
     def _get_outbox(self, connection: Connection) -> Outbox:
         if connection not in self._outboxes:
             self._outboxes[connection] = Outbox(connection, lambda: self.reaches(connection.session_id))
-            connection.exit_stack.callback(lambda: self._watched.remove(self._outboxes.pop(connection).uris))
+            connection.exit_stack.callback(lambda: self.watched.remove(self._outboxes.pop(connection).uris))
         return self._outboxes[connection]
 
     async def subscribe(self, request: ServerRequest, params: types.SubscribeRequestParams) -> types.EmptyResult:
@@ -283,7 +249,7 @@ class Subscriptions:
         outbox = self._get_outbox(get_connection(request))
         if params.uri not in outbox.uris:
             _check_uris({*outbox.uris, params.uri})
-            self._watched.add([params.uri], context)
+            self.watched.add([params.uri], context)
             outbox.uris.add(params.uri)
         return types.EmptyResult()
 
@@ -291,8 +257,8 @@ class Subscriptions:
         outbox = self._get_outbox(get_connection(request))
         if params.uri in outbox.uris:
             outbox.uris.remove(params.uri)
-            outbox.drop(params.uri)
-            self._watched.remove([params.uri])
+            outbox.waiting.pop(params.uri, None)
+            self.watched.remove([params.uri])
         return types.EmptyResult()
 
     async def listen(
@@ -305,11 +271,11 @@ class Subscriptions:
             raise MCPError(code=messages.TOO_MUCH_CODE, message="Too many streams are open", data=hint)
         self._open_streams += 1
         try:
-            self._watched.add(uris, await self._context() if uris else None)
+            self.watched.add(uris, await self._context() if uris else None)
             try:
-                return await self._streams(request, params)
+                return await self.streams(request, params)
             finally:
-                self._watched.remove(uris)
+                self.watched.remove(uris)
         finally:
             self._open_streams -= 1
 
@@ -318,10 +284,6 @@ class Subscriptions:
             if connection.session_id == session and self._group:
                 self._group.start_soon(outbox.deliver)
 
-    def close_streams(self) -> None:
-        """End each stream with a final message; clients may open new ones."""
-        self._streams.close()
-
     async def _context(self) -> ProjectSnapshot | None:
         try:
             return await self._live.context()
@@ -329,22 +291,15 @@ class Subscriptions:
             # When the project becomes readable again, its resources have changed.
             return None
 
-    @asynccontextmanager
-    async def watch(self) -> AsyncIterator[None]:
-        """Watch the project within the block; only one of several tasks does the work."""
-        async with anyio.create_task_group() as group:
-            group.start_soon(self._watch)
-            yield
-            group.cancel_scope.cancel()
-
-    async def _watch(self) -> None:
+    async def watch(self) -> None:
+        """Notify clients until cancelled; only one of several tasks does the work."""
         async with self._turn, anyio.create_task_group() as self._group:
-            await self._live.watch(partial(self._notify, self._group), partial(self._notify_of_packs, self._group))
+            await self._live.watch(self._notify, self._notify_of_packs)
 
-    async def _notify(self, group: TaskGroup, before: ProjectSnapshot, after: ProjectSnapshot) -> None:
-        async for uri in self._watched.find_changes(after):
+    async def _notify(self, before: ProjectSnapshot, after: ProjectSnapshot) -> None:
+        async for uri in self.watched.find_changes(after):
             await self._bus.publish(subscriptions.ResourceUpdated(uri=uri))
-            self._put(group, uri, [one for one in self._outboxes.values() if uri in one.uris])
+            self._put(uri, [one for one in self._outboxes.values() if uri in one.uris])
         ##= man/spec/mcp.md#freshness
         ##% The server MUST notify clients of changes to resources that they have subscribed to, and of new and removed
         ##% specifications, requirements, citations and pages.
@@ -353,9 +308,9 @@ class Subscriptions:
         )
         if have_changed(before, after):
             await self._bus.publish(subscriptions.ResourcesListChanged())
-            self._put(group, RESOURCES, self._outboxes.values())
+            self._put(RESOURCES, self._outboxes.values())
 
-    async def _notify_of_packs(self, group: TaskGroup) -> None:
+    async def _notify_of_packs(self) -> None:
         if self._registry is not self._dispatcher.registry:
             self._registry = self._dispatcher.registry
             for event, kind in (
@@ -364,12 +319,13 @@ class Subscriptions:
                 (subscriptions.PromptsListChanged(), PROMPTS),
             ):
                 await self._bus.publish(event)
-                self._put(group, kind, self._outboxes.values())
+                self._put(kind, self._outboxes.values())
 
-    def _put(self, group: TaskGroup, uri: str, outboxes: Iterable[Outbox]) -> None:
+    def _put(self, uri: str, outboxes: Iterable[Outbox]) -> None:
         for outbox in outboxes:
-            if outbox.put(uri):
-                group.start_soon(outbox.deliver)
+            outbox.waiting[uri] = None
+            if self._group and not outbox.is_busy:
+                self._group.start_soon(outbox.deliver)
 
 
 def _check_uris(uris: Collection[str]) -> None:
@@ -393,43 +349,32 @@ _REFUSES_DOTS = re.compile(
 
 class DuvetServer(Server[Any]):
     def __init__(
-        self,
-        rule: ServerRule,
-        instructions: Callable[[], str],
-        live: LiveProject,
-        dispatcher: ToolDispatcher,
+        self, rule: ServerRule, instructions: Callable[[], str], live: LiveProject, dispatcher: ToolDispatcher
     ) -> None:
         self._instructions = instructions
         super().__init__(
-            rule.name,
-            version=rule.version,
-            title=rule.title,
-            description=rule.description,
-            lifespan=_run_parts,
+            rule.name, version=rule.version, title=rule.title, description=rule.description, lifespan=_run_parts
         )
         self.rule = rule
         self.live = live
         self.dispatcher = dispatcher
-        self.subscriptions = Subscriptions(live, dispatcher)
-        pinned = [partial(pin_version, rule.protocol_version)] if rule.protocol_version else []
+        self.subscriptions = Subscriptions(self)
+        ToolsPart(self)
+        ResourcesPart(self)
+        PromptsPart(self)
+        # The constructor's argument for this is deprecated, and prints a warning on standard error.
+        self.add_request_handler("logging/setLevel", types.SetLevelRequestParams, session.set_log_level)
         # Outermost first. This replaces the SDK's middleware, which collects traces.
         self.middleware[:] = [
             session.guard_request,
-            *pinned,
+            *([partial(pin_version, rule.protocol_version)] if rule.protocol_version else []),
             session.make_state_seal(rule.name),
             session.deliver_model_answers,
+            session.log_request,
         ]
-        for part in (
-            ToolsPart(dispatcher),
-            ResourcesPart(live, dispatcher),
-            PromptsPart(dispatcher, live, instructions),
-            session.LoggingPart(),
-            self.subscriptions,
-        ):
-            part.register(self)
 
     @property
-    def instructions(self) -> str | None:
+    def instructions(self) -> str:
         return self._instructions()
 
     @instructions.setter
@@ -458,10 +403,13 @@ class DuvetServer(Server[Any]):
 async def _run_parts(server: Server[Any]) -> AsyncIterator[dict[str, Any]]:
     """Send notifications while the server runs, then close the services; runs once for all clients."""
     assert isinstance(server, DuvetServer)
-    async with AsyncExitStack() as stack:
-        stack.push_async_callback(server.dispatcher.aclose)
-        await stack.enter_async_context(server.subscriptions.watch())
-        yield {}
+    try:
+        async with anyio.create_task_group() as group:
+            group.start_soon(server.subscriptions.watch)
+            yield {}
+            group.cancel_scope.cancel()
+    finally:
+        await server.dispatcher.aclose()
 
 
 async def pin_version(version: str, ctx: session.ServerRequest, call_next: CallNext) -> HandlerResult:
@@ -476,12 +424,10 @@ async def pin_version(version: str, ctx: session.ServerRequest, call_next: CallN
 
 
 class ToolsPart:
-    def __init__(self, dispatcher: ToolDispatcher) -> None:
-        self._dispatcher = dispatcher
+    def __init__(self, server: DuvetServer) -> None:
+        self._dispatcher = server.dispatcher
         self._registry: packs.Registry | None = None
         self._descriptions: dict[str, types.Tool] = {}
-
-    def register(self, server: Server[Any]) -> None:
         server.add_request_handler("tools/list", types.PaginatedRequestParams, self.list)
         server.add_request_handler("tools/call", types.CallToolRequestParams, self.call)
         # Otherwise, for every call over HTTP, the SDK lists all tools to check the parameters of one.
@@ -518,11 +464,18 @@ class ToolsPart:
             raise MCPError(code=types.INVALID_PARAMS, message=error.message, data=data) from error
         try:
             caller = session.attach_client_model(caller, request, params)
-            return make_tool_result(await self._dispatcher.call_tool(tool, arguments, caller))
+            answer = await self._dispatcher.call_tool(tool, arguments, caller)
         except ToolError as error:
-            return make_error_result(error)
+            return _make_error_result(error)
         except session.ModelWantedError as wanted:
             return wanted.result
+        ##= man/spec/mcp.md#answers
+        ##% The first content block of a tool's result MUST contain only the JSON of the answer.
+        blocks = [json.encode(answer.value).decode()]
+        if notes := " ".join(filter(None, [answer.warning, answer.next_step])):
+            blocks.append(notes)
+        content: list[types.ContentBlock] = [types.TextContent(text=block) for block in blocks]
+        return types.CallToolResult(content=content, structured_content=make_structured_content(answer))
 
 
 def describe_tool(tool: Tool) -> types.Tool:
@@ -551,18 +504,7 @@ def name_for_client(request: session.ServerRequest, tool: Tool, described: types
     return described.model_copy(update={"name": tool.aliases[0]})
 
 
-def make_tool_result(answer: ToolAnswer) -> types.CallToolResult:
-    """Return an answer as JSON text and as structured content; its notes are a second block."""
-    ##= man/spec/mcp.md#answers
-    ##% The first content block of a tool's result MUST contain only the JSON of the answer.
-    notes = " ".join(filter(None, [answer.warning, answer.next_step]))
-    blocks = [json.encode(answer.value).decode(), *filter(None, [notes])]
-    return types.CallToolResult(
-        content=[types.TextContent(text=block) for block in blocks], structured_content=make_structured_content(answer)
-    )
-
-
-def make_error_result(error: ToolError) -> types.CallToolResult:
+def _make_error_result(error: ToolError) -> types.CallToolResult:
     """Return an error as text only, because structured content must match the output schema."""
     ##= man/spec/mcp.md#answers
     ##% The server MUST answer a failed call with `isError` and a JSON block whose `error` has a `code`, a `message` and
@@ -574,12 +516,10 @@ def make_error_result(error: ToolError) -> types.CallToolResult:
 
 
 class PromptsPart:
-    def __init__(self, dispatcher: ToolDispatcher, live: LiveProject, instructions: Callable[[], str]) -> None:
-        self._dispatcher = dispatcher
-        self._live = live
-        self._instructions = instructions
-
-    def register(self, server: Server[Any]) -> None:
+    def __init__(self, server: DuvetServer) -> None:
+        self._server = server
+        self._dispatcher = server.dispatcher
+        self._live = server.live
         server.add_request_handler("prompts/list", types.PaginatedRequestParams, self.list)
         server.add_request_handler("prompts/get", types.GetPromptRequestParams, self.get)
         server.add_request_handler("completion/complete", types.CompleteRequestParams, self.complete)
@@ -615,7 +555,7 @@ class PromptsPart:
         given = library.check_prompt_arguments(params.name, params.arguments or {})
         # The system prompt works even if the project can't be read.
         if params.name == library.SYSTEM_PROMPT:
-            text = self._instructions()
+            text = self._server.instructions
         else:
             text = await self._live.ask(
                 lambda context: content.fill_prompt(params.name, given, context, self._dispatcher.registry)

@@ -6,7 +6,9 @@ import logging
 import zlib
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from time import perf_counter
 from typing import Any, get_args
 
@@ -15,7 +17,6 @@ import msgspec
 from blake3 import blake3
 from mcp.server.connection import Connection, allowed_log_levels
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
-from mcp.server.lowlevel import Server
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import ServerMessageMetadata
@@ -83,31 +84,25 @@ async def guard_request(ctx: ServerRequest, call_next: CallNext) -> HandlerResul
         raise MCPError(code=types.INTERNAL_ERROR, message="Internal error") from error
 
 
-class LoggingPart:
-    """Stores the log level of each connection, and sends log messages about requests to the clients."""
+async def set_log_level(request: ServerRequest, params: types.SetLevelRequestParams) -> types.EmptyResult:
+    get_connection(request).state[_LEVEL_KEY] = params.level
+    return types.EmptyResult()
 
-    def register(self, server: Server[Any]) -> None:
-        # The constructor's argument for this is deprecated, and prints a warning on standard error.
-        server.add_request_handler("logging/setLevel", types.SetLevelRequestParams, self.set)
-        server.middleware.append(self.log_request)
 
-    async def set(self, request: ServerRequest, params: types.SetLevelRequestParams) -> types.EmptyResult:
-        get_connection(request).state[_LEVEL_KEY] = params.level
-        return types.EmptyResult()
-
-    async def log_request(self, ctx: ServerRequest, call_next: CallNext) -> HandlerResult:
-        if ctx.request_id is None or not wants_level(ctx, "info"):
-            return await call_next(ctx)
-        begun = perf_counter()
-        try:
-            result = await call_next(ctx)
-        except MCPError as error:
-            await send_log_message(ctx, "info", {**_describe_request(ctx), "failed": error.error.message})
-            raise
-        await send_log_message(
-            ctx, "debug", {**_describe_request(ctx), "milliseconds": round((perf_counter() - begun) * 1000, 1)}
-        )
-        return result
+async def log_request(ctx: ServerRequest, call_next: CallNext) -> HandlerResult:
+    """Send log messages about the request to its client, if the client wants them."""
+    if ctx.request_id is None or not wants_level(ctx, "info"):
+        return await call_next(ctx)
+    begun = perf_counter()
+    name = (ctx.params or {}).get("name")
+    fields = {"method": ctx.method, **({"name": name} if isinstance(name, str) else {})}
+    try:
+        result = await call_next(ctx)
+    except MCPError as error:
+        await send_log_message(ctx, "info", {**fields, "failed": error.error.message})
+        raise
+    await send_log_message(ctx, "debug", {**fields, "milliseconds": round((perf_counter() - begun) * 1000, 1)})
+    return result
 
 
 def wants_level(request: ServerRequest, level: types.LoggingLevel) -> bool:
@@ -118,17 +113,11 @@ def wants_level(request: ServerRequest, level: types.LoggingLevel) -> bool:
 
 
 async def send_log_message(request: ServerRequest, level: types.LoggingLevel, data: Any) -> None:
-    if not wants_level(request, level):
-        return
-    params = types.LoggingMessageNotificationParams(level=level, data=data, logger="duvet")
-    await request.session.send_notification(
-        types.LoggingMessageNotification(params=params), related_request_id=request.request_id
-    )
-
-
-def _describe_request(request: ServerRequest) -> dict[str, Any]:
-    name = (request.params or {}).get("name")
-    return {"method": request.method, **({"name": name} if isinstance(name, str) else {})}
+    if wants_level(request, level):
+        params = types.LoggingMessageNotificationParams(level=level, data=data, logger="duvet")
+        await request.session.send_notification(
+            types.LoggingMessageNotification(params=params), related_request_id=request.request_id
+        )
 
 
 def make_caller(request: ServerRequest) -> Caller:
@@ -159,18 +148,14 @@ class ModelWantedError(PendingError):
         super().__init__()
         if rounds.count >= MAX_ROUNDS:
             message = f"a call can ask the client's model at most {MAX_ROUNDS} times"
-            raise ModelError(
-                ModelFault.REFUSED,
-                message,
-                hint="use fewer steps that ask the model, or split the work into several calls",
-            )
+            hint = "use fewer steps that ask the model, or split the work into several calls"
+            raise ModelError(ModelFault.REFUSED, message, hint=hint)
         data = msgspec.json.encode(rounds)
         state = b64encode(zlib.compress(data)).decode() if len(data) <= _MAX_STATE_BYTES else None
         if state is None or len(state) > _MAX_ENCODED_LENGTH:
             message = "the results so far are too large to send through the client to its model"
-            raise ModelError(
-                ModelFault.TOO_LARGE, message, hint="reduce the results of earlier steps, or use another model"
-            )
+            hint = "reduce the results of earlier steps, or use another model"
+            raise ModelError(ModelFault.TOO_LARGE, message, hint=hint)
         self.result = types.InputRequiredResult(input_requests={key: request}, request_state=state)
 
 
@@ -181,16 +166,6 @@ def make_state_seal(audience: str) -> RequestStateBoundary:
     return RequestStateBoundary(RequestStateSecurity.ephemeral(ttl=_STATE_SECONDS), default_audience=audience)
 
 
-def read_rounds(state: str | None) -> CallState:
-    """Decode the state of earlier rounds, and begin a new one; the seal must have been verified."""
-    if state is None:
-        return CallState()
-    rounds = msgspec.json.decode(zlib.decompress(b64decode(state)), type=CallState)
-    rounds.count += 1
-    rounds.asked.clear()
-    return rounds
-
-
 def attach_client_model(caller: Caller, request: ServerRequest, params: types.CallToolRequestParams) -> Caller:
     ##= man/spec/service.md#models-of-clients
     ##% For a provider of the kind `client`, the server MUST call the model of the calling client, if that client offers
@@ -199,67 +174,57 @@ def attach_client_model(caller: Caller, request: ServerRequest, params: types.Ca
     if offered is None or offered.sampling is None:
         return caller
     if request.protocol_version not in MODERN_PROTOCOL_VERSIONS:
-        return msgspec.structs.replace(caller, sampler=_DirectSampler(request))
-    rounds = read_rounds(params.request_state)
-    return msgspec.structs.replace(
-        caller, sampler=_DeferredSampler(rounds, params.input_responses or {}), journal=CallJournal(rounds)
-    )
+        return msgspec.structs.replace(caller, sampler=partial(_ask_client, request))
+    rounds = CallState()
+    if params.request_state is not None:
+        # The seal has been verified.
+        rounds = msgspec.json.decode(zlib.decompress(b64decode(params.request_state)), type=CallState)
+        rounds.count += 1
+        rounds.asked.clear()
+    rounds.said.update({key: _get_text(answer) for key, answer in (params.input_responses or {}).items()})
+    return msgspec.structs.replace(caller, sampler=partial(_recall_answer, rounds), journal=CallJournal(rounds))
 
 
-class _DirectSampler:
-    """Asks the client's model while the call waits."""
-
-    def __init__(self, request: ServerRequest) -> None:
-        self._request = request
-
-    async def __call__(self, request: ModelRequest) -> ProviderAnswer:
-        metadata = ServerMessageMetadata(related_request_id=self._request.request_id)
-        try:
-            result = await self._request.session.send_request(
-                _make_message(request), types.CreateMessageResult, metadata=metadata
-            )
-        except MCPError as error:
-            raise ModelError(
-                ModelFault.REFUSED,
-                "the client's model did not answer",
-                hint="allow the server to use the model (sampling) in the client's settings",
-            ) from error
-        except ValidationError as error:
-            raise ModelError(ModelFault.MALFORMED, _NOT_TEXT) from error
-        return _make_answer(_get_text(result))
+async def _ask_client(request: ServerRequest, question: ModelRequest) -> ProviderAnswer:
+    """Ask the client's model while the call waits."""
+    metadata = ServerMessageMetadata(related_request_id=request.request_id)
+    try:
+        result = await request.session.send_request(
+            _make_message(question), types.CreateMessageResult, metadata=metadata
+        )
+    except MCPError as error:
+        raise ModelError(
+            ModelFault.REFUSED,
+            "the client's model did not answer",
+            hint="allow the server to use the model (sampling) in the client's settings",
+        ) from error
+    except ValidationError as error:
+        raise ModelError(ModelFault.MALFORMED, _NOT_TEXT) from error
+    return _make_answer(_get_text(result))
 
 
-class _DeferredSampler:
-    """Takes answers from the call's parameters; if one is missing, ends the call by asking for it."""
-
-    def __init__(self, rounds: CallState, answers: types.InputResponses) -> None:
-        self._rounds = rounds
-        rounds.said.update({key: _get_text(answer) for key, answer in answers.items()})
-
-    async def __call__(self, request: ModelRequest) -> ProviderAnswer:
-        message = _make_message(request)
-        # Repeated calls ask the same questions, which have the same answers.
-        key = blake3(message.model_dump_json().encode()).hexdigest(length=8)
-        if key not in self._rounds.said:
-            raise ModelWantedError(key, message, self._rounds)
-        self._rounds.asked.append(key)
-        return _make_answer(self._rounds.said[key])
+async def _recall_answer(rounds: CallState, question: ModelRequest) -> ProviderAnswer:
+    """Return the answer that the client sent with the repeated call; without it, end the call by asking for it."""
+    message = _make_message(question)
+    # Repeated calls ask the same questions, which have the same answers.
+    key = blake3(message.model_dump_json().encode()).hexdigest(length=8)
+    if key not in rounds.said:
+        raise ModelWantedError(key, message, rounds)
+    rounds.asked.append(key)
+    return _make_answer(rounds.said[key])
 
 
 async def deliver_model_answers(ctx: ServerRequest, call_next: CallNext) -> HandlerResult:
     """Replace answers that aren't text, so that only the step that asked fails, not the call."""
     answers = (ctx.params or {}).get("inputResponses")
     if ctx.method == "tools/call" and isinstance(answers, dict):
-        answers = {key: answer if _is_text(answer) else _CANCELLED for key, answer in answers.items()}
-        ctx = replace(ctx, params={**(ctx.params or {}), "inputResponses": answers})
+        usable = dict.fromkeys(answers, _CANCELLED)
+        for key, answer in answers.items():
+            with suppress(ValidationError):
+                if _get_text(types.CreateMessageResult.model_validate(answer, by_name=False)) is not None:
+                    usable[key] = answer
+        ctx = replace(ctx, params={**(ctx.params or {}), "inputResponses": usable})
     return await call_next(ctx)
-
-
-def _is_text(answer: object) -> bool:
-    try:
-        return _get_text(types.CreateMessageResult.model_validate(answer, by_name=False)) is not None
-    except ValidationError:
-        return False
 
 
 def _make_message(request: ModelRequest) -> types.CreateMessageRequest:

@@ -11,7 +11,7 @@ from urllib.parse import quote, unquote
 from blake3 import blake3
 from msgspec import Struct, json
 
-from duvet.errors import DuvetError, NotFoundError
+from duvet.errors import DuvetError, NotFoundError, QueryError
 from duvet.model import RESOURCE_SCHEME
 from duvet.queries.records import format_section_text
 from duvet.server.resources import tree
@@ -173,7 +173,9 @@ def make_document(context: ProjectSnapshot, node: tree.ResourceNode) -> Resource
             return SectionDocument(node.section, section.title, format_section_text(section))
         case tree.NodeKind.REQUIREMENT:
             card = catalogue.requirements[node.requirement]
-            return RequirementDocument(_short_id(catalogue, node), card.text, card.state.words, card.name)
+            return RequirementDocument(
+                catalogue.ids[node.requirement][:SHORT_ID_DIGITS], card.text, card.state.words, card.name
+            )
         case tree.NodeKind.CITATION:
             (found, *_) = context.read_citations().by_type(node.citations)
             return CitationDocument(found.file_path, found.line_number, found.comment_text, found.context_lines)
@@ -187,13 +189,13 @@ def make_entry(context: ProjectSnapshot, collection: tree.ResourceNode, node: tr
             return SectionEntry(node.section, catalogue.specifications[node.specification].titles[node.section])
         case tree.NodeKind.REQUIREMENTS:
             card = catalogue.requirements[node.requirement]
-            return RequirementEntry(_short_id(catalogue, node), card.text, card.name)
+            return RequirementEntry(catalogue.ids[node.requirement][:SHORT_ID_DIGITS], card.text, card.name)
         case tree.NodeKind.CITATIONS:
             return CitationEntry(catalogue.citations[node.citations[0]].id)
         case tree.NodeKind.ALL_REQUIREMENTS:
             path = tree.make_node_path(tree.get_resource_tree(context), node)
             card = catalogue.requirements[node.requirement]
-            return PlacedRequirement(path, _short_id(catalogue, node), card.text, card.name)
+            return PlacedRequirement(path, catalogue.ids[node.requirement][:SHORT_ID_DIGITS], card.text, card.name)
         case tree.NodeKind.ALL_CITATIONS:
             path = tree.make_node_path(tree.get_resource_tree(context), node)
             return PlacedCitation(path, catalogue.citations[node.citations[0]].id)
@@ -203,10 +205,6 @@ def make_entry(context: ProjectSnapshot, collection: tree.ResourceNode, node: tr
 def _make_specification(catalogue: Catalogue, node: tree.ResourceNode) -> SpecificationDocument:
     card = catalogue.specifications[node.specification]
     return SpecificationDocument(card.id, card.name, card.cited_as, card.description)
-
-
-def _short_id(catalogue: Catalogue, node: tree.ResourceNode) -> str:
-    return catalogue.ids[node.requirement][:SHORT_ID_DIGITS]
 
 
 class ResourceDescription(Struct, frozen=True):
@@ -279,21 +277,22 @@ def read_resource(
     return _make_page(context, resources.children(node), page, partial(make_entry, context, node))
 
 
-def list_all_resources(
-    context: ProjectSnapshot, cursor: str | None
+def list_resources(
+    context: ProjectSnapshot, path: str | None, cursor: str | None
 ) -> tuple[Sequence[ResourceDescription], ResultPage]:
-    page = PageRequest(("resources/list",), cursor, context.page_size or None)
-    return _make_page(context, tree.get_resource_tree(context).all, page, partial(describe_resource, context))
-
-
-def list_resources_below(
-    context: ProjectSnapshot, node: tree.ResourceNode, cursor: str | None, limit: int | None = None
-) -> tuple[Sequence[ResourceDescription], ResultPage]:
+    ##= man/spec/mcp.md#resources
+    ##% `resources/list` MUST list every resource once, or with `path` only the resources directly below that path.
     resources = tree.get_resource_tree(context)
-    page = PageRequest(
-        ("resources/list", tree.make_node_path(resources, node)), cursor, limit or context.page_size or None
-    )
-    return _make_page(context, resources.children(node), page, lambda child: describe_resource(context, child, node))
+    if path is None:
+        page = PageRequest(("resources/list",), cursor, context.page_size or None)
+        return _make_page(context, resources.all, page, partial(describe_resource, context))
+    request = tree.parse_resource_request(path)
+    if request.cursor is not None:
+        raise QueryError("the path contains a cursor", hint="pass `cursor` as a separate parameter")
+    node = tree.find_resource_node(resources, request)
+    list_name = ("resources/list", tree.make_node_path(resources, node))
+    page = PageRequest(list_name, cursor, request.limit or context.page_size or None)
+    return _make_page(context, resources.children(node), page, partial(describe_resource, context, collection=node))
 
 
 def _make_page(
@@ -321,9 +320,8 @@ def find_changed_documents(digests: Mapping[str, str], after: ProjectSnapshot) -
 
 
 def have_lists_changed(before: ProjectSnapshot, after: ProjectSnapshot) -> bool:
-    return any(_are_different(before.catalogue, after.catalogue, name, get) for name, get in _LISTED)
-
-
-def _are_different(before: Catalogue, after: Catalogue, name: str, get: attrgetter[tuple[object, ...]]) -> bool:
-    old, new = getattr(before, name), getattr(after, name)
-    return old is not new and (len(old) != len(new) or any(map(ne, map(get, old), map(get, new))))
+    for name, get in _LISTED:
+        old, new = getattr(before.catalogue, name), getattr(after.catalogue, name)
+        if old is not new and (len(old) != len(new) or any(map(ne, map(get, old), map(get, new)))):
+            return True
+    return False

@@ -92,7 +92,7 @@ async def converse(
         loop = asyncio.get_running_loop()
 
         def stop(seconds: float) -> None:
-            server.subscriptions.close_streams()
+            server.subscriptions.streams.close()
             inbound.stop(seconds)
 
         stopping.attach(lambda seconds: loop.call_soon_threadsafe(stop, seconds))

@@ -310,8 +310,8 @@ class BusyProject:
 
     def read_numbers(self) -> tuple[int, int]:
         self.reader.renew()
-        assert self.reader.last
-        return numbers_in(self.reader.last.result().catalogue)
+        assert self.reader.last and self.reader.last.context
+        return numbers_in(self.reader.last.context.catalogue)
 
 
 @on_linux

@@ -95,10 +95,10 @@ async def test_a_client_that_leaves_is_forgotten(mode: str, kettle: Path, server
         for _ in range(3):
             async with hearing(server, mode, [HEATING, CITATIONS, POURING]):
                 pass
-        assert server.subscriptions.wanted == {HEATING}
+        assert server.subscriptions.watched.uris == {HEATING}
         create("src/b.rs", SOURCE)(kettle)
         await heard.until(LISTS)
-    assert server.subscriptions.wanted == set()
+    assert server.subscriptions.watched.uris == set()
 
 
 @pytest.mark.parametrize("uri", ["duvet:///requirements/deadbeef", "test://elsewhere", "nonsense"])
@@ -124,7 +124,7 @@ async def test_too_long_or_too_many_uris_are_refused(mode: str, uris: Collection
             for uri in uris:
                 await client.subscribe_resource(uri)
         assert refused.value.error.code == -32602
-    assert server.subscriptions.wanted == set()
+    assert server.subscriptions.watched.uris == set()
 
 
 async def test_a_client_that_does_not_read_blocks_no_other(mode: str, kettle: Path, server: DuvetServer) -> None:
