@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from copy import copy
 from functools import cached_property
 from typing import Any, Self
@@ -43,8 +43,7 @@ class DataDocument:
 
     def key_place(self, *keys: str | int) -> Place:
         """Return the place of the last key, or of the nearest enclosing table if the key is missing."""
-        spans = self.spans.get(keys)
-        return self._place(spans.key if spans else self.value_span(*keys))
+        return self._place(self.spans[keys].key if keys in self.spans else self.value_span(*keys))
 
     def value_span(self, *keys: str | int) -> TextSpan:
         """Return the character range of a value, or of the nearest enclosing table; (0, 0) if neither exists."""
@@ -74,8 +73,7 @@ class DataDocument:
     def _place(self, span: TextSpan) -> Place:
         start, end = span
         line = find_line_index(self._starts, start)
-        line_start, line_end = self._starts[line], self._starts[line + 1] - 1
-        return Place(line + 1, start - line_start + 1, max(1, min(end, line_end) - start))
+        return Place(line + 1, start - self._starts[line] + 1, max(1, min(end, self._starts[line + 1] - 1) - start))
 
     @cached_property
     def spans(self) -> dict[KeyPath, KeySpans]:
@@ -111,7 +109,7 @@ class DocumentDraft:
         return DocumentError(f"{self.format} parse error {at}: {reason}", self.path, place, is_text=is_text)
 
     def make_unsupported_error(self, message: str, start: int, end: int, hint: str = "") -> DocumentError:
-        """Return the error for text that the format allows but duvet does not."""
+        """Make the error for text that the format allows but duvet does not."""
         return DocumentError(message, self.path, find_place(self.text, start, end), hint)
 
     def make_duplicate_error(self, name: str, start: int, end: int, first: int) -> DocumentError:
@@ -131,14 +129,16 @@ TOO_DEEP = f"nested too deeply: the limit is {MAX_DOCUMENT_LEVELS} levels"
 def check_document_size(document: DataDocument) -> None:
     """Raise DocumentError if a document is nested too deeply or, with its aliases expanded, too large."""
     values, characters = _MAX_VALUES, _MAX_CHARACTERS
-    pending: list[Iterator[tuple[KeyPath, Any]]] = [iter([((), document.values)])]
+    pending: list[tuple[KeyPath, Any]] = [((), document.values)]
     while pending:
-        keys, value = next(pending[-1], (None, None))
-        if keys is None:
-            pending.pop()
-            continue
+        keys, value = pending.pop()
         values -= 1
-        characters -= _count_characters(keys, value)
+        characters -= len(keys[-1]) if keys and isinstance(keys[-1], str) else 0
+        if isinstance(value, str):
+            characters -= len(value)
+        elif isinstance(value, int):
+            # Each digit counts; ten bits are three digits.
+            characters -= value.bit_length() * 3 // 10
         ##= man/spec/service.md#configuration
         ##% duvet MUST refuse a configuration or recipe that is larger than 1 MiB, that is nested more than 64 levels
         ##% deep, or whose aliases expand to more than 100,000 values.
@@ -147,65 +147,40 @@ def check_document_size(document: DataDocument) -> None:
             message = f"too many values: the limit is {_MAX_VALUES:,}"
         elif characters < 0:
             message = f"too many characters in strings and keys: the limit is {_MAX_CHARACTERS:,}"
-        elif isinstance(value, dict | list) and len(pending) > MAX_DOCUMENT_LEVELS:
+        elif isinstance(value, dict | list) and len(keys) >= MAX_DOCUMENT_LEVELS:
             message = TOO_DEEP
         if message:
             raise DocumentError(message, document.path, document.value_place(*keys))
         if isinstance(value, dict | list):
-            pending.append(_list_items(keys, value))
-
-
-def _count_characters(keys: KeyPath, value: Any) -> int:
-    """Return the length of a key and its value; each digit of an integer counts."""
-    length = len(keys[-1]) if keys and isinstance(keys[-1], str) else 0
-    match value:
-        case str():
-            return length + len(value)
-        case int():
-            # Ten bits are three digits.
-            return length + value.bit_length() * 3 // 10
-    return length
-
-
-def _list_items(keys: KeyPath, value: dict[str, Any] | list[Any]) -> Iterator[tuple[KeyPath, Any]]:
-    # Not inlined as a generator in the loop above, because it would read the `keys` of a later iteration.
-    items = value.items() if isinstance(value, dict) else enumerate(value)
-    return (((*keys, key), item) for key, item in items)
-
-
-_OPEN, _CLOSE, _OR, _QUOTE = "${{", "}}", "||", "'"
+            items = value.items() if isinstance(value, dict) else enumerate(value)
+            pending += [((*keys, key), item) for key, item in items][::-1]
 
 
 class ExpressionError(DuvetError):
     """Raised when an expression in a template can't be evaluated."""
 
 
-class TemplateExpansion(Struct, frozen=True):
-    text: str
-    variables: tuple[str, ...] = ()
-
-
-def expand_template(template: str, environ: Mapping[str, str]) -> TemplateExpansion:
-    """Replace expressions such as `${{ NAME || 'text' }}` with their values, or raise ExpressionError."""
-    head, *parts = template.split(_OPEN)
-    texts, variables = [head], []
+def expand_template(template: str, environ: Mapping[str, str]) -> tuple[str, tuple[str, ...]]:
+    """Replace expressions such as `${{ NAME || 'text' }}`, or raise ExpressionError; also return the variables used."""
+    head, *parts = template.split("${{")
+    texts, variables = [head], dict[str, None]()
     for part in parts:
-        expression, closed, rest = part.partition(_CLOSE)
+        expression, closed, rest = part.partition("}}")
         if not closed:
-            raise ExpressionError(f'expected "{_CLOSE}"', hint="close the expression: `${{ NAME }}`")
+            raise ExpressionError('expected "}}"', hint="close the expression: `${{ NAME }}`")
         value, variable = _evaluate(expression, environ)
         texts += [value, rest]
-        variables += [variable] if variable else []
-    return TemplateExpansion("".join(texts), tuple(dict.fromkeys(variables)))
+        if variable:
+            variables[variable] = None
+    return "".join(texts), tuple(variables)
 
 
 def _evaluate(expression: str, environ: Mapping[str, str]) -> tuple[str, str]:
     """Return the value of the first alternative that has one, and the variable that provided it."""
     names = []
-    for alternative in expression.split(_OR):
-        name = trim(alternative)
-        if name.startswith(_QUOTE):
-            return name[1:].rstrip(_QUOTE), ""
+    for name in map(trim, expression.split("||")):
+        if name.startswith("'"):
+            return name[1:].rstrip("'"), ""
         value = environ.get(name)
         if value is not None and _is_text(value):
             return value, name
@@ -230,7 +205,8 @@ VARIABLE_PATTERN = rf"^\$({_NAME}|\{{{_NAME}\}})$(?!\n)"
 """Matches exactly one variable, in Python and in JavaScript, which has no `\\Z`."""
 
 _DOLLAR = rf"\$(?:(?P<dollar>\$)|(?P<name>{_NAME})|\{{(?P<braced>{_NAME})(?::-(?P<default>[^{{}}]*))?\}}|)"
-_CONVENTIONAL = "[A-Z][A-Z0-9_]*"
+CONVENTIONAL_NAME = "[A-Z][A-Z0-9_]*"
+"""The usual form of a variable's name; few passwords look like that."""
 
 
 class VariableError(DuvetError):
@@ -239,11 +215,6 @@ class VariableError(DuvetError):
 
 def is_variable(text: str) -> bool:
     return re.search(VARIABLE_PATTERN, text) is not None
-
-
-def has_conventional_name(text: str) -> bool:
-    """Return True for a variable in capitals, such as `$API_KEY`; few passwords look like that."""
-    return is_variable(text) and re.fullmatch(_CONVENTIONAL, text.strip("${}")) is not None
 
 
 def expand_variables(text: str, environ: Mapping[str, str]) -> str:
@@ -260,19 +231,12 @@ def expand_variables(text: str, environ: Mapping[str, str]) -> str:
         ##% `${NAME:-default}` with the default if the variable is not set or empty.
         if found["default"] is not None and not environ.get(name):
             return found["default"]
-        return _look_up(name, environ)
+        # A password that begins with `$` looks like a variable, but rarely like one with a common name.
+        variable = "the environment variable" + (f" `{name}`" if re.fullmatch(CONVENTIONAL_NAME, name) else "")
+        if name not in environ:
+            raise VariableError(f"{variable} is not set", hint="set it, or write `$$` for a dollar sign")
+        if not _is_text(environ[name]):
+            raise VariableError(f"{variable} is not UTF-8", hint="set it to UTF-8 text")
+        return environ[name]
 
     return re.sub(_DOLLAR, value, text)
-
-
-def _look_up(name: str, environ: Mapping[str, str]) -> str:
-    # A password that begins with `$` looks like a variable, but rarely like one with a common name.
-    shown = f" `{name}`" if re.fullmatch(_CONVENTIONAL, name) else ""
-    value = environ.get(name)
-    if value is None:
-        raise VariableError(
-            f"the environment variable{shown} is not set", hint="set it, or write `$$` for a dollar sign"
-        )
-    if not _is_text(value):
-        raise VariableError(f"the environment variable{shown} is not UTF-8", hint="set it to UTF-8 text")
-    return value

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import DecodeError, Struct, json
 
 from duvet.config import document
-from duvet.config.document import KeyPath, KeySpans, TextSpan
+from duvet.config.document import DataDocument, DocumentDraft, DocumentError, KeyPath, KeySpans, TextSpan
 from duvet.config.toml import DUPLICATE_KEY, TomlDocument, parse_toml
 from duvet.model import Place
 from duvet.text import BOM, find_place
@@ -21,11 +21,12 @@ if TYPE_CHECKING:
     import yaml
 
 
-class _Container(Struct, frozen=True):
+class _OpenContainer(Struct):
     keys: KeyPath
     key: TextSpan
     start: int
     is_array: bool
+    length: int = 0
 
 
 _PART = r"""(?:[A-Za-z0-9_-]+|"(?:[^"\\\n]|\\.)*"|'[^'\n]*')"""
@@ -49,18 +50,16 @@ def find_spans(text: str, found: dict[KeyPath, KeySpans] | None = None) -> dict[
     found = {} if found is None else found
     lengths: dict[KeyPath, int] = {}
     table: KeyPath = ()
-    position = _end(_BLANK, text, 0)
-    while position < len(text):
+    position = 0
+    while True:
+        position = _end(_BLANK, text, position)
         if header := _HEADER.match(text, position):
             table = _enter_table(header, lengths, found)
             position = header.end()
         elif assignment := _ASSIGNMENT.match(text, position):
-            keys, key = _resolve_dotted_key(assignment, table, found)
-            position = _note_value(text, assignment.end(), keys, key, found)
+            position = _note_value(assignment, table, found)
         else:
-            break
-        position = _end(_BLANK, text, position)
-    return found
+            return found
 
 
 def _end(pattern: re.Pattern[str], text: str, position: int) -> int:
@@ -88,66 +87,54 @@ def _enter_table(header: re.Match[str], lengths: dict[KeyPath, int], found: dict
 
 
 def _resolve_dotted_key(
-    assignment: re.Match[str], table: KeyPath, found: dict[KeyPath, KeySpans]
+    assignment: re.Match[str], keys: KeyPath, found: dict[KeyPath, KeySpans]
 ) -> tuple[KeyPath, TextSpan]:
     """Return the full path of a dotted key and the range of its last part; record where each part first occurs."""
-    keys, key = table, assignment.span(1)
+    key = assignment.span(1)
     for part in _PARTS.finditer(assignment.string, *key):
         keys, key = (*keys, _unquote_key(part[0])), part.span()
         found.setdefault(keys, KeySpans(key, key))
     return keys, key
 
 
-def _note_value(text: str, position: int, keys: KeyPath, key: TextSpan, found: dict[KeyPath, KeySpans]) -> int:
-    """Record the position of a value and of all values in it; data may be nested deeper than Python's stack."""
-    open_containers: list[_Container] = []
-    lengths: list[int] = []
+def _note_value(assignment: re.Match[str], table: KeyPath, found: dict[KeyPath, KeySpans]) -> int:
+    """Record the position of a value and of all values in it, and return where the value ends."""
+    text, position = assignment.string, assignment.end()
+    keys, key = _resolve_dotted_key(assignment, table, found)
+    # Data may be nested deeper than Python's stack.
+    containers: list[_OpenContainer] = []
     while True:
         if (opener := text[position : position + 1]) in ("[", "{"):
-            open_containers.append(_Container(keys, key, position, opener == "["))
-            lengths.append(0)
+            containers.append(_OpenContainer(keys, key, position, opener == "["))
             position += 1
         else:
             end = _end(_SCALAR, text, position)
             found[keys] = KeySpans(key, (position, end))
             position = end
-        position = _close_containers(text, position, open_containers, lengths, found)
-        if not open_containers or position >= len(text):
+        while containers:
+            position = _end(_BETWEEN, text, position)
+            if text[position : position + 1] not in ("]", "}"):
+                break
+            position += 1
+            done = containers.pop()
+            found[done.keys] = KeySpans(done.key, (done.start, position))
+        if not containers or position >= len(text):
             return position
-        if open_containers[-1].is_array:
-            keys, key = (*open_containers[-1].keys, lengths[-1]), (position, position)
-            lengths[-1] += 1
-        elif assignment := _ASSIGNMENT.match(text, position):
-            keys, key = _resolve_dotted_key(assignment, open_containers[-1].keys, found)
-            position = assignment.end()
+        within = containers[-1]
+        if within.is_array:
+            keys, key = (*within.keys, within.length), (position, position)
+            within.length += 1
+        elif inner := _ASSIGNMENT.match(text, position):
+            keys, key = _resolve_dotted_key(inner, within.keys, found)
+            position = inner.end()
         else:
             return position
 
 
-def _close_containers(
-    text: str, position: int, containers: list[_Container], lengths: list[int], found: dict[KeyPath, KeySpans]
-) -> int:
-    """Close the containers that end here, and return where the innermost open one continues."""
-    while containers:
-        position = _end(_BETWEEN, text, position)
-        if text[position : position + 1] not in ("]", "}"):
-            return position
-        position += 1
-        done = containers.pop()
-        lengths.pop()
-        found[done.keys] = KeySpans(done.key, (done.start, position))
-    return position
-
-
 def _unquote_key(part: str) -> str:
-    if part[0] == "'":
-        return part[1:-1]
-    if part[0] != '"':
-        return part
-    if "\\" not in part:
-        return part[1:-1]
-    name: str = tomllib.loads(f"name = {part}")["name"]
-    return name
+    if part[0] == '"' and "\\" in part:
+        return str(tomllib.loads(f"name = {part}")["name"])
+    return part[1:-1] if part[0] in "'\"" else part
 
 
 DOCUMENT_ENDINGS = ("json", "yaml", "yml", "toml")  # The extensions of files that duvet can read.
@@ -171,18 +158,18 @@ def detect_document_format(path: str) -> DocumentFormat:
     return DocumentFormat(found) if found in (DocumentFormat.JSON, DocumentFormat.TOML) else DocumentFormat.YAML
 
 
-def read_document(data: bytes, path: str) -> document.DataDocument:
+def read_document(data: bytes, path: str) -> DataDocument:
     """Parse a file in the format of its extension, or raise DocumentError; a blank file has no values."""
     if len(data) > document.MAX_DOCUMENT_BYTES:
         message = f"the file has {len(data):,} bytes; the limit is {document.MAX_DOCUMENT_BYTES:,}"
-        raise document.DocumentError(message, path, Place())
+        raise DocumentError(message, path, Place())
     try:
         text = data.decode().removeprefix(BOM)
     except UnicodeDecodeError as error:
         before = data[: error.start].decode()
         message = f"invalid UTF-8 at byte offset {error.start}"
         place = find_place(before, len(before), len(before))
-        raise document.DocumentError(message, path, place, "save the file as UTF-8", is_text=False) from None
+        raise DocumentError(message, path, place, "save the file as UTF-8", is_text=False) from None
     parsers = {DocumentFormat.JSON: _parse_json, DocumentFormat.TOML: _parse_toml, DocumentFormat.YAML: parse_yaml}
     parsed = parsers[detect_document_format(path)](text, path)
     document.check_document_size(parsed)
@@ -194,110 +181,93 @@ _MALFORMED = re.compile(r"JSON is malformed: (?P<reason>.*) \(byte (?P<byte>\d+)
 _LONG_NUMBER = re.compile(r"[0-9.]{300,}|[0-9.]+[eE]\+?[0-9]{3,}")
 
 
-class _OpenJson(Struct):
-    keys: document.KeyPath
-    key: document.TextSpan
-    start: int
-    is_array: bool
-    length: int = 0
-
-
-def _parse_json(text: str, path: str) -> document.DataDocument:
-    draft = document.DocumentDraft(text, path, "JSON")
+def _parse_json(text: str, path: str) -> DataDocument:
+    draft = DocumentDraft(text, path, "JSON")
     try:
         values = json.decode(text) if text.strip() else {}
     except RecursionError:
         raise draft.make_syntax_error(document.TOO_DEEP, 0) from None
     except DecodeError as error:
-        raise _make_json_error(draft, str(error)) from None
-    spans = _JsonScanner(draft).scan()
+        if found := _MALFORMED.fullmatch(str(error)):
+            start = len(text.encode()[: int(found["byte"])].decode(errors="ignore"))
+            raise draft.make_syntax_error(found["reason"], start) from None
+        if "out of range" in str(error):
+            number = _LONG_NUMBER.search(text)
+            raise draft.make_syntax_error("number out of range", number.start() if number else 0) from None
+        raise draft.make_syntax_error("unexpected end of file", len(text)) from None
+    spans = _scan_json(draft)
     if not isinstance(values, dict):
         start = len(text) - len(text.lstrip())
         raise draft.make_unsupported_error("expected an object: put the whole file in `{` and `}`", start, start)
-    return document.DataDocument(values, text, path, lambda _: spans)
+    return DataDocument(values, text, path, lambda _: spans)
 
 
-def _make_json_error(draft: document.DocumentDraft, message: str) -> document.DocumentError:
-    if found := _MALFORMED.fullmatch(message):
-        return draft.make_syntax_error(
-            found["reason"], len(draft.text.encode()[: int(found["byte"])].decode(errors="ignore"))
-        )
-    if "out of range" in message:
-        number = _LONG_NUMBER.search(draft.text)
-        return draft.make_syntax_error("number out of range", number.start() if number else 0)
-    return draft.make_syntax_error("unexpected end of file", len(draft.text))
-
-
-class _JsonScanner:
-    def __init__(self, draft: document.DocumentDraft) -> None:
-        self._draft = draft
-        self._found: dict[document.KeyPath, document.KeySpans] = {}
-        self._open: list[_OpenJson] = []
-        self._keys: document.KeyPath = ()
-        self._key: document.TextSpan = (0, 0)
-        self._awaits_key = False
-
-    def scan(self) -> dict[document.KeyPath, document.KeySpans]:
-        for token in _TOKEN.finditer(self._draft.text):
-            match token[0]:
-                case "{" | "[":
-                    if len(self._open) == document.MAX_DOCUMENT_LEVELS:
-                        raise self._draft.make_unsupported_error(document.TOO_DEEP, token.start(), token.start())
-                    self._open.append(_OpenJson(self._keys, self._key, token.start(), token[0] == "["))
-                    self._expect_item(token.end())
-                case "}" | "]":
-                    done = self._open.pop()
-                    self._found[done.keys] = document.KeySpans(done.key, (done.start, token.end()))
-                    self._awaits_key = False
-                case ",":
-                    self._open[-1].length += 1
-                    self._expect_item(token.end())
-                case ":":
-                    self._awaits_key = False
-                case _ if self._awaits_key:
-                    name = json.decode(token[0], type=str)
-                    keys = (*self._open[-1].keys, name)
-                    if before := self._found.get(keys):
-                        raise self._draft.make_duplicate_error(name, *token.span(), before.key[0])
-                    self._keys, self._key = keys, token.span()
-                    self._found[keys] = document.KeySpans(self._key, self._key)
-                case _:
-                    self._found[self._keys] = document.KeySpans(self._key, token.span())
-        return self._found
-
-    def _expect_item(self, start: int) -> None:
-        within = self._open[-1]
-        self._awaits_key = not within.is_array
-        self._keys, self._key = (*within.keys, within.length), (start, start)
+def _scan_json(draft: DocumentDraft) -> dict[KeyPath, KeySpans]:
+    found: dict[KeyPath, KeySpans] = {}
+    containers: list[_OpenContainer] = []
+    keys: KeyPath = ()
+    key: TextSpan = (0, 0)
+    awaits_key = False
+    for token in _TOKEN.finditer(draft.text):
+        match token[0]:
+            case "{" | "[" | ",":
+                if token[0] == ",":
+                    containers[-1].length += 1
+                elif len(containers) == document.MAX_DOCUMENT_LEVELS:
+                    raise draft.make_unsupported_error(document.TOO_DEEP, token.start(), token.start())
+                else:
+                    containers.append(_OpenContainer(keys, key, token.start(), token[0] == "["))
+                within = containers[-1]
+                awaits_key = not within.is_array
+                keys, key = (*within.keys, within.length), (token.end(), token.end())
+            case "}" | "]":
+                done = containers.pop()
+                found[done.keys] = KeySpans(done.key, (done.start, token.end()))
+                awaits_key = False
+            case ":":
+                awaits_key = False
+            case _ if awaits_key:
+                name = json.decode(token[0], type=str)
+                keys, key = (*containers[-1].keys, name), token.span()
+                if before := found.get(keys):
+                    raise draft.make_duplicate_error(name, *key, before.key[0])
+                found[keys] = KeySpans(key, key)
+            case _:
+                found[keys] = KeySpans(key, token.span())
+    return found
 
 
 def _parse_toml(text: str, path: str) -> TomlDocument:
     try:
         return parse_toml(text, path)
-    except document.DocumentError as error:
+    except DocumentError as error:
         if error.message.endswith(DUPLICATE_KEY):
             end = sum(len(one) + 1 for one in text.split("\n")[: error.line])
             found = _RepeatedKeys()
             find_spans(text[:end], found)
             if found.last:
                 name, first, again = found.last
-                raise document.DocumentDraft(text, path, "TOML").make_duplicate_error(name, *again, first[0]) from None
+                raise DocumentDraft(text, path, "TOML").make_duplicate_error(name, *again, first[0]) from None
         raise
 
 
-class _RepeatedKeys(dict[document.KeyPath, document.KeySpans]):
+class _RepeatedKeys(dict[KeyPath, KeySpans]):
     """The position of each key, and the last repeated key."""
 
-    last: tuple[str, document.TextSpan, document.TextSpan] | None = None
+    last: tuple[str, TextSpan, TextSpan] | None = None
 
-    def __setitem__(self, keys: document.KeyPath, spans: document.KeySpans) -> None:
+    def __setitem__(self, keys: KeyPath, spans: KeySpans) -> None:
         before = self.get(keys)
         if before and before.key != spans.key and isinstance(keys[-1], str):
             self.last = (keys[-1], before.key, spans.key)
         super().__setitem__(keys, spans)
 
 
-_BOOLEANS = {**dict.fromkeys(("true", "True", "TRUE"), True), **dict.fromkeys(("false", "False", "FALSE"), False)}
+_WORDS: dict[str, bool | None] = {
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+    **dict.fromkeys(("", "~", "null", "Null", "NULL")),
+}
 _INTEGER = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
 _FLOAT = re.compile(
     r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)"
@@ -306,10 +276,8 @@ _FLOAT = re.compile(
 
 def parse_scalar(word: str) -> str | int | float | bool | None:
     """Convert an unquoted YAML scalar; raise ValueError for a number with too many digits."""
-    if word in {"", "~", "null", "Null", "NULL"}:
-        return None
-    if word in _BOOLEANS:
-        return _BOOLEANS[word]
+    if word in _WORDS:
+        return _WORDS[word]
     if _INTEGER.fullmatch(word):
         return int(word, {"0o": 8, "0x": 16}.get(word[:2], 10))
     if _FLOAT.fullmatch(word):
@@ -320,31 +288,27 @@ def parse_scalar(word: str) -> str | int | float | bool | None:
 @lru_cache(maxsize=4096)
 def parse_scalar_as_text(word: str) -> str | bool | None:
     """Convert an unquoted YAML scalar, but keep numbers as text."""
-    if _INTEGER.fullmatch(word) or _FLOAT.fullmatch(word):
-        return word
-    value = parse_scalar(word)
-    return value if isinstance(value, bool) or value is None else word
+    return _WORDS.get(word, word)
 
 
-_STANDARD = "tag:yaml.org,2002:"
-_TAGS = {f"{_STANDARD}str", f"{_STANDARD}map", f"{_STANDARD}seq"}
+_TAGS = {None, *(f"tag:yaml.org,2002:{name}" for name in ("str", "map", "seq"))}
 _IN_QUOTES = "put it in quotes"
 
 
 class _OpenYaml(Struct):
-    keys: document.KeyPath
-    key: document.TextSpan
+    keys: KeyPath
+    key: TextSpan
     value: dict[str, Any] | list[Any]
     event: Any
-    name: str | None = None
-    name_span: document.TextSpan = (0, 0)
+    name: str | None = None  # The key whose value comes next.
+    name_span: TextSpan = (0, 0)
 
 
-def parse_yaml(text: str, path: str, scalar: Callable[[str], Any] = parse_scalar) -> document.DataDocument:
+def parse_yaml(text: str, path: str, scalar: Callable[[str], Any] = parse_scalar) -> DataDocument:
     """Parse YAML, or raise DocumentError; `scalar` converts unquoted scalars."""
     import yaml
 
-    builder = _YamlBuilder(document.DocumentDraft(text, path, "YAML"), scalar)
+    builder = _YamlBuilder(DocumentDraft(text, path, "YAML"), scalar)
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         # Read event by event, because a tree could be nested without limit in a hostile file.
@@ -357,132 +321,104 @@ def parse_yaml(text: str, path: str, scalar: Callable[[str], Any] = parse_scalar
         # The C parser counts bytes.
         start = len(text.encode()[: error.position].decode(errors="ignore"))
         raise builder.draft.make_syntax_error(str(error.reason), start) from None
-    return document.DataDocument(builder.get_table(), text, path, lambda _: builder.spans)
+    values = {} if builder.whole is None else builder.whole
+    if not isinstance(values, dict):
+        message = "expected a table: write lines such as `key: value`"
+        raise builder.draft.make_unsupported_error(message, *builder.spans[()].value)
+    return DataDocument(values, text, path, lambda _: builder.spans)
 
 
 class _YamlBuilder:
-    def __init__(self, draft: document.DocumentDraft, scalar: Callable[[str], Any]) -> None:
+    def __init__(self, draft: DocumentDraft, scalar: Callable[[str], Any]) -> None:
         self.draft = draft
         self.scalar = scalar
-        self.spans: dict[document.KeyPath, document.KeySpans] = {}
+        self.spans: dict[KeyPath, KeySpans] = {}
+        self.whole: Any = None
         self._documents = 0
-        self._whole: Any = None
         self._open: list[_OpenYaml] = []
-        self._anchors: dict[str, Any] = {}
-
-    def get_table(self) -> dict[str, Any]:
-        if self._whole is None:
-            return {}
-        if not isinstance(self._whole, dict):
-            raise self.draft.make_unsupported_error(
-                "expected a table: write lines such as `key: value`", *self.spans[()].value
-            )
-        return self._whole
+        self._anchors: dict[str | None, Any] = {}
 
     def add_event(self, event: yaml.Event) -> None:
         import yaml
 
+        within = self._open[-1] if self._open else None
+        awaits_key = within and isinstance(within.value, dict) and within.name is None
         match event:
             case yaml.DocumentStartEvent():
                 self._documents += 1
                 if self._documents > 1:
-                    raise self.draft.make_unsupported_error(
-                        "the file contains more than one document", *_get_span(event)
-                    )
-            case yaml.ScalarEvent() | yaml.AliasEvent() if self._awaits_key():
-                self._set_key(event)
-            case yaml.MappingStartEvent() | yaml.SequenceStartEvent():
-                self._open_container(event, {} if isinstance(event, yaml.MappingStartEvent) else [])
+                    raise self._refuse("the file contains more than one document", event)
             case yaml.MappingEndEvent() | yaml.SequenceEndEvent():
                 done = self._open.pop()
                 if done.event.flow_style:
-                    self.spans[done.keys] = document.KeySpans(
-                        done.key, (done.event.start_mark.index, event.end_mark.index)
-                    )
+                    self.spans[done.keys] = KeySpans(done.key, (done.event.start_mark.index, event.end_mark.index))
                 # Not earlier, because a value must not contain itself.
-                self._remember(done.event.anchor, done.value)
+                self._anchors[done.event.anchor] = done.value
+            case yaml.NodeEvent() if awaits_key:
+                self._set_key(self._open[-1], event)
             case yaml.ScalarEvent():
-                self._add_value(self._parse_scalar(event), event)
+                value = self._parse_scalar(event)
+                self._add_value(value, event)
+                self._anchors[event.anchor] = value
             case yaml.AliasEvent():
                 if event.anchor not in self._anchors:
-                    raise self.draft.make_unsupported_error(
-                        "undefined alias: the anchored value must end before the alias", *_get_span(event)
-                    )
+                    raise self._refuse("undefined alias: the anchored value must end before the alias", event)
                 self._add_value(self._anchors[event.anchor], event)
+            case yaml.MappingStartEvent() | yaml.SequenceStartEvent():
+                if awaits_key:
+                    raise self._refuse("a key must be a string", event)
+                self._open_container({} if isinstance(event, yaml.MappingStartEvent) else [], event)
 
-    def _awaits_key(self) -> bool:
-        return bool(self._open) and isinstance(self._open[-1].value, dict) and self._open[-1].name is None
-
-    def _set_key(self, event: Any) -> None:
-        within = self._open[-1]
-        name = self._parse_scalar(event) if hasattr(event, "value") else None
-        if not isinstance(name, str):
-            raise self.draft.make_unsupported_error("a key must be a string", *_get_span(event), hint=_IN_QUOTES)
-        if name == "<<" and event.implicit[0]:
-            raise self.draft.make_unsupported_error(
-                "merge keys (`<<`) are not supported", *_get_span(event), hint="copy the merged keys into this mapping"
-            )
-        if before := self.spans.get((*within.keys, name)):
-            raise self.draft.make_duplicate_error(name, *_get_span(event), before.key[0])
-        within.name, within.name_span = name, _get_span(event)
-        self.spans[(*within.keys, name)] = document.KeySpans(within.name_span, within.name_span)
-
-    def _open_container(self, event: Any, value: dict[str, Any] | list[Any]) -> None:
-        if self._awaits_key():
-            raise self.draft.make_unsupported_error("a key must be a string", *_get_span(event))
-        self._refuse_tag(event)
+    def _open_container(self, value: dict[str, Any] | list[Any], event: Any) -> None:
+        self._check_tag(event)
         if len(self._open) == document.MAX_DOCUMENT_LEVELS:
-            raise self.draft.make_unsupported_error(document.TOO_DEEP, *_get_span(event))
-        keys, key = self._locate_next(event)
-        self.spans[keys] = document.KeySpans(key, _get_span(event))
-        self._put(value)
-        self._open.append(_OpenYaml(keys, key, value, event))
+            raise self._refuse(document.TOO_DEEP, event)
+        self._open.append(_OpenYaml(*self._add_value(value, event), value, event))
 
-    def _add_value(self, value: Any, event: Any) -> None:
-        keys, key = self._locate_next(event)
-        self.spans[keys] = document.KeySpans(key, _get_span(event))
-        self._put(value)
-        if hasattr(event, "value"):
-            self._remember(event.anchor, value)
+    def _set_key(self, within: _OpenYaml, event: Any) -> None:
+        name, span = self._parse_scalar(event) if hasattr(event, "value") else None, _get_span(event)
+        if not isinstance(name, str):
+            raise self._refuse("a key must be a string", event, "" if hasattr(event, "flow_style") else _IN_QUOTES)
+        if name == "<<" and event.implicit[0]:
+            hint = "copy the merged keys into this mapping"
+            raise self._refuse("merge keys (`<<`) are not supported", event, hint)
+        if before := self.spans.get((*within.keys, name)):
+            raise self.draft.make_duplicate_error(name, *span, before.key[0])
+        within.name, within.name_span = name, span
+        self.spans[(*within.keys, name)] = KeySpans(span, span)
 
-    def _locate_next(self, event: Any) -> tuple[document.KeyPath, document.TextSpan]:
+    def _add_value(self, value: Any, event: Any) -> tuple[KeyPath, TextSpan]:
+        """Put a value in the innermost open container, and return its path and the range of its key."""
+        keys: KeyPath = ()
+        key = span = _get_span(event)
         if not self._open:
-            return (), _get_span(event)
-        within = self._open[-1]
-        if isinstance(within.value, list):
-            return (*within.keys, len(within.value)), (event.start_mark.index,) * 2
-        return (*within.keys, within.name or ""), within.name_span
-
-    def _put(self, value: Any) -> None:
-        if not self._open:
-            self._whole = value
-            return
-        within = self._open[-1]
-        if isinstance(within.value, list):
+            self.whole = value
+        elif isinstance((within := self._open[-1]).value, list):
+            keys, key = (*within.keys, len(within.value)), (span[0], span[0])
             within.value.append(value)
         else:
-            within.value[within.name or ""] = value
-            within.name = None
-
-    def _remember(self, anchor: str | None, value: Any) -> None:
-        if anchor is not None:
-            self._anchors[anchor] = value
+            name, key = within.name or "", within.name_span
+            keys, within.name = (*within.keys, name), None
+            within.value[name] = value
+        self.spans[keys] = KeySpans(key, span)
+        return keys, key
 
     def _parse_scalar(self, event: Any) -> Any:
-        self._refuse_tag(event)
+        self._check_tag(event)
         if not event.implicit[0]:
             return event.value
         try:
             return self.scalar(event.value)
         except ValueError:
-            raise self.draft.make_unsupported_error("the number has too many digits", *_get_span(event)) from None
+            raise self._refuse("the number has too many digits", event) from None
 
-    def _refuse_tag(self, event: Any) -> None:
-        if event.tag is not None and event.tag not in _TAGS:
-            raise self.draft.make_unsupported_error(
-                "YAML tags, which start with `!`, are not supported", *_get_span(event), hint=_IN_QUOTES
-            )
+    def _check_tag(self, event: Any) -> None:
+        if event.tag not in _TAGS:
+            raise self._refuse("YAML tags, which start with `!`, are not supported", event, _IN_QUOTES)
+
+    def _refuse(self, message: str, event: Any, hint: str = "") -> DocumentError:
+        return self.draft.make_unsupported_error(message, *_get_span(event), hint)
 
 
-def _get_span(event: Any) -> document.TextSpan:
-    return (event.start_mark.index, event.end_mark.index)
+def _get_span(event: Any) -> TextSpan:
+    return event.start_mark.index, event.end_mark.index

@@ -232,7 +232,7 @@ def make_pattern_tuple(pattern: str | tuple[str, ...] | None) -> tuple[str, ...]
 
 
 def _expand(template: str | None, environ: Mapping[str, str]) -> str | None:
-    return None if template is None else expand_template(template, environ).text
+    return None if template is None else expand_template(template, environ)[0]
 
 
 CONFIG_PATH = ".duvet/config.toml"

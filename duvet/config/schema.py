@@ -75,19 +75,13 @@ def _make_setting(
     keys: SettingKeys, value: Any, is_template: bool, toml: TomlDocument, environ: Mapping[str, str]
 ) -> Setting:
     plain = to_builtins(value)
-    written = _find_written(toml.values, keys)
-    if written is None:
-        return Setting(format_key_path(keys), plain, SettingOrigin.DEFAULT)
-    variables = expand_template(written, environ).variables if is_template else ()
-    return Setting(format_key_path(keys), plain, SettingOrigin.FILE, toml.path, toml.value_place(*keys).line, variables)
-
-
-def _find_written(values: Any, keys: SettingKeys) -> Any:
+    written: Any = toml.values
     for key in keys:
-        if isinstance(key, str) and key not in values:
-            return None
-        values = values[key]
-    return values
+        if isinstance(key, str) and key not in written:
+            return Setting(format_key_path(keys), plain, SettingOrigin.DEFAULT)
+        written = written[key]
+    variables = expand_template(written, environ)[1] if is_template else ()
+    return Setting(format_key_path(keys), plain, SettingOrigin.FILE, toml.path, toml.value_place(*keys).line, variables)
 
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"

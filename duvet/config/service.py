@@ -24,12 +24,12 @@ from duvet.config.check import (
     select_tables,
 )
 from duvet.config.document import (
+    CONVENTIONAL_NAME,
     DataDocument,
     DocumentError,
     KeyPath,
     VariableError,
     expand_variables,
-    has_conventional_name,
     is_variable,
 )
 from duvet.config.document_formats import DOCUMENT_ENDINGS, find_file_ending, read_document
@@ -640,7 +640,7 @@ def _list_leaves(value: Any) -> Iterator[str]:
         case list():
             for inner in value:
                 yield from _list_leaves(inner)
-        case str() if value and not has_conventional_name(value):
+        case str() if value and not (is_variable(value) and re.fullmatch(CONVENTIONAL_NAME, value.strip("${}"))):
             yield value
         case int() if value.bit_length() < _SHOWN_BITS and not isinstance(value, bool):
             yield str(value)

@@ -5,30 +5,22 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from duvet.config.document import DataDocument, DocumentDraft, DocumentError, KeyPath, KeySpans
+from duvet.config.document import DataDocument, DocumentDraft, KeyPath, KeySpans
 from duvet.model import Place
 from duvet.text import BOM, find_place
 
 
-def _find_spans(text: str) -> dict[KeyPath, KeySpans]:
-    # Only messages and edits need positions.
-    from duvet.config.document_formats import find_spans
-
-    return find_spans(text)
-
-
 class TomlDocument(DataDocument):
-    """A TOML document that can look up headers and strings in its original text."""
+    """A TOML document that can look up strings in its original text."""
 
     def __init__(self, values: dict[str, Any], text: str, path: str) -> None:
-        super().__init__(values, text, path, _find_spans)
+        def find_spans(text: str) -> dict[KeyPath, KeySpans]:
+            # Only messages and edits need positions.
+            from duvet.config.document_formats import find_spans
 
-    def headers(self, name: str) -> list[int]:
-        """Return the line of each table in an array of tables: the line of its `[[name]]` or `{`."""
-        lines: list[int] = []
-        while spans := self.spans.get((name, len(lines))):
-            lines.append(self._place(spans.value).line)
-        return lines
+            return find_spans(text)
+
+        super().__init__(values, text, path, find_spans)
 
     def string(self, *keys: str | int) -> str:
         """Return a string with the line ends of the file."""
@@ -61,25 +53,19 @@ def parse_toml(text: str, path: str) -> TomlDocument:
     except RecursionError:
         raise draft.make_syntax_error("nested too deeply", Place(1, 1)) from None
     except ValueError as error:
-        raise _make_syntax_error(str(error), draft) from error
+        found = re.fullmatch(_POSITION, str(error), re.DOTALL)
+        if not found:
+            # All other messages contain a position; this one is about Python's limit for integers.
+            long = re.search("[0-9_]{4300,}", text)
+            place = find_place(text, *long.span()) if long else Place(1, 1)
+            raise draft.make_syntax_error("the number has too many digits", place) from error
+        line, column = found["line"], found["column"]
+        raise draft.make_syntax_error(
+            _reword(found["reason"]), Place(int(line), int(column)) if line else len(text)
+        ) from error
 
 
 _POSITION = r"(?P<reason>.*) \(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)"
-
-
-def _make_syntax_error(message: str, draft: DocumentDraft) -> DocumentError:
-    text = draft.text
-    found = re.fullmatch(_POSITION, message, re.DOTALL)
-    if not found:
-        # All other messages contain a position; this one is about Python's limit for integers.
-        long = re.search("[0-9_]{4300,}", text)
-        return draft.make_syntax_error(
-            "the number has too many digits", find_place(text, *long.span()) if long else Place(1, 1)
-        )
-    place = Place(int(found["line"]), int(found["column"])) if found["line"] else find_place(text, len(text), len(text))
-    return draft.make_syntax_error(_reword(found["reason"]), place)
-
-
 DUPLICATE_KEY = "duplicate key"
 
 _WORDS = {
@@ -108,9 +94,6 @@ def _reword(message: str) -> str:
     return message[:1].lower() + message[1:]
 
 
-_BASIC = r"(?P<joined>\\[ \t]*\r?\n\s*)|\\.|(?P<end>\r\n)"
-
-
 def _restore_line_ends(written: str) -> str:
     """Return the value of a quoted multi-line string with the line ends of the file."""
     import tomllib
@@ -119,7 +102,8 @@ def _restore_line_ends(written: str) -> str:
     inner = inner[2:] if inner.startswith("\r\n") else inner.removeprefix("\n")
     if written.startswith("'"):
         return inner
-    escaped = re.sub(_BASIC, lambda one: "" if one["joined"] else "\\r\\n" if one["end"] else one[0], inner)
+    pattern = r"(?P<joined>\\[ \t]*\r?\n\s*)|\\.|(?P<end>\r\n)"
+    escaped = re.sub(pattern, lambda one: "" if one["joined"] else "\\r\\n" if one["end"] else one[0], inner)
     value: str = tomllib.loads(f'value = """\n{escaped}"""')["value"]
     return value
 
@@ -130,7 +114,7 @@ _ESCAPED_LINE = {**_ESCAPED, ord('"'): '\\"', ord("\n"): "\\n"}
 
 
 def has_control_characters(data: bytes) -> bool:
-    return len(data.translate(None, _CONTROLS)) != len(data)
+    return data.translate(None, _CONTROLS) != data
 
 
 def strip_control_characters(text: str) -> str:

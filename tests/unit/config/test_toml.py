@@ -73,15 +73,15 @@ def test_places_of_keys_and_of_absent_ones() -> None:
 
 
 def test_headers_of_tables_are_found() -> None:
-    assert parse_toml_bytes(DOCUMENT.encode(), "x.toml").headers("source") == [8, 14]
-    assert parse_toml_bytes(b"spec = [\n {a = 1},\n\n {}]", "x.toml").headers("spec") == [2, 4]
-    assert parse_toml_bytes(b"spec = 1", "x.toml").headers("spec") == []
+    toml, inline = parse_toml_bytes(DOCUMENT.encode(), "x.toml"), parse_toml_bytes(b"spec = [\n {a = 1},\n\n {}]", "x")
+    assert [toml.value_place("source", number).line for number in (0, 1)] == [8, 14]
+    assert [inline.value_place("spec", number).line for number in (0, 1)] == [2, 4]
 
 
 def test_a_byte_order_mark_and_windows_line_ends() -> None:
     toml = parse_toml_bytes("\ufeffa = 'x'\r\n[[b]]\r\nc = '''\r\ny\r\n'''\r\n".encode(), "x.toml")
     assert toml.values == {"a": "x", "b": [{"c": "y\n"}]}
-    assert [toml.key_place("b", 0, "c"), *toml.headers("b")] == [Place(3, 1), 2]
+    assert [toml.key_place("b", 0, "c"), toml.value_place("b", 0).line] == [Place(3, 1), 2]
 
 
 @pytest.mark.parametrize(
