@@ -185,7 +185,8 @@ def _check_text(choice: fields.FieldType, value: str, at: DocumentLocation) -> I
             known = [str(variant.value) for variant in variants]
             if value not in known:
                 hint = fields.did_you_mean(value, known)
-                yield at.problem(rules.CONFIG_BAD_VALUE, fields.describe_unknown_variant(value, known), hint)
+                message = fields.describe_unknown_field(value, known, noun="variant")
+                yield at.problem(rules.CONFIG_BAD_VALUE, message, hint)
         case inspect.CustomType(cls=kind):
             if kind is Secret and not is_variable(value):
                 hint = "set an environment variable, and write its name here, such as `$API_KEY`"
@@ -267,7 +268,7 @@ def _check_struct(kind: inspect.StructType, values: dict[str, Any], at: Document
     found: list[Problem] = []
     for name in (name for name, field in known.items() if field.required and name not in values):
         hint = _SCHEMA_HINT if name == "$schema" else ""
-        found.append(at.problem(rules.CONFIG_MISSING_KEY, fields.describe_missing_field(name), hint))
+        found.append(at.problem(rules.CONFIG_MISSING_KEY, f"missing field `{name}`", hint))
     for name, value in values.items():
         below = at / name
         if name in known:

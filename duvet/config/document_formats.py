@@ -365,8 +365,6 @@ class _YamlBuilder:
                     raise self._refuse("undefined alias: the anchored value must end before the alias", event)
                 self._add_value(self._anchors[event.anchor], event)
             case yaml.MappingStartEvent() | yaml.SequenceStartEvent():
-                if awaits_key:
-                    raise self._refuse("a key must be a string", event)
                 self._open_container({} if isinstance(event, yaml.MappingStartEvent) else [], event)
 
     def _open_container(self, value: dict[str, Any] | list[Any], event: Any) -> None:

@@ -11,7 +11,6 @@ from msgspec import Meta, field
 from msgspec.structs import replace
 
 from duvet.config import project_file, settings
-from duvet.config.fields import describe_missing_field
 from duvet.config.languages import Language
 from duvet.config.toml import TomlDocument
 from duvet.model import RequirementForm
@@ -87,8 +86,7 @@ class ExtendedSource(project_file.SourceTable, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         if self.pattern is None and self.language is None:
-            hint = "set `pattern` or `language`"
-            raise settings.TableError(CONFIG_MISSING_KEY, describe_missing_field("pattern"), hint)
+            raise settings.TableError(CONFIG_MISSING_KEY, "missing field `pattern`", "set `pattern` or `language`")
 
     def style(self) -> tuple[str, str]:
         ##= man/spec/trace.md#sources

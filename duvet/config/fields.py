@@ -7,9 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime, time
 from typing import Any, NamedTuple
 
-from msgspec import inspect
+from msgspec import Struct, inspect
 
-from duvet.config.settings import Table
 from duvet.text import quote_text
 
 
@@ -36,15 +35,14 @@ class FieldType(NamedTuple):
 
     def fault(self, value: str) -> str:
         """Return why a string that matches the pattern is still invalid; empty if it is valid."""
-        found = self.extra.get("fault")
-        return found(value) if found else ""
+        return self.extra["fault"](value) if "fault" in self.extra else ""
 
     def refuses(self, value: str) -> bool:
         pattern = self.type.pattern if isinstance(self.type, inspect.StrType) else None
         return bool(pattern and not re.search(pattern, value)) or bool(self.fault(value))
 
 
-def list_fields(table: type[Table]) -> dict[str, inspect.Field]:
+def list_fields(table: type[Struct]) -> dict[str, inspect.Field]:
     kind = inspect.type_info(table)
     return {field.encode_name: field for field in kind.fields} if isinstance(kind, inspect.StructType) else {}
 
@@ -56,43 +54,24 @@ def list_field_types(kind: inspect.Type) -> list[FieldType]:
             return [FieldType(option.type, {**(extra or {}), **option.extra}) for option in list_field_types(inner)]
         case inspect.UnionType(types=types):
             return [option for inner in types for option in list_field_types(inner)]
-        case inspect.NoneType():
-            return []
-    return [FieldType(kind)]
+    return [] if isinstance(kind, inspect.NoneType) else [FieldType(kind)]
 
 
 def format_key_path(keys: Iterable[str | int]) -> str:
     """Format the path of a value, as in `workflows.audit.steps[0].tool`."""
-    path = ""
-    for key in keys:
-        if isinstance(key, int):
-            path += f"[{key}]"
-        else:
-            path += f".{key if key.replace('-', '_').replace('$', '_').isidentifier() else quote_text(key)}"
-    return path.removeprefix(".")
-
-
-def is_table_array(kind: inspect.Type) -> bool:
-    arrays = [choice.type for choice in list_field_types(kind) if isinstance(choice.type, inspect.VarTupleType)]
-    return any(
-        isinstance(item.type, inspect.StructType) for array in arrays for item in list_field_types(array.item_type)
+    parts = (
+        f"[{key}]"
+        if isinstance(key, int)
+        else f".{key if key.replace('-', '_').replace('$', '_').isidentifier() else quote_text(key)}"
+        for key in keys
     )
+    return "".join(parts).removeprefix(".")
 
 
-def describe_unknown_field(name: str, known: Sequence[str]) -> str:
-    return f"unknown field `{name}`, {_describe_expected(known)}"
-
-
-def describe_missing_field(name: str) -> str:
-    return f"missing field `{name}`"
-
-
-def describe_duplicate_field(name: str) -> str:
-    return f"duplicate field `{name}`"
-
-
-def describe_unknown_variant(value: str, known: Sequence[str]) -> str:
-    return f"unknown variant `{value}`, {_describe_expected(known)}"
+def describe_unknown_field(name: str, known: Sequence[str], *, noun: str = "field") -> str:
+    names = [f"`{one}`" for one in known]
+    expected = f"one of {', '.join(names)}" if len(names) > 2 else " or ".join(names)
+    return f"unknown {noun} `{name}`, {f'expected {expected}' if names else 'there are no fields'}"
 
 
 def describe_invalid_type(value: Any, expected: str) -> str:
@@ -128,9 +107,3 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     by_lower = {name.lower(): name for name in known}
     near = get_close_matches(word.lower(), by_lower, 1)
     return f"did you mean `{by_lower[near[0]]}`?" if near else ""
-
-
-def _describe_expected(names: Sequence[str]) -> str:
-    if len(names) <= 2:
-        return f"expected {' or '.join(f'`{name}`' for name in names)}" if names else "there are no fields"
-    return f"expected one of {', '.join(f'`{name}`' for name in names)}"

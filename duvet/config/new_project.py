@@ -62,9 +62,7 @@ def render_config(
 
     `any_case` contains the specifications in which lower-case keywords count, too.
     """
-    return _render(
-        "config", groups=groups, specifications=specifications, suggestions=suggestions, any_case=frozenset(any_case)
-    )
+    return _render("config", groups=groups, specifications=specifications, suggestions=suggestions, any_case=any_case)
 
 
 def render_upstream_config(starters: Sequence[Starter], specifications: Sequence[str]) -> bytes:
@@ -84,7 +82,7 @@ def add_to_config(
     ##% In an existing project, `duvet init` MUST add only the specifications and languages that the user names or
     ##% accepts, and change nothing else in the configuration.
     if config.extended:
-        tables = _render("tables", groups=groups, specifications=specifications, any_case=frozenset(any_case))
+        tables = _render("tables", groups=groups, specifications=specifications, any_case=any_case)
     else:
         # Upstream's schema has one pattern in each table.
         starters = [Starter(group.language, pattern) for group in groups for pattern in group.patterns]
@@ -101,13 +99,10 @@ def add_to_config(
 
 
 def _render(name: str, **values: Any) -> bytes:
+    def format_value(value: str | Sequence[str]) -> str:
+        strings = [format_one_line_string(one) for one in ([value] if isinstance(value, str) else value)]
+        return strings[0] if len(strings) == 1 else f"[{', '.join(strings)}]"
+
     engine = templates.environment()
-    engine.filters["toml"] = _format_value
+    engine.filters["toml"] = format_value
     return engine.get_template(f"init_{name}.toml.j2").render(values).encode()
-
-
-def _format_value(value: str | Sequence[str]) -> str:
-    if isinstance(value, str):
-        return format_one_line_string(value)
-    strings = list(map(format_one_line_string, value))
-    return strings[0] if len(strings) == 1 else f"[{', '.join(strings)}]"

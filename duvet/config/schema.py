@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import Any
 
-from msgspec import Struct, json, to_builtins
+from msgspec import Struct, inspect, json, to_builtins
 
 from duvet.config import settings
 from duvet.config.document import VARIABLE_PATTERN, expand_template
 from duvet.config.duvet_tables import ExtendedConfig
-from duvet.config.fields import format_key_path, is_table_array, list_field_types, list_fields
+from duvet.config.fields import format_key_path, list_field_types, list_fields
 from duvet.config.project_file import DuplicatesTable, UpstreamConfig, read_config, read_tables, require_config
 from duvet.config.service_tables import ServiceConfig
 from duvet.config.toml import TomlDocument
@@ -62,11 +62,18 @@ def _list_settings(
             continue
         if isinstance(value, settings.Table):
             nested.append((below, value))
-        elif is_table_array(declared.type):
+            continue
+        kinds = list_field_types(declared.type)
+        items = [
+            item
+            for kind in kinds
+            if isinstance(kind.type, inspect.VarTupleType)
+            for item in list_field_types(kind.type.item_type)
+        ]
+        if any(isinstance(item.type, inspect.StructType) for item in items):
             nested += [((*below, index), item) for index, item in enumerate(value)]
         else:
-            is_template = any(option.is_template for option in list_field_types(declared.type))
-            yield _make_setting(below, value, is_template, toml, environ)
+            yield _make_setting(below, value, any(kind.is_template for kind in kinds), toml, environ)
     for below, inner in nested:
         yield from _list_settings(inner, below, toml, environ)
 

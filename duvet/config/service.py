@@ -57,33 +57,28 @@ UNCHANGED, DROPPED = object(), object()
 """Returned by a converter that does not apply to a type, or that removes the key."""
 
 
-def parse_scalar(choice: FieldType, text: str) -> Any:
-    """Convert text to a number, boolean or word that this type accepts; raise ValueError if that fails."""
-    kind = choice.type
+def _parse_scalar(kind: inspect.Type, text: str) -> Any:
+    """Convert text to a number, boolean or word that this type accepts; raise ValueError or DecodeError if that fails."""
     if isinstance(kind, inspect.EnumType):
         return kind.cls(text.strip()).value
-    try:
-        value = json.decode(text.strip().lower())
-        wanted = {inspect.BoolType: bool, inspect.IntType: int}.get(type(kind), float)
-        value = convert(value, wanted)
-    except (DecodeError, ValidationError) as error:
-        raise ValueError(text) from error
+    wanted = {inspect.BoolType: bool, inspect.IntType: int}.get(type(kind), float)
+    value: float = convert(json.decode(text.strip().lower()), wanted)
     if not is_in_range(kind, value):
         raise ValueError(text)
     return value
 
 
-def describe_scalar(choice: FieldType) -> str:
-    """Describe the values that `parse_scalar` accepts for this type."""
+def _describe_choice(choice: FieldType) -> str:
+    """Describe the values that a variable may have for this type."""
     kind = choice.type
+    if isinstance(kind, inspect.StrType | inspect.CustomType):
+        return choice.expected or "a text"
+    if not isinstance(kind, _SCALARS):
+        return "JSON"
     if isinstance(kind, inspect.EnumType):
         return f"one of {', '.join(f'`{one.value}`' for one in kind.cls)}"
     least, most = getattr(kind, "ge", None), getattr(kind, "le", None)
     return describe_type(kind) + (f" from {least} to {most}" if least is not None and most is not None else "")
-
-
-def is_scalar(choice: FieldType) -> bool:
-    return isinstance(choice.type, _SCALARS)
 
 
 class VariableExpander:
@@ -97,49 +92,51 @@ class VariableExpander:
         """The keys in `unneeded` whose values contain a variable that can't be expanded."""
         self._unneeded = unneeded
 
-    def convert_scalars(self, kind: inspect.Type, value: Any, at: DocumentLocation) -> Any:
-        """Expand variables where a number, boolean or word is expected; drop keys for which that fails."""
-        return self._convert(kind, value, at, self._convert_scalar)
-
-    def expand(self, kind: inspect.Type, value: Any, at: DocumentLocation) -> Any:
-        """Return the value with variables expanded; values of types without variables are unchanged."""
-        return self._convert(kind, value, at, self._expand_leaf)
-
-    def _convert(self, kind: inspect.Type, value: Any, at: DocumentLocation, leaf: LeafConverter) -> Any:
+    def convert(self, kind: inspect.Type, value: Any, at: DocumentLocation, leaf: LeafConverter) -> Any:
+        """Return the value with `leaf`, which is one of the next two methods, applied to the values in it."""
         for choice in list_field_types(kind):
             match choice.type, value:
                 case inspect.StructType(fields=fields), dict():
                     kinds = {field.encode_name: field.type for field in fields}
                     found = {
-                        name: self._convert(kinds[name], inner, at / name, leaf) if name in kinds else inner
+                        name: self.convert(kinds[name], inner, at / name, leaf) if name in kinds else inner
                         for name, inner in value.items()
                     }
                     return {name: inner for name, inner in found.items() if inner is not DROPPED}
                 case inspect.DictType(value_type=inner_kind), dict() if not choice.expands:
-                    return {name: self._convert(inner_kind, inner, at / name, leaf) for name, inner in value.items()}
+                    return {name: self.convert(inner_kind, inner, at / name, leaf) for name, inner in value.items()}
                 case inspect.VarTupleType(item_type=item), list():
-                    return [self._convert(item, inner, at / index, leaf) for index, inner in enumerate(value)]
+                    return [self.convert(item, inner, at / index, leaf) for index, inner in enumerate(value)]
                 case _ if (found := leaf(choice, value, at)) is not UNCHANGED:
                     return found
         return value
 
-    def _convert_scalar(self, choice: FieldType, value: Any, at: DocumentLocation) -> Any:
-        if not (is_scalar(choice) and isinstance(value, str) and "$" in value):
+    def convert_scalar(self, choice: FieldType, value: Any, at: DocumentLocation) -> Any:
+        """Expand variables where a number, boolean or word is expected; drop the key if that fails."""
+        if not (isinstance(choice.type, _SCALARS) and isinstance(value, str) and "$" in value):
             return UNCHANGED
         text = self._expand_text(value, at)
-        if text == value:
-            # The unset variable is already reported.
-            return DROPPED
-        try:
-            return parse_scalar(choice, text)
-        except ValueError:
-            self._report(f"the value is not {describe_scalar(choice)} after its variables are expanded", at)
-            return DROPPED
+        # An unset variable is already reported.
+        if text != value:
+            try:
+                return _parse_scalar(choice.type, text)
+            except (ValueError, DecodeError):
+                self._report(f"the value is not {_describe_choice(choice)} after its variables are expanded", at)
+        return DROPPED
 
-    def _expand_leaf(self, choice: FieldType, value: Any, at: DocumentLocation) -> Any:
-        if isinstance(choice.type, inspect.CustomType) and choice.type.cls is Secret and isinstance(value, str):
-            return self._expand_secret(value, at)
-        return self._expand_all(value, choice, at) if choice.expands else UNCHANGED
+    def expand(self, choice: FieldType, value: Any, at: DocumentLocation) -> Any:
+        """Expand variables in a secret or in text."""
+        if not (isinstance(choice.type, inspect.CustomType) and choice.type.cls is Secret and isinstance(value, str)):
+            return self._expand_all(value, choice, at) if choice.expands else UNCHANGED
+        # `check_table` reports a value that is no variable.
+        if not is_variable(value):
+            return value
+        text = self._expand_text(value, at)
+        ##= man/spec/service.md#configuration
+        ##% duvet MUST NOT show the values of secrets and environment variables in messages.
+        if text != value and not (text.strip() and text.isprintable()):
+            self._report("the variable is empty or contains characters that are invalid in a key", at)
+        return Secret(text)
 
     def _expand_all(self, value: Any, choice: FieldType, at: DocumentLocation) -> Any:
         match value:
@@ -154,17 +151,6 @@ class VariableExpander:
                     self._report(f"the value is {what} after its variables are expanded", at)
                 return text
         return value
-
-    def _expand_secret(self, text: str, at: DocumentLocation) -> Secret | str:
-        if not is_variable(text):
-            # `check_table` reports this.
-            return text
-        value = self._expand_text(text, at)
-        ##= man/spec/service.md#configuration
-        ##% duvet MUST NOT show the values of secrets and environment variables in messages.
-        if value != text and not (value.strip() and value.isprintable()):
-            self._report("the variable is empty or contains characters that are invalid in a key", at)
-        return Secret(value)
 
     def _expand_text(self, text: str, at: DocumentLocation) -> str:
         try:
@@ -225,10 +211,10 @@ def _set_value(record: Record, path: list[str], text: str, variable: str) -> Rec
     ##= man/spec/service.md#configuration
     ##% An environment variable `DUVET_TABLE__KEY` MUST override the key in that table of the service configuration,
     ##% with one more `__` for each nested table.
-    fields = {_fold(key): field for key, field in list_fields(type(record)).items()}  # type: ignore[arg-type]
-    field = fields.get(_fold(path[0]))
+    fields = list_fields(type(record))
+    field = next((field for key, field in fields.items() if _fold(key) == _fold(path[0])), None)
     if field is None:
-        known = [key for key in list_fields(type(record)) if key != "$schema"]  # type: ignore[arg-type]
+        known = [key for key in fields if key != "$schema"]
         hint = did_you_mean(path[0], known) or f"available: {join_names(known, 20)}"
         raise DuvetError(f"{variable} names no key of the configuration", hint=hint)
     value = getattr(record, field.name)
@@ -249,18 +235,10 @@ def _make_value(kind: inspect.Type, value: Any, path: list[str], text: str, vari
         message = f"{variable} names no key: {variable.removesuffix(below)} sets a value, not a table"
         raise DuvetError(message, hint=f"remove `{below}`")
     for choice in choices:
-        found = list(_parse_leaf(choice, text))
-        if found:
-            return found[0]
-    expected = " or ".join(map(_describe, choices))
+        with suppress(ValueError, DecodeError):
+            return _parse_leaf(choice, text)
+    expected = " or ".join(map(_describe_choice, choices))
     raise DuvetError(f"the value of {variable} is not valid", hint=f"set it to {expected}")
-
-
-def _describe(choice: FieldType) -> str:
-    if is_scalar(choice):
-        return describe_scalar(choice)
-    is_text = isinstance(choice.type, inspect.StrType | inspect.CustomType)
-    return (choice.expected or "a text") if is_text else "JSON"
 
 
 def _make_entry(kind: inspect.Type, value: Any, path: list[str], text: str, variable: str) -> Any:
@@ -274,44 +252,29 @@ def _make_entry(kind: inspect.Type, value: Any, path: list[str], text: str, vari
     return _make_value(kind, value, path, text, variable)
 
 
-def _parse_leaf(choice: FieldType, text: str) -> Iterator[Any]:
+def _parse_leaf(choice: FieldType, text: str) -> Any:
+    """Convert text to a value of this type; raise ValueError or DecodeError if that fails."""
     match choice.type:
-        case inspect.StrType():
-            if not choice.refuses(text):
-                yield text
-        case inspect.CustomType(cls=kind) if kind is Secret:
-            if text.strip() and text.isprintable():
-                yield Secret(text)
+        case inspect.StrType() if not choice.refuses(text):
+            return text
+        case inspect.CustomType(cls=kind) if kind is Secret and text.strip() and text.isprintable():
+            return Secret(text)
         case inspect.VarTupleType(item_type=item):
-            yield from _parse_list(item, text)
-        case _ if is_scalar(choice):
-            try:
-                value = parse_scalar(choice, text)
-            except ValueError:
-                return
-            yield choice.type.cls(value) if isinstance(choice.type, inspect.EnumType) else value
+            (inner,) = list_field_types(item)
+            if isinstance(inner.type, inspect.StructType):
+                return convert(json.decode(text), tuple[inner.type.cls, ...])  # type: ignore[name-defined]
+            # A list of strings may be separated by commas.
+            parts = json.decode(text) if text.startswith("[") else filter(None, map(str.strip, text.split(",")))
+            return convert(list(parts), tuple[str, ...])
+        case inspect.EnumType(cls=kind) as enum:
+            return kind(_parse_scalar(enum, text))
+        case inspect.IntType() | inspect.FloatType() | inspect.BoolType() as scalar:
+            return _parse_scalar(scalar, text)
         case inspect.StructType(cls=kind):
-            yield from _decode(text, kind)
+            return convert(json.decode(text), kind)
         case inspect.DictType() | inspect.AnyType():
-            yield from _decode(text, Any)
-
-
-def _parse_list(item: inspect.Type, text: str) -> Iterator[Any]:
-    """Yield the list in JSON or, for strings, in comma-separated text; yield nothing if the JSON is invalid."""
-    (inner,) = list_field_types(item)
-    if isinstance(inner.type, inspect.StructType):
-        yield from _decode(text, tuple[inner.type.cls, ...])  # type: ignore[name-defined]
-    elif text.startswith("["):
-        yield from _decode(text, tuple[str, ...])
-    else:
-        yield tuple(part.strip() for part in text.split(",") if part.strip())
-
-
-def _decode(text: str, kind: Any) -> Iterator[Any]:
-    try:
-        yield convert(json.decode(text), kind)
-    except (DecodeError, ValidationError):
-        return
+            return json.decode(text)
+    raise ValueError(text)
 
 
 SERVICE_VARIABLES = ("DUVET_CONFIG", "CONTEXTIVE_CONFIG")
@@ -393,13 +356,6 @@ def _find_duplicate_tables(at: DocumentLocation, project: TomlDocument | None) -
         yield (at / name).problem(rules.CONFIG_BAD_VALUE, message, "remove one of them", at_key=True)
 
 
-def _read_server_table(project: TomlDocument | None) -> ServerTable | None:
-    if project and "server" in project.values:
-        with suppress(ValidationError):
-            return convert(project.values["server"], ServerTable)
-    return None
-
-
 class Service(Struct, frozen=True, kw_only=True):
     config: ServiceConfig
     path: str = ""  # Empty if the defaults apply.
@@ -440,17 +396,18 @@ def load_service(
         # Most projects have no such file: skip its tables to answer sooner.
         document = _read_service_document(tree, found.path, ServiceConfig)
         config, warnings = _resolve_tables(ServiceConfig, document, environ, project)
-    table = _read_server_table(project)
-    if table is not None:
-        config = replace(config, server=ServerSection.from_project(table))
+    packs = ServerRule().packs
+    if project and "server" in project.values:
+        with suppress(ValidationError):
+            table = convert(project.values["server"], ServerTable)
+            config, packs = replace(config, server=ServerSection.from_project(table)), tuple(table.packs)
     config = _apply_overrides(config, environ)
-    packs = config.packs() if table is None else config.packs(table.packs)
     return Service(
         config=config,
         path=found.path,
         origin=found.origin,
         document=document,
-        packs=packs,
+        packs=config.packs(packs),
         warnings=warnings,
         overrides=tuple(_list_overrides(environ)),
     )
@@ -466,45 +423,40 @@ def salvage_service(
     found = find_service_file(tree, environ, service_path, folder)
     document = _read_service_document(tree, found.path, ServiceConfig)
     values: dict[str, Any] = {}
-    kinds = inspect.type_info(ServiceConfig)
-    assert isinstance(kinds, inspect.StructType)
-    for name, field in {field.encode_name: field for field in kinds.fields}.items():
-        for path in _list_parts(document.values, name):
-            part: Any = document.values[name] if len(path) == 1 else {path[1]: document.values[name][path[1]]}
-            if name == "workflows" and isinstance(part[path[1]], dict):
-                part = {path[1]: {"description": "missing", **part[path[1]]}}
+    fields = list_fields(ServiceConfig)
+    for name, table in document.values.items():
+        if name not in fields:
+            continue
+        kind, has_entries = fields[name].type, name in TABLES_OF_NAMES and isinstance(table, dict)
+        for part in [{key: one} for key, one in table.items()] if has_entries else [table]:
+            if name == "workflows" and has_entries:
+                part = {
+                    key: {"description": "missing", **one} if isinstance(one, dict) else one
+                    for key, one in part.items()
+                }
             at = DocumentLocation(document, environ, (name,), is_private=True)
             expander = VariableExpander()
-            part = expander.convert_scalars(field.type, part, at)
-            if not any(check_value(field.type, part, at)) and not expander.problems:
-                part = expander.expand(field.type, part, at)
-                values[name] = {**values.get(name, {}), **part} if len(path) > 1 else part
+            part = expander.convert(kind, part, at, expander.convert_scalar)
+            if not any(check_value(kind, part, at)) and not expander.problems:
+                part = expander.convert(kind, part, at, expander.expand)
+                values[name] = {**values.get(name, {}), **part} if has_entries else part
     config = convert(values, ServiceConfig)
     return Service(config=config, path=found.path, origin=found.origin, document=document, packs=config.packs())
 
 
 _JSON_LOG = re.compile(rb"""^[^#\n]*\blog[-_]?format["']?\s*[:=]\s*["']?json\b""", re.IGNORECASE | re.MULTILINE)
-_LOG_VARIABLE = "DUVET_SERVER__LOG_FORMAT"
 
 
 def asks_for_json_log(
     tree: Tree, environ: Mapping[str, str], service_path: str | None = None, folder: str | None = ""
 ) -> bool:
     """Return whether a variable or the configuration, even if invalid, sets `logFormat` to `json`."""
-    if named := environ.get(_LOG_VARIABLE):
+    if named := environ.get("DUVET_SERVER__LOG_FORMAT"):
         return named == LogFormat.JSON
     with suppress(DuvetError):
         path = find_service_file(tree, environ, service_path, folder).path
         return bool(path and _JSON_LOG.search(tree.read(path)))
     return False
-
-
-def _list_parts(values: Mapping[str, Any], name: str) -> list[tuple[str, ...]]:
-    """Return the key path of each entry if the table has named entries, or else of the whole table."""
-    if name not in values:
-        return []
-    is_named = name in TABLES_OF_NAMES and isinstance(values[name], dict)
-    return [(name, key) for key in values[name]] if is_named else [(name,)]
 
 
 def load_service_tables(
@@ -575,8 +527,9 @@ def _resolve_tables(
     tables = document if is_whole else document.select(kind.__struct_encode_fields__)
     info, expander = inspect.type_info(kind), VariableExpander(list_unneeded_parts(document.values))
     place = DocumentLocation(tables, environ, is_private=True)
-    at = place._replace(document=tables.with_values(expander.convert_scalars(info, tables.values, place)))
-    values = expander.expand(info, at.document.values, at)
+    converted = expander.convert(info, tables.values, place, expander.convert_scalar)
+    at = place._replace(document=tables.with_values(converted))
+    values = expander.convert(info, converted, at, expander.expand)
     problems = [
         *check_table(kind, at),
         *(find_unresolved_names(at) if is_whole else ()),
@@ -593,7 +546,6 @@ def _resolve_tables(
     return convert(values, kind), found
 
 
-_HIDDEN = "***"
 _SHORTEST = 4  # A shorter secret could be part of many words, so it is hidden only between quotes.
 _SHOWN_BITS = 64  # Messages never show larger integers.
 _MOST_SECRETS = 100  # Searching for more secrets would take too long.
@@ -608,11 +560,12 @@ def _redact_secrets(problems: list[Problem], kind: inspect.Type, values: Any) ->
         return problems
     if len(secrets) > _MOST_SECRETS:
         return [replace(one, message=_WITHHELD, hint=_WITHHELD_HINT) for one in problems]
-    written = {piece for secret in secrets for piece in _list_spellings(secret)}
+    written: set[str] = set()
+    for secret in secrets:
+        shown = quote_text(secret)
+        written |= {shown, f"`{secret}`", *((secret, shown[1:-1]) if len(secret) >= _SHORTEST else ())}
     pieces = re.compile("|".join(map(re.escape, sorted(written, key=len, reverse=True))))
-    return [
-        replace(one, message=pieces.sub(_HIDDEN, one.message), hint=pieces.sub(_HIDDEN, one.hint)) for one in problems
-    ]
+    return [replace(one, message=pieces.sub("***", one.message), hint=pieces.sub("***", one.hint)) for one in problems]
 
 
 def _find_secrets(kind: inspect.Type, value: Any) -> Iterator[str]:
@@ -646,10 +599,3 @@ def _list_leaves(value: Any) -> Iterator[str]:
             yield str(value)
         case float():
             yield str(value)
-
-
-def _list_spellings(secret: str) -> Iterator[str]:
-    shown = quote_text(secret)
-    yield from (shown, f"`{secret}`")
-    if len(secret) >= _SHORTEST:
-        yield from (secret, shown[1:-1])

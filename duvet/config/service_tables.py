@@ -10,7 +10,6 @@ from msgspec import UNSET, Meta, UnsetType, field
 from msgspec.structs import asdict
 
 from duvet.config import duvet_tables
-from duvet.config.fields import describe_missing_field
 from duvet.config.project_file import Excluded, PatternSetting, make_pattern_tuple
 from duvet.config.settings import (
     EDITOR_FIELDS,
@@ -519,9 +518,7 @@ class StepSection(ServiceSection, frozen=True, kw_only=True):
         keys = {"tool": self.tool, "model": self.model, "wait": self.wait}
         check_exactly_one([name for name, value in keys.items() if value is not None], list(keys))
         if self.model is not None and self.prompt is None:
-            raise TableError(
-                CONFIG_MISSING_KEY, describe_missing_field("prompt"), "add a `prompt` for the model", "model"
-            )
+            raise TableError(CONFIG_MISSING_KEY, "missing field `prompt`", "add a `prompt` for the model", "model")
         for name, value in {"prompt": self.prompt, "system": self.system}.items():
             if value is not None and self.model is None:
                 raise TableError(

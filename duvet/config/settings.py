@@ -1,6 +1,7 @@
 """The resolved configuration that all other packages use."""
 
 # Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
+import posixpath
 from collections.abc import Mapping
 from datetime import date
 from enum import StrEnum
@@ -202,35 +203,16 @@ class Config(Struct, frozen=True):
 
     @property
     def specifications_folder(self) -> str:
-        return self._find_place_beside("specifications")
+        return posixpath.join(posixpath.dirname(self.path), "specifications")
 
     @property
     def requirements_folder(self) -> str:
-        return self._find_place_beside("requirements")
-
-    @property
-    def finds_extracted(self) -> bool:
-        """True if a built-in pattern matches extracted requirement files."""
-        return f"{self.requirements_folder}/**/*.toml" in BUILT_IN_REQUIREMENTS
-
-    def source_place(self, source: int, key: str = "pattern", index: int = 0) -> Place:
-        """Return the place of a value in a `source` table, or of the table if the value is missing."""
-        return self.toml.value_place("source", source, key, index)
+        return posixpath.join(posixpath.dirname(self.path), "requirements")
 
     def requirement_place(self, index: int) -> Place:
         """Return the place of a requirement file pattern; line 0 stands for a built-in pattern."""
         written = index - len(BUILT_IN_REQUIREMENTS)
         return Place() if written < 0 else self.toml.value_place("requirement", written, "pattern")
-
-    def specification_place(self, index: int) -> Place:
-        return self.toml.value_place("specification", index, "source")
-
-    def not_applicable_place(self, index: int, key: str) -> Place:
-        return self.toml.value_place("not-applicable", index, key)
-
-    def _find_place_beside(self, name: str) -> str:
-        folder, slash, _ = self.path.rpartition("/")
-        return f"{folder}{slash}{name}"
 
 
 class UploadRule(Struct, frozen=True, kw_only=True):

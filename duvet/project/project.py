@@ -120,7 +120,7 @@ class InputPatterns(Struct, frozen=True):
         rules = [(rule, scan.RuleOrigin()) for rule in self.sources]
         if config is not None:
             origins = (
-                scan.RuleOrigin(config.path, partial(config.source_place, index))
+                scan.RuleOrigin(config.path, partial(config.toml.value_place, "source", index))
                 for index in range(len(config.sources))
             )
             rules = [*zip(config.sources, origins, strict=True), *rules]

@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from duvet import rules
-from duvet.config.settings import Config, SpecificationRule
+from duvet.config.settings import BUILT_IN_REQUIREMENTS, Config, SpecificationRule
 from duvet.errors import DuvetError, ProblemsError, describe_plainly
 from duvet.model import (
     Annotation,
@@ -322,8 +322,9 @@ class Extraction(Struct, frozen=True):
 def extract_configured(config: Config, library: Library, root: str) -> Extraction:
     """Extract the requirements of every configured specification, without writing files."""
     # If no specification is configured, the files in the folder come from elsewhere.
-    is_owner = config.specifications and config.finds_extracted
-    extraction = Extraction({}, {}, {}, [], config.requirements_folder if is_owner else "")
+    folder = config.requirements_folder
+    is_owner = config.specifications and f"{folder}/**/*.toml" in BUILT_IN_REQUIREMENTS
+    extraction = Extraction({}, {}, {}, [], folder if is_owner else "")
     library.prefetch(locator for _, locator in locate_configured(config))
     for index, rule in enumerate(config.specifications):
         try:
@@ -353,7 +354,8 @@ def extract_configured(config: Config, library: Library, root: str) -> Extractio
 
 
 def _place_problem(problem: Problem, config: Config, index: int) -> Problem:
-    return replace(problem, path=config.path, place=config.specification_place(index), label="configured here")
+    place = config.toml.value_place("specification", index, "source")
+    return replace(problem, path=config.path, place=place, label="configured here")
 
 
 def _make_keyword_warning(specification: Specification) -> Problem | None:

@@ -40,7 +40,7 @@ def check_requirement_file(toml: TomlDocument) -> Iterator[Problem]:
                 yield rules.REQUIREMENT_WRONG_TYPE.problem(message, toml.path, toml.value_place(name), hint=hint)
             kind = REQUIREMENT_TABLES[name]
             if spelt.setdefault(kind, name) != name:
-                message = fields.describe_duplicate_field(f"{kind.name.lower()}s")
+                message = f"duplicate field `{kind.name.lower()}s`"
                 hint = f"keep either [[{spelt[kind]}]] or [[{name}]]"
                 yield rules.REQUIREMENT_REPEATED_KEY.problem(message, toml.path, toml.value_place(name), hint=hint)
         else:
@@ -63,7 +63,7 @@ def check_requirement_table(toml: TomlDocument, name: str, index: int, table: An
         yield from _check_fields(toml, kind, (name, index, key), value)
     if "tracking-issue" in table and "tracking_issue" in table:
         message, place = (
-            fields.describe_duplicate_field("tracking_issue"),
+            "duplicate field `tracking_issue`",
             toml.key_place(name, index, "tracking_issue"),
         )
         hint = "keep either `tracking-issue` or `tracking_issue`"
@@ -71,7 +71,7 @@ def check_requirement_table(toml: TomlDocument, name: str, index: int, table: An
     place = toml.value_place(name, index)
     for key in REQUIRED_FIELDS[kind]:
         if key not in table:
-            yield rules.REQUIREMENT_MISSING_KEY.problem(fields.describe_missing_field(key), toml.path, place)
+            yield rules.REQUIREMENT_MISSING_KEY.problem(f"missing field `{key}`", toml.path, place)
     if "target" not in table and "target" not in toml.values:
         hint = 'add `target = "specification#section"` here, or at the top of the file for all its tables'
         yield rules.REQUIREMENT_MISSING_KEY.problem("missing target", toml.path, place, hint=hint)

@@ -216,7 +216,9 @@ def resolve_not_applicable(
             ##% duvet MUST report a `[[not-applicable]]` entry that matches no requirement, and suggest the most similar
             ##% text.
             broken, key, message, hint = fault
-            problems.append(broken.problem(message, config.path, config.not_applicable_place(index, key), hint=hint))
+            problems.append(
+                broken.problem(message, config.path, config.toml.value_place("not-applicable", index, key), hint=hint)
+            )
         has_expired = False
         if rule.expiry is not None:
             ##= man/spec/gates.md#not-applicable
@@ -226,7 +228,8 @@ def resolve_not_applicable(
             memory.note_day(rule.expiry.isoformat(), has_expired)
         if has_expired:
             message = f"this entry expired on {rule.expiry}; the requirements of {rule.target} count again"
-            place, hint = config.not_applicable_place(index, "expiry"), "set a later date, or remove the entry"
+            place = config.toml.value_place("not-applicable", index, "expiry")
+            hint = "set a later date, or remove the entry"
             problems.append(rules.NOT_APPLICABLE_EXPIRED.problem(message, config.path, place, hint=hint))
         else:
             freed.update((one, index) for one in found if one not in freed)

@@ -149,8 +149,7 @@ def test_problems_are_reported_with_place_and_hint(snapshot: Snapshot) -> None:
 def test_wrong_keys_and_types_are_described() -> None:
     assert fields.describe_unknown_field("x", ["a"]) == "unknown field `x`, expected `a`"
     assert fields.describe_unknown_field("x", []) == "unknown field `x`, there are no fields"
-    assert fields.describe_duplicate_field("x") == "duplicate field `x`"
-    assert fields.describe_unknown_variant("X", ["a"]) == "unknown variant `X`, expected `a`"
+    assert fields.describe_unknown_field("X", ["a"], noun="variant") == "unknown variant `X`, expected `a`"
     types = {'a"\n': 'string "a\\"\\n"', datetime.date(2000, 1, 1): "datetime", datetime.time(): "datetime"}
     found = [fields.describe_invalid_type(value, "a string") for value in types]
     assert found == [f"invalid type: {words}, expected a string" for words in types.values()]

@@ -179,7 +179,9 @@ def test_places_of_values_that_others_check() -> None:
         "[[requirement]]\npattern = 'd'\n[[specification]]\nsource = 'e'\n"
     )
     config = read_config(text.encode(), PATH, {})
+    keys: list[tuple[str | int, ...]] = [("pattern", 1), ("exclude", 0)]
     assert [
-        *(config.source_place(0, "pattern", 1), config.source_place(0, "exclude"), config.source_place(1)),
-        *(config.requirement_place(0), config.requirement_place(3), config.specification_place(0)),
-    ] == [Place(3, 17, 3), Place(4, 11, 3), Place(5, 1, 10), Place(), Place(8, 11, 3), Place(10, 10, 3)]
+        *(config.toml.value_place("source", 0, *key) for key in keys),
+        *(config.toml.value_place("source", 1, "pattern", 0), config.toml.value_place("specification", 0, "source")),
+        *(config.requirement_place(0), config.requirement_place(3)),
+    ] == [Place(3, 17, 3), Place(4, 11, 3), Place(5, 1, 10), Place(10, 10, 3), Place(), Place(8, 11, 3)]
