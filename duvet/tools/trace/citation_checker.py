@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property, lru_cache, partial
-from typing import Any, NamedTuple, TypeVar
+from functools import cache, partial
+from typing import Any, TypeVar
 
 from msgspec import Struct, structs
 
@@ -25,12 +25,12 @@ from duvet.text import WHITESPACE, collapse_whitespace, load_rapidfuzz, shorten_
 from duvet.tools.arguments import is_inside_project, make_project_path
 from duvet.tools.context import ProjectSnapshot
 from duvet.tools.trace.invalid_citations import URL_NOT_FOUND, describe_citation_error, restore_spelling
-from duvet.tools.trace.requirements import group_requirements_by_section
 from duvet.trace import build, locations, records
+from duvet.trace.catalogue import Catalogue
 from duvet.trace.match import QuoteMatcher
 from duvet.trace.names import NO_NAMES, NamedText, RequirementNames
 from duvet.trace.nearest import Neighbourhood, TextStretch
-from duvet.tree.files import MemoryTree, Tree
+from duvet.tree.files import MemoryTree
 
 _MAX_COMPARED = 1000  # Longer quotes are not compared, because that would take too long.
 _MAX_COMPARED_EVERYWHERE = 400  # Longer quotes are compared only with the section that they cite.
@@ -54,23 +54,14 @@ class SpecCatalogue(library.Library):
         ##% Tools MUST NOT download specifications.
         super().__init__(project.tree, project.downloads, None, project.root, forms=project.library.forms)
         self.project = project
-        self.cards = context.catalogue.specifications
-        self._requirements = context.catalogue.requirements
-        self._known: dict[int, Specification] = {}
-        self._names: dict[int, RequirementNames] = {}
-
-    @cached_property
-    def reachable(self) -> Tree:
-        return scan.FilteredTree(self.tree, lambda path, _: not self._may_be_read(path))
-
-    @cached_property
-    def _by_name(self) -> dict[str, int]:
-        return {card.locator: number for number, card in reversed([*enumerate(self.cards)])}
-
-    @cached_property
-    def _by_path(self) -> dict[str, int]:
-        last = sorted(enumerate(self.cards), key=lambda one: (-len(one[1].locator), -one[0]))
-        return {self._make_absolute(card.path): number for number, card in last}
+        self.cards = cards = context.catalogue.specifications
+        self.listed = [index for index, card in enumerate(cards) if card.is_configured] or range(len(cards))
+        self.reachable = scan.FilteredTree(self.tree, lambda path, _: not self._may_be_read(path))
+        self.known = cache(lambda number: project.specification(cards[number]))
+        self.names = cache(partial(self._collect_names, context.catalogue))
+        self._by_name = {card.locator: number for number, card in reversed([*enumerate(cards)])}
+        last = sorted(enumerate(cards), key=lambda one: (-len(one[1].locator), -one[0]))
+        self._by_path = {self._make_absolute(card.path): number for number, card in last}
 
     def number_of(self, locator: Locator) -> int | None:
         """Return the index of the specification with that name, or with the same file."""
@@ -80,20 +71,13 @@ class SpecCatalogue(library.Library):
     def first_of(self, number: int) -> int:
         return self._by_path[self._make_absolute(self.cards[number].path)]
 
-    def known(self, number: int) -> Specification:
-        if number not in self._known:
-            self._known[number] = self.project.specification(self.cards[number])
-        return self._known[number]
-
-    def names(self, number: int) -> RequirementNames:
-        if number not in self._names:
-            sections = {section.id: index for index, section in enumerate(self.cards[number].sections)}
-            self._names[number] = RequirementNames(
-                NamedText(card.name, sections[card.section], card.text)
-                for card in self._requirements
-                if card.name and card.specification == number
-            )
-        return self._names[number]
+    def _collect_names(self, catalogue: Catalogue, number: int) -> RequirementNames:
+        sections = {section.id: index for index, section in enumerate(self.cards[number].sections)}
+        return RequirementNames(
+            NamedText(card.name, sections[card.section], card.text)
+            for card in catalogue.requirements
+            if card.name and card.specification == number
+        )
 
     def names_of(self, locator: Locator) -> RequirementNames:
         number = self.number_of(locator)
@@ -128,75 +112,6 @@ class SpecCatalogue(library.Library):
         return make_project_path(self.cwd, path)
 
 
-class NearestMatch(NamedTuple):
-    text: str = ""
-    hint: str = ""
-
-
-class NearestFinder:
-    def __init__(self, context: ProjectSnapshot) -> None:
-        self.specifications = context.once(SpecCatalogue)
-        self.catalogue = context.catalogue
-        self.texts = _Texts(context)
-        self._by_code: dict[str, Callable[[Annotation], NearestMatch]] = {
-            rules.QUOTE_NOT_FOUND.code: self._find_quote,
-            rules.TARGET_UNKNOWN_SECTION.code: self._find_section,
-            rules.TARGET_AMBIGUOUS.code: self._find_section,
-            rules.TARGET_NO_SECTION.code: self._find_section,
-        }
-
-    def find(self, code: str, annotation: Annotation) -> NearestMatch:
-        if len(annotation.quote) > _MAX_COMPARED or len(annotation.target) > _MAX_COMPARED:
-            return NearestMatch()
-        near = self._by_code.get(code, self._find_specification)(annotation)
-        return NearestMatch(near.text, shorten_text(collapse_whitespace(near.hint), _MAX_HINT))
-
-    def _find_quote(self, annotation: Annotation) -> NearestMatch:
-        answer = correct_drifted_quote(self.texts, annotation)
-        spot = self.texts.resolve_target(annotation)
-        if spot is None or spot.section is None:
-            # Its file has been removed in the meantime.
-            return NearestMatch(hint=answer.hint)
-        own = spot.near.find_near(spot.section, annotation.quote)
-        text = answer.quote or (own.text if own and not spot.named else answer.target)
-        if text is None:
-            found = spot.near.find_anywhere(annotation.quote)
-            text = found[1].text if found else ""
-        return NearestMatch(text, answer.hint)
-
-    def _find_section(self, annotation: Annotation) -> NearestMatch:
-        answer = correct_section(self.texts, annotation)
-        spot = self.texts.resolve_target(annotation)
-        name, _, section = annotation.target.partition("#")
-        near = (
-            SectionNames(spot.near.specification.sections, spot.near.names).find_nearest(section)
-            if spot and section
-            else []
-        )
-        return NearestMatch(answer.target or (f"{name}#{near[0]}" if near else ""), answer.hint)
-
-    def _find_specification(self, annotation: Annotation) -> NearestMatch:
-        specifications = self.specifications
-        name, _, section = annotation.target.partition("#")
-        number = next(iter(locations.match_specifications(self.catalogue, name, specifications.project.root)), None)
-        if number is None:
-            is_any = any(card.is_configured for card in specifications.cards)
-            names = {
-                index: card.locator
-                for index, card in enumerate(specifications.cards)
-                if card.is_configured or not is_any
-            }
-            rapidfuzz = load_rapidfuzz()
-            found = rapidfuzz.process.extractOne(
-                name, names, scorer=rapidfuzz.fuzz.ratio, processor=None, score_cutoff=_MIN_SIMILARITY
-            )
-            if not found:
-                return NearestMatch()
-            number = found[2]
-        known, locator = specifications.known(number), specifications.cards[number].locator
-        return NearestMatch(locator if find_section_index(known, section) is None else f"{locator}#{section}")
-
-
 class _Neighbourhood(Neighbourhood):
     """Compares each section with a quote once, and a long quote only with the section that it cites."""
 
@@ -226,9 +141,8 @@ class _Neighbourhood(Neighbourhood):
 class _Texts(SpecificationTexts):
     def __init__(self, context: ProjectSnapshot) -> None:
         super().__init__(context.project)
+        self.catalogue = context.catalogue
         self.specifications = context.once(SpecCatalogue)
-        self._indexes = context.once(group_requirements_by_section)
-        self._requirements = context.catalogue.requirements
         self._neighbourhoods: dict[int, Neighbourhood] = {}
 
     def resolve_target(self, annotation: Annotation) -> ResolvedTarget | None:
@@ -246,18 +160,21 @@ class _Texts(SpecificationTexts):
         return resolve_section(near, section)
 
     def list_others(self, but: Neighbourhood | None = None) -> Iterator[tuple[str, Neighbourhood]]:
-        is_any = any(card.is_configured for card in self.specifications.cards)
-        for number, card in enumerate(self.specifications.cards):
+        for number in self.specifications.listed:
             near = self._open_neighbourhood(number)
-            if near is not but and (card.is_configured or not is_any):
-                yield card.locator, near
+            if near is not but:
+                yield self.specifications.cards[number].locator, near
 
     def _open_neighbourhood(self, number: int) -> Neighbourhood:
         if number not in self._neighbourhoods:
             known = self.specifications.known(number)
-            indexes = {place: self._indexes.get((number, one.id), ()) for place, one in enumerate(known.sections)}
+            indexes = {
+                place: self.catalogue.stated.get((number, one.id), ()) for place, one in enumerate(known.sections)
+            }
             sentences = {
-                place: [self._requirements[index].text for index in found] for place, found in indexes.items() if found
+                place: [self.catalogue.requirements[index].text for index in found]
+                for place, found in indexes.items()
+                if found
             }
             self._neighbourhoods[number] = _Neighbourhood(known, sentences, names=self.specifications.names(number))
         return self._neighbourhoods[number]
@@ -274,8 +191,10 @@ def check_style(
     verdict: CitationVerdict, citation: str, path: str, styles: Sequence[comments.SourceStyle]
 ) -> CitationVerdict:
     """Add a warning to the verdict on a valid citation if the file's comment styles would not read it."""
-    # An entry of a requirement file is not a comment.
-    if _ENTRY.match(citation) or is_read_in(citation, styles):
+    # An entry of a requirement file is not a comment, nor is a bare target.
+    first = next(filter(None, map(trim, citation.split("\n"))), "")
+    is_plain = _ENTRY.match(citation) or (_BARE.fullmatch(first) and not _NAMING.fullmatch(first))
+    if is_plain or any(comments.scan_comments("", citation, style)[0] for style in styles):
         return verdict
     warning = f"duvet does not read this comment style in {path}"
     written = " or ".join(dict.fromkeys(f"`{style.meta}` and `{style.content}`" for style in styles))
@@ -286,19 +205,25 @@ def check_style(
 class CitationChecker:
     def __init__(self, context: ProjectSnapshot) -> None:
         self.specifications = context.once(SpecCatalogue)
-        self.nearest = NearestFinder(context)
+        self.catalogue = context.catalogue
+        self.texts = _Texts(context)
         config = context.project.config
         rules = [*context.project.options.sources, *(config.sources if config else ())]
         self.styles = tuple(dict.fromkeys(comments.SourceStyle(rule.meta, rule.content) for rule in rules))
-        self._indexes = context.once(group_requirements_by_section)
-        self._requirements = context.catalogue.requirements
         self._spans: dict[tuple[int, int], list[records.Piece]] = {}
         """The spans of requirements, by the indexes of a specification and of a section in it."""
         self._matchers: dict[int, QuoteMatcher] = {}
 
     def check(self, citation: str, *, with_nearest: bool = True) -> CitationVerdict:
         """Check all citations in a text; return the verdict on the first invalid one, or on all if they are valid."""
-        pasted = self._parse(citation)
+        if _ENTRY.match(citation):
+            data = citation.encode(errors="replace")
+            annotations, problems = requirement_files.read_requirement_file(_PATH, data)
+            # Without a file, paths are relative to the project, as in comments.
+            annotations = [structs.replace(one, from_file=False) for one in annotations]
+            pasted = PastedText(citation, annotations, problems)
+        else:
+            pasted = parse_pasted(_PATH, citation, self.styles)
         wrong = [one for one in pasted.problems if one.severity is Severity.ERROR]
         if wrong or not pasted.annotations:
             first = next(iter([*wrong, *pasted.problems]), None)
@@ -313,14 +238,6 @@ class CitationChecker:
             warnings.append(verdict.warning)
         warnings += (one.message for one in pasted.problems)
         return CitationVerdict(warning="; ".join(dict.fromkeys(filter(None, warnings))))
-
-    def _parse(self, text: str) -> PastedText:
-        """Parse entries of a requirement file if the text begins like one, and otherwise comments."""
-        if not _ENTRY.match(text):
-            return parse_pasted(_PATH, text, self.styles)
-        annotations, problems = requirement_files.read_requirement_file(_PATH, text.encode(errors="replace"))
-        # Without a file, paths are relative to the project, as in comments.
-        return PastedText(text, [structs.replace(one, from_file=False) for one in annotations], problems)
 
     def _check_annotation(self, annotation: Annotation, pasted: PastedText, *, with_nearest: bool) -> CitationVerdict:
         specifications = self.specifications
@@ -345,8 +262,51 @@ class CitationChecker:
         ##= man/spec/mcp.md#tools
         ##% `validate_citation` MUST accept exactly the citations that `duvet report` accepts.
         error = describe_citation_error(Problem(failure.rule.code, failure.message), annotation.target)
-        near = self.nearest.find(failure.rule.code, annotation) if with_nearest else NearestMatch()
-        return CitationVerdict(error=error, nearest=near.text, hint=near.hint)
+        if not with_nearest or len(annotation.quote) > _MAX_COMPARED or len(annotation.target) > _MAX_COMPARED:
+            return CitationVerdict(error=error)
+        find = _FINDERS.get(failure.rule.code, CitationChecker._find_specification)
+        nearest, hint = find(self, annotation)
+        return CitationVerdict(error=error, nearest=nearest, hint=shorten_text(collapse_whitespace(hint), _MAX_HINT))
+
+    def _find_quote(self, annotation: Annotation) -> tuple[str, str]:
+        """Return the nearest text and a hint, as do the two methods below."""
+        answer = correct_drifted_quote(self.texts, annotation)
+        spot = self.texts.resolve_target(annotation)
+        if spot is None or spot.section is None:
+            # Its file has been removed in the meantime.
+            return "", answer.hint
+        own = spot.near.find_near(spot.section, annotation.quote)
+        text = answer.quote or (own.text if own and not spot.named else answer.target)
+        if text is None:
+            found = spot.near.find_anywhere(annotation.quote)
+            text = found[1].text if found else ""
+        return text, answer.hint
+
+    def _find_section(self, annotation: Annotation) -> tuple[str, str]:
+        answer = correct_section(self.texts, annotation)
+        spot = self.texts.resolve_target(annotation)
+        name, _, section = annotation.target.partition("#")
+        nearest = answer.target or ""
+        if not nearest and spot and section:
+            near = SectionNames(spot.near.specification.sections, spot.near.names).find_nearest(section)
+            nearest = f"{name}#{near[0]}" if near else ""
+        return nearest, answer.hint
+
+    def _find_specification(self, annotation: Annotation) -> tuple[str, str]:
+        specifications = self.specifications
+        name, _, section = annotation.target.partition("#")
+        number = next(iter(locations.match_specifications(self.catalogue, name, specifications.project.root)), None)
+        if number is None:
+            names = {index: specifications.cards[index].locator for index in specifications.listed}
+            rapidfuzz = load_rapidfuzz()
+            found = rapidfuzz.process.extractOne(
+                name, names, scorer=rapidfuzz.fuzz.ratio, processor=None, score_cutoff=_MIN_SIMILARITY
+            )
+            if not found:
+                return "", ""
+            number = found[2]
+        known, locator = specifications.known(number), specifications.cards[number].locator
+        return locator if find_section_index(known, section) is None else f"{locator}#{section}", ""
 
     def _find_warnings(self, annotation: Annotation, locator: Locator, match: records.Match) -> Iterator[str]:
         number = self.specifications.number_of(locator)
@@ -365,7 +325,10 @@ class CitationChecker:
         if (number, index) not in self._spans:
             section = self.specifications.known(number).sections[index]
             matcher = QuoteMatcher(section)
-            places = (matcher.find(self._requirements[one].text) for one in self._indexes.get((number, section.id), []))
+            places = (
+                matcher.find(self.catalogue.requirements[one].text)
+                for one in self.catalogue.stated.get((number, section.id), [])
+            )
             self._spans[number, index] = [piece for place in places if place is not None for piece in place[0]]
         spans = self._spans[number, index]
         return any(one.start < other.end and other.start < one.end for one in spans for other in pieces)
@@ -380,12 +343,12 @@ class CitationChecker:
         return found
 
 
-def is_read_in(text: str, styles: Sequence[comments.SourceStyle]) -> bool:
-    """Return whether these styles would read the text as an annotation; a bare target counts, too."""
-    if any(comments.scan_comments("", text, style)[0] for style in styles):
-        return True
-    first = next(filter(None, map(trim, text.split("\n"))), "")
-    return _BARE.fullmatch(first) is not None and _NAMING.fullmatch(first) is None
+_FINDERS: dict[str, Callable[[CitationChecker, Annotation], tuple[str, str]]] = {
+    rules.QUOTE_NOT_FOUND.code: CitationChecker._find_quote,
+    rules.TARGET_UNKNOWN_SECTION.code: CitationChecker._find_section,
+    rules.TARGET_AMBIGUOUS.code: CitationChecker._find_section,
+    rules.TARGET_NO_SECTION.code: CitationChecker._find_section,
+}
 
 
 _FIELD = re.compile(r"(?:source|type|level|format|reason|feature|tracking-issue)\s*=")
@@ -414,7 +377,10 @@ class _Lead(Struct, frozen=True):
 def parse_pasted(path: str, text: str, styles: Iterable[comments.SourceStyle]) -> PastedText:
     """Parse the annotations in a text: in these styles, or else in the comment style of any language."""
     lines = [trim(line) for line in text.split("\n")]
-    known = [_make_lead(style.meta, style.content) for style in styles]
+    known = [
+        _Lead(*(re.compile(re.escape(one) if one else "(?!)") for one in (style.meta, style.content)))
+        for style in styles
+    ]
     naming = [line for line in lines if _NAMING.fullmatch(line)]
     named = [lead for lead in known if any(map(lead.meta.match, naming))]
     own = _rewrite(lines, named) or _rewrite_any(lines, text, known)
@@ -453,20 +419,11 @@ def _find_leads(lines: Sequence[str], match: Callable[[str], re.Match[str] | Non
     return leads
 
 
-@lru_cache
-def _make_lead(meta: str, content: str) -> _Lead:
-    return _Lead(*(re.compile(re.escape(one) if one else "(?!)") for one in (meta, content)))
-
-
 def _rewrite(lines: Iterable[str], leads: Sequence[_Lead]) -> list[str | None]:
     def rewrite(line: str) -> str | None:
         for lead in leads:
-            for begin, plain in (
-                (lead.meta, _DEFAULT_STYLE.meta),
-                (lead.content, _DEFAULT_STYLE.content),
-            ):
-                found = begin.match(line)
-                if found:
+            for begin, plain in ((lead.meta, _DEFAULT_STYLE.meta), (lead.content, _DEFAULT_STYLE.content)):
+                if found := begin.match(line):
                     return plain + line[found.end() :]
         return None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Literal, NamedTuple
 from urllib.parse import unquote
 
@@ -24,13 +24,8 @@ _STEPS = {
     invalid_citations.SECTION_NOT_FOUND: "Find the text with search_requirements, or read a section with get_section.",
     invalid_citations.REQUIREMENT_NOT_FOUND: "Find the text with search_requirements; suggest_citation returns the comment to paste.",
 }
-_AS_NEAREST = "Change the target to `nearest`."
-_AS_NEAREST_WHOLE = "Change the specification to `nearest`, and add one of its sections: spec#section."
-_WRITE = "Write the target as spec#section, or paste the comment from suggest_citation."
 _ROOM = 8_000  # Maximum length of errors, warnings and texts in an answer.
 _MAX_COMPARED = 6_000  # Maximum length of invalid citations that are compared with all texts, because that is slow.
-_MAX_NUMBERS = 10
-_COMMENT_WIDTH = 100
 _KINDS = {"implementation": model.Kind.CITATION, **{kind.name.lower(): kind for kind in model.Kind}}
 _DEFAULT_LINES, _MAX_LINES, _MAX_WIDTH = 5, 1000, 500
 
@@ -56,7 +51,15 @@ def validate_citation(arguments: ValidateCitationInput, context: ProjectSnapshot
     if arguments.file is not None and not verdict.error:
         path, styles = _find_source(context, arguments.file)
         verdict = citation_checker.check_style(verdict, arguments.citation, path, styles)
-    return ToolAnswer(value=_make_output(verdict), next_step=_suggest_step(verdict))
+    phrase, step = verdict.error.partition(":")[0], verdict.hint
+    if verdict.nearest and phrase != invalid_citations.REQUIREMENT_NOT_FOUND:
+        change = "Change the target to `nearest`."
+        if "#" not in verdict.nearest:
+            change = "Change the specification to `nearest`, and add one of its sections: spec#section."
+        step = f"{change} {verdict.hint}".rstrip()
+    elif verdict.error and not verdict.hint:
+        step = _STEPS.get(phrase, "Write the target as spec#section, or paste the comment from suggest_citation.")
+    return ToolAnswer(value=_make_output(verdict), next_step=step)
 
 
 def _make_output(verdict: citation_checker.CitationVerdict, most: int | None = None) -> ValidateCitationOutput:
@@ -64,16 +67,6 @@ def _make_output(verdict: citation_checker.CitationVerdict, most: int | None = N
     return ValidateCitationOutput(
         not verdict.error, *(text and (shorten_text(text, most) if most else text) for text in texts)
     )
-
-
-def _suggest_step(verdict: citation_checker.CitationVerdict) -> str:
-    if not verdict.error:
-        return verdict.hint
-    phrase = verdict.error.partition(":")[0]
-    if verdict.nearest and phrase != invalid_citations.REQUIREMENT_NOT_FOUND:
-        step = _AS_NEAREST if "#" in verdict.nearest else _AS_NEAREST_WHOLE
-        return f"{step} {verdict.hint}".rstrip()
-    return verdict.hint or _STEPS.get(phrase, _WRITE)
 
 
 class ValidateCitationsInput(Struct, frozen=True, forbid_unknown_fields=True):
@@ -91,20 +84,16 @@ def validate_citations(arguments: ValidateCitationsInput, context: ProjectSnapsh
         verdict = checker.check(citation, with_nearest=left > 0)
         left -= len(citation) if verdict.error else 0
         verdicts.append(verdict)
-    room = _ROOM // (2 * len(verdicts))
-    rows = [_make_output(verdict, room) for verdict in verdicts]
-    return ToolAnswer(value=rows, next_step=_summarize_verdicts(verdicts), page=ResultPage(len(rows)))
-
-
-def _summarize_verdicts(verdicts: list[citation_checker.CitationVerdict]) -> str:
-    wrong = [str(number) for number, one in enumerate(verdicts, 1) if one.error]
-    if not wrong:
-        return f"All {len(verdicts):,} citations are valid." if len(verdicts) > 1 else "The citation is valid."
-    noun = "number" if len(wrong) == 1 else "numbers"
-    step = "Call validate_citation on each to see how to fix it."
-    if any(one.nearest for one in verdicts):
-        step = "Use the target or the quote in `nearest`, and validate again."
-    return f"{len(wrong)} of {len(verdicts)} invalid: {noun} {join_names(wrong, _MAX_NUMBERS)}. {step}"
+    count, wrong = len(verdicts), [str(number) for number, one in enumerate(verdicts, 1) if one.error]
+    step = f"All {count:,} citations are valid." if count > 1 else "The citation is valid."
+    if wrong:
+        noun = "number" if len(wrong) == 1 else "numbers"
+        advice = "Call validate_citation on each to see how to fix it."
+        if any(one.nearest for one in verdicts):
+            advice = "Use the target or the quote in `nearest`, and validate again."
+        step = f"{len(wrong)} of {count} invalid: {noun} {join_names(wrong, 10)}. {advice}"
+    rows = [_make_output(verdict, _ROOM // (2 * count)) for verdict in verdicts]
+    return ToolAnswer(value=rows, next_step=step, page=ResultPage(count))
 
 
 class SuggestCitationInput(Struct, frozen=True, forbid_unknown_fields=True):
@@ -130,18 +119,15 @@ def suggest_citation(arguments: SuggestCitationInput, context: ProjectSnapshot) 
     kind = _KINDS[arguments.type] if arguments.type else style.kind
     reason = (arguments.reason or "").strip()
     if kind is model.Kind.EXCEPTION and not reason:
-        raise ToolError(
-            ErrorCode.INVALID_REQUEST,
-            "an exception needs a reason",
-            "set `reason` to the reason why the requirement is not met",
-        )
+        hint = "set `reason` to the reason why the requirement is not met"
+        raise ToolError(ErrorCode.INVALID_REQUEST, "an exception needs a reason", hint)
     if line is not None and not context.project.tree.exists(path):
         message = f"{path} does not exist, so it has no line {line}"
         raise ToolError(ErrorCode.INVALID_REQUEST, message, "omit line, or create the file first")
     annotation = editor.NewAnnotation(cited.target, cited.quote, kind, {"reason": reason} if reason else {})
     try:
         text = "\n" if line is None else decode_utf8(context.project.tree.read(path), path)
-        lines = editor.insert_annotation(path, text, line or 1, annotation, style, _COMMENT_WIDTH).lines
+        lines = editor.insert_annotation(path, text, line or 1, annotation, style, most=100).lines
     except errors.DuvetError as error:
         raise ToolError(ErrorCode.INVALID_REQUEST, error.message, error.hint) from error
     where = "right above the code that it refers to" if line is None else f"above line {line}"
@@ -203,14 +189,15 @@ class GetCitationContextOutput(Struct, frozen=True):
 
 class _Location(NamedTuple):
     path: str
-    lines: invalid_citations.LineStretch
+    first: int
+    last: int
     text: locations.SourceText
 
 
 @declare_query("get_citation_context", "Code around a citation", GetCitationContextInput, GetCitationContextOutput)
 def get_citation_context(arguments: GetCitationContextInput, context: ProjectSnapshot) -> ToolAnswer:
     """Show the code around a citation. Use it to check that the code does what it cites."""
-    path, (first, last), text = _locate(context, arguments.citation_id)
+    path, first, last, text = _locate(context, arguments.citation_id)
     around = arguments.context_lines
     # By default, the code below is shown even if the comment is long.
     end = last + _DEFAULT_LINES if around is None else first + around
@@ -232,29 +219,18 @@ def _locate(context: ProjectSnapshot, reference: str) -> _Location:
             raise errors.NotFoundError(f"{quote_text(reference)} is not a citation", hint=hint)
         card = catalogue.citations[cited.indexes[0]]
         text = context.files.text(card.path)
-        last = locations.find_last_line(text, card.line, card.span[1])
-        return _Location(card.path, invalid_citations.LineStretch(card.line, last), text)
+        return _Location(card.path, card.line, locations.find_last_line(text, card.line, card.span[1]), text)
     place = locations.parse_file_line(reference.strip())
     if place is None:
         raise errors.QueryError(
             f"{quote_text(reference)} is not in the form `file:line`", hint="write it like src/main.rs:42"
         )
-    root = context.project.root
-    paths = [
-        *locations.list_possible_paths(place.path, root),
-        *locations.list_possible_paths(unquote(place.path), root),
-    ]
-    found = _list_citations(context, paths)
-    own = _select_at(found, place.line)
-    if not own:
-        malformed = [
-            _Location(one.path, one.lines, context.files.text(one.path))
-            for one in context.once(invalid_citations.find_malformed_annotations)
-            if one.path in paths
-        ]
-        own, found = _select_at(malformed, place.line), [*found, *malformed]
-    if own:
-        return own[0]
+    root, found = context.project.root, list[_Location]()
+    paths = [path for name in (place.path, unquote(place.path)) for path in locations.list_possible_paths(name, root)]
+    for one in _list_locations(context, paths):
+        if one.first <= place.line <= one.last:
+            return one
+        found.append(one)
     ##= man/spec/mcp.md#tools
     ##% `get_citation_context` MUST NOT show lines of a file that has no citations.
     if not found:
@@ -262,22 +238,18 @@ def _locate(context: ProjectSnapshot, reference: str) -> _Location:
         hint = suggest_nearest(place.path, known) or "find citations with get_requirement or list_invalid_citations"
         raise errors.NotFoundError(f"no citations in {quote_text(place.path)}", hint=hint)
     path = found[0].path
-    near = ", ".join(
-        f"{path}:{line}" for line in locations.find_nearest_lines([one.lines.first for one in found], place.line)
-    )
+    nearest = locations.find_nearest_lines([one.first for one in found], place.line)
+    near = ", ".join(f"{path}:{line}" for line in nearest)
     raise errors.NotFoundError(f"no citation at {path}:{place.line}", hint=f"nearest: {near}")
 
 
-def _select_at(found: Sequence[_Location], line: int) -> list[_Location]:
-    return [one for one in found if one.lines.first <= line <= one.lines.last]
-
-
-def _list_citations(context: ProjectSnapshot, paths: list[str]) -> list[_Location]:
-    catalogue = context.catalogue
-    numbers = locations.find_annotations_in_file(catalogue, paths)
-    if not numbers:
-        return []
-    path = catalogue.citations[numbers[0]].path
-    text = context.files.text(path)
-    lines = locations.find_annotation_lines(catalogue, numbers, text)
-    return [_Location(path, invalid_citations.LineStretch(one.first, one.last), text) for one in lines]
+def _list_locations(context: ProjectSnapshot, paths: Sequence[str]) -> Iterator[_Location]:
+    """Yield the citations in a file, and then its malformed annotations, which take longer to find."""
+    if numbers := locations.find_annotations_in_file(context.catalogue, paths):
+        path = context.catalogue.citations[numbers[0]].path
+        text = context.files.text(path)
+        for lines in locations.find_annotation_lines(context.catalogue, numbers, text):
+            yield _Location(path, lines.first, lines.last, text)
+    for one in context.once(invalid_citations.find_malformed_annotations):
+        if one.path in paths:
+            yield _Location(one.path, one.first, one.last, context.files.text(one.path))

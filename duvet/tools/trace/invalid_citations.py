@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache, partial
 from operator import attrgetter
-from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -66,14 +65,10 @@ _PASSED = rules.EXCEPTION_NO_REASON.code  # An error of `duvet validate` that `d
 _OWN_TARGET = re.compile(r"^target\s*=", re.MULTILINE)
 
 
-class LineStretch(NamedTuple):
-    first: int
-    last: int
-
-
 class MalformedAnnotation(Struct, frozen=True):
     path: str
-    lines: LineStretch
+    first: int
+    last: int
     comment: str
     problems: tuple[model.Problem, ...]
 
@@ -81,17 +76,17 @@ class MalformedAnnotation(Struct, frozen=True):
 def find_malformed_annotations(context: ProjectSnapshot) -> tuple[MalformedAnnotation, ...]:
     text = lru_cache(maxsize=None)(context.files.text)
     stretches = lru_cache(maxsize=None)(partial(_list_blocks, context.once(group_styles_by_path), text))
-    found: dict[tuple[str, LineStretch], list[model.Problem]] = {}
+    found: dict[tuple[str, int, int], list[model.Problem]] = {}
     for one in context.findings.found:
         problem = one.problem
         if one.id < 0 and problem.code in MALFORMED_CODES:
             lines = _find_lines(text(problem.path), stretches(problem.path), problem.place.line)
-            found.setdefault((problem.path, lines), []).append(problem)
+            found.setdefault((problem.path, *lines), []).append(problem)
     return tuple(
         MalformedAnnotation(
-            path, lines, "\n".join(map(trim, text(path).lines[lines.first - 1 : lines.last])), tuple(problems)
+            path, first, last, "\n".join(map(trim, text(path).lines[first - 1 : last])), tuple(found[path, first, last])
         )
-        for (path, lines), problems in sorted(found.items(), key=lambda one: one[0])
+        for path, first, last in sorted(found)
     )
 
 
@@ -99,32 +94,32 @@ def group_styles_by_path(context: ProjectSnapshot) -> StylesByPath:
     return {path: styles for styles, paths in context.project.inputs.sources for path in paths}
 
 
-def _list_blocks(styles: StylesByPath, text: Callable[[str], SourceText], path: str) -> list[LineStretch]:
+def _list_blocks(styles: StylesByPath, text: Callable[[str], SourceText], path: str) -> list[tuple[int, int]]:
+    """Return the first and the last line of each block of annotation lines."""
     stretches = []
     for style in styles.get(path, ()):
         for run in find_runs("\n".join(text(path).lines), make_finder(style.meta, style.content)):
             for block in split_blocks(tokenize_run(run, style.meta, style.content)):
                 numbers = [token.line for token in [*block.metas, *block.contents]]
-                stretches.append(LineStretch(min(numbers), max(numbers)))
+                stretches.append((min(numbers), max(numbers)))
     return stretches
 
 
-def _find_lines(text: SourceText, blocks: list[LineStretch], line: int) -> LineStretch:
-    found = next((one for one in blocks if one.first <= line <= one.last), None)
-    if found is not None:
-        return found
+def _find_lines(text: SourceText, blocks: list[tuple[int, int]], line: int) -> tuple[int, int]:
+    for first, last in blocks:
+        if first <= line <= last:
+            return first, last
     heads = (number for number in range(line, 0, -1) if number <= len(text.lines))
     head = next((number for number in heads if text.lines[number - 1].startswith(_TABLE)), line)
-    return LineStretch(head, max(line, min(head + _LONGEST, find_last_line(text, head))))
+    return head, max(line, min(head + _LONGEST, find_last_line(text, head)))
 
 
 def describe_citation_error(problem: model.Problem, target: str) -> str:
     ##= man/spec/mcp.md#tools
     ##% If a citation is invalid, `validate_citation` MUST return an error that begins with `URL not found`,
     ##% `Specification not found`, `Section not found` or `Requirement not found`.
-    phrase = _PHRASES.get(problem.code, "")
-    if problem.code == rules.TARGET_UNRESOLVED.code and not _NAME.match(target):
-        phrase = URL_NOT_FOUND
+    is_unnamed = problem.code == rules.TARGET_UNRESOLVED.code and not _NAME.match(target)
+    phrase = URL_NOT_FOUND if is_unnamed else _PHRASES.get(problem.code, "")
     message = restore_spelling(problem.message, target)
     return f"{phrase}: {message}" if phrase else message
 
@@ -147,14 +142,9 @@ def list_invalid_citations(arguments: ListArguments, context: ProjectSnapshot) -
     """List the citations in the code whose target or quote is wrong, and why. Use it after a specification changes."""
     rows = context.once(_find_invalid)
     note = "After a fix, check the citation with validate_citation." if rows else "No citation is invalid."
+    key: Callable[[InvalidCitation], str] = lambda row: f"{row.file_path}:{row.line_number}"
     return make_list_answer(
-        context,
-        "list_invalid_citations",
-        arguments,
-        rows,
-        key=lambda row: f"{row.file_path}:{row.line_number}",
-        row=lambda row: row,
-        notes=[note],
+        context, "list_invalid_citations", arguments, rows, key=key, row=lambda row: row, notes=[note]
     )
 
 
@@ -162,7 +152,7 @@ def _find_invalid(context: ProjectSnapshot) -> list[InvalidCitation]:
     found = []
     for one in context.once(find_malformed_annotations):
         if errors := [problem for problem in one.problems if problem.severity is model.Severity.ERROR]:
-            found.append(InvalidCitation(one.path, one.lines.first, one.comment, _describe_errors(errors, "")))
+            found.append(InvalidCitation(one.path, one.first, one.comment, _describe_errors(errors, "")))
     text = lru_cache(maxsize=None)(context.files.text)
     annotations = context.project.trace.annotations
     for id, problems in context.findings.invalid().items():

@@ -3,41 +3,29 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Annotated, TypeVar
 
 from msgspec import Meta, Struct, convert, json, structs
 
 from duvet import errors
-from duvet.queries import details, references, search
-from duvet.queries.gaps import (
-    STATES_BY_WORD,
-    Gap,
-    Priority,
-    RequirementFilter,
-    compute_priority,
-    find_gaps,
-    fold_word,
-    parse_level,
-    prioritize_requirements,
-    select_requirements,
-)
-from duvet.queries.records import CitationWithCode, RequirementDetail, format_level
+from duvet.queries import details, gaps, references, search
+from duvet.queries.gaps import STATES_BY_WORD, RequirementFilter, fold_word, parse_level
+from duvet.queries.records import CitationWithCode, RequirementDetail, RequirementRow, format_level
 from duvet.text import quote_text, shorten_text
 from duvet.tools import tool
 from duvet.tools.context import ProjectSnapshot
 from duvet.tools.tool import ErrorCode, ToolAnswer, ToolError, declare_query
 from duvet.trace import locations, records
-from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue, RequirementCard
+from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue
 
 SpecArgument = Annotated[str, Meta(description="Only this specification: id, name, URL or path")]
 NO_LEVEL = "unspecified"
 # Other spellings are accepted, too. The schema lists the preferred ones.
 LevelWord = Annotated[str, Meta(extra_json_schema={"enum": ["MUST", "SHOULD", "MAY", NO_LEVEL]})]
-ClassWord = Annotated[
-    str, Meta(extra_json_schema={"enum": ["partially_implemented", "not_started", "fully_implemented"]})
-]
 StatusWord = Annotated[str, Meta(extra_json_schema={"enum": [state.words for state in records.State]})]
+_CLASSES = ["partially_implemented", "not_started", "fully_implemented"]
 
 _NEIGHBOUR_TEXT = 160  # Maximum length of a neighbour's text.
 _MAX_PLACES = 10  # Maximum number of listed places of a requirement, and of listed requirements of a citation.
@@ -71,22 +59,17 @@ class RequirementArguments(ListArguments, frozen=True, kw_only=True):
     level: LevelWord | None = None
 
     def __post_init__(self) -> None:
-        if self.level is not None and parse_level(self.level) is None:
-            raise ValueError(_describe_unknown("level", self.level))
+        status = self.status if isinstance(self, StatusArguments) else None
+        wrong = [("level", self.level)] if self.level is not None and parse_level(self.level) is None else []
+        if status is not None and fold_word(status) not in STATES_BY_WORD:
+            wrong.append(("status", status))
+        for name, value in wrong:
+            # The message that msgspec gives for an invalid choice.
+            raise ValueError(f"Invalid enum value '{shorten_text(value)}' - at `$.{name}`")
 
 
 class StatusArguments(RequirementArguments, frozen=True, kw_only=True):
     status: StatusWord | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.status is not None and fold_word(self.status) not in STATES_BY_WORD:
-            raise ValueError(_describe_unknown("status", self.status))
-
-
-def _describe_unknown(name: str, value: str) -> str:
-    """Return the message that msgspec gives for an invalid choice."""
-    return f"Invalid enum value '{shorten_text(value)}' - at `$.{name}`"
 
 
 def make_filter(arguments: RequirementArguments) -> RequirementFilter:
@@ -107,10 +90,9 @@ class RequirementSummary(Struct, frozen=True, omit_defaults=True):
     name: str = ""
 
 
-def summarize_requirement(card: RequirementCard, most: int | None = None) -> RequirementSummary:
-    text = card.text if most is None else shorten_text(card.text, most)
-    level = format_level(card.level) or NO_LEVEL
-    return RequirementSummary(card.id[:SHORT_ID_DIGITS], level, card.state.words, text, card.name)
+def summarize_requirement(row: RequirementRow, most: int | None = None) -> RequirementSummary:
+    text = row.text if most is None else shorten_text(row.text, most)
+    return RequirementSummary(row.identifier, row.level or NO_LEVEL, row.status, text, row.name)
 
 
 class GetRequirementInput(Struct, frozen=True, forbid_unknown_fields=True):
@@ -158,38 +140,22 @@ def get_requirement(arguments: GetRequirementInput, context: ProjectSnapshot) ->
     requirement = _find_requirement(context.catalogue, context.find(arguments.reference))
     found = details.make_detail(context.read_citations(), context.project.specification, requirement)
     assert isinstance(found, RequirementDetail)
-    places = tuple(RequirementPlace(one.full_path, one.status) for one in found.places[:_MAX_PLACES])
-    whole = GetRequirementOutput(
-        identifier=found.identifier,
-        name=found.name,
-        id=found.id,
-        full_path=found.full_path,
-        text=found.text,
-        level=found.level or NO_LEVEL,
-        status=found.status,
-        reason=found.status_reason,
-        excuse=found.excuse.reason if found.excuse else None,
-        section=found.section,
-        section_title=found.section_title,
-        target=found.target,
-        file_path=found.file_path,
-        line_number=found.line_number,
-        url=found.url,
-        places=places if len(places) > 1 else None,
-        neighbours=tuple(
-            RequirementSummary(
-                one.identifier, one.level or NO_LEVEL, one.status, shorten_text(one.text, _NEIGHBOUR_TEXT), one.name
-            )
-            for one in found.neighbours
-        ),
-        citation_count=len(found.citations),
-        citations={},
-    )
+    count = len(found.citations)
+    values = {
+        **structs.asdict(found),
+        "level": found.level or NO_LEVEL,
+        "reason": found.status_reason,
+        "excuse": found.excuse.reason if found.excuse else None,
+        "places": found.places[:_MAX_PLACES] if len(found.places) > 1 else None,
+        "neighbours": [summarize_requirement(one, _NEIGHBOUR_TEXT) for one in found.neighbours],
+        "citation_count": count,
+        "citations": {},
+    }
+    whole = convert(values, GetRequirementOutput, from_attributes=True)
     citations = _fit_citations(found.citations, tool.MAX_PAGE_BYTES - len(json.encode(whole)))
     by_type: dict[str, list[RequirementCitation]] = {}
     for one, shown in zip(found.citations, citations, strict=False):
         by_type.setdefault(one.type, []).append(shown)
-    count = len(found.citations)
     rest = f"{len(citations)} of {count} citations shown; for all, read duvet://{found.full_path}/citations."
     notes = [_STEPS.get(found.status, ""), rest if len(citations) < count else ""]
     return ToolAnswer(value=structs.replace(whole, citations=by_type), next_step=" ".join(filter(None, notes)))
@@ -238,10 +204,10 @@ def make_requirement_path(catalogue: Catalogue, index: int) -> str:
     return catalogue.specifications[card.specification].requirement_path(card.section, catalogue.ids[index])
 
 
-def filter_requirements(catalogue: Catalogue, indexes: Sequence[int], filter: RequirementFilter) -> Sequence[int]:
-    if filter == RequirementFilter():
+def filter_requirements(catalogue: Catalogue, indexes: Sequence[int], arguments: RequirementArguments) -> Sequence[int]:
+    if (filter := make_filter(arguments)) == RequirementFilter():
         return indexes
-    allowed = set(select_requirements(catalogue, filter))
+    allowed = set(gaps.select_requirements(catalogue, filter))
     return [index for index in indexes if index in allowed]
 
 
@@ -257,9 +223,8 @@ def make_list_answer(
     page_size: int | None = None,
 ) -> ToolAnswer:
     question = (name, structs.replace(arguments, limit=None, cursor=None))
-    request = tool.PageRequest(
-        question, arguments.cursor, arguments.limit, context.page_size if page_size is None else page_size
-    )
+    size = context.page_size if page_size is None else page_size
+    request = tool.PageRequest(question, arguments.cursor, arguments.limit, size)
     rows, page = tool.make_result_page(items, request, key=key, row=row)
     words = [*notes, tool.describe_rest(len(rows), page)]
     return ToolAnswer(value=rows, page=page, next_step=" ".join(filter(None, words)))
@@ -269,20 +234,13 @@ def make_requirement_list_answer(
     context: ProjectSnapshot, name: str, arguments: ListArguments, indexes: Sequence[int], notes: Sequence[str] = ()
 ) -> ToolAnswer:
     catalogue = context.catalogue
-    return make_list_answer(
-        context,
-        name,
-        arguments,
-        indexes,
-        key=lambda index: make_requirement_path(catalogue, index),
-        row=lambda index: ListedRequirement(
-            catalogue.ids[index][:SHORT_ID_DIGITS],
-            make_requirement_path(catalogue, index),
-            catalogue.requirements[index].text,
-            catalogue.requirements[index].name,
-        ),
-        notes=notes,
-    )
+    find_path = partial(make_requirement_path, catalogue)
+
+    def make_row(index: int) -> ListedRequirement:
+        card, id = catalogue.requirements[index], catalogue.ids[index][:SHORT_ID_DIGITS]
+        return ListedRequirement(id, find_path(index), card.text, card.name)
+
+    return make_list_answer(context, name, arguments, indexes, key=find_path, row=make_row, notes=notes)
 
 
 class GetRequirementStatusInput(Struct, frozen=True):
@@ -353,17 +311,17 @@ def _open_index(context: ProjectSnapshot) -> search.RequirementIndex:
 @declare_query("list_uncited_requirements", "Uncited requirements", RequirementArguments, tuple[ListedRequirement, ...])
 def list_uncited_requirements(arguments: RequirementArguments, context: ProjectSnapshot) -> ToolAnswer:
     """List the requirements that no code cites, in the order of the specifications. Use it for an audit."""
-    indexes = filter_requirements(context.catalogue, context.once(_find_uncited), make_filter(arguments))
+    indexes = filter_requirements(context.catalogue, context.once(_find_uncited), arguments)
     note = "suggest_citation returns the comment that cites one." if indexes else "No requirement is uncited."
     return make_requirement_list_answer(context, "list_uncited_requirements", arguments, indexes, [note])
 
 
 def _find_uncited(context: ProjectSnapshot) -> tuple[int, ...]:
-    return find_gaps(context.catalogue, RequirementFilter(), Gap.CITATION).indexes
+    return gaps.find_gaps(context.catalogue, RequirementFilter(), gaps.Gap.CITATION).indexes
 
 
 class GetPrioritizedRequirementsInput(StatusArguments, frozen=True, kw_only=True):
-    status: ClassWord | None = None
+    status: Annotated[str, Meta(extra_json_schema={"enum": _CLASSES})] | None = None
 
 
 class PrioritizedRequirement(Struct, frozen=True, omit_defaults=True):
@@ -384,33 +342,20 @@ def get_prioritized_requirements(arguments: GetPrioritizedRequirementsInput, con
     """List all requirements, most urgent first: by level, then by status (started, not started, done), then by TODO
     count. Use it to choose what to work on."""
     catalogue, ranked = context.catalogue, context.once(_rank)
-    indexes = filter_requirements(catalogue, list(ranked), make_filter(arguments))
+    indexes = filter_requirements(catalogue, list(ranked), arguments)
+    find_path = partial(make_requirement_path, catalogue)
 
     def make_row(index: int) -> PrioritizedRequirement:
-        priority, path = ranked[index], make_requirement_path(catalogue, index)
-        status = priority.priority_class.name.lower()
-        name = catalogue.requirements[index].name
-        return PrioritizedRequirement(path, format_level(priority.level) or NO_LEVEL, status, priority.todos, name)
+        priority, name = ranked[index], catalogue.requirements[index].name
+        level, status = format_level(priority.level) or NO_LEVEL, priority.priority_class.name.lower()
+        return PrioritizedRequirement(find_path(index), level, status, priority.todos, name)
 
-    return make_list_answer(
-        context,
-        "get_prioritized_requirements",
-        arguments,
-        indexes,
-        key=lambda index: make_requirement_path(catalogue, index),
-        row=make_row,
-        notes=["get_requirement returns the details of one." if indexes else "No requirement matches."],
-    )
+    notes = ["get_requirement returns the details of one." if indexes else "No requirement matches."]
+    name = "get_prioritized_requirements"
+    return make_list_answer(context, name, arguments, indexes, key=find_path, row=make_row, notes=notes)
 
 
-def _rank(context: ProjectSnapshot) -> dict[int, Priority]:
+def _rank(context: ProjectSnapshot) -> dict[int, gaps.Priority]:
     catalogue = context.catalogue
-    ranked = prioritize_requirements(catalogue, RequirementFilter(), finished=True)
-    return {index: compute_priority(catalogue, catalogue.requirements[index]) for index in ranked}
-
-
-def group_requirements_by_section(context: ProjectSnapshot) -> Mapping[tuple[int, str], list[int]]:
-    found: dict[tuple[int, str], list[int]] = {}
-    for index, card in enumerate(context.catalogue.requirements):
-        found.setdefault((card.specification, card.section), []).append(index)
-    return found
+    ranked = gaps.prioritize_requirements(catalogue, RequirementFilter(), finished=True)
+    return {index: gaps.compute_priority(catalogue, catalogue.requirements[index]) for index in ranked}

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import lru_cache, partial
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 from string import digits
-from typing import Annotated, Any
+from typing import Annotated
 
-from msgspec import Meta, Struct, json, structs
+from msgspec import Meta, Struct, convert, json, structs
 
-from duvet.queries.records import RequirementCounts, count_by_level, count_requirements, format_section_text
+from duvet.queries import records
 from duvet.queries.references import CitationRef, RequirementRef, ResolvedReference, SectionRef
 from duvet.text import join_names, suggest_nearest
 from duvet.tools.context import ProjectSnapshot
@@ -21,8 +21,6 @@ from duvet.trace.locations import list_known_ids, list_specification_names, matc
 _TOTAL_ROOM = 1000  # Bytes reserved for the total.
 _MAX_LIMIT = 200_000
 _SHORT_TEXT = 100  # Maximum length of a requirement's text if not all fit; the section's text contains the rest.
-_MAX_SECTIONS = 8
-_MAX_CACHED = 64
 
 
 class CoverageSummaryInput(Struct, frozen=True):
@@ -77,13 +75,12 @@ def _count_all(context: ProjectSnapshot) -> CoverageSummaryOutput:
 
 
 def _count(cards: Sequence[RequirementCard], *, id: str = "") -> CoverageCounts:
-    levels = tuple(_copy_counts(one, level=one.level or requirement_tools.NO_LEVEL) for one in count_by_level(cards))
-    return _copy_counts(count_requirements(cards), id=id, levels=levels)
-
-
-def _copy_counts(found: RequirementCounts, **more: Any) -> CoverageCounts:
-    names = set(CoverageCounts.__struct_fields__) & set(RequirementCounts.__struct_fields__)
-    return CoverageCounts(**{name: getattr(found, name) for name in names}, **more)
+    levels = [
+        {**structs.asdict(one), "level": one.level or requirement_tools.NO_LEVEL}
+        for one in records.count_by_level(cards)
+    ]
+    whole = structs.asdict(records.count_requirements(cards))
+    return convert({**whole, "id": id, "levels": levels}, CoverageCounts)
 
 
 def _summarize_all(context: ProjectSnapshot) -> ToolAnswer:
@@ -130,9 +127,8 @@ def get_section(arguments: GetSectionInput, context: ProjectSnapshot) -> ToolAns
     offset, limit = arguments.offset, arguments.limit
     section = _find_section(context.catalogue, context.find(arguments.reference))
     card = context.catalogue.specifications[section.specification]
-    cache = context.once(_SectionCache)
-    text = cache.text(section)
-    rows = cache.rows(section) if not offset else None
+    text, requirements = context.once(_make_section_reader)(section)
+    rows = requirements if not offset else None
     room = max(MAX_PAGE_BYTES - len(json.encode(rows)), MAX_PAGE_BYTES // 2)
     content = _cut_text(text, offset, room) if limit is None else text[offset:][:limit]
     end = offset + len(content)
@@ -168,34 +164,25 @@ def _find_section(catalogue: Catalogue, found: ResolvedReference) -> SectionRef:
     if number is not None:
         specification = catalogue.specifications[number]
         sections = [f"#{one.name}" for one in specification.sections]
-        hint = f"available in {specification.id}: {join_names(sections, _MAX_SECTIONS)}"
+        hint = f"available in {specification.id}: {join_names(sections, 8)}"
     raise ToolError(ErrorCode.INVALID_REQUEST, "the reference is not a section", hint)
 
 
-class _SectionCache:
-    """Caches section texts and requirements, because agents read a section in parts."""
+def _make_section_reader(
+    context: ProjectSnapshot,
+) -> Callable[[SectionRef], tuple[str, tuple[requirement_tools.RequirementSummary, ...]]]:
+    @lru_cache(maxsize=64)  # Agents read a section in parts.
+    def read(section: SectionRef) -> tuple[str, tuple[requirement_tools.RequirementSummary, ...]]:
+        known = context.once(citation_checker.SpecCatalogue).known(section.specification)
+        text = records.format_section_text(known.sections[known.by_id[section.section]])
+        indexes = context.catalogue.stated.get((section.specification, section.section), ())
+        found = records.make_requirement_rows(context.catalogue, indexes)
+        rows = [requirement_tools.summarize_requirement(row) for row in found]
+        if len(json.encode(rows)) > MAX_PAGE_BYTES // 2:
+            rows = [requirement_tools.summarize_requirement(row, _SHORT_TEXT) for row in found]
+        return text, tuple(take_fitting_rows(rows, MAX_PAGE_BYTES // 2))
 
-    def __init__(self, context: ProjectSnapshot) -> None:
-        self.text = lru_cache(maxsize=_MAX_CACHED)(partial(_read_text, context))
-        self.rows = lru_cache(maxsize=_MAX_CACHED)(partial(_list_requirements, context))
-
-
-def _read_text(context: ProjectSnapshot, section: SectionRef) -> str:
-    known = context.once(citation_checker.SpecCatalogue).known(section.specification)
-    return format_section_text(known.sections[known.by_id[section.section]])
-
-
-def _list_requirements(
-    context: ProjectSnapshot, section: SectionRef
-) -> tuple[requirement_tools.RequirementSummary, ...]:
-    indexes = context.once(requirement_tools.group_requirements_by_section).get(
-        (section.specification, section.section), []
-    )
-    cards = [context.catalogue.requirements[index] for index in indexes]
-    rows = [requirement_tools.summarize_requirement(card) for card in cards]
-    if len(json.encode(rows)) > MAX_PAGE_BYTES // 2:
-        rows = [requirement_tools.summarize_requirement(card, _SHORT_TEXT) for card in cards]
-    return tuple(take_fitting_rows(rows, MAX_PAGE_BYTES // 2))
+    return read
 
 
 def _cut_text(text: str, offset: int, room: int) -> str:
