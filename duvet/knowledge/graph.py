@@ -13,7 +13,6 @@ from urllib.parse import unquote
 from msgspec import UNSET, Struct, UnsetType, field, structs
 
 from duvet.errors import NotFoundError, QueryError
-from duvet.knowledge.reports import KnowledgeAnswer
 from duvet.store.records import GraphEdge, GraphHop, GraphNode, NodeLabel, Relation
 from duvet.text import collapse_whitespace, quote_text, shorten_text, suggest_nearest
 
@@ -261,7 +260,8 @@ class RelatedNodes(Struct, frozen=True, kw_only=True):
     total: int
 
 
-class SubsystemView(KnowledgeAnswer, frozen=True, kw_only=True):
+class SubsystemView(Struct, frozen=True, kw_only=True):
+    status: str = "ok"
     subsystem: NodeView
     related: RelatedNodes
     artifacts: tuple[NodeView, ...]

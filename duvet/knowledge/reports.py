@@ -112,10 +112,6 @@ def _sort_searchable(
     return tuple(sorted(searchable, key=lambda node: (node.label, node.key)))
 
 
-class KnowledgeAnswer(Struct, frozen=True, kw_only=True):
-    status: str = "ok"
-
-
 class RunReference(Struct, frozen=True):
     run_id: str
     profile: str
@@ -192,7 +188,8 @@ class PastCoverage(PastReport, frozen=True, kw_only=True):
     summary: CoverageSummary
 
 
-class CoverageReport(KnowledgeAnswer, frozen=True, kw_only=True):
+class CoverageReport(Struct, frozen=True, kw_only=True):
+    status: str = "ok"
     generated_at: float
     generated_at_iso: str
     run: RunReference
@@ -297,7 +294,8 @@ class PastLifecycle(PastReport, frozen=True, kw_only=True):
     summary: LifecycleSummary
 
 
-class LifecycleReport(KnowledgeAnswer, frozen=True, kw_only=True):
+class LifecycleReport(Struct, frozen=True, kw_only=True):
+    status: str = "ok"
     generated_at: float
     generated_at_iso: str
     run: RunReference

@@ -7,7 +7,6 @@ from typing import Annotated
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from duvet.knowledge.reports import KnowledgeAnswer
 from duvet.templates import KNOWLEDGE_TEMPLATE, environment
 from duvet.text import shorten_text
 from duvet.tools import arguments, call_context
@@ -45,7 +44,8 @@ class KmHelpInput(Struct, frozen=True, forbid_unknown_fields=True):
     include_spec: Annotated[bool, Meta(description="Also return the full reference of all enabled tools")] = False
 
 
-class KmHelpOutput(KnowledgeAnswer, frozen=True, kw_only=True):
+class KmHelpOutput(Struct, frozen=True, kw_only=True):
+    status: str = "ok"
     tools: dict[str, ToolUsage] | UnsetType = UNSET
     tool: str | UnsetType = UNSET
     usage: ToolUsage | UnsetType = UNSET

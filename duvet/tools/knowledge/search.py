@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from msgspec import UNSET, Meta, Struct, UnsetType, json, to_builtins
 from msgspec.structs import asdict, replace
 
-from duvet.knowledge import feedback, graph, reports, search_query
+from duvet.knowledge import feedback, graph, search_query
 from duvet.knowledge.index import OpenStore
 from duvet.text import format_count
 from duvet.tools.arguments import require_argument
@@ -223,7 +223,8 @@ class KmGraphNodeInput(Struct, frozen=True, forbid_unknown_fields=True):
     ] = _DEFAULT_EDGES
 
 
-class KmGraphNodeOutput(reports.KnowledgeAnswer, frozen=True, kw_only=True):
+class KmGraphNodeOutput(Struct, frozen=True, kw_only=True):
+    status: str = "ok"
     node: graph.NodeView
     relationships: tuple[graph.Relationship, ...]
 
@@ -260,7 +261,8 @@ class KmGraphSearchInput(Struct, frozen=True, forbid_unknown_fields=True):
     ] = 20
 
 
-class KmGraphSearchOutput(reports.KnowledgeAnswer, frozen=True, kw_only=True):
+class KmGraphSearchOutput(Struct, frozen=True, kw_only=True):
+    status: str = "ok"
     results: tuple[graph.FoundNode, ...]
 
 
