@@ -25,12 +25,12 @@ _WRITERS = 4
 
 class CallRecord(Struct, frozen=True, kw_only=True):
     tool: str  # The tool's name; for an unknown tool, the escaped name from the request.
-    pack: str
+    pack: str = ""
     face: str
     request: str
-    scope: str
+    scope: str = ""
     arguments: str  # Their names and sizes, never their content.
-    seconds: float
+    seconds: float = 0
     code: str = ""  # The code of the failure; empty after success.
     reason: str = ""  # The type of an unforeseen exception.
     bytes_in: int = 0
@@ -62,7 +62,7 @@ def summarize_arguments(arguments: Mapping[str, object]) -> str:
     for name, value in list(arguments.items())[:_MAX_ARGUMENTS]:
         plain = text.shorten_text(name)
         words.append(f"{plain if plain.isidentifier() else ascii(plain)}={_describe_size(value)}")
-    return " ".join([*words, *(["..."] if len(arguments) > _MAX_ARGUMENTS else [])])
+    return " ".join(words) + (" ..." if len(arguments) > _MAX_ARGUMENTS else "")
 
 
 def select_plain_arguments(arguments: Mapping[str, object], names: Collection[str]) -> Mapping[str, object]:

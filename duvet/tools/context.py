@@ -19,7 +19,6 @@ from duvet.tools.arguments import is_inside_project
 from duvet.tools.tool import ErrorCode, QueryTool, ToolAnswer, ToolError
 from duvet.trace.catalogue import Catalogue
 from duvet.trace.locations import ProjectFiles, SourceText
-from duvet.tree.cache import Cache
 
 if TYPE_CHECKING:
     from duvet.project.project import Project
@@ -31,11 +30,8 @@ class CachedFiles(ProjectFiles, frozen=True, dict=True):
     def has(self, path: str) -> bool:
         return is_inside_project(self.root, path) and super().has(path)
 
-    def text(self, path: str) -> SourceText:
-        return self._text(path)
-
     @cached_property
-    def _text(self) -> Callable[[str], SourceText]:
+    def text(self) -> Callable[[str], SourceText]:
         return lru_cache(maxsize=64)(partial(ProjectFiles.text, self))
 
 
@@ -91,10 +87,6 @@ class ProjectSnapshot:
             # A snapshot must not keep its predecessors alive.
             self._earlier = {}
 
-    @property
-    def memory(self) -> Cache:
-        return self.project.memory
-
     @cached_property
     def files(self) -> ProjectFiles:
         project = self.project
@@ -140,9 +132,7 @@ class ProjectSnapshot:
 
 def _make_warning(context: ProjectSnapshot) -> str:
     words = records.describe_incompleteness(context.catalogue)
-    return (
-        f"{words}; {_describe_first_error(context)}; list_invalid_citations lists invalid citations." if words else ""
-    )
+    return words and f"{words}; {_describe_first_error(context)}; list_invalid_citations lists invalid citations."
 
 
 def _describe_first_error(context: ProjectSnapshot) -> str:

@@ -49,17 +49,14 @@ class ToolEnvironment(msgspec.Struct, frozen=True, kw_only=True):
     """Called with the name of an installed pack's tool and the exception that it raised."""
 
 
-_DEFAULT_ENVIRONMENT = ToolEnvironment()
-
-
 class ToolDispatcher:
     def __init__(
-        self, registry: Registry, readings: ProjectReadings, environment: ToolEnvironment = _DEFAULT_ENVIRONMENT
+        self, registry: Registry, readings: ProjectReadings, environment: ToolEnvironment | None = None
     ) -> None:
         self.registry = registry
-        self.environment = environment
+        self.environment = environment or ToolEnvironment()
         self._readings = readings
-        self._guests = PluginRunner(environment.clock)
+        self._guests = PluginRunner(self.environment.clock)
 
     def renew(self, registry: Registry, environment: ToolEnvironment) -> None:
         self.registry, self.environment = registry, environment
@@ -84,12 +81,9 @@ class ToolDispatcher:
         except ToolError as error:
             record = audit.CallRecord(
                 tool=shorten_text(name[:_MAX_NAME].encode("unicode_escape").decode()),
-                pack="",
                 face=caller.face,
                 request=caller.request,
-                scope="",
                 arguments=audit.summarize_arguments(arguments),
-                seconds=0,
                 code=error.code.value,
                 bytes_in=_measure_json(arguments),
                 is_known=False,
@@ -113,13 +107,13 @@ class ToolDispatcher:
         finally:
             seconds = self.environment.clock() - begun
             if self.environment.observers or self.environment.record_change:
-                pack, changes = owner.name, not tool.only_reads
+                changes = not tool.only_reads
                 code, reason = _classify_failure(failure)
                 # Encoding an answer again only to measure it would take longer than many calls.
                 measured = failure is not None or changes or self.environment.measures()
                 record = audit.CallRecord(
                     tool=tool.name,
-                    pack=pack,
+                    pack=owner.name,
                     face=caller.face,
                     request=caller.request,
                     scope=tool.scope.value,
@@ -129,7 +123,7 @@ class ToolDispatcher:
                     reason=reason,
                     bytes_in=_measure_json(arguments) if measured else 0,
                     bytes_out=_measure_json(answer.value) if measured and answer else 0,
-                    warning=audit.format_warning(pack, answer.warning) if answer else "",
+                    warning=audit.format_warning(owner.name, answer.warning) if answer else "",
                     changes=changes,
                     has_failed=failure is not None or getattr(answer and answer.value, "status", "") == "failure",
                     holder=caller.holder,
@@ -180,8 +174,7 @@ class ToolDispatcher:
             ##% If a tool of an installed pack raises an exception, the server MUST answer with an error without the
             ##% text of the exception.
             self.environment.report_exception(tool.name, error)
-            hint = "see the log of the server"
-            raise ToolError(ErrorCode.TOOL_FAILED, f"{tool.name} failed", hint) from error
+            raise ToolError(ErrorCode.TOOL_FAILED, f"{tool.name} failed", "see the log of the server") from error
 
 
 def _measure_json(value: object) -> int:

@@ -63,16 +63,6 @@ class Registry:
                 found[name] = one, pack
         return found
 
-    def _find(self, name: str) -> tuple[Tool, EnabledPack] | None:
-        if name not in self._entries:
-            return None
-        tool, pack = self._entries[name]
-        if tool is None:
-            assert isinstance(pack.pack.tools, ToolTable)
-            tool = pack.pack.tools[name]
-            self._entries[name] = tool, pack
-        return tool, pack
-
     def __iter__(self) -> Iterator[Tool]:
         return (tool for tool in self.list_usable() if self.pack_of(tool).shown)
 
@@ -88,21 +78,24 @@ class Registry:
         ##% The server MUST offer the pack `pages` to MCP clients if the project has pages or the configuration enables
         ##% the pack.
         more = {pack.name for pack in self.every_pack if pack.shown is None and is_relevant(pack.name)}
-        return (tool for tool in self.list_usable() if self.pack_of(tool).shown or self.pack_of(tool).name in more)
+        return (tool for tool in self.list_usable() if (pack := self.pack_of(tool)).shown or pack.name in more)
 
     def __contains__(self, name: str) -> bool:
         return name in self._entries
 
     def require(self, name: str) -> Tool:
-        if not (entry := self._find(name)):
+        if name not in self._entries:
             hint = suggest_nearest(name, tuple(tool.name for tool in self.list_all()))
             raise ToolError(ErrorCode.NOT_FOUND, f"Unknown tool: {quote_text(name)}", hint)
-        return entry[0]
+        tool, pack = self._entries[name]
+        if tool is None:
+            assert isinstance(pack.pack.tools, ToolTable)
+            tool = pack.pack.tools[name]
+            self._entries[name] = tool, pack
+        return tool
 
     def pack_of(self, tool: Tool) -> EnabledPack:
-        entry = self._find(tool.name)
-        assert entry is not None
-        return entry[1]
+        return self._entries[tool.name][1]
 
 
 class UnknownName(Struct, frozen=True):
@@ -193,7 +186,6 @@ BUILT_IN_PACKS: Mapping[str, Pack] = {pack.name: pack for pack in (TRACE, PAGES,
 DEFAULT_PACKS = ("trace",)
 WORKFLOWS_PACK = "workflows"  # The pack whose tools are the configured workflows.
 _ALWAYS = ("pages",)  # Packs whose tools can be called even when the pack is not enabled.
-_MAX_NAMES = 20
 
 
 class ToolChoice(Struct, frozen=True):
@@ -267,5 +259,5 @@ def _find_unknown_names(
 
 
 def _suggest(name: str, known: Sequence[str]) -> str:
-    every = f"available: {join_names(known, _MAX_NAMES)}" if known else "nothing is available"
+    every = f"available: {join_names(known, 20)}" if known else "nothing is available"
     return suggest_nearest(name, known) or every

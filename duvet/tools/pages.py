@@ -28,7 +28,6 @@ Result = TypeVar("Result")
 Entry = TypeVar("Entry")
 
 SlugArgument = Annotated[str, Meta(description="The slug of a page, from list_pages")]
-AI_UNAVAILABLE = "AI search is not available"
 NO_PAGES_FOUND = "No relevant information found in the knowledge base."
 PAGES_HINT = "find the slug with list_pages"
 
@@ -46,11 +45,9 @@ class PageListRow(Struct, frozen=True):
 
 def load_page_collection(context: ProjectSnapshot) -> catalogue.PageCollection:
     earlier = context.earlier(load_page_collection)
-    project = context.project
     before = earlier.store if earlier else None
-    found = files.find_page_files(project, before.files if before else None)
-    shelf = catalogue.load_pages(project, found, before)
-    return catalogue.PageCollection(shelf, context.catalogue)
+    found = files.find_page_files(context.project, before.files if before else None)
+    return catalogue.PageCollection(catalogue.load_pages(context.project, found, before), context.catalogue)
 
 
 def load_page_index(context: ProjectSnapshot) -> search.PageIndex:
@@ -99,14 +96,13 @@ async def ask_pages(arguments: AskPagesInput, ctx: call_context.CallContext) -> 
             raise NoModelError()
         router.pick(ModelRequest(task=ASK_TASK))
     except NoModelError as error:
-        raise tool.ToolError(tool.ErrorCode.UPSTREAM_ERROR, AI_UNAVAILABLE, error.hint) from error
+        raise tool.ToolError(tool.ErrorCode.UPSTREAM_ERROR, "AI search is not available", error.hint) from error
     sources, rows = await answer_from_pages(ctx, load_page_index, lambda _, index: _find_sources(index, question))
     if not sources:
         return tool.ToolAnswer(value=AskPagesOutput(NO_PAGES_FOUND, ()))
     found = await answer_question(question, sources, router)
-    return tool.ToolAnswer(
-        value=AskPagesOutput(found.answer or NO_PAGES_FOUND, rows), next_step=" ".join(found.warnings)
-    )
+    output = AskPagesOutput(found.answer or NO_PAGES_FOUND, rows)
+    return tool.ToolAnswer(value=output, next_step=" ".join(found.warnings))
 
 
 def _find_sources(index: search.PageIndex, question: str) -> tuple[tuple[AnswerSource, ...], tuple[PageListRow, ...]]:
@@ -115,12 +111,7 @@ def _find_sources(index: search.PageIndex, question: str) -> tuple[tuple[AnswerS
     def make_source(page: Page) -> AnswerSource:
         text, lines = search.find_passage(index.read(page) or "", stems)
         return AnswerSource(
-            kind="page",
-            title=page.title,
-            full_path=None,
-            file_path=page.path,
-            line_number=1 + lines,
-            text=text,
+            kind="page", title=page.title, full_path=None, file_path=page.path, line_number=1 + lines, text=text
         )
 
     sources = fit_sources(map(make_source, index.rank(question)[:_MAX_SOURCES]), MAX_SOURCE_CHARACTERS)
@@ -160,19 +151,20 @@ async def get_page(arguments: GetPageInput, ctx: call_context.CallContext) -> to
         page = pages.require(slug)
         text = read_page_body(context, page)
         if text is None:
-            raise NotFoundError(
-                f"Page '{page.slug}' not found", hint="the page was just removed; call list_pages for the current pages"
-            )
-        part = _select_part(text, arguments, ctx.caller.face)
+            hint = "the page was just removed; call list_pages for the current pages"
+            raise NotFoundError(f"Page '{page.slug}' not found", hint=hint)
+        part, is_short = text[arguments.offset :], arguments.limit is None and ctx.caller.face == tool.MCP_SOURCE
+        if arguments.limit is not None:
+            part = part[: arguments.limit]
+        elif is_short:
+            part = part.encode()[: tool.MAX_PAGE_BYTES].decode(errors="ignore")
         content = part
         if len(json.encode(part)) > _MAX_TEXT:
-            content = part[
-                : bisect_right(range(len(part)), _MAX_TEXT, key=lambda end: len(json.encode(part[:end]))) - 1
-            ]
+            end = bisect_right(range(len(part)), _MAX_TEXT, key=lambda end: len(json.encode(part[:end])))
+            content = part[: end - 1]
         end = arguments.offset + len(content)
-        goes_on = end < len(text)
-        is_cut = len(content) < len(part)
-        short = _Shortener(ctx.caller.face, "set limit", is_off=arguments.limit is not None)
+        goes_on, is_cut = end < len(text), len(content) < len(part)
+        short = _Shortener(is_short, "set limit")
         if is_cut:
             short.notes.append("The text is too long for one answer and was cut.")
         more = f"The text continues; set offset={end}{'' if is_cut else ' or raise limit'} to read on."
@@ -199,37 +191,27 @@ async def get_page(arguments: GetPageInput, ctx: call_context.CallContext) -> to
     return await answer_from_pages(ctx, load_page_collection, question)
 
 
-class _Shortener:
-    """Shortens the lists and the front matter in an answer to an MCP client."""
+class _Shortener(Struct):
+    """Shortens the lists and the front matter in an answer."""
 
-    def __init__(self, face: str, remedy: str, *, is_off: bool = False) -> None:
-        self._is_on = face == tool.MCP_SOURCE and not is_off
-        self._remedy = remedy
-        self.notes: list[str] = []
+    is_on: bool
+    remedy: str
+    notes: list[str] = []
 
     def cut_list(self, name: str, items: tuple[Entry, ...]) -> tuple[Entry, ...]:
         ##= man/spec/mcp.md#answers
         ##% The server MUST limit an answer to about 4,000 tokens unless `limit` asks for more, and say how to get the
         ##% rest.
-        if not self._is_on or len(items) <= _MAX_ENTRIES:
+        if not self.is_on or len(items) <= _MAX_ENTRIES:
             return items
-        self.notes.append(f"The answer has {_MAX_ENTRIES} of {len(items):,} {name}; for all, {self._remedy}.")
+        self.notes.append(f"The answer has {_MAX_ENTRIES} of {len(items):,} {name}; for all, {self.remedy}.")
         return items[:_MAX_ENTRIES]
 
     def drop_long_fields(self, fields: dict[str, Any]) -> dict[str, Any]:
-        if not self._is_on or len(json.encode(fields)) <= _MAX_FIELDS:
+        if not self.is_on or len(json.encode(fields)) <= _MAX_FIELDS:
             return fields
-        self.notes.append(f"The front matter is long and was left out; to get it, {self._remedy}.")
+        self.notes.append(f"The front matter is long and was left out; to get it, {self.remedy}.")
         return {}
-
-
-def _select_part(text: str, arguments: GetPageInput, face: str) -> str:
-    rest = text[arguments.offset :]
-    if arguments.limit is not None:
-        return rest[: arguments.limit]
-    if face != tool.MCP_SOURCE or len(rest.encode()) <= tool.MAX_PAGE_BYTES:
-        return rest
-    return rest.encode()[: tool.MAX_PAGE_BYTES].decode(errors="ignore")
 
 
 class GetConnectionsInput(Struct, frozen=True, forbid_unknown_fields=True):
@@ -256,7 +238,8 @@ async def get_connections(arguments: GetConnectionsInput, ctx: call_context.Call
 
     def question(context: ProjectSnapshot, pages: catalogue.PageCollection) -> tool.ToolAnswer:
         page = pages.require(slug)
-        graph, short = pages.graph(page), _Shortener(ctx.caller.face, "call get_page and set limit")
+        graph, is_short = pages.graph(page), ctx.caller.face == tool.MCP_SOURCE
+        short = _Shortener(is_short, "call get_page and set limit")
         nodes = short.cut_list("pages in the graph", graph.nodes)
         shown = {node.id for node in nodes}
         edges = tuple(edge for edge in graph.edges if edge.source in shown and edge.target in shown)
@@ -308,8 +291,5 @@ async def run_page_search(arguments: SearchPagesInput, ctx: call_context.CallCon
     """Find the 20 best pages for the words of a query or question, each with an excerpt."""
     query = require_argument("query", arguments.query, "set it to one or more words")
 
-    def question(context: ProjectSnapshot, index: search.PageIndex) -> tool.ToolAnswer:
-        found = search.search_pages(index, query)
-        return tool.ToolAnswer(value=found.hits, page=tool.ResultPage(found.total))
-
-    return await answer_from_pages(ctx, load_page_index, question)
+    found = await answer_from_pages(ctx, load_page_index, lambda _, index: search.search_pages(index, query))
+    return tool.ToolAnswer(value=found.hits, page=tool.ResultPage(found.total))

@@ -239,10 +239,18 @@ def _load(point: PackSource, settings: PluginSettings, patience: float) -> Pack 
 
     def load() -> None:
         try:
-            pack = _make_pack(_find_pack(point.name, point.load()), settings)
-            result.append(UnloadedPack(point.name, pack) if isinstance(pack, str) else pack)
+            pack: Any = _find_pack(point.name, point.load())
+            if not (flaw := find_pack_flaw(pack)):
+                tools = pack.tools(settings.get(pack.name, {})) if callable(pack.tools) else pack.tools
+                flaw = find_tools_flaw(tools)
+            if flaw:
+                result.append(UnloadedPack(point.name, flaw))
+            else:
+                result.append(msgspec.structs.replace(pack, tools=tuple(tools)))
         except BaseException as error:  # noqa: BLE001 - foreign code may raise anything
-            lines = [line for name, line in _list_places(error) if isinstance(point, PackFile) and name == point.path]
+            path = getattr(point, "path", None)  # Of a pack file.
+            walked = traceback.walk_tb(error.__traceback__)
+            lines = [line for frame, line in walked if frame.f_code.co_filename == path]
             place = f" (line {lines[-1]})" if lines else ""
             result.append(UnloadedPack(point.name, describe_exception(error) + place, format_traceback(error)))
 
@@ -250,15 +258,6 @@ def _load(point: PackSource, settings: PluginSettings, patience: float) -> Pack 
     work.start()
     work.join(patience)
     return result[0] if result else UnloadedPack(point.name, f"loading took longer than {patience:g} s")
-
-
-def _make_pack(pack: Any, settings: PluginSettings) -> Pack | str:
-    """Return the pack with its tools for these settings, or the flaw of the pack."""
-    flaw = find_pack_flaw(pack)
-    if flaw:
-        return flaw
-    tools = pack.tools(settings.get(pack.name, {})) if callable(pack.tools) else pack.tools
-    return find_tools_flaw(tools) or msgspec.structs.replace(pack, tools=tuple(tools))
 
 
 def add_prefix(pack: Pack, prefix: str) -> Pack:
@@ -282,12 +281,8 @@ def describe_exception(error: BaseException) -> str:
 
 
 def find_place(error: BaseException) -> str:
-    places = [f"{os.path.basename(name)}:{line}" for name, line in _list_places(error)]
-    return places[-1] if places else ""
-
-
-def _list_places(error: BaseException) -> Sequence[tuple[str, int]]:
-    return [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)]
+    places = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)]
+    return f"{os.path.basename(places[-1][0])}:{places[-1][1]}" if places else ""
 
 
 def format_traceback(error: BaseException) -> Sequence[str]:
@@ -302,19 +297,17 @@ def find_entry_point_stamps(path: Iterable[str]) -> tuple[str, ...]:
 
     Folder names contain versions. A pack that is edited in place without reinstalling it looks unchanged.
     """
-    return tuple(stamp for folder in dict.fromkeys(path) for stamp in _list_stamps(folder or os.curdir))
-
-
-def _list_stamps(folder: str) -> Iterator[str]:
-    try:
-        names = sorted(name for name in os.listdir(folder) if name.endswith((".dist-info", ".egg-info")))
-        paths = [os.path.join(folder, name, _ENTRY_POINTS) for name in names]
-    except NotADirectoryError:
-        # An archive has one stamp for all its files.
-        paths = [folder]
-    except OSError:
-        return
-    yield from filter(None, map(stamp_file, paths))
+    paths: list[str] = []
+    for folder in dict.fromkeys(one or os.curdir for one in path):
+        try:
+            names = sorted(name for name in os.listdir(folder) if name.endswith((".dist-info", ".egg-info")))
+            paths += (os.path.join(folder, name, _ENTRY_POINTS) for name in names)
+        except NotADirectoryError:
+            # An archive has one stamp for all its files.
+            paths.append(folder)
+        except OSError:
+            continue
+    return tuple(filter(None, map(stamp_file, paths)))
 
 
 def stamp_file(path: str) -> str:

@@ -58,11 +58,7 @@ class ToolError(Exception):
     ) -> None:
         """`details` is a plain value for programs; `cause` is the code of the failure that led to this one."""
         super().__init__(message)
-        self.cause = cause
-        self.details = details
-        self.code = code
-        self.message = message
-        self.hint = hint
+        self.code, self.message, self.hint, self.details, self.cause = code, message, hint, details, cause
 
 
 class PendingError(Exception):
@@ -77,10 +73,9 @@ class MissingArgumentError(ToolError):
 
 def make_tool_error(error: DuvetError) -> ToolError:
     """Convert an error of the library; if its path is absolute, remove the folder from the message."""
-    cause = ""
     match error:
         case ModelError() | NoModelError():
-            code, cause = ErrorCode.MODEL_FAILED, getattr(error, "code", "")
+            code = ErrorCode.MODEL_FAILED
         case NotFoundError():
             code = ErrorCode.NOT_FOUND
         case QueryError():
@@ -89,16 +84,17 @@ def make_tool_error(error: DuvetError) -> ToolError:
             code = ErrorCode.UPSTREAM_ERROR
     folder = os.path.dirname(error.path) if os.path.isabs(error.path) else ""
     message = str(error).replace(f"{folder}/", "") if folder else str(error)
-    return ToolError(code, message, find_server_hint(error), cause=cause)
+    return ToolError(code, message, find_server_hint(error), cause=getattr(error, "code", ""))
 
 
 def find_server_hint(error: DuvetError) -> str:
     """Return the hint of an error, or else one that clients of the server can follow; may be empty."""
     if isinstance(error, NoSectionError):
         return f"list the sections with /specifications/{error.specification or '{spec_id}'}/sections"
-    is_request_error = isinstance(error, (NotFoundError, QueryError))
-    is_project_error = not is_request_error and (bool(error.path) or isinstance(error, FetchError))
-    return error.hint or ("fix this and try again; the server reads the files again" if is_project_error else "")
+    is_project_error = error.path or isinstance(error, FetchError)
+    if not error.hint and is_project_error and not isinstance(error, (NotFoundError, QueryError)):
+        return "fix this and try again; the server reads the files again"
+    return error.hint
 
 
 class Scope(StrEnum):
@@ -258,7 +254,14 @@ class EnabledPack(Struct, frozen=True):
         return {name.removeprefix(self.prefix): name for name in self.every_name()} if self.prefix else {}
 
     def tools(self) -> Sequence[Tool]:
-        return [tool for tool in self._make_tools() if self._has(tool)]
+        ##= man/spec/service.md#packs
+        ##% On every interface, the server MUST omit disabled tools, and the tools of a `read-only` pack that change
+        ##% something.
+        return [
+            tool
+            for tool in self._make_tools()
+            if self.switches.get(tool.name, True) and (self.writes or tool.only_reads)
+        ]
 
     def list_names(self) -> Iterator[tuple[str, Tool | None]]:
         """Yield each name and alias of the enabled tools, with None for a tool that a table loads when it is used."""
@@ -268,15 +271,8 @@ class EnabledPack(Struct, frozen=True):
             yield from ((name, tool) for tool in self.tools() for name in (tool.name, *tool.aliases))
 
     def every_name(self) -> Sequence[str]:
-        return (
-            [*self.pack.tools] if isinstance(self.pack.tools, ToolTable) else [one.name for one in self._make_tools()]
-        )
-
-    def _has(self, tool: Tool) -> bool:
-        ##= man/spec/service.md#packs
-        ##% On every interface, the server MUST omit disabled tools, and the tools of a `read-only` pack that change
-        ##% something.
-        return self.switches.get(tool.name, True) and (self.writes or tool.only_reads)
+        tools = self.pack.tools
+        return [*tools] if isinstance(tools, ToolTable) else [one.name for one in self._make_tools()]
 
     def _make_tools(self) -> Iterable[Tool]:
         tools = self.pack.tools
@@ -371,17 +367,14 @@ def _find_start(items: Sequence[_Item], request: PageRequest, key: Callable[[_It
         raise ToolError(ErrorCode.INVALID_REQUEST, "the cursor does not belong to this list", hint)
     body = data[_CHECK:]
     position = int.from_bytes(body[:_POSITION])
-    anchors = [body[at : at + _ANCHOR] for at in range(_POSITION, len(body), _ANCHOR)]
-    if position < len(items) and _digest(key(items[position])) == anchors[1]:
+    shown, *coming = (body[at : at + _ANCHOR] for at in range(_POSITION, len(body), _ANCHOR))
+    if position < len(items) and _digest(key(items[position])) == coming[0]:
         return position
     ##= man/spec/mcp.md#answers
     ##% The server MUST continue a list at the given cursor even if entries were added or removed.
     places = {_digest(key(item)): index for index, item in enumerate(items)}
-    last, *coming = anchors
-    found = next((places[anchor] for anchor in coming if anchor in places), None)
-    if found is None:
-        found = places[last] + 1 if last in places else min(position, len(items))
-    return found
+    after = places[shown] + 1 if shown in places else min(position, len(items))
+    return next((places[anchor] for anchor in coming if anchor in places), after)
 
 
 def _sign(request: PageRequest, body: bytes) -> bytes:

@@ -23,13 +23,6 @@ _HEADING = re.compile(
 )
 
 
-class _Signature(msgspec.Struct, frozen=True):
-    record: type[msgspec.Struct]  # The arguments.
-    context: str  # The name of the parameter for the context; empty without one.
-    answer: Any  # The declared type of the result.
-    description: str
-
-
 Function = TypeVar("Function", bound=Callable[..., object])
 TextFunction = TypeVar("TextFunction", bound=Callable[..., str | Awaitable[str]])
 
@@ -118,17 +111,37 @@ def _declare(function: Any, make: Callable[..., object], options: Mapping[str, A
 def _make_tool(
     function: Callable[..., Any], *, name: str = "", title: str = "", is_text: bool = False, **options: Any
 ) -> Tool:
-    name = name or function.__name__
-    title = title or _make_title(name)
-    signature = _read_signature(function)
-    wrapper, output = (PartText, PartText) if is_text else _choose_output(name, signature.answer)
+    name, own_name = name or function.__name__, function.__name__
+    words = re.sub(r"[_.-]+", " ", name).strip()
+    title = title or words[:1].upper() + words[1:]
+    hints = get_type_hints(function, include_extras=True)
+    parameters = inspect.signature(function).parameters
+    description, texts = _parse_docstring(function.__doc__ or "", parameters)
+    fields, context = [], ""
+    for key, parameter in parameters.items():
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
+            raise TypeError(f"{own_name}: the parameter {parameter} can't be passed by name")
+        if key not in hints:
+            raise TypeError(f"{own_name}: the parameter {key} has no type")
+        kind, default = hints[key], parameter.default
+        if _strip_annotation(kind) is PackContext:
+            context = key
+            continue
+        _require_schema(f"{own_name}: the parameter {key}", kind)
+        if key in texts and "description" not in str(get_args(kind)[1:]):
+            kind = Annotated[kind, msgspec.Meta(description=texts[key])]
+        if isinstance(default, list | dict | set):
+            default = msgspec.field(default_factory=partial(deepcopy, default))
+        fields.append((key, kind) if default is parameter.empty else (key, kind, default))
+    record = msgspec.defstruct("Input", fields, frozen=True, kw_only=True, forbid_unknown_fields=True)
+    wrapper, output = (PartText, PartText) if is_text else _choose_output(name, hints.get("return", Any))
     return Tool(
         name=name,
         title=title,
-        description=signature.description or title,
-        input=signature.record,
+        description=description or title,
+        input=record,
         output=output,
-        handler=_make_handler(function, signature, wrapper),
+        handler=_make_handler(function, record, context, wrapper),
         **options,
     )
 
@@ -150,42 +163,6 @@ def collect_pack(name: str, module: ModuleType) -> Pack | None:
         resources=tuple(part for part in parts if isinstance(part, PackResource)),
         prompts=tuple(part for part in parts if isinstance(part, PackPrompt)),
     )
-
-
-def _make_title(name: str) -> str:
-    words = re.sub(r"[_.-]+", " ", name).strip()
-    return words[:1].upper() + words[1:]
-
-
-def _read_signature(function: Callable[..., Any]) -> _Signature:
-    name = function.__name__
-    hints = get_type_hints(function, include_extras=True)
-    parameters = inspect.signature(function).parameters
-    description, texts = _parse_docstring(function.__doc__ or "", parameters)
-    fields, context = [], ""
-    for key, parameter in parameters.items():
-        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
-            raise TypeError(f"{name}: the parameter {parameter} can't be passed by name")
-        if key not in hints:
-            raise TypeError(f"{name}: the parameter {key} has no type")
-        kind = hints[key]
-        if _strip_annotation(kind) is PackContext:
-            context = key
-            continue
-        _require_schema(f"{name}: the parameter {key}", kind)
-        if key in texts and "description" not in str(get_args(kind)[1:]):
-            kind = Annotated[kind, msgspec.Meta(description=texts[key])]
-        fields.append((key, kind, *_make_default(parameter.default)))
-    record = msgspec.defstruct("Input", fields, frozen=True, kw_only=True, forbid_unknown_fields=True)
-    return _Signature(record, context, hints.get("return", Any), description)
-
-
-def _make_default(default: Any) -> Sequence[Any]:
-    if default is inspect.Parameter.empty:
-        return ()
-    if isinstance(default, list | dict | set):
-        return (msgspec.field(default_factory=partial(deepcopy, default)),)
-    return (default,)
 
 
 def _strip_annotation(kind: Any) -> Any:
@@ -213,13 +190,13 @@ def _choose_output(name: str, answer: Any) -> tuple[type[msgspec.Struct] | None,
 
 
 def _make_handler(
-    function: Callable[..., Any], signature: _Signature, wrapper: type[msgspec.Struct] | None
+    function: Callable[..., Any], record: type[msgspec.Struct], context: str, wrapper: type[msgspec.Struct] | None
 ) -> Callable[[Any, Any], Any]:
-    names = [field.name for field in msgspec.structs.fields(signature.record)]
+    """Return a handler; `context` is the name of the parameter for the context, empty without one."""
 
     def call(request: Any, ctx: Any) -> Any:
-        values = {name: getattr(request, name) for name in names}
-        return function(**values, **({signature.context: ctx} if signature.context else {}))
+        values = {name: getattr(request, name) for name in record.__struct_fields__}
+        return function(**values, **({context: ctx} if context else {}))
 
     def wrap(result: Any) -> Any:
         if wrapper is PartText and not isinstance(result, str):

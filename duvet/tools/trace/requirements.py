@@ -305,7 +305,7 @@ def search_requirements(arguments: SearchRequirementsInput, context: ProjectSnap
 
 
 def _open_index(context: ProjectSnapshot) -> search.RequirementIndex:
-    return search.RequirementIndex(context.catalogue, context.memory)
+    return search.RequirementIndex(context.catalogue, context.project.memory)
 
 
 @declare_query("list_uncited_requirements", "Uncited requirements", RequirementArguments, tuple[ListedRequirement, ...])

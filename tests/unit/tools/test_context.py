@@ -31,8 +31,8 @@ def test_a_value_is_made_once(context: ProjectSnapshot) -> None:
 
 
 def test_an_index_answers_in_every_thread(context: ProjectSnapshot) -> None:
-    index = RequirementIndex(context.catalogue, context.memory)
-    plain = RequirementIndex(context.catalogue, context.memory)
+    index = RequirementIndex(context.catalogue, context.project.memory)
+    plain = RequirementIndex(context.catalogue, context.project.memory)
     answers: list[dict[int, float]] = []
     thread = Thread(target=lambda: answers.append(index.find_matches("hot OR lid")))
     thread.start()
