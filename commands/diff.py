@@ -132,7 +132,7 @@ def _read_revision(today: Project, tree: GitTree, specifications: tuple[str, ...
         return RevisionCatalogue(Catalogue((), (), (), ()), False, ())
     project = Project(options=options, environ=today.environ, tree=tree, progress=today.progress, today=today.today)
     configured = [locator.name for _, locator in locate_configured(project.config) if not locator.is_url]
-    tree.lend(frozenset([*specifications, *configured]), project.downloads)
+    tree.lent = frozenset([*specifications, *configured]), project.downloads
     catalogue = project.catalogue
     if tree.paths.lacks:
         hint = "fetch it with git, for example with `git checkout`; duvet does not fetch"

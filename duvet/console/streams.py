@@ -94,9 +94,9 @@ def silence_stream(stream: TextIO) -> None:
 
 def is_stream_output(path: str) -> bool:
     """Return whether a path names standard output or another open stream, and not a file."""
-    from duvet.tree.outputs import leads_to_open_file
+    from duvet.tree.outputs import OPEN_FILES
 
-    return path == STANDARD_OUTPUT or leads_to_open_file(path)
+    return path == STANDARD_OUTPUT or path.startswith(OPEN_FILES)
 
 
 def write_output(path: str, data: bytes) -> None:

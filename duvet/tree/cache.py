@@ -90,16 +90,13 @@ class BlobStore:
                     return decode_blob(payload, kind) if start.endswith(recorder.digest_content(payload)) else None
         return None
 
-    def read_header(self, name: str) -> bytes:
-        with suppress(OSError, UnreadableError):
-            handle, _ = DiskTree(self.folder).open_file(name)
-            with FileIO(handle) as file:
-                return file.read(_HEAD)
-        return b""
-
     def save(self, name: str, value: object) -> None:
         """Store a value; do nothing if it can't be written."""
-        path = os.path.join(self.folder, name)
+        path, ignore = os.path.join(self.folder, name), os.path.join(self.folder, IGNORE_FILE)
+        ##= man/spec/cache.md#storage
+        ##% duvet MUST NOT write to the cache or the index through a symbolic link.
+        if os.path.islink(self.folder) or os.path.islink(os.path.dirname(self.folder)):
+            return
         ##= man/spec/cache.md#storage
         ##% If duvet cannot write a cache, it MUST work without one.
         ##= man/spec/cache.md#storage
@@ -111,24 +108,15 @@ class BlobStore:
             msgspec.msgpack.Encoder().encode_into(value, data, _HEAD)
             payload = memoryview(data)[_HEAD:]
             data[:_HEAD] = make_blob_header(name) + len(payload).to_bytes(_SIZE) + recorder.digest_content(payload)
+            ##= man/spec/cache.md#storage
+            ##% duvet MUST exclude the cache and the index from git.
+            if not os.path.lexists(ignore):
+                os.makedirs(self.folder, exist_ok=True)
+                store_file(ignore, IGNORE_ALL)
             # Leave alone anything but a regular file, including the target of a link.
-            if self._prepare() and (not os.path.lexists(path) or stat.S_ISREG(os.lstat(path).st_mode)):
+            if not os.path.lexists(path) or stat.S_ISREG(os.lstat(path).st_mode):
                 # Each file is replaced as a whole and names all of its dependencies, so no file relies on another one.
                 store_file(path, data)
-
-    def _prepare(self) -> bool:
-        """Create the folder and hide it from git; return False if it or its parent is a symlink."""
-        ##= man/spec/cache.md#storage
-        ##% duvet MUST NOT write to the cache or the index through a symbolic link.
-        if os.path.islink(self.folder) or os.path.islink(os.path.dirname(self.folder)):
-            return False
-        ignore = os.path.join(self.folder, IGNORE_FILE)
-        ##= man/spec/cache.md#storage
-        ##% duvet MUST exclude the cache and the index from git.
-        if not os.path.lexists(ignore):
-            os.makedirs(self.folder, exist_ok=True)
-            store_file(ignore, IGNORE_ALL)
-        return True
 
     def names(self, *, unfinished: bool = False) -> list[str]:
         try:
@@ -175,21 +163,19 @@ class CacheFile(msgspec.Struct, frozen=True):
 
 
 def list_cache_files(blobs: BlobStore) -> tuple[CacheFile, ...]:
-    return tuple(_inspect_file(blobs, name) for name in blobs.names())
-
-
-def _inspect_file(blobs: BlobStore, name: str) -> CacheFile:
-    start, size = blobs.read_header(name), 0
-    if start:
-        with suppress(OSError):
-            size = os.stat(os.path.join(blobs.folder, name)).st_size
-    if not start.startswith(BLOB_MAGIC):
-        state = CacheFileState.FOREIGN
-    elif not start.startswith(make_blob_header(name)):
-        state = CacheFileState.OTHER_BUILD
-    else:
-        state = CacheFileState.DAMAGED if blobs.load(name, msgspec.Raw) is None else CacheFileState.GOOD
-    return CacheFile(name, size, state)
+    found = []
+    for name in blobs.names():
+        start, size, state = b"", 0, CacheFileState.FOREIGN
+        with suppress(OSError, UnreadableError):
+            handle, info = DiskTree(blobs.folder).open_file(name)
+            with FileIO(handle) as file:
+                start, size = file.read(_HEAD), info.st_size
+        if start.startswith(make_blob_header(name)):
+            state = CacheFileState.DAMAGED if blobs.load(name, msgspec.Raw) is None else CacheFileState.GOOD
+        elif start.startswith(BLOB_MAGIC):
+            state = CacheFileState.OTHER_BUILD
+        found.append(CacheFile(name, size, state))
+    return tuple(found)
 
 
 def clear_cache(blobs: BlobStore) -> tuple[CacheFile, ...]:
@@ -357,11 +343,14 @@ class DiskCache(Cache):
         self, name: str, kind: type[Value], path: str, key: object, data: bytes, parse: Callable[[], Value]
     ) -> Value:
         parsed, digest = self._open_parsed(name, kind), make_cache_key(key)
-        known = parsed.recall_text(path, digest, data)
-        if known is not None:
-            return known
+        known, stamp = parsed.rows(digest).get(path), self.tree.seen.get(path)
+        # The file was just read: has its content changed since it was parsed?
+        if known and stamp and replace(stamp, digest=known[0].digest) == known[0]:
+            content = known[0].digest
+            if not content or content == recorder.digest_content(data):
+                parsed.add(path, digest, stamp, known[1], is_new=bool(content and not stamp.digest))
+                return known[1]
         value = parse()
-        stamp = self.tree.seen.get(path)
         if stamp and not (stamp.digest and stamp.digest != recorder.digest_content(data)):
             # Otherwise, the file was different when its stamp was taken.
             parsed.add(path, digest, stamp, value)
@@ -369,8 +358,8 @@ class DiskCache(Cache):
 
     def has_content(self, path: str, data: bytes) -> bool:
         outputs = self._open_parsed("outputs", bytes)
-        last = outputs.get_last(path, "")
-        if last is None or last != recorder.digest_content(data):
+        last = outputs.rows("").get(path)
+        if last is None or last[1] != recorder.digest_content(data):
             return False
         # A file's stamp is valid only if nobody touches the file.
         ((_, known),) = outputs.recall([path], "")
@@ -411,7 +400,7 @@ class _ParsedFiles(Generic[Value]):
 
     def recall(self, paths: Iterable[str], key: str) -> Iterator[tuple[str, Value | None]]:
         """Yield each path with its stored value, or with None if the file is new or may have changed."""
-        rows, asked = self._load(key), self._asked.setdefault(key, {})
+        rows, asked = self.rows(key), self._asked.setdefault(key, {})
         recall_stamp = self.tree.recall_stamp
         for path in paths:
             known = rows.get(path)
@@ -425,25 +414,9 @@ class _ParsedFiles(Generic[Value]):
             asked[path] = known
             yield path, known[1]
 
-    def recall_text(self, path: str, key: str, data: bytes) -> Value | None:
-        """Return the value of a file that was just read, if its content is unchanged."""
-        known = self._load(key).get(path)
-        stamp = self.tree.seen.get(path)
-        if known is None or stamp is None or replace(stamp, digest=known[0].digest) != known[0]:
-            return None
-        if known[0].digest and known[0].digest != recorder.digest_content(data):
-            return None
-        self._new += bool(known[0].digest and not stamp.digest)
-        self._asked.setdefault(key, {})[path] = (stamp, known[1])
-        return known[1]
-
-    def get_last(self, path: str, key: str) -> Value | None:
-        known = self._load(key).get(path)
-        return known[1] if known else None
-
-    def add(self, path: str, key: str, stamp: recorder.FileStamp | None, value: Value) -> None:
+    def add(self, path: str, key: str, stamp: recorder.FileStamp | None, value: Value, *, is_new: bool = True) -> None:
         if stamp is not None:
-            self._new += 1
+            self._new += is_new
             self._asked.setdefault(key, {})[path] = (stamp, value)
 
     def save(self) -> None:
@@ -453,7 +426,7 @@ class _ParsedFiles(Generic[Value]):
         if self._new * _SHARE > asked or (known - asked) * 2 > known:
             self.blobs.save(self.name, (self.tree.now, self._asked))
 
-    def _load(self, key: str) -> _ParsedRows[Value]:
+    def rows(self, key: str) -> _ParsedRows[Value]:
         if self._rows is None:
             kind: Any = tuple[int, dict[str, dict[str, tuple[recorder.FileStamp, self.kind]]]]  # type: ignore[name-defined]
             now, rows = self.blobs.load(self.name, kind) or (0, {})

@@ -30,6 +30,7 @@ _QUIET = 25  # After this many milliseconds without an event, the events so far 
 _LONGEST = 400  # After this many milliseconds, events count as one change even if more events arrive.
 _BETWEEN_POLLS = 0.3
 _ATTEMPTS = 5
+_SURROGATE = "[\ud800-\udfff]"  # In a name that is not UTF-8, which watchfiles can't watch.
 
 
 class FolderWatcher:
@@ -47,36 +48,31 @@ class FolderWatcher:
         self.close()
         if self.polling:
             return
+        from watchfiles._rust_notify import RustNotify, WatchfilesRustInternalError
+
         for _ in range(_ATTEMPTS):
             try:
-                self._notifier = self._create_notifier([one for one in folders if _can_be_watched(one)])
+                watched = [one for one in folders if os.access(one, os.R_OK) and not re.search(_SURROGATE, one)]
+                self._notifier = RustNotify(watched, False, False, 0, False, False)
             except (FileNotFoundError, PermissionError):
                 # Since the check, the folder was removed or its permissions changed.
                 continue
+            except (OSError, WatchfilesRustInternalError) as error:
+                message, hint = f"can't watch for changes: {error}", ""
+                if "watch limit" in str(error):
+                    message = f"can't watch {format_count(len(watched), 'folder')}: the system's limit is reached"
+                    hint = (
+                        "raise the limit with `sudo sysctl fs.inotify.max_user_watches=524288`, or watch fewer folders"
+                    )
+                elif "os error 24" in str(error):
+                    message = "can't watch for changes: too many watchers or open files"
+                    hint = (
+                        "close some programs, or raise the limit with `sudo sysctl fs.inotify.max_user_instances=1024`"
+                    )
+                raise DuvetError(message, hint=hint) from error
             self.folders = folders
             return
         raise DuvetError("can't watch for changes: folders are created and removed too fast")
-
-    def _create_notifier(self, folders: list[str]) -> RustNotify:
-        from watchfiles._rust_notify import RustNotify, WatchfilesRustInternalError
-
-        try:
-            return RustNotify(folders, False, False, 0, False, False)
-        except (FileNotFoundError, PermissionError):
-            raise
-        except (OSError, WatchfilesRustInternalError) as error:
-            reason = str(error)
-            if "watch limit" in reason:
-                raise DuvetError(
-                    f"can't watch {format_count(len(folders), 'folder')}: the system's limit is reached",
-                    hint="raise the limit with `sudo sysctl fs.inotify.max_user_watches=524288`, or watch fewer folders",
-                ) from error
-            if "os error 24" in reason:
-                raise DuvetError(
-                    "can't watch for changes: too many watchers or open files",
-                    hint="close some programs, or raise the limit with `sudo sysctl fs.inotify.max_user_instances=1024`",
-                ) from error
-            raise DuvetError(f"can't watch for changes: {reason}") from error
 
     def wait(self, stop: Stop) -> Iterable[FolderEvent] | None:
         """Wait for events and return them; None after `stop`.
@@ -112,14 +108,6 @@ def wants_polling(environ: Mapping[str, str]) -> bool:
     return environ.get("WATCHFILES_FORCE_POLLING", "").lower() not in ("", "false", "disable", "disabled")
 
 
-def _can_be_watched(folder: str) -> bool:
-    try:
-        folder.encode()
-    except UnicodeEncodeError:
-        return False
-    return os.access(folder, os.R_OK)
-
-
 _BLIND = re.compile(
     r"(nfs\d?|9p|fuse.*|virtiofs|cifs|smb.*|vboxsf|vmhgfs|prl_fs|drvfs|ceph|afs|lustre|beegfs|ocfs2|gfs2?)\Z"
 )
@@ -142,14 +130,11 @@ class MountTable:
     def are_blind(self, folders: Iterable[str]) -> bool:
         """Return whether changes in any of these folders may go unnoticed; symlinks must be resolved."""
         found = {mount.folder: mount for mount in map(self._find_mount, folders) if mount}
-        return any(map(self._is_blind, found.values()))
-
-    def _is_blind(self, mount: Mount) -> bool:
-        if mount.kind != "overlay":
-            return bool(_BLIND.match(mount.kind))
-        layers = [layer for listed in _LAYERS.findall(mount.options) for layer in listed.split(":")]
-        below = [self._find_mount(_unescape(layer)) for layer in layers]
-        return any(_BLIND.match(one.kind) for one in below if one)
+        for mount in [one for one in found.values() if one.kind == "overlay"]:
+            layers = [layer for listed in _LAYERS.findall(mount.options) for layer in listed.split(":")]
+            below = [self._find_mount(_unescape(layer)) for layer in layers]
+            found |= {one.folder: one for one in below if one}
+        return any(_BLIND.match(one.kind) for one in found.values())
 
     def _find_mount(self, folder: str) -> Mount | None:
         path = PurePosixPath(folder)

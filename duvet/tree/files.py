@@ -81,7 +81,14 @@ class DiskTree:
         """Return the bytes of a file, and its status just before reading."""
         handle, info = self.open_file(path)
         try:
-            return _read_all(handle, info), info
+            # A file object would query the size and the position again.
+            data = os.read(handle, info.st_size + 1)
+            if len(data) == info.st_size:
+                return data, info
+            parts = [data]
+            while parts[-1]:
+                parts.append(os.read(handle, 1 << 20))
+            return b"".join(parts), info
         except OSError as error:
             raise UnreadableError(describe_os_error(error), path=path) from error
         finally:
@@ -106,8 +113,7 @@ class DiskTree:
         """Return whether a path is a folder of duvet's data in any project, or a symlink to one with the same name."""
         if path.rpartition("/")[2] not in _NAMES:
             return False
-        real = os.path.realpath(self.at(path)).replace(os.sep, "/")
-        return any(map(is_own_folder, (path, real)))
+        return is_own_folder(path) or is_own_folder(os.path.realpath(self.at(path)).replace(os.sep, "/"))
 
     def exists(self, path: str) -> bool:
         return not self.is_own(path) and os.path.lexists(self.at(path))
@@ -121,9 +127,9 @@ class DiskTree:
                     # Results must not depend on duvet's own folders.
                     if entry.name not in _NAMES or not self.is_own(f"{folder}/{entry.name}"):
                         yield entry
+        except (FileNotFoundError, NotADirectoryError):
+            return
         except OSError as error:
-            if isinstance(error, (FileNotFoundError, NotADirectoryError)):
-                return
             raise UnreadableError(describe_os_error(error), path=folder) from error
 
     def identity(self, folder: str) -> object:
@@ -147,17 +153,6 @@ def find_read_fault(disk: DiskTree, path: str) -> str:
     except UnreadableError as error:
         return error.message
     return ""
-
-
-def _read_all(handle: int, info: os.stat_result) -> bytes:
-    # A file object would query the size and the position again.
-    data = os.read(handle, info.st_size + 1)
-    if len(data) == info.st_size:
-        return data
-    parts = [data]
-    while parts[-1]:
-        parts.append(os.read(handle, 1 << 20))
-    return b"".join(parts)
 
 
 class MemoryEntry:
@@ -243,20 +238,19 @@ class FolderMembership:
 
     def has(self, path: str) -> bool:
         at = self.disk.at(path)
-        return self.has_folder(posixpath.dirname(path)) and not (os.path.islink(at) and not self._is_inside(path))
+        return self.has_folder(posixpath.dirname(path)) and not (
+            os.path.islink(at) and not leads_into_folder(self.root, at)
+        )
 
     def has_folder(self, folder: str) -> bool:
         """Return whether this path, with symlinks resolved, is the root folder or inside it."""
         if folder not in self._folders:
-            self._folders[folder] = self._is_inside(folder)
+            self._folders[folder] = leads_into_folder(self.root, self.disk.at(folder))
         return self._folders[folder]
 
     def add_known(self, folder: str) -> None:
         """Record that a folder is inside, without checking it."""
         self._folders[folder] = True
-
-    def _is_inside(self, path: str) -> bool:
-        return leads_into_folder(self.root, self.disk.at(path))
 
 
 SPECIAL_CHARACTERS = r'\x00-\x1f\x7f\\:*?"<>|'

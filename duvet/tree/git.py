@@ -50,23 +50,20 @@ class GitCommand:
         return None if out is None else os.fsdecode(out).removesuffix("\n")
 
     def content(self, *args: str) -> bytes | None:
-        process = self._start(*args)
+        process = self.start(*args)
         out, _ = process.communicate()
         return out if process.returncode == 0 else None
 
     def require(self, *args: str) -> str:
         """Return git's output; raise DuvetError with git's message if git fails."""
-        process = self._start(*args, complaints=True)
+        process = self.start(*args, complaints=True)
         out, complaints = process.communicate()
         if process.returncode == 0:
             return os.fsdecode(out).removesuffix("\n")
         words = complaints.decode(errors="replace").strip().removeprefix("fatal: ")
         raise DuvetError(words or f"git {args[0]} failed", path=self.folder)
 
-    def open(self, *args: str) -> Popen[bytes]:
-        return self._start(*args, questions=True)
-
-    def _start(self, *args: str, questions: bool = False, complaints: bool = False) -> Popen[bytes]:
+    def start(self, *args: str, questions: bool = False, complaints: bool = False) -> Popen[bytes]:
         from subprocess import DEVNULL, PIPE, Popen
 
         streams: dict[str, Any] = {
@@ -76,9 +73,9 @@ class GitCommand:
         }
         try:
             return Popen(["git", *_NO_PROGRAMS, *args], cwd=self.folder or None, env=self.environ, **streams)
-        except (OSError, ValueError) as error:
-            if isinstance(error, ValueError):
-                raise DuvetError("revision names can't contain NUL characters") from error
+        except ValueError as error:
+            raise DuvetError("revision names can't contain NUL characters") from error
+        except OSError as error:
             if isinstance(error, FileNotFoundError) and os.path.isdir(self.folder or "."):
                 raise DuvetError(
                     "git was not found", hint="install git, which duvet needs to read revisions"
@@ -98,10 +95,6 @@ class GitNode(Struct, frozen=True):
         return self.mode == _LINK
 
     @property
-    def is_submodule(self) -> bool:
-        return self.mode == _SUBMODULE
-
-    @property
     def is_folder(self) -> bool:
         """True for a folder or submodule; the files of a submodule belong to another repository."""
         return self.mode in (_FOLDER, _SUBMODULE)
@@ -118,7 +111,7 @@ class GitObjects:
 
     def read(self, name: str) -> bytes | None:
         """Return the bytes of an object, or None if this clone lacks it."""
-        process = self._process = self._process or self.git.open("cat-file", "--batch")
+        process = self._process = self._process or self.git.start("cat-file", "--batch", questions=True)
         assert process.stdin and process.stdout
         try:
             process.stdin.write(f"{name}\n".encode())
@@ -230,11 +223,7 @@ class GitPlace(Struct, frozen=True):
 
 
 class OutsideRepositoryError(Exception):
-    """Raised when a path points outside the repository."""
-
-    def __init__(self, path: str) -> None:
-        super().__init__(path)
-        self.path = path
+    """Raised with a path that points outside the repository."""
 
 
 class GitPaths:
@@ -257,11 +246,53 @@ class GitPaths:
         Raise OSError or ValueError if it can't be resolved, and OutsideRepositoryError if it points outside the
         repository.
         """
-        return _PathWalk(self).run(path, follow=follow)
+        way, links = [self._root], 0  # The parent folders, for `..`.
+        todo = self._split(path) if path.startswith("/") else [*self.prefix.split("/"), *path.split("/")][::-1]
+        while todo:
+            name = todo.pop()
+            if name in ("", ".", ".."):
+                if not way[-1].node.is_folder:
+                    raise _make_os_error(errno.ENOTDIR)
+                if name == ".." and len(way) > 1:
+                    way.pop()
+                elif name == "..":
+                    if not self.tops:
+                        raise _make_os_error(errno.ENOENT)
+                    todo = self._split(posixpath.join(posixpath.dirname(self.tops[0]), *todo[::-1]))
+                continue
+            place = self._find_child(way[-1], name)
+            if not (place.node.is_link and (follow or todo)):
+                way.append(place)
+                continue
+            links += 1
+            if links > _MOST_LINKS:
+                raise _make_os_error(errno.ELOOP)
+            target = os.fsdecode(self.content(place))
+            if target.startswith("/"):
+                way, todo = [self._root], self._split(posixpath.join(target, *todo[::-1]))
+            else:
+                todo += target.split("/")[::-1]
+        return way[-1]
+
+    def _find_child(self, place: GitPlace, name: str) -> GitPlace:
+        if not place.node.is_folder:
+            raise _make_os_error(errno.ENOTDIR)
+        node = self.list_entries(place).get(name)
+        if node is None:
+            raise _make_os_error(errno.ENOENT)
+        return GitPlace(posixpath.join(place.path, name), node)
+
+    def _split(self, path: str) -> list[str]:
+        """Return the parts of an absolute path below the top, in reverse order; it must be in the repository."""
+        for spelt in (path, posixpath.normpath(path)):
+            for top in self.tops:
+                if f"{spelt}/".startswith(f"{top}/"):
+                    return spelt[len(top) :].split("/")[::-1]
+        raise OutsideRepositoryError(path)
 
     def list_entries(self, place: GitPlace) -> dict[str, GitNode]:
         """Return the entries of a folder; none for a submodule, whose files are in another repository."""
-        if place.node.is_submodule:
+        if place.node.mode == _SUBMODULE:
             return {}
         if place.path not in self._folders:
             self._folders[place.path] = dict(self.objects.nodes(self.content(place)))
@@ -273,76 +304,6 @@ class GitPaths:
             self.lacks.append(place.path)
             raise OSError(errno.EIO, "this clone lacks the object")
         return data
-
-    def child(self, place: GitPlace, name: str) -> GitPlace:
-        if not place.node.is_folder:
-            raise _make_os_error(errno.ENOTDIR)
-        node = self.list_entries(place).get(name)
-        if node is None:
-            raise _make_os_error(errno.ENOENT)
-        return GitPlace(posixpath.join(place.path, name), node)
-
-
-class _PathWalk:
-    """Resolves one path from the root, and keeps the parent folders for `..`."""
-
-    def __init__(self, paths: GitPaths) -> None:
-        self.paths = paths
-        self.way: list[GitPlace] = []
-        self.todo: list[str] = []
-        self.links = 0
-
-    def run(self, path: str, *, follow: bool) -> GitPlace:
-        if "\0" in path:
-            raise ValueError("paths can't contain NUL characters")
-        if path.startswith("/"):
-            self._enter(path)
-        else:
-            self._restart([*self.paths.prefix.split("/"), *path.split("/")])
-        while self.todo:
-            name = self.todo.pop()
-            if name not in ("", ".", ".."):
-                self._step(name, follow=follow or bool(self.todo))
-            elif not self.way[-1].node.is_folder:
-                raise _make_os_error(errno.ENOTDIR)
-            elif name == "..":
-                self._leave()
-        return self.way[-1]
-
-    def _restart(self, parts: list[str]) -> None:
-        self.way = [self.paths._root]
-        self.todo = parts[::-1]
-
-    def _enter(self, path: str) -> None:
-        """Continue at an absolute path; raise OutsideRepositoryError if it is not in the repository."""
-        for spelt in (path, posixpath.normpath(path)):
-            for top in self.paths.tops:
-                if f"{spelt}/".startswith(f"{top}/"):
-                    self._restart(spelt[len(top) :].split("/"))
-                    return
-        raise OutsideRepositoryError(path)
-
-    def _leave(self) -> None:
-        if len(self.way) > 1:
-            self.way.pop()
-            return
-        if not self.paths.tops:
-            raise _make_os_error(errno.ENOENT)
-        self._enter(posixpath.join(posixpath.dirname(self.paths.tops[0]), *self.todo[::-1]))
-
-    def _step(self, name: str, *, follow: bool) -> None:
-        place = self.paths.child(self.way[-1], name)
-        if not (place.node.is_link and follow):
-            self.way.append(place)
-            return
-        self.links += 1
-        if self.links > _MOST_LINKS:
-            raise _make_os_error(errno.ELOOP)
-        target = os.fsdecode(self.paths.content(place))
-        if target.startswith("/"):
-            self._enter(posixpath.join(target, *self.todo[::-1]))
-        else:
-            self.todo += target.split("/")[::-1]
 
 
 def _make_os_error(number: int) -> OSError:
@@ -370,11 +331,8 @@ class GitTree:
         self.disk = disk
         self.taken: dict[str, None] = {}
         """The files that were read from disk."""
-        self._lent: tuple[frozenset[str], str] = (frozenset(), "")
-
-    def lend(self, files: frozenset[str], folder: str) -> None:
-        """Read these files and this folder from disk if the revision lacks them."""
-        self._lent = files, folder
+        self.lent: tuple[frozenset[str], str] = (frozenset(), "")
+        """Files and a folder to read from disk if the revision lacks them."""
 
     def read(self, path: str) -> bytes:
         try:
@@ -457,16 +415,18 @@ class GitTree:
 
         Raise OSError or ValueError if the revision lacks the path.
         """
+        if "\0" in path:
+            raise ValueError("paths can't contain NUL characters")
         try:
             return path if _is_in_git_folder(path) or self._is_lent(path) else self.paths.find(path, follow=follow)
         except OutsideRepositoryError as outside:
-            return outside.path
+            return str(outside)
 
     def _is_lent(self, path: str) -> bool:
         ##= man/spec/diff.md#reading-a-revision
         ##% If a revision lacks a specification, `duvet diff` MUST read it from disk and say so. If a revision lacks a
         ##% source file, `duvet diff` MUST NOT read that file from disk.
-        files, folder = self._lent
+        files, folder = self.lent
         plain = posixpath.normpath(path)
         if plain not in files and not (folder and plain.startswith(f"{folder}/")):
             return False
@@ -484,23 +444,15 @@ def _is_in_git_folder(path: str) -> bool:
     return "/.git/" in f"/{path}/"
 
 
-def _open_git(folder: str, environ: Mapping[str, str]) -> GitCommand:
-    """Return a GitCommand for a folder, without the GIT_DIR that git sets for hooks.
-
-    With GIT_DIR but no GIT_WORK_TREE, git would use its current folder as the top.
-    """
-    git = GitCommand(folder, environ)
-    if "GIT_DIR" not in environ or "GIT_WORK_TREE" in environ:
-        return git
-    plain = GitCommand(folder, {name: value for name, value in environ.items() if name != "GIT_DIR"})
-    own, other = (one.ask("rev-parse", "--absolute-git-dir") for one in (plain, git))
-    return plain if own is not None and other in (own, None) else git
-
-
 class GitRevisions:
     def __init__(self, root: str, environ: Mapping[str, str]) -> None:
         self.root = root.rstrip("/")
-        self.git = _open_git(root, environ)
+        self.git = GitCommand(root, environ)
+        if "GIT_DIR" in environ and "GIT_WORK_TREE" not in environ:
+            # git sets GIT_DIR for hooks, and would then use its current folder as the top.
+            plain = GitCommand(root, {name: value for name, value in environ.items() if name != "GIT_DIR"})
+            own, other = (one.ask("rev-parse", "--absolute-git-dir") for one in (plain, self.git))
+            self.git = plain if own is not None and other in (own, None) else self.git
         inside, _, prefix = self.git.require("rev-parse", "--is-inside-work-tree", "--show-prefix").partition("\n")
         self.prefix = prefix.rstrip("/")
         """The folder, relative to the top of the repository."""

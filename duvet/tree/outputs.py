@@ -34,11 +34,7 @@ def _make_place_digest() -> str:
 
 
 def is_unfinished(name: str) -> bool:
-    return _match_unfinished(name) is not None
-
-
-def _match_unfinished(name: str) -> re.Match[str] | None:
-    return re.fullmatch(_UNFINISHED, name, re.DOTALL) if name.endswith(".new") else None
+    return name.endswith(".new") and re.fullmatch(_UNFINISHED, name, re.DOTALL) is not None
 
 
 def remove_leftovers(folder: str) -> None:
@@ -52,35 +48,29 @@ def remove_leftovers(folder: str) -> None:
 
 def is_abandoned(path: str, seconds: float = _ABANDONED) -> bool:
     """Return whether a file is temporary, and its process has ended or it is older than `seconds`."""
-    name = _match_unfinished(os.path.basename(path))
+    name = re.fullmatch(_UNFINISHED, os.path.basename(path), re.DOTALL)
     if name is None:
         return False
+    # On Windows, os.kill would end the process.
+    if os.name == "posix" and name["place"] == _make_place_digest():
+        try:
+            os.kill(int(name["process"]), 0)
+        except (ProcessLookupError, OverflowError):
+            return True
+        except OSError:
+            # The process belongs to another user.
+            pass
     try:
-        has_ended = name["place"] == _make_place_digest() and _has_ended(int(name["process"]))
-        return has_ended or time.time() - os.lstat(path).st_mtime > seconds
+        return time.time() - os.lstat(path).st_mtime > seconds
     except OSError:
         return False
-
-
-def _has_ended(process: int) -> bool:
-    """Return whether a process has ended; always False on Windows, where os.kill would end it."""
-    if os.name != "posix":
-        return False
-    try:
-        os.kill(process, 0)
-    except (ProcessLookupError, OverflowError):
-        return True
-    except OSError:
-        # The process belongs to another user.
-        pass
-    return False
 
 
 OutputData = bytes | bytearray
 FileWriter = Callable[[str, OutputData], None]
 
 # Paths to open files, which are never replaced, regardless of their mode.
-_OPEN_FILES = ("/dev/std", "/dev/fd/", "/proc/")
+OPEN_FILES = ("/dev/std", "/dev/fd/", "/proc/")
 
 _HINTS = {errno.ENXIO: "start the reader of this pipe first"}
 
@@ -89,10 +79,6 @@ def store_file(path: str, data: OutputData) -> None:
     """Write a file completely or not at all; devices, pipes and open files are written directly."""
     with store_together() as write:
         write(path, data)
-
-
-def leads_to_open_file(path: str) -> bool:
-    return path.startswith(_OPEN_FILES)
 
 
 @contextmanager
@@ -107,7 +93,7 @@ def store_together() -> Iterator[FileWriter]:
     def write(path: str, data: OutputData) -> None:
         with _translate_errors(path):
             mode = _find_mode(path)
-            if mode is not None and (not stat.S_ISREG(mode) or leads_to_open_file(path)):
+            if mode is not None and (not stat.S_ISREG(mode) or path.startswith(OPEN_FILES)):
                 streams.append((path, data))
             else:
                 moves.append((path, temporary := _make_temporary_path(path)))
@@ -221,7 +207,7 @@ def is_stream(path: str) -> bool:
         mode = os.stat(path).st_mode
     except (OSError, ValueError):
         return False
-    return leads_to_open_file(path) or not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+    return path.startswith(OPEN_FILES) or not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
 @contextmanager

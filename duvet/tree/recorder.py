@@ -365,26 +365,32 @@ def digest_variable(environ: Mapping[str, str], name: str) -> bytes | None:
 
 def check_unchanged(record: TreeRecord, tree: RecordedTree) -> TreeRecord | None:
     """Return the record, without unneeded digests, if the files and folders are unchanged; otherwise None."""
-    disk = tree.disk
-    files = _renew_files(record.files, tree)
-    folders = None if files is None else _renew_folders(record.folders, tree)
-    if files is None or folders is None or not record.settled:
+    files = _renew_files(record.files, tree) if record.settled else None
+    if files is None:
         return None
-    if any(_is_there(disk, path) for path in record.unlisted) or any(True for _ in _find_other_changes(record, disk)):
+    folders: dict[str, FileStamp] = {}
+    for path, stamp in record.folders.items():
+        found = _compare_folder(path, stamp, tree)
+        if found is None:
+            return None
+        if found is not stamp:
+            folders[path] = found
+    if any(_is_there(tree.disk, path) for path in record.unlisted):
         return None
-    if files is record.files and folders is record.folders:
+    if any(True for _ in _find_other_changes(record, tree.disk)):
+        return None
+    if files is record.files and not folders:
         return record
-    return replace(record, files=files, folders=folders)
+    return replace(record, files=files, folders=record.folders | folders)
 
 
 def _renew_files(files: dict[str, FileStamp], tree: RecordedTree) -> dict[str, FileStamp] | None:
     renewed: dict[str, FileStamp] = {}
-    at, compare = tree.disk.at, tree.compare_stamp
-    stat = os.stat
+    at, stat = tree.disk.at, os.stat
     try:
         for path, stamp in files.items():
             if stamp.digest:
-                found = compare(path, stamp)
+                found = tree.compare_stamp(path, stamp)
                 if found is None:
                     return None
                 if not found.digest:
@@ -393,18 +399,7 @@ def _renew_files(files: dict[str, FileStamp], tree: RecordedTree) -> dict[str, F
                 return None
     except (OSError, ValueError):
         return None
-    return {**files, **renewed} if renewed else files
-
-
-def _renew_folders(folders: dict[str, FileStamp], tree: RecordedTree) -> dict[str, FileStamp] | None:
-    renewed: dict[str, FileStamp] = {}
-    for path, stamp in folders.items():
-        found = _compare_folder(path, stamp, tree)
-        if found is None:
-            return None
-        if found is not stamp:
-            renewed[path] = found
-    return {**folders, **renewed} if renewed else folders
+    return files | renewed if renewed else files
 
 
 def _compare_folder(path: str, stamp: FileStamp, tree: RecordedTree) -> FileStamp | None:

@@ -96,7 +96,7 @@ def test_a_revision_is_read_without_the_disk(checkout: Path) -> None:
     (checkout / "nothing").write_text("new")
     (checkout / "a.rs").unlink()
     with tree_of(checkout) as tree:
-        tree.lend(frozenset(), ".duvet/specifications")
+        tree.lent = frozenset(), ".duvet/specifications"
         assert [answers(tree, path) for path in PATHS if "whole" not in path] == before
         assert set(tree.taken) == {"out", "../../beside.md"}
 
@@ -111,7 +111,7 @@ def test_the_git_folder_is_read_from_disk(checkout: Path) -> None:
 def test_lent_files_and_folders(checkout: Path) -> None:
     make(checkout, {"spec.md": "spec", "downloads/x/y.txt": "text", "downloads/src.rs": "new", "a.rs": "changed"})
     with tree_of(checkout) as tree:
-        tree.lend(frozenset({"spec.md", "a.rs", "absent.md"}), "downloads")
+        tree.lent = frozenset({"spec.md", "a.rs", "absent.md"}), "downloads"
         assert [tree.is_file(path) for path in ("spec.md", "./spec.md", "absent.md", "other.md")] == [1, 1, 0, 0]
         assert (tree.read("spec.md"), tree.read("downloads/x/y.txt"), tree.read("a.rs")) == (b"spec", b"text", b"a")
         assert tree.exists("downloads/x/y.txt") and not tree.exists("downloads")
