@@ -65,11 +65,6 @@ class LineRun(Struct, frozen=True):
         return self.found.string[self.start : self.found.end()]
 
 
-def may_have_annotations(data: bytes, meta: str, content: str) -> bool:
-    """Return True if the file contains a prefix; most files don't, and need not be parsed."""
-    return meta.encode() in data or content.encode() in data
-
-
 def find_runs(text: str, finder: AnnotationFinder) -> Iterator[LineRun]:
     line, counted = 1, 0
     for found in finder.runs(text):
@@ -219,8 +214,12 @@ class _FieldReader:
         kind = self._parse_choice(by_key, _KIND, default)
         level = self._parse_choice(by_key, _LEVEL, Level.AUTO)
         format = self._parse_choice(by_key, _FORMAT, Format.AUTO)
-        if "type" not in by_key or by_key["type"][0].value in _KIND.known:
-            self._check_allowed(by_key, kind)
+        for key, kinds in _ONLY_FOR.items() if "type" not in by_key or by_key["type"][0].value in _KIND.known else ():
+            if key in by_key and kind not in kinds:
+                expected = " or ".join(sorted(kind.name.lower() for kind in kinds))
+                message, hint = f"invalid key for type {kind.name}", f"remove `{key}`, or set `type` to {expected}"
+                place, label = self._find_value_place(by_key[key][0]), f"allowed only for {expected}"
+                self._report(rules.COMMENT_KEY_NOT_ALLOWED, message, place, label=label, hint=hint)
         if "source" not in by_key:
             hint = "add a line with the target, such as `spec.md#section`"
             message = "comment is missing source specification"
@@ -245,14 +244,11 @@ class _FieldReader:
                 hint = suggest_nearest(field.key, _KEYS[1:]) or available
                 self._report(rules.COMMENT_UNKNOWN_KEY, "invalid metadata field", place, hint=hint)
             elif field.key in by_key and field.key != "reason":
-                problem = rules.COMMENT_REPEATED_KEY.problem(
-                    f'"{field.key}" already specified',
-                    self.path,
-                    self._find_value_place(field),
-                    label="redefined here",
-                    notes=(Note(self._find_value_place(by_key[field.key][0]), "already defined here"),),
+                message, place = f'"{field.key}" already specified', self._find_value_place(field)
+                notes = (Note(self._find_value_place(by_key[field.key][0]), "already defined here"),)
+                self.problems.append(
+                    rules.COMMENT_REPEATED_KEY.problem(message, self.path, place, label="redefined here", notes=notes)
                 )
-                self.problems.append(problem)
             else:
                 by_key.setdefault(field.key, []).append(field)
         return by_key
@@ -265,14 +261,6 @@ class _FieldReader:
             message = f"Invalid {choice.noun} {quote_text(field.value)}, expected one of {choice.expected}"
             self._report(choice.rule, message, self._find_value_place(field), label=f"unknown {choice.noun}")
         return choice.known.get(field.value, default)
-
-    def _check_allowed(self, by_key: dict[str, list[CommentField]], kind: Kind) -> None:
-        for key, kinds in _ONLY_FOR.items():
-            if key in by_key and kind not in kinds:
-                expected = " or ".join(sorted(kind.name.lower() for kind in kinds))
-                message, hint = f"invalid key for type {kind.name}", f"remove `{key}`, or set `type` to {expected}"
-                place, label = self._find_value_place(by_key[key][0]), f"allowed only for {expected}"
-                self._report(rules.COMMENT_KEY_NOT_ALLOWED, message, place, label=label, hint=hint)
 
     def _report(
         self, rule: rules.Rule, message: str, place: Place, *, label: str = "defined here", hint: str = ""

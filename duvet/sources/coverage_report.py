@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from duvet.errors import DuvetError
 from duvet.text import decode_utf8, quote_text
@@ -29,10 +30,9 @@ _ATTRIBUTE = re.compile(rf"\s*+({_NAME})\s*+=\s*+({_QUOTED})(?=\s|\Z)|\s*+\Z|(?P
 _REFERENCE = re.compile(r"&(?:#x([0-9A-Fa-f]{1,6})|#([0-9]{1,7})|([A-Za-z]+));|&")
 _ENTITIES = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 _NUMBER = re.compile(r"\+?[0-9]{1,30}")
+_USUAL_ORDER = ("nr", "mi", "ci", "mb", "cb")
 # A line in the form that JaCoCo writes; a report may contain millions of them.
-_USUAL_LINE = re.compile(
-    "".join(rf"\s++{name}=\"(?P<{name}>[0-9]{{1,9}})\"" for name in ("nr", "mi", "ci", "mb", "cb")) + r"\s*+"
-)
+_USUAL_LINE = re.compile("".join(rf"\s++{name}=\"([0-9]{{1,9}})\"" for name in _USUAL_ORDER) + r"\s*+")
 _COUNTS = ("ci", "mi", "cb", "mb", "nr")  # The attributes of a line, in the order in which they are checked.
 _MOST_LINES = (1 << 32) - 1
 _MOST = (1 << 64) - 1
@@ -52,7 +52,9 @@ def read_jacoco_xml(data: bytes, path: str) -> dict[str, LineHits]:
             at = found.start()
             reader.read(found)
         at = len(text)
-        reader.close()
+        for name in reader.open:
+            if name.rpartition(":")[2] in ("package", "sourcefile"):
+                raise _FaultError(f"XML parsing error: the file ends before </{name}>")
     except _FaultError as fault:
         line = text.count("\n", 0, at) + 1
         raise DuvetError(f"Coverage error: {fault}", path=path, line=line) from None
@@ -66,16 +68,8 @@ class _CoveredFile:
 
     @property
     def hits(self) -> LineHits:
-        hits = self.statements | self.branches
         both = self.statements.keys() & self.branches.keys()
-        return hits | {line: self.statements[line] or self.branches[line] for line in both}
-
-    def add(self, counts: dict[str, int]) -> None:
-        line = counts["nr"]
-        if counts["mb"] or counts["cb"]:
-            self.branches[line] = counts["cb"] > 0
-        elif counts["mi"] or counts["ci"]:
-            self.statements[line] = counts["ci"] > 0
+        return self.statements | self.branches | {one: self.statements[one] or self.branches[one] for one in both}
 
 
 class _JacocoReader:
@@ -83,7 +77,7 @@ class _JacocoReader:
 
     def __init__(self) -> None:
         self.files: dict[str, _CoveredFile] = {}
-        self._open: list[str] = []  # The names of the open elements.
+        self.open: list[str] = []  # The names of the open elements.
         self._packages: list[str] = []  # The packages around the element.
         self._sources: list[_CoveredFile] = []  # The files around it.
 
@@ -93,16 +87,11 @@ class _JacocoReader:
             raise _FaultError("XML parsing error: a tag is not closed, or `<` does not begin a tag")
         if start is not None:
             self._begin(start.rpartition(":")[2], attributes)
-            self._open.append(start)
+            self.open.append(start)
             if empty:
                 self._end(start)
         elif end is not None:
             self._end(end)
-
-    def close(self) -> None:
-        for name in self._open:
-            if name.rpartition(":")[2] in ("package", "sourcefile"):
-                raise _FaultError(f"XML parsing error: the file ends before </{name}>")
 
     def _begin(self, name: str, attributes: str) -> None:
         if name == "package":
@@ -115,12 +104,16 @@ class _JacocoReader:
             self._sources.append(file)
         elif name == "line" and self._sources:
             usual = _USUAL_LINE.fullmatch(attributes)
-            self._sources[-1].add(
-                {key: int(value) for key, value in usual.groupdict().items()} if usual else _read_counts(attributes)
+            line, missed, covered, missed_branches, covered_branches = (
+                map(int, usual.groups()) if usual else _read_counts(attributes)
             )
+            if missed_branches or covered_branches:
+                self._sources[-1].branches[line] = covered_branches > 0
+            elif missed or covered:
+                self._sources[-1].statements[line] = covered > 0
 
     def _end(self, name: str) -> None:
-        expected = self._open.pop() if self._open else ""
+        expected = self.open.pop() if self.open else ""
         if name != expected:
             fault = f"expected </{expected}>, found </{name}>" if expected else f"</{name}> has no start tag"
             raise _FaultError(f"XML parsing error: {fault}")
@@ -131,7 +124,7 @@ class _JacocoReader:
             self._sources.pop()
 
 
-def _read_counts(attributes: str) -> dict[str, int]:
+def _read_counts(attributes: str) -> Iterable[int]:
     counts: dict[str, int] = {}
     for name, value in _read_attributes(attributes).items():
         if name in _COUNTS:
@@ -142,7 +135,7 @@ def _read_counts(attributes: str) -> dict[str, int]:
     for name in _COUNTS:
         if name not in counts:
             raise _FaultError(f"Invalid coverage data: Missing {name} attribute")
-    return counts
+    return [counts[name] for name in _USUAL_ORDER]
 
 
 def _read_name(attributes: str) -> str:

@@ -32,10 +32,7 @@ def measure_line(line: str) -> int:
 
 
 def wrap_words(words: Sequence[str], *rooms: int) -> Iterator[list[str]]:
-    """Wrap words into lines of these widths; the last width applies to all remaining lines.
-
-    A word that is too long gets its own line.
-    """
+    """Wrap words into lines of these widths, the last of which applies to all remaining lines."""
     line: list[str] = []
     left = chain(rooms, repeat(rooms[-1]))
     used, room = 0, next(left)
@@ -89,11 +86,7 @@ def format_annotation(
     fields: Mapping[str, str] | None = None,
     most: int = LINE_WIDTH,
 ) -> list[str]:
-    """Return the lines of a new annotation in a source's style, wrapped at `most` columns.
-
-    The type is left out if it is the source's default. Fields have the names used in comments: `reason`, `level`,
-    `feature`, `tracking-issue`.
-    """
+    """Return the lines of a new annotation, wrapped at `most` columns; fields have the names used in comments."""
     meta, content = f"{indent}{style.meta} ", f"{indent}{style.content} "
     written = {} if kind is style.kind else {"type": _WRITTEN.get(kind, kind.name.lower())}
     room = most - measure_line(meta)
@@ -109,27 +102,15 @@ def format_annotation(
 
 def make_insertion_edit(text: str, line: int, lines: Iterable[str]) -> Edit:
     """Return the edit that inserts lines above a line, or at the end of the text, with the text's line ends."""
-    starts, end = find_line_starts(text), find_line_end(text, line)
+    starts = find_line_starts(text)
+    # A last line without a line end gets that of the line above.
+    end = "\r\n" if text.endswith("\r\n", 0, starts[min(line, len(starts) - 1)]) else "\n"
     new = "".join(one + end for one in lines)
     if line <= len(starts):
         return Edit(line, 1, line, 1, new)
     # Add a line end to a last line that has none.
     ended = "" if text.endswith("\n") or not text else end
     return make_edit(text, len(text), len(text), ended + new)
-
-
-def find_line_end(text: str, line: int) -> str:
-    """Return the line end of a line, or of the line above if the line has none."""
-    starts = find_line_starts(text)
-    following = starts[min(line, len(starts) - 1)]
-    return "\r\n" if text.endswith("\r\n", 0, following) else "\n"
-
-
-def find_indentation(text: str, line: int) -> str:
-    starts = find_line_starts(text)
-    start = starts[line - 1]
-    written = text[start : text.find("\n", start) if line < len(starts) else len(text)]
-    return written[: len(written) - len(written.lstrip(WHITESPACE))]
 
 
 def make_edit(text: str, start: int, end: int, new: str) -> Edit:
@@ -344,7 +325,8 @@ def _format_lines(path: str, text: str, line: int, new: NewAnnotation, style: So
     ##= man/spec/cite.md#inserting
     ##% `duvet cite` MUST insert the citation above the given line, in the comment style of the file and with the
     ##% indentation of the line.
-    indent = find_indentation(text, line)
+    written = text[find_line_starts(text)[line - 1] :].partition("\n")[0]
+    indent = written[: len(written) - len(written.lstrip(WHITESPACE))]
     pair = find_comment_pair(path, style.meta)
     is_enclosed = pair is None or is_inside_comment(text, line, pair)
     own = indent if is_enclosed else f"{indent} "

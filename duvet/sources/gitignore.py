@@ -108,19 +108,16 @@ def _convert_class(pattern: bytes, at: int, *, negated: bool) -> tuple[bytes, in
         member = _MEMBER.match(pattern, at)
         if not member:
             raise _NothingError
-        members.append(_convert_members(member))
         at = member.end()
-    return rb"(?!/)[%s%s]" % (b"^" if negated else b"", b"".join(members)), at + 1
-
-
-def _convert_members(member: re.Match[bytes]) -> bytes:
-    if member["name"] is not None:
-        if member["name"] not in _NAMED:
+        if member["name"] is None:
+            low = ord(member["one"] or member["low"])
+            high = low if member["one"] else ord(member["escaped"] or member["high"])
+            members.append(rb"\x%02x-\x%02x" % (low, high) if low < high else rb"\x%02x" % low)
+        elif member["name"] in _NAMED:
+            members.append(_NAMED[member["name"]])
+        else:
             raise _NothingError
-        return _NAMED[member["name"]]
-    low = ord(member["one"] or member["low"])
-    high = low if member["one"] else ord(member["escaped"] or member["high"])
-    return rb"\x%02x-\x%02x" % (low, high) if low < high else rb"\x%02x" % low
+    return rb"(?!/)[%s%s]" % (b"^" if negated else b"", b"".join(members)), at + 1
 
 
 _FOLDER = re.compile(r"(?<=[^/])(?:/|\Z)")
@@ -146,7 +143,10 @@ class IgnoredPaths:
         folder = whole.rpartition("/")[0]
         known = self._folders.get(folder)
         if known is None:
-            top = self._find_top(f"{folder}/")
+            start = self._repository.start
+            is_inside = f"{folder}/".startswith(start)
+            # Outside a repository, the top is the working directory, or `/` for other paths.
+            top = self._repository.top(start if is_inside else f"{folder}/") or (start if is_inside else "/")
             above = (whole[: end.end()] for end in _FOLDER.finditer(f"{folder}/"))
             is_hidden = any(self._is_ignored(one, top) for one in above if len(one) > len(top))
             known = self._folders[folder] = is_hidden, top
@@ -175,12 +175,6 @@ class IgnoredPaths:
                 self._files[file] = None
         decide = self._files[file]
         return decide(path) if decide else None
-
-    def _find_top(self, folder: str) -> str:
-        """Return the top of the repository; outside a repository, the working directory, or `/` for other paths."""
-        inside = folder.startswith(self._repository.start)
-        found = self._repository.top(self._repository.start if inside else folder)
-        return found or (self._repository.start if inside else "/")
 
 
 _SECRETS = re.compile(

@@ -105,16 +105,12 @@ def spell_paths(patterns: Iterable[str], paths: Iterable[str]) -> dict[str, str]
             for path in filter(match_any([pattern]), [*rest]):
                 del rest[path]
                 if pattern.dots:
-                    spelled[path] = _spell_path(pattern, path)
+                    parts = path.removeprefix(pattern.root).split("/")
+                    behind = [index if index >= 0 else index + len(parts) for index in pattern.dots]
+                    for index in sorted(behind, reverse=True):
+                        parts.insert(index, ".")
+                    spelled[path] = pattern.root + "/".join(parts)
     return spelled
-
-
-def _spell_path(pattern: PathPattern, path: str) -> str:
-    parts = path.removeprefix(pattern.root).split("/")
-    behind = [index if index >= 0 else index + len(parts) for index in pattern.dots]
-    for index in sorted(behind, reverse=True):
-        parts.insert(index, ".")
-    return pattern.root + "/".join(parts)
 
 
 def match_any(patterns: Iterable[PathPattern]) -> PathPredicate:
@@ -152,19 +148,15 @@ def _parse_component(name: str, pattern: str, offset: int) -> PatternComponent:
 
 
 def _parse_character_class(inside: str, *, negated: bool) -> str:
-    choices: list[str] = []
-    at = 0
-    while at < len(inside):
-        if at + 2 < len(inside) and inside[at + 1] == "-":
-            low, high = inside[at], inside[at + 2]
-            choices += [f"{re.escape(low)}-{re.escape(high)}"] if low <= high else []
-            at += 3
-        else:
-            choices.append(re.escape(inside[at]))
-            at += 1
+    choices = ""
+    for low, high in re.findall(r"(.)(?:-(.))?", inside, re.DOTALL):
+        if not high:
+            choices += re.escape(low)
+        elif low <= high:
+            choices += f"{re.escape(low)}-{re.escape(high)}"
     if not choices:
         return "[^/]" if negated else "(?!)"
-    return f"(?!/)[{'^' if negated else ''}{''.join(choices)}]"
+    return f"(?!/)[{'^' if negated else ''}{choices}]"
 
 
 _END = re.compile(r"(?<=[^/])(?:/|\Z)")
@@ -175,20 +167,11 @@ def expand_pattern(pattern: PathPattern, tree: Tree, report: Callable[[Problem],
     found = _Walk(tree, pattern.components, report).run(pattern.root)
     if pattern.wants_folders:
         found = {path for path in found if not tree.is_file(path)}
-    if not any(map(_is_odd, found)):
-        return sorted(found)
-    for path in filter(_is_odd, found):
+    odd = {path for path in found if not path.isascii() and re.search("[\ud800-\udfff]", path)}
+    for path in odd:
         printable = path.encode(errors="surrogateescape").decode(errors="backslashreplace")
         report(rules.FILE_ODD_NAME.problem("duvet skips this file, because its name is not UTF-8", printable))
-    return sorted(path for path in found if not _is_odd(path))
-
-
-def _is_odd(path: str) -> bool:
-    try:
-        path.encode()
-    except UnicodeEncodeError:
-        return True
-    return False
+    return sorted(found - odd)
 
 
 class _Walk:
@@ -255,7 +238,9 @@ class _Walk:
 
     def _list_entries(self, folder: str) -> Iterator[TreeEntry]:
         try:
-            yield from (entry for entry in self.tree.entries(folder) if not is_unfinished(entry.name))
+            for entry in self.tree.entries(folder):
+                if not is_unfinished(entry.name):
+                    yield entry
         except DuvetError as error:
             self._report_unreadable(error)
 

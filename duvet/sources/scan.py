@@ -13,7 +13,7 @@ from duvet import rules
 from duvet.config.settings import SourceRule
 from duvet.errors import DuvetError
 from duvet.model import Annotation, Place, Problem
-from duvet.sources.comments import SourceStyle, may_have_annotations, scan_comments
+from duvet.sources.comments import SourceStyle, scan_comments
 from duvet.sources.glob import PathPattern, PatternError, compile_pattern, expand_pattern, make_path_start, match_any
 from duvet.text import WHITESPACE, decode_utf8, find_place, path_key, quote_text
 from duvet.tree.files import FolderMembership, Tree, TreeEntry, is_folder
@@ -109,10 +109,7 @@ def find_sources(
 def _make_unmatched_problems(
     rule: SourceRule, origin: RuleOrigin, found: Mapping[int, Sequence[str]]
 ) -> Iterator[Problem]:
-    """Yield a problem for each pattern without matches; `found` maps the index of a pattern to its paths.
-
-    The patterns of a language share one problem if none of them matches.
-    """
+    """Yield a problem for each pattern without matches; `found` maps the index of a pattern to its paths."""
     patterns = {index: quote_text(rule.patterns[index]) for index, paths in found.items() if not paths}
     if patterns and len(rule.patterns) > 1:
         from duvet.config.languages import Language
@@ -170,7 +167,8 @@ def scan_file(file: SourceFile, tree: Tree, specifications: Sequence[bytes] = ()
     found = ScannedFile([], [], [])
     if any(name in data for name in specifications):
         found.unread.extend(find_unread_citations(file.path, data, file.styles))
-    relevant = [style for style in file.styles if may_have_annotations(data, style.meta, style.content)]
+    # Most files contain no prefix, and need not be parsed.
+    relevant = [one for one in file.styles if one.meta.encode() in data or one.content.encode() in data]
     if not relevant and data.isascii():
         return found
     text = decode_utf8(data, file.path)
@@ -222,20 +220,10 @@ def order_annotations(by_path: dict[str, list[Annotation]]) -> tuple[Annotation,
     return tuple(found)
 
 
-def _sort_key(annotation: Annotation) -> tuple[object, ...]:
-    source = annotation.source
-    return (
-        annotation.line,
-        (*source.target, *source.text, *source.quote),
-        annotation.kind,
-        annotation.level,
-        annotation.reason,
-        annotation.feature,
-        annotation.tracking_issue,
-        annotation.tags,
-        annotation.blob_link is not None,
-        annotation.blob_link or "",
-    )
+def _sort_key(one: Annotation) -> tuple[object, ...]:
+    place = (one.line, *one.source.target, *one.source.text, *one.source.quote)
+    fields = (one.kind, one.level, one.reason, one.feature, one.tracking_issue, one.tags)
+    return (*place, *fields, one.blob_link is not None, one.blob_link or "")
 
 
 _TARGET_AT_END = (

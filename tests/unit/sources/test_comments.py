@@ -240,16 +240,6 @@ def test_equals_the_plain_rules(text: str, style: tuple[str, str]) -> None:
     assert [
         comments.tokenize_run(run, *style) for run in comments.find_runs(text, comments.make_finder(*style))
     ] == expected
-    if not comments.may_have_annotations(text.encode(), *style):
-        assert expected == []
-
-
-@pytest.mark.parametrize(
-    ("data", "expected"),
-    [(b"x //= y", True), (b"x //# y", True), (b"// =", False), (b"", False), ("é//#".encode(), True)],
-)
-def test_files_without_annotations_are_recognised(data: bytes, expected: bool) -> None:
-    assert comments.may_have_annotations(data, "//=", "//#") is expected
 
 
 @pytest.mark.parametrize(

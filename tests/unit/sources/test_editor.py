@@ -64,16 +64,19 @@ def test_a_new_annotation_is_inserted() -> None:
         ("a\nb", 3, "a\nb\nx\ny\n"),
         ("a\nb\n", 3, "a\nb\nx\ny\n"),
         ("", 1, "x\ny\n"),
+        ("a", 1, "x\ny\na"),
+        ("a\r\n\nb\r\nc", 2, "a\r\nx\ny\n\nb\r\nc"),
+        ("a\r\n\nb\r\nc", 4, "a\r\n\nb\r\nx\r\ny\r\nc"),
+        ("a\r\n\nb\r\nc", 5, "a\r\n\nb\r\nc\r\nx\r\ny\r\n"),
     ],
 )
 def test_lines_are_put_above_a_line(text: str, line: int, result: str) -> None:
     assert editor.apply_edits(text, [editor.make_insertion_edit(text, line, ["x", "y"])]) == result
 
 
-def test_the_indentation_and_the_end_of_lines() -> None:
-    assert [editor.find_indentation("a\n \t b\n\n  ", line) for line in (1, 2, 3, 4)] == ["", " \t ", "", "  "]
-    assert [editor.find_line_end(text, 1) for text in ("", "a", "\n", "a\n\r\n", "a\r\n")] == ["\n"] * 4 + ["\r\n"]
-    assert [editor.find_line_end("a\r\n\nb\r\nc", line) for line in (1, 2, 3, 4)] == ["\r\n", "\n", "\r\n", "\r\n"]
+def test_new_lines_have_the_indentation_of_the_line() -> None:
+    texts = [inserted("a.rs", "a\n \t b\n\n  ", line).split("\n")[line - 1] for line in (1, 2, 3, 4)]
+    assert [text.partition("//=")[0] for text in texts] == ["", " \t ", "", "  "]
 
 
 def test_a_target_is_replaced_and_nothing_else() -> None:
