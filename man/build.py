@@ -38,30 +38,6 @@ class ManBlock(Struct, frozen=True):
     verbatim: bool = False
 
 
-class ManEntry(Struct, frozen=True):
-    """An option or a command, as roff."""
-
-    term: str
-    text: str
-
-
-class ManKey(Struct, frozen=True):
-    """A key of a table, as roff."""
-
-    name: str
-    takes: str
-    text: str
-    extension: str = ""
-    """The difference in the extended schema."""
-
-
-class ManTable(Struct, frozen=True):
-    """A table of a configuration file, as roff."""
-
-    name: str
-    keys: tuple[ManKey, ...]
-
-
 def escape_roff(text: str) -> str:
     """Escape text so that roff prints every character literally."""
     return _protect_dots(_escape_characters(text))
@@ -99,7 +75,7 @@ def make_command_pages(group: click.Group, version: str) -> dict[str, str]:
     version = escape_roff(version)
     entries, pages = {}, {}
     for name, command in _list_visible_commands(group, top):
-        entries[name] = ManEntry(escape_roff(name), format_prose(command.get_short_help_str(limit=1000)))
+        entries[name] = {"term": escape_roff(name), "text": format_prose(command.get_short_help_str(limit=1000))}
         context = click.Context(command, info_name=name, parent=top)
         subcommands = _list_visible_commands(command, context) if isinstance(command, click.Group) else ()
         facts = [_describe_command(click.Context(one, info_name=sub, parent=context)) for sub, one in subcommands]
@@ -131,7 +107,7 @@ def _describe_command(context: click.Context) -> dict[str, object]:
     # A section about a subcommand doesn't repeat `--help`.
     is_section = context.parent is not None and context.parent.parent is not None
     params = [param for param in command.get_params(context) if not (is_section and "--help" in param.opts)]
-    records = [param.get_help_record(context) for param in params]
+    records = [record for param in params if (record := param.get_help_record(context)) and record[1]]
     return {
         "name": escape_roff(name),
         "title": escape_roff(name.upper()),
@@ -140,7 +116,7 @@ def _describe_command(context: click.Context) -> dict[str, object]:
         "pieces": [escape_roff(piece) for piece in command.collect_usage_pieces(context)],
         "description": [block for block in blocks if block not in examples],
         "details": list(_split_help(details)),
-        "options": [ManEntry(_format_term(one[0]), format_prose(one[1])) for one in records if one and one[1]],
+        "options": [{"term": _format_term(term), "text": format_prose(text)} for term, text in records],
         "examples": [dedent(block.text.removeprefix(_EXAMPLES).strip("\n")) for block in examples],
     }
 
@@ -173,12 +149,16 @@ def make_config_page(
 ) -> str:
     """Return the page of section 5 about the project configuration; `languages` are keyed by comment style."""
     upstream_tables = _find_tables(upstream)
-    headings = [
-        ManTable(
-            escape_roff(name), tuple(_make_config_key(upstream_tables.get(name, {}), *item) for item in table.items())
-        )
-        for name, table in _find_tables(extended).items()
-    ]
+    headings = []
+    for name, table in _find_tables(extended).items():
+        keys = []
+        for key, value in table.items():
+            known = upstream_tables.get(name, {}).get(key)
+            extension = "Extended schema only." if known is None else ""
+            if known and known.get("description") != value.get("description"):
+                extension = f"In the extended schema: {value['description']}."
+            keys.append(_make_key(key, known or value, extension))
+        headings.append({"name": escape_roff(name), "keys": keys})
     rows = [
         (escape_roff(", ".join(names)), escape_roff(meta), escape_roff(content))
         for (meta, content), names in languages.items()
@@ -232,21 +212,13 @@ def resolve_schema(value: JsonSchema, schema: JsonSchema) -> JsonSchema:
     return {**resolve_schema(schema["$defs"][name], schema), **value} if name else value
 
 
-def _make_config_key(upstream_table: JsonSchema, name: str, extended: JsonSchema) -> ManKey:
-    upstream = upstream_table.get(name)
-    if upstream is None:
-        return _make_key(name, extended, "Extended schema only.")
-    if upstream.get("description") == extended.get("description"):
-        return _make_key(name, upstream)
-    return _make_key(name, upstream, f"In the extended schema: {extended['description']}.")
-
-
-def _make_key(name: str, value: JsonSchema, extension: str = "") -> ManKey:
+def _make_key(name: str, value: JsonSchema, extension: str = "") -> dict[str, str]:
     text = f"{value['description'].rstrip('.')}."
     default = value.get("default")
     if isinstance(default, bool | int | float | str) and default != "":
         text += f" Default: `{str(default).lower() if isinstance(default, bool) else default}`."
-    return ManKey(format_bold(name), escape_roff(describe_values(value)), format_prose(text), format_prose(extension))
+    takes = escape_roff(describe_values(value))
+    return {"name": format_bold(name), "takes": takes, "text": format_prose(text), "extension": format_prose(extension)}
 
 
 def describe_values(value: JsonSchema) -> str:
@@ -271,7 +243,7 @@ def make_service_page(schema: JsonSchema, examples: Mapping[str, str], version: 
     return render_man_page("man_service.5.j2", headings=headings, examples=files, version=escape_roff(version))
 
 
-def _make_service_tables(name: str, value: JsonSchema, schema: JsonSchema) -> Iterator[ManTable]:
+def _make_service_tables(name: str, value: JsonSchema, schema: JsonSchema) -> Iterator[dict[str, object]]:
     path, table = _find_service_table(name, resolve_schema(value, schema), schema)
     if table is None:
         return
@@ -279,7 +251,7 @@ def _make_service_tables(name: str, value: JsonSchema, schema: JsonSchema) -> It
     keys = [
         _make_key(key, inner) for key, inner in properties.items() if _find_service_table(key, inner, schema)[1] is None
     ]
-    yield ManTable(escape_roff(path), tuple(keys))
+    yield {"name": escape_roff(path), "keys": keys}
     for key, inner in properties.items():
         yield from _make_service_tables(f"{path}.{key}", inner, schema)
 

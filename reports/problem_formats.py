@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from markupsafe import Markup
-from msgspec import Struct
 
-from duvet.model import Fix, Place, Problem, Severity
+from duvet.model import Place, Problem, Severity
 from duvet.reports.cells import escape_cell
 from duvet.reports.problems import ProblemContext, count_problems, format_problem, make_root_relative
 from duvet.reports.tables import encode_json
@@ -16,71 +15,31 @@ from duvet.rules import find_rule_name, format_rule_title
 PROBLEMS_VERSION = 1  # Removing a key or changing its meaning requires a new version; adding a key does not.
 
 
-class _Span(Struct, frozen=True, kw_only=True):
-    """A range of a file, counted from 1; unknown values are null. Without columns, the range is whole lines."""
-
-    line: int | None
-    column: int | None
-    end_line: int | None
-    end_column: int | None  # The column after the last character.
-
-
-class NoteRecord(_Span, frozen=True, kw_only=True):
-    """Another place in the same file that explains the problem."""
-
-    label: str
-
-
-class ProblemRecord(Struct, frozen=True, kw_only=True):
-    """A problem; its path is relative to the folder of the run."""
-
-    code: str
-    name: str
-    severity: str
-    message: str
-    path: str
-    line: int | None
-    column: int | None
-    end_line: int | None
-    end_column: int | None
-    label: str
-    hint: str
-    notes: tuple[NoteRecord, ...]
-    fix: Fix | None
-
-
-class ProblemsRecord(Struct, frozen=True):
-    """All problems of a run, sorted by path and place."""
-
-    version: int
-    problems: tuple[ProblemRecord, ...]
-    errors: int
-    warnings: int
-
-
 def render_problems_json(problems: Sequence[Problem], view: ProblemContext) -> bytes:
     ##= man/spec/problems.md#json
     ##% The JSON output MUST be one object with the version of the format, all problems, and the numbers of errors and
     ##% warnings.
-    return encode_json(ProblemsRecord(PROBLEMS_VERSION, tuple(map(_record, problems)), *count_problems(problems)))
-
-
-def _record(problem: Problem) -> ProblemRecord:
-    return ProblemRecord(
-        code=problem.code,
-        name=find_rule_name(problem.code),
-        severity=problem.severity.value,
-        message=problem.message,
-        path=problem.path,
-        **_make_span(problem.place),
-        label=problem.label,
-        hint=problem.hint,
-        notes=tuple(NoteRecord(**_make_span(note.place), label=note.label) for note in problem.notes),
-        fix=problem.fix,
-    )
+    records = [
+        {
+            "code": problem.code,
+            "name": find_rule_name(problem.code),
+            "severity": problem.severity.value,
+            "message": problem.message,
+            "path": problem.path,
+            **_make_span(problem.place),
+            "label": problem.label,
+            "hint": problem.hint,
+            "notes": [{**_make_span(note.place), "label": note.label} for note in problem.notes],
+            "fix": problem.fix,
+        }
+        for problem in problems
+    ]
+    errors, warnings = count_problems(problems)
+    return encode_json({"version": PROBLEMS_VERSION, "problems": records, "errors": errors, "warnings": warnings})
 
 
 def _make_span(place: Place) -> dict[str, int | None]:
+    """Return a range of a file, counted from 1; unknown values are null. Without columns, the range is whole lines."""
     line = place.line or None
     column = place.column if line and place.column else None
     return {"line": line, "column": column, "end_line": line, "end_column": place.end_column if column else None}

@@ -80,23 +80,11 @@ HEAD_MARKS = HighlightMarks("\x1b[1m", "\x1b[0m")
 
 def highlight_text(text: str, spans: HighlightSpans, marks: HighlightMarks, shown: Callable[[str], str]) -> str:
     """Return the text with markers around the spans; `shown` escapes each part."""
-    if not spans:
-        return shown(text)
-    return "".join(
-        f"{marks.before}{shown(piece)}{marks.after}" if matters else shown(piece)
-        for piece, matters in split_highlights(text, spans)
-    )
-
-
-def split_highlights(text: str, spans: HighlightSpans) -> Iterator[tuple[str, bool]]:
-    last = 0
+    parts, last = [], 0
     for start, end in spans:
-        if last < start:
-            yield text[last:start], False
-        yield text[start:end], True
+        parts += [shown(text[last:start]), marks.before, shown(text[start:end]), marks.after]
         last = end
-    if last < len(text):
-        yield text[last:], False
+    return "".join([*parts, shown(text[last:])])
 
 
 class ListFormat(StrEnum):
@@ -233,13 +221,9 @@ def _make_cell(column: Column, row: Any, look: TableLook) -> _Cell:
         return _Cell(text, ((0, len(text)),), colour)
     if not (spans and look.colour):
         return _Cell(highlight_text(value, spans, PLAIN_MARKS, escape_cell))
-    parts, found, at = [], [], 0
-    for piece, matters in split_highlights(value, spans):
-        parts.append(escape_cell(piece))
-        if matters:
-            found.append((at, at + len(parts[-1])))
-        at += len(parts[-1])
-    return _Cell("".join(parts), found)
+    # Escapes are longer than the characters that they replace.
+    escaped = [(len(escape_cell(value[:start])), len(escape_cell(value[:end]))) for start, end in spans]
+    return _Cell(escape_cell(value), escaped)
 
 
 def _render_lines(row: Sequence[_Cell], layout: Sequence[ColumnBand]) -> Iterator[str]:

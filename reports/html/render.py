@@ -22,7 +22,7 @@ from duvet.reports.problems import count_problems
 from duvet.specs.locator import format_locator
 from duvet.templates import environment, page_file
 from duvet.text import collapse_whitespace, format_count, shorten_text
-from duvet.trace.records import NotApplicable, RunVerdict, State, Total, compute_totals, group_totals, judge_run
+from duvet.trace.records import State, Total, compute_totals, group_totals, judge_run
 
 _WIDEST = 120
 
@@ -53,12 +53,7 @@ def make_next_views(page: anchors.ReportData, places: anchors.ReportPlaces) -> l
 
 _MOST = 8  # Maximum number of changes of one kind to show.
 
-_WORDS = {
-    "gained": "Coverage gained",
-    "lost": "Coverage lost",
-    "added": "Added",
-    "removed": "Removed",
-}
+_WORDS = {"gained": "Coverage gained", "lost": "Coverage lost", "added": "Added", "removed": "Removed"}
 
 
 SnapshotChangeView = tuple[str, str, str, str]  # The place, its link (empty for a removed section), text and change.
@@ -117,10 +112,7 @@ class TotalGroup(Struct, frozen=True):
 def make_total_groups(
     counted: Sequence[Total], columns: Sequence[anchors.StateLook], anchor_names: Mapping[str, str]
 ) -> list[TotalGroup]:
-    """Group the totals by specification, with the overall total last if there are several specifications.
-
-    `anchor_names` maps specification ids to anchors.
-    """
+    """Group the totals by specification, with the overall total last if there are several specifications."""
     groups = group_totals(counted)
     if len(groups) > _MAX_DETAILED_SPECIFICATIONS + 1:
         groups = [*((group[-1],) for group in groups[:-1]), groups[-1]]
@@ -154,28 +146,9 @@ def make_total_row(total: Total, looks: Sequence[anchors.StateLook], spec: str =
     )
 
 
-LabelView = tuple[str, str, anchors.LinkedNumber]
-"""A feature or tracking issue, the URL of the issue or an empty text, and the number of its requirements."""
-
-
-class OverviewView(Struct, frozen=True):
-    verdict: RunVerdict
-    words: str  # The coverage.
-    looks: tuple[anchors.StateLook, ...]
-    columns: tuple[anchors.StateLook, ...]  # The states with a column in the table, `done` first.
-    whole: TotalRow
-    groups: list[TotalGroup]
-    problems: str
-    since: list[SnapshotChangeGroup] | None
-    next: list[NextView]
-    features: list[LabelView]
-    issues: list[LabelView]
-    not_applicable: tuple[NotApplicable, ...]
-
-
 def make_overview_view(
     page: anchors.ReportData, counted: Sequence[Total], places: anchors.ReportPlaces
-) -> OverviewView:
+) -> dict[str, object]:
     whole = counted[-1]
     states = (*COUNTED_STATES, State.NOT_APPLICABLE) if whole.not_applicable else COUNTED_STATES
     looks = tuple(anchors.STATE_LOOKS[state] for state in states)
@@ -190,25 +163,26 @@ def make_overview_view(
     counts = count_problems(page.problems)
     # The report counts warnings next to the link to the problems.
     verdict = judge_run(page.problems, page.gates, page.finished.trace.citation_count, counts=counts[0] > 0)
-    return OverviewView(
-        verdict,
-        f"Coverage: {whole.words}",
-        looks,
-        columns,
-        make_total_row(whole, looks),
-        make_total_groups(counted, columns, places.specifications),
-        " and ".join(
+    return {
+        "verdict": verdict,
+        "words": f"Coverage: {whole.words}",
+        "looks": looks,
+        "columns": columns,
+        "whole": make_total_row(whole, looks),
+        "groups": make_total_groups(counted, columns, places.specifications),
+        "problems": " and ".join(
             format_count(count, word) for count, word in zip(counts, ("error", "warning"), strict=True) if count
         ),
-        make_snapshot_groups(page, places),
-        make_next_views(page, places),
-        [(name, "", anchors.link_number(count, feature=name)) for name, count in _most_first(features)],
-        [
+        "since": make_snapshot_groups(page, places),
+        "next": make_next_views(page, places),
+        # The name of each feature or tracking issue, the URL of the issue, and the number of requirements.
+        "features": [(name, "", anchors.link_number(count, feature=name)) for name, count in _most_first(features)],
+        "issues": [
             (name, make_issue_url(page.finished.issue_link, name), anchors.link_number(count, issue=name))
             for name, count in _most_first(issues)
         ],
-        page.finished.not_applicable,
-    )
+        "not_applicable": page.finished.not_applicable,
+    }
 
 
 def _most_first(counts: Counter[str]) -> list[tuple[str, int]]:
