@@ -6,6 +6,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date
+from functools import partial
 from itertools import chain
 from typing import Annotated, Any, BinaryIO, Literal, NamedTuple, TypeVar, cast
 
@@ -436,15 +437,13 @@ def build_v2_report(report: Finished) -> V2Report:
 
 
 class _Rule(NamedTuple):
-    """The message for a field that differs; an empty `field` stands for the whole record.
+    """The message for a field of a record that differs; an empty `field` stands for the whole record."""
 
-    `broken` means that ids are equal although the hashed content differs.
-    """
-
+    noun: str
     field: str
-    words: str
-    show: Callable[[Any], str] = str
-    broken: bool = False
+    show: Callable[[Any], str] = "'{}'".format
+    words: str = "with {field} {new} conflicting with previously seen {old}"
+    broken: bool = False  # Whether ids are equal although the hashed content differs.
     may_be_absent: bool = False
 
 
@@ -452,45 +451,39 @@ def _quote(value: str | None) -> str:
     return "none" if value is None else quote_text(value)
 
 
-def _make_conflicting_rule(noun: str, field: str, show: Callable[[Any], str] = "'{}'".format, **flags: bool) -> _Rule:
-    words = f"{noun} '{{id}}' with {field} {{new}} conflicting with previously seen {{old}}"
-    return _Rule(field, words, show, **flags)
-
-
-def _make_differing_rule(noun: str, field: str = "source") -> _Rule:
-    return _Rule(field, f"{noun} '{{id}}' with {field} differing from previously seen", broken=True)
-
-
+_differing = partial(_Rule, words="with {field} differing from previously seen", broken=True)
 _RULES: dict[type[V2Record], tuple[_Rule, ...]] = {
-    RepositoryRecord: (_make_conflicting_rule("repository", "blob_link", broken=True),),
+    RepositoryRecord: (_Rule("repository", "blob_link", broken=True),),
     InlineSource: (
-        _Rule("contents", "inline source '{id}' with contents conflicting with previously seen contents", broken=True),
-        _make_conflicting_rule("inline source", "file_name"),
+        _Rule(
+            "inline source", "contents", words="with contents conflicting with previously seen contents", broken=True
+        ),
+        _Rule("inline source", "file_name"),
     ),
     LinkedSource: (
-        _Rule("", "linked source '{id}' that differs from previously seen entry under the same id", broken=True),
+        _Rule("linked source", "", words="that differs from previously seen entry under the same id", broken=True),
     ),
     SpecificationRecord: (
-        _make_conflicting_rule("specification annotation", "title", _quote),
-        _make_conflicting_rule("specification annotation", "format"),
-        _make_conflicting_rule("specification annotation", "url", _quote, may_be_absent=True),
-        _make_differing_rule("specification"),
+        _Rule("specification annotation", "title", _quote),
+        _Rule("specification annotation", "format"),
+        _Rule("specification annotation", "url", _quote, may_be_absent=True),
+        _differing("specification", "source"),
     ),
     SectionRecord: (
-        _make_conflicting_rule("section annotation", "short_name"),
-        _make_conflicting_rule("section annotation", "long_name", _quote),
-        _make_differing_rule("section"),
+        _Rule("section annotation", "short_name"),
+        _Rule("section annotation", "long_name", _quote),
+        _differing("section", "source"),
     ),
     RequirementRecord: (
-        _make_conflicting_rule("requirement annotation", "level", str.capitalize),
-        _make_differing_rule("requirement"),
-        _make_differing_rule("requirement", "origin"),
+        _Rule("requirement annotation", "level", str.capitalize),
+        _differing("requirement", "source"),
+        _differing("requirement", "origin"),
     ),
     CiteRecord: (
-        _make_conflicting_rule("cite annotation", "type", str.capitalize),
-        _make_conflicting_rule("cite annotation", "level", str.capitalize),
-        _Rule("target", "cite annotation '{id}' with target conflicting with previously seen"),
-        _make_differing_rule("cite"),
+        _Rule("cite annotation", "type", str.capitalize),
+        _Rule("cite annotation", "level", str.capitalize),
+        _Rule("cite annotation", "target", words="with target conflicting with previously seen"),
+        _differing("cite", "source"),
     ),
     # Two records with the same id differ only in how much of the specification each package cites.
     NotApplicableRecord: (),
@@ -600,8 +593,8 @@ def _merge_sets(earlier: dict[str, T], later: dict[str, T], reporter: _Reporter)
         for rule in _RULES[type(old)]:
             was, now = (getattr(record, rule.field) if rule.field else record for record in (old, new))
             if was != now and not (rule.may_be_absent and None in (was, now)):
-                words = rule.words.format(id=id, old=rule.show(was), new=rule.show(now))
-                reporter.report(rules.MERGE_CONFLICT, words, broken=rule.broken)
+                words = rule.words.format(field=rule.field, old=rule.show(was), new=rule.show(now))
+                reporter.report(rules.MERGE_CONFLICT, f"{rule.noun} '{id}' {words}", broken=rule.broken)
         texts = (*_TEXTS, "tags") if isinstance(old, CiteRecord) else ()
         if drifted := ", ".join(name for name in texts if getattr(old, name) != getattr(new, name)):
             reporter.report(

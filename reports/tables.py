@@ -25,10 +25,9 @@ if TYPE_CHECKING:
     from duvet.queries.records import RequirementRow
 
 _INDENT = 2
+# A wrapping column moves below the others if it would be narrower than the first width, or narrower than the second
+# width and longer than this number of lines.
 _NARROWEST, _NARROW, _LINES = 20, 40, 4
-"""A wrapping column moves below the others if it would be narrower than the first width, or narrower than the second
-width and longer than this number of lines.
-"""
 _WIDEST_CHARACTER = 2
 
 
@@ -111,9 +110,7 @@ class Column(Struct, frozen=True):
 class Listing(Struct, frozen=True):
     columns: tuple[Column, ...]
     rows: Sequence[Any]
-    heading: Callable[[Any], str] | None = (
-        None  # Returns the heading of a row; consecutive rows with the same heading share it.
-    )
+    heading: Callable[[Any], str] | None = None  # Consecutive rows with the same heading share it.
 
     @property
     def used(self) -> Sequence[Column]:
@@ -156,9 +153,10 @@ def render_listing(listing: Listing, format: ListFormat, look: TableLook = Table
             writer.writerow(column.name for column in columns)
             writer.writerows([escape_cell(column.value(row)) for column in columns] for row in listing.rows)
             return out.getvalue().encode(errors="replace")
+        case ListFormat.JSONL:
+            return b"".join(map(encode_json_line, listing.rows))
         case _:
-            is_lines = format is ListFormat.JSONL
-            return b"".join(map(encode_json_line, listing.rows)) if is_lines else encode_json(list(listing.rows))
+            return encode_json(list(listing.rows))
 
 
 def _render_markdown(listing: Listing) -> str:

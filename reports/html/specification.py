@@ -39,8 +39,8 @@ class ReferenceWriter:
 
     def __init__(self, page: ReportData) -> None:
         finished = page.finished
+        # By their numbers in the catalogue.
         self.citations = [one for one in finished.trace.annotations if one.kind is not Kind.SPEC]
-        """The citations, by their numbers in the catalogue."""
         self.snippets: Mapping[int, str] = page.snippets
         self.root = f"{finished.root.rstrip('/')}/" if finished.root else ""
         self.blob_link = finished.blob_link
@@ -224,9 +224,7 @@ def _own_state(flags: int) -> State:
 
 
 _WORDS = 56  # Maximum length of a requirement in the list; its whole text is above.
-_MOST_ELEMENTS = (
-    12_000  # Maximum number of elements in the articles at first; further articles are parsed when they are opened.
-)
+_MOST_ELEMENTS = 12_000  # Maximum number of elements in the articles at first; further ones are parsed when opened.
 _MOST_IN_ALL = 19_000  # The same for the whole report.
 _HEAD = 10  # Maximum number of elements in an article, not counting its sections.
 
