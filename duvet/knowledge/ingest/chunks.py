@@ -88,7 +88,7 @@ _IN_SCRIPTS = frozenset(
         *("lexical_declaration", "variable_declaration", "if_statement", "expression_statement"),
     )
 )
-VALUE_KINDS = {
+_VALUE_KINDS = {
     **dict.fromkeys(("arrow_function", "function_expression", "function", "generator_function"), FUNCTION),
     "class": CLASS,
 }
@@ -200,7 +200,7 @@ def _detect_kind(node: Node, declared: str, within: str) -> str:
         return INTERFACE if value is not None and value.type == "interface_type" else TYPE
     if not declared:
         value = node.child_by_field_name("value")
-        declared = VALUE_KINDS.get(value.type, "") if value is not None else ""
+        declared = _VALUE_KINDS.get(value.type, "") if value is not None else ""
     return METHOD if declared == FUNCTION and within in (CLASS, INTERFACE) else declared
 
 
@@ -303,7 +303,17 @@ class IngestReader:
         if data is None:
             return IngestContent(skipped="too large", record=FileRecord(seen), modified=modified)
         found = IngestContent(digest=blake3(data).hexdigest(), record=FileRecord(seen), modified=modified)
-        return found if found.digest == digest else self._parse(path, kind, data, found)
+        if found.digest == digest:
+            return found
+        ##= man/spec/knowledge.md#files
+        ##% `duvet ingest` MUST index only the name of a file that is too large or not UTF-8.
+        try:
+            text = data.decode().removeprefix(BOM)
+        except UnicodeDecodeError:
+            return replace(found, skipped="binary")
+        if b"\0" in data[:_BINARY_PROBE]:
+            return replace(found, skipped="binary")
+        return self._parse(path, kind, text, data, found) if text.strip() else replace(found, skipped="empty")
 
     def _read_bytes(self, path: str) -> tuple[bytes | None, FileStamp | None, float | None]:
         if not self._project.on_disk:
@@ -318,40 +328,26 @@ class IngestReader:
         seen = make_file_stamp(info, b"?" if is_fresh(info, self._now) else b"")
         return (data if len(data) <= self._max_bytes else None), seen, info.st_mtime
 
-    def _parse(self, path: str, kind: FileKind, data: bytes, found: IngestContent) -> IngestContent:
-        ##= man/spec/knowledge.md#files
-        ##% `duvet ingest` MUST index only the name of a file that is too large or not UTF-8.
+    def _parse(self, path: str, kind: FileKind, text: str, data: bytes, found: IngestContent) -> IngestContent:
+        if kind is not FileKind.DOC and not path.lower().endswith(MARKDOWN_ENDINGS):
+            symbols = find_symbols(path, data) if self._finds_symbols else ()
+            pieces = cut_pieces(text, title=SymbolTrails(text, symbols).at) if symbols else cut_pieces(text)
+            record = replace(found.record, imports=find_imports(path, text)) if kind is FileKind.TEST else found.record
+            if self._finds_symbols:
+                symbols = (*make_module_symbol(path), *symbols)
+            return replace(found, text=text, symbols=symbols, pieces=tuple(pieces), record=record)
+        problems: tuple[model.Problem, ...] = ()
+        record, start = FileRecord(), find_body_start(text)
         try:
-            text = data.decode().removeprefix(BOM)
-        except UnicodeDecodeError:
-            return replace(found, skipped="binary")
-        if b"\0" in data[:_BINARY_PROBE]:
-            return replace(found, skipped="binary")
-        if not text.strip():
-            return replace(found, skipped="empty")
-        if kind is FileKind.DOC or path.lower().endswith(MARKDOWN_ENDINGS):
-            return _parse_document(path, text, found)
-        symbols = find_symbols(path, data) if self._finds_symbols else ()
-        pieces = cut_pieces(text, title=SymbolTrails(text, symbols).at) if symbols else cut_pieces(text)
-        record = replace(found.record, imports=find_imports(path, text)) if kind is FileKind.TEST else found.record
-        if self._finds_symbols:
-            symbols = (*make_module_symbol(path), *symbols)
-        return replace(found, text=text, symbols=symbols, pieces=tuple(pieces), record=record)
-
-
-def _parse_document(path: str, text: str, found: IngestContent) -> IngestContent:
-    problems: tuple[model.Problem, ...] = ()
-    record, start = FileRecord(), find_body_start(text)
-    try:
-        record = read_document_front(path, text[:start])
-    except errors.DuvetError as error:
-        problems = (make_warning(f"invalid front matter: {error.message}", path),)
-    outline = read_outline(path, text, start)
-    trails = HeadingTrails(outline, record.title)
-    title = record.title or outline.title
-    record = replace(record, seen=found.record.seen, title=title, links=outline.links, pages=outline.pages)
-    pieces = tuple(cut_pieces(text, [heading.start for heading in outline.headings], trails.at))
-    return replace(found, text=text, pieces=pieces, record=record, problems=problems)
+            record = read_document_front(path, text[:start])
+        except errors.DuvetError as error:
+            problems = (make_warning(f"invalid front matter: {error.message}", path),)
+        outline = read_outline(path, text, start)
+        trails = HeadingTrails(outline, record.title)
+        title = record.title or outline.title
+        record = replace(record, seen=found.record.seen, title=title, links=outline.links, pages=outline.pages)
+        pieces = cut_pieces(text, [heading.start for heading in outline.headings], trails.at)
+        return replace(found, text=text, pieces=tuple(pieces), record=record, problems=problems)
 
 
 def cut_pieces(
@@ -429,9 +425,14 @@ def read_outline(path: str, text: str, start: int = 0) -> DocumentOutline:
     ending = path[path.rfind(".") :].lower()
     if ending in MARKDOWN_ENDINGS:
         return _MarkdownScanner().scan(text, start)
-    if ending in (".adoc", ".asciidoc"):
-        return DocumentOutline(tuple(_find_adoc_headings(text, start)))
-    return DocumentOutline(tuple(_find_rst_headings(text, start)) if ending == ".rst" else ())
+    if ending == ".rst":
+        return DocumentOutline(tuple(_find_rst_headings(text, start)))
+    headings = []
+    for at, line in _lines(text, start) if ending in (".adoc", ".asciidoc") else ():
+        found = _ADOC_HEADING.fullmatch(line.rstrip()) if line[:1] == "=" and len(line) < _MAX_HEADING_LINE else None
+        if found:
+            headings.append(_make_heading(at, len(found[1]), found[2]))
+    return DocumentOutline(tuple(headings))
 
 
 def _lines(text: str, start: int) -> Iterator[tuple[int, str]]:
@@ -490,13 +491,6 @@ class _MarkdownScanner:
             target = unquote(written).partition("#")[0].partition("?")[0]
             if target and "\0" not in target and not _REMOTE.match(written):
                 self._links[target] = None
-
-
-def _find_adoc_headings(text: str, start: int) -> Iterator[OutlineHeading]:
-    for at, line in _lines(text, start):
-        found = _ADOC_HEADING.fullmatch(line.rstrip()) if line[:1] == "=" and len(line) < _MAX_HEADING_LINE else None
-        if found:
-            yield _make_heading(at, len(found[1]), found[2])
 
 
 def _find_rst_headings(text: str, start: int) -> Iterator[OutlineHeading]:

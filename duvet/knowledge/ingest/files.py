@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from contextlib import suppress
 from typing import TYPE_CHECKING
-
-from msgspec import Struct
 
 from duvet import errors, rules
 from duvet.config.languages import TEST_FOLDERS, find_test_glob
@@ -16,7 +15,7 @@ from duvet.sources import gitignore, glob
 from duvet.sources.gitignore import DefaultExcludes
 from duvet.store.location import is_backup
 from duvet.store.records import FileKind
-from duvet.tree.files import OWN_FOLDERS, Tree, TreeEntry, is_folder
+from duvet.tree.files import OWN_FOLDERS, TreeEntry, is_folder
 from duvet.tree.outputs import is_unfinished
 
 if TYPE_CHECKING:
@@ -107,87 +106,54 @@ def detect_namespace(path: str) -> str:
     return rest[0] if first == "src" and len(rest) > 1 else first
 
 
-class IngestFiles(Struct, frozen=True):
-    paths: tuple[str, ...]
-    problems: tuple[Problem, ...]
-
-
-def find_ingest_files(project: Project, rule: IngestRule, own: Iterable[str] = ()) -> IngestFiles:
-    """Find the files to index; `own` lists duvet's files and folders, which are skipped."""
-    walk = _Walk(project.tree, project.root, rule, (*OWN_FOLDERS, ".duvet/reports", *own, *_find_reports(project)))
-    paths = tuple(sorted(walk.files()))
-    return IngestFiles(paths, sort_problems(walk.problems))
-
-
-def _find_reports(project: Project) -> tuple[str, ...]:
-    try:
-        config = project.config
-    except errors.DuvetError:
-        # The run reports this problem when it reads the trace.
-        return ()
-    return (config.report.html.path, config.report.json.path, config.report.snapshot.path) if config else ()
-
-
-class _Walk:
-    """Walks folders with an explicit stack, because a tree may be deeper than Python's recursion limit."""
-
-    def __init__(self, tree: Tree, root: str, rule: IngestRule, own: Iterable[str]) -> None:
-        self.problems: list[Problem] = []
-        self._tree = tree
-        self._includes = None if "**" in rule.include else _match_patterns("include", rule.include)
-        self._excludes = _match_patterns("exclude", rule.exclude)
-        self._ignores = gitignore.IgnoredPaths(tree, root).hides
-        self._defaults = DefaultExcludes(rule.include)
-        self._own = frozenset(posixpath.normpath(path) for path in own)
-
-    def files(self) -> Iterator[str]:
-        defaults, todo = self._defaults, [("", False)]
-        while todo:
-            folder, is_inside = todo.pop()
-            start, entries = f"{folder}/" if folder else "", self._read_folder(folder)
-            is_inside = is_inside or defaults.excludes_folder(folder, [entry.name for entry in entries])
-            for entry in entries:
-                path = start + entry.name
-                inner = is_folder(entry)
-                if entry.is_symlink() or self._is_excluded(path, entry.name, inner):
-                    continue
-                is_hidden = defaults.excludes(path, entry.name, is_folder=inner, is_inside=is_inside)
-                if inner and (not is_hidden or path in defaults.folders_with_included):
-                    todo.append((path, is_hidden))
-                elif not inner and not is_hidden and self._is_included(path):
-                    yield path
-
-    def _read_folder(self, folder: str) -> list[TreeEntry]:
+def find_ingest_files(
+    project: Project, rule: IngestRule, own: Iterable[str] = ()
+) -> tuple[tuple[str, ...], tuple[Problem, ...]]:
+    """Find the files to index, and report unreadable folders; `own` lists duvet's files and folders, which are skipped."""
+    skipped = {posixpath.normpath(path) for path in (*OWN_FOLDERS, ".duvet/reports", *own)}
+    # The run reports errors in the configuration when it reads the trace.
+    with suppress(errors.DuvetError):
+        if project.config:
+            report = project.config.report
+            skipped |= {posixpath.normpath(one.path) for one in (report.html, report.json, report.snapshot)}
+    includes = _match_patterns("include", () if "**" in rule.include else rule.include)
+    excludes = _match_patterns("exclude", rule.exclude)
+    ignores = gitignore.IgnoredPaths(project.tree, project.root).hides
+    defaults = DefaultExcludes(rule.include)
+    paths: list[str] = []
+    problems: list[Problem] = []
+    # An explicit stack, because a tree may be deeper than Python's recursion limit.
+    todo = [("", False)]
+    while todo:
+        folder, is_inside = todo.pop()
+        start, entries = f"{folder}/" if folder else "", list[TreeEntry]()
         try:
-            return list(self._tree.entries(folder))
+            entries += project.tree.entries(folder)
         except errors.DuvetError as error:
-            self.problems.append(make_warning(error.message, make_valid_text(error.path or folder)))
-            return []
-
-    def _is_excluded(self, path: str, name: str, is_folder: bool) -> object:
-        ##= man/spec/knowledge.md#files
-        ##% `duvet ingest` MUST skip files that git ignores, symbolic links, and files that duvet wrote.
-        if path in self._own or is_unfinished(name) or (not is_folder and is_backup(name)):
-            return True
-        return self._excludes(path) or self._ignores(path, is_folder)
-
-    def _is_included(self, path: str) -> object:
-        try:
-            path.encode()
-        except UnicodeEncodeError:
-            self.problems.append(make_warning("the file name is not UTF-8", make_valid_text(path)))
-            return False
-        ##= man/spec/knowledge.md#files
-        ##% `duvet ingest` MUST index the files that match `ingest.include` and do not match `ingest.exclude`.
-        return self._includes is None or self._includes(path)
+            problems.append(make_warning(error.message, make_valid_text(error.path or folder)))
+        is_inside = is_inside or defaults.excludes_folder(folder, [entry.name for entry in entries])
+        for entry in entries:
+            path, inner = start + entry.name, is_folder(entry)
+            is_own = path in skipped or is_unfinished(entry.name) or (not inner and is_backup(entry.name))
+            ##= man/spec/knowledge.md#files
+            ##% `duvet ingest` MUST skip files that git ignores, symbolic links, and files that duvet wrote.
+            if is_own or entry.is_symlink() or excludes(path) or ignores(path, inner):
+                continue
+            is_hidden = defaults.excludes(path, entry.name, is_folder=inner, is_inside=is_inside)
+            if inner and (not is_hidden or path in defaults.folders_with_included):
+                todo.append((path, is_hidden))
+            elif not inner and not is_hidden and make_valid_text(path) != path:
+                problems.append(make_warning("the file name is not UTF-8", make_valid_text(path)))
+            ##= man/spec/knowledge.md#files
+            ##% `duvet ingest` MUST index the files that match `ingest.include` and do not match `ingest.exclude`.
+            elif not inner and not is_hidden and ("**" in rule.include or includes(path)):
+                paths.append(path)
+    return tuple(sorted(paths)), sort_problems(problems)
 
 
 def _match_patterns(key: str, patterns: Iterable[str]) -> glob.PathPredicate:
-    def compile_or_raise(pattern: str) -> glob.PathPattern:
-        try:
-            return glob.compile_pattern(pattern)
-        except glob.PatternError as error:
-            message = f"ingest.{key}: {error.message}"
-            raise errors.ProblemsError((rules.CONFIG_BAD_PATTERN.problem(message, hint=error.hint),)) from error
-
-    return glob.match_any(map(compile_or_raise, patterns))
+    try:
+        return glob.match_any([glob.compile_pattern(pattern) for pattern in patterns])
+    except glob.PatternError as error:
+        message = f"ingest.{key}: {error.message}"
+        raise errors.ProblemsError((rules.CONFIG_BAD_PATTERN.problem(message, hint=error.hint),)) from error

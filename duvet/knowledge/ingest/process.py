@@ -10,6 +10,7 @@ import traceback
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from datetime import date
+from functools import partial
 from threading import Event, Thread
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -67,10 +68,6 @@ class _Failure(Struct, frozen=True, kw_only=True):
     line: int = 0
     hint: str = ""
 
-    def make_error(self) -> DuvetError:
-        kind = _KINDS.get(self.kind, DuvetError)
-        return kind(self.message, path=self.path, line=self.line, hint=self.hint)
-
 
 class _Message(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A line of the process's output: its progress or, in the last line, the outcome."""
@@ -84,7 +81,7 @@ class _Message(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 async def run_ingest_process(request: IngestRequest, environ: Mapping[str, str], report: ProgressReporter) -> IngestRun:
     """Index the project in another process; cancelling this call cancels the run."""
-    from anyio import fail_after
+    from anyio import CancelScope, fail_after, move_on_after
 
     process = await _start(request.rules.root, environ)
     try:
@@ -94,7 +91,15 @@ async def run_ingest_process(request: IngestRequest, environ: Mapping[str, str],
         hours = f"{_TIME_LIMIT / 3600:g} hours"
         raise DuvetError(f"the ingest run took longer than {hours}", hint="run `duvet ingest` in a shell") from error
     finally:
-        await _end(process)
+        with CancelScope(shield=True):
+            assert process.stdin
+            with suppress(Exception):
+                await process.stdin.aclose()
+            with move_on_after(2 * _GRACE):
+                await process.wait()
+            if process.returncode is None:
+                process.kill()
+            await process.aclose()
 
 
 async def _start(root: str, environ: Mapping[str, str]) -> Process:
@@ -132,28 +137,15 @@ async def _follow(process: Process, request: IngestRequest, report: ProgressRepo
             message = json.decode(line, type=_Message)
             if message.run is not None:
                 return message.run
-            if message.failure is not None:
-                raise message.failure.make_error()
+            if (failure := message.failure) is not None:
+                kind = _KINDS.get(failure.kind, DuvetError)
+                raise kind(failure.message, path=failure.path, line=failure.line, hint=failure.hint)
             if message.crash:
                 raise RuntimeError(f"the ingest process failed:\n{message.crash}")
             await report(message.done, message.step)
     code = await process.wait()
     reason = f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
     raise DuvetError(f"the ingest process {reason}", hint="try again")
-
-
-async def _end(process: Process) -> None:
-    from anyio import CancelScope, move_on_after
-
-    with CancelScope(shield=True):
-        assert process.stdin
-        with suppress(Exception):
-            await process.stdin.aclose()
-        with move_on_after(2 * _GRACE):
-            await process.wait()
-        if process.returncode is None:
-            process.kill()
-        await process.aclose()
 
 
 class CancelledError(BaseException):
@@ -233,19 +225,15 @@ def main() -> None:
     progress = _PipeProgress(pipe)
     Thread(target=progress.watch, daemon=True).start()
     with suppress(CancelledError):
-        progress.send(_run(json.decode(line, type=IngestRequest), progress))
-
-
-def _run(request: IngestRequest, progress: Progress) -> _Message:
-    try:
-        return _Message(run=_ingest(request, progress))
-    except DuvetError as error:
-        kind = next((one.__name__ for one in type(error).__mro__ if one.__name__ in _KINDS), "")
-        return _Message(
-            failure=_Failure(kind=kind, message=error.message, path=error.path, line=error.line, hint=error.hint)
-        )
-    except Exception:  # noqa: BLE001 - it is raised again in the other process
-        return _Message(crash=traceback.format_exc())
+        try:
+            message = _Message(run=_ingest(json.decode(line, type=IngestRequest), progress))
+        except DuvetError as error:
+            kind = next((one.__name__ for one in type(error).__mro__ if one.__name__ in _KINDS), "")
+            failure = _Failure(kind=kind, message=error.message, path=error.path, line=error.line, hint=error.hint)
+            message = _Message(failure=failure)
+        except Exception:  # noqa: BLE001 - it is raised again in the other process
+            message = _Message(crash=traceback.format_exc())
+        progress.send(message)
 
 
 def _ingest(request: IngestRequest, progress: Progress) -> IngestRun:
@@ -263,11 +251,8 @@ def _ingest(request: IngestRequest, progress: Progress) -> IngestRun:
         progress=progress,
         today=source.today,
     )
-
-    def read_catalogue() -> Catalogue:
-        key = source.catalogue_key
-        return cache.compute(CATALOGUE_KEY, Catalogue, key, lambda: project.catalogue, whole_run=True)
-
+    key = source.catalogue_key
+    read_catalogue = partial(cache.compute, CATALOGUE_KEY, Catalogue, key, lambda: project.catalogue, whole_run=True)
     try:
         store = open_store(rules.path, create=not options.dry_run)
     except (db.StoreMissingError, db.StoreOutdatedError):

@@ -6,8 +6,9 @@ import posixpath
 import time
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
@@ -18,12 +19,12 @@ from duvet import errors, model, text
 from duvet.config.settings import IngestRule
 from duvet.knowledge import git_dates, reports
 from duvet.knowledge.ingest import files as ingest_files
-from duvet.knowledge.ingest.chunks import FileRecord, IngestContent, IngestReader, wants_symbols
-from duvet.knowledge.ingest.subsystems import SubsystemIndex, find_roots, read_subsystem_catalogue
+from duvet.knowledge.ingest.chunks import FileRecord, IngestReader, wants_symbols
+from duvet.knowledge.ingest.subsystems import CatalogueSubsystem, SubsystemIndex, find_roots, read_subsystem_catalogue
 from duvet.knowledge.pages.front_matter import normalise_slug
 from duvet.progress import CountedStep, Progress
 from duvet.project.project import Project
-from duvet.queries.embeddings import DummyEmbedder, Embedder, VectorSpace, find_chunk_embedder, row_size
+from duvet.queries.embeddings import DummyEmbedder, Embedder, find_chunk_embedder, row_size
 from duvet.store import location
 from duvet.store.database import StoreBusyError
 from duvet.store.records import (
@@ -63,9 +64,48 @@ def build_graph(
     catalogue: Catalogue | None,
 ) -> KnowledgeGraph:
     trace = _TraceGraph(catalogue, artifacts) if catalogue else None
-    nodes = [*_make_subsystem_nodes(artifacts, subsystems)]
-    nodes += (_make_file_node(artifact, records.get(path)) for path, artifact in artifacts.items())
-    edges = [*_make_subsystem_edges(artifacts, subsystems), *_LinkResolver(artifacts, records, trace).edges()]
+    nodes: list[GraphNode] = []
+    edges: list[GraphEdge] = []
+    entries = {entry.name: entry for entry in subsystems.catalogue.values()}
+    used = (artifact.subsystem for artifact in artifacts.values() if artifact.subsystem)
+    needed = {
+        name: [subsystems.find_spelling(other) or other for other in entry.dependencies]
+        for name, entry in entries.items()
+    }
+    for name in sorted({*used, *entries, *chain.from_iterable(needed.values())}):
+        entry = entries.get(name, CatalogueSubsystem(name))
+        properties: dict[str, Any] = {
+            "description": entry.description,
+            "criticality": entry.criticality,
+            "owner": entry.owner,
+            "domain": entry.domain,
+            "tags": list(entry.tags),
+            "paths": list(entry.paths),
+        }
+        properties = {key: value for key, value in properties.items() if value}
+        nodes.append(GraphNode(label=NodeLabel.SUBSYSTEM, key=name, properties=properties))
+    for path, artifact in artifacts.items():
+        properties = {
+            "path": path,
+            "artifact_type": artifact.kind.value,
+            "subsystem": artifact.subsystem,
+            "namespace": artifact.namespace,
+            "tags": list(artifact.tags),
+            "git_timestamp": artifact.git_timestamp,
+            "chunk_count": artifact.chunk_count,
+        }
+        properties = {key: value for key, value in properties.items() if value not in ("", [], None)}
+        title = records[path].title if path in records else ""
+        nodes.append(GraphNode(label=artifact.label, key=path, name=title, properties=properties))
+        if artifact.subsystem:
+            relation = _SUBSYSTEM_RELATIONS.get(artifact.kind, Relation.BELONGS_TO)
+            target = f"{NodeLabel.SUBSYSTEM}:{artifact.subsystem}"
+            edges.append(GraphEdge(source=_make_file_id(artifact), relation=relation, target=target))
+    for name, others in needed.items():
+        source = f"{NodeLabel.SUBSYSTEM}:{name}"
+        targets = (f"{NodeLabel.SUBSYSTEM}:{other}" for other in others)
+        edges += (GraphEdge(source=source, relation=Relation.DEPENDS_ON, target=target) for target in targets)
+    edges += _LinkResolver(artifacts, records, trace).edges()
     if trace:
         nodes += trace.nodes()
         edges += trace.edges()
@@ -74,53 +114,6 @@ def build_graph(
 
 def _make_file_id(artifact: Artifact) -> str:
     return f"{artifact.label}:{artifact.path}"
-
-
-def _make_file_node(artifact: Artifact, record: FileRecord | None) -> GraphNode:
-    properties = {
-        "path": artifact.path,
-        "artifact_type": artifact.kind.value,
-        "subsystem": artifact.subsystem,
-        "namespace": artifact.namespace,
-        "tags": list(artifact.tags),
-        "git_timestamp": artifact.git_timestamp,
-        "chunk_count": artifact.chunk_count,
-    }
-    properties = {key: value for key, value in properties.items() if value not in ("", [], None)}
-    name = record.title if record else ""
-    return GraphNode(label=artifact.label, key=artifact.path, name=name, properties=properties)
-
-
-def _make_subsystem_nodes(artifacts: Mapping[str, Artifact], subsystems: SubsystemIndex) -> Iterator[GraphNode]:
-    entries = subsystems.catalogue.values()
-    used = (artifact.subsystem for artifact in artifacts.values() if artifact.subsystem)
-    needed = (subsystems.find_spelling(name) or name for entry in entries for name in entry.dependencies)
-    for name in sorted({*used, *(entry.name for entry in entries), *needed}):
-        properties: dict[str, Any] = {}
-        if entry := subsystems.find_entry(name):
-            properties = {
-                "description": entry.description,
-                "criticality": entry.criticality,
-                "owner": entry.owner,
-                "domain": entry.domain,
-                "tags": list(entry.tags),
-                "paths": list(entry.paths),
-            }
-        properties = {key: value for key, value in properties.items() if value}
-        yield GraphNode(label=NodeLabel.SUBSYSTEM, key=name, properties=properties)
-
-
-def _make_subsystem_edges(artifacts: Mapping[str, Artifact], subsystems: SubsystemIndex) -> Iterator[GraphEdge]:
-    for artifact in artifacts.values():
-        if artifact.subsystem:
-            relation = _SUBSYSTEM_RELATIONS.get(artifact.kind, Relation.BELONGS_TO)
-            target = f"{NodeLabel.SUBSYSTEM}:{artifact.subsystem}"
-            yield GraphEdge(source=_make_file_id(artifact), relation=relation, target=target)
-    for entry in subsystems.catalogue.values():
-        for name in entry.dependencies:
-            source = f"{NodeLabel.SUBSYSTEM}:{entry.name}"
-            target = f"{NodeLabel.SUBSYSTEM}:{subsystems.find_spelling(name) or name}"
-            yield GraphEdge(source=source, relation=Relation.DEPENDS_ON, target=target)
 
 
 class _TraceGraph:
@@ -172,9 +165,6 @@ class _TraceGraph:
                 yield GraphEdge(source=key, relation=Relation.PART_OF, target=source)
         for id, section_key in dict(zip(self.ids, self._sections, strict=True)).items():
             yield GraphEdge(source=id, relation=Relation.PART_OF, target=f"{NodeLabel.SECTION}:{section_key}")
-        yield from self._make_citation_edges()
-
-    def _make_citation_edges(self) -> Iterator[GraphEdge]:
         found: dict[tuple[str, str], tuple[set[model.Kind], set[int]]] = {}
         for citation in self.catalogue.citations:
             artifact = self._artifacts.get(citation.path)
@@ -288,29 +278,29 @@ def ingest_project(
     """
     run = _Run(project, rule, options, catalogue, own)
     if store is None or options.dry_run:
-        return run.preview(store)
+        ##= man/spec/knowledge.md#ingest-runs
+        ##% With `--dry-run`, `duvet ingest` MUST list the changes to the index without making them.
+        files, times, _ = run.update_files(store, None, None)
+        return run.make_outcome(files, times)
     try:
-        with _open_writer(store, project.progress, options.patience) as writing:
+        ##= man/spec/knowledge.md#ingest-runs
+        ##% If another ingest run is active, `duvet ingest` MUST wait up to 10 seconds for it to end, and then fail.
+        with ExitStack() as stack:
+            try:
+                writing = stack.enter_context(store.writing())
+            except StoreBusyError:
+                project.progress.begin("Waiting for another ingest run to finish")
+                writing = stack.enter_context(store.writing(options.patience))
             return run.write(store, writing)
     except StoreBusyError:
         raise
     except BaseException as error:
+        failed = structs.replace(
+            run.record, success=False, error=ingest_files.describe_failure(error), duration_seconds=run.elapsed
+        )
         with suppress(Exception), store.writing() as writing:
-            writing.put_run(run.make_failed(error))
+            writing.put_run(failed)
         raise
-
-
-@contextmanager
-def _open_writer(store: Store, progress: Progress, patience: float) -> Iterator[StoreWriter]:
-    ##= man/spec/knowledge.md#ingest-runs
-    ##% If another ingest run is active, `duvet ingest` MUST wait up to 10 seconds for it to end, and then fail.
-    with ExitStack() as stack:
-        try:
-            writing = stack.enter_context(store.writing())
-        except StoreBusyError:
-            progress.begin("Waiting for another ingest run to finish")
-            writing = stack.enter_context(store.writing(patience))
-        yield writing
 
 
 class _Memo(Struct, frozen=True, array_like=True):
@@ -334,7 +324,7 @@ class _Run:
         self._own = own
         self._problems: list[model.Problem] = []
         self._clock = time.perf_counter()
-        self._run = IngestRun(
+        self.record = IngestRun(
             run_id=options.run_id or uuid4().hex,
             profile=options.profile or rule.profile or options.default_profile,
             started_at=time.time(),
@@ -344,15 +334,9 @@ class _Run:
         self._reader = f"{_READER_VERSION} {self._finds_symbols} {rule.max_file_bytes}"
         self._embedder: Embedder | None = None
 
-    def preview(self, store: Store | None) -> IngestOutcome:
-        ##= man/spec/knowledge.md#ingest-runs
-        ##% With `--dry-run`, `duvet ingest` MUST list the changes to the index without making them.
-        files, times, _ = self._update_files(store, None, None)
-        return self._make_outcome(files, times)
-
     def write(self, store: Store, writing: StoreWriter) -> IngestOutcome:
         trace = self._load_trace()
-        files, times, subsystems = self._update_files(store, writing, trace)
+        files, times, subsystems = self.update_files(store, writing, trace)
         artifacts = list(files.artifacts.values())
         count = sum(artifact.chunk_count for artifact in artifacts)
         self._embedder = DummyEmbedder() if self._options.dummy else find_chunk_embedder(self._rule, count)
@@ -364,8 +348,8 @@ class _Run:
                     if artifact.chunk_count:
                         writing.replace_vectors(artifact.path, b"")
         else:
-            vectors = VectorUpdate(store, writing, self._embedder)
-            vectors.update(artifacts, (*files.added, *files.changed), self._project.progress)
+            changed = frozenset((*files.added, *files.changed))
+            _update_vectors(store, writing, self._embedder, artifacts, changed, self._project.progress)
         graph = build_graph(files.artifacts, files.records, subsystems, trace)
         digest = blake3(msgpack.encode(graph)).digest()
         if store.kept(_GRAPH_KEY) != digest:
@@ -378,22 +362,17 @@ class _Run:
         for key, data in kept.items():
             if store.kept(key) != data:
                 writing.keep(key, data)
-        outcome = self._make_outcome(files, times)
+        outcome = self.make_outcome(files, times)
         writing.put_run(outcome.run)
         facts = reports.gather_facts(outcome.run, files.artifacts, graph.nodes, graph.edges, self._rule)
         reports.save_reports(writing, facts, time.time())
         return outcome
 
-    def make_failed(self, error: BaseException) -> IngestRun:
-        return structs.replace(
-            self._run, success=False, error=ingest_files.describe_failure(error), duration_seconds=self._elapsed
-        )
-
     @property
-    def _elapsed(self) -> float:
+    def elapsed(self) -> float:
         return round(time.perf_counter() - self._clock, 3)
 
-    def _update_files(
+    def update_files(
         self, store: Store | None, writing: StoreWriter | None, trace: Catalogue | None
     ) -> tuple[FileChanges, git_dates.CommitTimes, SubsystemIndex]:
         project, progress = self._project, self._project.progress
@@ -401,21 +380,21 @@ class _Run:
         memo = _unpack(store.kept(_FILES_KEY), _Memo) if store and not self._options.full else None
         earlier_times = _unpack(store.kept(_TIMES_KEY), git_dates.CommitTimes) if store else None
         progress.begin("Finding files")
-        found = ingest_files.find_ingest_files(project, self._rule, self._own)
-        self._problems += found.problems
+        paths, problems = ingest_files.find_ingest_files(project, self._rule, self._own)
+        self._problems += problems
         catalogue = read_subsystem_catalogue(project.tree)
-        subsystems = SubsystemIndex(catalogue, find_roots(project.tree, found.paths), found.paths, trace)
+        subsystems = SubsystemIndex(catalogue, find_roots(project.tree, paths), paths, trace)
         times = git_dates.find_commit_times(project, earlier_times or git_dates.CommitTimes())
         if times.fault:
             self._problems.append(
                 ingest_files.make_warning(f"using file times because commit times are unavailable: {times.fault}")
             )
-        progress.end(f"Found {format_count(len(found.paths), 'file')}")
+        progress.end(f"Found {format_count(len(paths), 'file')}")
         reader = IngestReader(project, self._rule.max_file_bytes, finds_symbols=self._finds_symbols)
         records = memo.files if memo and memo.reader == self._reader else {}
         updater = FileUpdater(before, records, reader, subsystems, times, writing)
-        with progress.counted("Reading files", len(found.paths)) as counted:
-            files = updater.update(found.paths, counted)
+        with progress.counted("Reading files", len(paths)) as counted:
+            files = updater.update(paths, counted)
         self._problems += (*files.problems, *subsystems.find_unknown())
         progress.end(f"Read {format_count(len(files.added) + len(files.changed), 'new or changed file')}")
         return files, times, subsystems
@@ -429,11 +408,11 @@ class _Run:
             self._problems += ingest_files.make_warnings(error)
             return None
 
-    def _make_outcome(self, files: FileChanges, times: git_dates.CommitTimes) -> IngestOutcome:
+    def make_outcome(self, files: FileChanges, times: git_dates.CommitTimes) -> IngestOutcome:
         artifacts = files.artifacts.values()
         run = structs.replace(
-            self._run,
-            duration_seconds=self._elapsed,
+            self.record,
+            duration_seconds=self.elapsed,
             artifact_counts=dict(sorted(Counter(artifact.kind.value for artifact in artifacts).items())),
             chunk_count=sum(artifact.chunk_count for artifact in artifacts),
             repo_head=times.head,
@@ -507,18 +486,7 @@ class FileUpdater(Struct, frozen=True):
             return
         if before and record and content.digest and content.digest == before.digest:
             self._keep(before, structs.replace(record, seen=content.record.seen), content.modified)
-        else:
-            self._put(path, kind, content)
-
-    def _keep(self, before: Artifact, record: FileRecord, modified: float | None) -> None:
-        artifact = self._describe(before, record, modified)
-        self.files.artifacts[artifact.path] = artifact
-        self.files.records[artifact.path] = record
-        if artifact != before and self.writing:
-            self.writing.touch(artifact)
-
-    def _put(self, path: str, kind: FileKind, content: IngestContent) -> None:
-        files = self.files
+            return
         bare = Artifact(
             path=path,
             kind=kind,
@@ -527,8 +495,8 @@ class FileUpdater(Struct, frozen=True):
             chunk_count=len(content.pieces),
             skipped=content.skipped,
         )
-        artifact = self._describe(bare, content.record, content.modified)
-        files.artifacts[path] = artifact
+        files = self.files
+        artifact = files.artifacts[path] = self._describe(bare, content.record, content.modified)
         files.records[path] = content.record
         files.problems += content.problems
         (files.changed if path in self.before else files.added).append(path)
@@ -537,15 +505,22 @@ class FileUpdater(Struct, frozen=True):
                 IngestedFile(artifact=artifact, text=content.text, pieces=content.pieces, symbols=content.symbols)
             )
 
+    def _keep(self, before: Artifact, record: FileRecord, modified: float | None) -> None:
+        artifact = self._describe(before, record, modified)
+        self.files.artifacts[artifact.path] = artifact
+        self.files.records[artifact.path] = record
+        if artifact != before and self.writing:
+            self.writing.touch(artifact)
+
     def _describe(self, artifact: Artifact, record: FileRecord, modified: float | None) -> Artifact:
         """Add the subsystem and the last commit, which can change although the file doesn't."""
-        membership = self.subsystems.find_membership(artifact.path, artifact.kind, record.subsystem, record.imports)
+        found = self.subsystems.find_membership(artifact.path, artifact.kind, record.subsystem, record.imports)
         commit = self.times.find_last_commit(artifact.path)
         return structs.replace(
             artifact,
-            subsystem=membership.subsystem,
-            criticality=membership.criticality,
-            tags=tuple(dict.fromkeys((*record.tags, *membership.tags))),
+            subsystem=found.name,
+            criticality=found.criticality,
+            tags=tuple(dict.fromkeys((*record.tags, *found.tags))),
             git_commit=commit.commit if commit else "",
             git_timestamp=commit.time if commit else modified,
         )
@@ -570,62 +545,55 @@ def _find_renames(gone: Sequence[Artifact], added: Sequence[Artifact]) -> Iterat
         )
 
 
-class VectorUpdate(Struct, frozen=True):
-    """Computes the vectors of changed files, or of all files if the vector space must be fitted again."""
+def _update_vectors(
+    store: Store,
+    writing: StoreWriter,
+    embedder: Embedder,
+    artifacts: Iterable[Artifact],
+    changed: Collection[str],
+    progress: Progress,
+) -> None:
+    """Compute the vectors of changed files, or of all files if the vector space must be fitted again."""
+    todo = [artifact for artifact in artifacts if artifact.chunk_count]
+    total = sum(artifact.chunk_count for artifact in todo)
+    data, size = store.kept(SPACE_KEY), int.from_bytes(store.kept(SPACE_SIZE_KEY) or b"")
+    space = embedder.space(data) if data and abs(total - size) * _TOLERANCE <= size else None
+    if space is not None:
+        todo = [artifact for artifact in todo if artifact.path in changed]
+    if not todo:
+        return
+    count = sum(artifact.chunk_count for artifact in todo)
+    known = embedder.sentences
+    if known is not None:
+        known.update(_unpack(store.kept(_SENTENCES_KEY), dict[bytes, bytes]) or {})
+    with progress.counted("Computing vectors", count) as counted:
+        if space is None:
+            space = embedder.fitted(list(_sample_texts(store, todo, total)))
+            writing.keep(SPACE_KEY, space.data)
+            writing.keep(SPACE_SIZE_KEY, total.to_bytes(8))
+        for batch in _make_batches(todo):
+            numbers = [store.chunk_numbers(artifact.path) for artifact in batch]
+            rows = space.rows(list(map(_make_text, store.chunks([*chain.from_iterable(numbers)]))))
+            start, done = 0, sum(artifact.chunk_count for artifact in batch)
+            for artifact, some in zip(batch, numbers, strict=True):
+                end = start + len(some) * row_size(space.width)
+                writing.replace_vectors(artifact.path, rows[start:end])
+                start = end
+            counted.advance(done)
+    if known is not None:
+        writing.keep(_SENTENCES_KEY, _pack(dict([*known.items()][-2 * total :])))
+    progress.end(f"Computed {format_count(count, 'vector')}")
 
-    store: Store
-    writing: StoreWriter
-    embedder: Embedder
 
-    def update(self, artifacts: Iterable[Artifact], changed: Iterable[str], progress: Progress) -> None:
-        todo = [artifact for artifact in artifacts if artifact.chunk_count]
-        total = sum(artifact.chunk_count for artifact in todo)
-        data, size = self.store.kept(SPACE_KEY), int.from_bytes(self.store.kept(SPACE_SIZE_KEY) or b"")
-        space = self.embedder.space(data) if data and abs(total - size) * _TOLERANCE <= size else None
-        if space is not None:
-            paths = frozenset(changed)
-            todo = [artifact for artifact in todo if artifact.path in paths]
-        if not todo:
-            return
-        count = sum(artifact.chunk_count for artifact in todo)
-        known = self.embedder.sentences
-        if known is not None:
-            known.update(_unpack(self.store.kept(_SENTENCES_KEY), dict[bytes, bytes]) or {})
-        with progress.counted("Computing vectors", count) as counted:
-            space = space or self._fit_space(todo, total)
-            for batch in _make_batches(todo):
-                self._embed(space, batch)
-                counted.advance(sum(artifact.chunk_count for artifact in batch))
-        if known is not None:
-            self.writing.keep(_SENTENCES_KEY, _pack(dict([*known.items()][-2 * total :])))
-        progress.end(f"Computed {format_count(count, 'vector')}")
-
-    def _fit_space(self, artifacts: Sequence[Artifact], total: int) -> VectorSpace:
-        space = self.embedder.fitted(list(self._sample(artifacts, total)))
-        self.writing.keep(SPACE_KEY, space.data)
-        self.writing.keep(SPACE_SIZE_KEY, total.to_bytes(8))
-        return space
-
-    def _sample(self, artifacts: Sequence[Artifact], total: int) -> Iterator[str]:
-        """Yield every nth text, so that the same files always produce the same vector space."""
-        step = max(1, -(-total // _SAMPLE))
-        first = 0
-        for artifact in artifacts:
-            start = -first % step
-            first += artifact.chunk_count
-            if start < artifact.chunk_count:
-                numbers = self.store.chunk_numbers(artifact.path)
-                yield from map(_make_text, self.store.chunks(numbers[start::step]))
-
-    def _embed(self, space: VectorSpace, batch: Sequence[Artifact]) -> None:
-        numbers = [self.store.chunk_numbers(artifact.path) for artifact in batch]
-        chunks = self.store.chunks([number for some in numbers for number in some])
-        rows = space.rows(list(map(_make_text, chunks)))
-        size, start = row_size(space.width), 0
-        for artifact, some in zip(batch, numbers, strict=True):
-            end = start + len(some) * size
-            self.writing.replace_vectors(artifact.path, rows[start:end])
-            start = end
+def _sample_texts(store: Store, artifacts: Sequence[Artifact], total: int) -> Iterator[str]:
+    """Yield every nth text, so that the same files always produce the same vector space."""
+    step = max(1, -(-total // _SAMPLE))
+    first = 0
+    for artifact in artifacts:
+        start = -first % step
+        first += artifact.chunk_count
+        if start < artifact.chunk_count:
+            yield from map(_make_text, store.chunks(store.chunk_numbers(artifact.path)[start::step]))
 
 
 def _make_text(chunk: Chunk) -> str:

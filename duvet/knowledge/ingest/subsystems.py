@@ -5,10 +5,11 @@ from __future__ import annotations
 import posixpath
 import re
 import tomllib
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 from msgspec import Struct, convert, field
@@ -54,14 +55,6 @@ _SUBSYSTEMS = "subsystems"
 _Words = str | tuple[str, ...]
 
 
-class SubsystemMembership(Struct, frozen=True):
-    """The subsystem of a file, and the properties that the file gets from it."""
-
-    subsystem: str = ""
-    criticality: str = ""
-    tags: tuple[str, ...] = ()
-
-
 class SubsystemIndex:
     def __init__(
         self,
@@ -82,29 +75,21 @@ class SubsystemIndex:
         self._code = {path: name for path in code if (name := self._find_by_path(path))}
         for name in self._code.values():
             self._names.setdefault(_key(name), name)
-        self._citing = CitationNeighbours(trace, lambda path: self._code.get(path, "")) if trace else None
+        self._trace = trace
 
     def find_membership(
         self, path: str, kind: FileKind, named: str = "", imports: Sequence[str] = ()
-    ) -> SubsystemMembership:
-        """Return the subsystem of a file, which may be empty; `named` is the one in its front matter."""
+    ) -> CatalogueSubsystem:
+        """Return the subsystem of a file, whose name may be empty; `named` is the one in its front matter."""
         ##= man/spec/knowledge.md#subsystems
         ##% `duvet ingest` MUST assign a file to the subsystem in its front matter, or else to the subsystem with the
         ##% longest matching pattern, or else to the subsystem whose name its path contains.
         name = named or self._code.get(path) or self._find_by_path(path) or self._find_by_subject(path, kind, imports)
-        if not name:
-            return SubsystemMembership()
         key = _key(name)
-        subsystem = self.catalogue.get(key)
-        if subsystem is None:
-            return SubsystemMembership(self._names.setdefault(key, name))
-        return SubsystemMembership(subsystem.name, subsystem.criticality, subsystem.tags)
+        return self.catalogue.get(key) or CatalogueSubsystem(self._names.setdefault(key, name) if name else "")
 
     def find_spelling(self, name: str) -> str:
         return self._names.get(_key(name), "")
-
-    def find_entry(self, name: str) -> CatalogueSubsystem | None:
-        return self.catalogue.get(_key(name))
 
     def find_unknown(self) -> Iterator[model.Problem]:
         for subsystem in self.catalogue.values():
@@ -133,10 +118,7 @@ class SubsystemIndex:
         for name in guess_subject_names(path, kind):
             if found := self.find_spelling(name) or self._top_modules.get(_key(name), ""):
                 return found
-        if kind is not FileKind.TEST:
-            return ""
-        imported = self._modules.find_subsystem(imports) if imports else ""
-        return imported or (self._citing.find_subsystem(path) if self._citing else "")
+        return self._find_by_imports(imports) or self._find_by_citations(path) if kind is FileKind.TEST else ""
 
     @cached_property
     def _top_modules(self) -> dict[str, str]:
@@ -147,51 +129,54 @@ class SubsystemIndex:
                 found.setdefault(_key(file.rpartition(".")[0]), name)
         return found
 
-    @cached_property
-    def _modules(self) -> ModuleIndex:
-        return ModuleIndex(((path, list(self._import_paths(path))) for path in self._code), self._code)
+    def _find_by_imports(self, imports: Iterable[str]) -> str:
+        votes = Counter[str]()
+        for parts in (name.split("/") for name in imports):
+            # A module path may begin with the host that it is loaded from, or with the name of the project.
+            spans = ((start, end) for end in range(len(parts), 0, -1) for start in range(max(1, end - 1)))
+            known = (self._modules.get("/".join(parts[start:end])) for start, end in spans)
+            votes.update(islice(filter(None, known), 1))
+        return votes.most_common(1)[0][0] if votes else ""
 
-    def _import_paths(self, path: str) -> Iterator[str]:
-        yield path
-        for start, root in self._roots:
-            if path.startswith(start):
-                # A package is imported by its own name, and the content of a folder such as `src` without it.
-                above = start if root.folder in _GENERIC_FOLDERS else start[: start[:-1].rfind("/") + 1]
-                yield path.removeprefix(above)
+    @cached_property
+    def _modules(self) -> dict[str, str]:
+        """The subsystems of modules, by the paths by which files may import them."""
+        found: dict[str, str] = {}
+        for path, name in self._code.items():
+            above = [""]
+            for start, root in self._roots:
+                if path.startswith(start):
+                    # A package is imported by its own name, and the content of a folder such as `src` without it.
+                    above.append(start if root.folder in _GENERIC_FOLDERS else start[: start[:-1].rfind("/") + 1])
+            for stem in (_ENDING.sub("", path.removeprefix(start)) for start in above):
+                folder, _, last = stem.rpartition("/")
+                found.setdefault(stem, name)
+                # The module of a folder takes precedence over other files in the folder.
+                if folder and (last in _FOLDER_MODULES or folder not in found):
+                    found[folder] = name
+        return found
+
+    def _find_by_citations(self, path: str) -> str:
+        """Return the subsystem of most code that cites the same requirements."""
+        cited, citing = self._citations
+        names = (name for requirement in sorted(cited.get(path, ())) for name in citing.get(requirement, ()))
+        votes = Counter(names)
+        return votes.most_common(1)[0][0] if votes else ""
+
+    @cached_property
+    def _citations(self) -> tuple[dict[str, set[int]], dict[int, list[str]]]:
+        """The requirements that each file cites, and the subsystems of the code that cites each requirement."""
+        cited, citing = defaultdict[str, set[int]](set), defaultdict[int, list[str]](list)
+        for citation in self._trace.citations if self._trace else ():
+            cited[citation.path].update(citation.requirements)
+            if name := self._code.get(citation.path):
+                for requirement in citation.requirements:
+                    citing[requirement].append(name)
+        return cited, citing
 
 
 def _key(name: str) -> str:
     return name.strip().casefold()
-
-
-class CitationNeighbours:
-    """Finds the subsystem of a file through other files that cite the same requirements."""
-
-    def __init__(self, catalogue: Catalogue, find_subsystem: Callable[[str], str]) -> None:
-        self._citations = catalogue.citations
-        self._find_subsystem = find_subsystem
-
-    def find_subsystem(self, path: str) -> str:
-        votes = Counter[str]()
-        for requirement in sorted(self._requirements.get(path, ())):
-            votes.update(self._subsystems.get(requirement, ()))
-        return votes.most_common(1)[0][0] if votes else ""
-
-    @cached_property
-    def _requirements(self) -> dict[str, set[int]]:
-        found: dict[str, set[int]] = {}
-        for citation in self._citations:
-            found.setdefault(citation.path, set()).update(citation.requirements)
-        return found
-
-    @cached_property
-    def _subsystems(self) -> dict[int, list[str]]:
-        names = {path: self._find_subsystem(path) for path in self._requirements}
-        found: dict[int, list[str]] = {}
-        for citation in self._citations:
-            for requirement in citation.requirements if names[citation.path] else ():
-                found.setdefault(requirement, []).append(names[citation.path])
-        return found
 
 
 def guess_subject_names(path: str, kind: FileKind) -> Iterator[str]:
@@ -214,49 +199,14 @@ def guess_subject_names(path: str, kind: FileKind) -> Iterator[str]:
 
 def find_imports(path: str, text: str) -> tuple[str, ...]:
     """Return the modules that a file imports, as paths, possibly repeated."""
-    found: list[str] = []
-    for name in _find_module_paths(path, text[:_MAX_IMPORT_TEXT]):
-        if 0 < len(name) <= _MAX_IMPORT_LENGTH:
-            found.append(name)
-        if len(found) == _MAX_IMPORTS:
-            break
-    return tuple(found)
-
-
-def _find_module_paths(path: str, text: str) -> Iterator[str]:
-    for package, first, other in _DOTTED_IMPORT.findall(text):
+    names = []
+    for package, first, other in _DOTTED_IMPORT.findall(text, 0, _MAX_IMPORT_TEXT):
         parts = _SEPARATORS.split(f"{package}.{first}" if package else other)
-        yield "/".join(part for part in parts if part not in _NOT_NAMES)
-    for name in (_GO_IMPORT if path.endswith(".go") else _QUOTED_IMPORT).findall(text):
+        names.append("/".join(part for part in parts if part not in _NOT_NAMES))
+    for name in (_GO_IMPORT if path.endswith(".go") else _QUOTED_IMPORT).findall(text, 0, _MAX_IMPORT_TEXT):
         near = posixpath.join(posixpath.dirname(path), name) if name.startswith(".") else name
-        yield _ENDING.sub("", posixpath.normpath(near))
-
-
-class ModuleIndex:
-    def __init__(self, modules: Iterable[tuple[str, Sequence[str]]], subsystems: Mapping[str, str]) -> None:
-        """`modules` pairs each file with the paths by which others may import it; `subsystems` maps files to subsystems."""
-        self._subsystems: dict[str, str] = {}
-        for path, names in modules:
-            for name in names:
-                stem = _ENDING.sub("", name)
-                folder, _, last = stem.rpartition("/")
-                self._subsystems.setdefault(stem, subsystems[path])
-                if folder:
-                    # The module of a folder takes precedence over other files in the folder.
-                    add = self._subsystems.__setitem__ if last in _FOLDER_MODULES else self._subsystems.setdefault
-                    add(folder, subsystems[path])
-
-    def find_subsystem(self, imports: Iterable[str]) -> str:
-        votes = Counter(found for name in imports if (found := self._find(name.split("/"))))
-        return votes.most_common(1)[0][0] if votes else ""
-
-    def _find(self, parts: Sequence[str]) -> str:
-        for end in range(len(parts), 0, -1):
-            # A module path may begin with the host that it is loaded from, or with the name of the project.
-            for start in range(max(1, end - 1)):
-                if found := self._subsystems.get("/".join(parts[start:end])):
-                    return found
-        return ""
+        names.append(_ENDING.sub("", posixpath.normpath(near)))
+    return tuple(islice((name for name in names if 0 < len(name) <= _MAX_IMPORT_LENGTH), _MAX_IMPORTS))
 
 
 class SourceRoot(Struct, frozen=True, order=True):
@@ -269,21 +219,14 @@ class SourceRoot(Struct, frozen=True, order=True):
 def find_roots(tree: Tree, paths: Sequence[str]) -> list[SourceRoot]:
     # Go modules below the top.
     go_modules = (SourceRoot(path.rpartition("/")[0], is_whole=True) for path in paths if path.endswith("/go.mod"))
-    usual = (SourceRoot(name) for name in _USUAL_FOLDERS)
-    found = {*_find_crates(tree, paths), *go_modules, *_find_packages(tree, paths), *_find_src(paths), *usual}
+    usual = (SourceRoot(name) for name in (_SOURCE_FOLDER, *_USUAL_FOLDERS))
+    found = {*_find_crates(tree, paths), *go_modules, *_find_packages(tree, paths), *usual}
+    code = (path.split("/") for path in paths if detect_kind(path) is FileKind.CODE)
+    inner = {parts[1] for parts in code if parts[0] == _SOURCE_FOLDER and len(parts) > 2}
+    if len(inner) == 1:
+        # The only package in `src`.
+        found.add(SourceRoot(f"{_SOURCE_FOLDER}/{inner.pop()}"))
     return sorted(found, key=lambda root: (-root.folder.count("/"), not root.is_whole, root.folder))
-
-
-def _find_src(paths: Iterable[str]) -> Iterator[SourceRoot]:
-    """Yield `src/PACKAGE` if `src` contains a single package, and then `src`."""
-    packages = set[str]()
-    for path in paths:
-        first, _, rest = path.partition("/")
-        if first == _SOURCE_FOLDER and "/" in rest and detect_kind(path) is FileKind.CODE:
-            packages.add(rest.partition("/")[0])
-    if len(packages) == 1:
-        yield SourceRoot(f"{_SOURCE_FOLDER}/{packages.pop()}")
-    yield SourceRoot(_SOURCE_FOLDER)
 
 
 def _find_packages(tree: Tree, paths: Sequence[str]) -> Iterator[SourceRoot]:
@@ -294,9 +237,8 @@ def _find_packages(tree: Tree, paths: Sequence[str]) -> Iterator[SourceRoot]:
     listed = setuptools.get("packages")
     names += listed if isinstance(listed, list) else []
     included = _table(tool, "poetry").get("packages")
-    names += (
-        [entry.get("include") for entry in included if isinstance(entry, dict)] if isinstance(included, list) else []
-    )
+    entries = included if isinstance(included, list) else []
+    names += [entry.get("include") for entry in entries if isinstance(entry, dict)]
     tops = {re.split(r"[./]", name)[0].replace("-", "_") for name in names if isinstance(name, str)}
     parts = (path.split("/") for path in paths)
     folders = {"/".join(some[:depth]) for some in parts for depth in (1, 2) if len(some) > depth}

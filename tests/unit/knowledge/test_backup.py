@@ -159,7 +159,7 @@ def test_the_folder_of_a_killed_backup_is_not_indexed_and_removed_later(paths: S
         assert (left / "feedback.jsonl").exists()
         process.kill()
     assert (left / ".gitignore").read_text() == "*\n"
-    found = find_ingest_files(project(tmp_path / "tea"), IngestRule(), ["var/feedback.jsonl"]).paths
+    found = find_ingest_files(project(tmp_path / "tea"), IngestRule(), ["var/feedback.jsonl"])[0]
     assert [path for path in found if path.startswith("var/")] == ["var/.gitignore"]
     make_backup(paths)
     assert not left.exists()

@@ -25,7 +25,7 @@ FILES = {
 
 
 def find_paths(folder: Path, include: tuple[str, ...] = ("**",), exclude: tuple[str, ...] = ()) -> tuple[str, ...]:
-    return find_ingest_files(project(folder), IngestRule(include=include, exclude=exclude)).paths
+    return find_ingest_files(project(folder), IngestRule(include=include, exclude=exclude))[0]
 
 
 def test_ignored_generated_and_linked_files_are_skipped(tmp_path: Path) -> None:

@@ -79,8 +79,7 @@ def tree(*paths: str, **more: bytes) -> dict[str, bytes]:
 def find_subsystems(files: dict[str, bytes], front: dict[str, str] | None = None) -> dict[str, str]:
     found = index_of(files)
     return {
-        path: found.find_membership(path, detect_kind(path), (front or {}).get(path, "")).subsystem
-        for path in sorted(files)
+        path: found.find_membership(path, detect_kind(path), (front or {}).get(path, "")).name for path in sorted(files)
     }
 
 
@@ -158,7 +157,7 @@ OTHER_LANGUAGES = [
 def test_the_imports_of_a_test_name_its_subsystem() -> None:
     def find(path: str, text: str, *code: str) -> str:
         found = index_of(tree(*code, path))
-        return found.find_membership(path, detect_kind(path), imports=subsystems.find_imports(path, text)).subsystem
+        return found.find_membership(path, detect_kind(path), imports=subsystems.find_imports(path, text)).name
 
     assert {text: find("tests/test_all.py", text, *HTTP) for text in IMPORTS} == IMPORTS
     assert {find(path, text, code, "src/db/x.py") for path, text, code in OTHER_LANGUAGES} == {"http"}
@@ -200,12 +199,9 @@ def test_front_matter_comes_before_patterns_and_paths() -> None:
         "src/ledger/d.py": "Ledger",
         "subsystems.yaml": "",
     }
-    known = index_of(files)
-    assert known.find_membership("src/ledger/d.py", detect_kind("d.py")) == subsystems.SubsystemMembership(
-        "Ledger", "critical", ("money", "audit")
-    )
-    ledger = known.find_entry("LEDGER")
-    assert ledger is not None and (ledger.owner, ledger.dependencies) == ("accounts", ("mail",))
+    ledger = index_of(files).find_membership("src/ledger/d.py", detect_kind("d.py"))
+    assert (ledger.name, ledger.criticality, ledger.tags) == ("Ledger", "critical", ("money", "audit"))
+    assert (ledger.owner, ledger.dependencies) == ("accounts", ("mail",))
 
 
 def test_an_unknown_dependency_is_a_warning() -> None:
