@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from datetime import datetime
 from shutil import rmtree
 from tempfile import gettempdir
@@ -101,7 +101,9 @@ def create_backup(places: StorePaths, destination: str, now: datetime) -> Backup
         if leads_into_folder(places.folder, destination):
             # Do this before writing the backup, so that git never sees the backup.
             places.prepare(places.backups)
-        for path in _list_candidates(destination, now):
+        stem = os.path.join(destination, f"{BACKUP_PREFIX}{now:%Y%m%dT%H%M%S}")
+        numbered = [f"{stem}.tgz", *(f"{stem}-{number}.tgz" for number in range(2, _MAX_PER_SECOND + 1))]
+        for path in [destination] if destination.endswith(BACKUP_ENDINGS) else numbered:
             try:
                 with open_output(path, replaces=False) as file:
                     _pack(folder, names, file, now)
@@ -134,15 +136,6 @@ def check_backup_name(destination: str) -> None:
         raise QueryError(f"a backup file name must end in {' or '.join(BACKUP_ENDINGS)}", path=path, hint=_NAME_HINT)
 
 
-def _list_candidates(destination: str, now: datetime) -> Iterator[str]:
-    if destination.endswith(BACKUP_ENDINGS):
-        yield destination
-        return
-    stem = os.path.join(destination, f"{BACKUP_PREFIX}{now:%Y%m%dT%H%M%S}")
-    yield f"{stem}.tgz"
-    yield from (f"{stem}-{number}.tgz" for number in range(2, _MAX_PER_SECOND + 1))
-
-
 def find_existing_folder(path: str) -> str:
     while path and not os.path.isdir(path):
         path = os.path.dirname(path)
@@ -152,43 +145,32 @@ def find_existing_folder(path: str) -> str:
 @contextmanager
 def _copy_to_scratch(places: StorePaths, now: datetime, elsewhere: str) -> Iterator[tuple[str, Sequence[str]]]:
     """Copy everything to a scratch folder, and yield the folder and its file names, manifest first."""
-    lines = read_lines(places.feedback)
-    with _open_store(places, is_needed=not lines) as store, make_scratch_folder(places.folder, elsewhere) as folder:
+    with ExitStack() as stack:
+        store = None
+        try:
+            store = stack.enter_context(closing(location.open_store(places.store)))
+        except database.StoreMissingError:
+            # Without an index, there may be feedback to save.
+            if not any(read_lines(places.feedback)):
+                raise
+        folder = stack.enter_context(make_scratch_folder(places.folder, elsewhere))
         with report_write_errors(os.path.dirname(folder)):
-            names = _copy_files(store, places, folder, now)
-        yield folder, names
-
-
-@contextmanager
-def _open_store(places: StorePaths, *, is_needed: bool) -> Iterator[Store | None]:
-    try:
-        store = location.open_store(places.store)
-    except database.StoreMissingError:
-        if is_needed:
-            raise
-        yield None
-        return
-    with closing(store):
-        yield store
-
-
-def _copy_files(store: Store | None, places: StorePaths, folder: str, now: datetime) -> Sequence[str]:
-    ##= man/spec/gateway.md#backups
-    ##% A backup MUST contain a consistent copy of the index, the feedback, the history of reports, and a manifest with
-    ##% digests.
-    revision = "" if store is None else _copy_store(store, places, folder)
-    if lines := read_lines(places.feedback):
-        _write_lines(folder, FEEDBACK_MEMBER, lines)
-    files: dict[str, ManifestEntry] = {}
-    for name in sorted(ARCHIVE_MEMBERS):
-        with suppress(FileNotFoundError), open(os.path.join(folder, name), "rb") as file:
-            files[name] = copy_and_digest(file)
-    created = now.isoformat(timespec="seconds")
-    manifest = Manifest(
-        duvet=VERSION, schema=database.SCHEMA_VERSION, revision=revision, created_at=created, files=files
-    )
-    _write_lines(folder, MANIFEST_NAME, [json.format(json.encode(manifest))])
-    return (MANIFEST_NAME, *files)
+            ##= man/spec/gateway.md#backups
+            ##% A backup MUST contain a consistent copy of the index, the feedback, the history of reports, and a
+            ##% manifest with digests.
+            revision = "" if store is None else _copy_store(store, places, folder)
+            if lines := list(read_lines(places.feedback)):
+                _write_lines(folder, FEEDBACK_MEMBER, lines)
+            files: dict[str, ManifestEntry] = {}
+            for name in sorted(ARCHIVE_MEMBERS):
+                with suppress(FileNotFoundError), open(os.path.join(folder, name), "rb") as file:
+                    files[name] = copy_and_digest(file)
+            created = now.isoformat(timespec="seconds")
+            manifest = Manifest(
+                duvet=VERSION, schema=database.SCHEMA_VERSION, revision=revision, created_at=created, files=files
+            )
+            _write_lines(folder, MANIFEST_NAME, [json.format(json.encode(manifest))])
+        yield folder, (MANIFEST_NAME, *files)
 
 
 def _copy_store(store: Store, places: StorePaths, folder: str) -> str:
@@ -247,26 +229,23 @@ def make_scratch_folder(place: str, *others: str) -> Iterator[str]:
                 with suppress(OSError):
                     if is_abandoned(path, _SCRATCH_AGE):
                         rmtree(path)
-    folder = _make_first(place, others)
+    failures: list[OutputError] = []
+    for parent in (place, *others):
+        folder = os.path.join(parent, make_unfinished_name(_SCRATCH_PREFIX))
+        try:
+            with report_write_errors(parent):
+                os.mkdir(folder, 0o700)
+                with open(os.path.join(folder, location.GITIGNORE_NAME), "xb") as file:
+                    file.write(b"*\n")
+            break
+        except OutputError as error:
+            failures.append(error)
+    else:
+        raise failures[0]
     try:
         yield folder
     finally:
         rmtree(folder, ignore_errors=True)
-
-
-def _make_first(place: str, others: Sequence[str]) -> str:
-    try:
-        with report_write_errors(place):
-            folder = os.path.join(place, make_unfinished_name(_SCRATCH_PREFIX))
-            os.mkdir(folder, 0o700)
-            with open(os.path.join(folder, location.GITIGNORE_NAME), "xb") as file:
-                file.write(b"*\n")
-            return folder
-    except OutputError:
-        for other in others:
-            with suppress(OutputError):
-                return _make_first(other, ())
-        raise
 
 
 @contextmanager

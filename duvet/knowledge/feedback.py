@@ -6,7 +6,7 @@ import os
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from operator import attrgetter
 from typing import Any
 
@@ -58,7 +58,7 @@ def append_audit_entry(places: StorePaths, entry: AuditEntry) -> None:
 
 def read_votes(path: str) -> list[Vote]:
     found = []
-    for line in iterate_lines(path):
+    for line in read_lines(path):
         with suppress(*LINE_ERRORS):
             found.append(json.decode(line, type=Vote))
     return sorted(found, key=attrgetter("timestamp"))
@@ -98,22 +98,23 @@ def append_lines(path: str, lines: list[bytes], patience: float = APPEND_PATIENC
         is_new = not os.path.lexists(path)
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | _SAFE_FLAGS, 0o666)
         try:
-            with _lock_file(handle, patience):
-                ##= man/spec/gateway.md#feedback
-                ##% Stored feedback MUST survive killed processes and concurrent writers.
-                _repair_last_line(handle)
-                size = os.fstat(handle).st_size
-                try:
-                    rest = memoryview(b"".join(line + b"\n" for line in lines))
-                    while rest:
-                        rest = rest[os.write(handle, rest) :]
-                    os.fsync(handle)
-                except OSError:
-                    # The caller gets an error, so nothing may stay in the file.
-                    with suppress(OSError):
-                        os.ftruncate(handle, size)
-                    raise
+            _lock_file(handle, patience)
+            ##= man/spec/gateway.md#feedback
+            ##% Stored feedback MUST survive killed processes and concurrent writers.
+            _repair_last_line(handle)
+            size = os.fstat(handle).st_size
+            try:
+                rest = memoryview(b"".join(line + b"\n" for line in lines))
+                while rest:
+                    rest = rest[os.write(handle, rest) :]
+                os.fsync(handle)
+            except OSError:
+                # The caller gets an error, so nothing may stay in the file.
+                with suppress(OSError):
+                    os.ftruncate(handle, size)
+                raise
         finally:
+            # This also releases the lock.
             os.close(handle)
         if is_new:
             sync_folder(os.path.dirname(path))
@@ -140,31 +141,23 @@ def _repair_last_line(handle: int) -> None:
         os.ftruncate(handle, size - len(rest))
 
 
-@contextmanager
-def _lock_file(handle: int, patience: float) -> Iterator[None]:
+def _lock_file(handle: int, patience: float) -> None:
     try:
         from fcntl import LOCK_EX, LOCK_NB, flock
     except ImportError:
-        yield
         return
     until = time.monotonic() + patience
     while True:
         try:
             # A blocking `flock` can't be interrupted and would keep a server from ending.
-            flock(handle, LOCK_EX | LOCK_NB)
-            break
+            return flock(handle, LOCK_EX | LOCK_NB)
         except BlockingIOError:
             if time.monotonic() >= until:
                 raise
         time.sleep(_PAUSE)
-    yield
 
 
-def read_lines(path: str) -> list[bytes]:
-    return list(iterate_lines(path))
-
-
-def iterate_lines(path: str) -> Iterator[bytes]:
+def read_lines(path: str) -> Iterator[bytes]:
     """Yield the lines that are JSON objects; none if the file does not exist."""
     try:
         handle = os.open(path, os.O_RDONLY | _SAFE_FLAGS)

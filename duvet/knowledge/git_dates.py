@@ -71,25 +71,21 @@ def _git(project: Project) -> GitCommand:
 
 
 def _list_edited_files(git: GitCommand) -> Iterator[str]:
+    # Keep git from running filters that the repository configures.
+    filters: list[str] = []
+    names = git.content("config", "-z", "--name-only", "--get-regexp", r"^filter\.") or b""
+    for name in map(os.fsdecode, names.split(b"\0")):
+        if name.endswith((".clean", ".smudge", ".process")):
+            filters += ("-c", f"{name}=")
+        elif name.endswith(".required"):
+            filters += ("-c", f"{name}=false")
     out = git.content(
-        *_list_filter_options(git),
-        *("diff", "-z", "--name-only", "--no-ext-diff", "--no-textconv", "--no-renames", "--relative"),
+        *(*filters, "diff", "-z", "--name-only", "--no-ext-diff", "--no-textconv", "--no-renames", "--relative"),
         *("--ignore-submodules=all", "HEAD"),
     )
     if out is None:
         raise DuvetError("git could not list the changed files", path=git.folder)
     yield from filter(None, map(_decode_path, out.split(b"\0")))
-
-
-def _list_filter_options(git: GitCommand) -> Iterator[str]:
-    """Yield options that keep git from running filters that the repository configures."""
-    names = git.content("config", "-z", "--name-only", "--get-regexp", r"^filter\.") or b""
-    for name in names.split(b"\0"):
-        key, _, last = os.fsdecode(name).rpartition(".")
-        if last in ("clean", "smudge", "process"):
-            yield from ("-c", f"{key}.{last}=")
-        elif last == "required":
-            yield from ("-c", f"{key}.{last}=false")
 
 
 def _read_last_commits(git: GitCommand, revisions: str) -> Iterator[tuple[str, LastCommit]]:

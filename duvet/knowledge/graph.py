@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from enum import StrEnum
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal
@@ -62,11 +63,9 @@ _SCORES = {
     NodeLabel.TEST_CASE: 0.65,
     NodeLabel.CONFIG_FILE: 0.6,
 }
-_SNIPPET_PROPERTIES = ("description", "text", "title")
 _MAX_TERM = 1000
 MAX_SUBSYSTEM_ARTIFACTS = 200
 _MAX_FILE_EDGES = 100_000
-_MAX_CURSOR = 64
 _FILE_RELATIONS = (Relation.BELONGS_TO, Relation.DESCRIBES, Relation.VALIDATES)
 EdgeSelection = Literal["outgoing", "incoming", "all", "none"]
 
@@ -82,8 +81,10 @@ class NodeIdentifier(Struct, frozen=True):
     @property
     def keys(self) -> Iterator[str]:
         """The keys that may identify the node: as written and URL-decoded, with full paths and ids shortened."""
-        for written in dict.fromkeys([self.key, unquote(self.key)]):
-            key = _shorten_full_path(written) if self.label in _TRACE_LABELS else written
+        for key in dict.fromkeys([self.key, unquote(self.key)]):
+            if self.label in _TRACE_LABELS and (found := _FULL_PATH.match(key)):
+                parts = found["spec"], found["section"] and f"#{found['section']}", found["id"] and f"/{found['id']}"
+                key = "".join(unquote(part) for part in parts if part)
             yield key
             if self.label is NodeLabel.REQUIREMENT:
                 place, slash, digits = key.rpartition("/")
@@ -95,14 +96,6 @@ class NodeIdentifier(Struct, frozen=True):
         """The first digits of a requirement's id if the key is an id; otherwise empty."""
         key = self.key.lower()
         return key[:_ID_DIGITS] if self.label is NodeLabel.REQUIREMENT and _DIGITS.match(key) else ""
-
-
-def _shorten_full_path(key: str) -> str:
-    found = _FULL_PATH.match(key)
-    if not found:
-        return key
-    parts = found["spec"], found["section"] and f"#{found['section']}", found["id"] and f"/{found['id']}"
-    return "".join(unquote(part) for part in parts if part)
 
 
 def parse_identifier(text: str) -> NodeIdentifier:
@@ -192,19 +185,16 @@ class NodeWithEdges(Struct, frozen=True):
 
 def find_node_edges(store: Store, text: str, selection: EdgeSelection, limit: int) -> NodeWithEdges:
     node = find_node(store, text)
-    # Read one more edge than the limit, to detect that the list is cut.
-    edges = list(islice(_read_edges(store, node.id, selection, limit + 1), limit + 1))
+    edges: list[Relationship] = []
+    for direction, word in ((EdgeDirection.OUT, "outgoing"), (EdgeDirection.IN, "incoming")):
+        if selection in (word, "all") and len(edges) <= limit:
+            # Read one more edge than the limit, to detect that the list is cut.
+            found = store.edges(node.id, out=direction is EdgeDirection.OUT, limit=limit + 1)
+            edges += (make_relationship(*end, direction) for end in found)
     others = 0
     if not edges and selection in ("outgoing", "incoming"):
         others = len(store.edges(node.id, out=selection == "incoming", limit=MAX_OTHERS))
     return NodeWithEdges(make_node_view(node), tuple(edges[:limit]), len(edges) > limit, others)
-
-
-def _read_edges(store: Store, id: str, selection: EdgeSelection, limit: int) -> Iterator[Relationship]:
-    for direction, word in ((EdgeDirection.OUT, "outgoing"), (EdgeDirection.IN, "incoming")):
-        if selection in (word, "all"):
-            for edge, node in store.edges(id, out=direction is EdgeDirection.OUT, limit=limit):
-                yield make_relationship(edge, node, direction)
 
 
 class FoundNode(Struct, frozen=True):
@@ -230,13 +220,12 @@ def search_nodes(store: Store, term: str, limit: int) -> tuple[FoundNode, ...]:
         names = [name.casefold() for name in (node.name, node.key) if name]
         return (-_SCORES[node.label], folded not in names, not any(name.startswith(folded) for name in names), node.id)
 
-    found = sorted({node.id: node for node in nodes}.values(), key=rank)[:limit]
-    return tuple(FoundNode(node.id, node.label.value, _SCORES[node.label], _make_snippet(node)) for node in found)
-
-
-def _make_snippet(node: GraphNode) -> str:
-    texts = (node.properties[name] for name in _SNIPPET_PROPERTIES if node.properties.get(name))
-    return shorten_text(collapse_whitespace(str(next(texts, node.name or node.key))), 200)
+    rows = []
+    for node in sorted({node.id: node for node in nodes}.values(), key=rank)[:limit]:
+        texts = (node.properties[name] for name in ("description", "text", "title") if node.properties.get(name))
+        snippet = shorten_text(collapse_whitespace(str(next(texts, node.name or node.key))), 200)
+        rows.append(FoundNode(node.id, node.label.value, _SCORES[node.label], snippet))
+    return tuple(rows)
 
 
 class PathEdge(Struct, frozen=True):
@@ -294,7 +283,9 @@ def find_subsystem(
     ##= man/spec/knowledge.md#graph
     ##% `km-graph-subsystem` MUST list the nodes that are connected to the subsystem, each once, with a shortest
     ##% path to it.
-    begin = _decode_cursor(cursor)
+    begin = 0
+    with suppress(ValueError):
+        begin = max(int(urlsafe_b64decode((cursor or "").encode()).decode("ascii")), 0)
     nodes = tuple(cut([_make_related(hop, node.id) for hop in hops[begin : begin + limit]]))
     end = begin + len(nodes)
     following = urlsafe_b64encode(str(end).encode()).decode() if end < len(hops) else None
@@ -303,16 +294,6 @@ def find_subsystem(
         related=RelatedNodes(nodes=nodes, cursor=following, total=len(hops)),
         artifacts=tuple(make_node_view(artifacts[path]) for path in sorted(artifacts)[:MAX_SUBSYSTEM_ARTIFACTS]),
     )
-
-
-def _decode_cursor(cursor: str | None) -> int:
-    if cursor is None or len(cursor) > _MAX_CURSOR:
-        return 0
-    try:
-        text = urlsafe_b64decode(cursor.encode()).decode("ascii")
-    except ValueError:
-        return 0
-    return int(text) if text.isdecimal() else 0
 
 
 def _make_related(hop: GraphHop, start: str) -> RelatedNode:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from contextlib import closing
 from datetime import datetime
 from functools import cached_property
-from threading import Lock
+from threading import Lock, RLock
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec.structs import replace
@@ -77,7 +77,7 @@ class Knowledge:
 
     def __init__(self, rules: Callable[[], KnowledgeSettings]) -> None:
         self.rules = rules
-        self._lock = Lock()
+        self._lock = RLock()
         self._idle: list[OpenStore] = []
         self._shared = SharedVectors()
         self._known: tuple[KnowledgeSettings, tuple[int, int] | None] | None = None
@@ -108,7 +108,9 @@ class Knowledge:
     def close(self) -> None:
         """Close the store; the next question opens it again."""
         with self._lock:
-            self._close()
+            idle, self._idle, self._known, self._shared = self._idle, [], None, SharedVectors()
+            for opened in idle:
+                opened.store.close()
 
     def _take(self) -> tuple[OpenStore, SharedVectors]:
         rules = self.rules()
@@ -119,7 +121,7 @@ class Knowledge:
             except (OSError, ValueError):
                 file = None
             if self._known != (rules, file):
-                self._close()
+                self.close()
             opened = self._idle.pop() if self._idle else None
             if opened is not None and not opened.store.is_current:
                 opened.store.close()
@@ -129,11 +131,6 @@ class Knowledge:
                 opened = OpenStore(open_store(rules.path), rules, self._shared)
                 self._known = (rules, file)
             return opened, self._shared
-
-    def _close(self) -> None:
-        idle, self._idle, self._known, self._shared = self._idle, [], None, SharedVectors()
-        for opened in idle:
-            opened.store.close()
 
 
 class Maintenance:

@@ -23,7 +23,6 @@ from duvet.store.location import BACKUP_PREFIX, BACKUPS_FOLDER, StorePaths
 from duvet.tree.files import DiskTree
 from duvet.tree.outputs import move_into_place, sync_folder
 
-RESTORE_PATIENCE = 10.0  # Seconds to wait for writers.
 _MAX_TRIES = 5
 _VOTES_AT_ONCE = 1000
 _BLOCK = 1 << 20
@@ -46,13 +45,13 @@ def restore_backup(
     now: datetime,
     *,
     keeps: bool = True,
-    patience: float = RESTORE_PATIENCE,
+    patience: float = 10.0,
     stream: BinaryIO | None = None,
 ) -> RestoreResult:
     """Replace the index with the one in an archive, and add the archive's feedback.
 
-    After a DuvetError, a usable index is unchanged, but feedback may have been added. With `stream`, the
-    archive is read from it, and `path` only names it.
+    After a DuvetError, a usable index is unchanged, but feedback may have been added. `patience` is the number of
+    seconds to wait for writers. With `stream`, the archive is read from it, and `path` only names it.
     """
     with _store_folder(places), backup.make_scratch_folder(places.folder) as folder:
         archive = path if stream is None else _spool_stream(stream, os.path.join(folder, "archive"), path)
@@ -67,10 +66,10 @@ def restore_backup(
             _check_store(copy)
         ##= man/spec/gateway.md#feedback
         ##% `duvet restore` MUST add the feedback of the backup to the feedback of the project.
-        present = {blake3(line).digest() for line in feedback.iterate_lines(places.feedback)}
+        present = {blake3(line).digest() for line in feedback.read_lines(places.feedback)}
         missing = (
             line
-            for line in feedback.iterate_lines(os.path.join(folder, backup.FEEDBACK_MEMBER))
+            for line in feedback.read_lines(os.path.join(folder, backup.FEEDBACK_MEMBER))
             if blake3(line).digest() not in present
         )
         votes = 0
@@ -83,8 +82,11 @@ def restore_backup(
             aside = os.path.join(places.folder, BACKUPS_FOLDER, name)
 
             def keep() -> str:
-                with advise_force():
+                try:
                     return backup.create_backup(places, places.backups, now).path
+                except OutputError as error:
+                    error.hint = _FORCE_HINT
+                    raise
 
             kept = swap_store(places, copy, keep if keeps else None, aside, patience)
         return RestoreResult(manifest, kept, votes)
@@ -179,15 +181,6 @@ def _move_aside(path: str, aside: str, *, keeps: bool) -> str:
     with suppress(OSError):
         rmtree(aside)
     return ""
-
-
-@contextmanager
-def advise_force() -> Iterator[None]:
-    try:
-        yield
-    except OutputError as error:
-        error.hint = _FORCE_HINT
-        raise
 
 
 def _check_free_space(places: StorePaths, folder: str, size: int, *, keeps: bool) -> None:

@@ -70,10 +70,6 @@ class FileContext(Struct, frozen=True, kw_only=True):
     subsystems: Sequence[_SubsystemContext]
 
     @property
-    def relationship_count(self) -> int:
-        return len(self.outgoing) + len(self.incoming) + len(self.cited)
-
-    @property
     def is_cut(self) -> bool:
         """True if `describe` omits entries because of its limits."""
         return len(self.outgoing) + len(self.incoming) > MAX_RELATED or len(self.cited) > MAX_RELATED
@@ -157,16 +153,6 @@ class FileContextFinder:
         return self._subsystems[id]
 
 
-def extract_names(text: str) -> tuple[str, ...]:
-    """Return the identifiers in a query: compound words, or the whole query if it is a single word."""
-    tokens = (token.rstrip(".:-/") for token in _TOKEN.findall(text))
-    names = [_LINE_SUFFIX.sub("", token).replace("\\", "/").removeprefix("./") for token in tokens]
-    names = [name for name in names if name]
-    if len(names) == 1 and names[0] == text.strip():
-        return (names[0],)
-    return tuple(dict.fromkeys(name for name in names if len(vocabulary.extract_index_words(name)) > 1))[:_MAX_NAMES]
-
-
 def score_named_chunks(
     store: Store, names: tuple[str, ...], filters: ChunkFilters, *, alone: bool
 ) -> Mapping[int, float]:
@@ -193,7 +179,7 @@ class SearchQuestion(Struct, frozen=True, kw_only=True):
     text: str
     terms: tuple[str, ...]  # Words of the query, without stop words unless there are no others.
     parts: tuple[str, ...]  # The terms, and the words inside those terms that are names.
-    names: tuple[str, ...]  # Possible names of files and symbols.
+    names: tuple[str, ...]  # Possible names of files and symbols: compound words, or the whole query.
     is_name: bool  # Whether the query is only a name.
     filters: ChunkFilters
     limit: int
@@ -216,15 +202,20 @@ def prepare_question(request: search_query.SearchRequest, now: float) -> SearchQ
         warnings.append("the query contains no words")
     if request.limit > search_query.MAX_RESULTS:
         warnings.append(f"at most {search_query.MAX_RESULTS} results are returned")
-    names = extract_names(text)
+    tokens = (token.rstrip(".:-/") for token in _TOKEN.findall(text))
+    names = [_LINE_SUFFIX.sub("", token).replace("\\", "/").removeprefix("./") for token in tokens]
+    names = [name for name in names if name]
+    is_name = names == [text.strip()]
+    if not is_name:
+        names = [*dict.fromkeys(name for name in names if len(vocabulary.extract_index_words(name)) > 1)][:_MAX_NAMES]
     return SearchQuestion(
         text=text,
-        names=names,
-        is_name=len(names) == 1 and text.strip() == names[0],
+        names=tuple(names),
+        is_name=is_name,
         terms=tuple(terms),
         parts=tuple(dict.fromkeys([*terms, *parts]))[: vocabulary.MAX_QUERY_WORDS],
         filters=search_query.make_filters(request.filters, now),
-        limit=search_query.compute_result_limit(request),
+        limit=min(request.limit, search_query.MAX_RESULTS),
         warnings=tuple(warnings),
     )
 
@@ -265,7 +256,9 @@ def compute_score(
     context: FileContext,
     question: SearchQuestion,
     parts: tuple[float, float, float],
+    mode: str,
     weights: Weights,
+    vote: float | None,
     now: float,
 ) -> search_query.ScoreDetails:
     """Score a chunk; `parts` are its cosine, its score by vector and its score by words."""
@@ -275,7 +268,7 @@ def compute_score(
     related = [other.relationship for other in context.related]
     support = 0.2 * min(related.count(Relation.DESCRIBES), 2) + 0.1 * min(related.count(Relation.VALIDATES), 2)
     criticality = _CRITICALITY.get(artifact.criticality.lower(), 0.0)
-    count = context.relationship_count
+    count = len(context.outgoing) + len(context.incoming) + len(context.cited)
     ##= man/spec/knowledge.md#search
     ##% `km-search` MUST use weights and votes only to order results with equal scores.
     signals = (
@@ -284,6 +277,9 @@ def compute_score(
         + weights.support * support
         + weights.criticality * criticality
     )
+    score = round(by_vector + by_words + _SIGNALS_SHARE * signals, _PLACES)
+    if vote is not None:
+        score = round(score + _SIGNALS_SHARE * _VOTE_WEIGHT * vote, _PLACES)
     lexical = round(_compute_word_share(chunk, question.parts), _PLACES)
     age = None if artifact.git_timestamp is None else max(now - artifact.git_timestamp, 0.0)
     return search_query.ScoreDetails(
@@ -291,8 +287,8 @@ def compute_score(
         lexical_score=lexical,
         weighted_vector_score=round(by_vector, _PLACES),
         weighted_lexical_score=round(by_words, _PLACES),
-        adjusted_score=round(by_vector + by_words + _SIGNALS_SHARE * signals, _PLACES),
-        mode="",
+        adjusted_score=score,
+        mode=mode,
         signals=search_query.ScoreSignals(
             lexical_score=lexical,
             weighted_vector_component=round(by_vector, _PLACES),
@@ -308,14 +304,9 @@ def compute_score(
             coverage_penalty=0.0,
             path_depth=artifact.path.count("/") + 1,
             freshness_days=None if age is None else round(age / search_query.DAY_SECONDS, 2),
+            feedback=UNSET if vote is None else round(vote, _PLACES),
         ),
     )
-
-
-def apply_vote(scores: search_query.ScoreDetails, vote: float) -> search_query.ScoreDetails:
-    score = round(scores.adjusted_score + _SIGNALS_SHARE * _VOTE_WEIGHT * vote, _PLACES)
-    assert isinstance(scores.signals, search_query.ScoreSignals)
-    return replace(scores, adjusted_score=score, signals=replace(scores.signals, feedback=round(vote, _PLACES)))
 
 
 def _compute_affinity(subsystem: str, terms: Collection[str]) -> float:
@@ -409,16 +400,21 @@ def _load_vectors(store: Store, embedder: Embedder | None) -> tuple[_Vectors | N
     return _Vectors(space, rows), "" if len(rows) == store.chunk_total() else "some chunks have no vectors"
 
 
-class _Ranking(Struct, frozen=True, kw_only=True):
-    pool: Sequence[int]  # The best chunks.
-    by_vector: Mapping[int, float]  # Scores by vectors.
-    by_words: Mapping[int, float]  # Scores by words, and by names.
-    cosines: Mapping[int, float]
-
-
-def _rank_chunks(store: Store, question: SearchQuestion, vectors: _Vectors | None, *, sort_by_vector: bool) -> _Ranking:
-    most = question.limit + _SPARE
-    found = _find_by_words(store, question)
+def _rank_chunks(
+    store: Store, question: SearchQuestion, vectors: _Vectors | None, *, sort_by_vector: bool
+) -> Mapping[int, tuple[float, float, float]]:
+    """Return the best chunks in order, each with its cosine, its score by vector, and its score by words and names."""
+    found: dict[int, float] = {}
+    if question.terms:
+        ##= man/spec/knowledge.md#search
+        ##% `km-search` MUST first list the files and symbols that the query names, then the chunks with all of its
+        ##% words, then the chunks with some of them.
+        every = store.find_by_words(question.terms, question.filters, _DEPTH, every=True)
+        # Chunks with all words score above 1.
+        found = {number: 1 + share for number, share in every}
+    if question.terms and len(found) < _DEPTH and len(question.parts) > 1:
+        for number, share in store.find_by_words(question.parts, question.filters, _DEPTH, every=False):
+            found.setdefault(number, share)
     named = score_named_chunks(store, question.names, question.filters, alone=question.is_name)
     cosines: dict[int, float] = {}
     share = 0.0 if vectors is None else vectors.space.share
@@ -428,37 +424,18 @@ def _rank_chunks(store: Store, question: SearchQuestion, vectors: _Vectors | Non
         # Chunks that were found only by words have cosines, too.
         others = sorted({*found, *named}.difference(cosines))
         cosines |= dict(vectors.rows.best(query, len(others), others))
-    by_vector = {number: cosine * share for number, cosine in cosines.items()}
-    by_words = {
-        number: found.get(number, 0.0) * (1 - share) + named.get(number, 0.0) for number in {**found, **dict(named)}
+    parts = {
+        number: (
+            cosines.get(number, 0.0),
+            cosines.get(number, 0.0) * share,
+            found.get(number, 0.0) * (1 - share) + named.get(number, 0.0),
+        )
+        for number in {**found, **named, **cosines}
     }
-    scores = {number: by_words.get(number, 0.0) + by_vector.get(number, 0.0) for number in {**by_words, **by_vector}}
-    pool = sorted(scores, key=lambda number: (-scores[number], number))
+    pool = sorted(parts, key=lambda number: (-sum(parts[number][1:]), number))
     if sort_by_vector:
-        pool = sorted(pool, key=lambda number: -by_vector.get(number, 0.0))
-    return _Ranking(pool=pool[:most], by_vector=by_vector, by_words=by_words, cosines=cosines)
-
-
-def _find_by_words(store: Store, question: SearchQuestion) -> Mapping[int, float]:
-    """Return the word scores of chunks; chunks that contain all words score above 1."""
-    if not question.terms:
-        return {}
-    ##= man/spec/knowledge.md#search
-    ##% `km-search` MUST first list the files and symbols that the query names, then the chunks with all of its words,
-    ##% then the chunks with some of them.
-    every = store.find_by_words(question.terms, question.filters, _DEPTH, every=True)
-    found = {number: 1 + share for number, share in every}
-    if len(found) < _DEPTH and len(question.parts) > 1:
-        for number, share in store.find_by_words(question.parts, question.filters, _DEPTH, every=False):
-            found.setdefault(number, share)
-    return found
-
-
-class _Snapshot(Struct, frozen=True):
-    revision: str
-    vectors: _Vectors | None
-    warning: str
-    contexts: FileContextFinder
+        pool = sorted(pool, key=lambda number: -parts[number][1])
+    return {number: parts[number] for number in pool[: question.limit + _SPARE]}
 
 
 class SearchEngine:
@@ -491,36 +468,24 @@ class SearchEngine:
             vectors, warning = self._shared.load(revision, lambda: _load_vectors(self._store, self._embedder))
             if self._contexts is None or self._contexts[0] != revision:
                 self._contexts = revision, FileContextFinder(self._store)
-            snapshot = _Snapshot(revision, vectors, warning, self._contexts[1])
-            return self._answer(snapshot, request, question, now)
-
-    def _answer(
-        self, snapshot: _Snapshot, request: search_query.SearchRequest, question: SearchQuestion, now: float
-    ) -> search_query.SearchResponse:
-        by_vector = request.sort_by_vector and snapshot.vectors is not None
-        ranking = _rank_chunks(self._store, question, snapshot.vectors, sort_by_vector=by_vector)
-        mode = "lexical" if snapshot.vectors is None else "hybrid"
-        votes = self._votes() if self._votes else None
-        found: list[tuple[float, Chunk, FileContext, search_query.ScoreDetails]] = []
-        chunks = self._store.chunks(ranking.pool)
-        contexts = snapshot.contexts.find(chunk.artifact for chunk in chunks)
-        for chunk in chunks:
-            context, number = contexts[chunk.artifact.path], chunk.number
-            parts = (
-                ranking.cosines.get(number, 0.0),
-                ranking.by_vector.get(number, 0.0),
-                ranking.by_words.get(number, 0.0),
-            )
-            scores = compute_score(chunk, context, question, parts, self._profile.weights, now)
-            if votes is not None:
-                scores = apply_vote(scores, votes.get(chunk.id, 0.0))
-            score = scores.vector_score if by_vector else scores.adjusted_score
-            found.append((score, chunk, context, structs.replace(scores, mode=mode)))
+            by_vector = request.sort_by_vector and vectors is not None
+            parts = _rank_chunks(self._store, question, vectors, sort_by_vector=by_vector)
+            mode = "lexical" if vectors is None else "hybrid"
+            votes = self._votes() if self._votes else None
+            found: list[tuple[float, Chunk, FileContext, search_query.ScoreDetails]] = []
+            chunks = self._store.chunks([*parts])
+            contexts = self._contexts[1].find(chunk.artifact for chunk in chunks)
+            weights = self._profile.weights
+            for chunk in chunks:
+                context = contexts[chunk.artifact.path]
+                vote = None if votes is None else votes.get(chunk.id, 0.0)
+                scores = compute_score(chunk, context, question, parts[chunk.number], mode, weights, vote, now)
+                found.append((scores.vector_score if by_vector else scores.adjusted_score, chunk, context, scores))
+            warnings = [*self._list_warnings(request, question, vectors, warning)]
         ##= man/spec/knowledge.md#search
         ##% `km-search` MUST rank chunks by their words and their vectors or, with `sort_by_vector`, by their vectors
         ##% alone.
-        found.sort(key=lambda result: -result[0])
-        found = found[: question.limit]
+        found = sorted(found, key=lambda result: -result[0])[: question.limit]
         results = tuple(
             search_query.SearchResult(
                 chunk=self._describe_chunk(chunk, score),
@@ -529,13 +494,12 @@ class SearchEngine:
             )
             for score, chunk, context, scores in found
         )
-        warnings = [*self._list_warnings(snapshot, request, question)]
         if request.include_graph and any(context.is_cut for _, _, context, _ in found):
             warnings.append(
                 f"at most {MAX_RELATED} relationships, related files and requirements are shown for each file; "
                 "call km-graph-node for all"
             )
-        share = 0.0 if snapshot.vectors is None else snapshot.vectors.space.share
+        share = 0.0 if vectors is None else vectors.space.share
         filters = {name: value for name, value in structs.asdict(request.filters).items() if value not in ((), None)}
         metadata = search_query.SearchMetadata(
             result_count=len(results),
@@ -543,7 +507,7 @@ class SearchEngine:
             warnings=tuple(warnings),
             scoring_mode=mode,
             weight_profile=self._profile.name,
-            weights=structs.asdict(self._profile.weights),
+            weights=structs.asdict(weights),
             hybrid_weights={"vector": share, "lexical": 1 - share},
             filters_applied=filters or UNSET,
             request_id=uuid4().hex,
@@ -576,13 +540,13 @@ class SearchEngine:
         )
 
     def _list_warnings(
-        self, snapshot: _Snapshot, request: search_query.SearchRequest, question: SearchQuestion
+        self, request: search_query.SearchRequest, question: SearchQuestion, vectors: _Vectors | None, warning: str
     ) -> Iterator[str]:
         filters = question.filters
         yield from question.warnings
-        if snapshot.warning:
-            yield snapshot.warning
-        if request.sort_by_vector and snapshot.vectors is None:
+        if warning:
+            yield warning
+        if request.sort_by_vector and vectors is None:
             yield "sort_by_vector was ignored: no vectors can be used"
         if (filters.symbols or filters.symbol_kinds or filters.symbol_languages) and not self._store.has_symbols():
             yield (

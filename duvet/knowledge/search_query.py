@@ -234,10 +234,6 @@ def _find_unknown(arguments: Mapping[str, Any], known: tuple[str, ...], what: st
     return QueryError(f"Unknown {what} '{name}'", hint=suggest_nearest(name, known) or f"available: {', '.join(known)}")
 
 
-def compute_result_limit(request: SearchRequest) -> int:
-    return min(request.limit, MAX_RESULTS)
-
-
 def make_filters(filters: SearchFilters, now: float) -> ChunkFilters:
     moments = []
     if filters.updated_after is not None:

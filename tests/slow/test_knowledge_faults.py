@@ -109,7 +109,7 @@ def test_acknowledged_lines_survive_killed_writers(tmp_path: Path) -> None:
     lines = path.read_bytes().splitlines()
     found = [json.decode(line) for line in lines]
     assert acknowledged <= {f"{one['who']} {one['number']}" for one in found}
-    assert read_lines(str(path)) == lines
+    assert list(read_lines(str(path))) == lines
 
 
 def test_feedback_that_compresses_well_is_restored(tmp_path: Path) -> None:

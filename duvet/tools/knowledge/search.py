@@ -106,7 +106,7 @@ async def search_everything(request: search_query.SearchRequest, ctx: CallContex
     found = await add_feedback_hint(found, ctx)
     shown, cut = found, 0
     room = index.compute_row_budget(
-        ctx.caller.audience, search_query.compute_result_limit(request), search_query.DEFAULT_RESULTS
+        ctx.caller.audience, min(request.limit, search_query.MAX_RESULTS), search_query.DEFAULT_RESULTS
     )
     if room is not None:
         shown, cut = fit_response(

@@ -53,11 +53,11 @@ except DuvetError as error:
 
 def test_lines_are_appended_in_order(tmp_path: Path) -> None:
     path = str(tmp_path / "a.jsonl")
-    assert read_lines(path) == []
+    assert list(read_lines(path)) == []
     append_line(path, {"a": "line\nfeed"})
     append_lines(path, [b'{"b": 1}', b'{"c": 2}'])
     assert Path(path).read_bytes() == b'{"a":"line\\nfeed"}\n{"b": 1}\n{"c": 2}\n'
-    assert read_lines(path) == [b'{"a":"line\\nfeed"}', b'{"b": 1}', b'{"c": 2}']
+    assert list(read_lines(path)) == [b'{"a":"line\\nfeed"}', b'{"b": 1}', b'{"c": 2}']
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_unfinished_and_invalid_lines_are_dropped(tmp_path: Path, left: bytes, v
     path = tmp_path / "a.jsonl"
     path.write_bytes(left)
     append_line(str(path), {"c": 3})
-    assert read_lines(str(path)) == [*valid, b'{"c":3}']
+    assert list(read_lines(str(path))) == [*valid, b'{"c":3}']
 
 
 @posix
@@ -106,7 +106,7 @@ def test_a_link_is_not_followed_and_a_locked_file_times_out(tmp_path: Path) -> N
     append_line(str(path), {}, patience=0)
     assert path.read_bytes() == b"{}\n"
     with pytest.raises(DuvetError):
-        read_lines(str(link))
+        list(read_lines(str(link)))
 
 
 def chunks(paths: StorePaths) -> list[str]:

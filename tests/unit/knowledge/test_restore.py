@@ -18,7 +18,7 @@ from msgspec import json
 from duvet.errors import DuvetError, NotRegularError, OutputError
 from duvet.knowledge.backup import ArchiveError, create_backup
 from duvet.knowledge.feedback import submit_vote
-from duvet.knowledge.restore import advise_force, restore_backup, swap_store
+from duvet.knowledge.restore import restore_backup, swap_store
 from duvet.store.database import StoreBusyError, StoreDamagedError
 from duvet.store.location import StorePaths, open_store
 from duvet.store.records import IngestRun
@@ -240,10 +240,11 @@ def test_an_index_on_a_full_disk_is_read(disk: StorePaths) -> None:
     assert stored_project.ask_store(disk.store) == before
 
 
-def test_a_disk_that_fills_up_advises_force(disk: StorePaths) -> None:
-    leave_free(disk, 1 << 16)
-    with pytest.raises(OutputError) as caught, advise_force():
-        stored_project.make_backup(disk)
+def test_a_disk_that_fills_up_advises_force(paths: StorePaths, tmp_path: Path) -> None:
+    archive = create_backup(paths, str(tmp_path / "a.tgz"), CLOCK).path
+    os.mkdir(paths.backups)
+    with small_disk(Path(paths.backups), 1 << 12), pytest.raises(OutputError) as caught:
+        restore_backup(paths, archive, CLOCK)
     assert caught.value.hint == FORCE
 
 

@@ -9,6 +9,7 @@ from msgspec.structs import fields
 
 from duvet.errors import QueryError
 from duvet.knowledge import search_query
+from duvet.knowledge.search import prepare_question
 from duvet.knowledge.search_query import SearchFilters, SearchRequest, parse_search_request
 from duvet.store.records import ChunkFilters, FileKind
 from tests.unit.knowledge.stored_project import DAY, NOW
@@ -59,9 +60,8 @@ def test_null_and_empty_fields_have_their_default(more: dict[str, Any]) -> None:
     asked = parse_search_request({"query": "a", **more})
     assert asked == SearchRequest(query="a", limit=10, include_graph=True)
     assert search_query.make_filters(asked.filters, NOW) == ChunkFilters()
-    assert search_query.compute_result_limit(asked) == 10
-    limits = [search_query.compute_result_limit(SearchRequest(query="a", limit=limit)) for limit in (1, 25, 26, 10**30)]
-    assert limits == [1, 25, 25, 25]
+    requests = [asked, *(SearchRequest(query="a", limit=limit) for limit in (1, 25, 26, 10**30))]
+    assert [prepare_question(one, NOW).limit for one in requests] == [10, 1, 25, 25, 25]
 
 
 WRONG: dict[str, dict[str, Any]] = {
