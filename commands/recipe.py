@@ -201,7 +201,7 @@ def check(
     catalogue = RecipeCatalogue(DiskTree())
     recipes = catalogue.read_all()
     own = [one for one in recipes.values() if one.origin != ORIGIN_SHIPPED]
-    found = [recipes.get(name) or catalogue.file(name) for name in names] or own
+    found = [recipes.get(name) or catalogue.read(name) for name in names] or own
     application = _make_application(options)
     tools = list(application.tools.registry.list_all())
     if can_run := records.RECIPE_TOOL in application.tools.registry:

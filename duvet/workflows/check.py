@@ -41,18 +41,8 @@ class WorkflowEnvironment(Struct, frozen=True, kw_only=True):
     def __contains__(self, tool: str) -> bool:
         return tool in self.tools or records.find_called_workflow(tool) in self.workflows
 
-    def input(self, tool: str) -> type[Struct]:
-        workflow = self.workflow(tool)
-        return records.make_input_record(workflow) if workflow else self.tools[tool].input
-
     def workflow(self, tool: str) -> records.Workflow | None:
         return self.workflows.get(records.find_called_workflow(tool))
-
-    def find_inner(self, step: records.Step) -> records.Workflow | None:
-        """Return the workflow or recipe that a step calls; None for another tool or an unknown recipe."""
-        tool = find_step_tool(step)
-        name = step.params.get(records.RECIPE_ARGUMENT) if tool == records.RECIPE_TOOL else None
-        return self.recipes.get(name) if isinstance(name, str) else self.workflow(tool)
 
     def list_reachable(self, tools: Iterable[str]) -> Iterator[Tool]:
         """Yield these tools; for a workflow, yield instead the tools that its steps reach."""
@@ -80,21 +70,26 @@ def list_step_tools(workflow: records.Workflow) -> Iterator[str]:
 def check_workflow(workflow: records.Workflow, known: WorkflowEnvironment) -> list[WorkflowFault]:
     ##= man/spec/workflows.md#commands
     ##% `duvet workflow check` MUST list every problem with the path of its key, without running a step.
-    # A value that is too deep can't be checked further.
-    return list(_check_sizes(workflow)) or [
-        *_check_defaults(workflow),
-        *_check_ids(workflow),
-        *_check_steps(workflow, known),
-        *_find_self_calls(workflow, known),
-    ]
-
-
-def _check_sizes(workflow: records.Workflow) -> Iterator[WorkflowFault]:
-    for keys, value in _list_values(workflow):
+    faults: list[WorkflowFault] = []
+    for path, value in _list_values(workflow):
         try:
             references.copy_plain_value(value, references.MAX_EXPANDED_BYTES, "it")
         except references.UnresolvedError as error:
-            yield WorkflowFault(keys=keys, message=error.message)
+            faults.append(WorkflowFault(keys=path, message=error.message))
+    if faults:
+        # A value that is too deep can't be checked further.
+        return faults
+    faults += _check_definitions(workflow)
+    scope = _ReferenceScope(workflow)
+    for number, step in enumerate(workflow.steps):
+        keys: references.ValuePath = ("steps", number)
+        faults += [*_check_calls(step, keys, known), *scope.check_step(step, keys)]
+    faults += scope.check_value(workflow.outputs, ("outputs",))
+    for number, step in enumerate(workflow.steps):
+        if message := _find_deeper_fault(step, (workflow.name,), known, set()):
+            keys = (*_find_params_path(step, ("steps", number)), "tool")
+            faults.append(WorkflowFault(keys=keys, message=message))
+    return faults
 
 
 def _list_values(workflow: records.Workflow) -> Iterator[tuple[references.ValuePath, object]]:
@@ -121,16 +116,13 @@ def _find_params_path(step: records.Step, keys: references.ValuePath) -> referen
     return (*keys, "wait") if isinstance(step, records.WaitStep) else keys
 
 
-def _check_defaults(workflow: records.Workflow) -> Iterator[WorkflowFault]:
+def _check_definitions(workflow: records.Workflow) -> Iterator[WorkflowFault]:
     for name, variable in workflow.variables.items():
         if variable.default is not UNSET:
             try:
                 records.resolve_variable(name, variable, variable.default)
             except ToolError as error:
                 yield WorkflowFault(keys=("variables", name, "default"), message=error.message)
-
-
-def _check_ids(workflow: records.Workflow) -> Iterator[WorkflowFault]:
     if len(workflow.steps) > records.MAX_STEPS:
         message = f"the workflow has {len(workflow.steps)} steps; the limit is {records.MAX_STEPS}"
         yield WorkflowFault(keys=("steps",), message=message, hint="move some steps to another workflow, and call it")
@@ -141,23 +133,17 @@ def _check_ids(workflow: records.Workflow) -> Iterator[WorkflowFault]:
         ids.add(step.id)
 
 
-def _check_steps(workflow: records.Workflow, known: WorkflowEnvironment) -> Iterator[WorkflowFault]:
-    scope = _ReferenceScope(workflow)
-    for number, step in enumerate(workflow.steps):
-        keys: references.ValuePath = ("steps", number)
-        yield from _check_calls(step, keys, known)
-        yield from scope.check_step(step, keys)
-    yield from scope.check_value(workflow.outputs, ("outputs",))
-
-
 def _check_calls(step: records.Step, keys: references.ValuePath, known: WorkflowEnvironment) -> Iterator[WorkflowFault]:
     if isinstance(step, records.ModelStep):
         # A provider accepts any model name.
         if step.model not in known.models and step.model.partition("/")[0] not in known.models:
-            hint = (
-                _suggest(step.model, sorted(known.models)) or "use a provider, PROVIDER/MODEL, or a task of `routing`"
+            near, usage = (
+                _suggest(step.model, sorted(known.models)),
+                "use a provider, PROVIDER/MODEL, or a task of `routing`",
             )
-            yield WorkflowFault(keys=(*keys, "model"), message=f"unknown model {_quote(step.model)}", hint=hint)
+            yield WorkflowFault(
+                keys=(*keys, "model"), message=f"unknown model {_quote(step.model)}", hint=near or usage
+            )
         yield from _check_arguments(step.params, steps.ModelParams, (*keys, "params"), "a model")
         return
     at = _find_params_path(step, keys)
@@ -166,12 +152,12 @@ def _check_calls(step: records.Step, keys: references.ValuePath, known: Workflow
         hint = _suggest(tool, sorted({*known.tools, *map(records.tool_name, known.workflows)}))
         yield WorkflowFault(keys=(*at, "tool"), message=f"unknown tool {_quote(tool)}", hint=hint)
         return
-    yield from _check_arguments(step.params, known.input(tool), (*at, "params"), tool)
+    inner = known.workflow(tool)
+    record = records.make_input_record(inner) if inner else known.tools[tool].input
+    yield from _check_arguments(step.params, record, (*at, "params"), tool)
     if isinstance(step, records.WaitStep) and not all(one.only_reads for one in known.list_reachable([tool])):
-        message = f"{tool} writes, and this wait calls it repeatedly"
-        yield WorkflowFault(
-            keys=(*at, "tool"), message=message, hint="wait for a tool that only reads", is_warning=True
-        )
+        message, hint = f"{tool} writes, and this wait calls it repeatedly", "wait for a tool that only reads"
+        yield WorkflowFault(keys=(*at, "tool"), message=message, hint=hint, is_warning=True)
 
 
 def _check_arguments(
@@ -191,21 +177,16 @@ def _check_arguments(
             yield WorkflowFault(keys=keys, message=f"{tool} requires the argument {name}")
 
 
-def _find_self_calls(workflow: records.Workflow, known: WorkflowEnvironment) -> Iterator[WorkflowFault]:
-    for number, step in enumerate(workflow.steps):
-        message = _find_deeper_fault(step, (workflow.name,), known, set())
-        if message:
-            yield WorkflowFault(keys=(*_find_params_path(step, ("steps", number)), "tool"), message=message)
-
-
 def _find_deeper_fault(
     step: records.Step, callers: tuple[str, ...], known: WorkflowEnvironment, seen: set[tuple[str, int]]
 ) -> str:
-    """Return why the step must not call its workflow; empty if it may.
+    """Return why the step must not call its workflow or recipe; empty if it may.
 
     Each workflow is visited once per depth.
     """
-    workflow = known.find_inner(step)
+    tool = find_step_tool(step)
+    name = step.params.get(records.RECIPE_ARGUMENT) if tool == records.RECIPE_TOOL else None
+    workflow = known.recipes.get(name) if isinstance(name, str) else known.workflow(tool)
     if workflow is None or (workflow.name, len(callers)) in seen:
         return ""
     fault = steps.find_nesting_fault(workflow.name, callers)
@@ -249,14 +230,11 @@ class _ReferenceScope:
     ) -> Iterator[WorkflowFault]:
         for where, text in references.find_texts(value, keys):
             try:
-                found = dict.fromkeys(
-                    piece for piece in references.split_references(text) if isinstance(piece, references.Reference)
-                )
+                for piece in dict.fromkeys(references.split_references(text)):
+                    if isinstance(piece, references.Reference):
+                        yield from self._check_reference(piece.path, piece.text, where, has_result)
             except references.UnresolvedError as error:
                 yield WorkflowFault(keys=where, message=error.message, hint=error.hint)
-                continue
-            for reference in found:
-                yield from self._check_reference(reference.path, reference.text, where, has_result)
 
     def _check_condition(self, check: records.Check, keys: references.ValuePath) -> Iterator[WorkflowFault]:
         yield from self._check_path(check.path, (*keys, "path"))
@@ -277,9 +255,8 @@ class _ReferenceScope:
         if root == "result":
             if not has_result:
                 message = f"{shown} can be used only in `expect`, `assert`, `until` and `capture`"
-                yield WorkflowFault(
-                    keys=keys, message=message, hint="use ${steps.ID.result} for the result of an earlier step"
-                )
+                hint = "use ${steps.ID.result} for the result of an earlier step"
+                yield WorkflowFault(keys=keys, message=message, hint=hint)
         elif root not in self.names:
             yield WorkflowFault(keys=keys, message=f"{shown} must begin with one of {', '.join(steps.SCOPE_ROOTS)}")
         elif more:

@@ -10,11 +10,12 @@ from typing import Any
 import anyio
 import anyio.lowlevel
 import msgspec
+from blake3 import blake3
 
 from duvet.tools.call_context import CallJournal, CallState, ignore_progress
 from duvet.tools.tool import ErrorCode, ToolError
 from duvet.workflows import steps, workflow as records
-from duvet.workflows.references import UnresolvedError, digest_value, expand_references, measure_value
+from duvet.workflows.references import UnresolvedError, expand_references, measure_value
 
 _callers: ContextVar[tuple[str, ...]] = ContextVar("_callers", default=())  # The running workflows, outermost first.
 _MAX_WARNINGS = 100
@@ -56,13 +57,12 @@ class _Run(msgspec.Struct):
         callers = _callers.get()
         token = _callers.set((*callers, self.workflow.name))
         try:
-            failure = await self._run_all(given, callers)
+            record = self._make_record(await self._run_all(given, callers))
         except anyio.get_cancelled_exc_class():
             self.log(self._make_record(self._make_failure(ErrorCode.CANCELLED, "the run was cancelled")))
             raise
         finally:
             _callers.reset(token)
-        record = self._make_record(failure)
         self.log(record)
         return record
 
@@ -76,7 +76,8 @@ class _Run(msgspec.Struct):
                 message = f"{self.workflow.name} has {len(self.workflow.steps)} steps; the limit is {records.MAX_STEPS}"
                 raise ToolError(ErrorCode.INVALID_REQUEST, message)
             self.runner.scope["vars"] = records.resolve_variables(self.workflow, given)
-            self.digest = digest_value([self.workflow, self.runner.scope["vars"]])
+            identity = repr([self.workflow, self.runner.scope["vars"]])
+            self.digest = blake3(identity.encode(errors="replace")).hexdigest(length=8)
             ##= man/spec/workflows.md#steps
             ##% The engine MUST run the steps in order, and skip all later steps if a step fails.
             total = len(self.workflow.steps)

@@ -84,5 +84,5 @@ def _make_tool(workflow: records.Workflow, known: check.WorkflowEnvironment) -> 
         replaces=any(one.replaces for one in inner),
         reads=reads,
         labels=("workflow",),
-        aliases=(records.tool_alias(workflow.name),),
+        aliases=(records.WORKFLOW_ALIAS_PREFIX + workflow.name,),
     )

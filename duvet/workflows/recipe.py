@@ -61,23 +61,19 @@ class Recipe(RecipeTable, frozen=True, kw_only=True):
 
 def make_recipe_workflow(name: str, recipe: Recipe) -> records.Workflow:
     waits = sum(step.wait.timeout_seconds for step in recipe.steps if step.wait is not None)
+    variables, kinds = {}, service_tables.VariableType
+    for key, value in recipe.variables.items():
+        # 1.0 is a number, not an integer.
+        kind = kinds.NUMBER if isinstance(value, float) else next((kind for kind in kinds if kind.takes(value)), None)
+        variables[key] = records.Variable(None) if value is None else records.Variable(kind, "", value)
     return records.Workflow(
         name=records.recipe_workflow(name),
         description=recipe.summary,
         steps=tuple(map(records.compile_step, recipe.steps)),
-        variables={key: _make_variable(value) for key, value in recipe.variables.items()},
+        variables=variables,
         outputs=recipe.outputs,
         time_limit=_TIME_LIMIT + waits if recipe.timeout_seconds is None else recipe.timeout_seconds,
     )
-
-
-def _make_variable(default: Any) -> records.Variable:
-    if default is None:
-        return records.Variable(None)
-    # 1.0 is a number, not an integer.
-    kinds = service_tables.VariableType
-    kind = kinds.NUMBER if isinstance(default, float) else next(kind for kind in kinds if kind.takes(default))
-    return records.Variable(kind, "", default)
 
 
 def _find_faults(values: Mapping[str, Any], at: DocumentLocation) -> Iterator[Problem]:
@@ -167,23 +163,19 @@ def _can_be_name(text: str) -> bool:
     return re.search(service_tables.NAME_PATTERN, text) is not None
 
 
-class RecipeDraft(Struct, frozen=True):
+class _RecipeDraft:
+    """The valid values of a recipe, which are read one after the other."""
+
     workflow: records.Workflow
-    unread: frozenset[references.ValuePath]  # The places at which the draft differs from the file.
-    vague: frozenset[str]  # The first parts of references that can't be checked.
+
+    def __init__(self) -> None:
+        self.unread: set[references.ValuePath] = set()  # The places at which the draft differs from the file.
+        self.vague: set[str] = set()  # The first parts of references that can't be checked.
+        self._ids: set[str] = set()
 
     def has(self, fault: WorkflowFault) -> bool:
         """Return whether a fault of the draft is also a fault of the whole file."""
         return fault.root not in self.vague and not any(fault.keys[: len(one)] == one for one in self.unread)
-
-
-class _DraftReader:
-    """Reads the valid values of a recipe, and remembers where the invalid ones are."""
-
-    def __init__(self) -> None:
-        self.unread: set[references.ValuePath] = set()
-        self.vague: set[str] = set()
-        self._ids: set[str] = set()
 
     def read(self, kind: type[_Table], raw: Any, keys: references.ValuePath, **inner: Any) -> _Table:
         """Read a table; `inner` has the nested tables, which were read before."""
@@ -255,16 +247,17 @@ def make_recipe_environment(tools: Iterable[Tool], recipes: Mapping[str, RecipeF
     )
 
 
-def _read_draft(found: RecipeFile) -> RecipeDraft | None:
+def _read_draft(found: RecipeFile) -> _RecipeDraft | None:
     """Return the readable parts of a file; None if its references can't be checked at all."""
     values = found.document.values if found.document else {}
     variables, steps = values.get("variables", {}), values.get("steps")
     if not isinstance(variables, dict) or not isinstance(steps, list):
         return None
-    reader = _DraftReader()
-    tables = tuple(reader.read_step(step, ("steps", number)) for number, step in enumerate(steps))
-    recipe = reader.read(Recipe, values, (), variables=variables, steps=tables)
-    return RecipeDraft(make_recipe_workflow(found.name, recipe), frozenset(reader.unread), frozenset(reader.vague))
+    draft = _RecipeDraft()
+    tables = tuple(draft.read_step(step, ("steps", number)) for number, step in enumerate(steps))
+    recipe = draft.read(Recipe, values, (), variables=variables, steps=tables)
+    draft.workflow = make_recipe_workflow(found.name, recipe)
+    return draft
 
 
 def check_recipe(found: RecipeFile, known: WorkflowEnvironment) -> tuple[Problem, ...]:
@@ -344,29 +337,22 @@ class RecipePlan(Struct, frozen=True, kw_only=True):
 def plan_recipe_run(workflow: records.Workflow, variables: Mapping[str, Any]) -> RecipePlan:
     ##= man/spec/gateway.md#recipes
     ##% With `--dry-run`, `duvet recipe run` MUST print the call that each step would make, and call nothing.
-    steps = [_plan_step(step, {"vars": variables}) for step in workflow.steps]
+    steps, scope = [], {"vars": variables}
+    for step in workflow.steps:
+        until: WaitCondition | UnsetType = UNSET
+        if isinstance(step, records.WaitStep):
+            until = WaitCondition(
+                path=step.until.path,
+                equals=_expand_known(step.until.equals, scope),
+                not_equals=_expand_known(step.until.not_equals, scope),
+                exists=step.until.exists,
+                interval_seconds=step.interval,
+                # A compiled wait always has a limit.
+                timeout_seconds=step.time_limit or 0.0,
+            )
+        params, tool = _expand_known(step.params, scope), find_step_tool(step)
+        steps.append(PlannedStep(id=step.id, tool=tool, params=params, description=step.description, until=until))
     return RecipePlan(recipe=records.recipe_name(workflow.name), vars=variables, steps=steps)
-
-
-def _plan_step(step: records.Step, scope: references.ValueScope) -> PlannedStep:
-    until: WaitCondition | UnsetType = UNSET
-    if isinstance(step, records.WaitStep):
-        until = WaitCondition(
-            path=step.until.path,
-            equals=_expand_known(step.until.equals, scope),
-            not_equals=_expand_known(step.until.not_equals, scope),
-            exists=step.until.exists,
-            interval_seconds=step.interval,
-            # A compiled wait always has a limit.
-            timeout_seconds=step.time_limit or 0.0,
-        )
-    return PlannedStep(
-        id=step.id,
-        tool=find_step_tool(step),
-        params=_expand_known(step.params, scope),
-        description=step.description,
-        until=until,
-    )
 
 
 def _expand_known(value: Any, scope: references.ValueScope) -> Any:

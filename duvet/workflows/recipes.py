@@ -45,9 +45,6 @@ class RecipeCatalogue:
         )
         return dict(sorted({**{one.name: one for one in shipped}, **found}.items()))
 
-    def file(self, path: str) -> recipe.RecipeFile:
-        return self._read(path, recipe.ORIGIN_FILE)
-
     async def run(self, name: str, given: Mapping[str, Any], ctx: CallContext) -> workflow.WorkflowRun:
         """Run a recipe and return its record; raise ToolError or DuvetError if it can't be started."""
         recipes = await run_blocking(self.read_all)
@@ -83,10 +80,10 @@ class RecipeCatalogue:
         inside = FolderMembership(self._disk.root or ".", self._disk)
         for path in self._list_paths():
             if inside.has(path):
-                yield self._read(path, recipe.ORIGIN_PROJECT)
+                yield self.read(path, recipe.ORIGIN_PROJECT)
             else:
-                hint = "copy the recipe into the project"
-                error = errors.UnreadableError("the link points outside the project", path=path, hint=hint)
+                message, hint = "the link points outside the project", "copy the recipe into the project"
+                error = errors.UnreadableError(message, path=path, hint=hint)
                 yield recipe.make_broken_recipe(path, recipe.ORIGIN_PROJECT, error)
 
     def _list_paths(self) -> Iterator[str]:
@@ -102,12 +99,10 @@ class RecipeCatalogue:
                 raise errors.DuvetError(message, path=folder, hint="move some of them to another folder")
             yield from (f"{folder}/{name}" for name in names)
 
-    def _read(self, path: str, origin: str) -> recipe.RecipeFile:
+    def read(self, path: str, origin: str = recipe.ORIGIN_FILE) -> recipe.RecipeFile:
         try:
             if self._disk.status(path).st_size > MAX_DOCUMENT_BYTES:
-                return recipe.make_broken_recipe(
-                    path, origin, errors.UnreadableError("the file is larger than 1 MiB", path=path)
-                )
+                raise errors.UnreadableError("the file is larger than 1 MiB", path=path)
             return recipe.read_recipe(self._disk.read(path), path, origin)
         except errors.UnreadableError as error:
             return recipe.make_broken_recipe(path, origin, error)

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import Any
 
-from blake3 import blake3
 from msgspec import Struct, json
 
 from duvet.errors import DuvetError
@@ -22,7 +21,7 @@ _NEXT = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _PATH_HINT = 'write it like result.items[0]["a.b"]'
-MAX_VALUE_DEPTH = 64
+_MAX_VALUE_DEPTH = 64
 _MAX_LEVEL = 1_000_000  # Maximum number of values on one level; this limit also stops at cyclic values.
 MAX_EXPANDED_BYTES = 1_000_000  # Maximum bytes of a value as JSON, with its references expanded.
 _MAX_NAMES = 10
@@ -51,8 +50,16 @@ def parse_path_at(text: str, start: int) -> tuple[ValuePath, int]:
     path: list[str | int] = [first[0]]
     end = first.end()
     while found := _NEXT.match(text, end):
-        path.append(_parse_key(found))
         end = found.end()
+        if found["index"] is not None:
+            path.append(int(found["index"]))
+        elif found["json"] is None:
+            path.append(str(found["name"] if found["plain"] is None else found["plain"]))
+        else:
+            try:
+                path.append(json.decode(f'"{found["json"]}"', type=str))
+            except ValueError as error:
+                raise UnresolvedError(f"invalid JSON string in {quote_text(found[0])}", hint=_PATH_HINT) from error
     return tuple(path), end
 
 
@@ -82,21 +89,10 @@ def walk_path(value: object, path: ValuePath) -> tuple[object, int]:
     return value, len(path)
 
 
-def _parse_key(found: re.Match[str]) -> str | int:
-    if found["index"] is not None:
-        return int(found["index"])
-    if found["json"] is None:
-        return str(found["name"] if found["plain"] is None else found["plain"])
-    try:
-        return json.decode(f'"{found["json"]}"', type=str)
-    except ValueError as error:
-        raise UnresolvedError(f"invalid JSON string in {quote_text(found[0])}", hint=_PATH_HINT) from error
-
-
 def copy_plain_value(value: object, most_bytes: int, what: str) -> Any:
     """Return a copy as plain JSON; raise UnresolvedError if it is not JSON, too deep or too large."""
     if is_too_deep(value):
-        raise UnresolvedError(f"{what} is nested deeper than {MAX_VALUE_DEPTH} levels, or contains too many values")
+        raise UnresolvedError(f"{what} is nested deeper than {_MAX_VALUE_DEPTH} levels, or contains too many values")
     ##= man/spec/workflows.md#limits
     ##% The engine MUST reject arguments, prompts and outputs above 1 MB, and a result above 16 MB.
     if _is_larger(value, most_bytes):
@@ -115,7 +111,7 @@ def copy_plain_value(value: object, most_bytes: int, what: str) -> Any:
 def is_too_deep(value: object) -> bool:
     """Return whether a value is nested too deeply, or has too many values on one level."""
     level = [value]
-    for _ in range(MAX_VALUE_DEPTH + 1):
+    for _ in range(_MAX_VALUE_DEPTH + 1):
         level = [*islice(chain.from_iterable(map(_list_inner, level)), _MAX_LEVEL + 1)]
         if len(level) > _MAX_LEVEL:
             return True
@@ -145,10 +141,6 @@ def _is_larger(value: object, most_bytes: int) -> bool:
 
 def measure_value(value: object) -> int:
     return len(json.encode(value))
-
-
-def digest_value(value: object) -> str:
-    return blake3(repr(value).encode(errors="replace")).hexdigest(length=8)
 
 
 def format_value(value: object) -> str:
@@ -242,69 +234,57 @@ def look_up_reference(reference: Reference, scope: ValueScope) -> Any:
     value, steps = walk_path(scope, reference.path)
     if steps == len(reference.path):
         return value
-    missing, before = format_path(reference.path[: steps + 1]), format_path(reference.path[:steps])
-    message = f"{_cut(reference.text)}: {_cut(missing)} does not exist"
-    raise UnresolvedError(message, hint=_describe_available(value, before))
-
-
-def _describe_available(value: object, where: str) -> str:
+    missing, before = _cut(format_path(reference.path[: steps + 1])), _cut(format_path(reference.path[:steps]))
     match value:
         case Mapping() if value:
-            return f"available: {join_names([_cut(str(name)) for name in value], _MAX_NAMES)}"
+            hint = f"available: {join_names([_cut(str(name)) for name in value], _MAX_NAMES)}"
         case list():
-            return f"{_cut(where)} is a list of {format_count(len(value), 'item')}"
-        case Mapping():
-            return f"{_cut(where)} is empty"
-    return f"{_cut(where)} is {preview_value(value)}"
+            hint = f"{before} is a list of {format_count(len(value), 'item')}"
+        case _:
+            hint = f"{before} is {'empty' if isinstance(value, Mapping) else preview_value(value)}"
+    raise UnresolvedError(f"{_cut(reference.text)}: {missing} does not exist", hint=hint)
 
 
 def expand_references(value: object, scope: ValueScope, keys: ValuePath) -> Any:
     """Expand the references in a value; raise UnresolvedError, which names the path `keys`, if this fails."""
     what = format_path(keys)
     if is_too_deep(value):
-        raise UnresolvedError(f"{what} is nested deeper than {MAX_VALUE_DEPTH} levels, or contains too many values")
-    return copy_plain_value(_Expansion(scope).expand(value, keys), MAX_EXPANDED_BYTES, what)
+        raise UnresolvedError(f"{what} is nested deeper than {_MAX_VALUE_DEPTH} levels, or contains too many values")
+    left = MAX_EXPANDED_BYTES
+
+    def look_up(reference: Reference) -> Any:
+        nonlocal left
+        found = look_up_reference(reference, scope)
+        left -= measure_value(found)
+        if left < 0:
+            raise UnresolvedError(f"{_cut(reference.text)} makes the value larger than {MAX_EXPANDED_BYTES:,} bytes")
+        return found
+
+    return copy_plain_value(_expand(value, keys, look_up), MAX_EXPANDED_BYTES, what)
+
+
+def _expand(value: object, keys: ValuePath, look_up: Callable[[Reference], Any]) -> Any:
+    match value:
+        case Mapping():
+            return {key: _expand(inner, (*keys, key), look_up) for key, inner in value.items()}
+        case list() | tuple():
+            return [_expand(inner, (*keys, number), look_up) for number, inner in enumerate(value)]
+        case str():
+            try:
+                found = split_references(value)
+                ##= man/spec/workflows.md#references
+                ##% If a reference is the whole text of a value, the engine MUST keep the type of the referenced value.
+                if len(found) == 1 and isinstance(found[0], Reference):
+                    return look_up(found[0])
+                return "".join(piece if isinstance(piece, str) else format_value(look_up(piece)) for piece in found)
+            except UnresolvedError as error:
+                raise UnresolvedError(f"{format_path(keys)}: {error.message}", hint=error.hint) from error
+    return value
 
 
 def is_constant(value: object) -> bool:
     """Return whether a value has neither references nor escapes."""
     return not any("${" in text for _, text in find_texts(value, ()))
-
-
-class _Expansion:
-    """Expands the references in one value, and limits the size of the result."""
-
-    def __init__(self, scope: ValueScope) -> None:
-        self.scope = scope
-        self.left = MAX_EXPANDED_BYTES
-
-    def expand(self, value: object, keys: ValuePath) -> Any:
-        match value:
-            case str():
-                return self._expand_text(value, keys)
-            case Mapping():
-                return {key: self.expand(inner, (*keys, key)) for key, inner in value.items()}
-            case list() | tuple():
-                return [self.expand(inner, (*keys, number)) for number, inner in enumerate(value)]
-        return value
-
-    def _expand_text(self, text: str, keys: ValuePath) -> Any:
-        try:
-            found = split_references(text)
-            ##= man/spec/workflows.md#references
-            ##% If a reference is the whole text of a value, the engine MUST keep the type of the referenced value.
-            if len(found) == 1 and isinstance(found[0], Reference):
-                return self._look_up(found[0])
-            return "".join(piece if isinstance(piece, str) else format_value(self._look_up(piece)) for piece in found)
-        except UnresolvedError as error:
-            raise UnresolvedError(f"{format_path(keys)}: {error.message}", hint=error.hint) from error
-
-    def _look_up(self, reference: Reference) -> Any:
-        value = look_up_reference(reference, self.scope)
-        self.left -= measure_value(value)
-        if self.left < 0:
-            raise UnresolvedError(f"{_cut(reference.text)} makes the value larger than {MAX_EXPANDED_BYTES:,} bytes")
-        return value
 
 
 def _cut(text: str) -> str:

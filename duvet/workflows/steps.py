@@ -23,7 +23,6 @@ RunLog = Callable[[workflow.WorkflowRun], None]  # Called with the record of eac
 SCOPE_ROOTS = ("vars", "steps", "captures", "result")
 MAX_RECORD_BYTES = 200_000
 _MAX_MESSAGE = 500
-_HEADS = (500, 0)  # Number of bytes to keep of a shortened value; 0 if the record is still too large.
 _NOTE_ROOM = 2_000  # Bytes reserved for the warning about shortened results.
 _MAX_NAMES = 5
 MAX_NESTING = 5
@@ -72,13 +71,12 @@ def parse_scope_path(text: str) -> references.ValuePath:
 
 
 def verify_result(step: workflow.Step, scope: references.ValueScope) -> None:
-    checks: list[tuple[references.ValuePath, workflow.Check]] = [
-        *((("expect", path), workflow.Check(path=path, equals=value)) for path, value in step.expect.items()),
-        *((("assert", number), check) for number, check in enumerate(step.asserts)),
-    ]
-    for keys, check in checks:
-        fault = _find_check_fault(check, scope, keys)
-        if fault:
+    checks: dict[references.ValuePath, workflow.Check] = {
+        **{("expect", path): workflow.Check(path=path, equals=value) for path, value in step.expect.items()},
+        **{("assert", number): check for number, check in enumerate(step.asserts)},
+    }
+    for keys, check in checks.items():
+        if fault := _find_check_fault(check, scope, keys):
             ##= man/spec/workflows.md#steps
             ##% If a check fails, its step MUST fail with `assert_failed`, and name the checked path, its value and the
             ##% expected value.
@@ -115,9 +113,8 @@ def capture_values(step: workflow.Step, scope: references.ValueScope) -> dict[st
     found = {}
     for number, capture in enumerate(step.capture):
         try:
-            found[capture.name] = references.look_up_reference(
-                references.Reference(parse_scope_path(capture.path), capture.path), scope
-            )
+            reference = references.Reference(parse_scope_path(capture.path), capture.path)
+            found[capture.name] = references.look_up_reference(reference, scope)
         except references.UnresolvedError as error:
             message = f"capture[{number}].path: {error.message}"
             raise ToolError(ErrorCode.ASSERT_FAILED, message, hint=error.hint) from error
@@ -132,7 +129,8 @@ def clip_message(text: str) -> str:
 def bound_run(run: workflow.WorkflowRun) -> workflow.WorkflowRun:
     """Shorten the largest results and outputs of a record that is too large, and add a warning."""
     bounded, excess = run, references.measure_value(run) - MAX_RECORD_BYTES
-    for head in _HEADS:
+    # Keep the first bytes of a shortened value, or nothing if the record is still too large.
+    for head in (500, 0):
         if references.measure_value(bounded) > MAX_RECORD_BYTES:
             bounded = _shorten_results(run, excess + _NOTE_ROOM, head)
     if references.measure_value(bounded) > MAX_RECORD_BYTES:
@@ -155,9 +153,8 @@ def _shorten_results(run: workflow.WorkflowRun, excess: int, head: int) -> workf
             excess -= len(data) - references.measure_value(rest)
     steps = [msgspec.structs.replace(step, result=cut.get(("steps", step.id), step.result)) for step in run.steps]
     outputs = {name: cut.get(("outputs", name), value) for name, value in run.outputs.items()}
-    return msgspec.structs.replace(
-        run, steps=steps, outputs=outputs, warnings=[*run.warnings, _describe_cut(tuple(cut))]
-    )
+    warnings = [*run.warnings, _describe_cut(tuple(cut))]
+    return msgspec.structs.replace(run, steps=steps, outputs=outputs, warnings=warnings)
 
 
 def _describe_cut(cut: Sequence[tuple[str, ...]]) -> str:
@@ -181,12 +178,6 @@ class WaitAttempts(msgspec.Struct):
 
     calls: int = 0
     reason: str = ""
-
-    def add(self, reason: str) -> None:
-        self.calls, self.reason = self.calls + 1, reason
-
-    def clear(self) -> None:
-        self.calls, self.reason = 0, ""
 
     @property
     def fault(self) -> str:
@@ -238,7 +229,7 @@ class StepRunner(msgspec.Struct, frozen=True):
                 found = await self._call_tool(step.tool, arguments, deadline)
                 reason = _find_check_fault(step.until, {**self.scope, "result": found.value}, ("wait", "until"))
                 if not reason:
-                    self.attempts.clear()
+                    self.attempts.calls = 0
                     return found
             except ToolError as error:
                 if error.code is not ErrorCode.UPSTREAM_ERROR:
@@ -247,7 +238,7 @@ class StepRunner(msgspec.Struct, frozen=True):
             now = self.timing.clock()
             # An earlier reason explains more than a timeout.
             if now < deadline or not self.attempts.calls:
-                self.attempts.add(reason)
+                self.attempts.calls, self.attempts.reason = self.attempts.calls + 1, reason
             took, left = now - begun, deadline - now
             if is_last or left <= 0 or left < took:
                 raise ToolError(ErrorCode.TIMEOUT, self.attempts.fault)

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 
 MAX_STEPS = 100
-WORKFLOW_PREFIX, WORKFLOW_ALIAS_PREFIX = "workflow.", "workflow_"
+WORKFLOW_PREFIX = "workflow."
+WORKFLOW_ALIAS_PREFIX = "workflow_"  # For clients that reject dots in the names of tools.
 RECIPE_TOOL, RECIPE_ARGUMENT = "km-recipe-run", "recipe"  # The tool that runs recipes, and its argument for the name.
 _RECIPE = "recipe "
 _VARIABLE_TYPES: Mapping[service_tables.VariableType | None, tuple[Any, str]] = {
@@ -90,11 +91,6 @@ class Workflow(msgspec.Struct, frozen=True, kw_only=True):
 
 def tool_name(workflow: str) -> str:
     return WORKFLOW_PREFIX + workflow
-
-
-def tool_alias(workflow: str) -> str:
-    """Return the name of a workflow's tool for clients that reject dots."""
-    return WORKFLOW_ALIAS_PREFIX + workflow
 
 
 def find_called_workflow(tool: str) -> str:

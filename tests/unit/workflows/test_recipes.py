@@ -46,7 +46,7 @@ def test_links_out_of_the_project_are_refused(kitchen: Kitchen, tmp_path_factory
 
 
 def test_a_named_file_is_read(kitchen: Kitchen) -> None:
-    found = RecipeCatalogue(kitchen.disk).file(str(kitchen.write("brew", STEP, "elsewhere")))
+    found = RecipeCatalogue(kitchen.disk).read(str(kitchen.write("brew", STEP, "elsewhere")))
     assert (found.name, found.workflow and len(found.workflow.steps), found.problems) == ("brew", 1, ())
 
 
