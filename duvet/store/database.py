@@ -129,9 +129,8 @@ def _make_error(error: Exception, path: str) -> StoreError:
     if code in _BUSY:
         return make_busy_error(path)
     if code in _FULL or (code in _DISK and _is_full(path)):
-        return StoreFullError(
-            f"not enough disk space for the index: {error}", path=path, hint="free disk space, and try again"
-        )
+        message = f"not enough disk space for the index: {error}"
+        return StoreFullError(message, path=path, hint="free disk space, and try again")
     if code in _READ_ONLY:
         message = f"the index can't be opened or written: {error}"
         return StoreError(message, path=path, hint="check the permissions of its folder")
@@ -167,17 +166,12 @@ def advise_rebuild(path: str) -> str:
 
 
 def make_version_error(path: str, version: int, schema: int) -> StoreVersionError:
+    age = "a newer" if version > schema else "an older"
+    message = f"{age} duvet created this index with schema {version}; this version of duvet supports {schema}"
     if version > schema:
-        return StoreVersionError(
-            f"a newer duvet created this index with schema {version}; this version of duvet supports {schema}",
-            path=path,
-            hint=f"update duvet, or {advise_rebuild(path)}",
-        )
-    return StoreOutdatedError(
-        f"an older duvet created this index with schema {version}; this version of duvet supports {schema}",
-        path=path,
-        hint="run `duvet ingest` to replace it; no other data is lost",
-    )
+        return StoreVersionError(message, path=path, hint=f"update duvet, or {advise_rebuild(path)}")
+    hint = "run `duvet ingest` to replace it; no other data is lost"
+    return StoreOutdatedError(message, path=path, hint=hint)
 
 
 class Database:
@@ -210,11 +204,14 @@ class Database:
             return row
 
     def read(self, decode: Callable[[DatabaseRow], Value], query: str, *values: object) -> list[Value]:
-        return self._decode(decode, self.rows(query, *values))
+        rows = self.rows(query, *values)
+        with translate_decoding_errors(self.path):
+            return [decode(row) for row in rows]
 
     def read_one(self, decode: Callable[[DatabaseRow], Value], query: str, *values: object) -> Value | None:
         row = self.row(query, *values)
-        return None if row is None else self._decode(decode, [row])[0]
+        with translate_decoding_errors(self.path):
+            return None if row is None else decode(row)
 
     def read_each(self, decode: Callable[[DatabaseRow], Value], query: str, *values: object) -> Iterator[Value]:
         """Yield the decoded rows, all as of the moment when the first row was read."""
@@ -225,7 +222,9 @@ class Database:
                 rows = cursor.fetchmany(_BATCH)
             if not rows:
                 return
-            yield from self._decode(decode, rows)
+            with translate_decoding_errors(self.path):
+                values_read = [decode(row) for row in rows]
+            yield from values_read
 
     def read_many(
         self, decode: Callable[[DatabaseRow], Value], query: str, values: Iterable[object]
@@ -234,10 +233,6 @@ class Database:
         left = iter(values)
         while batch := list(islice(left, _BATCH)):
             yield from self.read(decode, query.format(make_placeholders(batch)), *batch)
-
-    def _decode(self, decode: Callable[[DatabaseRow], Value], rows: list[DatabaseRow]) -> list[Value]:
-        with translate_decoding_errors(self.path):
-            return [decode(row) for row in rows]
 
     def run(self, statement: str, *values: object) -> int:
         with translate_errors(self.path):
@@ -352,9 +347,7 @@ class TitledText(Struct, frozen=True):
 class TextWriter:
     def __init__(self, database: Database) -> None:
         self.database = database
-        self._dictionary = (
-            database.read_one(lambda row: records.decode_bytes(*row), "SELECT data FROM dictionary") or b""
-        )
+        self._dictionary = _read_dictionary(database)
         self._samples: list[str] = []
         self._count = 0
 
@@ -377,25 +370,25 @@ class TextWriter:
 
 def read_file_texts(database: Database, ids: Iterable[int]) -> dict[int, TitledText]:
     """Return the texts of files by their ids; files without chunks are left out."""
-    read_dictionary = "SELECT data FROM dictionary"
-    dictionary = database.read_one(lambda row: records.decode_bytes(*row), read_dictionary) or b""
-    query = "SELECT artifact, data FROM text WHERE artifact IN ({})"
-    return dict(database.read_many(lambda row: (row[0], _unpack_text(dictionary, row[1])), query, ids))
+    dictionary = _read_dictionary(database)
+
+    def unpack(row: DatabaseRow) -> tuple[int, TitledText]:
+        decompressor = zlib.decompressobj(zdict=dictionary)
+        data = decompressor.decompress(records.decode_bytes(row[1]), _MAX_TEXT_BYTES)
+        if not decompressor.eof:
+            raise zlib.error("stored text is incomplete")
+        try:
+            whole, *titles = [one.decode(errors="surrogatepass") for one in msgpack.decode(data, type=list[bytes])]
+        except (DecodeError, ValueError) as error:
+            raise zlib.error("stored text is invalid") from error
+        return row[0], TitledText(whole, tuple(titles))
+
+    return dict(database.read_many(unpack, "SELECT artifact, data FROM text WHERE artifact IN ({})", ids))
 
 
-def _unpack_text(dictionary: bytes, packed: object) -> TitledText:
-    decompressor = zlib.decompressobj(zdict=dictionary)
-    data = decompressor.decompress(records.decode_bytes(packed), _MAX_TEXT_BYTES)
-    if not decompressor.eof:
-        raise zlib.error("stored text is incomplete")
-    try:
-        parts = msgpack.decode(data, type=tuple[bytes, ...])
-        if not parts:
-            raise ValueError
-    except (DecodeError, ValueError) as error:
-        raise zlib.error("stored text is invalid") from error
-    whole, *titles = [part.decode(errors="surrogatepass") for part in parts]
-    return TitledText(whole, tuple(titles))
+def _read_dictionary(database: Database) -> bytes:
+    """Return the dictionary with which texts are compressed; empty if there are few texts."""
+    return database.read_one(lambda row: records.decode_bytes(*row), "SELECT data FROM dictionary") or b""
 
 
 class StoreState(NamedTuple):

@@ -19,9 +19,8 @@ from duvet.tree.outputs import store_file
 GITIGNORE_NAME = ".gitignore"
 _SPECIAL = re.compile(r"[][*?!#\\ ]")  # Characters with a special meaning in `.gitignore`.
 _MAX_IGNORE_BYTES = 1 << 16
-_CACHE_KILOBYTES = 16_000
 _INDEX_MEMORY = 8 << 20  # Bytes of the full-text index to collect in memory before writing them.
-_MAGIC, _APPLICATION_ID_AT = b"SQLite format 3\0", 68
+_MAGIC = b"SQLite format 3\0"
 
 
 def open_store(path: str, *, create: bool = False) -> sqlite.Store:
@@ -79,39 +78,25 @@ def make_store_folder(path: str, *names: str) -> None:
 
     A name may end with `*`.
     """
-    folder = db.find_store_folder(path)
+    folder, hint = db.find_store_folder(path), "check the permissions of the folder"
     ignore = os.path.join(folder, GITIGNORE_NAME)
+    plain = ((name.removesuffix("*"), name) for name in (GITIGNORE_NAME, *names))
+    own, *wanted = [os.fsencode("/" + _SPECIAL.sub(r"\\\g<0>", one) + name[len(one) :]) for one, name in plain]
+    known = [own]
     try:
         os.makedirs(folder, exist_ok=True)
-        known = _read_gitignore(ignore)
-        if known is not None and (missing := [line for line in map(_gitignore_line, names) if line not in known]):
+        if os.path.lexists(ignore):
+            if not os.path.isfile(ignore) or os.path.islink(ignore):
+                return
+            with open(ignore, "rb") as file:
+                known = file.read(_MAX_IGNORE_BYTES).splitlines()
+        # duvet's own file lists itself first.
+        if known[:1] == [own] and (missing := [line for line in wanted if line not in known]):
             store_file(ignore, b"".join(line + b"\n" for line in [*known, *missing]))
     except OSError as error:
-        raise db.StoreError(
-            describe_os_error(error), path=folder, hint="check the permissions of the folder"
-        ) from error
+        raise db.StoreError(describe_os_error(error), path=folder, hint=hint) from error
     except OutputError as error:
-        raise db.StoreError(error.message, path=error.path, hint="check the permissions of the folder") from error
-
-
-def _read_gitignore(path: str) -> list[bytes] | None:
-    """Return the lines of a `.gitignore` that lists itself first, as duvet's does; None for any other file.
-
-    If the file does not exist, return the first line to write.
-    """
-    own = _gitignore_line(GITIGNORE_NAME)
-    if not os.path.lexists(path):
-        return [own]
-    if not os.path.isfile(path) or os.path.islink(path):
-        return None
-    with open(path, "rb") as file:
-        lines = file.read(_MAX_IGNORE_BYTES).splitlines()
-    return lines if lines[:1] == [own] else None
-
-
-def _gitignore_line(name: str) -> bytes:
-    plain = name.removesuffix("*")
-    return os.fsencode("/" + _SPECIAL.sub(r"\\\g<0>", plain) + name[len(plain) :])
+        raise db.StoreError(error.message, path=error.path, hint=hint) from error
 
 
 def _open(path: str, *, create: bool) -> db.Database:
@@ -140,7 +125,7 @@ def _connect(path: str, mode: str, stamp: db.StoreStamp | None = None) -> db.Dat
     database = db.Database(connection, path, stamp)
     try:
         # A store may come from somebody else, so its schema must not run code.
-        for setting in (f"cache_size=-{_CACHE_KILOBYTES}", "mmap_size=0", "trusted_schema=OFF", "synchronous=NORMAL"):
+        for setting in ("cache_size=-16000", "mmap_size=0", "trusted_schema=OFF", "synchronous=NORMAL"):
             database.run(f"PRAGMA {setting}")
         database.row("SELECT count(*) FROM sqlite_schema")
     except BaseException:
@@ -205,9 +190,7 @@ def can_be_replaced(path: str) -> bool:
             head = file.read(100)
     except OSError:
         return False
-    return head.startswith(_MAGIC) and head[_APPLICATION_ID_AT : _APPLICATION_ID_AT + 4] == db.APPLICATION_ID.to_bytes(
-        4
-    )
+    return head.startswith(_MAGIC) and head[68:72] == db.APPLICATION_ID.to_bytes(4)
 
 
 def replace_store(path: str, new: str) -> None:
@@ -262,10 +245,6 @@ class StorePaths(Struct, frozen=True):
     backups: str
     is_configured: bool = False  # Whether the backup folder is configured.
     configurations: tuple[str, ...] = ()
-
-    @property
-    def for_backups(self) -> tuple[str, ...]:
-        return (self.root, self.backups) if self.is_configured else (self.root,)
 
     @property
     def folder(self) -> str:

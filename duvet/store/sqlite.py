@@ -49,12 +49,12 @@ JOIN artifact ON artifact.id = symbol.artifact
 JOIN piece ON number >= first AND number < first + count
 AND piece.line_start <= symbol.line_end AND piece.line_end >= symbol.line_start
 WHERE count > 0{} ORDER BY number"""
-_DECLARING = """SELECT group_concat(number) FROM declared WHERE {}"""
+_DECLARING = "SELECT group_concat(number) FROM declared WHERE true{}"
 _DECLARED = """SELECT number, name, qualified_name FROM piece JOIN symbol ON symbol.artifact = piece.artifact
 AND symbol.line_start BETWEEN piece.line_start AND piece.line_end WHERE number IN ({})"""
 _PATHS = "SELECT first, path FROM artifact JOIN piece ON piece.artifact = artifact.id WHERE number IN ({})"
 
-SqlCondition = tuple[str, Sequence[object]]
+SqlCondition = tuple[str, Iterable[object]]
 IndexRow = tuple[str, str, str]  # The words of a chunk, those of its title, and its names.
 
 
@@ -68,28 +68,26 @@ class ChunkIndexer:
 
     def add(self, first: int, file: records.IngestedFile) -> None:
         self._added.update(_make_index_rows(first, file))
-        self._flush_batch()
+        self.flush(_BATCH)
 
     def remove(self, first: int, file: records.IngestedFile) -> None:
         """Remove chunks; FTS5 needs the words with which they were added."""
         for number, words in _make_index_rows(first, file):
             if self._added.pop(number, None) is None:
                 self._removed[number] = words
-        self._flush_batch()
+        self.flush(_BATCH)
 
-    def _flush_batch(self) -> None:
-        if len(self._removed) + len(self._added) >= _BATCH:
-            self.flush()
-
-    def flush(self) -> None:
+    def flush(self, least: int = 1) -> None:
+        """Write the collected changes if they are at least this many."""
+        if len(self._removed) + len(self._added) < least:
+            return
         # In ascending order: before FTS5 accepts a smaller number, it writes everything that it has collected.
         removed, added = (
             [(number, *row) for number, row in sorted(some.items())] for some in (self._removed, self._added)
         )
         self._removed, self._added = {}, {}
-        self.database.run_many(
-            "INSERT INTO found(found, rowid, words, title, names) VALUES ('delete', ?, ?, ?, ?)", removed
-        )
+        delete = "INSERT INTO found(found, rowid, words, title, names) VALUES ('delete', ?, ?, ?, ?)"
+        self.database.run_many(delete, removed)
         self.database.run_many("INSERT INTO found(rowid, words, title, names) VALUES (?, ?, ?, ?)", added)
 
 
@@ -187,12 +185,15 @@ class ChunkSearch(tables.StoreTables):
         allowed = self.allowed(filters)
         if exact := self.chunk_numbers(path)[:1]:
             return _select(exact, allowed)
-        query = fold_name(path)
+        query, found = fold_name(path), set[int]()
         numbers = self._find_marked_chunks(_FILE_MARK, path.rpartition("/")[2])
-        paths = self.database.read_many(
-            lambda row: (records.decode_count(row[0]), records.decode_text(row[1])), _PATHS, numbers
-        )
-        found = {number for number, known in paths if _is_path_called(fold_name(known), query)}
+        for number, known in self.database.read_many(
+            lambda row: (records.decode_count(row[0]), fold_name(records.decode_text(row[1]))), _PATHS, numbers
+        ):
+            folder, _, name = known.rpartition("/")
+            spellings = (f"/{known}", f"/{folder}/{_strip_ending(name)}")
+            if any(one.endswith(f"/{query}") for one in spellings) or query.endswith(f"/{known}"):
+                found.add(number)
         return _select([number for number in numbers if number in found], allowed)
 
     def _find_marked_chunks(self, mark: str, name: str) -> Sequence[int]:
@@ -217,7 +218,13 @@ class ChunkSearch(tables.StoreTables):
         if filters.symbols:
             where, values = _join_conditions([*in_files, *of_symbols])
             return self.database.read(_decode_number, _FILTERED_SYMBOLS.format(where), *values)
-        found = [self._find_declaring_chunks(filters)] if of_symbols else []
+        found: list[Sequence[int]] = []
+        if of_symbols:
+            where, values = _join_conditions(_make_symbol_conditions(filters, "declared"))
+            # Sqlite joins the numbers, which is faster.
+            found += self.database.read(
+                lambda row: sorted({*map(int, row[0].split(","))}) if row[0] else [], _DECLARING.format(where), *values
+            )
         if in_files:
             where, values = _join_conditions(in_files)
             ranges = self.database.read(
@@ -226,39 +233,25 @@ class ChunkSearch(tables.StoreTables):
             found.append(list(chain.from_iterable(ranges)))
         return found[0] if len(found) == 1 else sorted({*found[0]}.intersection(found[1]))
 
-    def _find_declaring_chunks(self, filters: records.ChunkFilters) -> Sequence[int]:
-        """Return the chunks with a symbol of these kinds and languages; sqlite joins the numbers, which is faster."""
-        conditions = [*_make_symbol_conditions(filters, "declared")]
-        query = _DECLARING.format(" AND ".join(condition for condition, _ in conditions))
-        values = chain.from_iterable(values for _, values in conditions)
-        numbers = self.database.read_one(
-            lambda row: sorted({*map(int, row[0].split(","))}) if row[0] else [], query, *values
-        )
-        return numbers or []
-
     def _make_file_conditions(self, filters: records.ChunkFilters) -> Iterator[SqlCondition]:
         if filters.subsystems:
-            yield self._make_subsystem_condition(_fold(filters.subsystems))
+            names = _fold(filters.subsystems)
+            subsystems = self.database.read(
+                lambda row: (records.decode_count(row[0]), [*map(records.decode_text, row[1:])]),
+                "SELECT id, key, name FROM node WHERE label = ?",
+                db.LABEL_NUMBERS[records.NodeLabel.SUBSYSTEM],
+            )
+            nodes = [id for id, spellings in subsystems if any(one in names for one in _fold(spellings))]
+            own = _TRAIT.format(db.Trait.SUBSYSTEM, db.make_placeholders(names))
+            yield f"({own} OR artifact.{_LINKED.format(db.make_placeholders(nodes))})", [*names, *nodes]
         if filters.kinds:
             yield _is_in("artifact.kind", _fold(filters.kinds))
-        for trait, names in ((db.Trait.NAMESPACE, filters.namespaces), (db.Trait.TAG, filters.tags)):
-            if names:
-                values = _fold(names)
+        for trait, wanted in ((db.Trait.NAMESPACE, filters.namespaces), (db.Trait.TAG, filters.tags)):
+            if wanted:
+                values = _fold(wanted)
                 yield _TRAIT.format(trait, db.make_placeholders(values)), values
         if filters.since is not None:
             yield "git_timestamp >= ?", (filters.since,)
-
-    def _make_subsystem_condition(self, names: Sequence[object]) -> SqlCondition:
-        subsystems = self.database.read(
-            lambda row: (records.decode_count(row[0]), [*map(records.decode_text, row[1:])]),
-            "SELECT id, key, name FROM node WHERE label = ?",
-            db.LABEL_NUMBERS[records.NodeLabel.SUBSYSTEM],
-        )
-        nodes = [
-            id for id, spellings in subsystems if any(records.encode_text(fold_name(one)) in names for one in spellings)
-        ]
-        own = _TRAIT.format(db.Trait.SUBSYSTEM, db.make_placeholders(names))
-        return f"({own} OR artifact.{_LINKED.format(db.make_placeholders(nodes))})", [*names, *nodes]
 
 
 def _join_words(words: Iterable[str], between: str = " OR ") -> str:
@@ -285,9 +278,12 @@ def _list_any_expressions(counts: Mapping[str, int], candidates: int) -> Iterato
         yield _join_words(words), 1
 
 
-def _join_conditions(conditions: Sequence[SqlCondition]) -> tuple[str, list[object]]:
-    where = "".join(f" AND {condition}" for condition, _ in conditions)
-    return where, list(chain.from_iterable(values for _, values in conditions))
+def _join_conditions(conditions: Iterable[SqlCondition]) -> tuple[str, list[object]]:
+    texts, values = [], list[object]()
+    for condition, some in conditions:
+        texts.append(f" AND {condition}")
+        values += some
+    return "".join(texts), values
 
 
 def _make_symbol_conditions(filters: records.ChunkFilters, table: str = "symbol") -> Iterator[SqlCondition]:
@@ -295,28 +291,20 @@ def _make_symbol_conditions(filters: records.ChunkFilters, table: str = "symbol"
         yield _is_in("coalesce(symbol.folded, symbol.qualified_name)", _fold(filters.symbols))
     for column, names in (("kind", filters.symbol_kinds), ("language", filters.symbol_languages)):
         if names:
-            yield _is_in(
-                f"{table}.{column}", [records.encode_word(name) for name in dict.fromkeys(map(fold_name, names))]
-            )
+            values = [records.encode_word(name) for name in dict.fromkeys(map(fold_name, names))]
+            yield _is_in(f"{table}.{column}", values)
 
 
 def _is_in(column: str, values: Sequence[object]) -> SqlCondition:
     return f"{column} IN ({db.make_placeholders(values)})", values
 
 
-def _fold(names: Iterable[str]) -> Sequence[object]:
-    return [records.encode_text(name) for name in dict.fromkeys(map(fold_name, names))]
+def _fold(names: Iterable[str]) -> list[object]:
+    return [*dict.fromkeys(records.encode_text(fold_name(name)) for name in names)]
 
 
 def _decode_number(row: db.DatabaseRow) -> int:
     return records.decode_count(*row)
-
-
-def _is_path_called(path: str, query: str) -> bool:
-    """Return whether one path ends with the other, ignoring the extension."""
-    folder, _, name = path.rpartition("/")
-    stripped = f"{folder}/{_strip_ending(name)}"
-    return any(f"/{one}".endswith(f"/{query}") for one in (path, stripped)) or query.endswith(f"/{path}")
 
 
 def _select(numbers: Iterable[int], allowed: Sequence[int] | None) -> list[int]:
@@ -396,11 +384,7 @@ class Store(ChunkSearch):
         query = "SELECT data FROM run WHERE ? IS NULL OR profile = ? ORDER BY id DESC LIMIT ?"
         name = None if profile is None else records.encode_text(profile)
         return self.database.read(
-            lambda row: records.unpack_record(records.decode_bytes(*row), records.IngestRun),
-            query,
-            name,
-            name,
-            limit,
+            lambda row: records.unpack_record(records.decode_bytes(*row), records.IngestRun), query, name, name, limit
         )
 
     def reports(self, name: str, limit: int = 1) -> Sequence[bytes]:
@@ -531,11 +515,8 @@ class StoreWriter:
 
     def put_run(self, run: records.IngestRun) -> None:
         with self._part(changes=False) as database:
-            database.run(
-                "INSERT INTO run(profile, data) VALUES (?, ?)",
-                records.encode_text(run.profile),
-                records.pack_record(run),
-            )
+            values = records.encode_text(run.profile), records.pack_record(run)
+            database.run("INSERT INTO run(profile, data) VALUES (?, ?)", *values)
             database.run("DELETE FROM run WHERE id <= (SELECT max(id) FROM run) - ?", _KEPT_RUNS)
 
     def put_report(self, name: str, run_id: str, data: bytes, keep: int) -> None:
@@ -611,12 +592,9 @@ def _encode_artifact(artifact: records.Artifact) -> tuple[object, ...]:
 
 
 def _encode_traits(artifact: records.Artifact) -> Iterator[tuple[int, str | bytes]]:
-    if artifact.subsystem:
-        yield db.Trait.SUBSYSTEM, records.encode_text(fold_name(artifact.subsystem))
-    if artifact.namespace:
-        yield db.Trait.NAMESPACE, records.encode_text(fold_name(artifact.namespace))
-    for tag in artifact.tags:
-        yield db.Trait.TAG, records.encode_text(fold_name(tag))
+    own = ((db.Trait.SUBSYSTEM, artifact.subsystem), (db.Trait.NAMESPACE, artifact.namespace))
+    for trait, value in (*(one for one in own if one[1]), *((db.Trait.TAG, tag) for tag in artifact.tags)):
+        yield trait, records.encode_text(fold_name(value))
 
 
 def _encode_symbol(symbol: records.Symbol) -> tuple[object, ...]:
@@ -660,9 +638,8 @@ def overwrite_store(database: db.Database, path: str, patience: float, only: Sto
                 with db.translate_errors(database.path), closing(db.load_sqlite().connect(database.path)) as connection:
                     moment = read_moment(db.Database(connection, database.path))
                 if moment != only:
-                    raise db.StoreChangedError(
-                        "another process has changed the index", path=database.path, hint="try again"
-                    )
+                    message = "another process has changed the index"
+                    raise db.StoreChangedError(message, path=database.path, hint="try again")
             is_checked = True
         elif time.monotonic() > until:
             raise db.make_busy_error(database.path)
@@ -689,7 +666,6 @@ def move_store_aside(path: str, folder: str) -> list[str]:
                 moved.append(os.path.join(folder, os.path.basename(path) + end))
                 os.replace(path + end, moved[-1])
     except OSError as error:
-        raise db.StoreError(
-            str(error.strerror or error), path=path, hint="check the permissions of its folder"
-        ) from error
+        hint = "check the permissions of its folder"
+        raise db.StoreError(str(error.strerror or error), path=path, hint=hint) from error
     return moved

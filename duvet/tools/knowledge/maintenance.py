@@ -131,7 +131,8 @@ def _create_backup(maintenance: Maintenance, destination: str) -> backup.Backup:
 def _check_backup_path(places: location.StorePaths, path: str, destination: str) -> None:
     ##= man/spec/gateway.md#backups
     ##% `km-backup-trigger` MUST write only new files, and only in the project or in the configured folder.
-    if "\0" in path or not any(leads_into_folder(folder, path) for folder in places.for_backups):
+    folders = (places.root, places.backups) if places.is_configured else (places.root,)
+    if "\0" in path or not any(leads_into_folder(folder, path) for folder in folders):
         hint = "choose a path in the project, or in the folder that `store.backups` sets"
         shown = quote_text(shorten_text(destination) or location.BACKUPS_FOLDER)
         raise QueryError(f"{shown} is outside the project", hint=hint)
