@@ -25,28 +25,25 @@ class CitationReader:
         self._text = lru_cache(maxsize=None)(files.text)
 
     def by_type(self, numbers: Iterable[int]) -> tuple[records.CitationWithCode, ...]:
-        ordered = sorted(set(numbers), key=lambda number: (_ORDER.index(self._find_card(number).kind), number))
-        return tuple(records.CitationWithCode(**self._make_fields(number)) for number in ordered)
+        cards = self.catalogue.citations
+        ordered = sorted(set(numbers), key=lambda number: (_ORDER.index(cards[number].kind), number))
+        return tuple(records.CitationWithCode(**self._make_fields(cards[number])) for number in ordered)
 
     def detail(self, number: int) -> records.CitationDetail:
-        rows = records.make_requirement_rows(self.catalogue, self._find_card(number).requirements)
-        return records.CitationDetail(**self._make_fields(number), requirements=rows)
+        card = self.catalogue.citations[number]
+        rows = records.make_requirement_rows(self.catalogue, card.requirements)
+        return records.CitationDetail(**self._make_fields(card), requirements=rows)
 
     def file(self, numbers: Iterable[int]) -> records.FileDetail:
-        ordered = sorted(numbers, key=lambda number: (self._find_card(number).line, number))
-        first = self._find_card(ordered[0])
-        return records.FileDetail(
-            file_path=first.path, url=self._make_url(first), citations=tuple(self.detail(number) for number in ordered)
-        )
-
-    def _find_card(self, number: int) -> CitationCard:
-        return self.catalogue.citations[number]
+        cards = self.catalogue.citations
+        ordered = sorted(numbers, key=lambda number: (cards[number].line, number))
+        first, citations = cards[ordered[0]], tuple(map(self.detail, ordered))
+        return records.FileDetail(file_path=first.path, url=self._make_url(first), citations=citations)
 
     def _make_url(self, card: CitationCard) -> str | None:
         return records.make_blob_url(card.blob_link or self.catalogue.blob_link, card.path) or None
 
-    def _make_fields(self, number: int) -> dict[str, Any]:
-        card = self._find_card(number)
+    def _make_fields(self, card: CitationCard) -> dict[str, Any]:
         catalogue = self.catalogue
         specification = catalogue.specifications[card.specification] if card.is_valid else None
         snippet = make_snippet(self._text(card.path), card, self.around)
@@ -78,9 +75,8 @@ class CitationReader:
             "context_start": snippet.start,
             "context_lines": snippet.lines,
             "url": f"{url}#L{card.line}" if url else None,
-            "issue_url": records.make_issue_url(catalogue.issue_link, card.tracking_issue) or None
-            if card.tracking_issue
-            else None,
+            "issue_url": (card.tracking_issue and records.make_issue_url(catalogue.issue_link, card.tracking_issue))
+            or None,
         }
 
 
@@ -111,7 +107,8 @@ def _make_requirement(citations: CitationReader, indexes: Sequence[int]) -> reco
     card = requirements[worst]
     specification = catalogue.specifications[card.specification]
     around = range(max(worst - _NEIGHBOURS, 0), min(worst + _NEIGHBOURS + 1, len(requirements)))
-    neighbours = [index for index in around if index != worst and _make_spot(requirements[index]) == _make_spot(card)]
+    section = catalogue.stated[card.specification, card.section]
+    neighbours = [index for index in around if index != worst and index in section]
     cited = [number for index in indexes for number in requirements[index].citations]
     together = {index for number in cited for index in catalogue.citations[number].requirements}
     ##= man/spec/show.md#details
@@ -130,14 +127,10 @@ def _make_requirement(citations: CitationReader, indexes: Sequence[int]) -> reco
     )
 
 
-def _make_spot(card: RequirementCard) -> tuple[int, str]:
-    return (card.specification, card.section)
-
-
 def _make_section(citations: CitationReader, loaded: Specification, index: int, id: str) -> records.SectionDetail:
     catalogue = citations.catalogue
     specification = catalogue.specifications[index]
-    indexes = [number for number, card in enumerate(catalogue.requirements) if _make_spot(card) == (index, id)]
+    indexes = catalogue.stated.get((index, id), ())
     section = loaded.sections[loaded.by_id[id]]
     others = [
         number

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from struct import iter_unpack, pack, unpack
@@ -148,7 +148,11 @@ def find_embedder(
     ##= man/spec/knowledge.md#vectors
     ##% `search.model` MUST select the model: `transformer`, `static`, `none`, or `auto`, which is the transformer for
     ##% requirements and the static model for files.
-    static = None if model is SearchModel.NONE else _find_static()
+    static = None
+    if model is not SearchModel.NONE and find_spec("numpy") is not None and (folder := find_wordllama()):
+        from duvet.queries.vectors import WordLlama
+
+        static = WordLlama(folder)
     is_transformer = model is SearchModel.TRANSFORMER or (model is SearchModel.AUTO and not for_chunks)
     found: Embedder | None = static
     if static is not None and is_transformer and count <= MAX_SENTENCES:
@@ -164,15 +168,6 @@ def find_chunk_embedder(rule: IngestRule, count: int) -> Embedder | None:
     """Return the embedder for the chunks of files; raise DuvetError if vectors are required and can't be computed."""
     model = SearchModel.NONE if rule.semantic is False else rule.model
     return find_embedder(model, for_chunks=True, count=count, required=rule.semantic is True)
-
-
-def _find_static() -> WordLlama | None:
-    folder = find_wordllama()
-    if folder is None or find_spec("numpy") is None:
-        return None
-    from duvet.queries.vectors import WordLlama
-
-    return WordLlama(folder)
 
 
 def _find_transformer(static: WordLlama) -> Embedder | None:
@@ -199,16 +194,14 @@ class PurePythonMatrix:
 
     def __init__(self, width: int, segments: Iterable[VectorSegment]) -> None:
         self._width = width
-        self._rows = [*self._read(segments)]
-
-    def _read(self, segments: Iterable[VectorSegment]) -> Iterator[tuple[int, Sequence[float]]]:
+        self._rows: list[tuple[int, Sequence[float]]] = []
         for segment in segments:
-            if len(segment.rows) == len(segment.numbers) * row_size(self._width):
-                rows = iter_unpack(f"<{self._width}bf", segment.rows)
+            if len(segment.rows) == len(segment.numbers) * row_size(width):
+                rows = iter_unpack(f"<{width}bf", segment.rows)
                 for number, (*numbers, scale) in zip(segment.numbers, rows, strict=True):
                     # The vectors have length 1, so a larger scale comes from damaged data.
                     if 0 <= scale <= 1:
-                        yield number, [one * scale for one in numbers]
+                        self._rows.append((number, [one * scale for one in numbers]))
 
     def __len__(self) -> int:
         return len(self._rows)

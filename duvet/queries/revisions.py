@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
 
 from msgspec import Struct
 
-from duvet.errors import DuvetError, NotFoundError
+from duvet.errors import NotFoundError
 from duvet.text import quote_text, suggest_nearest
 from duvet.tree.git import GitRevisions
 
@@ -25,9 +24,8 @@ class DiffBase(Struct, frozen=True):
     @property
     def words(self) -> str:
         """The commit and the revision: `1a2b3c4d5e6f (v1.0)`."""
-        if self.is_merge_base:
-            return f"{self.short}, the merge base of HEAD and {self.revision}"
-        return f"{self.short} ({self.revision})"
+        merge_base = f"{self.short}, the merge base of HEAD and {self.revision}"
+        return merge_base if self.is_merge_base else f"{self.short} ({self.revision})"
 
     @property
     def short(self) -> str:
@@ -50,20 +48,16 @@ def find_base(revisions: GitRevisions, name: str | None, *, exact: bool, is_gate
             raise NotFoundError("the default branch of origin is unknown", hint=hint)
     commit = revisions.find(revision)
     if commit is None:
-        raise _make_unknown_error(revisions, revision)
+        hint = suggest_nearest(revision, revisions.names())
+        if revisions.is_shallow:
+            hint = "this clone is shallow; run `git fetch --unshallow`" + (f"; {hint}" if hint else "")
+        hint = hint or "use a commit, branch or tag; in CI, fetch it first"
+        raise NotFoundError(f"unknown revision {quote_text(revision)}", hint=hint)
     ##= man/spec/diff.md#the-base
     ##% `duvet diff` MUST compare with the merge base of `HEAD` and BASE, or with BASE itself if `--exact` is given or
     ##% no merge base exists.
     left = None if exact or commit == head else revisions.merge_base(commit, head)
     return DiffBase(left or commit, revision, left not in (None, commit))
-
-
-def _make_unknown_error(revisions: GitRevisions, name: str) -> DuvetError:
-    hint = suggest_nearest(name, revisions.names())
-    if revisions.is_shallow:
-        hint = "this clone is shallow; run `git fetch --unshallow`" + (f"; {hint}" if hint else "")
-    hint = hint or "use a commit, branch or tag; in CI, fetch it first"
-    return NotFoundError(f"unknown revision {quote_text(name)}", hint=hint)
 
 
 _HEADING = re.compile(r"\[.*\]\((.*)\)$", re.MULTILINE)
@@ -98,10 +92,15 @@ def compare_snapshots(committed: str, today: str) -> SnapshotDiff:
     found: dict[str, list[SnapshotChange]] = {name: [] for name in SnapshotDiff.__struct_fields__}
     # Most sections are equal, and skipping them is cheap.
     for spot in (*after, *(spot for spot in before if spot not in after)):
-        then, now = before.get(spot), after.get(spot)
-        if then != now:
-            for kind, change in _compare_sections(spot, then or "", now or ""):
-                found[kind].append(change)
+        if before.get(spot) == after.get(spot):
+            continue
+        then, now = _parse_lines(before.get(spot, "")), _parse_lines(after.get(spot, ""))
+        for line in (*now, *(line for line in then if line not in now)):
+            old, new = then.get(line), now.get(line)
+            if old != new:
+                words = {"before": ", ".join(old or ()), "after": ", ".join(new or ())}
+                change = SnapshotChange(specification=spot[0], section=spot[1], text=line[0], **words)
+                found[_classify(old, new)].append(change)
     return SnapshotDiff(**{kind: tuple(changes) for kind, changes in found.items()})
 
 
@@ -118,23 +117,6 @@ def _split_sections(snapshot: str) -> dict[_Spot, str]:
 def _parse_name(text: str) -> str:
     heading = _HEADING.match(text)
     return heading[1] if heading else text.partition("\n")[0]
-
-
-def _compare_sections(spot: _Spot, then: str, now: str) -> Iterator[tuple[str, SnapshotChange]]:
-    before, after = _parse_lines(then), _parse_lines(now)
-    for line in (*after, *(line for line in before if line not in after)):
-        old, new = before.get(line), after.get(line)
-        if old != new:
-            yield (
-                _classify(old, new),
-                SnapshotChange(
-                    specification=spot[0],
-                    section=spot[1],
-                    text=line[0],
-                    before=", ".join(old or ()),
-                    after=", ".join(new or ()),
-                ),
-            )
 
 
 def _parse_lines(section: str) -> dict[_Line, tuple[str, ...]]:

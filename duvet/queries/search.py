@@ -26,7 +26,7 @@ from duvet.words import MAX_QUERY_CHARACTERS, Query, make_storable, parse_query,
 if TYPE_CHECKING:
     from sqlite3 import Connection
 
-    from duvet.queries.embeddings import Embedder, VectorSpace
+    from duvet.queries.embeddings import Embedder
     from duvet.queries.vectors import Matrix
 
 MatchSpans = tuple[tuple[int, int], ...]  # The offsets of the matching parts of a text.
@@ -78,8 +78,9 @@ class RequirementIndex:
     def find_matches(self, expression: str) -> dict[int, float]:
         """Return the matching requirements with scores, best first; raise QueryError for an invalid expression."""
         # Further digits may differ between machines.
-        rows = _query(self._connection, _SCORES, expression)
-        scores = sorted((float(f"{score:.6g}"), index) for index, score in rows)
+        scores = sorted(
+            [(float(f"{score:.6g}"), index) for index, score in _query(self._connection, _SCORES, expression)]
+        )
         # In sqlite, the lowest score is the best.
         return {index: -score for score, index in scores}
 
@@ -91,37 +92,34 @@ class RequirementIndex:
         return {index: min(score / most, 1.0) for index, score in self.find_matches(query.disjunction).items()}
 
     def marks(self, expression: str, indexes: Sequence[int]) -> dict[int, MatchSpans]:
+        found: dict[int, MatchSpans] = {}
         with closing(open_memory_database()) as connection:
-            rows = ((index, self._texts[index]) for index in indexes)
-            _fill(connection, "", ((index, (text.translate(_UNMARKED), *rest)) for index, (text, *rest) in rows))
-            return {index: _parse_spans(marked) for index, marked in _query(connection, _HIGHLIGHTS, expression)}
+            rows = [(index, self._texts[index]) for index in indexes]
+            _fill(connection, "", [(index, (text.translate(_UNMARKED), *rest)) for index, (text, *rest) in rows])
+            for index, marked in _query(connection, _HIGHLIGHTS, expression):
+                spans, at = [], 0
+                for part in marked.split("\2")[:-1]:
+                    before, _, inside = part.partition("\1")
+                    at += len(before)
+                    spans.append((at, at + len(inside)))
+                    at += len(inside)
+                found[index] = tuple(spans)
+        return found
 
 
 def _fill(connection: Connection, options: str, rows: Iterable[tuple[int, Iterable[str]]]) -> None:
-    sqlite3 = _import_sqlite()
     try:
         connection.execute(_TABLE.format(options))
-    except sqlite3.OperationalError as error:
+    except connection.OperationalError as error:
         raise _make_sqlite_error(str(error)) from error
-    connection.executemany(_INSERT, ((index, *texts) for index, texts in rows))
+    connection.executemany(_INSERT, [(index, *texts) for index, texts in rows])
 
 
 def _query(connection: Connection, statement: str, expression: str) -> list[Any]:
-    sqlite3 = _import_sqlite()
     try:
         return connection.execute(statement, (expression,)).fetchall()
-    except sqlite3.Error as error:
+    except connection.Error as error:
         raise QueryError(f"invalid FTS5 query: {error}", hint=_RAW_HINT) from error
-
-
-def _parse_spans(marked: str) -> MatchSpans:
-    spans, at = [], 0
-    for part in marked.split("\2")[:-1]:
-        before, _, inside = part.partition("\1")
-        at += len(before)
-        spans.append((at, at + len(inside)))
-        at += len(inside)
-    return tuple(spans)
 
 
 def open_memory_database(**options: bool) -> Connection:
@@ -215,15 +213,12 @@ def search_requirements(
     found = find_hits(catalogue, request, lambda: RequirementIndex(catalogue, memory), files, vectors)
     shown = found.indexes[: request.limit or None]
     marks = found.marks(shown)
-    rows = tuple(
-        HitRow(
-            **make_row_fields(catalogue, catalogue.requirements[index]),
-            score=found.scores.get(index),
-            marks=marks.get(index, ()),
-        )
-        for index in shown
-    )
-    return SearchAnswer(rows, len(found.indexes), found.is_loose, found.dropped, found.is_cut)
+    cards, scores = [(index, catalogue.requirements[index]) for index in shown], found.scores
+    rows = [
+        HitRow(**make_row_fields(catalogue, card), score=scores.get(index), marks=marks.get(index, ()))
+        for index, card in cards
+    ]
+    return SearchAnswer(tuple(rows), len(found.indexes), found.is_loose, found.dropped, found.is_cut)
 
 
 def find_hits(
@@ -380,12 +375,6 @@ def is_reference(query: str) -> bool:
     return _REFERENCE.match(query.strip()) is not None
 
 
-def _list_words(catalogue: Catalogue) -> list[str]:
-    titles = (title for card in catalogue.specifications for title in (card.name, *card.titles.values()))
-    texts = (*(card.text for card in catalogue.requirements), *titles)
-    return [*dict.fromkeys(word for text in texts for word in _WORD.findall(text.lower()))]
-
-
 def suggest_similar(catalogue: Catalogue, query: str, files: ProjectFiles) -> str:
     """Return a suggestion for a one-word query, or the error if it is a reference; empty if nothing is similar."""
     if len(query.split()) == 1:
@@ -398,7 +387,10 @@ def suggest_similar(catalogue: Catalogue, query: str, files: ProjectFiles) -> st
             ##% For an unknown word, `duvet search` MUST suggest similar words or names.
             from difflib import get_close_matches
 
-            word, words = query.strip().lower(), _list_words(catalogue)
+            titles = (title for card in catalogue.specifications for title in (card.name, *card.titles.values()))
+            texts = (*(card.text for card in catalogue.requirements), *titles)
+            words = [*dict.fromkeys(word for text in texts for word in _WORD.findall(text.lower()))]
+            word = query.strip().lower()
             if word not in words and (near := get_close_matches(word, words, 1, _SIMILARITY)):
                 return f"did you mean {near[0]}?"
             if error.hint.endswith("?"):
@@ -423,27 +415,20 @@ class RequirementVectors:
         key = (embedder.name, digest_content(msgpack.encode(self._texts)))
         self._cached = memory.compute("vectors", _CachedVectors, key, lambda: self._compute(memory))
 
+        # A damaged cache has no space; then use the space of the same texts, to which its rows belong.
+        self._space = embedder.space(self._cached.space) or embedder.fitted(self._texts)
+        self.share = self._space.share
+
     def _compute(self, memory: Cache) -> _CachedVectors:
         last = memory.load_last("vectors", _CachedVectors)
         known = self._embedder.sentences
         if known is not None and last is not None:
             known.update(last.sentences)
-        space = self._embedder.fitted(self._texts)
-        return _CachedVectors(
-            space.data, space.rows(self._texts), dict([*(known or {}).items()][-2 * len(self._texts) :])
-        )
+        space, count = self._embedder.fitted(self._texts), len(self._texts)
+        return _CachedVectors(space.data, space.rows(self._texts), dict([*(known or {}).items()][-2 * count :]))
 
     def find_nearest(self, query: str, limit: int, allowed: Sequence[int] | None) -> list[tuple[int, float]]:
         return self._matrix.best(self._space.query(query), limit, allowed)
-
-    @property
-    def share(self) -> float:
-        return self._space.share
-
-    @cached_property
-    def _space(self) -> VectorSpace:
-        # A damaged cache has no space; then use the space of the same texts, to which its rows belong.
-        return self._embedder.space(self._cached.space) or self._embedder.fitted(self._texts)
 
     @cached_property
     def _matrix(self) -> Matrix:

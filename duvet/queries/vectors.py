@@ -6,7 +6,6 @@ import os
 import re
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -31,22 +30,15 @@ __all__ = ["np"]
 _THREADS = "OPENBLAS_NUM_THREADS"
 
 
-@contextmanager
-def _limit_threads() -> Iterator[None]:
-    """Limit numpy to one thread while it loads, unless the user set a number; child processes are unaffected."""
-    if _THREADS in os.environ:
-        yield
-        return
-    # OpenBLAS reads the variable once, when it is loaded.
-    os.environ[_THREADS] = "1"
-    try:
-        yield
-    finally:
-        os.environ.pop(_THREADS, None)
-
-
-with _limit_threads():
+# Limit numpy to one thread, unless the user set a number. OpenBLAS reads the variable once, when it is loaded; child
+# processes are unaffected.
+_HAS_LIMIT = _THREADS in os.environ
+os.environ.setdefault(_THREADS, "1")
+try:
     import numpy as np
+finally:
+    if not _HAS_LIMIT:
+        os.environ.pop(_THREADS, None)
 
 _BLOCK = 4096  # Number of rows to compare at once, so that they fit into a processor's cache.
 
@@ -148,12 +140,11 @@ class TextTokenizer:
                 break
             _, at = min(known)
             parts[at : at + 2] = [pairs[at]]
-        return tuple(number for part in parts for number in self._lookup(part))
-
-    def _lookup(self, part: str) -> Sequence[int]:
-        """Return the token for a part of a word, or the tokens of its bytes."""
-        number = self._numbers.get(part)
-        return [self._numbers[f"<0x{byte:02X}>"] for byte in part.encode()] if number is None else [number]
+        found: list[int] = []
+        for part in parts:
+            # A part without a token has those of its bytes.
+            found += [numbers[part]] if part in numbers else [numbers[f"<0x{byte:02X}>"] for byte in part.encode()]
+        return tuple(found)
 
 
 _VERSION = re.compile(r"^__version__ = .*'(.+)'$", re.MULTILINE)
