@@ -24,10 +24,7 @@ class RecordedAnswers:
     """Everything that a run has read so far, to detect changes."""
 
     def __init__(self, project: Project, *, recalled: bool = False) -> None:
-        """Copy the record of everything that the project has read.
-
-        With `recalled`, the project's patterns are unknown, so every new file counts as a change.
-        """
+        """Copy the project's record, because the project may read more; with `recalled`, every new file is a change."""
         if not isinstance(project.tree, RecordedTree):
             raise TypeError("the project's tree must be a RecordedTree")
         self.tree = project.tree
@@ -82,7 +79,6 @@ class RecordedAnswers:
 
 
 def _describe_inputs(inputs: InputFiles) -> object:
-    """Return the inputs in a comparable form; the order of problems depends on the disk."""
     return inputs.sources, inputs.requirements, frozenset(inputs.problems)
 
 

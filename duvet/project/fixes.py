@@ -115,7 +115,7 @@ class SpecificationTexts:
         return spot is not None and spot.contains(annotation.quote)
 
     def list_others(self, but: Neighbourhood | None = None) -> Iterator[tuple[str, Neighbourhood]]:
-        """Yield the other configured specifications (or cited ones, if none is configured) with their names in targets."""
+        """Yield the other configured specifications (or cited ones, if none is configured) with their names."""
         project = self.project
         second = {other.locator for other, _ in find_second_spellings(project.trace.coverages, project.root)}
         cited = [one.specification for one in project.trace.coverages if one.specification.locator not in second]
@@ -308,26 +308,19 @@ def correct_section(texts: SpecificationTexts, annotation: Annotation) -> Correc
 
 def _correct_specification(texts: SpecificationTexts, annotation: Annotation) -> Correction:
     name, _, section = annotation.target.partition("#")
-    known = [
-        (other, near)
-        for other, near in texts.list_others()
-        if load_rapidfuzz().fuzz.ratio(name, other) >= _SIMILAR_NAME
-    ]
-    fitting = []
-    for other, near in known:
+
+    def has_quote(near: Neighbourhood) -> bool:
         index = find_section_index(near.specification, section)
-        if index is not None and near.contains(index, annotation.quote):
-            fitting.append(other)
+        return index is not None and near.contains(index, annotation.quote)
+
+    others = list(texts.list_others())
+    known = [one for one in others if load_rapidfuzz().fuzz.ratio(name, one[0]) >= _SIMILAR_NAME]
+    fitting = [other for other, near in known if has_quote(near)]
     if len(fitting) == 1:
         return Correction(f"did you mean {fitting[0]}?", f"{fitting[0]}#{section}")
     if not fitting and len(annotation.quote.split()) >= _FEWEST_WORDS and not texts.project.is_like_upstream:
         # A file that was renamed may have an entirely different name.
-        held = [
-            other
-            for other, near in texts.list_others()
-            if (index := find_section_index(near.specification, section)) is not None
-            and near.contains(index, annotation.quote)
-        ]
+        held = [other for other, near in others if has_quote(near)]
         if len(held) == 1:
             return Correction(f"the quote is in {held[0]}#{section}", f"{held[0]}#{section}")
     return Correction(f"did you mean {' or '.join(name for name, _ in known[:_MOST_SHOWN])}?" if known else "")
@@ -410,14 +403,12 @@ class AnnotationFixer:
         return self._corrections[key]
 
     def _introduce_change(self, annotation: Annotation, correction: Correction) -> Correction:
-        """Begin the hint with the name of the requirement, and whether it has changed."""
         spot = self.texts.resolve_target(annotation)
         has_changed = spot is not None and self.history.find_source(spot.near.specification, annotation.quote)
         verb = "has changed" if has_changed else "reads"
         return correction._replace(hint=f"{correction.name} {verb}:\n{correction.hint}")
 
     def _mention_source(self, annotation: Annotation, correction: Correction) -> Correction:
-        """If there is no fix, add to the hint which earlier version of the specification contained the quote."""
         spot = self.texts.resolve_target(annotation)
         if spot is None or correction.is_sure or self.texts.project.is_like_upstream:
             return correction
@@ -508,7 +499,6 @@ class AnnotationFixer:
         return {style: scan_comments(path, text, style)[0] for style in styles}
 
     def _is_valid(self, annotation: Annotation, correction: Correction, before: str, after: str) -> bool:
-        """Return True if the annotation is valid after the edits and all other annotations are unchanged."""
         ##= man/spec/validate.md#fixes
         ##% A fix MUST make its annotation valid, and MUST NOT change anything else in the file.
         # Comments are read line by line, so those further away are unchanged.
@@ -527,10 +517,7 @@ class AnnotationFixer:
         return True
 
     def _find_surroundings(self, annotation: Annotation, text: str) -> tuple[int, int]:
-        """Return the range of the annotation and of all adjacent lines that contain an annotation prefix.
-
-        In a file without comment styles, return the range of the whole text.
-        """
+        """Return the range of the annotation and of all adjacent lines that may contain a part of one."""
         styles = self.styles.get(annotation.path)
         if styles is None:
             return 0, len(text)
@@ -551,7 +538,6 @@ class AnnotationFixer:
 
 
 def _find_rivals(corrected: Sequence[tuple[Annotation, Problem, Correction]], fixed: Sequence[Problem]) -> set[int]:
-    """Return the indexes of unsafe fixes that would replace different quotes with the same words."""
     quotes: dict[tuple[str, str], set[str]] = {}
     keys: dict[int, tuple[str, str]] = {}
     for index, (annotation, _, correction) in enumerate(corrected):
@@ -590,7 +576,6 @@ def _remove_place(annotation: Annotation) -> Annotation:
 
 
 def _is_dangerous(annotation: Annotation, correction: Correction) -> bool:
-    """Return True if the new words could end the comment, or continue it on the next line."""
     pairs = [(annotation.target, correction.target), (annotation.quote, correction.quote)]
     changes = [(old, new) for old, new in pairs if new is not None]
     return any(new.count(mark) != old.count(mark) for old, new in changes for mark in _MARKS) or any(

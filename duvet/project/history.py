@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from duvet.errors import DuvetError
@@ -62,14 +62,11 @@ class TextHistory:
 
     def __init__(self, project: Project) -> None:
         self.project = project
-        self._revisions: dict[str, SpecificationRevisions] = {}
+        self._read_revisions = lru_cache(maxsize=None)(self._load_revisions)
         self._doubts: dict[tuple[str, int, str, str], str] = {}
 
     def find_doubt(self, specification: Specification, annotation: Annotation, new: str, text: str) -> str:
-        """Return why the new words may come from a changed requirement; empty if history shows a typo.
-
-        `text` is the file with the annotation.
-        """
+        """Return why the new words may come from a changed requirement; `text` is the file with the annotation."""
         ##= man/spec/validate.md#safe-fixes
         ##% A fix that adds, removes or replaces words MUST be safe only if git or the snapshot shows that the
         ##% specification has not changed since the citation was written.
@@ -159,7 +156,10 @@ class TextHistory:
     def _git(self) -> GitCommand | None:
         """Runs git in the project's folder; None without git, a repository on disk or a commit."""
         project = self.project
-        if not _is_on_disk(project.tree):
+        tree: Tree | None = project.tree
+        while isinstance(tree, MemoryTree):
+            tree = tree.below
+        if not isinstance(tree, (DiskTree, RecordedTree)):
             return None
         # The tree records its answers, so cached results depend on the commit.
         repository = GitRepository(project.tree, project.root)
@@ -174,11 +174,6 @@ class TextHistory:
             return git if git.ask("rev-parse", "--verify", "--quiet", "HEAD^{commit}") else None
         except DuvetError:
             return None
-
-    def _read_revisions(self, path: str) -> SpecificationRevisions:
-        if path not in self._revisions:
-            self._revisions[path] = self._load_revisions(path)
-        return self._revisions[path]
 
     def _load_revisions(self, path: str) -> SpecificationRevisions:
         git = self._git
@@ -222,19 +217,12 @@ class TextHistory:
         return "HEAD" if not last_commit.strip("0") else last_commit
 
     def _read_at(self, commit: str, revisions: SpecificationRevisions) -> str:
-        """Return the squeezed text of a specification at a commit, under any of its names."""
         assert self._git is not None
         for path in dict.fromkeys(one.path for one in revisions.known):
             data = self._git.content("cat-file", "blob", f"{commit}:{path}")
             if data is not None:
                 return squeeze_text(data.decode(errors="replace"))
         return ""
-
-
-def _is_on_disk(tree: Tree | None) -> bool:
-    while isinstance(tree, MemoryTree):
-        tree = tree.below
-    return isinstance(tree, (DiskTree, RecordedTree))
 
 
 def _list_versions(git: GitCommand, path: str) -> Iterator[tuple[str, str, str]]:

@@ -379,7 +379,6 @@ class Project:
 
     @cached_property
     def trace(self) -> Trace:
-        """All annotations, resolved, and all problems."""
         return add_problems(self._built, self._settled.problems) if self._settled else self._built
 
     @cached_property
@@ -468,7 +467,6 @@ class Project:
 
     @cached_property
     def requirements(self) -> tuple[Requirement, ...]:
-        """The requirements of all cited specifications, in report order."""
         return self._settled.requirements if self._settled else self._stated
 
     @property

@@ -136,7 +136,10 @@ def _group_sources(paths: Sequence[str]) -> Iterator[SourceGroup]:
         test_patterns = _merge_test_patterns(tested)
         if files := code.get(language):
             patterns = _make_patterns(files)
-            exclude = tuple(test for test in test_patterns if any(_can_overlap(test, one) for one in patterns))
+            tops = {one.partition("/")[0] for one in patterns}
+            exclude = tuple(
+                one for one in test_patterns if "**" in tops or one.startswith("**/") or one.partition("/")[0] in tops
+            )
             yield SourceGroup(language, patterns, len(files), exclude=exclude)
         if tested:
             yield SourceGroup(language, test_patterns, sum(tested.values()), is_test=True)
@@ -158,7 +161,6 @@ def _escape(folder: str) -> str:
 
 
 def _merge_test_patterns(patterns: Iterable[str]) -> tuple[str, ...]:
-    """Replace several patterns with the same folder or file name by one that matches at any depth."""
     by_end: dict[str, list[str]] = {}
     for pattern in patterns:
         folder, _, name = pattern.partition("**/")
@@ -168,7 +170,6 @@ def _merge_test_patterns(patterns: Iterable[str]) -> tuple[str, ...]:
 
 
 def _make_patterns(paths: Sequence[str]) -> tuple[str, ...]:
-    """Return a pattern for each top folder and extension, or for each extension if there are many folders."""
     found = {
         f"{_escape(folder)}/**/*{posixpath.splitext(path)[1]}" if rest else f"*{posixpath.splitext(path)[1]}"
         for path in paths
@@ -177,11 +178,6 @@ def _make_patterns(paths: Sequence[str]) -> tuple[str, ...]:
     if len({pattern.rpartition("*")[0] for pattern in found}) > _MOST_PATTERNS:
         found = {f"**/*{posixpath.splitext(path)[1]}" for path in paths}
     return tuple(sorted(found))
-
-
-def _can_overlap(pattern: str, other: str) -> bool:
-    tops = {one.partition("/")[0] for one in (pattern, other)}
-    return len(tops) == 1 or "**" in tops
 
 
 def _find_specifications(paths: Sequence[str], tree: Tree) -> Iterator[FoundSpecification]:
@@ -217,10 +213,7 @@ def _find_specifications(paths: Sequence[str], tree: Tree) -> Iterator[FoundSpec
 
 
 def count_lower_case_requirements(path: str, library: Library) -> int:
-    """Return the number of requirements with lower-case keywords in a Markdown file.
-
-    Return 0 if a keyword is in upper case, or the file is too large.
-    """
+    """Return the number of requirements in a Markdown file that has keywords only in lower case."""
     locator = locate_specification(path)
     data = library.tree.read(path)
     if len(data) > _MOST_BYTES or _KEYWORD.search(data) or not _LOWER_CASE.search(data):

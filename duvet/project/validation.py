@@ -254,10 +254,7 @@ def fix_project(
     chosen: Callable[[Findings], Iterable[str]],
     approve: Callable[[Problem, str], bool] = is_safely_fixed,
 ) -> FixResult:
-    """Apply fixes to the chosen inputs in memory.
-
-    `approve` decides about each fix; it gets the problem and the text of its file.
-    """
+    """Apply the fixes that `approve` accepts, given the text of the file, to the chosen inputs in memory."""
     before: dict[str, bytes] = {}
     after: dict[str, bytes] = {}
     ids: set[int] = set()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
-from functools import cached_property
 
 from msgspec import Struct
 
@@ -217,13 +216,10 @@ class AnnotationQuery:
         return CoverageCheck(len(reports), tuple(correlations), tuple(unimplemented), executed)
 
     def apply_reports(self, reports: Iterable[Mapping[str, LineHits]], models: FileModels) -> Iterator[ReportLines]:
+        # A file that is read in two styles occurs twice.
+        sources = [path for styles, paths in self.project.inputs.sources for path in paths for _ in styles]
         for report in reports:
-            yield apply_report(report, self._sources, self.project.root, models)
-
-    @cached_property
-    def _sources(self) -> list[str]:
-        """The paths of the sources; a file that is read in two styles occurs twice."""
-        return [path for styles, paths in self.project.inputs.sources for path in paths for _ in styles]
+            yield apply_report(report, sources, self.project.root, models)
 
     def _make_pool(self, ids: Iterable[int]) -> AnnotationPool:
         return (WrittenPool if self.project.is_like_upstream else TracedPool)(self.sections, ids)

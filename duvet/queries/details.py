@@ -11,7 +11,7 @@ from duvet.queries import records
 from duvet.queries.gaps import explain_state
 from duvet.queries.references import RequirementRef, ResolvedReference, SectionRef, SpecRef
 from duvet.trace.catalogue import Catalogue, CitationCard, RequirementCard, SpecificationCard
-from duvet.trace.locations import ProjectFiles, make_snippet
+from duvet.trace.locations import ProjectFiles, find_last_line, read_comment
 
 _ORDER = (Kind.CITATION, Kind.TEST, Kind.IMPLICATION, Kind.EXCEPTION, Kind.TODO)
 
@@ -46,8 +46,8 @@ class CitationReader:
     def _make_fields(self, card: CitationCard) -> dict[str, Any]:
         catalogue = self.catalogue
         specification = catalogue.specifications[card.specification] if card.is_valid else None
-        snippet = make_snippet(self._text(card.path), card, self.around)
-        url = self._make_url(card)
+        text, url = self._text(card.path), self._make_url(card)
+        start, last = max(card.line - self.around, 1), find_last_line(text, card.line, card.span[1])
         full_path = None
         if card.requirements:
             requirement = catalogue.requirements[card.requirements[0]]
@@ -71,9 +71,9 @@ class CitationReader:
             "valid": card.is_valid,
             "error": None if card.is_valid else card.remark or None,
             "warning": card.remark or None if card.is_valid else None,
-            "comment_text": snippet.comment,
-            "context_start": snippet.start,
-            "context_lines": snippet.lines,
+            "comment_text": read_comment(text, card.line, card.span[1]),
+            "context_start": start,
+            "context_lines": text.lines[start - 1 : last + self.around],
             "url": f"{url}#L{card.line}" if url else None,
             "issue_url": (card.tracking_issue and records.make_issue_url(catalogue.issue_link, card.tracking_issue))
             or None,
@@ -86,7 +86,6 @@ _NEIGHBOURS = 2
 def make_detail(
     citations: CitationReader, load: Callable[[SpecificationCard], Specification], reference: ResolvedReference
 ) -> records.Detail:
-    """Return what the reference names, with its links; `load` returns the text of a specification."""
     match reference:
         case RequirementRef(indexes):
             return _make_requirement(citations, indexes)

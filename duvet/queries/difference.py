@@ -11,7 +11,7 @@ from duvet import rules
 from duvet.model import Kind, Place, Problem, Severity
 from duvet.queries.records import RequirementRow, make_gate_problem, make_requirement_row, make_requirement_rows
 from duvet.text import format_count, load_rapidfuzz
-from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue, CitationCard, RequirementCard
+from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue, RequirementCard
 from duvet.trace.records import State, compute_level_totals
 
 _MIN_LIKENESS = 60  # Texts with a similarity below this percentage are different requirements.
@@ -207,10 +207,7 @@ class RequirementPairing(Struct, frozen=True):
 
 
 def pair_requirements(then: Catalogue, now: Catalogue) -> RequirementPairing:
-    """Pair the requirements of two catalogues: first unmoved, then moved, then reworded requirements.
-
-    A reworded requirement is paired by its id, or else by the most similar text in its section.
-    """
+    """Pair the requirements of two catalogues: unmoved, then moved, then reworded ones, by id or by similarity."""
     rest = _Unpaired(then, now)
     same = rest.take(lambda catalogue, card: (*_make_section_key(catalogue, card), card.text))
     moved = rest.take(lambda catalogue, card: (catalogue.specifications[card.specification].locator, card.text))
@@ -235,7 +232,6 @@ class _Unpaired:
         self.now = list(range(len(now.requirements)))
 
     def take(self, key: _Key) -> list[IndexPair]:
-        """Pair requirements with the same key, in order."""
         ours, theirs = self._group(key, key)
         pairs = [pair for one in ours.keys() & theirs.keys() for pair in zip(ours[one], theirs[one], strict=False)]
         return self._remove(pairs)
@@ -283,10 +279,7 @@ class _Unpaired:
 
 
 def _find_successors(then: Catalogue, now: Catalogue, moved: Iterable[IndexPair]) -> dict[_Section, _Section]:
-    """Return the successor of each renamed or moved section: the section that now has most of its requirements.
-
-    If one specification replaces another, all other sections are assumed to keep their names.
-    """
+    """Map each renamed or moved section to the section that now has most of its requirements."""
     sections: defaultdict[_Section, Counter[_Section]] = defaultdict(Counter)
     specifications: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for old, new in moved:
@@ -309,7 +302,7 @@ def _make_section_key(catalogue: Catalogue, card: RequirementCard) -> _Section:
 
 
 def _pair_citations(then: Catalogue, now: Catalogue, *, are_valid: bool) -> list[IndexPair]:
-    """Pair citations that were valid with equal citations that are valid now or, with `are_valid=False`, invalid now."""
+    """Pair citations that were valid with equal citations that are valid now or, if not `are_valid`, invalid now."""
     valid = _group_citations(then, are_valid=True)
     groups = _group_citations(now, are_valid=are_valid).items()
     found = (pair for words, numbers in groups for pair in _match_citations(then, valid.get(words, []), now, numbers))
@@ -373,23 +366,19 @@ class _CitationIndex:
         self.numbers: defaultdict[tuple[_CitedText, str], _Numbers] = defaultdict(list)
         skipped = set(excluded)
         for number, card in enumerate(catalogue.citations):
-            if card.is_valid and number not in skipped:
-                for text in self._add_texts(card, keys):
-                    self.numbers[text, card.kind.name.lower()].append(number)
-
-    def _add_texts(self, card: CitationCard, keys: dict[int, _CitedText]) -> Iterator[_CitedText]:
-        for index in card.requirements:
-            requirement = self.catalogue.requirements[index]
-            target = self.catalogue.target_of(requirement)
-            self.texts[keys[index]] = target, requirement.id[:SHORT_ID_DIGITS], requirement.text
-            yield keys[index]
-        if not card.requirements:
-            specification = self.catalogue.specifications[card.specification]
-            quote = _normalize(card.quote)
-            text = specification.locator, card.section, quote
-            words = quote or specification.titles[card.section]
-            self.texts[text] = specification.section_target(card.section), None, words
-            yield text
+            if not card.is_valid or number in skipped:
+                continue
+            kind = card.kind.name.lower()
+            for index in card.requirements:
+                one = catalogue.requirements[index]
+                self.texts[keys[index]] = catalogue.target_of(one), one.id[:SHORT_ID_DIGITS], one.text
+                self.numbers[keys[index], kind].append(number)
+            if not card.requirements:
+                specification, quote = catalogue.specifications[card.specification], _normalize(card.quote)
+                text = specification.locator, card.section, quote
+                words = quote or specification.titles[card.section]
+                self.texts[text] = specification.section_target(card.section), None, words
+                self.numbers[text, kind].append(number)
 
     def subtract(self, other: _CitationIndex) -> tuple[CitationChange, ...]:
         """Return the citations that have no equal citation in the other catalogue."""

@@ -36,10 +36,7 @@ class VectorSpace(Protocol):
         """Return a row for each text: `width` signed bytes, and their scale as a little-endian float32."""
 
     def query(self, text: str) -> bytes:
-        """Return the vector of a query as `width` little-endian float32, normalised to length 1.
-
-        The vector of text without words is all zeros.
-        """
+        """Return the vector of a query as little-endian float32 of length 1; zeros for text without words."""
 
 
 class Embedder(Protocol):
@@ -138,11 +135,7 @@ _EXTRA_HINT = "install it: pip install 'duvet-cli[semantic]'"
 def find_embedder(
     model: SearchModel = SearchModel.AUTO, *, for_chunks: bool = False, count: int = 0, required: bool = False
 ) -> Embedder | None:
-    """Return the embedder for this many texts; None if it is missing, broken or switched off.
-
-    If it is `required`, raise DuvetError instead. `auto` prefers the transformer, except for chunks of files. A very
-    high count always selects the static model.
-    """
+    """Return the embedder for this many texts; if there is none, None, or DuvetError if it is `required`."""
     ##= man/spec/knowledge.md#vectors
     ##% duvet MUST compute vectors with an installed model and without the network.
     ##= man/spec/knowledge.md#vectors
@@ -207,10 +200,7 @@ class PurePythonMatrix:
         return len(self._rows)
 
     def best(self, query: bytes, limit: int, allowed: Sequence[int] | None = None) -> list[tuple[int, float]]:
-        """Return the numbers and cosines of the nearest vectors, nearest first; `allowed` restricts them.
-
-        Vectors whose cosine is not positive are left out.
-        """
+        """Return the numbers and cosines of the nearest vectors, nearest first, without those that are not positive."""
         components = unpack(f"<{self._width}f", query)
         among = None if allowed is None else frozenset(allowed)
         scores = (

@@ -45,7 +45,7 @@ LineJudge = Callable[[LineRange], Execution]  # Returns whether the code below a
 
 
 class DirectModel:
-    """A file in a language without a parser; an annotation counts as executed if the first line of code below it ran."""
+    """A file in a language without a parser; an annotation ran if the first line of code below it did."""
 
     def __init__(self, text: str, annotated: Iterable[LineRange]) -> None:
         lines = java.split_source_lines(text)
@@ -86,7 +86,6 @@ class JavaModel:
         self._smallest = self._find_smallest_scopes()
 
     def _find_targets(self) -> list[int | None]:
-        """Return for each line the next line of code at or below it; None if the scope or file ends first."""
         found: list[int | None] = [None] * (self.last_line + 2)
         code = java.STATEMENT | java.DECLARATION | java.SCOPE_OPEN
         for line in range(self.last_line, 0, -1):

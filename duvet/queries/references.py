@@ -51,10 +51,7 @@ ResolvedReference = RequirementRef | SectionRef | SpecRef | CitationRef | FileRe
 
 
 def resolve_reference(catalogue: Catalogue, reference: str, files: locations.ProjectFiles) -> ResolvedReference:
-    """Resolve the beginning of an id, a resource path, `spec#section`, a specification, `file:line` or a file.
-
-    An unknown or ambiguous reference raises NotFoundError with suggestions.
-    """
+    """Return what a reference in any form names; raise NotFoundError with suggestions if it is unknown or ambiguous."""
     name = reference.strip()
     resource = locations.parse_resource(name)
     if resource is not None and not resource.is_collection:
@@ -85,20 +82,15 @@ def resolve_reference(catalogue: Catalogue, reference: str, files: locations.Pro
 def find_by_name(
     catalogue: Catalogue, name: str, specifications: Collection[int] | None = None
 ) -> RequirementRef | SectionRef | None:
-    """Return the requirement with this id, or the section whose title contains it; otherwise None.
-
-    Raise NotFoundError if several specifications or requirements have the id.
-    """
-
-    def select(indexes: Sequence[int]) -> tuple[int, ...]:
-        return tuple(
-            i for i in indexes if specifications is None or catalogue.requirements[i].specification in specifications
-        )
+    """Return the requirement with this id, or the section with it in its title; raise NotFoundError for several."""
 
     ##= man/spec/names.md#references
     ##% duvet MUST accept a requirement id in upper or lower case, alone or as `SPEC#ID`, wherever it accepts the id
     ##% that duvet computes for a requirement.
-    found = select(catalogue.named.get(name, ())) or select(catalogue.named_in_any_case.get(name.casefold(), ()))
+    found: tuple[int, ...] = ()
+    for named in (catalogue.named.get(name, ()), catalogue.named_in_any_case.get(name.casefold(), ())):
+        chosen = range(len(catalogue.specifications)) if specifications is None else specifications
+        found = found or tuple(i for i in named if catalogue.requirements[i].specification in chosen)
     cards = [catalogue.requirements[index] for index in found]
     if len({card.specification for card in cards}) > 1:
         targets = [f"{catalogue.specifications[card.specification].locator}#{card.name}" for card in cards]
@@ -194,11 +186,8 @@ def resolve_resource(
         return SpecRef(specification)
     # Paths of resources contain ids.
     is_id = resource.section in catalogue.specifications[specification].titles
-    section = (
-        SectionRef(specification, resource.section)
-        if is_id
-        else _require_section(catalogue, specification, resource.section)
-    )
+    section = SectionRef(specification, resource.section)
+    section = section if is_id else _require_section(catalogue, specification, resource.section)
     if resource.id is None:
         return section
     named = find_by_name(catalogue, resource.id, [specification])
@@ -234,7 +223,6 @@ def _require_section(catalogue: Catalogue, specification: int, name: str) -> Sec
 
 
 def _resolve_target(catalogue: Catalogue, name: str) -> SectionRef | RequirementRef | None:
-    """Return the section or requirement that `spec#section` names; without `#`, the only section with this name."""
     spec, hash_sign, section = name.partition("#")
     if spec and hash_sign:
         (specification, *_) = locations.require_specification(catalogue, spec)
@@ -266,22 +254,15 @@ def resolve_place(catalogue: Catalogue, name: str, files: locations.ProjectFiles
     if place is None:
         return None
     paths = locations.list_possible_paths(place.path, files.root)
-    return _find_citation(catalogue, paths, place.line, files) or _find_requirement(catalogue, paths, place)
-
-
-def _find_citation(
-    catalogue: Catalogue, paths: tuple[str, ...], line: int, files: locations.ProjectFiles
-) -> CitationRef | None:
     inside = locations.find_annotations_in_file(catalogue, paths)
     if not inside:
-        return None
-    path = catalogue.citations[inside[0]].path
-    lines = [catalogue.citations[number].line for number in inside]
+        return _find_requirement(catalogue, paths, place)
+    path, line = catalogue.citations[inside[0]].path, place.line
     text = files.text(path)
     found = locations.find_annotation_lines(catalogue, inside, text)
     if numbers := locations.find_covering_annotations(found, text, line):
         return CitationRef(numbers)
-    raise NotFoundError(f"no annotation at {path}:{line}", hint=_list_nearest(path, lines, line))
+    raise NotFoundError(f"no annotation at {path}:{line}", hint=_list_nearest(path, [one.first for one in found], line))
 
 
 def _list_nearest(path: str, lines: Sequence[int], line: int) -> str:
@@ -313,10 +294,7 @@ class CitableText(Struct, frozen=True):
 
 
 def find_citable(catalogue: Catalogue, found: ResolvedReference, part: str | None = None) -> CitableText:
-    """Return the target and words to cite.
-
-    Raise NotFoundError unless the reference names one section, or one requirement that contains `part`.
-    """
+    """Return the target and words to cite; raise NotFoundError for anything but one section or requirement."""
     match found:
         case SectionRef(specification, section):
             if part is not None:

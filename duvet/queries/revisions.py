@@ -87,7 +87,6 @@ _Line = tuple[str, int]  # A text, and the number of earlier equal lines in its 
 
 
 def compare_snapshots(committed: str, today: str) -> SnapshotDiff:
-    """Compare two snapshots, in the order of the specifications."""
     before, after = _split_sections(committed), _split_sections(today)
     found: dict[str, list[SnapshotChange]] = {name: [] for name in SnapshotDiff.__struct_fields__}
     # Most sections are equal, and skipping them is cheap.

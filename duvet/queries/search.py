@@ -85,7 +85,7 @@ class RequirementIndex:
         return {index: -score for score, index in scores}
 
     def compute_shares(self, query: Query) -> dict[int, float]:
-        """Map each requirement that contains any of the words to its score, as a share of the highest possible score."""
+        """Map each requirement with any of the words to its score, as a share of the highest possible score."""
         total = len(self._texts)
         counts = [len(_query(self._connection, _MATCHES, quote_term(word))) for word in query.words]
         most = sum(_TERM_LIMIT * log(1 + (total - count + 0.5) / (count + 0.5)) for count in counts)
@@ -274,10 +274,7 @@ def _match(index: RequirementIndex, expressions: Sequence[str], allowed: Contain
 
 
 def _add_unspaced(found: SearchHits, catalogue: Catalogue, terms: Sequence[str], allowed: Iterable[int]) -> SearchHits:
-    """If a term is in a script without spaces, add the requirements that contain all terms anywhere.
-
-    They replace matches that contain only some of the terms.
-    """
+    """If a term is in a script without spaces, add the requirements that contain all terms anywhere."""
     ##= man/spec/search.md#queries
     ##% `duvet search` MUST find Chinese, Japanese and Thai words in text without spaces.
     # The full-text index takes such a stretch for one word.

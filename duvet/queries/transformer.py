@@ -93,7 +93,6 @@ class _Network:
         self.compute([0])
 
     def compute(self, tokens: Sequence[int]) -> Any:
-        """Return a vector for each token."""
         count = len(tokens)
         # The bytes of one matrix at a time are converted to numbers, because all of them would take 42 MB.
         room = np.empty(_WIDTH * _WIDTH * 4, np.float32)
@@ -138,7 +137,6 @@ class _Network:
 
 
 def _activate(numbers: Any) -> Any:
-    """Apply the Gaussian error linear unit to each number."""
     size = np.abs(numbers) * 0.5**0.5
     part = 1 / (1 + 0.3275911 * size)
     total = np.zeros_like(part)
@@ -150,7 +148,6 @@ def _activate(numbers: Any) -> Any:
 
 
 def _read_tensors(path: Path) -> dict[str, Any]:
-    """Return the tensors of an ONNX file by name, without copying them."""
     with path.open("rb") as file:
         data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     tensors = {}
@@ -166,8 +163,7 @@ def _read_tensors(path: Path) -> dict[str, Any]:
 
 
 def _read_fields(data: mmap.mmap, within: range, wanted: int) -> Iterator[range]:
-    """Yield the byte range of each field with this number in a protocol buffer; for an integer, a range that starts at
-    the integer's value."""
+    """Yield the byte range of each field with this number; for an integer, a range that starts at its value."""
     at = within.start
     while at < within.stop:
         key, at = _read_number(data, at)
@@ -179,7 +175,6 @@ def _read_fields(data: mmap.mmap, within: range, wanted: int) -> Iterator[range]
 
 
 def _read_number(data: mmap.mmap, at: int) -> tuple[int, int]:
-    """Return the variable-length number at this place, and the place after it."""
     number = shift = 0
     while True:
         byte = data[at]

@@ -174,7 +174,6 @@ class TargetResolver:
 
     @cached_property
     def _named_targets(self) -> dict[str, dict[str, None]]:
-        """Maps each requirement id in the annotations to the requirement's targets."""
         found: dict[str, dict[str, None]] = {}
         for one in self._annotations:
             if one.name:
@@ -292,10 +291,7 @@ def link_annotations(
     allows_cuts: bool = True,
     names_of: NamesOf | None = None,
 ) -> LinkedAnnotations:
-    """Match the quote of every annotation, or report it; the annotations must be in their final order.
-
-    `allows_cuts` accepts any quote with one wrong character, as awslabs duvet does; without it, doubtful ones fail.
-    """
+    """Match the quote of every annotation, or report it; `allows_cuts` accepts any quote with one wrong character."""
     targets, places = TargetResolver(library, tree, base, names_of), records.AnnotationPlaces(tree)
     problems: list[Problem] = []
     progress.begin("Loading specifications")
@@ -381,10 +377,7 @@ def _find_in_equal_section(
     matcher_of: Callable[[Section], QuoteMatcher],
     quote: str,
 ) -> tuple[int, records.FoundQuote | None]:
-    """Return the only other section with the target's path that contains the quote, and the quote's place in it.
-
-    Without exactly one such section, return the target's section and None.
-    """
+    """Return the only other section with this path that contains the quote, and its place; else no place."""
     from duvet.trace.nearest import Neighbourhood
 
     specification = target.specification
@@ -427,10 +420,7 @@ _ONE_EDIT = records.Failure(
 
 
 class _AnnotationCodes:
-    """The kinds and levels of all annotations, in one block of bytes.
-
-    The annotations of a quote are scattered in memory, and reading each of them would be slow.
-    """
+    """The kinds and levels of all annotations in one block, because reading scattered annotations would be slow."""
 
     def __init__(self, annotations: tuple[Annotation, ...]) -> None:
         self.annotations = annotations

@@ -123,7 +123,6 @@ class RequirementCard(Struct, frozen=True, array_like=True):
 
     @property
     def id(self) -> str:
-        """The BLAKE3 hash of the text in hex; wrapping the text differently does not change it."""
         return make_text_id(self.text)
 
 

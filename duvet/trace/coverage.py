@@ -151,10 +151,7 @@ _INSTEAD = {
 def find_partial_quotes(
     coverages: Iterable[Coverage], requirements: Iterable[Requirement], annotations: Sequence[Annotation]
 ) -> Iterator[PartialQuote]:
-    """Yield each requirement that annotations of one type quote only in part, with the words that nothing else covers.
-
-    Annotations that quote another requirement completely don't count.
-    """
+    """Yield each requirement that annotations of one type, which quote no whole one, quote only in part."""
     by_specification = {coverage.specification.locator: coverage for coverage in coverages}
     parts: list[tuple[Requirement, Match, Coverage]] = []
     whole: set[int] = set()
@@ -207,10 +204,7 @@ def _list_missing_words(coverage: Coverage, match: Match, flags: int) -> Iterato
 
 
 def find_quotes_outside_requirements(coverage: Coverage) -> tuple[int, ...]:
-    """Return the annotations whose quotes do not overlap any requirement.
-
-    Return nothing if the specification has no requirements.
-    """
+    """Return the annotations that quote no requirement; none if the specification has no requirements."""
     if not any(match.stating for match in coverage.matches):
         return ()
     found: set[int] = set()

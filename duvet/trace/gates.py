@@ -33,11 +33,7 @@ _TESTED = records.TEST | records.EXCEPTION | records.IMPLICATION
 def check_gates(
     trace: records.Trace, *, citations: bool, tests: bool, freed: frozenset[int] = frozenset()
 ) -> tuple[Problem, ...]:
-    """Return the problems of a gate.
-
-    As in awslabs duvet, a line counts as covered if any part of it is. `freed` contains the annotations of requirements
-    that are not applicable; a quote is ignored if all its annotations are among them.
-    """
+    """Return the problems of a gate; quotes whose annotations are all `freed`, as not applicable, are ignored."""
     ##= man/spec/gates.md#snapshots-and-coverage
     ##% With `--ci` and without a configured snapshot, `duvet report` MUST list the lines with requirements or other
     ##% annotated text that no code cites, and those that code cites but no test.
@@ -54,7 +50,6 @@ def check_gates(
 
 
 def has_implementation(trace: records.Trace) -> bool:
-    """Return True if any citation, implication or exception matches a specification."""
     return any(match.flags & _IMPLEMENTED for coverage in trace.coverages for match in coverage.matches)
 
 
@@ -69,7 +64,6 @@ def _find_problems(
     lines: set[tuple[int, int]],
     rule: rules.Rule,
 ) -> Iterator[Problem]:
-    """Yield a problem for each quote on any of these lines, placed at the first such line."""
     numbers = LineNumbers()
     for match in matches:
         first = next((piece for piece in match.pieces if (match.section, piece.line) in lines), None)
@@ -162,10 +156,7 @@ class RequirementsByTarget:
             self._stated[one.specification.id, one.section.id].append(index)
 
     def of(self, target: str, *, below: bool = True) -> list[int]:
-        """Return the indexes of the requirements in a specification or section, or with an id.
-
-        `below` includes numbered subsections. An unknown or ambiguous name raises NotFoundError.
-        """
+        """Return the requirements in a specification or section, or with an id; raise NotFoundError if unknown."""
         name, hash_sign, section = target.partition("#")
         if name not in self._found:
             found = find_specifications(self._names, name) or find_specifications(self._names, self._resolve_name(name))
@@ -195,7 +186,6 @@ class RequirementsByTarget:
         return bool(self.unavailable) and not self.unavailable.isdisjoint((name, self._resolve_name(name)))
 
     def _resolve_name(self, name: str) -> str:
-        """Return the canonical form of a specification's URL or path; the name itself if it can't be resolved."""
         try:
             return canonical_url(resolve_specification(name, Format.AUTO, self.base, self.tree).name)
         except DuvetError:
@@ -248,10 +238,7 @@ def resolve_not_applicable(
 def _match_entry(
     rule: NotApplicableRule, scopes: RequirementsByTarget
 ) -> tuple[list[int], tuple[rules.Rule, str, str, str] | None]:
-    """Return the indexes of the requirements that an entry matches, and a problem if it does not match as it should.
-
-    The problem is a rule, the key in the entry, a message and a hint.
-    """
+    """Return the requirements of an entry, and its problem, if any, as a rule, a key, a message and a hint."""
     target = rule.target
     try:
         found = scopes.of(target, below=not rule.quote)

@@ -16,7 +16,7 @@ from duvet.text import find_line_index, join_names, line_starts, quote_text, sug
 from duvet.tree.files import Tree
 
 if TYPE_CHECKING:
-    from duvet.trace.catalogue import Catalogue, CitationCard, SpecificationCard
+    from duvet.trace.catalogue import Catalogue, SpecificationCard
 
 
 class SourceText(Struct, frozen=True):
@@ -24,11 +24,9 @@ class SourceText(Struct, frozen=True):
     starts: tuple[int, ...]
 
     def is_blank(self, number: int) -> bool:
-        """Return True if the line is blank or outside the file."""
         return not 0 < number <= len(self.lines) or not trim(self.lines[number - 1])
 
     def has_code(self, number: int) -> bool:
-        """Return True if the line contains a letter or digit; a lone bracket is not code."""
         return any(char.isalnum() for char in self.lines[number - 1])
 
 
@@ -51,18 +49,6 @@ def find_last_line(text: SourceText, first: int, end: int = 0) -> int:
         is_within ^= sum(map(text.lines[last].count, ("'''", '"""'))) % 2 == 1
         last += 1
     return last
-
-
-class Snippet(Struct, frozen=True):
-    comment: str
-    start: int  # The number of the first line around it.
-    lines: tuple[str, ...]
-
-
-def make_snippet(text: SourceText, one: CitationCard, around: int) -> Snippet:
-    last = find_last_line(text, one.line, one.span[1])
-    start = max(one.line - around, 1)
-    return Snippet(read_comment(text, one.line, one.span[1]), start, text.lines[start - 1 : last + around])
 
 
 def read_comment(text: SourceText, first: int, end: int) -> str:
@@ -121,23 +107,16 @@ def find_annotations_in_file(catalogue: Catalogue, paths: Sequence[str]) -> tupl
 
 
 def find_annotation_lines(catalogue: Catalogue, numbers: Iterable[int], text: SourceText) -> list[AnnotationLines]:
-    cards = [(number, catalogue.citations[number]) for number in numbers]
-    return sorted(
-        (AnnotationLines(number, card.line, find_last_line(text, card.line, card.span[1])) for number, card in cards),
-        key=lambda one: one.first,
-    )
+    cards = sorted([(catalogue.citations[number].line, number) for number in numbers])
+    ends = [find_last_line(text, line, catalogue.citations[number].span[1]) for line, number in cards]
+    return [AnnotationLines(number, line, end) for (line, number), end in zip(cards, ends, strict=True)]
 
 
 def find_covering_annotations(found: Sequence[AnnotationLines], text: SourceText, line: int) -> tuple[int, ...]:
-    """Return the annotations on a line, or else those directly above its code.
-
-    Code belongs to the annotations above it, up to the next blank line or annotation. Adjacent annotations, with no
-    code in between, belong to the same code.
-    """
+    """Return the annotations on a line, or else the adjacent ones directly above its code, up to a blank line."""
     ##= man/spec/show.md#references
     ##% duvet MUST resolve a line of code to the annotations directly above it.
-    own = tuple(one.number for one in found if one.first <= line <= one.last)
-    if own:
+    if own := tuple(one.number for one in found if one.first <= line <= one.last):
         return own
     reached: list[int] = []
     below = line + 1
@@ -162,10 +141,7 @@ _NEVER = 9  # Greater than the rank of any name.
 
 
 def find_specifications(catalogue: Catalogue, name: str) -> list[int]:
-    """Return the indexes of the specifications with this id, name, URL or path.
-
-    If no specification has this URL, return those whose id equals its last part.
-    """
+    """Return the specifications with this id, name, URL or path; for other URLs, those whose id is the last part."""
     ##= man/spec/show.md#references
     ##% If a reference is the exact name of a specification, section or file, duvet MUST NOT read it as anything else.
     written, normal = name.strip(), normalise_name(name)
@@ -183,7 +159,7 @@ def find_specifications(catalogue: Catalogue, name: str) -> list[int]:
 
 
 def list_specification_names(catalogue: Catalogue) -> dict[str, str]:
-    """Map suggested names to specification ids; suggest only configured specifications, or all if none are configured."""
+    """Map suggested names to specification ids, only of configured specifications if there are any."""
     configured = [card for card in catalogue.specifications if card.is_configured]
     return {
         name: card.id for card in configured or catalogue.specifications for name in (card.id, card.name, card.locator)
@@ -205,10 +181,7 @@ def match_sections(card: SpecificationCard, name: str) -> tuple[str, ...]:
 
 
 def find_section(card: SpecificationCard, name: str) -> str | None:
-    """Return the id of the section with this id, number, title or heading path.
-
-    An ambiguous name raises NotFoundError with the matching sections.
-    """
+    """Return the id of the section with this id, number, title or heading path; raise NotFoundError for several."""
     found = match_sections(card, name)
     if len(found) > 1:
         message, hint = describe_ambiguous_section(card, name, found)
@@ -242,10 +215,7 @@ def list_section_tree(card: SpecificationCard, section: str, *, below: bool = Tr
 
 
 def make_section_error(cards: Iterable[SpecificationCard], name: str, names: Iterable[str] = ()) -> NotFoundError:
-    """Return the error for a section that none of the specifications contains.
-
-    `names` are the requirement ids to suggest.
-    """
+    """Return the error for a section that no specification contains; `names` are requirement ids to suggest."""
     looked = list(cards)
     alone = looked[0] if len(looked) == 1 else None
     where = f" of {alone.locator}" if alone else ""
@@ -300,10 +270,7 @@ RequirementPlace = tuple[int, str] | tuple[int, str, str]
 
 
 def find_places(catalogue: Catalogue, specifications: tuple[str, ...], name: str) -> list[RequirementPlace]:
-    """Return the sections with this name and their subsections, or else the requirements or sections with this id.
-
-    Raise NotFoundError if none match, or if the name is ambiguous.
-    """
+    """Return the sections with this name and their subsections, or else the requirements with this id."""
     spec, _, section = name.rpartition("#")
     names = (spec,) if spec else specifications
     indexes = [index for one in names for index in require_specification(catalogue, one)]

@@ -46,14 +46,12 @@ class SearchText:
 
 
 def find_one_edit(quote: bytes, text: SearchText) -> tuple[int, int] | None:
-    """Return the first range of the text that one insertion, deletion or substitution turns into the quote.
-
-    The text must not contain the quote itself. Like awslabs duvet, this returns the longest of the ranges with the same
-    end, and prefers a later range unless it also begins later. rapidfuzz's alignment would find other ranges.
-    """
+    """Return the range that one insertion, deletion or substitution turns into the quote, as awslabs duvet does."""
     best: tuple[int, int] | None = None
+    data, sizes = text.data, (len(quote) + 1, len(quote), len(quote) - 1)
     for end, _ in groupby(_list_possible_ends(quote, text)):
-        start = _find_longest_start(quote, text.data, end)
+        starts = [end - size for size in sizes if size <= end <= len(data)]
+        start = next((start for start in starts if _is_within_one_edit(quote, data[start:end])), None)
         if start is None:
             continue
         if best is not None and start > best[0]:
@@ -76,16 +74,6 @@ def _list_possible_ends(quote: bytes, text: SearchText) -> Iterator[int]:
         (place + size + 1 for place in longer),
         (place + size - split for place in text.find_places(quote[split:])),
     )
-
-
-def _find_longest_start(quote: bytes, text: bytes, end: int) -> int | None:
-    if end > len(text):
-        return None
-    for size in (len(quote) + 1, len(quote), len(quote) - 1):
-        start = end - size
-        if start >= 0 and _is_within_one_edit(quote, text[start:end]):
-            return start
-    return None
 
 
 def _is_within_one_edit(one: bytes, other: bytes) -> bool:
@@ -152,10 +140,7 @@ _FEW, _MANY = 8, 500
 
 
 class OrderedText(SearchText):
-    """A text with a sorted word index.
-
-    Sorting takes as long as a thousand searches, and then each search is fast.
-    """
+    """A text with a sorted word index: sorting takes as long as a thousand searches, and then each search is fast."""
 
     def __init__(self, data: bytes) -> None:
         super().__init__(data)
@@ -231,13 +216,6 @@ def make_section_view(section: Section) -> SectionView:
     sizes = map(len if text.isascii() else byte_length, texts)
     offsets = list(map(add, accumulate(sizes, initial=0), count()))
     return SectionView(section, text.encode(), list(compress(count(), trimmed)), offsets)
-
-
-def restrict_view(view: SectionView, start: int, end: int) -> SectionView:
-    """Return the view of a range, with offsets relative to its start."""
-    first, last = bisect_right(view.offsets, start) - 1, bisect_left(view.offsets, end)
-    offsets = [one - start for one in view.offsets[first : last + 1]]
-    return SectionView(view.section, view.data[start:end], view.lines[first:last], offsets)
 
 
 def _find_character(data: bytes, byte: int) -> int:
@@ -346,10 +324,7 @@ class QuoteMatcher:
         self._words: PlainQuoteMatcher | None = None
 
     def find(self, quote: str, name: str = "") -> FoundQuote | None:
-        """Return where the quote is and how it fits, or None; an empty quote matches the title.
-
-        If the section has plain text, `name` restricts the search to the requirement with that id.
-        """
+        """Return where the quote is and how it fits; in plain text, `name` is the id of the requirement to search."""
         ##= man/spec/trace.md#targets-and-quotes
         ##% duvet MUST read an annotation without a quote as one that quotes the title of its section.
         if not quote:
@@ -384,10 +359,7 @@ class QuoteMatcher:
         return self._near.find(quote, allows_edit=allows_edit)
 
     def restrict(self, text: str, name: str) -> QuoteMatcher:
-        """Return a matcher for this one requirement of the section.
-
-        If the section has no plain text and does not contain `text`, return the matcher for the whole section.
-        """
+        """Return a matcher for this requirement of the section; `self` if the section does not contain its text."""
         if self.section.plain is not None:
             found = QuoteMatcher(self.section, name=name)
             found._words = self._make_words(self.section.plain)
@@ -395,10 +367,14 @@ class QuoteMatcher:
         view = self._view = self._view or make_section_view(self.section)
         data = text.encode()
         start = view.data.find(data)
-        return QuoteMatcher(self.section, restrict_view(view, start, start + len(data))) if start >= 0 else self
+        if start < 0:
+            return self
+        first, last = bisect_right(view.offsets, start) - 1, bisect_left(view.offsets, start + len(data))
+        offsets = [one - start for one in view.offsets[first : last + 1]]
+        return QuoteMatcher(self.section, SectionView(self.section, data, view.lines[first:last], offsets))
 
     def is_doubtful(self, quote: str) -> bool:
-        """Return True if the one edit changes the meaning of a quote, or the quote ends before the section's sentence does."""
+        """Return True if the one edit changes the meaning of a quote, or the quote ends within a sentence."""
         ##= man/spec/trace.md#targets-and-quotes
         ##% With its own schema, duvet MUST NOT accept a quote that differs from its section in a word or a number.
         if self._words is not None:

@@ -153,7 +153,6 @@ class _Mention(Struct, frozen=True):
 
 
 def _read_mentions(specification: Specification, names: Iterable[str]) -> list[_Mention]:
-    """Return the ids from the same families as `names` that the text mentions outside code."""
     families = {found["family"] for name in names if (found := re.match(_NUMBERED, name))}
     if not families:
         return []
@@ -172,7 +171,6 @@ def _read_mentions(specification: Specification, names: Iterable[str]) -> list[_
 
 
 def _list_prose(data: bytes) -> list[str]:
-    """Return the lines, with code and HTML comments replaced by blanks."""
     from duvet.specs.markdown import list_extended_events
 
     text = data.decode()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from functools import cached_property
 from heapq import nlargest
 from itertools import accumulate, pairwise, product
@@ -136,11 +136,7 @@ class TextWords:
     def find_replacement(
         self, quote: list[str], candidates: Container[str], found: TextStretch | None
     ) -> TextStretch | None:
-        """Return the adjacent requirements that replaced the quote, or `found` if it is more similar.
-
-        They include a requirement outside `candidates` only if the quote contains it. Return None if both have too few
-        words in common with the quote.
-        """
+        """Return the requirements that replaced the quote, or `found` if it is more similar; None if both differ."""
         counts = _count_words(quote)
         whole = self._find_whole(quote, counts, candidates, found)
         if whole is not None and found is not None:
@@ -160,10 +156,7 @@ class TextWords:
     def _find_whole(
         self, quote: list[str], counts: Counter[str], candidates: Container[str], found: TextStretch | None
     ) -> TextStretch | None:
-        """Return the adjacent requirements that share the most words with a quote of whole sentences.
-
-        Return None if they share too few words.
-        """
+        """Return the adjacent requirements with the most words of a quote of whole sentences; None if few."""
         first = next(filter(_INK.search, quote), "")
         if not _ENDS.search(quote[-1]) or not self._begins_sentence(first):
             return None
@@ -181,7 +174,6 @@ class TextWords:
         return TextStretch(text, score, second, is_whole=False, is_reworded=is_sure, parts=parts)
 
     def _score_adjacent(self, counts: Counter[str], most: int) -> dict[_Span, float]:
-        """Score each requirement, and each run of up to `most` adjacent ones, by the words shared with the quote."""
         scores: dict[_Span, float] = {}
         for index, ((start, end), _) in enumerate(self._counts):
             words = Counter[str]()
@@ -197,11 +189,7 @@ class TextWords:
         return [(span, _count_words(self.words[slice(*span)])) for span in sorted(set(self._requirements.values()))]
 
     def _extend_to_requirement(self, quote: list[str], found: TextStretch, start: int, end: int) -> TextStretch:
-        """Extend the match to its whole requirement or sentence if the quote ends with a full stop.
-
-        A match at the start of a requirement is also extended if the requirement has no full stop, or if the match is
-        unclear or only displayed and its last word differs.
-        """
+        """Extend the match to its requirement or sentence if the quote or the requirement demands it."""
         around = [one for one in self._requirements.values() if one[0] <= start and end <= one[1]]
         first, last = min(around, key=lambda one: one[1] - one[0], default=(start, end))
         is_ended = _ENDS.search(quote[-1]) is not None
@@ -226,7 +214,6 @@ class TextWords:
         return found._replace(text=text, score=found.score if found.score >= _SURE else score, is_whole=is_whole)
 
     def _select_requirement(self, quote: list[str], start: int, end: int) -> _Span:
-        """If the quote is one sentence that clearly resembles a requirement in the match, return that requirement."""
         inside = [one for one in self._requirements.values() if start <= one[0] and one[1] <= end]
         if (start, end) in inside or any(map(_ENDS.search, quote[:-1])):
             return start, end
@@ -255,15 +242,17 @@ class TextWords:
         if not self._weighs:
             return TextStretch(text, score)
         own = " ".join(self.words[start:end])
-        rest = (" ".join(self.words[:start]), " ".join(self.words[end:]))
-        second = max(_score_other(joined, part, own) for part in rest)
+        # The best other text; a repetition of the best match does not count.
+        second, fuzz = 0.0, load_rapidfuzz().fuzz
+        for part in (" ".join(self.words[:start]), " ".join(self.words[end:])):
+            if len(part) <= len(joined):
+                second = max(second, fuzz.ratio(joined, part))
+            elif own not in part and (near := fuzz.partial_ratio_alignment(joined, part, score_cutoff=_SIMILAR)):
+                second = max(second, near.score)
         return TextStretch(text, score, second, self._is_whole(quote, start, end))
 
     def _is_whole(self, quote: list[str], start: int, end: int) -> bool:
-        """Return True if the words at both ends of the quote are kept, or a whole sentence replaces them.
-
-        One word at an end may differ, unless it belongs to the neighbouring sentence.
-        """
+        """Return True if each end keeps the quoted words, except one of the same sentence, or ends a sentence."""
         quoted, found = self._find_common(quote, start, end)
         if not quoted:
             return False
@@ -274,7 +263,6 @@ class TextWords:
         return (begins or start in self._starts) and (ends or end in self._ends)
 
     def _find_common(self, quote: list[str], start: int, end: int) -> tuple[range, range]:
-        """Return the range from the first to the last shared word, in the quote and in the text."""
         blocks = load_rapidfuzz().distance.Levenshtein.opcodes(
             list(map(_strip_punctuation, quote)), self._bare_words[start:end]
         )
@@ -285,10 +273,7 @@ class TextWords:
         return range(first.src_start, last.src_end), range(start + first.dest_start, start + last.dest_end)
 
     def _fit_ends(self, quote: list[str], first: int, last: int) -> _Span:
-        """Move both ends of the match to where the fewest words change; of equal results, prefer the quote's length.
-
-        Punctuation at an end of the quote, such as a bullet, may be missing or differ, but never matches a word.
-        """
+        """Move both ends of the match to where the fewest words change; signs at an end of the quote match no word."""
         inner = [index for index, word in enumerate(quote) if _INK.search(word)]
         low, high = (inner[0], inner[-1] + 1) if inner else (0, len(quote))
         core = quote[low:high]
@@ -328,10 +313,7 @@ class TextWords:
         return range(max(0, index - reach), min(len(self.words), index + reach) + 1)
 
     def _extend_to_sentences(self, quote: list[str], start: int, end: int) -> _Span:
-        """If a word at an end of the match differs, extend that end to the end of its sentence.
-
-        This requires that the quote begins or ends with a sentence, or that a sentence ends before the different words.
-        """
+        """If a word at an end of the match differs, extend that end to the end of its sentence."""
         _, common = self._find_common(quote, start, end)
         starts, ends = [start], [end]
         if self._bare_words[start] != _strip_punctuation(quote[0]):
@@ -383,14 +365,6 @@ def _count_inked(words: list[str]) -> int:
     return sum(_INK.search(word) is not None for word in words)
 
 
-def _score_other(joined: str, part: str, own: str) -> float:
-    """Return the similarity of the best other text; a repetition of the best match does not count."""
-    if len(part) <= len(joined):
-        return float(load_rapidfuzz().fuzz.ratio(joined, part))
-    found = load_rapidfuzz().fuzz.partial_ratio_alignment(joined, part, score_cutoff=_SIMILAR)
-    return 0.0 if found is None or own in part else found.score
-
-
 class Neighbourhood:
     """Searches all sections of a specification for the text of a quote."""
 
@@ -421,7 +395,6 @@ class Neighbourhood:
         self._matchers: dict[int, QuoteMatcher] = {}
 
     def _write(self, section: int, text: str) -> str:
-        """Return a requirement as people quote it, with backticks around code."""
         plain = self.specification.sections[section].plain
         if plain is None or not plain.code:
             return text
@@ -504,8 +477,9 @@ class Neighbourhood:
         return sum(byte in required for piece in found[0] for byte in range(piece.start, piece.end)) if found else 0
 
     def find_anywhere(self, quote: str) -> tuple[int, TextStretch] | None:
-        found = [(self.find_near(index, quote), index) for _, index in self.find_likely(quote)]
-        near = sorted(((one, index) for one, index in found if one is not None), key=lambda pair: -pair[0].score)
+        likely = [index for _, index in self.find_likely(quote)]
+        near = [(one, index) for index in likely if (one := self.find_near(index, quote)) is not None]
+        near.sort(key=lambda pair: -pair[0].score)
         if not near:
             return None
         best, index = near[0]
@@ -541,16 +515,13 @@ class Neighbourhood:
 
 def make_word_diff(old: str, new: str) -> str:
     """Return the new text with removed words as `[-old-]` and added words as `{+new+}`."""
-    return " ".join(_mark_words(split_words(old), split_words(new)))
-
-
-def _mark_words(old: list[str], new: list[str]) -> Iterator[str]:
-    for tag, low, high, first, last in compare_sequences(old, new).get_opcodes():
-        if tag == "equal":
-            yield from new[first:last]
-            continue
-        gone, come = " ".join(old[low:high]), " ".join(new[first:last])
-        yield (f"[-{gone}-]" if gone else "") + (f"{{+{come}+}}" if come else "")
+    gone, come = split_words(old), split_words(new)
+    found: list[str] = []
+    for tag, low, high, first, last in compare_sequences(gone, come).get_opcodes():
+        words, new_words = " ".join(gone[low:high]), " ".join(come[first:last])
+        marked = (f"[-{words}-]" if words else "") + (f"{{+{new_words}+}}" if new_words else "")
+        found.append(new_words if tag == "equal" else marked)
+    return " ".join(found)
 
 
 def describe_changed_meaning(old: str, new: str) -> str:

@@ -33,10 +33,7 @@ class PlainView(Struct, frozen=True):
     encoded: dict[int, bytes] = {}  # The bytes of the line that was read last.
 
     def cut(self, start: int, end: int) -> tuple[Piece, ...]:
-        """Map a range of the view to byte ranges of the file.
-
-        A range that reaches an end of a run of text includes the markup there.
-        """
+        """Map a range of the view to byte ranges of the file, including the markup at the ends of a run of text."""
         if self.data.isascii():
             return self.cut_characters(start, end)
         first = self._find_character(start)
@@ -63,7 +60,6 @@ class PlainView(Struct, frozen=True):
         return tuple(found)
 
     def _find_opening_marks(self, index: int) -> int:
-        """Return the byte offset of the opening markup directly before a run."""
         start = self.plain.starts[index]
         line = self._line(start)
         low = self.section.starts[line] if line >= 0 else start
@@ -76,10 +72,7 @@ class PlainView(Struct, frozen=True):
         return low + first if not first or data[first - 1] in _AHEAD_OF_MARKS else start
 
     def _find_end(self, index: int, *, goes_on: bool) -> int:
-        """Return the byte offset at which a run and the markup after it end.
-
-        `goes_on` means that more runs of the same block follow.
-        """
+        """Return the byte offset at which a run and the markup after it end; `goes_on` if its block has more runs."""
         starts, ends = self.plain.starts, self.plain.ends
         end, following = ends[index], index + 1
         line = self._line(end)
@@ -190,7 +183,6 @@ class PlainQuoteMatcher:
         return None
 
     def _find_led(self, quote: str, fit: Fit) -> FoundQuote | None:
-        """Find a quote that consists of a list's lead-in and a part of one list item."""
         wanted = normalise(quote)
         for text, statement in self._led:
             lead = normalise(statement.lead)

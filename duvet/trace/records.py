@@ -208,7 +208,6 @@ class Requirement(Struct, frozen=True):
 
     @property
     def id(self) -> str:
-        """The BLAKE3 hash of the text in hex; wrapping the text differently does not change it."""
         return make_text_id(self.text)
 
 
@@ -413,11 +412,7 @@ def group_totals(found: Iterable[Total]) -> list[tuple[Total, ...]]:
 def judge_run(
     problems: Iterable[Problem], gates: Sequence[GateResult] = (), annotations: int = 0, *, counts: bool = True
 ) -> RunVerdict:
-    """Return the verdict of a run.
-
-    Any error fails the run, and only a gate that ran can make it pass. `counts` adds the numbers of errors and
-    warnings.
-    """
+    """Return the verdict of a run, which only a gate can pass; `counts` adds the numbers of problems."""
     found = Counter(problem.severity for problem in problems)
     errors, warnings = found[Severity.ERROR], found[Severity.WARNING]
     others = errors - sum(gate.problems or 0 for gate in gates)

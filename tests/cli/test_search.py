@@ -32,12 +32,13 @@ nothing found
 NEAR = "src/server.rs:1, src/server.rs:5, src/server.rs:10"
 SQLITE = """\
 import importlib.util, sys
-class Connection:
-    serialize = deserialize = close = lambda _: None
-    def execute(self, *_):
-        raise OperationalError("no such module: fts5")
 class OperationalError(Exception):
     pass
+class Connection:
+    serialize = deserialize = close = lambda _: None
+    Error = OperationalError = OperationalError
+    def execute(self, *_):
+        raise OperationalError("no such module: fts5")
 Error, sqlite_version = OperationalError, "3.0.0"
 def connect(_):
     return Connection()

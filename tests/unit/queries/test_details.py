@@ -11,7 +11,7 @@ from duvet.config.settings import SourceRule
 from duvet.model import Kind
 from duvet.queries.details import CitationReader
 from duvet.queries.snippets import CommentStyle, list_comment_styles, read_code_below
-from duvet.trace.locations import ProjectFiles, Snippet, make_snippet, read_comment, split_source_text
+from duvet.trace.locations import ProjectFiles, read_comment, split_source_text
 from tests.cli.tea_project import TEA_PROJECT
 from tests.unit.queries.query_projects import make_catalogue
 
@@ -98,6 +98,13 @@ def test_a_file_that_has_become_shorter_has_less_code() -> None:
     assert read_code_below([(0, "a", (50, 60)), (1, "a", (1, 2))], lambda path: "x\ny\n", 3) == {1: "y"}
 
 
+def read_lines(files: dict[str, str], id: str, around: int) -> tuple[str, int, tuple[str, ...]]:
+    catalogue = make_catalogue(files)
+    reader = CitationReader(catalogue, ProjectFiles(MemoryTree({k: v.encode() for k, v in files.items()}), ""), around)
+    found = reader.detail([card.id for card in catalogue.citations].index(id))
+    return found.comment_text, found.context_start, found.context_lines
+
+
 CATALOGUE = make_catalogue(TEA_PROJECT)
 CARDS = {card.id: card for card in CATALOGUE.citations}
 COMMENT = "//= tea.md#pot\n//# It SHOULD be round, and nobody MAY drop it."
@@ -106,18 +113,18 @@ COMMENT = "//= tea.md#pot\n//# It SHOULD be round, and nobody MAY drop it."
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_the_lines_around_a_citation_are_shown(end: str) -> None:
     text = TEA_PROJECT["src/pot.rs"].replace("\n", end)
-    (card,) = [one for one in make_catalogue({**TEA_PROJECT, "src/pot.rs": text}).citations if one.id == "src/pot.rs:5"]
     comment = tuple(COMMENT.split("\n"))
     more = ("//# The pot MUST be warm.", *comment, "fn warm(pot: &Pot) {")
     for around, start, lines in ((0, 5, comment), (1, 4, more), (1000, 1, tuple(text.splitlines()))):
-        assert make_snippet(split_source_text(text), card, around) == Snippet(COMMENT, start, lines)
+        assert read_lines({**TEA_PROJECT, "src/pot.rs": text}, "src/pot.rs:5", around) == (COMMENT, start, lines)
 
 
 def test_an_entry_of_a_requirement_file() -> None:
-    text, card = TEA_PROJECT[".duvet/exceptions/coffee.toml"], CARDS[".duvet/exceptions/coffee.toml:3"]
+    path = ".duvet/exceptions/coffee.toml"
+    text, card = TEA_PROJECT[path], CARDS[f"{path}:3"]
     _, _, *entry = text.splitlines()
-    found = make_snippet(split_source_text(text + "[[exception]]\n"), card, 0)
-    assert found == Snippet("\n".join(entry), 3, tuple(entry))
+    assert read_lines(TEA_PROJECT, f"{path}:3", 0) == ("\n".join(entry), 3, tuple(entry))
+    assert read_comment(split_source_text(text + "[[exception]]\n"), 3, card.span[1]) == "\n".join(entry)
     # There may be blank lines in its text.
     entry = ["[[spec]]", "quote = '''", "[One", "", "[two]]", "'''", 'level = "MUST"']
     text = "\n".join(['target = "tea.md#pot"', *entry, "", "[[spec]]"])
