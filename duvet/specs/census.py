@@ -87,13 +87,15 @@ def take_census(specification: Specification) -> Census:
         stretches = list(_list_text_stretches(specification))
     # Requirements take precedence, and then the smallest range.
     stretches.sort(key=lambda one: (bool(one.reason), one.end - one.start))
-    placed = _StretchIndex(stretches)
+    bounds = sorted({bound for one in stretches for bound in (one.start, one.end)})
+    owners = _find_owners(stretches, bounds)
     first = min((section.heading[0] for section in specification.sections), default=len(specification.data))
     numbers, found, lost = LineNumbers(), dict[str, list[int]](), list[int]()
     counted: set[object] = set()
     for keyword in _ANY_KEYWORD.finditer(specification.data):
         at = keyword.start()
-        stretch = placed.find(at)
+        # Before the first boundary, this is the last entry, which is None.
+        stretch = owners[bisect_right(bounds, at) - 1]
         line = numbers.of(specification.data, at)
         if stretch is not None and not stretch.reason:
             counted.add(stretch.text)
@@ -123,51 +125,40 @@ def _explain(specification: Specification, keyword: re.Match[bytes], first: int)
     is_any_case = form is not None and form.any_case and specification.format is Format.MARKDOWN
     if not keyword[0].isupper() and not is_any_case:
         return _LOWER
-    return "in a longer word" if _is_in_longer_word(specification, keyword) else ""
-
-
-def _is_in_longer_word(specification: Specification, keyword: re.Match[bytes]) -> bool:
-    """Return True if a keyword touches another word with only markup in between, as in `[a](x)MUST`."""
+    # A keyword may touch another word with only markup in between, as in `[a](x)MUST`.
     at, data = keyword.start(), specification.data
     plain = [
         one.plain for one in specification.sections if one.plain and one.plain.starts and one.plain.starts[0] <= at
     ]
-    if not plain:
-        return False
-    text, first = plain[-1].text, _find_character(plain[-1], at, data)
+    text, first = (plain[-1].text, _find_character(plain[-1], at, data)) if plain else ("", 0)
     around = text[max(first - 1, 0) : first] + text[first + len(keyword[0]) :][:1]
-    return any(char.isalnum() or char == "_" for char in around)
+    return "in a longer word" if any(char.isalnum() or char == "_" for char in around) else ""
 
 
-class _StretchIndex:
-    """Maps a byte offset to the first range that contains it."""
+def _find_owners(stretches: Sequence[_Stretch], bounds: Sequence[int]) -> list[_Stretch | None]:
+    """Return for each boundary the first range that contains the bytes after it.
 
-    def __init__(self, stretches: Sequence[_Stretch]) -> None:
-        # Stretches are nested or side by side, so that each boundary changes the first one.
-        bounds = sorted({bound for one in stretches for bound in (one.start, one.end)})
-        self._bounds = bounds
-        places = {bound: index for index, bound in enumerate(bounds)}
-        self._owners: list[_Stretch | None] = [None] * len(bounds)
-        following = list(range(len(bounds) + 1))
+    Ranges are nested or side by side, so that each boundary changes the first one.
+    """
+    places = {bound: index for index, bound in enumerate(bounds)}
+    owners: list[_Stretch | None] = [None] * (len(bounds) + 1)
+    following = list(range(len(bounds) + 1))
 
-        def find_free(index: int) -> int:
-            root = index
-            while following[root] != root:
-                root = following[root]
-            while following[index] != root:
-                following[index], index = root, following[index]
-            return root
+    def find_free(index: int) -> int:
+        root = index
+        while following[root] != root:
+            root = following[root]
+        while following[index] != root:
+            following[index], index = root, following[index]
+        return root
 
-        for one in stretches:
-            index = find_free(places[one.start])
-            while index < places[one.end]:
-                self._owners[index] = one
-                following[index] = index + 1
-                index = find_free(index)
-
-    def find(self, at: int) -> _Stretch | None:
-        index = bisect_right(self._bounds, at) - 1
-        return self._owners[index] if index >= 0 else None
+    for one in stretches:
+        index = find_free(places[one.start])
+        while index < places[one.end]:
+            owners[index] = one
+            following[index] = index + 1
+            index = find_free(index)
+    return owners
 
 
 def _list_markdown_stretches(specification: Specification) -> Iterator[_Stretch]:

@@ -7,7 +7,6 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import closing
-from functools import cached_property
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
 from typing import TYPE_CHECKING
@@ -49,6 +48,7 @@ class DownloadClients:
         self.policy = policy
         self._lock = Lock()
         self._idle: list[httpx2.Client] = []
+        self._certificates: SSLContext | None = None
 
     def fetch(self, url: str, listen: SizeListener) -> bytes:
         try:
@@ -84,15 +84,10 @@ class DownloadClients:
                 raise
         headers = {"accept": "text/plain", "user-agent": f"duvet/{VERSION}"}
         with self._lock:
-            certificates = self._certificates
-        client = httpx2.Client(headers=headers, timeout=self.policy.seconds, verify=certificates)
+            # Loading the certificates takes longer than creating the rest of the client.
+            self._certificates = self._certificates or httpx2.create_ssl_context()
+        client = httpx2.Client(headers=headers, timeout=self.policy.seconds, verify=self._certificates)
         return client, client.send(client.build_request("GET", url), stream=True)
-
-    @cached_property
-    def _certificates(self) -> SSLContext:
-        # Loading the certificates takes longer than creating the rest of the client.
-
-        return httpx2.create_ssl_context()
 
     def _take_idle(self) -> httpx2.Client | None:
         with self._lock:
@@ -100,11 +95,7 @@ class DownloadClients:
 
 
 def download_texts(urls: Mapping[str, str], policy: Policy, progress: Progress) -> dict[str, DownloadOutcome]:
-    """Download URLs into files, and return the text or the error for each URL.
-
-    A file is written completely or not at all. If several URLs share a file, the result leaves out those that follow
-    the first successful one.
-    """
+    """Download URLs into files; of URLs that share a file, the result leaves out those after the first success."""
     # If nothing is allowed, there is no progress to show.
     is_any_allowed = any(_check_url(url, policy) is None for url in urls)
     display = progress.downloads(len(urls)) if is_any_allowed else Downloads(progress)
@@ -182,7 +173,15 @@ class _DownloadRun:
         try:
             while self.waiting or self.running:
                 while self.waiting and len(self.running) < MAX_PARALLEL_DOWNLOADS:
-                    self._start(self.waiting.popleft())
+                    lane = self.waiting.popleft()
+                    url = lane.popleft()
+                    self.display.begin(url)
+                    self.running[url] = (time.monotonic() + self.policy.seconds, lane)
+                    refusal = _check_url(url, self.policy)
+                    if refusal is not None:
+                        self._finish(url, refusal)
+                    else:
+                        Thread(target=self._fetch, args=(url,), daemon=True).start()
                 if self.running:
                     self._handle_event()
         finally:
@@ -190,16 +189,6 @@ class _DownloadRun:
             self.running.clear()
             self.clients.close()
         return self.found
-
-    def _start(self, lane: deque[str]) -> None:
-        url = lane.popleft()
-        self.display.begin(url)
-        self.running[url] = (time.monotonic() + self.policy.seconds, lane)
-        refusal = _check_url(url, self.policy)
-        if refusal is not None:
-            self._finish(url, refusal)
-        else:
-            Thread(target=self._fetch, args=(url,), daemon=True).start()
 
     def _fetch(self, url: str) -> None:
         shown = time.monotonic()
@@ -235,7 +224,24 @@ class _DownloadRun:
 
     def _finish(self, url: str, event: bytes | BaseException) -> None:
         _, lane = self.running.pop(url)
-        outcome = self.found[url] = self._store(url, event)
+        path = self.urls[url]
+        outcome: DownloadOutcome
+        if isinstance(event, FetchRefusal):
+            ##= man/spec/trace.md#downloads
+            ##% duvet MUST refuse a download that is too large, takes too long or is an HTML page, and MUST NOT leave a
+            ##% file.
+            hint = f"{event.remedy}, or save its text as {path}" if event.remedy else f"save its text as {path}"
+            outcome = FetchError(f"could not download {url}: {event}", hint=hint)
+            outcome.__cause__ = event.__cause__
+        elif isinstance(event, BaseException):
+            raise event
+        else:
+            outcome = event
+            try:
+                store_file(path, event)
+            except DuvetError as error:
+                outcome = error
+        self.found[url] = outcome
         if isinstance(outcome, bytes):
             self.display.amount(url, len(outcome))
             self.display.end(url)
@@ -244,21 +250,3 @@ class _DownloadRun:
             self.display.fail(url)
         if lane:
             self.waiting.append(lane)
-
-    def _store(self, url: str, event: bytes | BaseException) -> DownloadOutcome:
-        path = self.urls[url]
-        if isinstance(event, FetchRefusal):
-            ##= man/spec/trace.md#downloads
-            ##% duvet MUST refuse a download that is too large, takes too long or is an HTML page, and MUST NOT leave a
-            ##% file.
-            hint = f"{event.remedy}, or save its text as {path}" if event.remedy else f"save its text as {path}"
-            failure = FetchError(f"could not download {url}: {event}", hint=hint)
-            failure.__cause__ = event.__cause__
-            return failure
-        if isinstance(event, BaseException):
-            raise event
-        try:
-            store_file(path, event)
-        except DuvetError as error:
-            return error
-        return event

@@ -6,7 +6,6 @@ import posixpath
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from functools import cache
 from itertools import pairwise
 from unicodedata import category
 
@@ -103,15 +102,8 @@ LOWER_CASE = "lower-case keyword"  # Why a sentence is not a requirement.
 INTRODUCTION = "introduction"  # The sentence introduces a list, whose items are the requirements.
 
 
-@cache
-def _compile_unspaced() -> re.Pattern[str]:
-    """Compile the pattern for Chinese, Japanese and Korean characters, which takes 2 ms.
-
-    No space separates a keyword from such a character.
-    """
-    return re.compile("[\u3000-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]")
-
-
+_UNSPACED = "[\u3000-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]"
+"""Chinese, Japanese and Korean characters, which no space separates from a keyword; compiled on first use, in 2 ms."""
 _ANY_CASE = r"(?i)\b(must|shall|should)\b(?![\"-])"
 
 
@@ -122,7 +114,7 @@ def find_level(text: str, *, any_case: bool = False) -> Level:
     """
     ##= man/spec/trace.md#requirements-in-markdown
     ##% In Chinese, Japanese and Korean text, duvet MUST recognise keywords without spaces around them.
-    text = text if max(text, default="") < "\u3000" else _compile_unspaced().sub(" ", text)
+    text = text if max(text, default="") < "\u3000" else re.sub(_UNSPACED, " ", text)
     level = max([keyword.level for keyword in find_keywords(text)], default=Level.AUTO)
     ##= man/spec/trace.md#requirements-in-markdown
     ##% With `keywords = "any"`, duvet MUST also recognise `must`, `shall` and `should` in lower case.
@@ -140,8 +132,8 @@ _BLANK = " \t\n"
 class SentenceOpenings:
     """Finds the beginnings of sentences in linear time.
 
-    A sentence begins after the last full stop before it, on the same line or an earlier one. If a character other than
-    a blank follows that full stop, the first full stop on its line that ends a sentence is used instead.
+    A sentence begins after the full stop before it or, if no blank follows that, after the first one on its line that
+    ends a sentence.
     """
 
     def __init__(self, text: str) -> None:
@@ -157,10 +149,7 @@ class SentenceOpenings:
         """The end of the first sentence of a line, by the beginning of the line."""
 
     def find_start(self, offset: int, floor: int) -> int:
-        """Return the start of the sentence at `offset`, but at least `floor`.
-
-        Neither argument may decrease from call to call.
-        """
+        """Return the start of the sentence at `offset`, but at least `floor`; neither may decrease between calls."""
         text = self.text
         dot = text.rfind(".", max(floor, self._dots_to), offset)
         self._dots_to = offset
@@ -199,10 +188,7 @@ class SentenceOpenings:
             known[place] = known[dot]
 
     def _find_first_end(self, line: int, dot: int) -> int:
-        """Return the end of the first sentence on a line if it lies before `dot`.
-
-        Otherwise, return `dot` if the dot before it hides it, or 0.
-        """
+        """Return the end of the first sentence on a line if it is before `dot`, `dot` if another dot hides it, or 0."""
         text, ends = self.text, self._ends
         if line not in ends:
             stop = text.find("\n", dot)
@@ -268,11 +254,10 @@ def find_sentences(text: str) -> list[_Sentence]:
 def _find_first_upstream(text: str, sentences: list[_Sentence]) -> _Sentence:
     """Return the sentence that awslabs duvet finds first: on each line it searches for one keyword after another."""
     starts = line_starts(text)
-
-    def found_at(sentence: _Sentence) -> tuple[int, int, int]:
-        return min((find_line_index(starts, each.start), each.rank, each.start) for each in sentence.keywords)
-
-    return min(sentences, key=found_at)
+    return min(
+        sentences,
+        key=lambda one: min((find_line_index(starts, word.start), word.rank, word.start) for word in one.keywords),
+    )
 
 
 # Characters that lead to another folder, or that file names can't or shouldn't contain.
@@ -282,11 +267,7 @@ _LONGEST, _KEPT = 240, 50
 
 
 def requirements_folder(source: str, out: str, downloads: str = "") -> str:
-    """Return the folder below `out` for the requirements of the specification in the file `source`.
-
-    The folder mirrors the path of the source relative to `downloads` or `out`, if one of them contains the source.
-    Otherwise it mirrors the path itself.
-    """
+    """Return the folder below `out` that mirrors the path of a specification, if possible below `downloads` or `out`."""
     parts = path_parts(source)
     kept = (
         _list_parts_below(parts, downloads)
@@ -360,16 +341,11 @@ def _place_problem(problem: Problem, config: Config, index: int) -> Problem:
 
 def _make_keyword_warning(specification: Specification) -> Problem | None:
     """Return a warning if counting lower-case keywords would add requirements, or None."""
-    count = sum(
-        one.reason == LOWER_CASE
-        for section in specification.sections
-        if section.plain
-        for one in section.plain.uncounted
-    )
+    plain = [section.plain for section in specification.sections if section.plain]
+    count = sum(one.reason == LOWER_CASE for text in plain for one in text.uncounted)
     if not count:
         return None
-    verb = "use" if count > 1 else "uses"
-    other = "are" if count > 1 else "is"
+    verb, other = ("use", "are") if count > 1 else ("uses", "is")
     message = f"{format_count(count, 'sentence')} {verb} lower-case keywords and {other} not counted"
     hint = 'set `keywords = "any"` to count them, or `keywords = "uppercase"` to ignore them; `duvet report -v` lists their lines'
     return rules.KEYWORDS_LOWER_CASE.problem(message, hint=hint)
@@ -388,10 +364,7 @@ class _SpecificationFiles(Struct, frozen=True):
 
 
 def _extract(config: Config, library: Library, specification: Specification, root: str, all: Extraction) -> list[str]:
-    """Add the requirement files of a specification to `all`.
-
-    Return the targets in other specifications whose files are overwritten.
-    """
+    """Add the requirement files of a specification to `all`, and return the targets whose files are overwritten."""
     name = format_locator(specification.locator, root)
     path = specification.path
     folder = requirements_folder(path, config.requirements_folder, config.specifications_folder)
@@ -483,11 +456,8 @@ def find_stale_files(extraction: Extraction, tree: Tree) -> Iterator[Problem]:
     for folder, target in sorted(extraction.folders.items()):
         for name in sorted(entry.name for entry in tree.entries(folder)):
             path = f"{folder}/{name}"
-            if (
-                name.endswith(".toml")
-                and posixpath.normpath(path) not in current
-                and _is_generated(folder, path, target, tree)
-            ):
+            is_other = name.endswith(".toml") and posixpath.normpath(path) not in current
+            if is_other and _is_generated(folder, path, target, tree):
                 message = "this extracted file is outdated: its section no longer contains requirements"
                 yield rules.REQUIREMENT_STALE.problem(message, path, Place(1), hint="remove it with `--prune`")
 
@@ -509,10 +479,7 @@ def _is_generated(folder: str, path: str, target: str, tree: Tree) -> bool:
 
 
 def list_unneeded_files(extraction: Extraction, library: Library, *, writes: bool) -> dict[str, Problem]:
-    """Return a problem for each extracted file that is no longer needed.
-
-    If the run writes no requirement files, all extracted files count as unneeded.
-    """
+    """Return a problem for each extracted file that is no longer needed: for all of them unless `writes`."""
     needed = extraction if writes else replace(extraction, files={})
     found = (*find_stale_files(needed, library.tree), *_find_orphaned_files(extraction, library))
     return {problem.path: problem for problem in found}

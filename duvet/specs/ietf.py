@@ -195,21 +195,16 @@ def parse_ietf(data: bytes, *, has_paths: bool = False) -> tuple[Section, ...]:
     return tuple(sections.values())
 
 
-class _Document(Struct, frozen=True):
-    start: int
-    name: str
-
-
 def _qualify(sections: list[Section], data: bytes) -> tuple[Section, ...]:
     """Make section ids unique: add the RFC if the text contains several, and the title if a number is repeated."""
     documents = _find_documents(data)
-    starts = [one.start for one in documents]
+    names, starts = list(documents), list(documents.values())
     ##= man/spec/trace.md#sections
     ##% In a text that contains several RFCs, the name of a section MUST begin with its RFC, as in `rfc8174/section-2`.
     placed: list[tuple[Section, tuple[str, ...], tuple[str, ...]]] = []
     for section in sections:
         number = bisect_right(starts, section.heading[0])
-        above: tuple[str, ...] = (documents[number - 1].name,) if number and len(documents) > 1 else ()
+        above: tuple[str, ...] = (names[number - 1],) if number and len(documents) > 1 else ()
         path = tuple([name.replace("rfc", "RFC ") for name in above])
         end = starts[number] if number < len(starts) else len(data)
         placed.append((_cut(section, end), path, above))
@@ -233,14 +228,13 @@ _ANNOUNCED = re.compile(rb"^Request for Comments: *0*([1-9][0-9]*)\b", re.MULTIL
 _DIVIDERS = "=-_* \t\r\f\n"
 
 
-def _find_documents(data: bytes) -> list[_Document]:
-    """Return the RFCs that a text consists of; each begins with a block of lines that states its number."""
-    found: dict[str, _Document] = {}
+def _find_documents(data: bytes) -> dict[str, int]:
+    """Return the RFCs that a text consists of, and where each begins: with the block of lines that states its number."""
+    found: dict[str, int] = {}
     for announced in _ANNOUNCED.finditer(data):
         block = max(data.rfind(b"\n\n", 0, announced.start()), data.rfind(b"\n\r\n", 0, announced.start()))
-        name = f"rfc{int(announced[1])}"
-        found.setdefault(name, _Document(block + 1 if block >= 0 else 0, name))
-    return list(found.values())
+        found.setdefault(f"rfc{int(announced[1])}", block + 1 if block >= 0 else 0)
+    return found
 
 
 def _cut(section: Section, end: int) -> Section:

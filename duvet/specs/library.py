@@ -54,15 +54,17 @@ def assign_ids(
     known: Iterable[Specification] = (),
     rank: Callable[[Specification], int] = lambda one: 0,
 ) -> tuple[Specification, ...]:
-    """Sort the new specifications, and give each a unique id.
-
-    If several would get the same id, the first by `rank` keeps it, and the others get a number.
-    """
+    """Sort the new specifications, and give each a unique id; the first by `rank` gets no number."""
     ids = {one.locator: one.id for one in known}
     further = sorted(
         (one for one in specifications if one.locator not in ids), key=lambda one: locator_key(one.locator)
     )
-    plain = {one.locator: _make_plain_id(one) for one in further}
+    plain = {
+        one.locator: f"rfc{rfc[1]}"
+        if (rfc := _RFC_NAME.fullmatch(one.name))
+        else make_anchor(find_file_stem(one.path)) or "spec"
+        for one in further
+    }
     reserved = frozenset(plain.values())
     taken = set(ids.values())
     for specification in sorted(further, key=rank):
@@ -74,11 +76,6 @@ def assign_ids(
         taken.add(id)
         ids[specification.locator] = id
     return tuple([replace(one, id=ids[one.locator]) for one in further])
-
-
-def _make_plain_id(specification: Specification) -> str:
-    rfc = _RFC_NAME.fullmatch(specification.name)
-    return f"rfc{rfc[1]}" if rfc else make_anchor(find_file_stem(specification.path)) or "spec"
 
 
 class Policy(Struct, frozen=True):
@@ -107,11 +104,7 @@ class ParsedSpecification(Struct, frozen=True):
 
 
 class Library:
-    """Loads specifications, and caches their texts and parsed contents.
-
-    `forms` maps specification names to the form of their requirements, as duvet's own schema configures it. Without it,
-    texts are parsed as awslabs duvet parses them.
-    """
+    """Loads specifications, and caches their texts; without `forms`, it parses them as awslabs duvet does."""
 
     def __init__(
         self,
@@ -135,19 +128,16 @@ class Library:
         self._parsed: dict[tuple[bytes, Format, RequirementForm | None, str], ParsedSpecification] = {}
 
     def load(self, locator: Locator) -> Specification:
-        known = self._loaded.get(locator)
-        if known is not None:
-            return known
         if locator in self.failures:
             raise self.failures[locator]
-        try:
-            path = self.path(locator)
-            loaded = self._make(locator, path, self._read(locator, path), self.find_form(locator))
-            self._loaded[locator] = loaded
-        except DuvetError as error:
-            self.failures[locator] = error
-            raise
-        return loaded
+        if locator not in self._loaded:
+            try:
+                path = self.path(locator)
+                self._loaded[locator] = self._make(locator, path, self._read(locator, path), self.find_form(locator))
+            except DuvetError as error:
+                self.failures[locator] = error
+                raise
+        return self._loaded[locator]
 
     def prefetch(self, locators: Iterable[Locator]) -> None:
         """Download the specifications that are missing on disk, in parallel; `load` raises the errors."""

@@ -191,10 +191,7 @@ def canonical_url(url: str) -> str:
 
 
 def cache_path(url: str, folder: str) -> str:
-    """Return the path in the download folder for a normalised URL.
-
-    The path leaves out port, query and fragment, and always ends in `.txt`.
-    """
+    """Return the path in the download folder for a normalised URL, without port, query and fragment."""
     found = re.match(_PARTS, canonical_url(url))
     host, path = found.groups() if found else ("", "")
     return strip_extension(posixpath.join(folder, host, *path.split("/")).rstrip("/")) + ".txt"
@@ -223,11 +220,7 @@ def _locate_path(path: str, format: Format) -> Locator:
 
 
 def resolve_specification(spec: str, format: Format, base: str, tree: Tree) -> Locator:
-    """Locate the specification that a target names; raise ProblemsError if it can't be found.
-
-    A relative path is tried as written, then in `base` and in each folder above it. `base` is the working directory for
-    a comment, and the requirement file for one of its entries.
-    """
+    """Locate a specification as written, then in `base` and each folder above it; raise ProblemsError if not found."""
     if is_url(spec) or spec.startswith("/"):
         return locate_specification(spec, format)
     candidate, folder, below = spec, base, None
@@ -277,10 +270,7 @@ class _Sections(Protocol):
 
 
 def find_section_indexes(specification: _Sections, name: str, *, has_prefixes: bool) -> tuple[int, ...]:
-    """Return the indexes of the sections with this id or heading path; several if the name is ambiguous.
-
-    With `has_prefixes`, as for IETF text, the id may lack its prefix or have a wrong one.
-    """
+    """Return the indexes of the sections with this id or heading path; several if the name is ambiguous."""
     found = _find_by_name(specification, name, has_prefixes=has_prefixes)
     sections = specification.sections
     for index in found:
@@ -312,6 +302,7 @@ def find_numbered_sections(specification: _Sections, name: str, *, has_prefixes:
 def _find_by_name(specification: _Sections, name: str, *, has_prefixes: bool) -> tuple[int, ...]:
     by_name = specification.by_name
     found = by_name.get(name, ())
+    # The id of a section in IETF text may lack its prefix or have a wrong one.
     if found or not has_prefixes:
         return found
     bare = _PREFIXES.sub("", name, count=1)
@@ -330,12 +321,8 @@ def _find_by_path(specification: _Sections, name: str, *, has_prefixes: bool) ->
     if not above[0]:
         return tuple([index for index, path in paths.items() if sections[index].anchors and [*path] == above[1:]])
     # Parts may be left out, so other headings may come between the headings of a path.
-    return tuple([index for index, path in paths.items() if _is_in_order(above, path)])
-
-
-def _is_in_order(parts: Iterable[str], path: Iterable[str]) -> bool:
-    rest = iter(path)
-    return all(part in rest for part in parts)
+    rests = [(index, iter(path)) for index, path in paths.items()]
+    return tuple([index for index, rest in rests if all(part in rest for part in above)])
 
 
 def qualify_sections(sections: Sequence[Section]) -> tuple[Section, ...]:
@@ -374,10 +361,7 @@ def find_section_index(specification: Specification, name: str) -> int | None:
 
 
 def map_title_ids(form: RequirementForm | None, sections: Sequence[_Section]) -> dict[str, int]:
-    """Map requirement ids that begin section titles to section indexes.
-
-    The keys contain each id both as written and case-folded.
-    """
+    """Map requirement ids that begin section titles, as written and case-folded, to section indexes."""
     if form is None:
         return {}
     ids = compile_ids(form.ids)
@@ -502,10 +486,7 @@ class IdPattern:
         self._id = re.compile(rf"{further}{_ID}(?![A-Za-z0-9_])|{_DOTTED_NUMBER}(?![A-Za-z0-9_])")
 
     def split(self, text: str, marked: int = 0, *, has_number: bool = True) -> RequirementId | None:
-        """Return the id at the beginning of text, or None.
-
-        If the text begins with markup, `marked` is the offset at which the markup ends.
-        """
+        """Return the id at the beginning of text, or None; `marked` is the end of any markup at the beginning."""
         ##= man/spec/trace.md#requirements-in-markdown
         ##% An id at the beginning of a list item, paragraph, table row or heading MUST be the name of the requirement
         ##% and not a part of its text.
@@ -562,6 +543,4 @@ def skip_boxes(text: str, start: int = 0) -> int:
     return boxes.end() if boxes else start
 
 
-@lru_cache(maxsize=32)
-def compile_ids(pattern: str) -> IdPattern:
-    return IdPattern(pattern)
+compile_ids = lru_cache(maxsize=32)(IdPattern)

@@ -33,11 +33,7 @@ MarkdownEvent = tuple[str, str, Any, int, int]
 
 
 def walk_markdown(parser: Markdown, text: str, *, is_outline: bool = False) -> Iterator[MarkdownEvent]:
-    """Yield the parser's events in a uniform shape; breaks and rules have a blank as their text.
-
-    With `is_outline`, leave out texts and breaks outside headings. Raise MarkdownError for the few texts on which the
-    parser fails.
-    """
+    """Yield the parser's events in a uniform shape; with `is_outline`, leave out texts and breaks outside headings."""
     kind, span = "", {"start": 0, "end": 0}
     value: Any
     is_shown = not is_outline
@@ -123,11 +119,7 @@ class MarkdownDocument(Struct, frozen=True):
 
 
 def parse_markdown(data: bytes, form: RequirementForm | None = None, stem: str = "") -> MarkdownDocument:
-    """Parse a document, without `form` as awslabs duvet does; raise MarkdownError if the parser fails.
-
-    With `form`, sections also get their plain text, requirements and heading paths, and the text above the first
-    heading becomes a section named `stem` if it can contain requirements.
-    """
+    """Parse a document, without `form` as awslabs duvet does; raise MarkdownError if the parser fails."""
     text = data.decode()
     outline = _Outline(data, text, is_like_upstream=form is None)
     if form is None:
@@ -162,15 +154,10 @@ def extended_parser() -> Markdown:
     """Return the parser for duvet's own schema: it supports tables, check boxes, footnotes and front matter."""
     from pyromark import Markdown, Options
 
-    return Markdown(
-        options=Options.ENABLE_HEADING_ATTRIBUTES
-        | Options.ENABLE_TABLES
-        | Options.ENABLE_TASKLISTS
-        | Options.ENABLE_STRIKETHROUGH
-        | Options.ENABLE_FOOTNOTES
-        | Options.ENABLE_YAML_STYLE_METADATA_BLOCKS
-        | Options.ENABLE_PLUSES_DELIMITED_METADATA_BLOCKS
-    )
+    options = Options.ENABLE_HEADING_ATTRIBUTES | Options.ENABLE_TABLES | Options.ENABLE_TASKLISTS
+    options |= Options.ENABLE_STRIKETHROUGH | Options.ENABLE_FOOTNOTES
+    options |= Options.ENABLE_YAML_STYLE_METADATA_BLOCKS | Options.ENABLE_PLUSES_DELIMITED_METADATA_BLOCKS
+    return Markdown(options=options)
 
 
 def list_extended_events(text: str) -> list[MarkdownEvent]:
@@ -211,11 +198,7 @@ class _OutlinePart(Struct, frozen=True):
 
 
 class _Outline:
-    """Collects headings and list breaks from events, and tracks the current line.
-
-    An event that begins at a line end or inside a heading counts for the next line. The order of breaks and headings
-    matches awslabs duvet.
-    """
+    """Collects headings and list breaks from events in the order of awslabs duvet, and tracks the current line."""
 
     def __init__(self, data: bytes, text: str, *, is_like_upstream: bool = True) -> None:
         self.data = data
@@ -342,10 +325,7 @@ class _Outline:
 
 
 def _read_paragraph(events: Iterator[MarkdownEvent], last: int) -> tuple[str, int]:
-    """Return the shortened text of a paragraph, and the offset of its last event.
-
-    The text is empty if the paragraph contains only images, such as badges.
-    """
+    """Return the shortened text of a paragraph (empty if it contains only images), and the offset of its last event."""
     pieces: list[str] = []
     images = 0
     has_text = False
@@ -367,14 +347,12 @@ def _read_paragraph(events: Iterator[MarkdownEvent], last: int) -> tuple[str, in
 
 
 def _read_title(data: bytes, events: Iterator[MarkdownEvent], offset: int) -> tuple[tuple[int, int] | None, int]:
-    """Return the byte range of a heading's text, and the offset of its last event.
-
-    Markup after the text is included. An entity at its start or end is not, because the file spells it differently.
-    """
+    """Return the byte range of a heading's text, with markup after it, and the offset of its last event."""
     title: tuple[int, int] | None = None
     for kind, tag, value, start, end in events:
         if kind == "Text":
             offset = start
+            # The file spells an entity differently.
             if data[offset:end] == value.encode():
                 title = (title[0], max(title[1], end)) if title else (offset, end)
             continue

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
+from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
 from duvet.specs.markdown import CONTAINER
@@ -264,10 +265,7 @@ def _pairs(bounds: list[int]) -> Iterator[tuple[int, int]]:
 
 
 def _find_offsets(pieces: list[Run]) -> list[int]:
-    offsets = [0]
-    for piece in pieces:
-        offsets.append(offsets[-1] + len(piece.text))
-    return offsets
+    return list(accumulate([len(piece.text) for piece in pieces], initial=0))
 
 
 def _make_run(text: str, start: int) -> Run:

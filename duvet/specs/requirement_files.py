@@ -39,13 +39,6 @@ LEVELS_BY_NAME = {level.name: level for level in Level}
 FORMATS_BY_NAME = {"md": Format.MARKDOWN, **{name: form for form in Format for name in (form.name, form.name.lower())}}
 
 
-def fold_quote(text: str) -> str:
-    """Trim the lines of a quote and join them with single spaces, as duvet does before it searches for it."""
-    if "\n" not in text:
-        return text.strip(WHITESPACE)
-    return " ".join(filter(None, [line.strip(WHITESPACE) for line in text.split("\n")]))
-
-
 _Span = tuple[int, int]
 
 
@@ -69,11 +62,7 @@ def read_requirements_plain(path: str, data: bytes) -> list[Annotation] | None:
 
 @cache
 def _compile_statement() -> re.Pattern[str]:
-    """Compile the pattern for a statement and the comments and blank lines after it.
-
-    The first alternative is the form that duvet writes. Unsupported text matches as `other`, which ends the search at
-    once.
-    """
+    """Compile the pattern for a statement; the first alternative is the form that duvet writes."""
     literal = r"'''[^']*+(?:'{1,2}+[^']++)*+'''(?!')"
     end = r"[ \t]*+(?:\#[^\n]*+)?(?:(?:\n[ \t\n]*+(?:\#[^\n]*+)?)++|\Z)"
     return re.compile(
@@ -138,12 +127,14 @@ def _make_annotations(path: str, text: str, tables: list[_Table]) -> list[Annota
 def make_entry_annotation(
     path: str, line: int, kind: Kind, strings: dict[str, str], tags: tuple[str, ...], source: Source
 ) -> Annotation:
+    # duvet searches for a quote with trimmed lines and single spaces between them.
+    quote = " ".join(filter(None, [line.strip(WHITESPACE) for line in strings["quote"].split("\n")]))
     return Annotation(
         path,
         line,
         kind,
         strings["target"],
-        fold_quote(strings["quote"]),
+        quote,
         LEVELS_BY_NAME[strings.get("level", "AUTO")],
         FORMATS_BY_NAME[strings.get("format", "AUTO")],
         strings["quote"] if kind is Kind.SPEC else strings.get("reason", ""),
@@ -204,10 +195,10 @@ def make_requirement_file(
     target_span = (len(_BEFORE_TARGET), len(_BEFORE_TARGET) + len(target_string))
     line, position = head.count("\n") + 1, len(head)
     # Looking up a member of an enum in the loop takes longer.
-    kind, form, nothing = Kind.SPEC, Format.AUTO, ()
+    kind, form = Kind.SPEC, Format.AUTO
     parts, annotations = [head], []
     for extracted, text in zip(found, texts, strict=True):
-        level = extracted.level
+        level, name = extracted.level, extracted.name
         string = f"'''\n{text}\n'''" if is_literal else format_multi_line_string(text)
         parts.append(f"{_BEFORE_QUOTE[level]}{string}{_AFTER_QUOTE}")
         start = position + len(_BEFORE_QUOTE[level])
@@ -215,23 +206,7 @@ def make_requirement_file(
         source = Source(*target_span, position, position + len(_HEADER), start, end)
         quote, written = " ".join(extracted.pieces), text + "\n"
         annotations.append(
-            Annotation(
-                path,
-                line,
-                kind,
-                target,
-                quote,
-                level,
-                form,
-                written,
-                "",
-                "",
-                nothing,
-                None,
-                True,
-                source,
-                extracted.name,
-            )
+            Annotation(path, line, kind, target, quote, level, form, written, "", "", (), None, True, source, name)
         )
         # The lines of the text, of its quotes, above and below.
         line += len(extracted.pieces) + 5
