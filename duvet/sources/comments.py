@@ -24,8 +24,7 @@ _REST = r"[^\n]*+"
 class AnnotationFinder(Struct, frozen=True):
     runs: Callable[[str], Iterator[re.Match[str]]]
     """Finds consecutive lines with a prefix. Groups capture the parts of the usual form; `quote` is the last group."""
-    texts: Callable[[str], list[str]]
-    """Finds the text after the prefix on each line of a quote, except on empty lines."""
+    texts: Callable[[str], list[str]]  # Finds the text after the prefix on each line of a quote, except on empty lines.
     without_text: str  # The end of a quote line with no text after its prefix; few other lines end like this.
 
 

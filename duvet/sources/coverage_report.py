@@ -8,8 +8,7 @@ from collections.abc import Iterable
 from duvet.errors import DuvetError
 from duvet.text import decode_utf8, quote_text
 
-LineHits = dict[int, bool]
-"""By line number, whether the line was executed; lines without code are absent."""
+LineHits = dict[int, bool]  # By line number, whether the line was executed; lines without code are absent.
 
 _NAME = r"[^\s<>/!?=\"'][^\s<>/=\"']*+"
 _QUOTED = r"\"[^\"]*+\"|'[^']*+'"

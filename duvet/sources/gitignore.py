@@ -83,8 +83,14 @@ def _make_expression(pattern: bytes, *, names_folders: bool) -> bytes:
         before, at = at, token.end()
         if token["stars"]:
             # git compares the text before the first star literally, so `**` after it begins a new pattern.
-            is_whole = len(token["stars"]) > 1 and (is_plain or pattern[before - 1 : before] == b"/")
-            expression, at = _convert_stars(pattern, at, is_whole=is_whole and names_folders)
+            is_whole = names_folders and len(token["stars"]) > 1
+            is_whole = is_whole and (is_plain or pattern[before - 1 : before] == b"/")
+            if is_whole and pattern.startswith(b"/", at):
+                expression, at = rb"(?:.*/)?", at + 1
+            elif is_whole and (at == len(pattern) or pattern.startswith(rb"\/", at)):
+                expression = rb".*"
+            else:
+                expression = rb"[^/]*"
         elif token["open"]:
             expression, at = _convert_class(pattern, at, negated=len(token["open"]) > 1)
         else:
@@ -92,14 +98,6 @@ def _make_expression(pattern: bytes, *, names_folders: bool) -> bytes:
         is_plain = is_plain and token.lastgroup is None
         parts.append(expression)
     return b"".join(parts)
-
-
-def _convert_stars(pattern: bytes, at: int, *, is_whole: bool) -> tuple[bytes, int]:
-    if is_whole and pattern.startswith(b"/", at):
-        return rb"(?:.*/)?", at + 1
-    if is_whole and (at == len(pattern) or pattern.startswith(rb"\/", at)):
-        return rb".*", at
-    return rb"[^/]*", at
 
 
 def _convert_class(pattern: bytes, at: int, *, negated: bool) -> tuple[bytes, int]:
@@ -130,8 +128,7 @@ class IgnoredPaths:
         self.tree = tree
         self._repository = GitRepository(tree, root)
         self._files: dict[str, IgnoreRule | None] = {}
-        self._folders: dict[str, tuple[bool, str]] = {}
-        """Whether a folder is ignored, and the top of its repository."""
+        self._folders: dict[str, tuple[bool, str]] = {}  # Whether a folder is ignored, and the top of its repository.
         self._tops: dict[str, str] = {}
         """The git folder that all working trees of a repository share, by the tree's top folder; empty outside a repository."""
 

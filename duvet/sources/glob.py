@@ -184,8 +184,7 @@ class _Walk:
         self.found: set[str] = set()
         self.todo: list[tuple[str, int, tuple[object, ...]]] = []
         """A folder, the component to look for in it, and the folders around it if it was reached through a link."""
-        self.linked: set[object] = set()
-        """The folders that links point to."""
+        self.linked: set[object] = set()  # The folders that links point to.
         self.looped: set[object] = set()
         """The links that point back to a folder that contains them, by folder and name."""
 

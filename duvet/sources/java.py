@@ -105,7 +105,11 @@ def _walk(tree: Tree) -> Iterator[Node]:
 
 class _Classifier:
     def __init__(self, lines: list[str]) -> None:
-        self._properties = [0, *map(_classify_text, lines)]
+        self._properties = [0]
+        for line in lines:
+            trimmed = line.strip(WHITESPACE)
+            # These are the default prefixes of annotations, regardless of the project's prefixes.
+            self._properties.append((ANNOTATION if trimmed.startswith(("//=", "//#")) else 0) if trimmed else BLANK)
         self._code_starts: set[int] = set()
         self._blocks: list[tuple[int, LineScope]] = []  # Where each block ends, and its lines.
 
@@ -153,11 +157,3 @@ class _Classifier:
         scopes = tuple(dict.fromkeys(scope for _, scope in self._blocks))
         last = len(self._properties) - 1
         return LineClasses(tuple(self._properties), scopes or (LineScope(1, last),))
-
-
-def _classify_text(line: str) -> int:
-    trimmed = line.strip(WHITESPACE)
-    if not trimmed:
-        return BLANK
-    # These are the default prefixes of annotations, regardless of the project's prefixes.
-    return ANNOTATION if trimmed.startswith(("//=", "//#")) else 0

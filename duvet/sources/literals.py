@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from functools import cache
+from posixpath import splitext
 
 from msgspec import Struct
 
@@ -60,25 +61,19 @@ _FAMILIES = (_HASHES, _SLASHES, _BOTH, _CPP, _RUST, _GO, _JAVASCRIPT)
 
 
 @cache
-def _find_by_extension() -> dict[str, LiteralFamily]:
-    found = ((pattern, family) for family in _FAMILIES for one in family.languages for pattern in one.patterns)
-    return {pattern.rpartition("*")[2]: family for pattern, family in found}
-
-
-def _find_family(path: str) -> LiteralFamily | None:
-    name = path.rpartition("/")[2]
-    dot = name.rfind(".")
-    return _find_by_extension().get(name[dot:]) if dot > 0 else None
+def _find_family(extension: str) -> LiteralFamily | None:
+    families = ((family, pattern) for family in _FAMILIES for one in family.languages for pattern in one.patterns)
+    return next((family for family, pattern in families if pattern.rpartition("*")[2] == extension), None)
 
 
 def may_have_literals(path: str) -> bool:
     """Return True if duvet knows the multi-line literals of the file's language."""
-    return _find_family(path) is not None
+    return _find_family(splitext(path)[1]) is not None
 
 
 def find_lines_in_literals(path: str, text: str, lines: Iterable[int]) -> list[int]:
     """Return the given lines that begin inside a string literal, up to the first unclear literal."""
-    family = _find_family(path)
+    family = _find_family(splitext(path)[1])
     if family is None or not any(sign in text for sign in family.signs):
         return []
     waiting = list(lines)

@@ -202,7 +202,7 @@ class InnerTree(FilteredTree):
             if is_folder(entry):
                 path = start + entry.name
                 if not entry.is_symlink():
-                    self.inside.add_known(path)
+                    self.inside.folders[path] = True
                 elif not self.inside.has_folder(path):
                     self.report(path)
                     continue

@@ -139,14 +139,11 @@ class SentenceOpenings:
     def __init__(self, text: str) -> None:
         self.text = text
         self._dot = -1
-        self._dots_to = 0
-        """The last dot, and the end of the searched text."""
+        self._dots_to = 0  # The last dot, and the end of the searched text.
         self._newline = -1
         self._newlines_to = 0
-        self._known: dict[int, int] = {}
-        """The beginnings of sentences after dots that don't end a sentence."""
-        self._ends: dict[int, int] = {}
-        """The end of the first sentence of a line, by the beginning of the line."""
+        self._known: dict[int, int] = {}  # The beginnings of sentences after dots that don't end a sentence.
+        self._ends: dict[int, int] = {}  # The end of the first sentence of a line, by the beginning of the line.
 
     def find_start(self, offset: int, floor: int) -> int:
         """Return the start of the sentence at `offset`, but at least `floor`; neither may decrease between calls."""

@@ -199,8 +199,7 @@ class _SectionReader:
         self.uncounted: list[tuple[str, int, int]] = []
         """The character ranges that are not a requirement, each after the reason."""
         self.number = _find_number(section)
-        self.heading_id = ""
-        """The id of the heading if several requirements share it."""
+        self.heading_id = ""  # The id of the heading if several requirements share it.
 
     def read(self) -> None:
         lead = ""

@@ -74,27 +74,19 @@ class _BlockReader:
         self.data = data
         self.blocks: list[Block] = []
         self.depth = 0
-        self._numbers: list[int | None] = []
-        """The number of the next item in each open list."""
+        self._numbers: list[int | None] = []  # The number of the next item in each open list.
         self._opening: tuple[int, int | None] | None = None
         """The depth and the number of a list item that has no words yet."""
         self._skipping = 0
         self._pieces: list[Run] = []
-        self._code: list[int] = []
-        """The indexes of pieces that are code."""
-        self._breaks: list[int] = []
-        """The indexes of pieces that begin a line."""
-        self._cells: list[int] = []
-        """The indexes of pieces at which the cells of the current row begin and end."""
-        self._marks = 0
-        """The number of emphasis, link and code elements that are open at the beginning of the block."""
-        self._marked = 0
-        """The index of the piece at which the first of these elements ends."""
+        self._code: list[int] = []  # The indexes of pieces that are code.
+        self._breaks: list[int] = []  # The indexes of pieces that begin a line.
+        self._cells: list[int] = []  # The indexes of pieces at which the cells of the current row begin and end.
+        self._marks = 0  # The number of emphasis, link and code elements that are open at the beginning of the block.
+        self._marked = 0  # The index of the piece at which the first of these elements ends.
         self._html: list[Run] = []
-        self._unread = 0
-        """Text before this byte belongs to a container's marker, such as that of a note."""
-        self._items: list[bool] = []
-        """For each open item, whether it is a list item rather than a container."""
+        self._unread = 0  # Text before this byte belongs to a container's marker, such as that of a note.
+        self._items: list[bool] = []  # For each open item, whether it is a list item rather than a container.
 
     def read(self, event: MarkdownEvent) -> None:
         kind, tag, value, start, end = event

@@ -62,10 +62,7 @@ def check_requirement_table(toml: TomlDocument, name: str, index: int, table: An
     for key, value in table.items():
         yield from _check_fields(toml, kind, (name, index, key), value)
     if "tracking-issue" in table and "tracking_issue" in table:
-        message, place = (
-            "duplicate field `tracking_issue`",
-            toml.key_place(name, index, "tracking_issue"),
-        )
+        message, place = ("duplicate field `tracking_issue`", toml.key_place(name, index, "tracking_issue"))
         hint = "keep either `tracking-issue` or `tracking_issue`"
         yield rules.REQUIREMENT_REPEATED_KEY.problem(message, toml.path, place, hint=hint)
     place = toml.value_place(name, index)

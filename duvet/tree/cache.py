@@ -395,8 +395,7 @@ class _ParsedFiles(Generic[Value]):
         self.tree = tree
         self._rows: dict[str, _ParsedRows[Value]] | None = None
         self._asked: dict[str, _ParsedRows[Value]] = {}
-        self._new = 0
-        """Files that were parsed, or that no longer need a digest."""
+        self._new = 0  # Files that were parsed, or that no longer need a digest.
 
     def recall(self, paths: Iterable[str], key: str) -> Iterator[tuple[str, Value | None]]:
         """Yield each path with its stored value, or with None if the file is new or may have changed."""

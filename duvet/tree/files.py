@@ -234,7 +234,7 @@ class FolderMembership:
     def __init__(self, root: str, disk: DiskTree) -> None:
         self.root = os.path.realpath(root)
         self.disk = disk
-        self._folders: dict[str, bool] = {}
+        self.folders: dict[str, bool] = {}  # Whether each folder that was asked for is inside.
 
     def has(self, path: str) -> bool:
         at = self.disk.at(path)
@@ -244,13 +244,9 @@ class FolderMembership:
 
     def has_folder(self, folder: str) -> bool:
         """Return whether this path, with symlinks resolved, is the root folder or inside it."""
-        if folder not in self._folders:
-            self._folders[folder] = leads_into_folder(self.root, self.disk.at(folder))
-        return self._folders[folder]
-
-    def add_known(self, folder: str) -> None:
-        """Record that a folder is inside, without checking it."""
-        self._folders[folder] = True
+        if folder not in self.folders:
+            self.folders[folder] = leads_into_folder(self.root, self.disk.at(folder))
+        return self.folders[folder]
 
 
 SPECIAL_CHARACTERS = r'\x00-\x1f\x7f\\:*?"<>|'

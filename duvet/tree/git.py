@@ -105,8 +105,7 @@ class GitObjects:
 
     def __init__(self, git: GitCommand, digest_size: int) -> None:
         self.git = git
-        self.digest_size = digest_size
-        """The number of bytes in an object name: 20, or 32 in a repository with SHA-256."""
+        self.digest_size = digest_size  # The number of bytes in an object name: 20, or 32 in a repository with SHA-256.
         self._process: Popen[bytes] | None = None
 
     def read(self, name: str) -> bytes | None:
@@ -157,8 +156,7 @@ class GitRepository:
 
     def __init__(self, tree: Tree, root: str) -> None:
         self.tree = tree
-        self.start = f"{root.rstrip('/')}/"
-        """The folder, with a slash at its end."""
+        self.start = f"{root.rstrip('/')}/"  # The folder, with a slash at its end.
 
     def spelt(self, path: str) -> str:
         """Return an absolute path in the form that the tree expects."""
@@ -231,12 +229,9 @@ class GitPaths:
 
     def __init__(self, objects: GitObjects, commit: str, tops: tuple[str, ...], prefix: str) -> None:
         self.objects = objects
-        self.tops = tops
-        """Each path that leads to the top of the working tree; none in a bare repository."""
-        self.prefix = prefix
-        """The folder that paths are relative to, as a path from the top."""
-        self.lacks: list[str] = []
-        """Paths that could not be read because the clone is incomplete."""
+        self.tops = tops  # Each path that leads to the top of the working tree; none in a bare repository.
+        self.prefix = prefix  # The folder that paths are relative to, as a path from the top.
+        self.lacks: list[str] = []  # Paths that could not be read because the clone is incomplete.
         self._root = GitPlace("", GitNode("40000", f"{commit}^{{tree}}"))
         self._folders: dict[str, dict[str, GitNode]] = {}
 
@@ -329,8 +324,7 @@ class GitTree:
     def __init__(self, paths: GitPaths, disk: Tree) -> None:
         self.paths = paths
         self.disk = disk
-        self.taken: dict[str, None] = {}
-        """The files that were read from disk."""
+        self.taken: dict[str, None] = {}  # The files that were read from disk.
         self.lent: tuple[frozenset[str], str] = (frozenset(), "")
         """Files and a folder to read from disk if the revision lacks them."""
 
@@ -454,10 +448,8 @@ class GitRevisions:
             own, other = (one.ask("rev-parse", "--absolute-git-dir") for one in (plain, self.git))
             self.git = plain if own is not None and other in (own, None) else self.git
         inside, _, prefix = self.git.require("rev-parse", "--is-inside-work-tree", "--show-prefix").partition("\n")
-        self.prefix = prefix.rstrip("/")
-        """The folder, relative to the top of the repository."""
-        self.tops: tuple[str, ...] = ()
-        """Each path that leads to the top of the working tree."""
+        self.prefix = prefix.rstrip("/")  # The folder, relative to the top of the repository.
+        self.tops: tuple[str, ...] = ()  # Each path that leads to the top of the working tree.
         if inside == "true":
             real = self.git.require("rev-parse", "--show-toplevel")
             below = f"/{self.prefix}"

@@ -80,8 +80,7 @@ class TreeRecord(Struct, array_like=True):
     days: dict[str, bool] = {}  # Whether these days, as `YYYY-MM-DD`, are over.
     faults: dict[str, str] = {}  # Why a path could not be read although it exists.
     unsteady: dict[str, None] = {}  # Paths, other than folders, for which the answer changed during the run.
-    settled: bool = True
-    """False if the answers can't be checked later, because one was a fault or two differed."""
+    settled: bool = True  # False if the answers can't be checked later, because one was a fault or two differed.
 
     def note_stamp(self, stamps: dict[str, FileStamp], path: str, stamp: FileStamp) -> None:
         was = stamps.get(path)
@@ -174,8 +173,7 @@ class RecordedTree:
         self.record = TreeRecord()
         self.seen: dict[str, FileStamp | None] = {}
         """The stamp of each file that was read; None if the file changed in between."""
-        self.written: set[str] = set()
-        """The files that this run wrote."""
+        self.written: set[str] = set()  # The files that this run wrote.
 
     @contextmanager
     def recording(self) -> Iterator[TreeRecord]:
