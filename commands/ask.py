@@ -11,13 +11,7 @@ import click
 from duvet.console.application import read_service
 from duvet.console.command import Subcommand, current_settings
 from duvet.console.options import TEXT_TYPE, add_service_option, add_trace_options
-from duvet.console.project import (
-    find_spending_folder,
-    load_catalogue,
-    load_specification,
-    open_blobs,
-    open_cache,
-)
+from duvet.console.project import find_spending_folder, load_catalogue, load_specification, open_blobs, open_cache
 from duvet.console.streams import FAILED, make_usage_error, print_remark, write_stdout
 from duvet.console.terminal import detect_table_look
 from duvet.errors import QueryError

@@ -84,12 +84,7 @@ def show_config(config_path: str | None, format: str, schema: str | None) -> Non
 @add_config_option
 @click.pass_context
 def check(
-    ctx: click.Context,
-    /,
-    config_path: str | None,
-    service_path: str | None,
-    format: str | None,
-    output: str | None,
+    ctx: click.Context, /, config_path: str | None, service_path: str | None, format: str | None, output: str | None
 ) -> None:
     """Check the project and service configurations.
 

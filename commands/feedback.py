@@ -70,10 +70,7 @@ def list_feedback(format: str | None, service_path: str | None) -> None:
 
 @feedback.command("export")
 @click.option(
-    "--format",
-    type=click.Choice(["jsonl", "csv", "json"]),
-    default="jsonl",
-    help="Output format [default: jsonl].",
+    "--format", type=click.Choice(["jsonl", "csv", "json"]), default="jsonl", help="Output format [default: jsonl]."
 )
 @add_service_option
 def export_feedback(format: str, service_path: str | None) -> None:

@@ -38,10 +38,7 @@ Result = TypeVar("Result")
 
 @click.command(cls=Subcommand)
 @click.option(
-    "--profile",
-    type=TEXT_TYPE,
-    metavar="NAME",
-    help="Name of this run [default: `ingest.profile`, else local].",
+    "--profile", type=TEXT_TYPE, metavar="NAME", help="Name of this run [default: `ingest.profile`, else local]."
 )
 @click.option("--dry-run", is_flag=True, help="Show the changes without making them.")
 @click.option("--full", is_flag=True, help="Index unchanged files too, and replace a damaged index.")

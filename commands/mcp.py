@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -22,8 +23,6 @@ from duvet.console.command import Subcommand, current_settings
 from duvet.console.options import (
     PACKS_KEY,
     SERVICE_KEY,
-    ListenOptions,
-    add_http_options,
     add_pages_option,
     add_service_options,
     add_trace_options,
@@ -46,7 +45,6 @@ from duvet.tools.tool import GATEWAY_VARIABLE
 from duvet.tree.files import DiskTree
 
 if TYPE_CHECKING:
-    from duvet.llm.router import StaticRouter
     from duvet.server.http.listener import ServerAddress
 
 _SERVER_NAME = "duvet"  # The name of the server in the configuration of clients.
@@ -70,7 +68,21 @@ _TERMINAL_NOTICE = (
 @add_pages_option
 @add_service_options
 @add_trace_options
-@add_http_options
+@click.option("--stdio", is_flag=True, help="Serve over standard input and output, overriding the configuration.")
+@click.option("--http", metavar="[HOST:]PORT", help="Serve over HTTP at this address.")
+@click.option(
+    "--allow-host",
+    "hosts",
+    metavar="NAME",
+    multiple=True,
+    help="With --http, accept this Host header, such as the name of a proxy; repeatable.",
+)
+@click.option(
+    "--rate",
+    type=click.FloatRange(min=0),
+    metavar="NUMBER",
+    help="With --http, limit each client to this many requests per second; 0 means no limit [default: 1000].",
+)
 @click.pass_context
 def mcp(ctx: click.Context, /, client: str | None, check: bool, models: bool, describe: bool, **options: Any) -> None:
     """An agent starts this server to ask about requirements and to check its citations before it writes them. The server
@@ -94,7 +106,9 @@ def mcp(ctx: click.Context, /, client: str | None, check: bool, models: bool, de
       duvet mcp --http 8931
       DUVET_READER_TOKEN=… duvet mcp --http 0.0.0.0:8931 --allow-host my.example
     """
-    listening = ListenOptions(*(options.pop(name) for name in ListenOptions.__struct_fields__))
+    listening = _ListenOptions(*(options.pop(name) for name in _ListenOptions.__struct_fields__))
+    # Without these options, the configuration decides.
+    mode = "http" if listening.http is not None else "stdio" if listening.stdio else ""
     if listening.stdio and listening.http is not None:
         raise click.UsageError("--stdio and --http can't be used together", ctx)
     if models and not check:
@@ -104,7 +118,7 @@ def mcp(ctx: click.Context, /, client: str | None, check: bool, models: bool, de
         return
     enter_page_folder(options)
     if check or describe:
-        application = make_application(options, mode=listening.mode)
+        application = make_application(options, mode=mode)
         if check:
             application.require_variables()
             _check_service(application, listening, asks_models=models)
@@ -115,7 +129,7 @@ def mcp(ctx: click.Context, /, client: str | None, check: bool, models: bool, de
         return
     serving: Application | None = None
     try:
-        serving = application = make_application(options, mode=listening.mode)
+        serving = application = make_application(options, mode=mode)
         application.require_variables()
         if application.mode == HTTP_MODE:
             _serve_http(application, listening)
@@ -124,16 +138,19 @@ def mcp(ctx: click.Context, /, client: str | None, check: bool, models: bool, de
     except DuvetError as error:
         if not (serving.logs_json if serving else wants_json_log(options)):
             raise
-        _log_problems(list_error_problems(error))
+        log = ServerLog(print_line, as_json=True)
+        for one in list_error_problems(error):
+            place = ":".join(str(part) for part in (one.path, one.place.line, one.place.column) if part)
+            fields = {"code": one.code, "at": place, "hint": one.hint}
+            log.write_event(EventLevel.ERROR, one.message, **{name: text for name, text in fields.items() if text})
         ctx.exit(FAILED)
 
 
-def _log_problems(problems: Sequence[Problem]) -> None:
-    log = ServerLog(print_line, as_json=True)
-    for one in problems:
-        place = ":".join(str(part) for part in (one.path, one.place.line, one.place.column) if part)
-        fields = {"code": one.code, "at": place, "hint": one.hint}
-        log.write_event(EventLevel.ERROR, one.message, **{name: text for name, text in fields.items() if text})
+class _ListenOptions(Struct, frozen=True):
+    stdio: bool
+    http: str | None
+    hosts: tuple[str, ...]
+    rate: float | None
 
 
 def _print_message(application: Application, text: str, **fields: object) -> None:
@@ -165,7 +182,7 @@ def _serve_stdio(application: Application) -> None:
         serve_client(streams, opening, application, stopping)
 
 
-def _serve_http(application: Application, listening: ListenOptions) -> None:
+def _serve_http(application: Application, listening: _ListenOptions) -> None:
     from duvet.server.http.listener import serve_over_http
 
     environ, server = current_settings().environ, application.service.config.server
@@ -178,7 +195,7 @@ def _serve_http(application: Application, listening: ListenOptions) -> None:
     serve_over_http(application, address, tokens, hosts, rate, lambda url: _print_message(application, text, url=url))
 
 
-def _choose_address(application: Application, listening: ListenOptions) -> ServerAddress:
+def _choose_address(application: Application, listening: _ListenOptions) -> ServerAddress:
     from duvet.server.http.listener import parse_address
 
     try:
@@ -194,12 +211,9 @@ class McpClient(Struct, frozen=True):
     where: str  # The files that it reads its configuration from.
 
 
-def _make_json_renderer(key: str, **fields: str) -> Callable[[list[str]], str]:
-    def render(command: list[str]) -> str:
-        server = {**fields, "command": command[0], "args": command[1:]}
-        return f"{json.dumps({key: {_SERVER_NAME: server}}, indent=2, ensure_ascii=False)}\n"
-
-    return render
+def _render_json(key: str, command: list[str], **fields: str) -> str:
+    server = {**fields, "command": command[0], "args": command[1:]}
+    return f"{json.dumps({key: {_SERVER_NAME: server}}, indent=2, ensure_ascii=False)}\n"
 
 
 def _render_toml(command: list[str]) -> str:
@@ -209,29 +223,19 @@ def _render_toml(command: list[str]) -> str:
 
 CLIENTS = {
     "claude": McpClient(
-        _make_json_renderer("mcpServers"),
+        partial(_render_json, "mcpServers"),
         "`.mcp.json` of the project for Claude Code, or `claude_desktop_config.json` for Claude Desktop",
     ),
     "vscode": McpClient(
-        _make_json_renderer("servers", type="stdio"),
+        partial(_render_json, "servers", type="stdio"),
         "`.vscode/mcp.json` of the project, or `mcp.json` of your profile",
     ),
     "cursor": McpClient(
-        _make_json_renderer("mcpServers"), "`.cursor/mcp.json` of the project, or `~/.cursor/mcp.json`"
+        partial(_render_json, "mcpServers"), "`.cursor/mcp.json` of the project, or `~/.cursor/mcp.json`"
     ),
     "codex": McpClient(_render_toml, "`~/.codex/config.toml`, or `.codex/config.toml` of a project that you trust"),
 }
 """The clients by their names in `--print-config`."""
-
-
-def _find_program() -> list[str]:
-    """Return the command that starts duvet from any folder."""
-    # The working directory may have changed, so the name of this process may be relative to another one.
-    for script in map(os.path.abspath, (sys.argv[0], os.path.join(os.path.dirname(sys.executable), _SERVER_NAME))):
-        if os.path.splitext(os.path.basename(script))[0] == _SERVER_NAME and os.access(script, os.X_OK):
-            return [script]
-    # With -P, Python imports no module from the folder that the client happens to be in.
-    return [sys.executable, "-P", "-m", _SERVER_NAME]
 
 
 def _print_client_config(client: McpClient, options: dict[str, Any]) -> None:
@@ -246,7 +250,12 @@ def _print_client_config(client: McpClient, options: dict[str, Any]) -> None:
     ##= man/spec/mcp.md#connecting
     ##% `duvet mcp --print-config` MUST print a client configuration that can start the server for this project from any
     ##% folder.
-    command = _find_program()
+    # With -P, Python imports no module from the folder that the client happens to be in.
+    command = [sys.executable, "-P", "-m", _SERVER_NAME]
+    # The working directory may have changed, so the name of this process may be relative to another one.
+    for script in map(os.path.abspath, (os.path.join(os.path.dirname(sys.executable), _SERVER_NAME), sys.argv[0])):
+        if os.path.splitext(os.path.basename(script))[0] == _SERVER_NAME and os.access(script, os.X_OK):
+            command = [script]
     command += ["mcp", "--pages", os.getcwd()] if has_only_pages else ["-C", os.getcwd(), "mcp"]
     command += ["--config", config_path] if config_path else []
     command += ["--service-config", options[SERVICE_KEY]] if options[SERVICE_KEY] else []
@@ -265,7 +274,7 @@ def _print_client_config(client: McpClient, options: dict[str, Any]) -> None:
     print_remark(f"add this to {client.where}; keep any servers that are already there")
 
 
-def _check_service(application: Application, listening: ListenOptions, *, asks_models: bool) -> None:
+def _check_service(application: Application, listening: _ListenOptions, *, asks_models: bool) -> None:
     """Print what the server would offer; raise DuvetError if some of it doesn't work."""
     address = application.mode
     if application.mode == HTTP_MODE:
@@ -312,10 +321,17 @@ def _ask_models(application: Application) -> tuple[Sequence[str], Sequence[str]]
             await router.discover()
             for provider in usable:
                 for model in router.list_models(provider)[:_MAX_PINGS]:
-                    outcome, answers = await _ping_model(router, provider, model)
-                    is_chosen = answers and provider not in answering
-                    answering.update([provider] if answers else [])
-                    lines.append(f"model          {provider}/{model}: {outcome}{'; chosen' if is_chosen else ''}")
+                    ##= man/spec/ask.md#discovery
+                    ##% `duvet mcp --check --models` MUST send a short prompt to every configured and discovered model,
+                    ##% and print its latency or its error.
+                    try:
+                        call = await router.ping(provider, model)
+                        outcome = f"answered in {call.seconds * 1000:.0f} ms"
+                        outcome += "" if provider in answering else "; chosen"
+                        answering.add(provider)
+                    except (ModelError, NoModelError) as error:
+                        outcome = error.message
+                    lines.append(f"model          {provider}/{model}: {outcome}")
         finally:
             await router.aclose()
 
@@ -324,17 +340,6 @@ def _ask_models(application: Application) -> tuple[Sequence[str], Sequence[str]]
         for limit in router.budget.list_limits(name, router.providers[name]):
             lines.append(f"spent today    {name}: {limit}")
     return lines, [name for name in usable if name not in answering]
-
-
-async def _ping_model(router: StaticRouter, provider: str, model: str) -> tuple[str, bool]:
-    ##= man/spec/ask.md#discovery
-    ##% `duvet mcp --check --models` MUST send a short prompt to every configured and discovered model, and print its
-    ##% latency or its error.
-    try:
-        call = await router.ping(provider, model)
-    except (ModelError, NoModelError) as error:
-        return error.message, False
-    return f"answered in {call.seconds * 1000:.0f} ms", True
 
 
 def _summarise_pages(application: Application) -> tuple[list[str], Sequence[Problem]]:

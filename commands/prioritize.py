@@ -12,11 +12,7 @@ from duvet.console.options import add_list_format, add_trace_options
 from duvet.console.output import add_limit_option, print_list
 from duvet.console.project import load_catalogue
 from duvet.console.streams import print_remark
-from duvet.queries.gaps import (
-    make_explained_rows,
-    make_priority_rows,
-    prioritize_requirements,
-)
+from duvet.queries.gaps import make_explained_rows, make_priority_rows, prioritize_requirements
 from duvet.queries.records import describe_error_notice, require_requirements
 from duvet.reports import tables
 from duvet.text import format_count

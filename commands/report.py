@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from duvet.console.command import Subcommand, current_settings, file_option, folder_option, show_path, wants_cache
-from duvet.console.options import TEXT_TYPE, add_gate, add_switch, add_trace_options
+from duvet.console.options import TEXT_TYPE, SwitchType, add_gate, add_trace_options
 from duvet.console.problems import ProblemOutput, add_problem_format, make_problem_output
 from duvet.console.progress import ProgressLines
 from duvet.console.project import load_page_rules, make_options_key, open_cache, open_project
@@ -32,8 +32,14 @@ _MAX_NAMES = 3
 @file_option("--json-v2", help="Write awslabs duvet's second JSON format, which `duvet merge` reads.")
 @file_option("--html", help="Write the HTML report; `-` is standard output.")
 @folder_option("--lcov", help="Write an LCOV file for each specification.")
-@add_switch(
-    "--ci", help="Compare with the committed snapshot; without one, require code and tests for every requirement."
+@click.option(
+    "--ci",
+    type=SwitchType(),
+    is_flag=False,
+    flag_value="true",
+    default=None,
+    metavar="[true|false]",
+    help="Compare with the committed snapshot; without one, require code and tests for every requirement.",
 )
 @add_gate("--require-citations", help="Require code for every requirement or for a TARGET.")
 @add_gate("--require-tests", help="Require tests for every requirement or for a TARGET.")

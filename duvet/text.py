@@ -224,12 +224,7 @@ def suggest_nearest(name: str, known: Iterable[str] | Mapping[str, str]) -> str:
     """
     names = known if isinstance(known, Mapping) else {one: one for one in known}
     hits = load_rapidfuzz().process.extract(
-        name.lower(),
-        list(names),
-        scorer=load_rapidfuzz().fuzz.ratio,
-        processor=str.lower,
-        limit=3,
-        score_cutoff=60,
+        name.lower(), list(names), scorer=load_rapidfuzz().fuzz.ratio, processor=str.lower, limit=3, score_cutoff=60
     )
     near = dict.fromkeys(names[hit] for hit, _, _ in hits)
     return f"did you mean {' or '.join(near)}?" if hits else ""

@@ -6,7 +6,7 @@ import os
 import re
 import sys
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -79,7 +79,14 @@ def make_application(where: Mapping[str, Any], *, mode: str = SHELL_SOURCE) -> A
     try:
         return Application(settings, settings.read_service(DiskTree()))
     except ProblemsError as error:
-        raise ProblemsError(_list_all_problems(settings, error.problems)) from None
+        problems = error.problems
+        # Unless it has a syntax error, its valid parts may cause further problems.
+        with suppress(DuvetError):
+            service = salvage_service(DiskTree(), settings.environ, settings.service_path, settings.folder)
+            known = {(one.message, one.place) for one in problems}
+            found = find_service_problems(Application(settings, service))
+            problems = sort_problems([*problems, *(one for one in found if (one.message, one.place) not in known)])
+        raise ProblemsError(problems) from None
 
 
 def wants_json_log(where: Mapping[str, Any]) -> bool:
@@ -88,29 +95,10 @@ def wants_json_log(where: Mapping[str, Any]) -> bool:
     return asks_for_json_log(DiskTree(), settings.environ, settings.service_path, settings.folder)
 
 
-def _list_all_problems(settings: ApplicationSettings, problems: tuple[Problem, ...]) -> tuple[Problem, ...]:
-    """Return the problems of an invalid configuration, including problems that its valid parts cause together."""
-    try:
-        service = salvage_service(DiskTree(), settings.environ, settings.service_path, settings.folder)
-    except DuvetError:
-        # It has a syntax error.
-        return problems
-    found = find_service_problems(Application(settings, service))
-    known = {(one.message, one.place) for one in problems}
-    return sort_problems([*problems, *(one for one in found if (one.message, one.place) not in known)])
-
-
-def find_service_problems(application: Application) -> tuple[Problem, ...]:
-    return (
-        *application.tools.list_unknown_names(),
-        *find_workflow_problems(application),
-        *_find_provider_problems(application),
-    )
-
-
-def _find_provider_problems(application: Application) -> Iterator[Problem]:
+def find_service_problems(application: Application) -> list[Problem]:
     from duvet.llm.endpoint import make_endpoint
 
+    problems = [*application.tools.list_unknown_names(), *find_workflow_problems(application)]
     document = application.service.document
     for name, provider in application.service.config.providers.items():
         if not provider.enabled or provider.kind is ProviderKind.CLIENT or not document:
@@ -119,7 +107,8 @@ def _find_provider_problems(application: Application) -> Iterator[Problem]:
             make_endpoint(name, provider, None)
         except DuvetError as error:
             location = DocumentLocation(document, {}, keys=("providers", name, "baseUrl"), is_private=True)
-            yield location.problem(CONFIG_BAD_VALUE, error.message, error.hint)
+            problems.append(location.problem(CONFIG_BAD_VALUE, error.message, error.hint))
+    return problems
 
 
 def make_tool_application(name: str, where: Mapping[str, Any]) -> Application:
@@ -272,7 +261,12 @@ def split_json_option(tool: Tool, words: Sequence[str]) -> tuple[list[str], str 
 def parse_arguments(tool: Tool, words: Sequence[str], json: bytes | None) -> dict[str, Any]:
     """Return the arguments from a JSON object and `--name value` pairs; raise ToolError if they are invalid."""
     schemas = input_schema(tool)["properties"]
-    arguments = {} if json is None else _decode_object(json)
+    try:
+        arguments = {} if json is None else msgspec.json.decode(json)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise ToolError(ErrorCode.INVALID_REQUEST, f"--json is not JSON: {error}", "pass one JSON object") from error
+    if not isinstance(arguments, dict):
+        raise ToolError(ErrorCode.INVALID_REQUEST, "--json is not an object", """write it as '{"name": "value"}'""")
     shortcuts = {one.flag: one for one in tool.shortcuts if one.flag not in schemas}
     shortcut_words: dict[str, list[str]] = {}
     for name, value in _split_pairs(tool, schemas | dict.fromkeys(shortcuts, _SHORTCUT_SCHEMA), words):
@@ -298,16 +292,6 @@ def parse_arguments(tool: Tool, words: Sequence[str], json: bytes | None) -> dic
             raise ToolError(ErrorCode.INVALID_REQUEST, message, "use only one of them")
         arguments[shortcut.argument] = {**parent, shortcut.key: [*before, *more]}
     return arguments
-
-
-def _decode_object(json: bytes) -> dict[str, Any]:
-    try:
-        value = msgspec.json.decode(json)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise ToolError(ErrorCode.INVALID_REQUEST, f"--json is not JSON: {error}", "pass one JSON object") from error
-    if not isinstance(value, dict):
-        raise ToolError(ErrorCode.INVALID_REQUEST, "--json is not an object", """write it as '{"name": "value"}'""")
-    return value
 
 
 def _split_pairs(tool: Tool, schemas: Mapping[str, Schema], words: Sequence[str]) -> Iterator[tuple[str, str | None]]:
@@ -356,47 +340,34 @@ def _parse_value(name: str, kind: object, value: str | None) -> object:
 
 
 def print_tool_help(tool: Tool, registry: Registry) -> None:
-    lines = _list_help(tool, registry.pack_of(tool).name)
-    write_stdout("".join(f"{escape_cell(line)}\n" for line in lines).encode())
-
-
-def _list_help(tool: Tool, pack: str) -> Iterator[str]:
-    yield f"{tool.name}: {tool.title}"
-    yield ""
-    yield from textwrap.wrap(tool.description, _WIDTH)
-    yield from _list_section("Arguments", _list_arguments(input_schema(tool)))
-    shortcuts = [f"--{one.flag} WORD,…: more {one.argument}.{one.key}" for one in tool.shortcuts]
-    yield from _list_section("Shortcuts", shortcuts)
-    properties = output_schema(tool)["properties"]
+    schema, properties = input_schema(tool), output_schema(tool)["properties"]
+    arguments = []
+    for line in make_argument_lines(schema):
+        # A field of an object is not a separate option.
+        name = line.name if "." in line.name else f"--{line.name.replace('_', '-')}"
+        arguments.append(f"{name} ({line.terms}){line.description and ': '}{line.description}")
     fields = properties["result"]["items"]["required"] if tool.is_list else list(properties)
     if fields == ["result"]:
         fields = [f"result ({describe_type(properties['result'])})"]
-    yield from _list_section("Returns a list of" if tool.is_list else "Returns", [", ".join(fields)])
-    yield from _list_section("Before you call it", tool.safety_notes)
-    yield from _list_section("Hints", tool.invocation_hints)
-    schema = input_schema(tool)
     words = ["duvet call", tool.name]
     for name in schema.get("required", ()):
         argument = schema["properties"][name]
         samples = {"integer": "1", "number": "1", "boolean": "true", "object": "'{}'"}
         sample = argument["enum"][0] if "enum" in argument else samples.get(str(argument.get("type")), "...")
         words.append(f"--{name.replace('_', '-')} {sample}")
-    yield from _list_section("Example", [" ".join(words)])
-    yield ""
-    yield f"pack {pack}, scope {tool.scope}" + (f", labels {', '.join(tool.labels)}" if tool.labels else "")
-
-
-def _list_section(title: str, lines: Iterable[str]) -> Iterator[str]:
-    if lines := list(lines):
-        yield ""
-        yield f"{title}:"
-    for line in lines:
-        yield from textwrap.wrap(line, _WIDTH, initial_indent="  ", subsequent_indent="    ")
-
-
-def _list_arguments(schema: Schema) -> Iterator[str]:
-    for line in make_argument_lines(schema):
-        # A field of an object is not a separate option.
-        name = line.name if "." in line.name else f"--{line.name.replace('_', '-')}"
-        term = f"{name} ({line.terms})"
-        yield f"{term}: {line.description}" if line.description else term
+    sections = {
+        "Arguments": arguments,
+        "Shortcuts": [f"--{one.flag} WORD,…: more {one.argument}.{one.key}" for one in tool.shortcuts],
+        "Returns a list of" if tool.is_list else "Returns": [", ".join(fields)],
+        "Before you call it": tool.safety_notes,
+        "Hints": tool.invocation_hints,
+        "Example": [" ".join(words)],
+    }
+    lines = [f"{tool.name}: {tool.title}", "", *textwrap.wrap(tool.description, _WIDTH)]
+    for title, texts in sections.items():
+        lines += ["", f"{title}:"] if texts else []
+        for text in texts:
+            lines += textwrap.wrap(text, _WIDTH, initial_indent="  ", subsequent_indent="    ")
+    labels = f", labels {', '.join(tool.labels)}" if tool.labels else ""
+    lines += ["", f"pack {registry.pack_of(tool).name}, scope {tool.scope}{labels}"]
+    write_stdout("".join(f"{escape_cell(line)}\n" for line in lines).encode())

@@ -66,11 +66,7 @@ add_section_option = click.option(
     help="Only this section, as ID or SPEC#ID, with its numbered subsections; repeatable.",
 )
 add_level_option = click.option(
-    "--level",
-    "levels",
-    type=_LEVEL_TYPE,
-    multiple=True,
-    help="Only this level; repeatable.",
+    "--level", "levels", type=_LEVEL_TYPE, multiple=True, help="Only this level; repeatable."
 )
 add_status_option = click.option(
     "--status", "statuses", type=_STATUS_TYPE, multiple=True, help="Only requirements in this state; repeatable."

@@ -50,7 +50,7 @@ class _Text(click.ParamType[str]):
         return str(value)
 
 
-class _Switch(click.ParamType[bool]):
+class SwitchType(click.ParamType[bool]):
     name = "boolean"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> bool:
@@ -93,7 +93,12 @@ def _note_config(ctx: click.Context, param: click.Parameter, value: str | None) 
     """Store the value of `--config` for the option to which it belongs."""
     if value is None or ctx.resilient_parsing:
         return
-    is_service = any(one.name == SERVICE_KEY for one in ctx.command.params) and _is_service_file(value)
+    is_service = any(one.name == SERVICE_KEY for one in ctx.command.params)
+    if is_service:
+        from duvet.config.service import SERVICE_FILE_NAMES
+
+        name = os.path.basename(value).lower()
+        is_service = name in SERVICE_FILE_NAMES or name.endswith((".json", ".yaml", ".yml"))
     other = SERVICE_KEY if is_service else "config_path"
     if ctx.params.get(other) is not None:
         raise _make_conflict(_SERVICE_OPTION if is_service else "--config-path", ctx)
@@ -109,13 +114,6 @@ def _choose_config(ctx: click.Context, param: click.Parameter, value: str | None
     if value is not None and named is not None:
         raise _make_conflict("--config-path", ctx)
     return value if named is None else named
-
-
-def _is_service_file(path: str) -> bool:
-    from duvet.config.service import SERVICE_FILE_NAMES
-
-    name = os.path.basename(path).lower()
-    return name in SERVICE_FILE_NAMES or name.endswith((".json", ".yaml", ".yml"))
 
 
 def add_trace_options(function: Function) -> Function:
@@ -141,13 +139,6 @@ def add_trace_options(function: Function) -> Function:
     ):
         function = option(function)
     return add_config_option(function)
-
-
-def add_switch(name: str, *, help: str) -> Callable[[Function], Function]:
-    """Add an option that takes `true` or `false`; without a value, it means `true`."""
-    return click.option(
-        name, type=_Switch(), is_flag=False, flag_value="true", default=None, metavar="[true|false]", help=help
-    )
 
 
 def add_gate(name: str, *, help: str) -> Callable[[Function], Function]:
@@ -213,86 +204,36 @@ def _set_config(ctx: click.Context, param: click.Parameter, value: str | None) -
 
 def add_service_options(function: Function) -> Function:
     packs = click.option(
-        "--pack",
-        PACKS_KEY,
-        metavar="NAME",
-        multiple=True,
-        help="Also enable this pack of tools; repeatable.",
+        "--pack", PACKS_KEY, metavar="NAME", multiple=True, help="Also enable this pack of tools; repeatable."
     )
     return add_service_option(packs(function))
 
 
-def add_pages_option(function: Function) -> Function:
-    return click.option(
-        PAGES_KEY,
-        f"--{PAGES_KEY}",
-        metavar="FOLDER",
-        help="Use the Markdown files in this folder as pages, without a project.",
-    )(function)
-
-
-class ListenOptions(Struct, frozen=True):
-    stdio: bool
-    http: str | None
-    hosts: tuple[str, ...]
-    rate: float | None
-
-    @property
-    def mode(self) -> str:
-        """The mode of the server; empty if the configuration decides."""
-        return "http" if self.http is not None else "stdio" if self.stdio else ""
-
-
-def add_http_options(function: Function) -> Function:
-    for option in (
-        click.option(
-            "--rate",
-            type=click.FloatRange(min=0),
-            metavar="NUMBER",
-            help="With --http, limit each client to this many requests per second; 0 means no limit [default: 1000].",
-        ),
-        click.option(
-            "--allow-host",
-            "hosts",
-            metavar="NAME",
-            multiple=True,
-            help="With --http, accept this Host header, such as the name of a proxy; repeatable.",
-        ),
-        click.option("--http", metavar="[HOST:]PORT", help="Serve over HTTP at this address."),
-        click.option(
-            "--stdio", is_flag=True, help="Serve over standard input and output, overriding the configuration."
-        ),
-    ):
-        function = option(function)
-    return function
+add_pages_option = click.option(
+    PAGES_KEY,
+    f"--{PAGES_KEY}",
+    metavar="FOLDER",
+    help="Use the Markdown files in this folder as pages, without a project.",
+)
 
 
 def select_trace_options(where: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in where.items() if name not in (SERVICE_KEY, PACKS_KEY)}
 
 
-def add_list_format(function: Function) -> Function:
-    return click.option(
-        "--format",
-        type=click.Choice(["table", "plain", "json", "jsonl", "csv", "markdown"]),
-        help="The format of the list [default: table on a terminal, else plain].",
-    )(function)
-
-
-def add_text_format(function: Function) -> Function:
-    return click.option(
-        "--format", type=click.Choice(["text", "json"]), default="text", help="Output format [default: text]."
-    )(function)
+add_list_format = click.option(
+    "--format",
+    type=click.Choice(["table", "plain", "json", "jsonl", "csv", "markdown"]),
+    help="The format of the list [default: table on a terminal, else plain].",
+)
+add_text_format = click.option(
+    "--format", type=click.Choice(["text", "json"]), default="text", help="Output format [default: text]."
+)
 
 
 def add_variable_options(function: Function) -> Function:
     variables = click.option(
-        "--var",
-        "variables",
-        type=TEXT_TYPE,
-        multiple=True,
-        metavar="NAME=VALUE",
-        help="Set a variable; repeatable.",
+        "--var", "variables", type=TEXT_TYPE, multiple=True, metavar="NAME=VALUE", help="Set a variable; repeatable."
     )
     json = click.option(
         "--json", "given", metavar="OBJECT", help="Set variables from a JSON object; - reads standard input."
@@ -305,15 +246,8 @@ def add_unused_options(function: Function) -> Function:
     before: list[click.Parameter] = list(getattr(function, "__click_params__", ()))
     function = add_service_options(add_trace_options(function))
     params: list[click.Parameter] = getattr(function, "__click_params__", [])
-    params[:] = [
-        param if param in before or (isinstance(param, click.Option) and param.hidden) else _make_unused(param)
-        for param in params
-    ]
-    for param in params:
-        param.expose_value = param.expose_value and param in before
+    for index, param in enumerate(params):
+        if param not in before and isinstance(param, click.Option) and not param.hidden:
+            params[index] = OldOption(list(param.opts), instead="", is_flag=param.is_flag, multiple=param.multiple)
+        params[index].expose_value = param.expose_value and param in before
     return function
-
-
-def _make_unused(param: click.Parameter) -> OldOption:
-    is_flag, multiple = isinstance(param, click.Option) and param.is_flag, param.multiple
-    return OldOption(list(param.opts), instead="", is_flag=is_flag, multiple=multiple, expose_value=False)

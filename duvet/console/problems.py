@@ -155,9 +155,7 @@ def _render_text(
     folder = settings.folder
     shown = tuple(replace(problem, path=show_path(problem.path, folder)) for problem in problems)
     context = ProblemContext(
-        lambda path, line: sources.line(locate_path(path, folder), line),
-        colour,
-        counts_like_upstream=like_upstream,
+        lambda path, line: sources.line(locate_path(path, folder), line), colour, counts_like_upstream=like_upstream
     )
     return render_problems_text(shown, context)
 
