@@ -30,16 +30,17 @@ def cache() -> None:
 
 
 @cache.command("show")
-@click.option("--clear", cls=OldOption, instead="duvet cache clear", is_flag=True, help="Clear the cache.")
-def show_cache(clear: bool) -> None:
+@click.option("--clear", "clears", cls=OldOption, instead="duvet cache clear", is_flag=True, help="Clear the cache.")
+@click.pass_context
+def show_cache(ctx: click.Context, /, clears: bool) -> None:
     """List the files in the cache, with their sizes.
 
     \b
     Examples:
       duvet cache show
     """
-    if clear:
-        _clear_cache()
+    if clears:
+        ctx.invoke(clear)
         return
     files = list_cache_files(BlobStore(CACHE_FOLDER))
     width = max((len(escape_cell(file.name)) for file in files), default=0)
@@ -56,10 +57,6 @@ def clear() -> None:
     Examples:
       duvet cache clear
     """
-    _clear_cache()
-
-
-def _clear_cache() -> None:
     removed = clear_cache(BlobStore(CACHE_FOLDER))
     write_stdout(f"{CACHE_FOLDER}: removed {_format_total(removed)}\n".encode())
 

@@ -53,7 +53,8 @@ def config() -> None:
     is_flag=False,
     flag_value="upstream",
 )
-def show_config(config_path: str | None, format: str, schema: str | None) -> None:
+@click.pass_context
+def show_config(ctx: click.Context, /, config_path: str | None, format: str, schema: str | None) -> None:
     """Show each project setting with its value and origin.
 
     The origin is a line in the file (and any environment variables that it uses), a command-line option, or the
@@ -65,7 +66,7 @@ def show_config(config_path: str | None, format: str, schema: str | None) -> Non
       duvet config show --format json | jq '.[] | select(.origin == "file")'
     """
     if schema:
-        _print_schema(schema)
+        ctx.invoke(print_schema, name=schema)
         return
     settings = current_settings()
     explained = explain_file(DiskTree(), config_path or settings.config_path, settings.environ)
@@ -115,10 +116,6 @@ def print_schema(name: str) -> None:
       duvet config schema > config.schema.json
       duvet config schema service
     """
-    _print_schema(name)
-
-
-def _print_schema(name: str) -> None:
     write_stdout(encode_json(service_schema() if name == "service" else json_schema(extended=name == "extended")))
 
 
@@ -147,10 +144,7 @@ def _check_files(config_path: str | None, service_path: str | None) -> tuple[lis
 
 
 def render_settings_table(settings: Iterable[Setting], folder: str = "") -> bytes:
-    rows = [
-        (setting.key, _format_value(_locate_value(setting, folder)), _format_origin(setting, folder))
-        for setting in settings
-    ]
+    rows = [(one.key, _format_value(_locate_value(one, folder)), _format_origin(one, folder)) for one in settings]
     keys = max((len(key) for key, _, _ in rows), default=0)
     values = max((len(value) for _, value, _ in rows), default=0)
     return "".join(f"{key:{keys}}  {value:{values}}  {origin}\n" for key, value, origin in rows).encode()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, nullcontext, suppress
 from typing import Any, TypeVar
 
 import click
@@ -110,10 +110,8 @@ def _summarise(outcome: IngestOutcome, *, wants_vectors: bool) -> Iterator[str]:
     name = "" if run.dry_run else f"run {run.run_id[:12]} of profile {run.profile}, "
     if not run.dry_run:
         yield f"indexed {_describe_contents(run)}"
-    yield (
-        f"{len(outcome.added)} new, {len(outcome.changed)} changed, {len(run.removed)} removed; "
-        f"{name}{run.duration_seconds:.2f} s"
-    )
+    changes = f"{len(outcome.added)} new, {len(outcome.changed)} changed, {len(run.removed)} removed"
+    yield f"{changes}; {name}{run.duration_seconds:.2f} s"
     if wants_vectors and not run.dry_run and not outcome.vectors:
         yield "vectors are off: `pip install 'duvet-cli[semantic]'` adds search by meaning"
 
@@ -135,8 +133,14 @@ def _run_with_store(
     path: str, run: Callable[[Store | None], Result], progress: Progress, *, full: bool, dry_run: bool
 ) -> Result:
     """Call `run` with the existing or a new index; `--full` replaces a damaged index."""
+    store = None
     try:
-        return _run_with_open_store(path, run, dry_run=dry_run, checks=full)
+        with suppress(StoreMissingError, StoreOutdatedError):
+            store = open_store(path, create=not dry_run)
+        with closing(store) if store else nullcontext():
+            if store and full:
+                store.check()
+            return run(store)
     except StoreDamagedError as error:
         if not can_be_replaced(path):
             raise
@@ -150,19 +154,7 @@ def _run_with_store(
     progress.begin(f"Replacing the damaged index {path}")
     with make_scratch_folder(os.path.dirname(path)) as folder:
         new = os.path.join(folder, os.path.basename(path))
-        result = _run_with_open_store(new, run, dry_run=False)
+        with closing(open_store(new, create=True)) as store:
+            result = run(store)
         replace_store(path, new)
     return result
-
-
-def _run_with_open_store(
-    path: str, run: Callable[[Store | None], Result], *, dry_run: bool, checks: bool = False
-) -> Result:
-    try:
-        store = open_store(path, create=not dry_run)
-    except (StoreMissingError, StoreOutdatedError):
-        return run(None)
-    with closing(store):
-        if checks:
-            store.check()
-        return run(store)

@@ -75,17 +75,7 @@ def prioritize(
     ranked = prioritize_requirements(catalogue, filters, finished=finished)
     if prompt is None:
         rows = (make_explained_rows if explain else make_priority_rows)(catalogue, ranked, limit or None)
-        more = _EXPLANATION if explain else ()
-        columns = (
-            _RANK,
-            tables.ID_COLUMN,
-            tables.NAME_COLUMN,
-            tables.LEVEL_COLUMN,
-            tables.STATUS_COLUMN,
-            tables.SECTION_COLUMN,
-            *more,
-            tables.TEXT_COLUMN,
-        )
+        columns = (_RANK, *tables.REQUIREMENT_COLUMNS, *(_EXPLANATION if explain else ()), tables.TEXT_COLUMN)
         print_list(tables.Listing(columns, rows), format)
     else:
         # Not needed for a list.

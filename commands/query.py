@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -20,13 +20,12 @@ from duvet.console.report_run import write_requirements
 from duvet.console.streams import FAILED, print_notice
 from duvet.console.terminal import detect_table_look
 from duvet.model import Severity
-from duvet.project.project import Project
 from duvet.queries.checks import AnnotationQuery, CheckName, CheckResult, QueryFilter
 from duvet.queries.execution import FileModels, ReportLines
 from duvet.queries.overlap import UnfoundQuotesError
 from duvet.reports.checks import CheckRenderer
 from duvet.reports.graphics import Canvas, DrawnFile
-from duvet.sources.coverage_report import LineHits, read_jacoco_xml
+from duvet.sources.coverage_report import read_jacoco_xml
 from duvet.sources.glob import compile_pattern, expand_pattern
 from duvet.text import suggest_nearest
 from duvet.trace.records import AnnotationPlaces
@@ -60,18 +59,13 @@ class _ChoiceList(click.ParamType[tuple[str, ...]]):
         found = []
         for word in str(value).split(",") if self.splits else [str(value)]:
             if word not in known:
-                raise self._refuse(word, param, ctx)
+                fault = f"a value is required for '{_name_option(param)}' but none was supplied"
+                fault = f"invalid value '{word}' for '{_name_option(param)}'" if word else fault
+                hint = suggest_nearest(word, self.words) if word else ""
+                values = f"\n  [possible values: {', '.join(self.words)}]"
+                raise click.UsageError(fault + values + (f"\n  {hint}" if hint else ""), ctx)
             found.append(self.others.get(word, word))
         return tuple(found)
-
-    def _refuse(self, word: str, param: click.Parameter | None, ctx: click.Context | None) -> click.UsageError:
-        option = _name_option(param)
-        if not word:
-            fault, hint = f"a value is required for '{option}' but none was supplied", ""
-        else:
-            fault, hint = f"invalid value '{word}' for '{option}'", suggest_nearest(word, self.words)
-        values = f"\n  [possible values: {', '.join(self.words)}]"
-        return click.UsageError(fault + values + (f"\n  {hint}" if hint else ""), ctx)
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
         from click.shell_completion import CompletionItem
@@ -198,7 +192,6 @@ def query(
         lines = "\n".join(f"  {option}" for option in missing)
         raise click.UsageError(f"the following required arguments were not provided:\n{lines}", ctx)
     progress = QueryProgress(settings)
-    progress.start()
     if not names:
         click.echo(f"{ctx.get_help()}\n")
         return
@@ -212,8 +205,6 @@ class QueryProgress(ProgressLines):
     def __init__(self, settings: TerminalSettings) -> None:
         super().__init__(settings)
         self.wants_notes = False
-
-    def start(self) -> None:
         self.begin("Starting duvet in query mode...")
         self._started = time.perf_counter()
 
@@ -254,14 +245,17 @@ def run_query(
     if errors:
         print_problems(errors, like_upstream=project.is_like_upstream)
         return FAILED
-    renderer = make_renderer(project, progress.settings)
-    if progress.settings.verbose and project.config and "duplicates" in project.config.toml.values:
+    settings = progress.settings
+    # Extracted requirements need not be on disk.
+    places = AnnotationPlaces(MemoryTree(project.extraction.files, project.tree))
+    width = detect_table_look(sys.stderr).width if sys.stderr.isatty() else _WIDTH
+    canvas = Canvas(cache(lambda path: DrawnFile.of(places.text(path))), width, settings.colour)
+    renderer = CheckRenderer(project.trace.annotations, canvas, verbose=settings.verbose)
+    if settings.verbose and project.config and "duplicates" in project.config.toml.values:
         progress.note(project.config.path, "`[duplicates]` is ignored: each duplicate fails")
     query = AnnotationQuery(project, QueryFilter(sections, quotes))
-    results: list[CheckResult] = []
     try:
-        for name in map(CheckName, names):
-            results.append(run_check(query, name, patterns, progress))
+        results = [run_check(query, CheckName(name), patterns, progress) for name in names]
     except UnfoundQuotesError as error:
         for piece in renderer.render_unfound(error.ids):
             print_notice(piece)
@@ -270,7 +264,7 @@ def run_query(
     ##= man/spec/query.md#results
     ##% `duvet query` MUST exit with 0 if all checks pass, with 1 if a check fails or cannot run, and with 2 for a usage
     ##% error.
-    if not (has_passed and progress.settings.quiet):
+    if not (has_passed and settings.quiet):
         progress.finish(renderer.render(results))
     return 0 if has_passed else FAILED
 
@@ -284,16 +278,11 @@ def run_check(query: AnnotationQuery, name: CheckName, patterns: Sequence[str], 
         return query.check_tests()
     if name == CheckName.DUPLICATES:
         return query.check_duplicates()
-    models = FileModels(query.project.tree, query.trace.annotations)
-    reports = list(query.apply_reports(read_reports(query.project, patterns), models))
+    models, tree = FileModels(query.project.tree, query.trace.annotations), query.project.tree
+    paths = (path for one in patterns for path in expand_pattern(compile_pattern(one), tree, lambda problem: None))
+    reports = list(query.apply_reports((read_jacoco_xml(tree.read(path), path) for path in paths), models))
     describe_models(reports, models, progress)
     return query.check_coverage(reports, models, only_executed=name == CheckName.EXECUTED_COVERAGE)
-
-
-def read_reports(project: Project, patterns: Iterable[str]) -> Iterator[dict[str, LineHits]]:
-    for pattern in patterns:
-        for path in expand_pattern(compile_pattern(pattern), project.tree, lambda problem: None):
-            yield read_jacoco_xml(project.tree.read(path), path)
 
 
 def describe_models(reports: Iterable[ReportLines], models: FileModels, progress: QueryProgress) -> None:
@@ -313,11 +302,3 @@ def describe_models(reports: Iterable[ReportLines], models: FileModels, progress
         )
         for path in sorted(models.direct):
             progress.begin(f"  degraded (no classifier, verified): {path}")
-
-
-def make_renderer(project: Project, settings: TerminalSettings) -> CheckRenderer:
-    # Extracted requirements need not be on disk.
-    places = AnnotationPlaces(MemoryTree(project.extraction.files, project.tree))
-    width = detect_table_look(sys.stderr).width if sys.stderr.isatty() else _WIDTH
-    canvas = Canvas(cache(lambda path: DrawnFile.of(places.text(path))), width, settings.colour)
-    return CheckRenderer(project.trace.annotations, canvas, verbose=settings.verbose)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from msgspec.structs import replace
@@ -14,28 +13,17 @@ from duvet.console.command import ReferenceType, Subcommand, current_settings
 from duvet.console.options import add_list_format, add_trace_options
 from duvet.console.output import add_limit_option, print_list
 from duvet.console.project import load_catalogue, open_cache
-from duvet.console.streams import FAILED, OK, make_usage_error, print_remark
+from duvet.console.streams import FAILED, make_usage_error, print_remark
 from duvet.errors import QueryError
 from duvet.queries.records import describe_error_notice, require_requirements
-from duvet.queries.search import SearchAnswer, SearchQuery, describe_answer, search_requirements, suggest_similar
+from duvet.queries.search import SearchQuery, describe_answer, search_requirements, suggest_similar
 from duvet.reports import tables
 from duvet.reports.cells import escape_cell
-from duvet.trace.catalogue import Catalogue
 from duvet.trace.locations import ProjectFiles
 from duvet.tree.cache import Cache
 from duvet.tree.files import DiskTree
 
-if TYPE_CHECKING:
-    from duvet.queries.embeddings import Embedder
-
-_COLUMNS = (
-    tables.ID_COLUMN,
-    tables.NAME_COLUMN,
-    tables.LEVEL_COLUMN,
-    tables.STATUS_COLUMN,
-    tables.SECTION_COLUMN,
-    replace(tables.TEXT_COLUMN, marks=lambda row: row.marks),
-)
+_COLUMNS = (*tables.REQUIREMENT_COLUMNS, replace(tables.TEXT_COLUMN, marks=lambda row: row.marks))
 
 
 @click.command(cls=Subcommand)
@@ -86,7 +74,14 @@ def search(
     if raw and semantic:
         raise click.UsageError("--raw and --semantic can't be used together")
     query = SearchQuery(" ".join(words), choice, raw, limit)
-    embedder = _find_embedder() if semantic else None
+    embedder = None
+    if semantic:
+        from duvet.config.service import load_service_ingest
+        from duvet.queries.embeddings import find_embedder
+
+        user = current_settings()
+        rule, _ = load_service_ingest(DiskTree(), user.environ, user.config_path, folder=user.folder)
+        embedder = find_embedder(rule.model, required=True)
     catalogue = require_requirements(load_catalogue(options))
     files = ProjectFiles(DiskTree(), os.getcwd().replace(os.sep, "/"))
     try:
@@ -94,25 +89,11 @@ def search(
     except QueryError as error:
         raise make_usage_error(error.message, error.hint) from error
     print_list(tables.Listing(_COLUMNS, answer.rows), format)
-    print_remark(describe_error_notice(catalogue))
-    for remark in _list_remarks(answer, query, catalogue, files):
+    for remark in (describe_error_notice(catalogue), *describe_answer(answer)):
         print_remark(remark)
-    ctx.exit(OK if answer.rows else FAILED)
-
-
-def _find_embedder() -> Embedder | None:
-    from duvet.config.service import load_service_ingest
-    from duvet.queries.embeddings import find_embedder
-
-    settings = current_settings()
-    rule, _ = load_service_ingest(DiskTree(), settings.environ, settings.config_path, folder=settings.folder)
-    return find_embedder(rule.model, required=True)
-
-
-def _list_remarks(answer: SearchAnswer, query: SearchQuery, catalogue: Catalogue, files: ProjectFiles) -> Iterator[str]:
-    yield from describe_answer(answer)
     if len(answer.rows) < answer.total:
-        yield f"{len(answer.rows)} of {answer.total} shown; use --limit 0 to show all"
+        print_remark(f"{len(answer.rows)} of {answer.total} shown; use --limit 0 to show all")
     if not answer.rows:
         hint = escape_cell(suggest_similar(catalogue, query.query, files))
-        yield f"nothing found; {hint}" if hint else "nothing found"
+        print_remark(f"nothing found; {hint}" if hint else "nothing found")
+        ctx.exit(FAILED)

@@ -123,16 +123,7 @@ def _load_for_gate(ctx: click.Context, options: Mapping[str, Any], fail_on: str,
 def _make_listing(catalogue: Catalogue, indexes: tuple[int, ...], gap: Gap | None) -> tables.Listing:
     make_row = make_todo_row if gap is Gap.TODO else make_requirement_row
     rows = [make_row(catalogue, catalogue.requirements[index]) for index in indexes]
-    more = (_TODOS,) if gap is Gap.TODO else ()
-    columns = (
-        tables.ID_COLUMN,
-        tables.NAME_COLUMN,
-        tables.LEVEL_COLUMN,
-        tables.STATUS_COLUMN,
-        tables.SECTION_COLUMN,
-        *more,
-        tables.TEXT_COLUMN,
-    )
+    columns = (*tables.REQUIREMENT_COLUMNS, *((_TODOS,) if gap is Gap.TODO else ()), tables.TEXT_COLUMN)
     return tables.Listing(columns, rows, tables.format_section_heading)
 
 
@@ -153,13 +144,10 @@ def _print_verdict(catalogue: Catalogue, failing: int, fail_on: str) -> int:
     ##= man/spec/queries.md#uncited
     ##% With `--fail-on LEVEL`, `duvet uncited` MUST exit with 1 if it finds a requirement of this or a stronger level,
     ##% or if the project has errors.
-    if failing:
-        print_notice(f"FAIL: --fail-on {fail_on}: {format_count(failing, 'requirement')}\n")
-        return FAILED
-    if errors := len(list_errors(catalogue)):
-        print_notice(
-            f"FAIL: --fail-on {fail_on}: not checked because of {format_count(errors, 'error')} in the project\n"
-        )
+    errors = format_count(len(list_errors(catalogue)), "error")
+    if failing or not errors.startswith("0 "):
+        reason = format_count(failing, "requirement") if failing else f"not checked because of {errors} in the project"
+        print_notice(f"FAIL: --fail-on {fail_on}: {reason}\n")
         return FAILED
     print_remark(f"PASS: {_PASSED[fail_on]} in the list")
     return OK

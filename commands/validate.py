@@ -41,7 +41,6 @@ from duvet.tree.files import DiskTree, MemoryTree
 
 if TYPE_CHECKING:
     from duvet.project.project import Project
-    from duvet.project.validation import FixResult
 
 _MAX_SKIPPED_NAMES = 10
 
@@ -104,9 +103,9 @@ def validate(
         ctx.invoke(rules, code=explain, format=None)
         return
     request = ValidateRequest(**{name: options.pop(name) for name in ValidateRequest.__struct_fields__})
-    if request.reads_stdin != bool(request.stdin_path):
+    if (STANDARD_INPUT in request.names) != bool(request.stdin_path):
         raise click.UsageError("`-` and --stdin-path require each other", ctx)
-    if request.writes and request.reads_stdin:
+    if request.writes and request.stdin_path:
         raise click.UsageError("--fix can't change standard input; use --diff", ctx)
     if request.interactive:
         require_terminal(ctx, request.diff, request.unsafe_fixes)
@@ -128,10 +127,6 @@ class ValidateRequest(Struct, frozen=True):
     strict: bool = False
 
     @property
-    def reads_stdin(self) -> bool:
-        return STANDARD_INPUT in self.names
-
-    @property
     def writes(self) -> bool:
         return (self.fix or self.unsafe_fixes or self.interactive) and not self.diff
 
@@ -142,18 +137,17 @@ class ProjectFindings(Struct, frozen=True, array_like=True):
 
 
 def _check(options: Mapping[str, Any], request: ValidateRequest, output: ProblemOutput) -> int:
-    if request.reads_stdin:
-        project, texts = _open_project_with_stdin(options, request)
-        return _report_findings(_find_problems(project), request, output, texts)
-    findings = cached_query("validate", ProjectFindings, options, _find_problems, load_page_rules(options))
+    def find_problems(project: Project) -> ProjectFindings:
+        # Not needed where nothing has changed.
+        from duvet.project.validation import validate as validate_project
+
+        return ProjectFindings(validate_project(project), _find_page_problems(project))
+
+    if request.stdin_path:
+        project, texts = _open_project_with_stdin(options, request.stdin_path)
+        return _report_findings(find_problems(project), request, output, texts)
+    findings = cached_query("validate", ProjectFindings, options, find_problems, load_page_rules(options))
     return _report_findings(findings, request, output)
-
-
-def _find_problems(project: Project) -> ProjectFindings:
-    # Not needed where nothing has changed.
-    from duvet.project.validation import validate as validate_project
-
-    return ProjectFindings(validate_project(project), _find_page_problems(project))
 
 
 def _find_page_problems(project: Project) -> PageFindings:
@@ -167,8 +161,8 @@ def _fix(options: Mapping[str, Any], request: ValidateRequest, output: ProblemOu
     from duvet.project.validation import fix_project, is_safely_fixed, overlay_project, write_fixes
 
     texts: dict[str, str] = {}
-    if request.reads_stdin:
-        project, texts = _open_project_with_stdin(options, request)
+    if request.stdin_path:
+        project, texts = _open_project_with_stdin(options, request.stdin_path)
     else:
         project = open_project_quietly(open_cache(), options, load_page_rules(options))
     pages = _find_page_problems(project)
@@ -184,35 +178,28 @@ def _fix(options: Mapping[str, Any], request: ValidateRequest, output: ProblemOu
         (lambda problem, text: True) if request.unsafe_fixes else approve,
     )
     before = ProjectFindings(fixes.first, pages)
+    extent = f"{format_count(fixes.citations, 'citation')} in {format_count(len(fixes.after), 'file')}"
     ##= man/spec/validate.md#fixes
     ##% With `--diff`, `duvet validate` MUST print its fixes as a unified diff without writing them.
     if request.diff:
         rows = (row for path, data in sorted(fixes.after.items()) for row in make_patch(path, fixes.before[path], data))
         write_stdout("".join(rows).encode())
         if fixes.after:
-            print_remark(f"{_describe_extent(fixes)} can be fixed; nothing was written")
+            print_remark(f"{extent} can be fixed; nothing was written")
         return _report_findings(before, request, output, texts)
     if obstacles := write_fixes(project, fixes):
         return _report_findings(before, request, output, obstacles=obstacles)
     if fixes.after:
         for change in fixes.changes:
-            print_remark(_describe_fix(change))
-        print_remark(f"fixed {_describe_extent(fixes)}")
+            assert change.fix is not None
+            head = f"{show_path(change.path)}:{change.place.line}: {change.fix.description}"
+            print_remark("\n    ".join([head, *change.fix.change.splitlines()]))
+        print_remark(f"fixed {extent}")
         pages = _find_page_problems(overlay_project(project, fixes.after))
     return _report_findings(ProjectFindings(fixes.findings, pages), request, output)
 
 
-def _describe_extent(fixes: FixResult) -> str:
-    return f"{format_count(fixes.citations, 'citation')} in {format_count(len(fixes.after), 'file')}"
-
-
-def _describe_fix(problem: Problem) -> str:
-    assert problem.fix is not None
-    head = f"{show_path(problem.path)}:{problem.place.line}: {problem.fix.description}"
-    return "\n    ".join([head, *problem.fix.change.splitlines()])
-
-
-def _open_project_with_stdin(options: Mapping[str, Any], request: ValidateRequest) -> tuple[Project, dict[str, str]]:
+def _open_project_with_stdin(options: Mapping[str, Any], name: str) -> tuple[Project, dict[str, str]]:
     """Open the project with standard input in place of a file; return the project, and the input by path."""
     ##= man/spec/validate.md#choosing-files
     ##% With `-`, `duvet validate` MUST check standard input as the content of the file that `--stdin-path` names.
@@ -221,7 +208,7 @@ def _open_project_with_stdin(options: Mapping[str, Any], request: ValidateReques
 
     if sys.stdin is None:
         raise DuvetError("standard input is closed", path=STANDARD_INPUT)
-    data, name = sys.stdin.buffer.read(), request.stdin_path or ""
+    data = sys.stdin.buffer.read()
     project = open_project_quietly(open_cache(), options, load_page_rules(options))
     # The path must have the same spelling as in the patterns.
     inputs = [path for _, paths in project.inputs.sources for path in paths] + project.inputs.requirements

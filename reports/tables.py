@@ -259,6 +259,7 @@ NAME_COLUMN = Column("name", lambda row: row.name, is_optional=True)
 LEVEL_COLUMN = Column("level", lambda row: row.level or "")
 STATUS_COLUMN = Column("status", lambda row: row.status, colour=lambda row: STATE_MARKS.get(row.status))
 SECTION_COLUMN = Column("section", format_section_reference, in_heading=True)
+REQUIREMENT_COLUMNS = (ID_COLUMN, NAME_COLUMN, LEVEL_COLUMN, STATUS_COLUMN, SECTION_COLUMN)
 TEXT_COLUMN = Column("text", lambda row: row.text, wraps=True)
 
 # JSON doesn't escape these characters, but some of them control terminals or change the text direction.
