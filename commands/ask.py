@@ -10,7 +10,7 @@ import click
 
 from duvet.console.application import read_service
 from duvet.console.command import Subcommand, current_settings
-from duvet.console.options import TEXT_TYPE, add_service_option, add_trace_options
+from duvet.console.options import TEXT_TYPE, add_service_option, add_text_format, add_trace_options
 from duvet.console.project import find_spending_folder, load_catalogue, load_specification, open_blobs, open_cache
 from duvet.console.streams import FAILED, make_usage_error, print_remark, write_stdout
 from duvet.console.terminal import detect_table_look
@@ -37,7 +37,7 @@ _MIN_WIDTH = 20
     "--model", type=TEXT_TYPE, metavar="PROVIDER[/MODEL]", help="Model to ask, or a provider for its default model."
 )
 @add_service_option
-@click.option("--format", type=click.Choice(["text", "json"]), default="text", help="Output format [default: text].")
+@add_text_format
 @add_trace_options
 @click.pass_context
 def ask(
@@ -134,11 +134,8 @@ def _print_answer(answer: ModelAnswer, format: str) -> None:
 
 def _list_source(source: AnswerSource, look: TableLook) -> Iterator[str]:
     number = f"[{source.number}]"
-    yield (
-        f"{_BOLD}{number}{_PLAIN} {escape_cell(source.title)}"
-        if look.colour
-        else f"{number} {escape_cell(source.title)}"
-    )
+    marks = (_BOLD, _PLAIN) if look.colour else ("", "")
+    yield f"{marks[0]}{number}{marks[1]} {escape_cell(source.title)}"
     indent = " " * (len(number) + 1)
     yield f"{indent}{escape_cell(f'{source.file_path}:{source.line_number}')}"
     lines = source.text.split("\n")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -19,7 +19,7 @@ from duvet.console.project import open_cache, open_project_quietly
 from duvet.console.streams import write_stdout
 from duvet.errors import DuvetError, OutputError, ProblemsError, UnreadableError
 from duvet.model import Kind, Place, Problem
-from duvet.project.findings import Finding, choose_inputs
+from duvet.project.findings import choose_inputs
 from duvet.project.project import Project
 from duvet.project.validation import overlay_project, validate
 from duvet.queries.references import CitableText, find_citable, resolve_reference
@@ -119,45 +119,34 @@ def insert_citation(
     annotation = NewAnnotation(citable.target, citable.quote, kind, fields)
     new = insert_annotation(path, decode_utf8(before, path), line, annotation, style, width)
     after = new.text.encode()
-    # Report only the problems that the new citation causes.
-    count = len(new.lines)
     ##= man/spec/cite.md#refusals
     ##% `duvet cite` MUST NOT write a citation that `duvet validate` would report, except for quoting only a part of
     ##% its requirement.
     old, found = (
-        [one for one in validate(tree).found if one.problem.code != QUOTE_PARTIAL.code]
+        [one.problem for one in validate(tree).found if one.problem.code != QUOTE_PARTIAL.code]
         for tree in (project, overlay_project(project, {path: after}))
     )
-    known = Counter(_make_keys(old))
+    # Not by line, because the insertion moves lines.
+    known = Counter((one.path, one.code, one.message) for one in old)
     problems: list[Problem] = []
-    for one, key in zip(found, _make_keys(found), strict=True):
-        if known[key]:
-            known[key] -= 1
-        elif one.problem.code == CITATION_REPEATED.code and one.problem.path == path:
-            problems.append(_describe_repetition(one.problem, line, count))
+    for one in found:
+        if known[one.path, one.code, one.message]:
+            known[one.path, one.code, one.message] -= 1
         else:
-            problems.append(_move_back(one.problem, path, line, count))
+            problems.append(_move_back(one, path, line, len(new.lines)))
     if problems:
         raise ProblemsError(tuple(problems))
     return CitedFile(path, line, new.lines, before, after)
 
 
-def _make_keys(findings: Iterable[Finding]) -> Iterator[tuple[str, str, str]]:
-    """Yield a key for each problem, without its line, because the insertion moves lines."""
-    return ((one.problem.path, one.problem.code, one.problem.message) for one in findings)
-
-
-def _describe_repetition(problem: Problem, line: int, count: int) -> Problem:
-    """Return a problem that names the line of the existing annotation, as it was before the insertion."""
-    lines = [place.line for place in (problem.place, *(note.place for note in problem.notes))]
-    there = next((one for one in lines if not line <= one < line + count), problem.place.line)
-    there -= count if there > line else 0
-    message = f"{problem.path}:{there} already cites this; nothing was written"
-    return Problem(problem.code, message, problem.path, Place(there))
-
-
 def _move_back(problem: Problem, path: str, line: int, count: int) -> Problem:
-    """Return the problem with line numbers from before the insertion; in this file, its place is the insertion."""
+    """Return the problem with line numbers from before the insertion of `count` lines at `line`."""
+    if problem.code == CITATION_REPEATED.code and problem.path == path:
+        # Name the line of the existing annotation.
+        lines = [place.line for place in (problem.place, *(note.place for note in problem.notes))]
+        there = next((one for one in lines if not line <= one < line + count), problem.place.line)
+        there -= count if there > line else 0
+        return Problem(problem.code, f"{path}:{there} already cites this; nothing was written", path, Place(there))
 
     def replace_line(place: re.Match[str]) -> str:
         number = int(place[1])

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, BinaryIO
 
@@ -117,8 +116,16 @@ def _load_revision(
     specifications = tuple(sorted(card.path for card in now.specifications))
 
     def read() -> RevisionCatalogue:
-        with _name_revision(base), revisions.tree(base.commit, today.tree) as tree:
-            return _read_revision(today, tree, specifications)
+        # Prefix the paths in errors with the revision, as git does.
+        revision = base.short if base.is_merge_base else base.revision
+        try:
+            with revisions.tree(base.commit, today.tree) as tree:
+                return _read_revision(today, tree, specifications)
+        except ProblemsError as error:
+            raise ProblemsError(tuple(replace(one, path=f"{revision}:{one.path}") for one in error.problems)) from error
+        except DuvetError as error:
+            error.path = f"{revision}:{error.path}"
+            raise
 
     key = make_options_key(options, base.commit, revisions.prefix, specifications)
     return today.memory.compute("earlier", RevisionCatalogue, key, read)
@@ -144,19 +151,6 @@ def _read_revision(today: Project, tree: GitTree, specifications: tuple[str, ...
     return RevisionCatalogue(catalogue, True, tuple(tree.taken))
 
 
-@contextmanager
-def _name_revision(base: DiffBase) -> Iterator[None]:
-    """Prefix the paths in errors with the revision, as git does."""
-    revision = base.short if base.is_merge_base else base.revision
-    try:
-        yield
-    except ProblemsError as error:
-        raise ProblemsError(tuple(replace(one, path=f"{revision}:{one.path}") for one in error.problems)) from error
-    except DuvetError as error:
-        error.path = f"{revision}:{error.path}"
-        raise
-
-
 def _apply_gates(difference: Difference, base: DiffBase, fail_on: tuple[str, ...], *, annotate: bool) -> int:
     """Print the verdict of `--fail-on` if requested, and return the exit code."""
     ##= man/spec/diff.md#gates
@@ -171,13 +165,11 @@ def _apply_gates(difference: Difference, base: DiffBase, fail_on: tuple[str, ...
     problems = [*lost, *(make_gate_problem(row, REQUIREMENT_UNCITED, message) for row in uncited)]
     if annotate:
         print_annotations(problems)
-    if problems:
+    if problems or (fail_on and not difference.now.requirements):
         losses = difference.losses if "regression" in fail_on else ""
         parts = (losses, f"{format_count(len(uncited), 'new requirement')} without a citation" if uncited else "")
-        print_notice(f"FAIL: --fail-on {' and '.join(fail_on)}: {', '.join(filter(None, parts))}\n")
-        return FAILED
-    if fail_on and not difference.now.requirements:
-        print_notice(f"FAIL: --fail-on {' and '.join(fail_on)}: the project has no requirements\n")
+        reason = ", ".join(filter(None, parts)) if problems else "the project has no requirements"
+        print_notice(f"FAIL: --fail-on {' and '.join(fail_on)}: {reason}\n")
         return FAILED
     if fail_on:
         kept = {"regression": "no regression", "new": "no new requirement without a citation"}

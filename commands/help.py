@@ -22,8 +22,13 @@ def help(ctx: click.Context, /, names: tuple[str, ...]) -> None:
     """
     assert ctx.parent is not None
     if not names:
-        click.echo(_list_topics())
-        click.echo(ctx.parent.get_help())
+        topics = {**guide_topics(), "reference": "Look up commands, keys, tools and rules"}
+        width = max(map(len, topics))
+        click.echo("Guide (duvet help TOPIC):")
+        for name, title in topics.items():
+            click.echo(f"  {name:{width}}  {title}")
+        parts = ", ".join(name for name in guide_parts() if name not in topics)
+        click.echo(f"\nParts of the concepts: {parts}\n\n{ctx.parent.get_help()}")
     elif len(names) == 1 and (text := find_topic(names[0])):
         ##= man/spec/help.md#topics
         ##% `duvet help TOPIC` MUST print the guide's text about the topic, and use a pager only if standard output is a
@@ -31,14 +36,6 @@ def help(ctx: click.Context, /, names: tuple[str, ...]) -> None:
         print_markdown(text, uses_pager=True)
     else:
         _show_usage(ctx.parent, names)
-
-
-def _list_topics() -> str:
-    topics = {**guide_topics(), "reference": "Look up commands, keys, tools and rules"}
-    width = max(map(len, topics))
-    lines = (f"  {name:{width}}  {title}" for name, title in topics.items())
-    parts = ", ".join(name for name in guide_parts() if name not in topics)
-    return "\n".join(["Guide (duvet help TOPIC):", *lines, "", f"Parts of the concepts: {parts}", ""])
 
 
 def _show_usage(top: click.Context, names: tuple[str, ...]) -> None:

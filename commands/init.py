@@ -12,13 +12,12 @@ import click
 
 from duvet.config import new_project
 from duvet.config.project_file import CONFIG_PATH, read_config
-from duvet.config.settings import Config
 from duvet.console.command import OldOption, Subcommand, current_settings, file_option, find_project_folder
 from duvet.console.options import TEXT_TYPE
 from duvet.console.progress import ProgressLines
 from duvet.console.streams import print_remark, write_output
 from duvet.errors import DuvetError
-from duvet.project.survey import FoundSpecification, Survey, count_lower_case_requirements, survey_folder
+from duvet.project.survey import Survey, count_lower_case_requirements, survey_folder
 from duvet.reports.cells import escape_cell
 from duvet.specs.library import Library
 from duvet.text import format_count, join_names
@@ -80,12 +79,23 @@ def init(
             raise click.UsageError(f"--upstream can't be used with {'--extended' if extended else '--yes'}")
         _write_upstream_files(specifications, languages)
         return
-    here = os.getcwd()
-    if not nested:
-        _refuse_nested_project(here)
+    here, real = os.getcwd(), os.path.realpath(os.getcwd())
+    ##= man/spec/init.md#new-projects
+    ##% `duvet init` MUST refuse to create a project inside another project, unless `--nested` is given.
+    outer = here if nested else find_project_folder() or here
+    if outer != here:
+        folder = os.path.relpath(outer, here).replace(os.sep, "/")
+        hint = f"`duvet -C {folder} init` adds to that project; `duvet init --nested` creates another one here"
+        raise DuvetError(f"this folder is inside the project in `{folder}`", hint=hint)
     survey = survey_folder(DiskTree(), here)
     _print_survey(survey)
-    specifications = tuple(_make_relative(name, here).replace(os.sep, "/") for name in specifications)
+    # Absolute paths differ between machines.
+    specifications = tuple(
+        os.path.relpath(os.path.realpath(name), real).replace(os.sep, "/")
+        if os.path.isabs(name) and os.path.realpath(name).startswith(os.path.join(real, ""))
+        else name.replace(os.sep, "/")
+        for name in specifications
+    )
     for name in specifications:
         if "://" not in name and not os.path.isfile(name):
             print_remark(f"warning: {escape_cell(name)} does not exist")
@@ -94,22 +104,6 @@ def init(
     else:
         next_step = _create_project(survey, specifications, languages, accepts=accepts)
     print_remark(f"next: {next_step}")
-
-
-def _refuse_nested_project(here: str) -> None:
-    ##= man/spec/init.md#new-projects
-    ##% `duvet init` MUST refuse to create a project inside another project, unless `--nested` is given.
-    outer = find_project_folder()
-    if outer not in (None, here):
-        folder = os.path.relpath(outer or "", here).replace(os.sep, "/")
-        hint = f"`duvet -C {folder} init` adds to that project; `duvet init --nested` creates another one here"
-        raise DuvetError(f"this folder is inside the project in `{folder}`", hint=hint)
-
-
-def _make_relative(name: str, here: str) -> str:
-    """Make an absolute path inside this folder relative, because absolute paths differ between machines."""
-    is_inside = os.path.isabs(name) and os.path.realpath(name).startswith(os.path.join(os.path.realpath(here), ""))
-    return os.path.relpath(os.path.realpath(name), os.path.realpath(here)) if is_inside else name
 
 
 def _choose_next_step(*, is_traced: bool, is_offered: bool) -> str:
@@ -179,7 +173,14 @@ def _extend_project(survey: Survey, specifications: Sequence[str], languages: Se
     added += offered if is_accepted else []
     # Upstream's schema can't exclude the tests from a pattern.
     found = survey.sources if config.extended else ()
-    groups = [group for group in _choose_groups(found, languages) if not _has_group(config, group)]
+    groups = [
+        group
+        for group in _choose_groups(found, languages)
+        if not any(
+            rule.language == group.language.value if config.extended else set(rule.patterns) & set(group.patterns)
+            for rule in config.sources
+        )
+    ]
     kept = [name for name in specifications if _normalise(name) in known]
     kept += [name for name in languages if name not in {group.language.value for group in groups}]
     for name in kept:
@@ -199,13 +200,6 @@ def _extend_project(survey: Survey, specifications: Sequence[str], languages: Se
 
 def _normalise(name: str) -> str:
     return name if "://" in name else posixpath.normpath(name)
-
-
-def _has_group(config: Config, group: new_project.SourceGroup) -> bool:
-    return any(
-        rule.language == group.language.value if config.extended else set(rule.patterns) & set(group.patterns)
-        for rule in config.sources
-    )
 
 
 def _choose_groups(
@@ -258,7 +252,7 @@ def _print_survey(survey: Survey) -> None:
         kind = f"{group.language.value} tests" if group.is_test else group.language.value
         patterns = escape_cell(", ".join(group.patterns))
         print_remark(f"found {kind}: {patterns} ({format_count(group.count, 'file')})")
-    found: Sequence[FoundSpecification] = survey.specifications
+    found = survey.specifications
     if found:
         print_remark(f"found {format_count(len(found), 'specification')}:")
     ##= man/spec/init.md#new-projects

@@ -34,7 +34,6 @@ from duvet.console.streams import FAILED, OUTPUT_NAMES, make_usage_error, print_
 from duvet.console.terminal import is_on_terminal
 from duvet.console.workflow_run import call_workflow_tool, print_run
 from duvet.errors import DuvetError, ProblemsError
-from duvet.model import Problem
 from duvet.reports.cells import escape_cell
 from duvet.reports.detail import Block, FactsBlock, TitleBlock
 from duvet.reports.tables import Column, Listing, encode_json
@@ -259,9 +258,7 @@ def run(
         raise DuvetError(_LEFT_OUT, path=application.service.path, hint=hint)
     recipes = RecipeCatalogue(DiskTree()).read_all()
     found = _require_recipe(name, recipes)
-    problems: tuple[Problem, ...] = check_recipe(
-        found, make_recipe_environment(application.tools.registry.list_all(), recipes)
-    )
+    problems = check_recipe(found, make_recipe_environment(application.tools.registry.list_all(), recipes))
     if found.workflow is None or not is_runnable(problems):
         raise ProblemsError(problems)
     values = read_variables(found.workflow, variables, read_json_argument(given))
@@ -296,30 +293,26 @@ def read_variables(workflow: records.Workflow, words: Sequence[str], json: bytes
         if not equals:
             raise click.UsageError(f"--var needs NAME=VALUE, not {quote_text(word)}")
         if name not in workflow.variables:
-            known: Mapping[str, object] = workflow.variables
+            known = list(workflow.variables)
             available = f"available: {', '.join(known)}" if known else "this recipe has no variables"
-            hint = suggest_nearest(shorten_text(name), list(known)) or available
+            hint = suggest_nearest(shorten_text(name), known) or available
             unknown = quote_text(shorten_text(name))
             raise make_usage_error(f"{records.recipe_name(workflow.name)} has no variable {unknown}", hint)
+    # The variables are the arguments of a tool; a variable of any type is parsed as a string.
+    variables = {
+        name: replace(one, kind=VariableType.STRING) if one.kind is None else one
+        for name, one in workflow.variables.items()
+    }
+    record, name = records.make_input_record(replace(workflow, variables=variables)), records.recipe_name(workflow.name)
+    tool = Tool(name=name, title="", description="", input=record, output=None, handler=lambda input, ctx: None)
     try:
-        arguments = parse_arguments(_make_variables_tool(workflow), [f"--{word}" for word in words], json)
+        arguments = parse_arguments(tool, [f"--{word}" for word in words], json)
     except ToolError as error:
         raise make_shell_error(error) from error
     try:
         return records.resolve_variables(workflow, arguments)
     except ToolError as error:
         raise make_usage_error(error.message, error.hint) from error
-
-
-def _make_variables_tool(workflow: records.Workflow) -> Tool:
-    """Return a tool whose arguments are the variables; a variable of any type is parsed as a string."""
-    variables = {
-        name: replace(one, kind=VariableType.STRING) if one.kind is None else one
-        for name, one in workflow.variables.items()
-    }
-    record = records.make_input_record(replace(workflow, variables=variables))
-    name = records.recipe_name(workflow.name)
-    return Tool(name=name, title="", description="", input=record, output=None, handler=lambda input, ctx: None)
 
 
 def _make_plan_blocks(plan: RecipePlan) -> Iterator[Block]:

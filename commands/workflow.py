@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -32,7 +31,7 @@ from duvet.reports.tables import Column, Listing, encode_json
 from duvet.server.application import Application
 from duvet.text import format_count, quote_text, suggest_nearest
 from duvet.tools.tool import ToolError
-from duvet.workflows.workflow import WorkflowRun, tool_name
+from duvet.workflows.workflow import tool_name
 
 _COLUMNS = (
     Column("name", lambda row: row["name"]),
@@ -144,18 +143,6 @@ def run(
     """
     application = make_application(options)
     _require_workflow(application, name)
-    ctx.exit(print_run(_run_workflow(application, name, variables, given), format))
-
-
-def _require_workflow(application: Application, name: str) -> None:
-    names = tuple(application.tools.workflows)
-    if name not in names:
-        available = f"available: {', '.join(names)}" if names else "the configuration defines no workflows"
-        raise NotFoundError(f"unknown workflow {quote_text(name)}", hint=suggest_nearest(name, names) or available)
-
-
-def _run_workflow(application: Application, name: str, variables: Sequence[str], json: str | None) -> WorkflowRun:
-    """Run a workflow, and return its record even if it fails or is interrupted."""
     problems = find_workflow_problems(application, name)
     if has_errors(problems):
         raise ProblemsError(problems)
@@ -164,7 +151,15 @@ def _run_workflow(application: Application, name: str, variables: Sequence[str],
         for variable in variables:
             if "=" not in variable:
                 raise click.UsageError(f"--var needs NAME=VALUE, not {quote_text(variable)}")
-        arguments = parse_arguments(tool, [f"--{variable}" for variable in variables], read_json_argument(json))
-        return call_workflow_tool(application, tool, arguments)
+        arguments = parse_arguments(tool, [f"--{variable}" for variable in variables], read_json_argument(given))
+        record = call_workflow_tool(application, tool, arguments)
     except ToolError as error:
         raise make_shell_error(error) from error
+    ctx.exit(print_run(record, format))
+
+
+def _require_workflow(application: Application, name: str) -> None:
+    names = tuple(application.tools.workflows)
+    if name not in names:
+        available = f"available: {', '.join(names)}" if names else "the configuration defines no workflows"
+        raise NotFoundError(f"unknown workflow {quote_text(name)}", hint=suggest_nearest(name, names) or available)

@@ -64,11 +64,13 @@ def make_run_blocks(run: WorkflowRun) -> Iterator[Block]:
         yield TitleBlock("Outputs", rank=2)
         # A text of several lines is shown below its name.
         texts = {name: value for name, value in run.outputs.items() if isinstance(value, str) and "\n" in value}
-        yield FactsBlock([(name, _format_output(value)) for name, value in run.outputs.items() if name not in texts])
+        short = {name: value for name, value in run.outputs.items() if name not in texts}
+        yield FactsBlock(
+            [
+                (name, value if isinstance(value, str) and value else json.encode(value).decode())
+                for name, value in short.items()
+            ]
+        )
         for name, value in texts.items():
             yield TitleBlock(name, rank=3)
             yield PassageBlock(value)
-
-
-def _format_output(value: object) -> str:
-    return value if isinstance(value, str) and value else json.encode(value).decode()
