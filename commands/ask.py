@@ -126,22 +126,21 @@ def _print_answer(answer: ModelAnswer, format: str) -> None:
         write_stdout(encode_json(answer))
         return
     look = detect_table_look()
-    paragraphs = [_fold_lines(answer.answer.split("\n"), "", look)] if answer.answer is not None else []
-    paragraphs += [_list_source(source, look) for source in answer.sources]
+    paragraphs = [[*_fold_lines(answer.answer.split("\n"), "", look)]] if answer.answer is not None else []
+    bold, plain = (_BOLD, _PLAIN) if look.colour else ("", "")
+    for source in answer.sources:
+        number, lines = f"[{source.number}]", source.text.split("\n")
+        indent = " " * (len(number) + 1)
+        paragraphs.append(
+            [
+                f"{bold}{number}{plain} {escape_cell(source.title)}",
+                f"{indent}{escape_cell(f'{source.file_path}:{source.line_number}')}",
+                *_fold_lines(lines[:_MAX_SOURCE_LINES], indent, look),
+                *([f"{indent}…"] if len(lines) > _MAX_SOURCE_LINES else []),
+            ]
+        )
     text = "\n".join("".join(f"{line}\n" for line in lines) for lines in paragraphs)
     write_stdout(text.encode(errors="replace"))
-
-
-def _list_source(source: AnswerSource, look: TableLook) -> Iterator[str]:
-    number = f"[{source.number}]"
-    marks = (_BOLD, _PLAIN) if look.colour else ("", "")
-    yield f"{marks[0]}{number}{marks[1]} {escape_cell(source.title)}"
-    indent = " " * (len(number) + 1)
-    yield f"{indent}{escape_cell(f'{source.file_path}:{source.line_number}')}"
-    lines = source.text.split("\n")
-    yield from _fold_lines(lines[:_MAX_SOURCE_LINES], indent, look)
-    if len(lines) > _MAX_SOURCE_LINES:
-        yield f"{indent}…"
 
 
 def _fold_lines(lines: Iterable[str], indent: str, look: TableLook) -> Iterator[str]:

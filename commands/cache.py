@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 import click
 
 from duvet.console.command import OldOption, SubcommandGroup
 from duvet.console.streams import write_stdout
 from duvet.reports.cells import escape_cell
 from duvet.text import format_count
-from duvet.tree.cache import BlobStore, CacheFile, clear_cache, list_cache_files
+from duvet.tree.cache import BlobStore, clear_cache, list_cache_files
 from duvet.tree.files import CACHE_FOLDER
 
 
@@ -44,7 +42,7 @@ def show_cache(ctx: click.Context, /, clears: bool) -> None:
         return
     files = list_cache_files(BlobStore(CACHE_FOLDER))
     width = max((len(escape_cell(file.name)) for file in files), default=0)
-    lines = [f"{CACHE_FOLDER}: {_format_total(files)}"]
+    lines = [f"{CACHE_FOLDER}: {format_count(len(files), 'file')}, {sum(file.size for file in files):,} bytes"]
     lines += [f"  {escape_cell(file.name):{width}}  {file.size:>12,}  {file.state}" for file in files]
     write_stdout("".join(f"{line}\n" for line in lines).encode())
 
@@ -58,8 +56,5 @@ def clear() -> None:
       duvet cache clear
     """
     removed = clear_cache(BlobStore(CACHE_FOLDER))
-    write_stdout(f"{CACHE_FOLDER}: removed {_format_total(removed)}\n".encode())
-
-
-def _format_total(files: Collection[CacheFile]) -> str:
-    return f"{format_count(len(files), 'file')}, {sum(file.size for file in files):,} bytes"
+    total = f"{format_count(len(removed), 'file')}, {sum(file.size for file in removed):,} bytes"
+    write_stdout(f"{CACHE_FOLDER}: removed {total}\n".encode())

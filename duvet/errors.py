@@ -95,23 +95,16 @@ _PLAIN_WORDS = {
 _OS_ERROR = r"(?P<words>[^:]*) \(os error \d+\)\Z"
 
 
-def describe_plainly(message: str) -> str:
-    """Replace a system error from `describe_os_error` in a message with plain words."""
+def describe_plainly(message: str) -> tuple[str, str]:
+    """Return a message with plain words for a system error from `describe_os_error`, and a hint for that error."""
     found = re.search(_OS_ERROR, message)
     if found is None:
-        return message
+        return message, ""
     words = found["words"].strip()
-    reason, _ = _PLAIN_WORDS.get(words, (f"{words[:1].lower()}{words[1:]}", ""))
-    before = message[: found.start()]
-    if not before:
-        return re.sub(r"\A(?:it|its)\b", lambda it: {"it": "this path", "its": "this path's"}[it[0]], reason)
-    return f"{before} {reason}"
-
-
-def suggest_remedy(message: str) -> str:
-    """Return a hint for a system error from `describe_os_error`; empty for most errors."""
-    found = re.search(_OS_ERROR, message)
-    return _PLAIN_WORDS.get(found["words"].strip(), ("", ""))[1] if found else ""
+    reason, hint = _PLAIN_WORDS.get(words, (f"{words[:1].lower()}{words[1:]}", ""))
+    if before := message[: found.start()]:
+        return f"{before} {reason}", hint
+    return re.sub(r"\A(?:it|its)\b", lambda it: {"it": "this path", "its": "this path's"}[it[0]], reason), hint
 
 
 def describe_os_error(error: OSError | ValueError) -> str:

@@ -62,7 +62,15 @@ class HttpClient:
         import httpx2
 
         try:
-            client = self._client(is_local=is_local_address(urlsplit(url)))
+            is_local = is_local_address(urlsplit(url))
+            if (client := self._clients.get(is_local)) is None:
+                usual = {"accept": "application/json", "accept-encoding": "identity", "user-agent": USER_AGENT}
+                ##= man/spec/ask.md#keys
+                ##% duvet MUST NOT follow the redirects of a provider or a gateway.
+                # Never use a proxy for this machine, because the proxy would see the keys.
+                client = self._clients[is_local] = httpx2.AsyncClient(
+                    headers=usual, timeout=None, follow_redirects=False, trust_env=not is_local
+                )
             request = client.build_request(method, url, headers=headers, content=content)
             response = await client.send(request, stream=True)
             try:
@@ -72,19 +80,6 @@ class HttpClient:
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
             # The text of the error may contain the URL, and the URL a secret.
             raise UnreachableError(re.sub("(?<=[a-z])(?=[A-Z])", " ", type(error).__name__).lower()) from None
-
-    def _client(self, *, is_local: bool) -> AsyncClient:
-        import httpx2
-
-        if is_local not in self._clients:
-            headers = {"accept": "application/json", "accept-encoding": "identity", "user-agent": USER_AGENT}
-            ##= man/spec/ask.md#keys
-            ##% duvet MUST NOT follow the redirects of a provider or a gateway.
-            # Never use a proxy for this machine, because the proxy would see the keys.
-            self._clients[is_local] = httpx2.AsyncClient(
-                headers=headers, timeout=None, follow_redirects=False, trust_env=not is_local
-            )
-        return self._clients[is_local]
 
     async def aclose(self) -> None:
         while self._clients:

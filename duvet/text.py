@@ -247,12 +247,22 @@ class DifferenceRow(Struct, frozen=True):
 
 
 def make_unified_diff(old: TextLines, new: TextLines, context: int) -> Iterator[str]:
-    rows = list(_align(old, new))
-    for start, end in _find_hunks([index for index, row in enumerate(rows) if row.sign != " "], context, len(rows)):
-        hunk = rows[start:end]
-        removed, added = (sum(row.sign != sign for row in hunk) for sign in "+-")
-        yield f"@@ -{_format_range(hunk[0].old, removed)} +{_format_range(hunk[0].new, added)} @@"
-        yield from (row.sign + row.text for row in hunk)
+    rows: list[DifferenceRow] = []
+    one = other = 0
+    for i, j in [*match_lines(old, new), (len(old), len(new))]:
+        rows += [DifferenceRow("-", old[index], index, other) for index in range(one, i)]
+        rows += [DifferenceRow("+", new[index], i, index) for index in range(other, j)]
+        rows += [DifferenceRow(" ", old[i], i, j)] if i < len(old) else []
+        one, other = i + 1, j + 1
+    changed = [index for index, row in enumerate(rows) if row.sign != " "]
+    start = 0
+    for index, row_index in enumerate(changed):
+        if index + 1 == len(changed) or changed[index + 1] - row_index > 2 * context + 1:
+            hunk = rows[max(0, changed[start] - context) : row_index + context + 1]
+            removed, added = (sum(row.sign != sign for row in hunk) for sign in "+-")
+            yield f"@@ -{_format_range(hunk[0].old, removed)} +{_format_range(hunk[0].new, added)} @@"
+            yield from (row.sign + row.text for row in hunk)
+            start = index + 1
 
 
 def colour_diff_line(line: str) -> str:
@@ -260,29 +270,8 @@ def colour_diff_line(line: str) -> str:
     return f"\x1b[{code}m{line}\x1b[0m" if code else line
 
 
-def _align(old: TextLines, new: TextLines) -> Iterator[DifferenceRow]:
-    one = other = 0
-    for i, j in [*match_lines(old, new), (len(old), len(new))]:
-        yield from (DifferenceRow("-", old[index], index, other) for index in range(one, i))
-        yield from (DifferenceRow("+", new[index], i, index) for index in range(other, j))
-        if i < len(old):
-            yield DifferenceRow(" ", old[i], i, j)
-        one, other = i + 1, j + 1
-
-
-def _find_hunks(changed: list[int], context: int, count: int) -> Iterator[tuple[int, int]]:
-    start = 0
-    for index, row in enumerate(changed):
-        last = index + 1 == len(changed)
-        if last or changed[index + 1] - row > 2 * context + 1:
-            yield max(0, changed[start] - context), min(count, row + context + 1)
-            start = index + 1
-
-
 def _format_range(start: int, count: int) -> str:
-    if count == 1:
-        return str(start + 1)
-    return f"{start + 1 if count else start},{count}"
+    return str(start + 1) if count == 1 else f"{start + 1 if count else start},{count}"
 
 
 def compare_sequences(old: Sequence[str], new: Sequence[str]) -> SequenceMatcher[str]:

@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import pairwise
 
 from msgspec import Struct
 
@@ -170,13 +171,9 @@ def split_words(text: str) -> list[str]:
     folded = fold_text(text)
     if folded.isascii():
         return folded.translate(_BLANKS).split()
-    return _WORD.findall(re.sub(_UNSPACED, _split_run, folded))
-
-
-def _split_run(run: re.Match[str]) -> str:
-    characters = run[0]
-    pairs = [characters[at : at + 2] for at in range(len(characters) - 1)]
-    return f" {' '.join(pairs) or characters} "
+    return _WORD.findall(
+        re.sub(_UNSPACED, lambda run: f" {' '.join(map(''.join, pairwise(run[0]))) or run[0]} ", folded)
+    )
 
 
 def is_unspaced(word: str) -> bool:

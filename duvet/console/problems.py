@@ -19,7 +19,6 @@ from duvet.errors import (
     ProblemsError,
     UnreadableError,
     describe_plainly,
-    suggest_remedy,
 )
 from duvet.model import Place, Problem, Severity
 from duvet.reports.cells import escape_cell
@@ -129,10 +128,8 @@ def print_problems(
 
 def reword_problem(problem: Problem) -> Problem:
     """Reword an operating system error in plain English, and add a hint."""
-    message = describe_plainly(problem.message)
-    if message == problem.message:
-        return problem
-    return replace(problem, message=message, hint=problem.hint or suggest_remedy(problem.message))
+    message, hint = describe_plainly(problem.message)
+    return problem if message == problem.message else replace(problem, message=message, hint=problem.hint or hint)
 
 
 def _reword_all(problems: Iterable[Problem], settings: TerminalSettings, *, keeps_words: bool) -> tuple[Problem, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 
 from duvet.console.command import TerminalSettings, show_path, wants_bar
@@ -14,22 +13,28 @@ LABEL_WIDTH = 12  # The width of the column with the verbs, which are aligned to
 
 
 class ProgressLines(Progress):
-    """Prints each step when it begins, and its outcome with the elapsed time."""
+    """Prints each step when it begins, and its outcome with the elapsed time.
 
-    def __init__(self, settings: TerminalSettings) -> None:
+    With `slow`, prints only downloads and the outcomes of steps that took at least `slow` seconds.
+    """
+
+    def __init__(self, settings: TerminalSettings, slow: float | None = None) -> None:
         self.settings = settings
-        self.wants_notes = settings.verbose
+        self.wants_notes = settings.verbose and slow is None
         # The tests of awslabs duvet compare these lines, so times are left out there.
         self.timed = "DUVET_INTERNAL_CI" not in settings.environ
+        self.slow = slow
         self.started = 0.0
 
     def begin(self, step: str) -> None:
         self.started = time.perf_counter()
-        self._print(step, "36;1")
+        if self.slow is None or step.startswith("Downloading"):
+            self._print(step, "36;1")
 
     def end(self, outcome: str) -> None:
-        elapsed = format_seconds(time.perf_counter() - self.started) if self.timed else ""
-        self._print(outcome, "32;1", elapsed)
+        seconds = time.perf_counter() - self.started
+        if self.slow is None or seconds >= self.slow or outcome.startswith("Downloaded"):
+            self._print(outcome, "32;1", format_seconds(seconds) if self.timed else "")
 
     def note(self, path: str, detail: str) -> None:
         shown = escape_cell(show_path(path, self.settings.folder))
@@ -66,29 +71,8 @@ def format_seconds(seconds: float) -> str:
     """Return a duration in the largest suitable unit: `1.23s`, `12ms`."""
     if seconds >= 1:
         return f"{seconds:.2f}s"
-    for factor, unit in ((1e3, "ms"), (1e6, "µs")):
-        if seconds * factor >= 1:
-            return f"{int(seconds * factor)}{unit}"
-    return f"{int(seconds * 1e9)}ns"
-
-
-class QuietProgress(ProgressLines):
-    """Prints only downloads and, with `slow`, steps that took at least `slow` seconds."""
-
-    def __init__(self, settings: TerminalSettings, slow: float = math.inf) -> None:
-        super().__init__(settings)
-        self.wants_notes = False
-        self.slow = slow
-
-    def begin(self, step: str) -> None:
-        if step.startswith("Downloading"):
-            super().begin(step)
-        else:
-            self.started = time.perf_counter()
-
-    def end(self, outcome: str) -> None:
-        if outcome.startswith("Downloaded") or time.perf_counter() - self.started >= self.slow:
-            super().end(outcome)
+    factor, unit = (1e3, "ms") if seconds >= 1e-3 else (1e6, "µs") if seconds >= 1e-6 else (1e9, "ns")
+    return f"{int(seconds * factor)}{unit}"
 
 
 class DownloadLines(Downloads):

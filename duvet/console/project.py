@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -86,7 +87,7 @@ def open_project(
     **flags: Any,
 ) -> Project:
     """Open the project that a command's options describe, in `root` or the working directory."""
-    from duvet.console.progress import ProgressLines, QuietProgress
+    from duvet.console.progress import ProgressLines
     from duvet.project.project import Options, Project
 
     settings = settings or current_settings()
@@ -105,7 +106,7 @@ def open_project(
         environ=cache.environ if cache else settings.environ,
         tree=cache.tree if cache else None,
         memory=cache,
-        progress=progress or (QuietProgress if is_quiet else ProgressLines)(settings),
+        progress=progress or ProgressLines(settings, math.inf if is_quiet else None),
         today=settings.today,
     )
 

@@ -17,7 +17,7 @@ from duvet import rules
 from duvet.console.command import current_settings, show_path
 from duvet.console.options import ReportGate
 from duvet.console.problems import has_errors, promote_setup_problems, promote_warnings, reword_problem
-from duvet.console.progress import QuietProgress
+from duvet.console.progress import ProgressLines
 from duvet.console.report_result import ReportRequest, ReportResult
 from duvet.console.streams import is_stream_output, print_remark, render_bytes, write_outputs
 from duvet.errors import DuvetError, OutputError, UnreadableError, describe_os_error
@@ -46,10 +46,10 @@ def run_report(project: Project, request: ReportRequest) -> ReportResult:
         project.progress.counts_like_upstream = project.is_like_upstream
         if not project.is_like_upstream and not current_settings().verbose:
             slow = _SLOW_STEP if sys.stderr.isatty() else math.inf
-            project.progress = QuietProgress(current_settings(), slow)
+            project.progress = ProgressLines(current_settings(), slow)
         found += _update_requirement_files(project, prune=request.prune)
     except OutputError as error:
-        found.append(_make_unwritable_problem(error))
+        found.append(rules.FILE_UNWRITABLE.problem(error.message, error.path, hint=error.hint))
     except DuvetError as error:
         found.append(make_unreadable_problem(error))
     try:
@@ -295,7 +295,7 @@ def _write_files(project: Project, files: ReportFiles) -> tuple[list[Problem], s
                 else:
                     memory.note_written(path, data)
     except OutputError as error:
-        return [_make_unwritable_problem(error)], ""
+        return [rules.FILE_UNWRITABLE.problem(error.message, error.path, hint=error.hint)], ""
     return [], changed
 
 
@@ -306,7 +306,3 @@ def _identify_file(path: str) -> object:
     except (OSError, ValueError):
         return None
     return info.st_dev, info.st_ino
-
-
-def _make_unwritable_problem(error: OutputError) -> Problem:
-    return rules.FILE_UNWRITABLE.problem(error.message, error.path, hint=error.hint)

@@ -313,8 +313,9 @@ def extract_configured(config: Config, library: Library, root: str) -> Extractio
         except DuvetError as error:
             broken = rules.find_broken_rule(error)
             message, hint = str(error), error.hint
-            if config.extended and describe_plainly(error.message) != error.message:
-                message = describe_plainly(f"can't read the specification {quote_text(error.path)}: {error.message}")
+            if config.extended and describe_plainly(error.message)[0] != error.message:
+                message = f"can't read the specification {quote_text(error.path)}: {error.message}"
+                message, _ = describe_plainly(message)
                 hint = "correct `source`, or create the file"
             extraction.problems.append(_place_problem(broken.problem(message, hint=hint), config, index))
             continue
