@@ -32,12 +32,12 @@ from duvet.tree import file_events
 from duvet.tree.recorder import RecordedTree
 
 if TYPE_CHECKING:
-    from duvet.server.stdio.session import UnreadAnswers
+    from duvet.server.stdio.session import CountingSendStream
 
 
 # By default, the process at the other end of the pipes, which has all scopes.
 _CALLER: ContextVar[Caller] = ContextVar("caller", default=Caller())  # noqa: B039 - it is immutable
-_UNREAD: ContextVar[UnreadAnswers | None] = ContextVar("unread", default=None)
+_UNREAD: ContextVar[CountingSendStream | None] = ContextVar("unread", default=None)
 current_caller = _CALLER.get
 current_backpressure = _UNREAD.get  # None if each answer has a separate connection.
 
@@ -52,7 +52,7 @@ def set_caller(scopes: frozenset[Scope], holder: str = "") -> Iterator[None]:
 
 
 @contextmanager
-def limit_answers(unread: UnreadAnswers) -> Iterator[None]:
+def limit_answers(unread: CountingSendStream) -> Iterator[None]:
     """Within the block, delay answers while the client has too many unread ones."""
     token = _UNREAD.set(unread)
     try:

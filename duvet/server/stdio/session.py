@@ -10,13 +10,14 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from threading import Timer
-from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any, Protocol
 
 import anyio
 import mcp_types as types
+from anyio.abc import ObjectSendStream
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.shared.message import ServerMessageMetadata, SessionMessage
+from msgspec import Struct, field
 from pydantic import ValidationError
 
 from duvet.server import messages as jsonrpc
@@ -85,9 +86,8 @@ async def converse(
 ) -> None:
     """Run the server until the client disconnects or a signal stops it."""
     reading, writing = open_byte_stream(wire.reading), open_byte_stream(wire.writing)
-    requests = PendingRequests()
-    outbound = OutboundChannel(writing, requests)
-    inbound = InboundChannel(reading, requests, outbound, opening, grace)
+    outbound = OutboundChannel(writing)
+    inbound = InboundChannel(reading, outbound, opening, grace)
     if stopping is not None:
         loop = asyncio.get_running_loop()
 
@@ -108,10 +108,9 @@ async def converse(
             tasks.start_soon(inbound.run, to_server)
             tasks.start_soon(run_to_end, outbound.run(from_server))
             tasks.start_soon(run_to_end, _wait_for_hang_up(reading, grace))
-            unread = UnreadAnswers()
-            with limit_answers(unread):
-                options = server.create_initialization_options()
-                await server.run(incoming, CountingSendStream(outgoing, unread), options)
+            answers = CountingSendStream(outgoing)
+            with limit_answers(answers):
+                await server.run(incoming, answers, server.create_initialization_options())
             tasks.cancel_scope.deadline = anyio.current_time() + _FLUSH_SECONDS
     except* ClientGoneError:
         pass
@@ -201,119 +200,57 @@ class ThreadedStream:
             rest = rest[await anyio.to_thread.run_sync(os.write, self._descriptor, rest, abandon_on_cancel=True) :]
 
 
-class ResponseBatch:
+class ResponseBatch(Struct, eq=False):
     """The answers to messages that arrived as one array, to be sent as one array."""
 
-    def __init__(self) -> None:
-        self.answers: list[Any] = []
-        self.size = 0  # The size of these messages in bytes.
-        self.pending: list[PendingRequest] = []
-        self.is_read = False  # True if all messages have been passed to the server.
+    answers: list[Any] = []
+    size: int = 0  # The size of these messages in bytes.
+    pending: list[PendingRequest] = []
+    is_read: bool = False  # True if all messages have been passed to the server.
+
+
+class PendingRequest(Struct, eq=False):
+    id: jsonrpc.MessageId
+    method: str
+    size: int
+    batch: ResponseBatch | None
+    is_answered: bool  # True if the client has its answer and gets no other.
+    settled: anyio.Event = field(default_factory=anyio.Event)
 
     @property
-    def is_done(self) -> bool:
-        return self.is_read and not self.pending
+    def is_stream(self) -> bool:
+        return self.method == jsonrpc.LISTEN_METHOD
 
 
-class PendingRequest:
-    def __init__(
-        self, id: jsonrpc.MessageId, method: str, size: int, batch: ResponseBatch | None, *, is_answered: bool
-    ) -> None:
-        self.id = id
-        self.size = size
-        self.batch = batch
-        self.is_answered = is_answered  # True if the client has its answer and gets no other.
-        self.is_handshake = method == "initialize"
-        self.is_stream = method == jsonrpc.LISTEN_METHOD
-        self.settled = anyio.Event()
+class CountingSendStream(ObjectSendStream[SessionMessage]):
+    """The server's output stream; counts the bytes of the answers that wait in it."""
 
-
-class PendingRequests:
-    def __init__(self) -> None:
-        self._requests: list[PendingRequest] = []
-        self._short = 0  # The number of requests that are not streams.
-        self._bytes = 0
-        self._eased = anyio.Event()
-
-    def add(self, request: PendingRequest) -> None:
-        self._requests.append(request)
-        self._short += not request.is_stream
-        self._bytes += request.size
-        if request.batch:
-            request.batch.pending.append(request)
-
-    def find(self, id: jsonrpc.MessageId | None) -> PendingRequest | None:
-        return next((request for request in self._requests if request.id == id), None)
-
-    def settle(self, request: PendingRequest) -> None:
-        """Remove a request that needs no further answer."""
-        self._requests.remove(request)
-        self._short -= not request.is_stream
-        self._bytes -= request.size
-        if request.batch:
-            request.batch.pending.remove(request)
-        request.settled.set()
-        self._eased.set()
-        self._eased = anyio.Event()
-
-    async def wait_for_room(self) -> None:
-        while self._short >= MAX_PENDING_REQUESTS or self._bytes > MAX_PENDING_BYTES:
-            await self._eased.wait()
-
-    async def wait_until_answered(self) -> None:
-        while self._short:
-            await self._eased.wait()
-
-
-class UnreadAnswers:
-    def __init__(self, limit: int = MAX_UNREAD_BYTES) -> None:
-        self._limit = limit
+    def __init__(self, stream: MemoryObjectSendStream[SessionMessage]) -> None:
+        self._stream = stream
         self._bytes = 0
         self._eased = anyio.Event()
 
     @property
     def has_room(self) -> bool:
-        return self._bytes < self._limit
+        return self._bytes < MAX_UNREAD_BYTES
 
     async def wait_until_read(self) -> None:
         await self._eased.wait()
-
-    def add(self, size: int) -> None:
-        self._bytes += size
-
-    def remove(self, size: int) -> None:
-        self._bytes -= size
-        self._eased.set()
-        self._eased = anyio.Event()
-
-
-class CountingSendStream:
-    """The server's output stream; counts the answers that wait in it."""
-
-    def __init__(self, stream: MemoryObjectSendStream[SessionMessage], unread: UnreadAnswers) -> None:
-        self._stream = stream
-        self._unread = unread
 
     async def send(self, item: SessionMessage, /) -> None:
         size = (
             len(jsonrpc.encode_message(item.message.result)) if isinstance(item.message, types.JSONRPCResponse) else 0
         )
-        self._unread.add(size)
+        self._bytes += size
         try:
             await self._stream.send(item)
         finally:
-            self._unread.remove(size)
+            self._bytes -= size
+            self._eased.set()
+            self._eased = anyio.Event()
 
     async def aclose(self) -> None:
         await self._stream.aclose()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.aclose()
 
 
 class ClientGoneError(Exception):
@@ -321,12 +258,15 @@ class ClientGoneError(Exception):
 
 
 class OutboundChannel:
-    """Writes messages, one per line, and assigns answers to requests."""
+    """Writes messages, one per line, and assigns answers to the requests in progress."""
 
-    def __init__(self, stream: ByteStream, requests: PendingRequests) -> None:
+    def __init__(self, stream: ByteStream) -> None:
         self._stream = stream
-        self._requests = requests
         self._turn = anyio.Lock()
+        self._requests: list[PendingRequest] = []
+        self._short = 0  # The number of requests that are not streams.
+        self._bytes = 0  # The size of all requests.
+        self._eased = anyio.Event()
         self._collected = 0  # Bytes of answers that are waiting for the rest of their batch.
         self.version: str | None = None  # The protocol version from the handshake.
 
@@ -348,11 +288,11 @@ class OutboundChannel:
                 raise ClientGoneError from error
 
     async def _answer(self, id: jsonrpc.MessageId | None, answer: dict[str, Any]) -> None:
-        request = self._requests.find(id)
+        request = next((request for request in self._requests if request.id == id), None)
         if request is None:
             await self.send(answer)
             return
-        if request.is_handshake and "result" in answer:
+        if request.method == "initialize" and "result" in answer:
             self.version = answer["result"]["protocolVersion"]
         if request.batch:
             size = len(jsonrpc.encode_message(answer))
@@ -366,15 +306,38 @@ class OutboundChannel:
             await self.send(answer)
         await self.settle(request)
 
-    async def settle(self, request: PendingRequest) -> None:
-        self._requests.settle(request)
+    def add(self, request: PendingRequest) -> None:
+        self._requests.append(request)
+        self._short += not request.is_stream
+        self._bytes += request.size
         if request.batch:
+            request.batch.pending.append(request)
+
+    async def settle(self, request: PendingRequest) -> None:
+        """Remove a request that needs no further answer."""
+        self._requests.remove(request)
+        self._short -= not request.is_stream
+        self._bytes -= request.size
+        request.settled.set()
+        self._eased.set()
+        self._eased = anyio.Event()
+        if request.batch:
+            request.batch.pending.remove(request)
             await self.finish(request.batch)
 
     async def finish(self, batch: ResponseBatch) -> None:
-        if batch.is_done and batch.answers:
+        """Send the answers to a batch once there are all of them."""
+        if batch.is_read and not batch.pending and batch.answers:
             self._collected -= batch.size
             await self.send(batch.answers)
+
+    async def wait_for_room(self) -> None:
+        while self._short >= MAX_PENDING_REQUESTS or self._bytes > MAX_PENDING_BYTES:
+            await self._eased.wait()
+
+    async def wait_until_answered(self) -> None:
+        while self._short:
+            await self._eased.wait()
 
 
 def _to_plain(message: types.JSONRPCMessage) -> dict[str, Any]:
@@ -386,16 +349,8 @@ def _to_plain(message: types.JSONRPCMessage) -> dict[str, Any]:
 class InboundChannel:
     """Reads lines, refuses invalid ones, and passes messages to the server."""
 
-    def __init__(
-        self,
-        stream: ByteStream,
-        requests: PendingRequests,
-        outbound: OutboundChannel,
-        opening: SessionOpening,
-        grace: float,
-    ) -> None:
+    def __init__(self, stream: ByteStream, outbound: OutboundChannel, opening: SessionOpening, grace: float) -> None:
         self._stream = stream
-        self._requests = requests
         self._outbound = outbound
         self._opening = opening
         self._is_answered = opening.is_answered
@@ -416,7 +371,7 @@ class InboundChannel:
             ##% On SIGINT or SIGTERM, the server MUST answer the open requests, cancel those that are still open after
             ##% `shutdownTimeout` seconds, and exit with 0.
             with anyio.move_on_after(self._grace):
-                await self._requests.wait_until_answered()
+                await self._outbound.wait_until_answered()
 
     async def _take_line(self, server: MemoryObjectSendStream[InboundItem], line: bytes | None) -> None:
         try:
@@ -481,13 +436,13 @@ class InboundChannel:
         if "id" not in message:
             await server.send(SessionMessage(types.JSONRPCNotification(jsonrpc="2.0", method=method, params=params)))
             return
-        await self._requests.wait_for_room()
-        pending = PendingRequest(message["id"], method, size, batch, is_answered=self._is_answered)
+        await self._outbound.wait_for_room()
+        pending = PendingRequest(message["id"], method, size, batch, self._is_answered)
         self._is_answered = False
-        self._requests.add(pending)
+        self._outbound.add(pending)
         request = types.JSONRPCRequest(jsonrpc="2.0", id=pending.id, method=method, params=params)
         metadata = ServerMessageMetadata(on_request_unanswered=partial(self._outbound.settle, pending))
         await server.send(SessionMessage(request, metadata))
-        if pending.is_handshake:
+        if method == "initialize":
             # The following messages may depend on the version.
             await pending.settled.wait()
