@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -68,7 +68,9 @@ def check_message(value: object) -> Mapping[str, Any]:
     """Return the value; raise InvalidMessageError if it is not a message."""
     if not isinstance(value, dict):
         raise make_refusal("a message must be an object")
-    id = value["id"] if is_message_id(value.get("id")) else None
+    id = value.get("id")
+    if not isinstance(id, MessageId) or isinstance(id, bool):
+        id = None
     if value.get("jsonrpc") != "2.0":
         raise make_refusal('jsonrpc must be "2.0"', id)
     if "method" not in value and ("result" in value or "error" in value):
@@ -82,16 +84,8 @@ def check_message(value: object) -> Mapping[str, Any]:
     return value
 
 
-def is_message_id(value: object) -> bool:
-    return isinstance(value, MessageId) and not isinstance(value, bool)
-
-
 def make_refusal(reason: str, id: MessageId | None = None) -> InvalidMessageError:
     return InvalidMessageError(INVALID_REQUEST, f"Invalid Request: {reason}", id)
-
-
-def wrap_array(items: Sequence[Any]) -> dict[str, Any]:
-    return {ARRAY_KEY: list(items)}
 
 
 def unwrap_array(result: Mapping[str, Any]) -> Mapping[str, Any] | list[Any]:
@@ -117,9 +111,7 @@ def load_instructions(key: str, render: Callable[[], str], blobs: BlobStore) -> 
 
 
 def render_instructions(rule: ServerRule, registry: Registry | None = None) -> str:
-    if registry is None:
-        registry = Registry(enable_packs(rule.packs))
-    return render_system_prompt(rule, registry, list_resource_kinds())
+    return render_system_prompt(rule, registry or Registry(enable_packs(rule.packs)), list_resource_kinds())
 
 
 def list_resource_kinds() -> Iterator[ResourceKind]:

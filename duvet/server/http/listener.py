@@ -39,7 +39,6 @@ _LOOPBACK = "127.0.0.1"
 _BACKLOG = 1024
 _OTHER_HOST = "choose an address of this machine, such as 127.0.0.1"
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
-_ResolvedAddress = tuple[int, int, int, str, tuple[str, int]]
 _MALFORMED = {431: "The headers are too large", 400: "This is not HTTP"}
 
 
@@ -53,15 +52,9 @@ class ServerAddress(Struct, frozen=True):
     def authority(self) -> str:
         return f"{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}"
 
-    @property
-    def url(self) -> str:
-        return f"http://{self.authority}"
-
-    def at(self, port: int) -> ServerAddress:
-        return ServerAddress(self.host, port)
-
-    def check_reach(self, anywhere: bool) -> _ResolvedAddress:
-        """Resolve the address; raise DuvetError if that fails, or if other machines can reach it without `anywhere`."""
+    def check_reach(self, anywhere: bool) -> tuple[int, tuple[str, int]]:
+        """Return the family and the place of a socket; raise DuvetError if the address can't be resolved, or if other
+        machines can reach it, unless `anywhere` is true."""
         try:
             resolved = socket.getaddrinfo(self.host, self.port, type=socket.SOCK_STREAM)
         except (OSError, UnicodeError) as error:
@@ -73,7 +66,7 @@ class ServerAddress(Struct, frozen=True):
                 f"other machines can reach {self.host}, but no token is set",
                 hint="set DUVET_READER_TOKEN or DUVET_ADMIN_TOKEN, or listen on 127.0.0.1",
             )
-        return resolved[0]  # type: ignore[return-value]
+        return resolved[0][0], resolved[0][4][:2]  # type: ignore[return-value]
 
 
 def parse_address(text: str) -> ServerAddress:
@@ -86,9 +79,9 @@ def parse_address(text: str) -> ServerAddress:
 
 
 def open_listener(address: ServerAddress, anywhere: bool) -> socket.socket:
-    family, _, _, _, place = address.check_reach(anywhere)
+    family, place = address.check_reach(anywhere)
     try:
-        return socket.create_server(place[:2], family=family, backlog=_BACKLOG)
+        return socket.create_server(place, family=family, backlog=_BACKLOG)
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else str(error)
         hint = _OTHER_HOST if error.errno == EADDRNOTAVAIL else "choose another port"
@@ -132,8 +125,8 @@ def serve_over_http(
             stopping = application.service.config.server.shutdown_timeout
             limits = guards.HttpLimits(rate=rate, burst=2 * rate, stopping=stopping)
             app = HttpApplication(server, hosts, tokens, log, metrics, limits)
-            url = address.at(listener.getsockname()[1]).url
-            running = HttpServer(app, limits, lambda: announce(f"{url}/mcp"))
+            chosen = ServerAddress(address.host, listener.getsockname()[1])
+            running = HttpServer(app, limits, lambda: announce(f"http://{chosen.authority}/mcp"))
             anyio.run(running.serve, [listener])
     except _StoppedError:
         return

@@ -141,7 +141,7 @@ class ResourcesPart:
         ##% `resources/get` MUST return the object or the array itself as the result.
         value, _ = await self._read(request, params.path or params.uri or "")
         plain = to_builtins(value)
-        return messages.wrap_array(plain) if isinstance(plain, list) else plain
+        return {messages.ARRAY_KEY: plain} if isinstance(plain, list) else plain
 
     async def _read(self, request: ServerRequest, reference: str) -> tuple[Any, ResultPage | None]:
         registry = await self._dispatcher.tools()

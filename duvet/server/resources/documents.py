@@ -22,6 +22,7 @@ from duvet.tools.tool import PageRequest, ResultPage, make_result_page
 from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue
 
 if TYPE_CHECKING:
+    from duvet.knowledge.pages.catalogue import PageCollection
     from duvet.tools.packs import Registry
     from duvet.tools.pages import PageListRow
 
@@ -44,21 +45,21 @@ def make_page_uri(slug: str) -> str:
 
 
 def list_page_resources(context: ProjectSnapshot, cursor: str | None) -> tuple[list[PageListRow], ResultPage]:
-    from duvet.tools.pages import PageListRow, load_page_collection
+    from duvet.tools.pages import PageListRow
 
     request = PageRequest(("pages",), cursor, None, context.page_size)
-    pages = context.read(load_page_collection).pages
+    pages = _load_pages(context).pages
     return make_result_page(
         pages, request, key=lambda page: page.slug, row=lambda page: PageListRow(page.slug, page.title)
     )
 
 
 def read_page_resource(context: ProjectSnapshot, uri: str) -> str:
-    from duvet.tools.pages import load_page_collection, read_page_body
+    from duvet.tools.pages import read_page_body
 
     ##= man/spec/pages.md#folders-of-notes
     ##% The server MUST answer `resources/read` of `duvet:///pages/SLUG` with the text of the page.
-    page = context.read(load_page_collection).require(unquote(uri.removeprefix(_PREFIX)))
+    page = _load_pages(context).require(unquote(uri.removeprefix(_PREFIX)))
     text = read_page_body(context, page)
     if text is None:
         raise NotFoundError(f"Page '{page.slug}' not found", hint="the page was just removed")
@@ -71,15 +72,18 @@ def have_pages_changed(before: ProjectSnapshot, after: ProjectSnapshot) -> bool:
 
     if not before.has_read(load_page_collection):
         return False
-    old, new = ([(page.slug, page.title) for page in one.read(load_page_collection).pages] for one in (before, after))
+    old, new = ([(page.slug, page.title) for page in _load_pages(one).pages] for one in (before, after))
     return old != new
 
 
-def complete_slug(context: ProjectSnapshot, prefix: str) -> list[str]:
+def complete_slug(context: ProjectSnapshot, prefix: str) -> Sequence[str]:
+    return match_values(((page.slug, page.title) for page in _load_pages(context).pages), prefix)
+
+
+def _load_pages(context: ProjectSnapshot) -> PageCollection:
     from duvet.tools.pages import load_page_collection
 
-    pages = context.read(load_page_collection)
-    return list(match_values(((page.slug, page.title) for page in pages.pages), prefix))
+    return context.read(load_page_collection)
 
 
 MIME_TYPE = "application/json"

@@ -32,10 +32,6 @@ class UriTemplate(Struct, frozen=True):
     title: str
     description: str
 
-    @property
-    def variables(self) -> list[str]:
-        return _VARIABLE.findall(self.uri)
-
 
 TEMPLATES = (
     UriTemplate(_SPECIFICATION, "specification", "Specification", "Name, URL and description of a specification"),
@@ -82,15 +78,13 @@ def complete_variable(
 
     `arguments` are the values of the variables before it.
     """
-    found = next((one for one in TEMPLATES if one.uri == template), None)
-    if found is None:
-        raise QueryError(
-            f"unknown template {quote_text(template)}", hint="list the templates with `resources/templates/list`"
-        )
-    if variable not in found.variables:
-        raise QueryError(
-            f"the template has no variable {quote_text(variable)}", hint=f"available: {', '.join(found.variables)}"
-        )
+    if all(one.uri != template for one in TEMPLATES):
+        hint = "list the templates with `resources/templates/list`"
+        raise QueryError(f"unknown template {quote_text(template)}", hint=hint)
+    variables = _VARIABLE.findall(template)
+    if variable not in variables:
+        hint = f"available: {', '.join(variables)}"
+        raise QueryError(f"the template has no variable {quote_text(variable)}", hint=hint)
     with suppress(NotFoundError):
         return match_values(_CHOICES[variable](get_resource_tree(context), arguments), prefix)
     return ()

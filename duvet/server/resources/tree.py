@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from enum import Enum, auto
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, quote, unquote
 
@@ -17,12 +17,7 @@ from duvet.model import RESOURCE_SCHEME
 from duvet.queries.references import CitationRef, RequirementRef, SectionRef, SpecRef, resolve_resource
 from duvet.text import quote_text
 from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue
-from duvet.trace.locations import (
-    ProjectFiles,
-    ResourcePath,
-    list_citation_spellings,
-    parse_resource,
-)
+from duvet.trace.locations import ProjectFiles, ResourcePath, list_citation_spellings, parse_resource
 
 if TYPE_CHECKING:
     from duvet.tools.context import ProjectSnapshot
@@ -92,7 +87,7 @@ class ResourceTree:
                 card = self.catalogue.specifications[node.specification]
                 return [ResourceNode(NodeKind.SECTION, node.specification, section.id) for section in card.sections]
             case NodeKind.REQUIREMENTS:
-                ids = self.requirement_ids(node.specification, node.section)
+                ids = self.requirement_ids.get((node.specification, node.section), {})
                 return [self.requirement(index) for index in ids.values()]
             case NodeKind.CITATIONS:
                 lines = self.citations_of([node.requirement])
@@ -128,11 +123,9 @@ class ResourceTree:
     def specification_ids(self) -> dict[str, int]:
         return {card.id: index for index, card in enumerate(self.catalogue.specifications)}
 
-    def requirement_ids(self, specification: int, section: str) -> dict[str, int]:
-        return self._requirement_ids.get((specification, section), {})
-
     @cached_property
-    def _requirement_ids(self) -> dict[tuple[int, str], dict[str, int]]:
+    def requirement_ids(self) -> dict[tuple[int, str], dict[str, int]]:
+        """The requirements by short id, for each specification and section."""
         ids: dict[tuple[int, str], dict[str, int]] = {}
         for index, (card, id) in enumerate(zip(self.catalogue.requirements, self.catalogue.ids, strict=True)):
             ids.setdefault((card.specification, card.section), {})[id[:SHORT_ID_DIGITS]] = index
@@ -174,18 +167,6 @@ def _make_tree(context: ProjectSnapshot) -> ResourceTree:
     return ResourceTree(context.catalogue, context.files)
 
 
-class PathSpelling(Struct, frozen=True):
-    section: Callable[[str], str] = str
-    citation: Callable[[str], str] = str
-
-
-def _quote_citation(id: str) -> str:
-    # Clients resolve `.` and `..` between slashes.
-    return quote(id, safe=":@" if {"", ".", ".."} & set(id.split("/")) else "/:@")
-
-
-_PLAIN = PathSpelling()
-_ENCODED = PathSpelling(partial(quote, safe=":@"), _quote_citation)
 _FIXED_PATHS = {
     NodeKind.ROOT: "/",
     NodeKind.SPECIFICATIONS: "/specifications",
@@ -195,27 +176,31 @@ _FIXED_PATHS = {
 _SUFFIXES = {NodeKind.SECTIONS: "/sections", NodeKind.REQUIREMENTS: "/requirements", NodeKind.CITATIONS: "/citations"}
 
 
-def make_node_path(tree: ResourceTree, node: ResourceNode, spelling: PathSpelling = _PLAIN) -> str:
+def make_node_path(tree: ResourceTree, node: ResourceNode, *, is_encoded: bool = False) -> str:
     if node.kind in _FIXED_PATHS:
         return _FIXED_PATHS[node.kind]
     if node.specification < 0:
         path = ""
     else:
         card = tree.catalogue.specifications[node.specification]
-        section = spelling.section(node.section)
+        section = quote(node.section, safe=":@") if is_encoded else node.section
         if node.kind in (NodeKind.SPECIFICATION, NodeKind.SECTIONS):
             path = card.full_path
         elif node.requirement < 0:
             path = card.section_path(section)
         else:
             path = card.requirement_path(section, tree.catalogue.ids[node.requirement])
-    if node.kind is NodeKind.CITATION:
-        return f"{path}/citations/{spelling.citation(tree.catalogue.citations[node.citations[0]].id)}"
-    return path + _SUFFIXES.get(node.kind, "")
+    if node.kind is not NodeKind.CITATION:
+        return path + _SUFFIXES.get(node.kind, "")
+    id = tree.catalogue.citations[node.citations[0]].id
+    if is_encoded:
+        # Clients resolve `.` and `..` between slashes.
+        id = quote(id, safe=":@" if {"", ".", ".."} & set(id.split("/")) else "/:@")
+    return f"{path}/citations/{id}"
 
 
 def make_node_uri(tree: ResourceTree, node: ResourceNode) -> str:
-    return RESOURCE_SCHEME + make_node_path(tree, node, _ENCODED)
+    return RESOURCE_SCHEME + make_node_path(tree, node, is_encoded=True)
 
 
 class ResourceRequest(Struct, frozen=True):
@@ -235,23 +220,17 @@ def parse_resource_request(reference: str) -> ResourceRequest:
     is_uri = reference[: len(RESOURCE_SCHEME)].lower() == RESOURCE_SCHEME
     if is_uri and _CONTROLS.search(reference):
         raise QueryError("the URI contains control characters", hint="percent-encode them")
-    path, options = _split_query(reference[len(RESOURCE_SCHEME) :] if is_uri else reference)
+    path, options = reference[len(RESOURCE_SCHEME) :] if is_uri else reference, {}
+    if match := _QUERY.match(path):
+        path, pairs = match[1], parse_qsl(match[2], keep_blank_values=True)
+        options = dict(pairs)
+        if len(pairs) != len(options) or not options.keys() <= {"limit", "cursor"}:
+            raise QueryError("the query of a list may contain only `limit` and `cursor`, each once")
     limit = options.get("limit")
     if limit is not None and not _LIMIT.match(limit):
         raise QueryError("`limit` must be a number from 1 to 999999999")
     spellings = ((path, is_uri), (path, not is_uri))
     return ResourceRequest(spellings, None if limit is None else int(limit), options.get("cursor"))
-
-
-def _split_query(reference: str) -> tuple[str, dict[str, str]]:
-    match = _QUERY.match(reference)
-    if match is None:
-        return reference, {}
-    pairs = parse_qsl(match[2], keep_blank_values=True)
-    options = dict(pairs)
-    if len(pairs) != len(options) or not options.keys() <= {"limit", "cursor"}:
-        raise QueryError("the query of a list may contain only `limit` and `cursor`, each once")
-    return match[1], options
 
 
 _FIXED_NODES = {"/": ROOT, "/requirements": ALL_REQUIREMENTS, "/citations": ALL_CITATIONS}
@@ -314,7 +293,7 @@ def _find_exact_node(tree: ResourceTree, resource: ResourcePath) -> ResourceNode
     if resource.id is None:
         is_known = resource.section in tree.catalogue.specifications[index].titles
         return ResourceNode(NodeKind.SECTION, index, resource.section) if is_known else None
-    requirement = tree.requirement_ids(index, resource.section).get(resource.id)
+    requirement = tree.requirement_ids.get((index, resource.section), {}).get(resource.id)
     if requirement is None:
         return None
     if resource.citation is None:

@@ -191,7 +191,7 @@ def make_early_answer(line: bytes, rule: ServerRule, instructions: str) -> dict[
     """Return the answer to a plain handshake; None for any other line."""
     try:
         message = messages.check_message(messages.decode_message(line))
-        if message.get("method") != "initialize" or not messages.is_message_id(message.get("id")):
+        if message.get("method") != "initialize" or "id" not in message:
             return None
         params = msgspec.convert(message.get("params"), _Params)
     except (messages.InvalidMessageError, msgspec.ValidationError):

@@ -36,18 +36,18 @@ OTHER_HOST = "choose an address of this machine, such as 127.0.0.1"
 
 
 @pytest.mark.parametrize(
-    ("text", "host", "port", "url"),
+    ("text", "host", "port", "authority"),
     [
-        ("8931", "127.0.0.1", 8931, "http://127.0.0.1:8931"),
-        ("0", "127.0.0.1", 0, "http://127.0.0.1:0"),
-        ("localhost:80", "localhost", 80, "http://localhost:80"),
-        ("[::1]:8080", "::1", 8080, "http://[::1]:8080"),
-        ("0.0.0.0:65535", "0.0.0.0", 65535, "http://0.0.0.0:65535"),
+        ("8931", "127.0.0.1", 8931, "127.0.0.1:8931"),
+        ("0", "127.0.0.1", 0, "127.0.0.1:0"),
+        ("localhost:80", "localhost", 80, "localhost:80"),
+        ("[::1]:8080", "::1", 8080, "[::1]:8080"),
+        ("0.0.0.0:65535", "0.0.0.0", 65535, "0.0.0.0:65535"),
     ],
 )
-def test_an_address_is_a_port_or_a_host_and_a_port(text: str, host: str, port: int, url: str) -> None:
+def test_an_address_is_a_port_or_a_host_and_a_port(text: str, host: str, port: int, authority: str) -> None:
     found = parse_address(text)
-    assert (found.host, found.port, found.url) == (host, port, url)
+    assert (found.host, found.port, found.authority) == (host, port, authority)
 
 
 @pytest.mark.parametrize(

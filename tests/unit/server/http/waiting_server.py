@@ -11,7 +11,7 @@ from mcp.server.lowlevel import Server
 from msgspec import Struct
 
 from duvet.server.live_project import LiveProject
-from duvet.server.messages import wrap_array
+from duvet.server.messages import ARRAY_KEY
 from duvet.server.protocol.server import DuvetServer
 from duvet.tools.call_context import CallContext
 from duvet.tools.context import ProjectSnapshot
@@ -92,7 +92,7 @@ class Waiting:
     async def _get(self, request: Request, params: GetParams) -> dict[str, Any]:
         if params.path == "/progress":
             await request.session.report_progress(1, 2)
-        return wrap_array([{"id": "ä\n"}, {"id": "two"}])
+        return {ARRAY_KEY: [{"id": "ä\n"}, {"id": "two"}]}
 
 
 def waiting_server(live: LiveProject, waiting: Waiting) -> DuvetServer:
