@@ -88,10 +88,10 @@ class ResourcesPart:
         elif params.path is not None or registry.has_trace:
             with suppress(ConfigAbsentError), _report_missing(request, params.path or ""):
                 _require_trace(registry)
-                descriptions, page = await self._live.ask(
+                found, page = await self._live.ask(
                     lambda context: documents.list_resources(context, params.path, params.cursor)
                 )
-                resources += map(_make_resource, descriptions)
+                resources += [types.Resource(**fields) for fields in found]
         return types.ListResourcesResult(resources=resources, next_cursor=page.next_cursor)
 
     async def templates(
@@ -168,18 +168,6 @@ def _report_missing(request: ServerRequest, reference: str) -> Iterator[None]:
         is_modern = request.protocol_version in MODERN_PROTOCOL_VERSIONS
         message = ": ".join(filter(None, ["Resource not found", error.message, find_server_hint(error)]))
         raise MCPError(types.INVALID_PARAMS if is_modern else _NOT_FOUND, message, {"uri": reference}) from error
-
-
-def _make_resource(one: documents.ResourceDescription) -> types.Resource:
-    return types.Resource(
-        uri=one.uri,
-        name=one.name,
-        title=one.title,
-        description=one.description,
-        mime_type=documents.MIME_TYPE,
-        size=one.size,
-        _meta={"duvet/object": to_builtins(one.object)} if one.object else None,
-    )
 
 
 class Outbox:

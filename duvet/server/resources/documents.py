@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from operator import attrgetter, ne
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
 
 from blake3 import blake3
-from msgspec import Struct, json
+from msgspec import json
 
 from duvet.errors import DuvetError, NotFoundError, QueryError
 from duvet.model import RESOURCE_SCHEME
@@ -99,7 +99,6 @@ COLLECTIONS = {
     tree.NodeKind.ALL_CITATIONS: ("citations", "Citations", "Every citation, or a part with ?limit=&cursor="),
 }
 """Name, title and description of the collections that every project has."""
-_Row = TypeVar("_Row")
 NO_DIGEST = ""  # The digest of a missing document.
 _LISTED = (
     ("specifications", attrgetter("id", "name", "description", "sections")),
@@ -108,65 +107,10 @@ _LISTED = (
 )
 
 
-class SpecificationDocument(Struct, frozen=True):
-    id: str
-    name: str
-    url: str
-    description: str
+Document = dict[str, Any]
 
 
-class SectionEntry(Struct, frozen=True):
-    id: str
-    title: str
-
-
-class SectionDocument(SectionEntry, frozen=True):
-    content: str
-
-
-class RequirementEntry(Struct, frozen=True, omit_defaults=True):
-    identifier: str
-    text: str
-    name: str = ""  # The id that the specification gives it.
-
-
-class RequirementDocument(Struct, frozen=True, omit_defaults=True):
-    identifier: str
-    text: str
-    status: str
-    name: str = ""
-
-
-class CitationEntry(Struct, frozen=True):
-    id: str
-
-
-class CitationDocument(Struct, frozen=True):
-    file_path: str
-    line_number: int
-    comment_text: str
-    context_lines: tuple[str, ...]
-
-
-class PlacedRequirement(Struct, frozen=True, omit_defaults=True):
-    full_path: str
-    identifier: str
-    text: str
-    name: str = ""
-
-
-class PlacedCitation(Struct, frozen=True):
-    full_path: str
-    id: str
-
-
-ResourceDocument = SpecificationDocument | SectionDocument | RequirementDocument | CitationDocument
-CollectionEntry = (
-    SpecificationDocument | SectionEntry | RequirementEntry | CitationEntry | PlacedRequirement | PlacedCitation
-)
-
-
-def make_document(context: ProjectSnapshot, node: tree.ResourceNode) -> ResourceDocument | list[CollectionEntry]:
+def make_document(context: ProjectSnapshot, node: tree.ResourceNode) -> Document | list[Document]:
     catalogue = context.catalogue
     match node.kind:
         case tree.NodeKind.SPECIFICATION:
@@ -174,64 +118,63 @@ def make_document(context: ProjectSnapshot, node: tree.ResourceNode) -> Resource
         case tree.NodeKind.SECTION:
             specification = context.project.specification(catalogue.specifications[node.specification])
             section = specification.sections[specification.by_id[node.section]]
-            return SectionDocument(node.section, section.title, format_section_text(section))
+            return {"id": node.section, "title": section.title, "content": format_section_text(section)}
         case tree.NodeKind.REQUIREMENT:
-            card = catalogue.requirements[node.requirement]
-            return RequirementDocument(
-                catalogue.ids[node.requirement][:SHORT_ID_DIGITS], card.text, card.state.words, card.name
-            )
+            return _make_requirement(catalogue, node, status=catalogue.requirements[node.requirement].state.words)
         case tree.NodeKind.CITATION:
             (found, *_) = context.read_citations().by_type(node.citations)
-            return CitationDocument(found.file_path, found.line_number, found.comment_text, found.context_lines)
+            names = ("file_path", "line_number", "comment_text", "context_lines")
+            return {name: getattr(found, name) for name in names}
     return [make_entry(context, node, child) for child in tree.get_resource_tree(context).children(node)]
 
 
-def make_entry(context: ProjectSnapshot, collection: tree.ResourceNode, node: tree.ResourceNode) -> CollectionEntry:
+def make_entry(context: ProjectSnapshot, collection: tree.ResourceNode, node: tree.ResourceNode) -> Document:
     catalogue = context.catalogue
     match collection.kind:
         case tree.NodeKind.SECTIONS:
-            return SectionEntry(node.section, catalogue.specifications[node.specification].titles[node.section])
+            titles = catalogue.specifications[node.specification].titles
+            return {"id": node.section, "title": titles[node.section]}
         case tree.NodeKind.REQUIREMENTS:
-            card = catalogue.requirements[node.requirement]
-            return RequirementEntry(catalogue.ids[node.requirement][:SHORT_ID_DIGITS], card.text, card.name)
+            return _make_requirement(catalogue, node)
         case tree.NodeKind.CITATIONS:
-            return CitationEntry(catalogue.citations[node.citations[0]].id)
+            return {"id": catalogue.citations[node.citations[0]].id}
         case tree.NodeKind.ALL_REQUIREMENTS:
             path = tree.make_node_path(tree.get_resource_tree(context), node)
-            card = catalogue.requirements[node.requirement]
-            return PlacedRequirement(path, catalogue.ids[node.requirement][:SHORT_ID_DIGITS], card.text, card.name)
+            return {"full_path": path, **_make_requirement(catalogue, node)}
         case tree.NodeKind.ALL_CITATIONS:
             path = tree.make_node_path(tree.get_resource_tree(context), node)
-            return PlacedCitation(path, catalogue.citations[node.citations[0]].id)
+            return {"full_path": path, "id": catalogue.citations[node.citations[0]].id}
     return _make_specification(catalogue, node)
 
 
-def _make_specification(catalogue: Catalogue, node: tree.ResourceNode) -> SpecificationDocument:
+def _make_specification(catalogue: Catalogue, node: tree.ResourceNode) -> Document:
     card = catalogue.specifications[node.specification]
-    return SpecificationDocument(card.id, card.name, card.cited_as, card.description)
+    return {"id": card.id, "name": card.name, "url": card.cited_as, "description": card.description}
 
 
-class ResourceDescription(Struct, frozen=True):
-    uri: str
-    name: str
-    title: str
-    description: str
-    size: int | None
-    object: CollectionEntry | None = None  # The entry of the resource in the listed collection.
+def _make_requirement(catalogue: Catalogue, node: tree.ResourceNode, **more: str) -> Document:
+    card = catalogue.requirements[node.requirement]
+    name = {"name": card.name} if card.name else {}  # The id that the specification gives it.
+    return {"identifier": catalogue.ids[node.requirement][:SHORT_ID_DIGITS], "text": card.text, **more, **name}
 
 
 def describe_resource(
     context: ProjectSnapshot, node: tree.ResourceNode, collection: tree.ResourceNode | None = None
-) -> ResourceDescription:
+) -> dict[str, Any]:
+    """Return the fields of a resource in MCP; with a collection, also its entry there."""
     name, title, description = _describe(context.catalogue, node)
-    return ResourceDescription(
-        tree.make_node_uri(tree.get_resource_tree(context), node),
-        name,
-        title,
-        description,
-        len(json.encode(make_document(context, node))) if node.kind in _SIZED else None,
-        None if collection is None or node.kind.is_collection else make_entry(context, collection, node),
-    )
+    meta = None
+    if collection is not None and not node.kind.is_collection:
+        meta = {"duvet/object": make_entry(context, collection, node)}
+    return {
+        "uri": tree.make_node_uri(tree.get_resource_tree(context), node),
+        "name": name,
+        "title": title,
+        "description": description,
+        "mime_type": MIME_TYPE,
+        "size": len(json.encode(make_document(context, node))) if node.kind in _SIZED else None,
+        "_meta": meta,
+    }
 
 
 def _describe(catalogue: Catalogue, node: tree.ResourceNode) -> tuple[str, str, str]:
@@ -266,7 +209,7 @@ def _describe(catalogue: Catalogue, node: tree.ResourceNode) -> tuple[str, str, 
 
 def read_resource(
     context: ProjectSnapshot, request: tree.ResourceRequest
-) -> tuple[ResourceDocument | Sequence[CollectionEntry], ResultPage | None]:
+) -> tuple[Document | Sequence[Document], ResultPage | None]:
     resources = tree.get_resource_tree(context)
     node = tree.find_resource_node(resources, request)
     if node is tree.ROOT:
@@ -275,37 +218,28 @@ def read_resource(
     ##% `resources/read` MUST return a resource as JSON, or a part of a list if the URI has `?limit=` or `cursor=`.
     if not request.is_part:
         return make_document(context, node), None
-    page = PageRequest(
-        ("resources/read", tree.make_node_path(resources, node)), request.cursor, request.limit, context.page_size
-    )
-    return _make_page(context, resources.children(node), page, partial(make_entry, context, node))
+    key = partial(tree.make_node_path, resources)
+    page = PageRequest(("resources/read", key(node)), request.cursor, request.limit, context.page_size)
+    return make_result_page(resources.children(node), page, key=key, row=partial(make_entry, context, node))
 
 
 def list_resources(
     context: ProjectSnapshot, path: str | None, cursor: str | None
-) -> tuple[Sequence[ResourceDescription], ResultPage]:
+) -> tuple[Sequence[dict[str, Any]], ResultPage]:
     ##= man/spec/mcp.md#resources
     ##% `resources/list` MUST list every resource once, or with `path` only the resources directly below that path.
     resources = tree.get_resource_tree(context)
+    key = partial(tree.make_node_path, resources)
     if path is None:
         page = PageRequest(("resources/list",), cursor, context.page_size or None)
-        return _make_page(context, resources.all, page, partial(describe_resource, context))
+        return make_result_page(resources.all, page, key=key, row=partial(describe_resource, context))
     request = tree.parse_resource_request(path)
     if request.cursor is not None:
         raise QueryError("the path contains a cursor", hint="pass `cursor` as a separate parameter")
     node = tree.find_resource_node(resources, request)
-    list_name = ("resources/list", tree.make_node_path(resources, node))
-    page = PageRequest(list_name, cursor, request.limit or context.page_size or None)
-    return _make_page(context, resources.children(node), page, partial(describe_resource, context, collection=node))
-
-
-def _make_page(
-    context: ProjectSnapshot,
-    nodes: Sequence[tree.ResourceNode],
-    page: PageRequest,
-    row: Callable[[tree.ResourceNode], _Row],
-) -> tuple[Sequence[_Row], ResultPage]:
-    return make_result_page(nodes, page, key=partial(tree.make_node_path, tree.get_resource_tree(context)), row=row)
+    page = PageRequest(("resources/list", key(node)), cursor, request.limit or context.page_size or None)
+    row = partial(describe_resource, context, collection=node)
+    return make_result_page(resources.children(node), page, key=key, row=row)
 
 
 def digest_document(context: ProjectSnapshot, uri: str) -> str:
