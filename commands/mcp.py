@@ -37,7 +37,7 @@ from duvet.queries.records import describe_incompleteness
 from duvet.reports.cells import escape_cell
 from duvet.reports.tables import encode_json
 from duvet.rules import PAGE_LINK_DANGLING, PATTERN_UNMATCHED
-from duvet.server.application import HTTP_MODE, Application, is_forwarded, read_tokens
+from duvet.server.application import HTTP_MODE, Application, has_trace, is_forwarded, read_tokens
 from duvet.server.log import EventLevel, ServerLog
 from duvet.text import format_count
 from duvet.tools.packs import TRACE
@@ -170,7 +170,7 @@ def _serve_stdio(application: Application) -> None:
         signal.signal(number, lambda number, frame: os._exit(OK))
     if os.isatty(streams.reading):
         _print_message(application, _TERMINAL_NOTICE.format(click.get_current_context().command_path))
-    opening = answer_handshake(streams, application.rule, application.instructions)
+    opening = answer_handshake(streams, application.service.rule, application.instructions)
     if opening.read:
         # The client has its answer, so it doesn't wait for these imports.
         application.live.begin()
@@ -378,7 +378,7 @@ def _summarise_project(application: Application) -> tuple[list[str], Sequence[Pr
         problems = list_error_problems(error)
         if path or has_legacy_flags:
             return [f"project        {path or 'flags'}: cannot be read"], problems
-        if not application.needs_project:
+        if not has_trace(application.service):
             return ["project        none"], ()
         lines = [f"project        none; the tools of {TRACE.name} need one"]
         return lines, [replace(problem, severity=Severity.WARNING) for problem in problems]
@@ -397,7 +397,7 @@ def _summarise_service(application: Application, address: str) -> Iterator[str]:
     path = f"{service.path} ({service.origin})" if service.path else "no configuration; the defaults apply"
     path += f"; overridden by {', '.join(service.overrides)}" if service.overrides else ""
     yield f"service        {path}"
-    yield f"server         {application.rule.name} {application.rule.version}, {address}"
+    yield f"server         {application.service.rule.name} {application.service.rule.version}, {address}"
     if application.gateway_connection is not None:
         gateway = application.gateway_connection.gateway
         tokens = f"showing {' or '.join(gateway.tokens)}" if gateway.tokens else "without a token"

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from duvet.config.project_file import CONFIG_PATH
 from duvet.config.service import ORIGIN_DEFAULTS, SERVICE_FILE_NAMES, Service, load_service
 from duvet.config.service_tables import LogFormat, PackSection, PagesSection, ServerSection
-from duvet.config.settings import NotesRule, ServerRule
+from duvet.config.settings import NotesRule
 from duvet.errors import DuvetError, ProblemsError, QueryError
 from duvet.knowledge.index import Knowledge, Maintenance
 from duvet.model import Problem, Severity
@@ -161,7 +161,7 @@ class ApplicationSettings(Struct, frozen=True, kw_only=True):
     def read_service(self, tree: Tree) -> Service:
         service = load_service(tree, self.environ, self.service_path, self.project_config_path, self.folder)
         if not self.has_only_pages:
-            return service if _has_trace(service) else _replace_default_texts(service, _TOOLS_TEXTS)
+            return service if has_trace(service) else _replace_default_texts(service, _TOOLS_TEXTS)
         # The folder of notes may contain configurations. Only an option or a variable can make duvet read them.
         names = {
             "--service-config": SERVICE_FILE_NAMES if service.origin == ORIGIN_DEFAULTS else (),
@@ -180,7 +180,7 @@ class ApplicationSettings(Struct, frozen=True, kw_only=True):
         return replace(_limit_to_pages(service), ignored=tuple(ignored))
 
 
-def _has_trace(service: Service) -> bool:
+def has_trace(service: Service) -> bool:
     pack = service.config.tool_packs.get(TRACE.name)
     return pack is None or pack.enabled
 
@@ -239,14 +239,6 @@ class Application:
             gateway = parse_gateway(settings.environ[GATEWAY_VARIABLE].strip(), *read_raw_tokens(settings.environ))
             self.gateway_connection = GatewayConnection(gateway, service.config.server.tool_timeout)
 
-    @property
-    def rule(self) -> ServerRule:
-        return self.service.rule
-
-    @property
-    def needs_project(self) -> bool:
-        return _has_trace(self.service)
-
     @cached_property
     def scopes(self) -> frozenset[Scope]:
         """The scopes of local callers, who send no token; a gateway checks scopes itself."""
@@ -271,8 +263,10 @@ class Application:
         tokens = None if self.gateway_connection is None else self.gateway_connection.gateway.tokens
         pack_files = (stamp_file(pack.path) for pack in self.service.config.tool_packs.values() if pack.path)
         stamps = (*find_entry_point_stamps(sys.path), *pack_files)
-        key = make_cache_key((self.rule, self.service.config, self.settings.packs, stamps, tokens))
-        return load_instructions(key, lambda: render_instructions(self.rule, self.tools.registry), self.settings.blobs)
+        key = make_cache_key((self.service.rule, self.service.config, self.settings.packs, stamps, tokens))
+        return load_instructions(
+            key, lambda: render_instructions(self.service.rule, self.tools.registry), self.settings.blobs
+        )
 
     @cached_property
     def live(self) -> LiveProject:
@@ -297,7 +291,7 @@ class Application:
         from duvet.trace.catalogue import CATALOGUE_KEY, Catalogue
 
         def compute() -> Catalogue:
-            if self.needs_project:
+            if has_trace(self.service):
                 project.require_contents()
             return project.catalogue
 
@@ -478,8 +472,8 @@ class Application:
         config, tools = self.service.config, self.tools
         providers = tuple(name for name, provider in config.providers.items() if provider.enabled)
         info = ServerInfo(
-            name=self.rule.name,
-            version=self.rule.version,
+            name=self.service.rule.name,
+            version=self.service.rule.version,
             mode=self.mode,
             enabled_tool_packs=tuple(pack.name for pack in tools.registry.packs),
             tool_count=len(list(tools.registry)),
@@ -505,11 +499,11 @@ class Application:
             names = ("tool", "outcome", "who", "face", "request", "arguments")
             self.log.write_info("audit", **{name: getattr(entry, name) for name in names})
 
-        def log_failure(reason: str) -> None:
-            self.log.write_event(EventLevel.ERROR, "the audit log could not be written", reason=reason)
-
         await AuditLog(
-            lambda: find_store_paths(self.knowledge.rules()), get_current_time, log_entry, log_failure
+            lambda: find_store_paths(self.knowledge.rules()),
+            get_current_time,
+            log_entry,
+            lambda reason: self.log.write_event(EventLevel.ERROR, "the audit log could not be written", reason=reason),
         ).record_call(call)
 
 

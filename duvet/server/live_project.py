@@ -37,9 +37,10 @@ if TYPE_CHECKING:
 
 # By default, the process at the other end of the pipes, which has all scopes.
 _CALLER: ContextVar[Caller] = ContextVar("caller", default=Caller())  # noqa: B039 - it is immutable
-_UNREAD: ContextVar[CountingSendStream | None] = ContextVar("unread", default=None)
 current_caller = _CALLER.get
-current_backpressure = _UNREAD.get  # None if each answer has a separate connection.
+# The output of the server, which delays answers while the client has too many unread ones; None if each answer has a
+# separate connection.
+backpressure: ContextVar[CountingSendStream | None] = ContextVar("backpressure", default=None)
 
 
 @contextmanager
@@ -49,16 +50,6 @@ def set_caller(scopes: frozenset[Scope], holder: str = "") -> Iterator[None]:
         yield
     finally:
         _CALLER.reset(token)
-
-
-@contextmanager
-def limit_answers(unread: CountingSendStream) -> Iterator[None]:
-    """Within the block, delay answers while the client has too many unread ones."""
-    token = _UNREAD.set(unread)
-    try:
-        yield
-    finally:
-        _UNREAD.reset(token)
 
 
 _PATIENCE = 2.0  # Seconds of continuous change after which the last reading is used.
@@ -220,7 +211,7 @@ class LiveProject:
     async def ask(self, question: Callable[[ProjectSnapshot], Answer]) -> Answer:
         """Return `question(snapshot)`; ask again, a limited number of times, if the project changed meanwhile."""
         for attempt in reversed(range(_ATTEMPTS)):
-            context, unread = await self.context(), current_backpressure()
+            context, unread = await self.context(), backpressure.get()
             while unread is not None and not unread.has_room:
                 await unread.wait_until_read()
                 # No other task runs between this and the question.

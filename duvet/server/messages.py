@@ -133,7 +133,7 @@ def describe_service(application: Application) -> dict[str, Any]:
     gateway = application.gateway_connection.gateway if application.gateway_connection else None
     return {
         "server": {
-            **{name: getattr(application.rule, name) for name in ("name", "title", "version", "description")},
+            **{name: getattr(application.service.rule, name) for name in ("name", "title", "version", "description")},
             "mode": application.mode,
         },
         "gateway": {"at": gateway.authority, "tokens": gateway.tokens} if gateway else None,

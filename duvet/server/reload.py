@@ -36,11 +36,11 @@ _GUARDED = ("uploads", "store")  # Tables that decide what a token may read and 
 
 def _read_pack_files(service: Service, tree: Tree) -> Mapping[str, bytes]:
     """Read pack files; the tree of a project then detects changes to them."""
-    paths = [pack.path for pack in service.config.tool_packs.values() if pack.path and pack.enabled]
     found = {}
-    for path in paths:
-        with suppress(DuvetError):
-            found[path] = tree.read(posixpath.normpath(path))
+    for pack in service.config.tool_packs.values():
+        if pack.path and pack.enabled:
+            with suppress(DuvetError):
+                found[pack.path] = tree.read(posixpath.normpath(pack.path))
     return found
 
 
@@ -80,7 +80,7 @@ class ConfigReloader:
                 log.EventLevel.ERROR, "the configuration is invalid; the previous one remains in effect", reason=fault
             )
         self._fault = fault
-        return self._application.rule.page_size
+        return self._application.service.rule.page_size
 
     def _keep_guarded(self, service: Service) -> Service:
         """Over HTTP, restore the tables that callers with a token must not be able to change."""
@@ -95,7 +95,7 @@ class ConfigReloader:
         return replace(service, config=replace(service.config, **kept))
 
     def _apply(self, application: Application, dispatcher: ToolDispatcher) -> None:
-        self._instructions = messages.render_instructions(application.rule, application.tools.registry)
+        self._instructions = messages.render_instructions(application.service.rule, application.tools.registry)
         dispatcher.renew(application.tools.registry, application.make_environment(dispatcher.environment.observers))
         before, after = self._application.service.config.server, application.service.config.server
         self._warn_of_restart([name for name in _FIXED if getattr(before, name) != getattr(after, name)])

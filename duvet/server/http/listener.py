@@ -120,7 +120,9 @@ def serve_over_http(
             forward_logging(log)
             dispatcher = application.make_dispatcher([log.record_call, metrics.record_call])
             metrics.dispatcher = dispatcher
-            server = DuvetServer(application.rule, application.reloader.instructions, application.live, dispatcher)
+            server = DuvetServer(
+                application.service.rule, application.reloader.instructions, application.live, dispatcher
+            )
             hosts = guards.AllowedHosts(address.host, more_hosts)
             stopping = application.service.config.server.shutdown_timeout
             limits = guards.HttpLimits(rate=rate, burst=2 * rate, stopping=stopping)

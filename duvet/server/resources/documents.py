@@ -164,7 +164,7 @@ def describe_resource(
     """Return the fields of a resource in MCP; with a collection, also its entry there."""
     name, title, description = _describe(context.catalogue, node)
     meta = None
-    if collection is not None and not node.kind.is_collection:
+    if collection is not None and node.kind in tree.SINGLE_KINDS:
         meta = {"duvet/object": make_entry(context, collection, node)}
     return {
         "uri": tree.make_node_uri(tree.get_resource_tree(context), node),
@@ -216,7 +216,7 @@ def read_resource(
         raise NotFoundError("the root can only be listed")
     ##= man/spec/mcp.md#resources
     ##% `resources/read` MUST return a resource as JSON, or a part of a list if the URI has `?limit=` or `cursor=`.
-    if not request.is_part:
+    if request.limit is None and request.cursor is None:
         return make_document(context, node), None
     key = partial(tree.make_node_path, resources)
     page = PageRequest(("resources/read", key(node)), request.cursor, request.limit, context.page_size)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import takewhile
 from typing import TYPE_CHECKING
@@ -67,12 +67,11 @@ TEMPLATES = (
 )
 
 
-_Arguments = Mapping[str, str]
 _Choice = tuple[str, str]  # A value, and the words to find it by.
 
 
 def complete_variable(
-    context: ProjectSnapshot, template: str, variable: str, prefix: str, arguments: _Arguments
+    context: ProjectSnapshot, template: str, variable: str, prefix: str, arguments: Mapping[str, str]
 ) -> Sequence[str]:
     """Return the values of a variable that match the prefix; raise QueryError if the template or variable is unknown.
 
@@ -86,7 +85,7 @@ def complete_variable(
         hint = f"available: {', '.join(variables)}"
         raise QueryError(f"the template has no variable {quote_text(variable)}", hint=hint)
     with suppress(NotFoundError):
-        return match_values(_CHOICES[variable](get_resource_tree(context), arguments), prefix)
+        return match_values(_list_choices(get_resource_tree(context), variable, arguments), prefix)
     return ()
 
 
@@ -98,31 +97,26 @@ def match_values(choices: Iterable[_Choice], prefix: str) -> Sequence[str]:
     return list(dict.fromkeys([*first, *(value for value, words in known if text in words.casefold())]))
 
 
-def _list_specifications(tree: ResourceTree, arguments: _Arguments) -> Iterator[_Choice]:
-    return ((card.id, f"{card.id} {card.name} {card.url}") for card in tree.catalogue.specifications)
-
-
-def _list_sections(tree: ResourceTree, arguments: _Arguments) -> Iterator[_Choice]:
-    above = _find_parent(tree, arguments, "spec_id")
-    cards = tree.catalogue.specifications
-    for card in [cards[above.specification]] if above else cards:
-        yield from ((section.id, f"{section.id} {section.title}") for section in card.sections)
-
-
-def _list_requirements(tree: ResourceTree, arguments: _Arguments) -> Iterator[_Choice]:
+def _list_choices(tree: ResourceTree, variable: str, arguments: Mapping[str, str]) -> Iterator[_Choice]:
     catalogue = tree.catalogue
-    for index in _list_requirements_below(tree, _find_parent(tree, arguments, "spec_id", "section_id")):
-        id, card = catalogue.ids[index][:SHORT_ID_DIGITS], catalogue.requirements[index]
-        yield id, f"{id} {card.name} {card.text}"
+    match variable:
+        case "spec_id":
+            yield from ((card.id, f"{card.id} {card.name} {card.url}") for card in catalogue.specifications)
+        case "section_id":
+            above = _find_parent(tree, arguments, "spec_id")
+            for card in [catalogue.specifications[above.specification]] if above else catalogue.specifications:
+                yield from ((section.id, f"{section.id} {section.title}") for section in card.sections)
+        case "req_identifier":
+            for index in _list_requirements_below(tree, _find_parent(tree, arguments, "spec_id", "section_id")):
+                id, requirement = catalogue.ids[index][:SHORT_ID_DIGITS], catalogue.requirements[index]
+                yield id, f"{id} {requirement.name} {requirement.text}"
+        case "citation_id":
+            above = _find_parent(tree, arguments, "spec_id", "section_id", "req_identifier")
+            ids = tree.citations_of(_list_requirements_below(tree, above)) if above else tree.citation_ids
+            yield from ((id, id) for id in ids)
 
 
-def _list_citations(tree: ResourceTree, arguments: _Arguments) -> Iterator[_Choice]:
-    above = _find_parent(tree, arguments, "spec_id", "section_id", "req_identifier")
-    ids = tree.citations_of(_list_requirements_below(tree, above)) if above else tree.citation_ids
-    return ((id, id) for id in ids)
-
-
-def _find_parent(tree: ResourceTree, arguments: _Arguments, *variables: str) -> ResourceNode | None:
+def _find_parent(tree: ResourceTree, arguments: Mapping[str, str], *variables: str) -> ResourceNode | None:
     """Return the node that the variables name, up to the first variable without a value."""
     names = list(takewhile(bool, (arguments.get(variable) for variable in variables)))
     specification, section, id, *_ = (*names, None, None, None)
@@ -137,11 +131,3 @@ def _list_requirements_below(tree: ResourceTree, above: ResourceNode | None) -> 
             and above.requirement in (-1, node.requirement)
         ):
             yield node.requirement
-
-
-_CHOICES: Mapping[str, Callable[[ResourceTree, _Arguments], Iterable[_Choice]]] = {
-    "spec_id": _list_specifications,
-    "section_id": _list_sections,
-    "req_identifier": _list_requirements,
-    "citation_id": _list_citations,
-}

@@ -44,12 +44,8 @@ class NodeKind(Enum):
     ALL_REQUIREMENTS = auto()
     ALL_CITATIONS = auto()
 
-    @property
-    def is_collection(self) -> bool:
-        return self not in _SINGLE
 
-
-_SINGLE = {NodeKind.SPECIFICATION, NodeKind.SECTION, NodeKind.REQUIREMENT, NodeKind.CITATION}
+SINGLE_KINDS = {NodeKind.SPECIFICATION, NodeKind.SECTION, NodeKind.REQUIREMENT, NodeKind.CITATION}
 _COLLECTION_BELOW = {
     NodeKind.SPECIFICATION: NodeKind.SECTIONS,
     NodeKind.SECTION: NodeKind.REQUIREMENTS,
@@ -209,10 +205,6 @@ class ResourceRequest(Struct, frozen=True):
     limit: int | None = None
     cursor: str | None = None
 
-    @property
-    def is_part(self) -> bool:
-        return self.limit is not None or self.cursor is not None
-
 
 def parse_resource_request(reference: str) -> ResourceRequest:
     if len(reference) > _MAX_URI_LENGTH:
@@ -279,10 +271,6 @@ def _is_section_list(tree: ResourceTree, resource: ResourcePath) -> bool:
     return index is None or "" not in tree.catalogue.specifications[index].titles
 
 
-def find_named_node(tree: ResourceTree, resource: ResourcePath) -> ResourceNode:
-    return _find_exact_node(tree, resource) or _resolve_node(tree, resource)
-
-
 def _find_exact_node(tree: ResourceTree, resource: ResourcePath) -> ResourceNode | None:
     """Return the node with exactly these names, or None."""
     index = tree.specification_ids.get(resource.specification or "")
@@ -302,7 +290,9 @@ def _find_exact_node(tree: ResourceTree, resource: ResourcePath) -> ResourceNode
     return replace(tree.requirement(requirement), kind=NodeKind.CITATION, citations=citations) if citations else None
 
 
-def _resolve_node(tree: ResourceTree, resource: ResourcePath) -> ResourceNode:
+def find_named_node(tree: ResourceTree, resource: ResourcePath) -> ResourceNode:
+    if exact := _find_exact_node(tree, resource):
+        return exact
     if resource.citation is not None:
         _refuse_parent_steps(resource.citation)
     above = replace(resource, citation=None)

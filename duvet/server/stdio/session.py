@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from threading import Timer
-from typing import Any, Protocol
+from typing import Any
 
 import anyio
 import mcp_types as types
@@ -22,7 +22,7 @@ from pydantic import ValidationError
 
 from duvet.server import messages as jsonrpc
 from duvet.server.application import Application
-from duvet.server.live_project import limit_answers, set_caller
+from duvet.server.live_project import backpressure, set_caller
 from duvet.server.log import forward_logging
 from duvet.server.protocol.server import DuvetServer
 from duvet.server.stdio.handshake import CHUNK_BYTES, MAX_LINE_BYTES, ClientPipes, LineSplitter, SessionOpening
@@ -44,7 +44,7 @@ def serve_client(wire: ClientPipes, opening: SessionOpening, application: Applic
     log = application.log
     forward_logging(log)
     dispatcher = application.make_dispatcher([log.record_call])
-    server = DuvetServer(application.rule, application.reloader.instructions, application.live, dispatcher)
+    server = DuvetServer(application.service.rule, application.reloader.instructions, application.live, dispatcher)
     # The command line disables garbage collection for short runs. Imported modules are never freed, so freeze them.
     gc.enable()
     gc.freeze()
@@ -59,14 +59,10 @@ class StopSignal:
         """After the signal, open requests get `seconds` to finish."""
         self._seconds = seconds
         self._exit = exit
-        self._stop: Callable[[float], object] | None = None
-
-    def attach(self, stop: Callable[[float], object]) -> None:
-        """On the first signal, call `stop`; the second signal ends the process."""
-        self._stop = stop
+        self.stop: Callable[[float], object] | None = None  # Called on the first signal; the second ends the process.
 
     def __call__(self, number: int, frame: object) -> None:
-        stop, self._stop = self._stop, None
+        stop, self.stop = self.stop, None
         if stop is None:
             self._exit()
         else:
@@ -85,7 +81,8 @@ async def converse(
     stopping: StopSignal | None = None,
 ) -> None:
     """Run the server until the client disconnects or a signal stops it."""
-    reading, writing = open_byte_stream(wire.reading), open_byte_stream(wire.writing)
+    open_stream: type[ByteStream] = PolledStream if hasattr(select, "poll") else ThreadedStream
+    reading, writing = open_stream(wire.reading), open_stream(wire.writing)
     outbound = OutboundChannel(writing)
     inbound = InboundChannel(reading, outbound, opening, grace)
     if stopping is not None:
@@ -95,7 +92,7 @@ async def converse(
             server.subscriptions.streams.close()
             inbound.stop(seconds)
 
-        stopping.attach(lambda seconds: loop.call_soon_threadsafe(stop, seconds))
+        stopping.stop = lambda seconds: loop.call_soon_threadsafe(stop, seconds)
     to_server, incoming = anyio.create_memory_object_stream[InboundItem](0)
     outgoing, from_server = anyio.create_memory_object_stream[SessionMessage](0)
     try:
@@ -109,8 +106,8 @@ async def converse(
             tasks.start_soon(run_to_end, outbound.run(from_server))
             tasks.start_soon(run_to_end, _wait_for_hang_up(reading, grace))
             answers = CountingSendStream(outgoing)
-            with limit_answers(answers):
-                await server.run(incoming, answers, server.create_initialization_options())
+            backpressure.set(answers)
+            await server.run(incoming, answers, server.create_initialization_options())
             tasks.cancel_scope.deadline = anyio.current_time() + _FLUSH_SECONDS
     except* ClientGoneError:
         pass
@@ -127,23 +124,8 @@ async def _wait_for_hang_up(reading: ByteStream, grace: float) -> None:
     await anyio.sleep(2 * grace)
 
 
-class ByteStream(Protocol):
-    async def read(self) -> bytes:
-        """Return the bytes that have arrived; empty at the end."""
-
-    async def write(self, data: bytes) -> None: ...
-
-    @property
-    def hung_up(self) -> bool:
-        """True if the system reports that the other side has closed."""
-
-
-def open_byte_stream(descriptor: int) -> ByteStream:
-    return PolledStream(descriptor) if hasattr(select, "poll") else ThreadedStream(descriptor)
-
-
 class PolledStream:
-    """Waits in the event loop, so that cancelling leaves no thread behind."""
+    """Reads and writes a descriptor; waits in the event loop, so that cancelling leaves no thread behind."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -152,6 +134,7 @@ class PolledStream:
         self._poll_end = _make_poll(descriptor, 0)
 
     async def read(self) -> bytes:
+        """Return the bytes that have arrived; empty at the end."""
         if self._poll_read(0):
             await anyio.lowlevel.checkpoint()
         else:
@@ -174,6 +157,7 @@ class PolledStream:
 
     @property
     def hung_up(self) -> bool:
+        """True if the system reports that the other side has closed."""
         return bool(self._poll_end(0))
 
 
@@ -198,6 +182,9 @@ class ThreadedStream:
         rest = memoryview(data)
         while rest:
             rest = rest[await anyio.to_thread.run_sync(os.write, self._descriptor, rest, abandon_on_cancel=True) :]
+
+
+ByteStream = PolledStream | ThreadedStream
 
 
 class ResponseBatch(Struct, eq=False):
