@@ -143,11 +143,11 @@ def main(folder: str) -> None:
     live = live_of(Path(folder))
     live.begin()
     server = server_of(live, instructions="For the conformance suite.", parts=[Fixtures()])
-    address, limits = ServerAddress("127.0.0.1", 0), HttpLimits()
-    with open_listener(address, anywhere=False) as listening:
-        where = address.at(listening.getsockname()[1])
+    limits = HttpLimits()
+    with open_listener(ServerAddress("127.0.0.1", 0), anywhere=False) as listening:
+        url = f"http://127.0.0.1:{listening.getsockname()[1]}/mcp"
         app = application_of(server, (), limits)
-        running = HttpServer(app, limits, lambda: print(f"serving {where.url}/mcp", file=sys.stderr, flush=True))
+        running = HttpServer(app, limits, lambda: print(f"serving {url}", file=sys.stderr, flush=True))
         anyio.run(running.serve, [listening])
 
 
