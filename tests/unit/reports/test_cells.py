@@ -4,15 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given, strategies as st
 
-from duvet.reports.cells import (
-    STATE_MARKS,
-    align_left,
-    cut_middle,
-    escape_cell,
-    fit_cells,
-    measure_width,
-    wrap_cells,
-)
+from duvet.reports.cells import STATE_MARKS, align_left, cut_middle, escape_cell, fit_cells, measure_width, wrap_cells
 from duvet.trace.records import State
 
 TEXTS = st.text(st.sampled_from("ab 日\N{COMBINING ACUTE ACCENT}\x1b\t\n|é"), max_size=60)
@@ -35,19 +27,17 @@ def test_width_in_cells_cut_and_padded() -> None:
 
 def test_lines_break_at_blanks_and_in_long_words() -> None:
     accents = "e\N{COMBINING ACUTE ACCENT}" * 5
-    texts = {"": 3, "tea": 3, "tea is hot": 6, "teapot": 4, "日本語": 1, accents: 5, f"{accents} x": 5, "a  b": 2}
-    lines = [[text[start:end] for start, end in wrap_cells(text, room)] for text, room in texts.items()]
-    split = [
-        [""],
-        ["tea"],
-        ["tea is", "hot"],
-        ["teap", "ot"],
-        ["日", "本", "語"],
-        [accents],
-        [accents, "x"],
-        ["a ", "b"],
-    ]
-    assert lines == split
+    for text, room, lines in (
+        ("", 3, [""]),
+        ("tea", 3, ["tea"]),
+        ("tea is hot", 6, ["tea is", "hot"]),
+        ("teapot", 4, ["teap", "ot"]),
+        ("日本語", 1, ["日", "本", "語"]),
+        (accents, 5, [accents]),
+        (f"{accents} x", 5, [accents, "x"]),
+        ("a  b", 2, ["a ", "b"]),
+    ):
+        assert [text[start:end] for start, end in wrap_cells(text, room)] == lines
 
 
 @given(st.text(), st.integers(1, 40))

@@ -15,8 +15,19 @@ from duvet.reports.html.anchors import STATE_LOOKS
 from duvet.reports.json_v2 import decode_v2_report
 from duvet.reports.summary import describe_not_applicable
 from duvet.trace.records import NotApplicable, State, compute_totals
-from tests.unit.reports import report_projects
 from tests.unit.reports.html.html_pages import page, without_shell
+from tests.unit.reports.report_projects import (
+    EXTENDED,
+    NOT_APPLICABLE_DAY as DAY,
+    UPSTREAM_SCHEMA,
+    finished,
+    json_v1_of,
+    json_v2_of,
+    not_applicable,
+    snapshot_of,
+    summary_of,
+    with_entries,
+)
 
 BUCKET = "duvet-cli/v2/annotations.json#not_applicable"
 CUP = {
@@ -39,7 +50,7 @@ NOT APPLICABLE: tea.md#pot
   QUOTE: It MAY be <b>brown</b>.
   REASON: We have no brown
 """
-PLAIN = report_projects.finished(report_projects.with_entries(""))
+PLAIN = finished(with_entries(""))
 
 
 @pytest.mark.parametrize(
@@ -50,12 +61,9 @@ PLAIN = report_projects.finished(report_projects.with_entries(""))
             {"target": "a.md#c", "quote": "d\n\te", "reason": " b\n c", "owner": "me", "requirements": 2},
             'not applicable: 2 requirements of a.md#c, "d e": b c (me)',
         ),
+        ({"expiry": DAY, "requirements": 0}, "not applicable: 0 requirements of a.md: b (until 2030-01-31)"),
         (
-            {"expiry": report_projects.NOT_APPLICABLE_DAY, "requirements": 0},
-            "not applicable: 0 requirements of a.md: b (until 2030-01-31)",
-        ),
-        (
-            {"owner": "me", "expiry": report_projects.NOT_APPLICABLE_DAY, "has_expired": True, "requirements": 3},
+            {"owner": "me", "expiry": DAY, "has_expired": True, "requirements": 3},
             "expired: 3 requirements of a.md: b (me, expired 2030-01-31)",
         ),
     ],
@@ -66,25 +74,23 @@ def test_an_entry_in_words(entry: dict[str, Any], words: str) -> None:
 
 def test_entries_do_not_drive_the_terminal() -> None:
     evil = NotApplicable(target="\x1b[31m", quote="\x07", reason="\x1b]0;x\x07", owner="\r", requirements=1)
-    shown = report_projects.summary_of(replace(report_projects.finished(), not_applicable=(evil,)))
+    shown = summary_of(replace(finished(), not_applicable=(evil,)))
     assert all(line.isprintable() for line in shown.splitlines())
 
 
 def test_the_snapshot_and_json_list_the_entries() -> None:
-    assert (
-        report_projects.snapshot_of(report_projects.not_applicable()) == report_projects.snapshot_of(PLAIN) + SNAPSHOT
-    )
-    found = json.loads(report_projects.json_v1_of(report_projects.not_applicable()))
+    assert snapshot_of(not_applicable()) == snapshot_of(PLAIN) + SNAPSHOT
+    found = json.loads(json_v1_of(not_applicable()))
     assert list(found) == ["specifications", "annotations", "statuses", "refs", "not_applicable"]
-    assert found == json.loads(report_projects.json_v1_of(PLAIN)) | {"not_applicable": [CUP, POT]}
-    data = report_projects.json_v2_of(report_projects.not_applicable())
+    assert found == json.loads(json_v1_of(PLAIN)) | {"not_applicable": [CUP, POT]}
+    data = json_v2_of(not_applicable())
     second = json.loads(data)
     entries = second["annotations"].pop(BUCKET)
     assert sorted(entries.values(), key=lambda one: str(one["target"])) == [CUP, POT]
     assert all(id.startswith("not-") and len(id) == 20 for id in entries)
-    assert second == json.loads(report_projects.json_v2_of(PLAIN))
+    assert second == json.loads(json_v2_of(PLAIN))
     read = decode_v2_report(data.encode()).annotations.not_applicable.values()
-    assert {one.expiry for one in read} == {report_projects.NOT_APPLICABLE_DAY, None}
+    assert {one.expiry for one in read} == {DAY, None}
 
 
 def test_without_entries_nothing_is_different() -> None:
@@ -92,30 +98,13 @@ def test_without_entries_nothing_is_different() -> None:
     ##% With awslabs duvet's schema, both versions of JSON, LCOV and the snapshot MUST equal the files that awslabs
     ##% duvet writes, except for known defects of awslabs duvet.
     # With our own schema, neither markup nor the ends of lines are a part of a requirement.
-    files = {path: text.replace("<b>brown</b>", "brown") for path, text in report_projects.with_entries("").items()}
+    files = {path: text.replace("<b>brown</b>", "brown") for path, text in with_entries("").items()}
     files["tea.md"] = re.sub(r"(?<=\S)\n *(?=[^\n# ])", " ", files["tea.md"])
-    config = report_projects.EXTENDED.replace("duvet-cli/config/v1", report_projects.UPSTREAM_SCHEMA)
-    upstream, own = report_projects.finished(files | {".duvet/config.toml": config}), report_projects.finished(files)
-    shown = [
-        render(own)
-        for render in (
-            page,
-            report_projects.summary_of,
-            report_projects.json_v1_of,
-            report_projects.json_v2_of,
-            report_projects.snapshot_of,
-        )
-    ]
-    assert shown == [
-        render(upstream)
-        for render in (
-            page,
-            report_projects.summary_of,
-            report_projects.json_v1_of,
-            report_projects.json_v2_of,
-            report_projects.snapshot_of,
-        )
-    ]
+    config = EXTENDED.replace("duvet-cli/config/v1", UPSTREAM_SCHEMA)
+    upstream, own = finished(files | {".duvet/config.toml": config}), finished(files)
+    renderers = (page, summary_of, json_v1_of, json_v2_of, snapshot_of)
+    shown = [render(own) for render in renderers]
+    assert shown == [render(upstream) for render in renderers]
     assert not any("applicable" in one.replace("applicable req", "") for one in shown[1:])
     assert re.search("not.applicable|s9", without_shell(shown[0]).lower()) is None
 
@@ -136,16 +125,16 @@ def test_all_reports_have_the_same_numbers(chosen: list[tuple[str, date | None]]
         f'\n[[not-applicable]]\ntarget = "{target}"\nreason = "no"\n' + (f"expiry = {day}\n" if day else "")
         for target, day in chosen
     )
-    report = report_projects.not_applicable(report_projects.with_entries(entries))
+    report = not_applicable(with_entries(entries))
     whole = compute_totals(report.requirements)[-1]
     assert whole.requirements == 10 == whole.applicable + whole.excepted + whole.not_applicable
     assert whole.done <= whole.applicable
-    assert report_projects.summary_of(report).splitlines()[-1] == f"coverage: {whole.words}"
+    assert summary_of(report).splitlines()[-1] == f"coverage: {whole.words}"
     shown = page(report)
     marks = re.findall(r'<li id="?[^" ]*/[0-9a-f]{12}"? class="?(s\d)', shown)
     assert [marks.count(STATE_LOOKS[state].mark) for state in State] == list(whole.counts)
     assert f'<p class="coverage">Coverage: {whole.words}</p>' in shown
-    listed = json.loads(report_projects.json_v1_of(report)).get("not_applicable", [])
+    listed = json.loads(json_v1_of(report)).get("not_applicable", [])
     assert [one["requirements"] for one in listed] == [one.requirements for one in report.not_applicable]
     valid = [one.requirements for one in report.not_applicable if not one.has_expired]
     assert max(valid, default=0) <= whole.not_applicable <= sum(valid)

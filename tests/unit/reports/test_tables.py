@@ -140,17 +140,15 @@ def test_a_text_of_a_megabyte_is_wrapped() -> None:
     assert len(lines) == 11_365
 
 
-BESIDE = {
-    "nothing wraps": (([4, 6], [], 20), {0: 4, 1: 6}),
-    "nothing wraps, and all is taken": (([4, 6], [], 12), {0: 4, 1: 6}),
-    "there is room": (([4, 30], [1], 60), {0: 4, 1: 30}),
-    "one takes what is left": (([4, 100], [1], 60), {0: 4, 1: 54}),
-    "two share what is left": (([4, 100, 100], [1, 2], 100), {0: 4, 1: 46, 2: 46}),
-    "one leaves the other more": (([4, 25, 100], [1, 2], 100), {0: 4, 1: 25, 2: 67}),
-    "the order is kept": (([80, 4, 70], [0, 2], 104), {0: 48, 1: 4, 2: 48}),
-    "narrow, but few lines": (([4, 80], [1], 26), {0: 4, 1: 20}),
-}
-BELOW = {
+BANDS = {
+    "nothing wraps": (([4, 6], [], 20), [(0, {0: 4, 1: 6})]),
+    "nothing wraps, and all is taken": (([4, 6], [], 12), [(0, {0: 4, 1: 6})]),
+    "there is room": (([4, 30], [1], 60), [(0, {0: 4, 1: 30})]),
+    "one takes what is left": (([4, 100], [1], 60), [(0, {0: 4, 1: 54})]),
+    "two share what is left": (([4, 100, 100], [1, 2], 100), [(0, {0: 4, 1: 46, 2: 46})]),
+    "one leaves the other more": (([4, 25, 100], [1, 2], 100), [(0, {0: 4, 1: 25, 2: 67})]),
+    "the order is kept": (([80, 4, 70], [0, 2], 104), [(0, {0: 48, 1: 4, 2: 48})]),
+    "narrow, but few lines": (([4, 80], [1], 26), [(0, {0: 4, 1: 20})]),
     "too narrow": (([4, 80], [1], 25), [(0, {0: 4}), (2, {1: 23})]),
     "narrow, and many lines": (([4, 200], [1], 45), [(0, {0: 4}), (2, {1: 43})]),
     "two long texts": (([4, 30, 50], [1, 2], 36), [(0, {0: 4}), (2, {1: 30}), (2, {2: 34})]),
@@ -162,9 +160,8 @@ BELOW = {
 
 
 def test_columns_stand_beside_or_below_one_another() -> None:
-    expected = {name: (given, [(0, widths)]) for name, (given, widths) in BESIDE.items()} | BELOW
-    assert {name: tables.arrange_bands(*given) for name, (given, _) in expected.items()} == {
-        name: [tables.ColumnBand(*band) for band in bands] for name, (_, bands) in expected.items()
+    assert {name: tables.arrange_bands(*given) for name, (given, _) in BANDS.items()} == {
+        name: [tables.ColumnBand(*band) for band in bands] for name, (_, bands) in BANDS.items()
     }
 
 
