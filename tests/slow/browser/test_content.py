@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.golden_projects import STATUSES, requirements_of
-from tests.sample_project import read_files, written
+from tests.sample_project import read_files
 from tests.slow.browser import reports as projects
 from tests.slow.browser.pages import Visits, address, attributes, count_elements, go, locators, views
 from tests.unit.reports.html.html_pages import EVIL, EVIL_COMMENTS, EVIL_SPEC, tree
@@ -209,50 +209,6 @@ def test_letters_and_markdown_of_all_kinds_and_a_million_letters_keep_their_plac
     ids = [id.rpartition("/")[2] for id in attributes(around.locator("ul.requirements > li"), "id")]
     named = [ids.split() for ids in attributes(around.locator("pre [data-r]"), "data-r")]
     assert len(ids) == 3 and max(map(len, named)) > 1 and {id for some in named for id in some} <= set(ids)
-
-
-def test_links_to_sources_lead_there_whatever_they_are_called(visit: Visits, reports: projects.Reports) -> None:
-    config = projects.SMALL_CONFIG + '\n[report.html]\nblob-link = "https://host/a b/tree"\n'
-    files = {".duvet/config.toml": config, "tea.md": projects.TEA, "src/#1 what?/100% ö\\.rs": projects.CITED}
-    link = "https://host/a b/tree/src/%231%20what%3F/100%25%20%C3%B6%5C.rs"
-    page = visit(f"{reports.of('linked', files).url}#tea")
-    page.locator("article pre a").first.click()
-    links = page.locator("#panel .references li :is(a, code):first-child")
-    assert (links.all_text_contents(), attributes(links, "href")) == (["src/#1 what?/100% ö\\.rs:1"], [f"{link}#L1"])
-    go(page, "#sources")
-    assert attributes(page.locator("#sources .file :is(h3, h4) a"), "href") == [link]
-
-
-SNIPPETS: dict[str, str | bytes] = {
-    ".duvet/config.toml": projects.SMALL_CONFIG,
-    "tea.md": projects.TEA,
-    "src/a_code.rs": f"{projects.CITED}    fn warm() {{\n        <b>heat()</b>;\n    }}\n",
-    "src/b_last.rs": projects.CITED,
-    "src/c_tabs.rs": f"{projects.CITED}\tif cold {{\n\t\theat();\n\t}}\n",
-    "src/d_minified.rs": f"{projects.CITED}{'x' * 9_000}\n",
-    "src/e_bytes.rs": projects.CITED.encode() + b"let caf\xe9 = 1;\n",
-    "src/f_long.rs": projects.CITED + "".join(f"line{number}();\n" for number in range(9)),
-}
-
-
-def test_code_is_dedented_cut_and_literal(visit: Visits, reports: projects.Reports) -> None:
-    page = visit(f"{reports.of('snippets', SNIPPETS).url}#tea")
-    page.locator("article pre a").first.click()
-    found: list[str] = page.locator("#panel .references li").evaluate_all(
-        "all => all.map(one => one.querySelector('pre')?.textContent ?? '')"
-    )
-    long = "\n".join(f"line{number}();" for number in range(6))
-    assert found == ["fn warm() {\n    <b>heat()</b>;\n}", "", "if cold {\n\theat();\n}", "x" * 159 + "…", long]
-
-
-def test_code_outside_of_the_project_is_not_shown(duvet_command: str, tmp_path: Path) -> None:
-    secret = tmp_path / "secret.rs"
-    secret.write_text(f"{projects.CITED}let password = 'hunter2';\n")
-    folder = written(tmp_path / "project", {name: text.encode() for name, text in projects.PASSING.items()})
-    (folder / "src" / "link.rs").symlink_to(secret)
-    page = projects.Report(duvet_command, folder).html
-    assert "src/link.rs:1" in page
-    assert "hunter2" not in page and "password" not in page
 
 
 def test_pages_and_the_ways_between_them(visit: Visits, noted: projects.Report) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from tests.slow.browser.pages import PHONE, Visits, address, go
@@ -50,7 +49,7 @@ def test_the_filters_of_links(visit: Visits, s2n: Report) -> None:
         assert page.locator("#requirements tbody tr").count() >= min(100, expected) > 0
 
 
-def test_filters_are_in_the_address(visit: Visits, s2n: Report) -> None:
+def test_filters_are_in_the_address_and_remembered(visit: Visits, s2n: Report) -> None:
     page = visit(f"{s2n.url}#requirements")
     for value in ("uncited", "to-do", "MUST"):
         page.check(f"#filters [value={value}]")
@@ -62,13 +61,6 @@ def test_filters_are_in_the_address(visit: Visits, s2n: Report) -> None:
     assert page.locator("#requirements tbody").inner_text() == found
     assert page.input_value("#filters [name=q]") == "server hello"
     assert page.is_checked("#filters [value=to-do]")
-
-
-def test_filters_are_remembered(visit: Visits, s2n: Report) -> None:
-    page = visit(f"{s2n.url}#requirements")
-    page.check("#filters [value=SHOULD]")
-    expect(page).to_have_url(f"{s2n.url}#requirements?level=SHOULD")
-    said = page.locator("#count").inner_text()
     for fragment, expected in (("#requirements", said), ("#requirements?", "798 requirements")):
         page.goto("about:blank")
         page.goto(s2n.url + fragment)
@@ -77,9 +69,8 @@ def test_filters_are_remembered(visit: Visits, s2n: Report) -> None:
     expect(page.locator("#requirements tbody tr")).to_have_count(798)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_filters_are_folded_on_a_phone(scheme: str, visit: Visits, states: Report) -> None:
-    page = visit(f"{states.url}#requirements", **PHONE, color_scheme=scheme)
+def test_filters_are_folded_on_a_phone(visit: Visits, states: Report) -> None:
+    page = visit(f"{states.url}#requirements", **PHONE)
     expect(page.locator("#filters [name=q]")).to_be_visible()
     expect(page.locator("#filters [value=uncited]")).to_be_hidden()
     assert page.evaluate("document.querySelector('#filters').offsetHeight") < 130
@@ -90,7 +81,7 @@ def test_filters_are_folded_on_a_phone(scheme: str, visit: Visits, states: Repor
     expect(page.locator("#filters [value=uncited]")).to_be_hidden()
     marked = "getComputedStyle(document.querySelector('#filters summary'), '::after').content"
     assert page.evaluate(marked) == '" (in use)"'
-    wide = visit(f"{states.url}#requirements", color_scheme=scheme)
+    wide = visit(f"{states.url}#requirements")
     expect(wide.locator("#filters [value=uncited]")).to_be_visible()
     expect(wide.locator("#filters summary")).to_be_hidden()
 

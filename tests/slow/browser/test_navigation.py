@@ -10,8 +10,8 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.slow.browser.pages import Visits, address, attributes, come_back, press, quote_of, views
-from tests.slow.browser.reports import PASSING, Report, Reports
+from tests.slow.browser.pages import Visits, address, attributes, come_back, go, press, quote_of, views
+from tests.slow.browser.reports import PASSING, SMALL_CONFIG, Report, Reports
 from tests.unit.reports.report_projects import STATES
 
 SECTION = "rfc8446/section-4.2.8"
@@ -74,13 +74,6 @@ def test_a_link_to_a_requirement(visit: Visits, s2n: Report) -> None:
         page.reload()
 
 
-def test_a_link_to_cited_text(visit: Visits, states: Report) -> None:
-    page = visit(f"{states.url}#manners/guests/cited")
-    assert views(page) == ["manners"]
-    expect(page.locator("#panel-title")).to_have_text("• cited")
-    expect(page.locator("#panel .references")).to_contain_text("src/a.rs:33")
-
-
 def test_routes_of_awslabs_duvet(visit: Visits, s2n: Report) -> None:
     ##= man/spec/page.md#links
     ##% For an anchor of awslabs duvet's report, the report MUST show the same specification and section.
@@ -138,8 +131,12 @@ def test_back_and_forward(visit: Visits, s2n: Report) -> None:
     expect(page.locator("#panel-title")).to_be_focused()
 
 
-def test_fragments_of_a_requirement(visit: Visits, states: Report) -> None:
-    page = visit(f"{states.url}#tea/cup")
+def test_cited_text_and_fragments_of_a_requirement(visit: Visits, states: Report) -> None:
+    page = visit(f"{states.url}#manners/guests/cited")
+    assert views(page) == ["manners"]
+    expect(page.locator("#panel-title")).to_have_text("• cited")
+    expect(page.locator("#panel .references")).to_contain_text("src/a.rs:33")
+    go(page, "#tea/cup")
     page.click("#tea pre mark >> text=MUST be dry.")
     assert quote_of(page) == "A cup MUST be clean and MUST be dry."
     assert page.locator("pre .on").all_inner_texts() == ["A cup MUST be clean", " and", "MUST be dry."]
@@ -165,16 +162,17 @@ def test_several_requirements_at_one_place(visit: Visits, reports: Reports) -> N
     assert address(page) == href
 
 
-@pytest.mark.parametrize("name", ["constructor", "requirements", "main", "totals", "x?"])
-def test_specifications_of_any_name_have_a_view(name: str, visit: Visits, reports: Reports) -> None:
-    text = "# Tea\n" + "".join(f"\n## Pot {number}\n\nIt MUST hold {number}.\n" for number in range(60))
-    config = STATES[".duvet/config.toml"].replace("tea.md", f"{name}.md")
-    page = visit(reports.of(f"named {name}", {".duvet/config.toml": config, f"{name}.md": text}).url)
-    page.click("#specifications a")
-    assert page.locator(f'article[data-locator="{name}.md"]').is_visible()
-    page.evaluate("dispatchEvent(new Event('scroll'))")
-    page.click("nav.views a >> text=Overview")
-    assert views(page) == ["overview"]
+def test_specifications_of_any_name_have_a_view(visit: Visits, reports: Reports) -> None:
+    names = ("constructor", "requirements", "main", "totals", "x?")
+    texts = {f"{name}.md": f"# {name}\n\n## Pot\n\nIt MUST hold.\n" for name in names}
+    config = SMALL_CONFIG.partition("spec")[0] + "".join(f'[[specification]]\nsource = "{path}"\n' for path in texts)
+    page = visit(reports.of("any names", {".duvet/config.toml": config, **texts}).url)
+    for name in names:
+        page.locator("#specifications a").filter(has_text=name).click()
+        expect(page.locator(f'article[data-locator="{name}.md"]')).to_be_visible()
+        page.evaluate("dispatchEvent(new Event('scroll'))")
+        page.click("nav.views a >> text=Overview")
+        assert views(page) == ["overview"]
 
 
 def test_sections_of_any_name_have_requirements(visit: Visits, reports: Reports) -> None:
@@ -256,27 +254,21 @@ def test_names_for_screen_readers_have_state_and_level(visit: Visits, states: Re
     expect(page.get_by_role("heading", name="✓ done · MUST")).to_be_visible()
 
 
-def test_the_requirement_in_the_panel_is_marked(visit: Visits, states: Report) -> None:
-    page = visit(f"{states.url}#tea/pot/1dd64a535306")
+def test_the_requirement_in_the_panel_is_marked_and_its_status_in_sight(visit: Visits, states: Report) -> None:
+    page = visit(f"{states.url}#tea/pot/1dd64a535306", viewport={"width": 1400, "height": 300})
     lines = page.locator("#tea .requirements > li")
     expect(page.locator("#panel-title")).to_have_text("✓ done · MUST")
     assert lines.evaluate_all(OUTLINED) == ["✓ done"]
     page.get_by_role("button", name="Next", exact=True).click()
     expect(page.locator("#panel-title")).to_have_text("◐ needs tests · SHOULD")
     assert lines.evaluate_all(OUTLINED) == ["◐ needs tests"]
-    page.keyboard.press("Escape")
-    assert lines.evaluate_all(OUTLINED) == []
-
-
-def test_the_status_of_the_panel_is_in_sight(visit: Visits, states: Report) -> None:
-    page = visit(f"{states.url}#tea/pot/1dd64a535306", viewport={"width": 1400, "height": 300})
     page.get_by_role("button", name="Next open").click()
-    expect(page.locator("#panel-title")).to_have_text("◐ needs tests · SHOULD")
-    for _ in range(9):
-        page.keyboard.press("J")
+    press(page, *"J" * 9)
     said = page.locator("#panel [role=status]")
     expect(said).to_have_text("No further open requirement.")
     expect(said).to_be_in_viewport()
+    press(page, "Escape")
+    assert lines.evaluate_all(OUTLINED) == []
 
 
 def test_keys_go_through_the_requirements_of_a_specification(visit: Visits, states: Report) -> None:
@@ -357,8 +349,8 @@ def test_keys_are_off_in_fields_and_with_modifiers(visit: Visits, states: Report
     page = visit(f"{states.url}#tea")
     for modifier, key in product(("ctrlKey", "altKey", "metaKey"), "jJ?"):
         page.locator("body").dispatch_event("keydown", {"key": key, modifier: True})
-        expect(page.locator("#panel")).to_be_hidden()
-        expect(page.locator("#help")).to_be_hidden()
+    expect(page.locator("#panel")).to_be_hidden()
+    expect(page.locator("#help")).to_be_hidden()
 
 
 def test_keys_can_be_turned_off(visit: Visits, states: Report) -> None:

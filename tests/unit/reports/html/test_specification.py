@@ -130,7 +130,7 @@ def test_only_text_that_is_not_shown_is_described() -> None:
     [
         ("src/a b.rs", "src/a%20b.rs"),
         ("src/a#b?c.rs", "src/a%23b%3Fc.rs"),
-        ("src/100%.rs", "src/100%25.rs"),
+        ("src/100%\\.rs", "src/100%25%5C.rs"),
         ("src/é/☕.rs", "src/%C3%A9/%E2%98%95.rs"),
         ('src/"<a>&amp;.rs', "src/%22%3Ca%3E%26amp%3B.rs"),
     ],
