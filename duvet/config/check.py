@@ -49,28 +49,22 @@ def _respell_value(kind: inspect.Type, value: Any, path: KeyPath, renamed: dict[
     for choice in list_field_types(kind):
         match choice.type, value:
             case inspect.StructType(fields=fields), dict():
-                return _respell_table(fields, value, path, renamed)
-            case inspect.DictType(value_type=inner), dict():
-                return {name: _respell_value(inner, one, (*path, name), renamed) for name, one in value.items()}
+                known = {field.encode_name: field.type for field in fields}
+                declared = {spelling: name for name in known for spelling in list_spellings(name)}
+                result: dict[str, Any] = {}
+                for name, inner in value.items():
+                    own = name if name in known or name not in declared else declared[name]
+                    if own != name and own not in value and own not in result:
+                        renamed[*path, name] = own
+                    else:
+                        own = name
+                    result[own] = _respell_value(known[own], inner, (*path, name), renamed) if own in known else inner
+                return result
+            case inspect.DictType(value_type=inner_kind), dict():
+                return {name: _respell_value(inner_kind, one, (*path, name), renamed) for name, one in value.items()}
             case inspect.VarTupleType(item_type=item), list():
                 return [_respell_value(item, one, (*path, index), renamed) for index, one in enumerate(value)]
     return value
-
-
-def _respell_table(
-    fields: tuple[inspect.Field, ...], values: dict[str, Any], path: KeyPath, renamed: dict[KeyPath, str]
-) -> dict[str, Any]:
-    known = {field.encode_name: field for field in fields}
-    declared = {spelling: name for name in known for spelling in list_spellings(name)}
-    result: dict[str, Any] = {}
-    for name, value in values.items():
-        own = declared.get(name, name)
-        if name not in known and own in known:
-            own = name if own in values or own in result else own
-            if own != name:
-                renamed[*path, name] = own
-        result[own] = _respell_value(known[own].type, value, (*path, name), renamed) if own in known else value
-    return result
 
 
 class DocumentLocation(NamedTuple):
@@ -173,8 +167,11 @@ def _check_typed(choice: fields.FieldType, value: Any, at: DocumentLocation) -> 
                 yield from check_value(item, inner, at / index)
         case inspect.AnyType():
             yield from _check_free(value, at)
-        case inspect.IntType() | inspect.FloatType() as number:
-            yield from _check_range(number, value, at)
+        case inspect.IntType(ge=least, gt=above, le=most) | inspect.FloatType(ge=least, gt=above, le=most) as number:
+            if not is_in_range(number, value):
+                low = f"from {least}" if above is None else f"greater than {above}"
+                hint = f"write a number {low} {'to' if above is None else 'and up to'} {most}"
+                yield at.problem(rules.CONFIG_BAD_VALUE, f"{fields.describe_value(value)} is out of range", hint)
         case _:
             yield from _check_text(choice, value, at)
 
@@ -203,7 +200,6 @@ def _check_text(choice: fields.FieldType, value: str, at: DocumentLocation) -> I
 
 
 def describe_type(kind: inspect.Type) -> str:
-    """Return the name of a type with its article, such as `a string`."""
     return _TYPES[type(kind)][1]
 
 
@@ -211,14 +207,6 @@ def is_in_range(kind: inspect.Type, value: float) -> bool:
     least, above, most = (getattr(kind, name, None) for name in ("ge", "gt", "le"))
     # NaN is out of range, because every comparison with it is false.
     return (least is None or value >= least) and (above is None or value > above) and (most is None or value <= most)
-
-
-def _check_range(kind: inspect.IntType | inspect.FloatType, value: float, at: DocumentLocation) -> Iterator[Problem]:
-    if not is_in_range(kind, value):
-        least, above, most = kind.ge, kind.gt, kind.le
-        low = f"from {least}" if above is None else f"greater than {above}"
-        hint = f"write a number {low} {'to' if above is None else 'and up to'} {most}"
-        yield at.problem(rules.CONFIG_BAD_VALUE, f"{fields.describe_value(value)} is out of range", hint)
 
 
 def _suggest_rewrite(value: Any, expected: str, at: DocumentLocation) -> str:
@@ -273,41 +261,34 @@ def _check_struct(kind: inspect.StructType, values: dict[str, Any], at: Document
         below = at / name
         if name in known:
             wrong = list(check_value(known[name].type, value, below))
-        elif kind.cls not in _EXTENSIONS and (other := _find_other_spelling(name, known, values)):
-            message, hint = f"`{name}` and `{other}` are two spellings of one key", "remove one of them"
-            wrong = [below.problem(rules.CONFIG_BAD_VALUE, message, hint, at_key=True)]
         else:
-            message, hint = fields.describe_unknown_field(name, list(known)), fields.did_you_mean(name, known)
-            wrong = [below.problem(rules.CONFIG_UNKNOWN_KEY, message, hint, at_key=True)]
+            spellings = next((found for found in map(list_spellings, known) if name in found), ())
+            other = next((one for one in spellings if one != name and one in values), "")
+            if other and kind.cls not in _EXTENSIONS:
+                message, hint = f"`{name}` and `{other}` are two spellings of one key", "remove one of them"
+                wrong = [below.problem(rules.CONFIG_BAD_VALUE, message, hint, at_key=True)]
+            else:
+                message, hint = fields.describe_unknown_field(name, list(known)), fields.did_you_mean(name, known)
+                wrong = [below.problem(rules.CONFIG_UNKNOWN_KEY, message, hint, at_key=True)]
         if wrong and name in wider and not any(check_value(wider[name].type, value, below)):
             wrong = [replace(problem, hint=_EXTEND) for problem in wrong]
         found += wrong
     yield from found or _check_whole_table(kind.cls, values, at)
 
 
-def _find_other_spelling(name: str, known: Iterable[str], values: Mapping[str, Any]) -> str:
-    spellings = next((found for found in map(list_spellings, known) if name in found), ())
-    return next((one for one in spellings if one != name and one in values), "")
-
-
 def _check_whole_table(table: type[Struct], values: dict[str, Any], at: DocumentLocation) -> Iterator[Problem]:
-    """Check the rules between the values of a table; each value must be valid."""
     try:
         convert(values, table, dec_hook=lambda kind, value: kind(value))
     except ValidationError as error:
-        match error.__cause__:
-            case TableError() as refusal:
-                below = at / refusal.key if refusal.key else at
-                yield below.problem(refusal.rule, str(refusal), refusal.hint)
-            case _:
-                yield at.problem(rules.CONFIG_BAD_VALUE, str(error))
+        if isinstance(refusal := error.__cause__, TableError):
+            below = at / refusal.key if refusal.key else at
+            yield below.problem(refusal.rule, str(refusal), refusal.hint)
+        else:
+            yield at.problem(rules.CONFIG_BAD_VALUE, str(error))
 
 
 def respell_project_keys(toml: TomlDocument) -> TomlDocument:
-    """In a configuration with duvet's own schema, convert keys to their declared spelling."""
-    if toml.values.get("$schema") != EXTENDED_SCHEMA:
-        return toml
-    return respell_keys(toml, ExtendedConfig)
+    return respell_keys(toml, ExtendedConfig) if toml.values.get("$schema") == EXTENDED_SCHEMA else toml
 
 
 TABLES_OF_NAMES = ("providers", "toolPacks", "workflows", "routing")

@@ -57,7 +57,6 @@ class DataDocument:
         return DataDocument(values, self.text, self.path, lambda _: self.spans)
 
     def select(self, names: Collection[str]) -> DataDocument:
-        """Return a copy with only these tables; positions still refer to the whole file."""
         return self.with_values({name: value for name, value in self.values.items() if name in names})
 
     def rename_keys(self, values: dict[str, Any], renamed: Mapping[KeyPath, str]) -> Self:
@@ -157,7 +156,7 @@ def check_document_size(document: DataDocument) -> None:
 
 
 class ExpressionError(DuvetError):
-    """Raised when an expression in a template can't be evaluated."""
+    """Raised when a variable or an expression in a template can't be expanded."""
 
 
 def expand_template(template: str, environ: Mapping[str, str]) -> tuple[str, tuple[str, ...]]:
@@ -209,23 +208,19 @@ CONVENTIONAL_NAME = "[A-Z][A-Z0-9_]*"
 """The usual form of a variable's name; few passwords look like that."""
 
 
-class VariableError(DuvetError):
-    """Raised when a variable can't be expanded."""
-
-
 def is_variable(text: str) -> bool:
     return re.search(VARIABLE_PATTERN, text) is not None
 
 
 def expand_variables(text: str, environ: Mapping[str, str]) -> str:
-    """Replace the variables in text with their values, or raise VariableError; the values are not expanded again."""
+    """Replace the variables in text with their values, or raise ExpressionError; the values are not expanded again."""
 
     def value(found: re.Match[str]) -> str:
         if found["dollar"]:
             return "$"
         name = found["name"] or found["braced"]
         if not name:
-            raise VariableError("`$` is not followed by a name", hint="write `$$` for a dollar sign, or `${NAME}`")
+            raise ExpressionError("`$` is not followed by a name", hint="write `$$` for a dollar sign, or `${NAME}`")
         ##= man/spec/service.md#configuration
         ##% In a service configuration, duvet MUST replace `$NAME` and `${NAME}` with the environment variable, and
         ##% `${NAME:-default}` with the default if the variable is not set or empty.
@@ -234,9 +229,9 @@ def expand_variables(text: str, environ: Mapping[str, str]) -> str:
         # A password that begins with `$` looks like a variable, but rarely like one with a common name.
         variable = "the environment variable" + (f" `{name}`" if re.fullmatch(CONVENTIONAL_NAME, name) else "")
         if name not in environ:
-            raise VariableError(f"{variable} is not set", hint="set it, or write `$$` for a dollar sign")
+            raise ExpressionError(f"{variable} is not set", hint="set it, or write `$$` for a dollar sign")
         if not _is_text(environ[name]):
-            raise VariableError(f"{variable} is not UTF-8", hint="set it to UTF-8 text")
+            raise ExpressionError(f"{variable} is not UTF-8", hint="set it to UTF-8 text")
         return environ[name]
 
     return re.sub(_DOLLAR, value, text)

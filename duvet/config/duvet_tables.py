@@ -88,17 +88,14 @@ class ExtendedSource(project_file.SourceTable, frozen=True, kw_only=True):
         if self.pattern is None and self.language is None:
             raise settings.TableError(CONFIG_MISSING_KEY, "missing field `pattern`", "set `pattern` or `language`")
 
-    def style(self) -> tuple[str, str]:
+    def settled(self, environ: Mapping[str, str], default: tuple[str, str] = settings.DEFAULT_STYLE) -> Self:
+        if self.language is None:
+            return super().settled(environ, default)
         ##= man/spec/trace.md#sources
         ##% If a `[[source]]` has a `language`, duvet MUST use the comment style and the patterns of that language,
         ##% unless the `[[source]]` sets its own.
-        return super().style() if self.language is None else self.language.style
-
-    def settled(self, environ: Mapping[str, str]) -> Self:
-        source = super().settled(environ)
-        if source.pattern is None and source.language is not None:
-            source = replace(source, pattern=source.language.patterns)
-        return source
+        source = super().settled(environ, self.language.style)
+        return source if source.pattern is not None else replace(source, pattern=self.language.patterns)
 
     def rule(self) -> settings.SourceRule:
         return replace(
@@ -284,15 +281,13 @@ _MOST_REPEATS = 4
 
 
 def find_pattern_fault(pattern: str) -> str:
-    """Return the fault in a requirement id pattern; empty if the pattern is valid."""
     ##= man/spec/trace.md#requirements-in-markdown
     ##% duvet MUST refuse an id pattern that can take exponential time to match.
     from re import _parser  # type: ignore[attr-defined]
 
     repeats = [0]
     try:
-        fault = _find_nested_repeat(_parser.parse(pattern), repeats, within=False)
-        if fault:
+        if fault := _find_nested_repeat(_parser.parse(pattern), repeats, within=False):
             return fault
         compiled = re.compile(f"(?P<own>{pattern})")
     except (re.error, RecursionError, OverflowError) as error:
@@ -306,24 +301,24 @@ def find_pattern_fault(pattern: str) -> str:
 
 def _find_nested_repeat(node: Any, repeats: list[int], *, within: bool) -> str:
     for name, value in node:
-        kind = str(name)
-        if kind in ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"):
-            low, high, body = value
-            is_open = high - low > 1
-            if is_open and within:
-                return "a repetition inside a repetition can take exponential time"
-            repeats[0] += is_open
-            fault = _find_nested_repeat(body, repeats, within=within or is_open)
-        elif kind == "SUBPATTERN":
-            fault = _find_nested_repeat(value[-1], repeats, within=within)
-        elif kind == "BRANCH":
-            if within:
-                return "alternatives inside a repetition can take exponential time"
-            fault = next(filter(None, (_find_nested_repeat(one, repeats, within=within) for one in value[1])), "")
-        elif kind in ("GROUPREF", "GROUPREF_EXISTS", "ASSERT", "ASSERT_NOT", "ATOMIC_GROUP"):
-            fault = "references, conditions and look-around are not supported"
-        else:
-            fault = ""
-        if fault:
-            return fault
+        bodies, is_inside = [], within
+        match str(name):
+            case "MAX_REPEAT" | "MIN_REPEAT" | "POSSESSIVE_REPEAT":
+                low, high, body = value
+                is_open = high - low > 1
+                if is_open and within:
+                    return "a repetition inside a repetition can take exponential time"
+                repeats[0] += is_open
+                bodies, is_inside = [body], within or is_open
+            case "SUBPATTERN":
+                bodies = [value[-1]]
+            case "BRANCH":
+                if within:
+                    return "alternatives inside a repetition can take exponential time"
+                bodies = value[1]
+            case "GROUPREF" | "GROUPREF_EXISTS" | "ASSERT" | "ASSERT_NOT" | "ATOMIC_GROUP":
+                return "references, conditions and look-around are not supported"
+        for body in bodies:
+            if fault := _find_nested_repeat(body, repeats, within=is_inside):
+                return fault
     return ""

@@ -89,17 +89,11 @@ class SourceTable(settings.Table, frozen=True, kw_only=True):
     type: Annotated[SourceType, settings.doc("Default type of the annotations")] = SourceType.IMPLEMENTATION
     blob_link: Annotated[settings.TemplateText | None, settings.doc("Base URL of these source files, for links")] = None
 
-    def style(self) -> tuple[str, str]:
-        """Return the comment prefixes to use if the table sets none."""
-        return settings.DEFAULT_META, settings.DEFAULT_CONTENT
-
-    def settled(self, environ: Mapping[str, str]) -> Self:
+    def settled(self, environ: Mapping[str, str], default: tuple[str, str] = settings.DEFAULT_STYLE) -> Self:
         """Return the table with defaults filled in and variables expanded."""
-        meta, content = self.style()
-        written = self.comment_style
+        meta, content = self.comment_style.meta, self.comment_style.content
         style = StyleTable(
-            meta=meta if written.meta is None else written.meta,
-            content=content if written.content is None else written.content,
+            meta=default[0] if meta is None else meta, content=default[1] if content is None else content
         )
         return replace(self, comment_style=style, blob_link=_expand(self.blob_link, environ))
 

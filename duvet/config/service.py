@@ -27,8 +27,8 @@ from duvet.config.document import (
     CONVENTIONAL_NAME,
     DataDocument,
     DocumentError,
+    ExpressionError,
     KeyPath,
-    VariableError,
     expand_variables,
     is_variable,
 )
@@ -69,7 +69,6 @@ def _parse_scalar(kind: inspect.Type, text: str) -> Any:
 
 
 def _describe_choice(choice: FieldType) -> str:
-    """Describe the values that a variable may have for this type."""
     kind = choice.type
     if isinstance(kind, inspect.StrType | inspect.CustomType):
         return choice.expected or "a text"
@@ -79,6 +78,26 @@ def _describe_choice(choice: FieldType) -> str:
         return f"one of {', '.join(f'`{one.value}`' for one in kind.cls)}"
     least, most = getattr(kind, "ge", None), getattr(kind, "le", None)
     return describe_type(kind) + (f" from {least} to {most}" if least is not None and most is not None else "")
+
+
+def convert_leaves(kind: inspect.Type, value: Any, at: DocumentLocation, leaf: LeafConverter) -> Any:
+    """Return the value with `leaf` applied to the values in its tables and lists."""
+    for choice in list_field_types(kind):
+        match choice.type, value:
+            case inspect.StructType(fields=fields), dict():
+                kinds = {field.encode_name: field.type for field in fields}
+                found = {
+                    name: convert_leaves(kinds[name], inner, at / name, leaf) if name in kinds else inner
+                    for name, inner in value.items()
+                }
+                return {name: inner for name, inner in found.items() if inner is not DROPPED}
+            case inspect.DictType(value_type=inner_kind), dict() if not choice.expands:
+                return {name: convert_leaves(inner_kind, inner, at / name, leaf) for name, inner in value.items()}
+            case inspect.VarTupleType(item_type=item), list():
+                return [convert_leaves(item, inner, at / index, leaf) for index, inner in enumerate(value)]
+            case _ if (found := leaf(choice, value, at)) is not UNCHANGED:
+                return found
+    return value
 
 
 class VariableExpander:
@@ -91,25 +110,6 @@ class VariableExpander:
         self.failed: set[KeyPath] = set()
         """The keys in `unneeded` whose values contain a variable that can't be expanded."""
         self._unneeded = unneeded
-
-    def convert(self, kind: inspect.Type, value: Any, at: DocumentLocation, leaf: LeafConverter) -> Any:
-        """Return the value with `leaf`, which is one of the next two methods, applied to the values in it."""
-        for choice in list_field_types(kind):
-            match choice.type, value:
-                case inspect.StructType(fields=fields), dict():
-                    kinds = {field.encode_name: field.type for field in fields}
-                    found = {
-                        name: self.convert(kinds[name], inner, at / name, leaf) if name in kinds else inner
-                        for name, inner in value.items()
-                    }
-                    return {name: inner for name, inner in found.items() if inner is not DROPPED}
-                case inspect.DictType(value_type=inner_kind), dict() if not choice.expands:
-                    return {name: self.convert(inner_kind, inner, at / name, leaf) for name, inner in value.items()}
-                case inspect.VarTupleType(item_type=item), list():
-                    return [self.convert(item, inner, at / index, leaf) for index, inner in enumerate(value)]
-                case _ if (found := leaf(choice, value, at)) is not UNCHANGED:
-                    return found
-        return value
 
     def convert_scalar(self, choice: FieldType, value: Any, at: DocumentLocation) -> Any:
         """Expand variables where a number, boolean or word is expected; drop the key if that fails."""
@@ -125,7 +125,6 @@ class VariableExpander:
         return DROPPED
 
     def expand(self, choice: FieldType, value: Any, at: DocumentLocation) -> Any:
-        """Expand variables in a secret or in text."""
         if not (isinstance(choice.type, inspect.CustomType) and choice.type.cls is Secret and isinstance(value, str)):
             return self._expand_all(value, choice, at) if choice.expands else UNCHANGED
         # `check_table` reports a value that is no variable.
@@ -155,7 +154,7 @@ class VariableExpander:
     def _expand_text(self, text: str, at: DocumentLocation) -> str:
         try:
             return expand_variables(text, at.environ)
-        except VariableError as error:
+        except ExpressionError as error:
             problem = at.problem(rules.CONFIG_BAD_TEMPLATE, error.message, error.hint)
             part = next((keys for keys in self._unneeded if at.keys[: len(keys)] == keys), None)
             if part is None:
@@ -170,7 +169,6 @@ class VariableExpander:
 
 
 def list_unneeded_parts(values: Mapping[str, Any]) -> Collection[KeyPath]:
-    """Return the keys of disabled providers and packs, and of unused providers."""
     providers, packs, workflows, routes = (select_tables(values.get(name)) for name in TABLES_OF_NAMES)
     enabled = [name for name, one in providers.items() if one.get("enabled", True) is not False]
     steps = [step for one in workflows.values() for step in one.get("steps") or () if isinstance(step, dict)]
@@ -345,12 +343,11 @@ def _read_project_tables(tree: Tree, config_path: str | None) -> TomlDocument | 
     return None
 
 
-def _find_duplicate_tables(at: DocumentLocation, project: TomlDocument | None) -> Iterator[Problem]:
-    for name in sorted(at.document.values.keys() & project.values.keys() - {"$schema"} if project else ()):
+def _find_duplicate_tables(at: DocumentLocation, project: TomlDocument) -> Iterator[Problem]:
+    for name in sorted(at.document.values.keys() & project.values.keys() - {"$schema"}):
         ##= man/spec/service.md#configuration
         ##% If the same table is in the service configuration and in `.duvet/config.toml`, duvet MUST report an error
         ##% that names both places.
-        assert project is not None
         place = project.key_place(name)
         message = f"this table is also in `{project.path}:{place.line}:{place.column}`"
         yield (at / name).problem(rules.CONFIG_BAD_VALUE, message, "remove one of them", at_key=True)
@@ -371,7 +368,6 @@ class Service(Struct, frozen=True, kw_only=True):
         return self.config.server.rule(self.packs)
 
     def has_same_content(self, other: Service) -> bool:
-        """Return whether everything but the text of the file is equal."""
         return replace(self, document=None) == replace(other, document=None)
 
 
@@ -436,9 +432,9 @@ def salvage_service(
                 }
             at = DocumentLocation(document, environ, (name,), is_private=True)
             expander = VariableExpander()
-            part = expander.convert(kind, part, at, expander.convert_scalar)
+            part = convert_leaves(kind, part, at, expander.convert_scalar)
             if not any(check_value(kind, part, at)) and not expander.problems:
-                part = expander.convert(kind, part, at, expander.expand)
+                part = convert_leaves(kind, part, at, expander.expand)
                 values[name] = {**values.get(name, {}), **part} if has_entries else part
     config = convert(values, ServiceConfig)
     return Service(config=config, path=found.path, origin=found.origin, document=document, packs=config.packs())
@@ -522,23 +518,20 @@ def _read_service_document(tree: Tree, path: str, kind: type[Struct]) -> DataDoc
 def _resolve_tables(
     kind: type[Record], document: DataDocument, environ: Mapping[str, str], project: TomlDocument | None
 ) -> tuple[Record, tuple[Problem, ...]]:
-    """Return the tables with variables expanded and the warnings, or raise ProblemsError with all problems."""
     is_whole = kind is ServiceConfig
     tables = document if is_whole else document.select(kind.__struct_encode_fields__)
     info, expander = inspect.type_info(kind), VariableExpander(list_unneeded_parts(document.values))
     place = DocumentLocation(tables, environ, is_private=True)
-    converted = expander.convert(info, tables.values, place, expander.convert_scalar)
+    converted = convert_leaves(info, tables.values, place, expander.convert_scalar)
     at = place._replace(document=tables.with_values(converted))
-    values = expander.convert(info, converted, at, expander.expand)
+    values = convert_leaves(info, converted, at, expander.expand)
     problems = [
         *check_table(kind, at),
         *(find_unresolved_names(at) if is_whole else ()),
-        *_find_duplicate_tables(at, project),
+        *(_find_duplicate_tables(at, project) if project else ()),
         *expander.problems,
     ]
-    found = sort_problems(
-        _redact_secrets([*problems, *expander.warnings], inspect.type_info(ServiceConfig), document.values)
-    )
+    found = sort_problems(_redact_secrets([*problems, *expander.warnings], place._replace(document=document)))
     if problems:
         raise ProblemsError(found)
     for table, name in expander.failed:
@@ -553,9 +546,16 @@ _WITHHELD = f"details hidden, because this file contains more than {_MOST_SECRET
 _WITHHELD_HINT = "replace the secrets with environment variables, such as `$API_KEY`"
 
 
-def _redact_secrets(problems: list[Problem], kind: inspect.Type, values: Any) -> list[Problem]:
+def _redact_secrets(problems: list[Problem], at: DocumentLocation) -> list[Problem]:
     """Mask secrets in messages and hints; if there are too many secrets, replace all messages and hints."""
-    secrets = set(_find_secrets(kind, values))
+    secrets: set[str] = set()
+
+    def note(choice: FieldType, value: Any, at: DocumentLocation) -> object:
+        if isinstance(choice.type, inspect.CustomType) and choice.type.cls is Secret:
+            secrets.update(_list_leaves(value))
+        return UNCHANGED
+
+    convert_leaves(inspect.type_info(ServiceConfig), at.document.values, at, note)
     if not secrets:
         return problems
     if len(secrets) > _MOST_SECRETS:
@@ -566,22 +566,6 @@ def _redact_secrets(problems: list[Problem], kind: inspect.Type, values: Any) ->
         written |= {shown, f"`{secret}`", *((secret, shown[1:-1]) if len(secret) >= _SHORTEST else ())}
     pieces = re.compile("|".join(map(re.escape, sorted(written, key=len, reverse=True))))
     return [replace(one, message=pieces.sub("***", one.message), hint=pieces.sub("***", one.hint)) for one in problems]
-
-
-def _find_secrets(kind: inspect.Type, value: Any) -> Iterator[str]:
-    for choice in list_field_types(kind):
-        match choice.type, value:
-            case inspect.CustomType(cls=wanted), _ if wanted is Secret:
-                yield from _list_leaves(value)
-            case inspect.StructType(fields=fields), dict():
-                for field in fields:
-                    yield from _find_secrets(field.type, value.get(field.encode_name))
-            case inspect.DictType(value_type=inner), dict():
-                for one in value.values():
-                    yield from _find_secrets(inner, one)
-            case inspect.VarTupleType(item_type=item), list():
-                for one in value:
-                    yield from _find_secrets(item, one)
 
 
 def _list_leaves(value: Any) -> Iterator[str]:

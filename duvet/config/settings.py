@@ -17,7 +17,7 @@ from duvet.version import VERSION
 
 BUILT_IN_REQUIREMENTS = (".duvet/requirements/**/*.toml", ".duvet/todos/**/*.toml", ".duvet/exceptions/**/*.toml")
 
-DEFAULT_META, DEFAULT_CONTENT = "//=", "//#"
+DEFAULT_STYLE = DEFAULT_META, DEFAULT_CONTENT = "//=", "//#"
 
 EXTENDED_SCHEMA = "duvet-cli/config/v1"  # The name of duvet's own schema.
 

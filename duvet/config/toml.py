@@ -23,7 +23,6 @@ class TomlDocument(DataDocument):
         super().__init__(values, text, path, find_spans)
 
     def string(self, *keys: str | int) -> str:
-        """Return a string with the line ends of the file."""
         start, end = self.value_span(*keys)
         if self.text.find("\r\n", start, end) >= 0:
             return _restore_line_ends(self.text[start:end])
@@ -34,7 +33,6 @@ class TomlDocument(DataDocument):
 
 
 def parse_toml_bytes(data: bytes, path: str) -> TomlDocument:
-    """Parse a TOML file, or raise DocumentError."""
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
@@ -95,7 +93,6 @@ def _reword(message: str) -> str:
 
 
 def _restore_line_ends(written: str) -> str:
-    """Return the value of a quoted multi-line string with the line ends of the file."""
     import tomllib
 
     inner = written[3:-3]

@@ -114,7 +114,6 @@ def translate_errors(path: str) -> Iterator[None]:
 
 @contextmanager
 def translate_decoding_errors(path: str) -> Iterator[None]:
-    """Convert the exceptions that decoding damaged data can raise to a StoreDamagedError."""
     try:
         yield
     except (zlib.error, ValueError, TypeError, LookupError, OverflowError, RecursionError) as error:
@@ -387,7 +386,6 @@ def read_file_texts(database: Database, ids: Iterable[int]) -> dict[int, TitledT
 
 
 def _read_dictionary(database: Database) -> bytes:
-    """Return the dictionary with which texts are compressed; empty if there are few texts."""
     return database.read_one(lambda row: records.decode_bytes(*row), "SELECT data FROM dictionary") or b""
 
 

@@ -263,7 +263,6 @@ class StorePaths(Struct, frozen=True):
         return (*database.list_store_files(self.store), self.feedback, self.audit, self.backups)
 
     def prepare(self, path: str) -> str:
-        """Create the folder of a file next to the store, make git ignore the file, and return its path."""
         check_plain_file(self.store)
         make_store_folder(self.store, os.path.basename(path), f".{BACKUP_PREFIX}*", f"{BACKUPS_FOLDER}/")
         return path

@@ -21,7 +21,6 @@ _WORDS: tuple[str, ...] = (*get_args(SymbolKind), *get_args(SymbolLanguage))
 """Frequent strings, which are stored as numbers; their order is part of the schema."""
 _CODES = {word: number for number, word in enumerate(_WORDS, 1)}
 _HEX = re.compile(r"(?:[0-9a-f]{2}){8,}")
-_CHECKSUM = 4  # Bytes of a checksum.
 MAX_PIECES = 1 << 20  # More than any file contains.
 
 
@@ -159,12 +158,8 @@ class GraphHop(msgspec.Struct, frozen=True):
 
     @property
     def path(self) -> Sequence[GraphEdge]:
-        edges: list[GraphEdge] = []
-        hop: GraphHop | None = self
-        while hop is not None and hop.edge is not None:
-            edges.append(hop.edge)
-            hop = hop.before
-        return edges[::-1]
+        before = self.before.path if self.before else ()
+        return [*before, self.edge] if self.edge else before
 
 
 class RemovedFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -272,13 +267,12 @@ def decode_bytes(value: object) -> bytes:
 
 def seal_bytes(data: bytes) -> bytes:
     """Add a checksum, because damage in arbitrary bytes would go unnoticed."""
-    return crc32(data).to_bytes(_CHECKSUM) + data
+    return crc32(data).to_bytes(4) + data
 
 
 def unseal_bytes(value: object) -> bytes:
-    sealed = decode_bytes(value)
-    data = sealed[_CHECKSUM:]
-    if seal_bytes(data)[:_CHECKSUM] != sealed[:_CHECKSUM]:
+    data = decode_bytes(value)[4:]
+    if seal_bytes(data) != value:
         raise ValueError("checksum mismatch")
     return data
 

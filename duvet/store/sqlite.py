@@ -159,7 +159,6 @@ class ChunkSearch(tables.StoreTables):
         return found
 
     def _count_chunks(self, words: Iterable[str]) -> dict[str, int]:
-        """Return for each word the number of chunks that contain it."""
         revision = db.read_state(self.database).revision
         if self._flush is not None or self._counts[0] != revision or len(self._counts[1]) > _MAX_CACHED_COUNTS:
             self._counts = revision, {}
@@ -347,7 +346,6 @@ class Store(ChunkSearch):
         return self.database.is_current
 
     def kept(self, name: str) -> bytes | None:
-        """Return the value stored by `StoreWriter.keep`, or None."""
         return self.database.read_one(
             lambda row: records.unseal_bytes(*row), "SELECT data FROM kept WHERE name = ?", name
         )
@@ -380,7 +378,6 @@ class Store(ChunkSearch):
             self.reports(name, _KEPT_RUNS)
 
     def runs(self, profile: str | None = None, limit: int = 20) -> Sequence[records.IngestRun]:
-        """Return the latest runs, newest first."""
         query = "SELECT data FROM run WHERE ? IS NULL OR profile = ? ORDER BY id DESC LIMIT ?"
         name = None if profile is None else records.encode_text(profile)
         return self.database.read(
@@ -656,7 +653,6 @@ def overwrite_store(database: db.Database, path: str, patience: float, only: Sto
 
 
 def move_store_aside(path: str, folder: str) -> list[str]:
-    """Move the files of an unusable store into a new folder, and return their new paths."""
     moved: list[str] = []
     try:
         os.makedirs(folder)

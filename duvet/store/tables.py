@@ -64,16 +64,6 @@ _BATCH = 1000
 _MAX_NODES = 400  # Nodes whose edges are read together.
 
 
-class _ChunkRow(NamedTuple):
-    number: int
-    artifact: int
-    ordinal: int
-    start: int
-    end: int
-    line_start: int
-    line_end: int
-
-
 class ChunkNode(NamedTuple):
     label: records.NodeLabel
     path: str
@@ -92,11 +82,10 @@ class StoreTables:
         return {artifact.path: artifact for artifact in sorted(found, key=lambda artifact: artifact.path)}
 
     def artifacts_by_id(self, ids: Iterable[int]) -> Mapping[int, records.Artifact]:
-        query = f"SELECT id, {_ARTIFACT} FROM artifact WHERE id IN ({{}})"
-        rows = self.database.read_many(
-            lambda row: (records.decode_count(row[0]), _decode_artifact(row[1:])), query, ids
-        )
-        return dict(rows)
+        def decode(row: db.DatabaseRow) -> tuple[int, records.Artifact]:
+            return records.decode_count(row[0]), _decode_artifact(row[1:])
+
+        return dict(self.database.read_many(decode, f"SELECT id, {_ARTIFACT} FROM artifact WHERE id IN ({{}})", ids))
 
     def ingested_file(self, id: int, numbers: range) -> records.IngestedFile:
         """Return a stored file without its vectors."""
@@ -104,49 +93,42 @@ class StoreTables:
         files = self.artifacts_by_id([id])
         with db.translate_decoding_errors(self.database.path):
             artifact = files[id]
-        rows = self.database.read(
-            records.decode_numbers,
-            "SELECT start, end, line_start, line_end FROM piece WHERE number >= ? AND number < ? ORDER BY number",
-            numbers.start,
-            numbers.stop,
-        )
+        query = "SELECT start, end, line_start, line_end FROM piece WHERE number >= ? AND number < ? ORDER BY number"
+        rows = self.database.read(records.decode_numbers, query, numbers.start, numbers.stop)
         pieces = tuple(_make_piece(row, text, ordinal) for ordinal, row in enumerate(rows))
         symbols = tuple(map(_decode_symbol, self._read_symbols([id]).get(id, ())))
         return records.IngestedFile(artifact=artifact, text=text.whole, pieces=pieces, symbols=symbols)
 
     def chunk_numbers(self, path: str) -> Sequence[int]:
-        query = "SELECT first, count FROM artifact WHERE path = ?"
-        return self.database.read_one(
-            lambda row: records.decode_piece_range(*row), query, records.encode_text(path)
-        ) or range(0)
+        query, key = "SELECT first, count FROM artifact WHERE path = ?", records.encode_text(path)
+        return self.database.read_one(lambda row: records.decode_piece_range(*row), query, key) or range(0)
 
     def chunks(self, numbers: Sequence[int]) -> Sequence[records.Chunk]:
         """Return the chunks with these numbers, in this order; missing ones are left out."""
         database = self.database
-        rows = database.read_many(lambda row: _ChunkRow(*records.decode_numbers(row)), _PIECES, dict.fromkeys(numbers))
-        places = {place.number: place for place in rows}
-        ids = dict.fromkeys(place.artifact for place in places.values())
+        places = {row[0]: row for row in database.read_many(records.decode_numbers, _PIECES, dict.fromkeys(numbers))}
+        ids = dict.fromkeys(id for _, id, *_ in places.values())
         artifacts, texts = self.artifacts_by_id(ids), db.read_file_texts(database, ids)
         symbols = self._read_symbols(ids)
 
-        def make_chunk(place: _ChunkRow) -> records.Chunk:
-            text = texts.get(place.artifact, db.TitledText())
-            piece = _make_piece(place[3:], text, place.ordinal)
+        def make_chunk(number: int, id: int, ordinal: int, *fields: int) -> records.Chunk:
+            text = texts.get(id, db.TitledText())
+            piece = _make_piece(fields, text, ordinal)
             return records.Chunk(
-                number=place.number,
-                ordinal=place.ordinal,
+                number=number,
+                ordinal=ordinal,
                 piece=piece,
-                artifact=artifacts[place.artifact],
+                artifact=artifacts[id],
                 text=text.whole[piece.start : piece.end],
                 symbols=tuple(
                     _decode_symbol(row)
-                    for row in symbols.get(place.artifact, ())
+                    for row in symbols.get(id, ())
                     if row[-2] <= piece.line_end and row[-1] >= piece.line_start
                 ),
             )
 
         with db.translate_decoding_errors(database.path):
-            return [make_chunk(places[number]) for number in numbers if number in places]
+            return [make_chunk(*places[number]) for number in numbers if number in places]
 
     def _read_symbols(self, ids: Iterable[int]) -> Mapping[int, Sequence[db.DatabaseRow]]:
         """Return the rows of the symbols of files, not decoded yet because a file may have many."""
@@ -176,17 +158,11 @@ class StoreTables:
         return self.database.read_each(decode, query)
 
     def chunk_node(self, key: str) -> ChunkNode | None:
-        """Return the chunk with the id `PATH::ORDINAL`, or None."""
         path, _, ordinal = key.rpartition("::")
         if not (ordinal.isascii() and ordinal.isdigit() and len(ordinal) < 10 and ordinal == str(int(ordinal))):
             return None
         query = f"{_CHUNK_NODES} WHERE path = ? AND number = first + ?"
         return next(self._chunk_nodes(self.database.rows(query, records.encode_text(path), int(ordinal))), None)
-
-    def file_chunk_nodes(self, label: records.NodeLabel, path: str, limit: int) -> Iterator[ChunkNode]:
-        kinds = [kind for kind, kind_label in records.KIND_LABELS.items() if kind_label is label]
-        query = f"{_CHUNK_NODES} WHERE path = ? AND kind IN ({db.make_placeholders(kinds)}) ORDER BY number LIMIT ?"
-        return self._chunk_nodes(self.database.rows(query, records.encode_text(path), *kinds, limit) if kinds else ())
 
     def _chunk_nodes(self, rows: Iterable[db.DatabaseRow]) -> Iterator[ChunkNode]:
         current, text = 0, db.TitledText()
@@ -196,30 +172,19 @@ class StoreTables:
                 label, path = records.KIND_LABELS[records.FileKind(row[1])], records.decode_text(row[2])
             if id != current:
                 current, text = id, db.read_file_texts(self.database, [id]).get(id, db.TitledText())
-            piece = _make_piece(fields, text, ordinal)
+            piece, key = _make_piece(fields, text, ordinal), f"{path}::{ordinal}"
             properties = {"path": path, "ordinal": ordinal, "line_start": piece.line_start, "line_end": piece.line_end}
-            node = records.GraphNode(
-                label=records.NodeLabel.CHUNK, key=f"{path}::{ordinal}", name=piece.title, properties=properties
-            )
+            node = records.GraphNode(label=records.NodeLabel.CHUNK, key=key, name=piece.title, properties=properties)
             yield ChunkNode(label, path, node)
 
     def node(self, label: records.NodeLabel, key: str) -> records.GraphNode | None:
-        """Return a node, or None; subsystem names ignore case."""
         if label is records.NodeLabel.CHUNK:
             chunk = self.chunk_node(key)
             return chunk and chunk.node
-        number = db.LABEL_NUMBERS[label]
-        found = self.database.read_one(_decode_node, _NODE, number, records.encode_text(key))
+        found = self.database.read_one(_decode_node, _NODE, db.LABEL_NUMBERS[label], records.encode_text(key))
         if found is not None or label is not records.NodeLabel.SUBSYSTEM:
             return found
-        folded, query = fold_name(key), "SELECT key FROM node WHERE label = ? ORDER BY key"
-        keys = self.database.read(lambda row: records.decode_text(*row), query, number)
-        spelling = next((one for one in keys if fold_name(one) == folded), None)
-        return (
-            spelling
-            if spelling is None
-            else self.database.read_one(_decode_node, _NODE, number, records.encode_text(spelling))
-        )
+        return next((node for node in self.nodes(label) if fold_name(node.key) == fold_name(key)), None)
 
     def nodes(self, label: records.NodeLabel) -> Iterator[records.GraphNode]:
         if label is records.NodeLabel.CHUNK:
@@ -231,20 +196,19 @@ class StoreTables:
     def edges(self, id: str, *, out: bool, limit: int, relations: Sequence[records.Relation] = ()) -> records.EdgeEnds:
         """Return the edges that start at a node or, without `out`, end at it; no `relations` means all."""
         label, key = _split_id(id)
+        relation = records.Relation.HAS_CHUNK
         found = self.first_edges([id], out=out, limit=limit, relations=relations)[id]
-        left = 0 if relations and records.Relation.HAS_CHUNK not in relations else limit - len(found)
-        if left > 0 and label is records.NodeLabel.CHUNK and not out:
+        left = limit - len(found)
+        if left <= 0 or (relations and relation not in relations):
+            return found
+        if label is records.NodeLabel.CHUNK and not out:
             chunk = self.chunk_node(key)
             if chunk and (file := self.node(chunk.label, chunk.path)):
-                found.append((records.GraphEdge(source=file.id, relation=records.Relation.HAS_CHUNK, target=id), file))
-        elif left > 0 and label is not None and out:
-            for chunk in self.file_chunk_nodes(label, key, left):
-                found.append(
-                    (
-                        records.GraphEdge(source=id, relation=records.Relation.HAS_CHUNK, target=chunk.node.id),
-                        chunk.node,
-                    )
-                )
+                found.append((records.GraphEdge(source=file.id, relation=relation, target=id), file))
+        elif out and (kinds := [kind for kind, of_kind in records.KIND_LABELS.items() if of_kind is label]):
+            query = f"{_CHUNK_NODES} WHERE path = ? AND kind IN ({db.make_placeholders(kinds)}) ORDER BY number LIMIT ?"
+            for one in self._chunk_nodes(self.database.rows(query, records.encode_text(key), *kinds, left)):
+                found.append((records.GraphEdge(source=id, relation=relation, target=one.node.id), one.node))
         return found
 
     def first_edges(
@@ -293,10 +257,8 @@ class StoreTables:
         if label is None or label is records.NodeLabel.CHUNK:
             return []
         query = f"SELECT id, {_NODE_FIELDS} FROM node WHERE label = ? AND key = ?"
-        start = self.database.read_one(_decode_numbered_node, query, db.LABEL_NUMBERS[label], records.encode_text(key))
-        if start is None:
-            return []
-        level = {start[0]: records.GraphHop(start[1])}
+        start = self.database.read(_decode_numbered_node, query, db.LABEL_NUMBERS[label], records.encode_text(key))
+        level = {id: records.GraphHop(node) for id, node in start}
         seen = set(level)
         found: list[records.GraphHop] = []
         for _ in range(depth):
@@ -311,7 +273,6 @@ class StoreTables:
     def _find_next_level(
         self, level: dict[int, records.GraphHop], seen: set[int]
     ) -> Iterator[tuple[int, records.GraphHop]]:
-        """Yield each node of the next level once, with the first edge to it."""
         database = self.database
         order = {id: place for place, id in enumerate(level)}
         best: dict[int, tuple[int, bool, int, int, bytes | None]] = {}
@@ -327,11 +288,9 @@ class StoreTables:
             with db.translate_decoding_errors(database.path):
                 _, is_back, number, here, data = best[id]
                 properties = records.decode_properties(data)
-            before = level[here]
-            source, target = (node, before.node) if is_back else (before.node, node)
-            edge = records.GraphEdge(
-                source=source.id, relation=db.RELATION_OF[number], target=target.id, properties=properties
-            )
+            before, kind = level[here], db.RELATION_OF[number]
+            source, target = (node.id, before.node.id) if is_back else (before.node.id, node.id)
+            edge = records.GraphEdge(source=source, relation=kind, target=target, properties=properties)
             yield id, records.GraphHop(node, edge, before)
 
     def find_nodes(self, term: str, labels: Sequence[records.NodeLabel], limit: int) -> Sequence[records.GraphNode]:

@@ -59,7 +59,6 @@ class WorkflowEnvironment(Struct, frozen=True, kw_only=True):
 
 
 def find_step_tool(step: records.Step) -> str:
-    """Return the tool that a step calls; empty if it asks a model."""
     return step.tool if isinstance(step, records.ToolStep | records.WaitStep) else ""
 
 
@@ -112,7 +111,6 @@ def _list_values(workflow: records.Workflow) -> Iterator[tuple[references.ValueP
 
 
 def _find_params_path(step: records.Step, keys: references.ValuePath) -> references.ValuePath:
-    """Return the path of the table that contains the tool and its arguments."""
     return (*keys, "wait") if isinstance(step, records.WaitStep) else keys
 
 

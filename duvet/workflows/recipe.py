@@ -77,7 +77,6 @@ def make_recipe_workflow(name: str, recipe: Recipe) -> records.Workflow:
 
 
 def _find_faults(values: Mapping[str, Any], at: DocumentLocation) -> Iterator[Problem]:
-    """Yield problems that the schema can't detect."""
     version = values.get("version", RECIPE_VERSION)
     if type(version) is int and version != RECIPE_VERSION:
         message, hint = f"unsupported recipe version {version}", f"write `version: {RECIPE_VERSION}`"
@@ -174,7 +173,6 @@ class _RecipeDraft:
         self._ids: set[str] = set()
 
     def has(self, fault: WorkflowFault) -> bool:
-        """Return whether a fault of the draft is also a fault of the whole file."""
         return fault.root not in self.vague and not any(fault.keys[: len(one)] == one for one in self.unread)
 
     def read(self, kind: type[_Table], raw: Any, keys: references.ValuePath, **inner: Any) -> _Table:
@@ -282,7 +280,6 @@ def is_runnable(problems: Iterable[Problem]) -> bool:
 
 
 def _spell_keys(keys: references.ValuePath) -> references.ValuePath:
-    """Convert the path of a value in a workflow to keys of a recipe."""
     match keys:
         case ("variables", name, "default", *_):
             return ("variables", name)

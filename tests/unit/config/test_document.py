@@ -104,7 +104,7 @@ def test_texts_are_expanded(text: str, expected: str) -> None:
     ],
 )
 def test_texts_without_a_value_are_errors(text: str, said: str) -> None:
-    with pytest.raises(document.VariableError) as error:
+    with pytest.raises(document.ExpressionError) as error:
         document.expand_variables(text, VARIABLES)
     assert error.value.message == said
 
