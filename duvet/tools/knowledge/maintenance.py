@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any
 from uuid import uuid4
 
 from msgspec import UNSET, Meta, Struct, UnsetType, convert, field, structs, to_builtins
@@ -23,7 +23,7 @@ from duvet.store.records import IngestRun
 from duvet.text import quote_text, shorten_text
 from duvet.tools import tool
 from duvet.tools.arguments import require_argument
-from duvet.tools.call_context import CallContext, ignore_progress
+from duvet.tools.call_context import CallContext
 from duvet.tools.knowledge import index
 from duvet.tree.files import leads_into_folder
 from duvet.workflows.workflow import WorkflowFailure, WorkflowRun
@@ -31,11 +31,9 @@ from duvet.workflows.workflow import WorkflowFailure, WorkflowRun
 if TYPE_CHECKING:
     from duvet.workflows.recipes import RecipeCatalogue
 
-Result = TypeVar("Result")
 
 _declare = partial(index.declare_knowledge_tool, scope=tool.Scope.MAINTAINER, is_idempotent=False)
-SUCCESS_STATUS, FAILURE_STATUS = "success", "failure"
-_MANUAL = "manual"
+SUCCESS_STATUS = "success"
 _DESTINATION = (
     f"A folder, or a new file that ends in {' or '.join(location.BACKUP_ENDINGS)}, in the project "
     "[default: the configured folder]"
@@ -61,13 +59,12 @@ _NAME = "The name of the recipe, such as daily-health"
 
 async def run_ingest_or_fail(ctx: CallContext, maintenance: Maintenance, options: location.IngestOptions) -> IngestRun:
     """Return the record of an ingest run, even of a failed one; raise ToolError or DuvetError without a record."""
-    options = structs.replace(options, run_id=uuid4().hex, default_profile=_MANUAL)
+    options = structs.replace(options, run_id=uuid4().hex, default_profile="manual")
 
     async def report(done: float, step: str) -> None:
-        if ctx.caller.progress is not ignore_progress:
-            with suppress(Exception):
-                # Continue if the progress can't be reported.
-                await ctx.progress(done, None, step)
+        # Continue if the progress can't be reported.
+        with suppress(Exception):
+            await ctx.progress(done, None, step)
 
     try:
         ##= man/spec/gateway.md#indexing
@@ -77,11 +74,9 @@ async def run_ingest_or_fail(ctx: CallContext, maintenance: Maintenance, options
         return await maintenance.ingest(options, report)
     except StoreError as error:
         raise index.make_store_refusal(error, ctx) from error
-    except QueryError:
-        raise
-    except DuvetError:
+    except DuvetError as error:
         failed = None
-        if not options.dry_run:
+        if not options.dry_run and not isinstance(error, QueryError):
             failed = await index.run_in_thread(ctx, lambda: maintenance.find_failed_run(options.run_id))
         if failed is None:
             raise
@@ -121,14 +116,6 @@ async def trigger_backup(arguments: KmBackupTriggerInput, ctx: CallContext) -> t
 def _create_backup(maintenance: Maintenance, destination: str) -> backup.Backup:
     places = maintenance.places
     path = os.path.join(places.root, destination) if destination else places.backups
-    _check_backup_path(places, path, destination)
-    try:
-        return backup.create_backup(places, path, maintenance.now())
-    except OutputExistsError as error:
-        raise QueryError(f"{quote_text(shorten_text(destination))} already exists", hint=_DESTINATION) from error
-
-
-def _check_backup_path(places: location.StorePaths, path: str, destination: str) -> None:
     ##= man/spec/gateway.md#backups
     ##% `km-backup-trigger` MUST write only new files, and only in the project or in the configured folder.
     folders = (places.root, places.backups) if places.is_configured else (places.root,)
@@ -142,12 +129,16 @@ def _check_backup_path(places: location.StorePaths, path: str, destination: str)
         if leads_into_folder(places.backups, path):
             # The configured folder is trusted; only the path below it is checked.
             check_destination(places.backups, os.path.relpath(path + more, places.backups).replace(os.sep, "/"))
-            return
-        check_destination(places.root, destination.rstrip("/") + more)
-        check_not_reserved(places, path)
+        else:
+            check_destination(places.root, destination.rstrip("/") + more)
+            check_not_reserved(places, path)
     except QueryError as error:
         error.hint = _DESTINATION
         raise
+    try:
+        return backup.create_backup(places, path, maintenance.now())
+    except OutputExistsError as error:
+        raise QueryError(f"{quote_text(shorten_text(destination))} already exists", hint=_DESTINATION) from error
 
 
 class KmIngestTriggerInput(Struct, frozen=True, forbid_unknown_fields=True):
@@ -197,7 +188,7 @@ async def trigger_ingest(arguments: KmIngestTriggerInput, ctx: CallContext) -> t
     run = await run_ingest_or_fail(ctx, index.require_maintenance(ctx), options)
     last = reports.make_run_row(run)
     flat = {name: value for name, value in structs.asdict(last).items() if value != ""}
-    status = SUCCESS_STATUS if run.success else FAILURE_STATUS
+    status = SUCCESS_STATUS if run.success else "failure"
     return tool.ToolAnswer(
         value=KmIngestTriggerOutput(status=status, run=last, dry_run=arguments.dry_run, **flat),
         warning="; ".join(run.warnings),
@@ -296,14 +287,16 @@ async def store_text(arguments: KmStoretextInput, ctx: CallContext) -> tool.Tool
     maintenance = index.require_maintenance(ctx)
     text = convert(arguments, StoredText, from_attributes=True)
 
-    def write() -> StoredFile:
-        name = text.file_name(maintenance.now())
-        data, overwrite = text.document().encode(), arguments.overwrite
-        return maintenance.content.store(
-            data, arguments.destination, name, overwrite=overwrite, is_made_up=not text.is_named
-        )
-
-    stored = await index.run_in_thread(ctx, write)
+    stored = await index.run_in_thread(
+        ctx,
+        lambda: maintenance.content.store(
+            text.document().encode(),
+            arguments.destination,
+            text.file_name(maintenance.now()),
+            overwrite=arguments.overwrite,
+            is_made_up=not text.is_named,
+        ),
+    )
     return await _finish_storing(ctx, maintenance, stored, arguments.ingest)
 
 
@@ -327,28 +320,20 @@ class KmUploadInput(Struct, frozen=True, forbid_unknown_fields=True):
 )
 async def upload_file(arguments: KmUploadInput, ctx: CallContext) -> tool.ToolAnswer:
     """Copy a file to a path under the content root, and index the project if requested."""
-    source, maintenance = (
-        require_argument("source_path", arguments.source_path, _SOURCE),
-        index.require_maintenance(ctx),
-    )
+    source = require_argument("source_path", arguments.source_path, _SOURCE)
+    maintenance, encoded = index.require_maintenance(ctx), arguments.content
 
     def copy() -> StoredFile:
         content = maintenance.content
-        if arguments.content is None:
-            data = content.read(source, is_local=not ctx.caller.holder)
-        else:
-            data = _decode_content(arguments.content)
+        try:
+            given = None if encoded is None else b64decode(encoded, validate=True)
+        except ValueError as error:
+            raise tool.ToolError(tool.ErrorCode.INVALID_REQUEST, "content is not valid base64", _BYTES) from error
+        data = content.read(source, is_local=not ctx.caller.holder) if given is None else given
         return content.store(data, arguments.destination, os.path.basename(source), overwrite=arguments.overwrite)
 
     stored = await index.run_in_thread(ctx, copy)
     return await _finish_storing(ctx, maintenance, stored, arguments.ingest)
-
-
-def _decode_content(content: str) -> bytes:
-    try:
-        return b64decode(content, validate=True)
-    except ValueError as error:
-        raise tool.ToolError(tool.ErrorCode.INVALID_REQUEST, "content is not valid base64", _BYTES) from error
 
 
 class KmRecipeRunInput(Struct, frozen=True, forbid_unknown_fields=True):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Annotated, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any, TypeVar
 
 from msgspec import UNSET, Meta, Struct, UnsetType, structs
 
@@ -16,8 +16,6 @@ from duvet.tools.tool import ErrorCode, Scope, ToolAnswer, ToolError
 
 _Report = TypeVar("_Report", reports.CoverageReport, reports.LifecycleReport)
 _PastReport = TypeVar("_PastReport", reports.PastCoverage, reports.PastLifecycle)
-_ARTIFACTS, _OTHERS = 2, 4  # Shares of an answer: half for all files, a quarter each for missing and removed files.
-_LISTS = 5
 
 
 class ReportInput(Struct, frozen=True, forbid_unknown_fields=True):
@@ -48,19 +46,22 @@ async def _make_report(
     return await index.ask_knowledge(ctx, question)
 
 
-def _describe_cut(whole: Struct, shown: Struct) -> str:
-    lengths = dict(_measure_lists(whole))
-    found = [f"{count} of {lengths[name]} {name}" for name, count in _measure_lists(shown) if count < lengths[name]]
-    return f"Lists are cut: {', '.join(found)} shown; set limit for more." if found else ""
-
-
-def _measure_lists(report: Struct) -> Iterator[tuple[str, int]]:
-    for name in report.__struct_fields__:
-        value = getattr(report, name)
-        if isinstance(value, tuple):
-            yield name, len(value)
-        elif isinstance(value, Mapping):
-            yield name, sum(map(len, value.values()))
+def _cut_report(whole: Struct, shares: Mapping[str, int], limit: int | None, ctx: CallContext) -> ToolAnswer:
+    """Cut each named list of the report; without `limit`, a list or table of lists gets 1/share of an answer."""
+    shown: dict[str, Any] = {}
+    cuts = []
+    for name, share in shares.items():
+        value = getattr(whole, name)
+        tables = value if isinstance(value, Mapping) else {name: value}
+        cut = {
+            key: index.limit_rows(rows, limit, ctx.caller.audience, share * len(tables)) for key, rows in tables.items()
+        }
+        shown[name] = cut if tables is value else cut[name]
+        count, total = (sum(map(len, one.values())) for one in (cut, tables))
+        if count < total:
+            cuts.append(f"{count} of {total} {name}")
+    warning = f"Lists are cut: {', '.join(cuts)} shown; set limit for more." if cuts else ""
+    return ToolAnswer(value=structs.replace(whole, **shown), warning=warning)
 
 
 @index.declare_knowledge_tool("km-coverage-summary", "Index coverage", ReportInput, reports.CoverageReport)
@@ -70,14 +71,8 @@ async def report_coverage(arguments: ReportInput, ctx: CallContext) -> ToolAnswe
     whole = await _make_report(
         arguments, ctx, reports.make_coverage_report, reports.COVERAGE_NAME, reports.PastCoverage, graph=False
     )
-    face, limit = ctx.caller.audience, arguments.limit
-    report = structs.replace(
-        whole,
-        artifacts=index.limit_rows(whole.artifacts, limit, face, _ARTIFACTS),
-        missing_artifacts=index.limit_rows(whole.missing_artifacts, limit, face, _OTHERS),
-        removed_artifacts=index.limit_rows(whole.removed_artifacts, limit, face, _OTHERS),
-    )
-    return ToolAnswer(value=report, warning=_describe_cut(whole, report))
+    # Half of an answer is for all files, a quarter each for missing and removed files.
+    return _cut_report(whole, {"artifacts": 2, "missing_artifacts": 4, "removed_artifacts": 4}, arguments.limit, ctx)
 
 
 @index.declare_knowledge_tool(
@@ -94,17 +89,8 @@ async def report_lifecycle(arguments: ReportInput, ctx: CallContext) -> ToolAnsw
     whole = await _make_report(
         arguments, ctx, reports.make_lifecycle_report, reports.LIFECYCLE_NAME, reports.PastLifecycle, graph=True
     )
-    face, limit = ctx.caller.audience, arguments.limit
-    share = _LISTS * len(whole.isolated)
-    report = structs.replace(
-        whole,
-        isolated={label: index.limit_rows(nodes, limit, face, share) for label, nodes in whole.isolated.items()},
-        stale_docs=index.limit_rows(whole.stale_docs, limit, face, _LISTS),
-        missing_tests=index.limit_rows(whole.missing_tests, limit, face, _LISTS),
-        removed_artifacts=index.limit_rows(whole.removed_artifacts, limit, face, _LISTS),
-        stale_requirements=index.limit_rows(whole.stale_requirements, limit, face, _LISTS),
-    )
-    return ToolAnswer(value=report, warning=_describe_cut(whole, report))
+    lists = ("isolated", "stale_docs", "missing_tests", "removed_artifacts", "stale_requirements")
+    return _cut_report(whole, dict.fromkeys(lists, len(lists)), arguments.limit, ctx)
 
 
 class KmIngestStatusInput(Struct, frozen=True, forbid_unknown_fields=True):

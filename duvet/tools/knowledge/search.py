@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Annotated, Any
 
-from msgspec import UNSET, Meta, Struct, UnsetType, json, to_builtins
+from msgspec import UNSET, Meta, Struct, json, to_builtins
 from msgspec.structs import asdict, replace
 
 from duvet.knowledge import feedback, graph, search_query
-from duvet.knowledge.index import OpenStore
 from duvet.text import format_count
 from duvet.tools.arguments import require_argument
 from duvet.tools.call_context import CallContext
@@ -19,7 +19,6 @@ _TEXTS = (1000, 500, 200)  # Maximum lengths of the text of a shortened result; 
 _MAX_SYMBOLS = 20  # Symbols of a shortened result.
 _ROOM = 1.3  # Results have more bytes for each token than most answers.
 FEEDBACK_TOOL = "km-feedback-submit"
-_PROMPT = f"Vote on a result with {FEEDBACK_TOOL}, this request_id and the result's chunk_id"
 _REQUEST = "The request_id from the metadata of the km-search answer"
 _CHUNK = "The chunk_id of the result"
 _MAX_ID, _MAX_CONTEXT_BYTES = 500, 16_384
@@ -62,6 +61,16 @@ def _reduce(result: search_query.SearchResult, characters: int) -> search_query.
         "related_artifacts": len(context.related_artifacts or ()) if context else 0,
         "signals": 0 if signals is UNSET else len(to_builtins(signals)),
     }
+    if context:
+        context = replace(
+            context,
+            primary_node=UNSET,
+            relationships=tuple(replace(one, target=graph.NodeView(one.target.id)) for one in context.relationships),
+            related_artifacts=UNSET if context.related_artifacts else (),
+            requirements=tuple(
+                search_query.CitedRequirement(id=one.id, status=one.status) for one in context.requirements
+            ),
+        )
     return search_query.SearchResult(
         chunk=replace(
             chunk,
@@ -71,19 +80,9 @@ def _reduce(result: search_query.SearchResult, characters: int) -> search_query.
                 for one in chunk.symbols[:_MAX_SYMBOLS]
             ),
         ),
-        graph_context=context and _shorten(context),
+        graph_context=context,
         scoring=replace(result.scoring, signals=UNSET),
         omitted={name: count for name, count in omitted.items() if count} or UNSET,
-    )
-
-
-def _shorten(context: search_query.GraphContext) -> search_query.GraphContext:
-    return replace(
-        context,
-        primary_node=UNSET,
-        relationships=tuple(replace(one, target=graph.NodeView(one.target.id)) for one in context.relationships),
-        related_artifacts=UNSET if context.related_artifacts else (),
-        requirements=tuple(search_query.CitedRequirement(id=one.id, status=one.status) for one in context.requirements),
     )
 
 
@@ -105,13 +104,10 @@ async def search_everything(request: search_query.SearchRequest, ctx: CallContex
     found = await index.ask_knowledge(ctx, lambda known: known.engine.search(request))
     found = await add_feedback_hint(found, ctx)
     shown, cut = found, 0
-    room = index.compute_row_budget(
-        ctx.caller.audience, min(request.limit, search_query.MAX_RESULTS), search_query.DEFAULT_RESULTS
-    )
+    most = search_query.MAX_RESULTS
+    room = index.compute_row_budget(ctx.caller.audience, min(request.limit, most), search_query.DEFAULT_RESULTS)
     if room is not None:
-        shown, cut = fit_response(
-            found, int(room * _ROOM) - len(f'"{_describe_cut(search_query.MAX_RESULTS, search_query.MAX_RESULTS)}",')
-        )
+        shown, cut = fit_response(found, int(room * _ROOM) - len(f'"{_describe_cut(most, most)}",'))
     if cut:
         warnings = (*found.metadata.warnings, _describe_cut(cut, len(found.results)))
         shown = replace(shown, metadata=replace(found.metadata, warnings=warnings))
@@ -128,10 +124,10 @@ def _describe_cut(count: int, total: int) -> str:
 
 
 async def add_feedback_hint(found: search_query.SearchResponse, ctx: CallContext) -> search_query.SearchResponse:
-    prompt: str | UnsetType = UNSET
-    if found.results and (tool := await ctx.sibling(FEEDBACK_TOOL)) and tool.scope in ctx.caller.scopes:
-        prompt = _PROMPT
-    return replace(found, metadata=replace(found.metadata, feedback_prompt=prompt))
+    tool = await ctx.sibling(FEEDBACK_TOOL) if found.results else None
+    prompt = f"Vote on a result with {FEEDBACK_TOOL}, this request_id and the result's chunk_id"
+    is_offered = tool is not None and tool.scope in ctx.caller.scopes
+    return replace(found, metadata=replace(found.metadata, feedback_prompt=prompt if is_offered else UNSET))
 
 
 class KmFeedbackSubmitInput(Struct, frozen=True, forbid_unknown_fields=True):
@@ -188,31 +184,21 @@ async def submit_feedback(arguments: KmFeedbackSubmitInput, ctx: CallContext) ->
     warnings = []
     if vote.vote is None and not (vote.note or "").strip() and not vote.context:
         warnings.append("The feedback is empty; submit a vote from -1 to 1, or a note.")
-    if not await _is_known_chunk(ctx, chunk):
-        warnings.append("The index has no chunk with this chunk_id; the feedback was stored anyway.")
+    path, _, ordinal = chunk.rpartition("::")
+    # If the index can't be read, the call has still succeeded.
+    with suppress(ToolError):
+        count = await index.ask_knowledge(ctx, lambda known: len(known.store.chunk_numbers(path)))
+        if not ordinal.isdecimal() or int(ordinal) >= count:
+            warnings.append("The index has no chunk with this chunk_id; the feedback was stored anyway.")
     return ToolAnswer(value=KmFeedbackSubmitOutput(**asdict(vote)), warning=" ".join(warnings))
 
 
 def _require_id(argument: str, value: str, hint: str) -> str:
     found = require_argument(argument, value, hint)
     if len(found) > _MAX_ID:
-        raise ToolError(
-            ErrorCode.INVALID_REQUEST, f"{argument} has {len(found):,} characters; the limit is {_MAX_ID}", hint
-        )
+        message = f"{argument} has {len(found):,} characters; the limit is {_MAX_ID}"
+        raise ToolError(ErrorCode.INVALID_REQUEST, message, hint)
     return found
-
-
-async def _is_known_chunk(ctx: CallContext, chunk: str) -> bool:
-    path, _, ordinal = chunk.rpartition("::")
-
-    def question(known: OpenStore) -> bool:
-        return ordinal.isdecimal() and int(ordinal) < len(known.store.chunk_numbers(path))
-
-    try:
-        return await index.ask_knowledge(ctx, question)
-    except ToolError:
-        # The vote is stored, so the call has succeeded.
-        return True
 
 
 class KmGraphNodeInput(Struct, frozen=True, forbid_unknown_fields=True):
@@ -246,11 +232,10 @@ async def show_graph_node(arguments: KmGraphNodeInput, ctx: CallContext) -> Tool
         more = "raise limit" if limit < _MAX_EDGES else f"an answer has at most {_MAX_EDGES}"
         step = f"Only {format_count(len(edges), 'edge')} shown: {more}."
     elif found.others:
-        count = f"{found.others} or more" if found.others == graph.MAX_OTHERS else str(found.others)
+        more = " or more" if found.others == graph.MAX_OTHERS else ""
         direction = "incoming" if arguments.relationships == "outgoing" else "outgoing"
-        step = (
-            f"{count} {direction} {'edge' if count == '1' else 'edges'} not shown; set relationships=all for all edges."
-        )
+        noun = "edge" if found.others == 1 else "edges"
+        step = f"{found.others}{more} {direction} {noun} not shown; set relationships=all for all edges."
     return ToolAnswer(value=KmGraphNodeOutput(node=found.node, relationships=edges), next_step=step)
 
 
