@@ -39,7 +39,6 @@ _URL_HINT = f"set it to https://HOST[:PORT][/PATH]; put tokens into {READER_TOKE
 HIDDEN_TOKEN = "***"
 _SHORTEST_HIDDEN = 4  # Shorter secrets are not replaced, because they would match ordinary text.
 _MAX_WORDS = 1000
-_TEMPORARY_STATUSES = (502, 503, 504)
 _CHECK_SERVER = f"check {GATEWAY_VARIABLE}, and that the server is running"
 GATEWAY_PATH = "/api/mcp"
 AUDIENCE_HEADER = "x-duvet-audience"  # The header that names the interface of the client behind this server.
@@ -50,7 +49,7 @@ KM_SEARCH_NAME = "km-search"
 LOCAL_TOOLS = ("km-help",)  # Tools that describe this server.
 
 
-class Gateway(Struct, frozen=True, kw_only=True):
+class Gateway(Struct, frozen=True):
     base: str
     reader: Secret | None = None
     admin: Secret | None = None
@@ -94,8 +93,8 @@ def parse_gateway(url: str, reader: str | None, admin: str | None) -> Gateway:
     if not http_client.is_safe_address(parts):
         hint = "use https://; http:// would send the tokens unencrypted to another machine"
         raise errors.QueryError(f"{GATEWAY_VARIABLE} does not use https://", hint=hint)
-    secrets = [None if token is None else Secret(token) for token in (reader, admin)]
-    return Gateway(base=base, reader=secrets[0], admin=secrets[1])
+    tokens = [None if token is None else Secret(token) for token in (reader, admin)]
+    return Gateway(base, *tokens)
 
 
 class TemporaryGatewayError(ToolError):
@@ -127,24 +126,19 @@ def _parse_failure(reply: http_client.HttpReply, value: Mapping[str, Any], tool:
     # Over REST, the code and the hint are next to the message.
     parts = error if isinstance(error, dict) else {**value, "message": error}
     code, message, hint = (parts.get(name) for name in ("code", "message", "hint"))
+    kind = TemporaryGatewayError if reply.status in (502, 503, 504) else ToolError
     if value.get("status") != "error" or not code or not isinstance(code, str) or not isinstance(message, str):
         if 300 <= reply.status < 400:
             hint = f"set {GATEWAY_VARIABLE} to the final URL; duvet does not follow redirects"
             return ToolError(ErrorCode.UPSTREAM_ERROR, f"the gateway answered with a redirect ({reply.status})", hint)
-        kind = TemporaryGatewayError if reply.status in _TEMPORARY_STATUSES else ToolError
         return kind(ErrorCode.UPSTREAM_ERROR, f"the gateway answered with status {reply.status}", _CHECK_SERVER)
-    kind = (
-        TemporaryGatewayError if reply.status in _TEMPORARY_STATUSES and reply.headers.get("retry-after") else ToolError
-    )
+    if not reply.headers.get("retry-after"):
+        kind = ToolError
     known = ErrorCode(code) if code in [*ErrorCode] else ErrorCode.UPSTREAM_ERROR
     if known is ErrorCode.UNAUTHORIZED:
         token = gateway.find_token(tool.scope)
         name = READER_TOKEN if token is gateway.reader else ADMIN_TOKEN
-        hint = (
-            f"check that {name} is a token of the gateway"
-            if token is not None
-            else f"set {READER_TOKEN} or {ADMIN_TOKEN}"
-        )
+        hint = f"check that {name} is a token of the gateway" if token else f"set {READER_TOKEN} or {ADMIN_TOKEN}"
     details = value.get("details")
     if details is not None:
         details = json.decode(_hide_tokens(json.encode(details).decode(), gateway))
@@ -195,11 +189,8 @@ class GatewayConnection:
                 lambda error, attempt: next(pauses, None),
                 self._clock,
             )
-        hint = (
-            "try again later"
-            if tool.only_reads
-            else "the server may still be working on it; check there before you try again"
-        )
+        hint = "the server may still be working on it; check there before you try again"
+        hint = "try again later" if tool.only_reads else hint
         raise ToolError(ErrorCode.UPSTREAM_ERROR, f"the gateway did not answer within {seconds:g} seconds", hint)
 
     async def aclose(self) -> None:
@@ -226,7 +217,13 @@ class GatewayConnection:
 
 def _forward(tool: Tool, connection: GatewayConnection) -> Tool:
     async def handle(request: Struct, ctx: CallContext) -> ToolAnswer:
-        given = _list_given(request)
+        # An argument that is at its default is not sent, because the gateway may have another default.
+        values = ((field, getattr(request, field.name)) for field in structs.fields(request))
+        given = {
+            field.encode_name: to_builtins(value)
+            for field, value in values
+            if value is not UNSET and (field.default is NODEFAULT or value != field.default)
+        }
         if isinstance(request, KmUploadInput) and request.content is None:
             given |= await run_blocking(lambda: _read_upload(request.source_path))
         answer = await connection.call(tool, given, ctx)
@@ -254,13 +251,3 @@ def _read_upload(source: str) -> dict[str, str]:
         message = f"can't send {text.quote_text(text.shorten_text(source))} to the gateway: {reason}"
         raise ToolError(ErrorCode.INVALID_REQUEST, message, hint)
     return {"source_path": os.path.basename(os.path.abspath(source)), "content": b64encode(data).decode()}
-
-
-def _list_given(request: Struct) -> dict[str, Any]:
-    """Return the arguments that differ from their defaults, because the gateway may have other defaults."""
-    values = ((field, getattr(request, field.name)) for field in structs.fields(request))
-    return {
-        field.encode_name: to_builtins(value)
-        for field, value in values
-        if value is not UNSET and (field.default is NODEFAULT or value != field.default)
-    }

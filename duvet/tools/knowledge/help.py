@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated
 
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -27,18 +26,6 @@ def describe_usage(tool: Tool) -> ToolUsage:
     return ToolUsage(tool.description, "\n".join([*lines, f"Scope: {tool.scope}."]))
 
 
-def render_usage(tools: Sequence[Tool]) -> str:
-    described = [
-        {
-            "tool": tool,
-            "arguments": list(arguments.make_argument_lines(arguments.input_schema(tool))),
-            "answers": list(arguments.output_schema(tool)["properties"]),
-        }
-        for tool in tools
-    ]
-    return environment().get_template(KNOWLEDGE_TEMPLATE).render(tools=described)
-
-
 class KmHelpInput(Struct, frozen=True, forbid_unknown_fields=True):
     tool: Annotated[str, Meta(description="The name of a tool, such as km-search [default: all]")] = ""
     include_spec: Annotated[bool, Meta(description="Also return the full reference of all enabled tools")] = False
@@ -53,11 +40,21 @@ class KmHelpOutput(Struct, frozen=True, kw_only=True):
 
 
 @declare_knowledge_tool("km-help", "Help", KmHelpInput, KmHelpOutput)
-async def show_help(arguments: KmHelpInput, ctx: call_context.CallContext) -> ToolAnswer:
+async def show_help(request: KmHelpInput, ctx: call_context.CallContext) -> ToolAnswer:
     """Return usage notes for one km- tool or for all of them; include_spec adds the full reference of all enabled tools."""
     tools = {tool.name: tool for tool in await ctx.pack()}
-    spec = render_usage(list(tools.values())) if arguments.include_spec else UNSET
-    name = arguments.tool.strip()
+    spec: str | UnsetType = UNSET
+    if request.include_spec:
+        described = [
+            {
+                "tool": tool,
+                "arguments": list(arguments.make_argument_lines(arguments.input_schema(tool))),
+                "answers": list(arguments.output_schema(tool)["properties"]),
+            }
+            for tool in tools.values()
+        ]
+        spec = environment().get_template(KNOWLEDGE_TEMPLATE).render(tools=described)
+    name = request.tool.strip()
     if not name:
         usages = {name: describe_usage(tool) for name, tool in tools.items()}
         return ToolAnswer(value=KmHelpOutput(tools=usages, spec=spec))
