@@ -11,7 +11,8 @@ from urllib.parse import urlsplit
 
 from msgspec import DecodeError, Struct, json
 
-from duvet.config import service_tables, settings
+from duvet.config import service_tables
+from duvet.config.settings import Secret
 from duvet.errors import DuvetError
 from duvet.http_client import (
     Clock,
@@ -47,23 +48,7 @@ PROVIDER_DEFAULTS: Mapping[service_tables.ProviderKind, ProviderDefaults] = {
 }
 
 
-class ProviderKey(settings.Secret):
-    __slots__ = ()
-
-    @property
-    def is_sendable(self) -> bool:
-        return self._text.isascii() and self._text.isprintable() and " " not in self._text
-
-    def mask_in(self, text: str) -> str:
-        """Mask the key in a text, even if invisible characters interrupt it; very short keys stay."""
-        if len(self._text) < _MIN_HIDDEN:
-            return text
-        # Texts are shown without invisible characters, so an interrupted key would become whole again.
-        cleaned = strip_invisible(text)
-        return cleaned.replace(self._text, HIDDEN_KEY) if self._text in cleaned else text
-
-
-def find_provider_key(section: service_tables.ProviderSection, environ: Mapping[str, str]) -> ProviderKey | None:
+def find_provider_key(section: service_tables.ProviderSection, environ: Mapping[str, str]) -> Secret | None:
     """Return the configured key or, for a provider at its default URL, the one in the environment."""
     text = None if section.api_key is None else section.api_key.reveal()
     if text is None and is_default_provider(section):
@@ -72,7 +57,7 @@ def find_provider_key(section: service_tables.ProviderSection, environ: Mapping[
         ##% the configuration names the variable.
         text = environ.get(PROVIDER_DEFAULTS[section.kind].variable)
     text = (text or "").strip()
-    return ProviderKey(text) if text else None
+    return Secret(text) if text else None
 
 
 def is_default_provider(section: service_tables.ProviderSection) -> bool:
@@ -84,7 +69,7 @@ def is_default_provider(section: service_tables.ProviderSection) -> bool:
 class Endpoint(Struct, frozen=True):
     name: str
     base: str
-    key: ProviderKey | None
+    key: Secret | None
     timeout: float
     retries: int
 
@@ -94,10 +79,13 @@ class Endpoint(Struct, frozen=True):
         return f"{parts.scheme}://{parts.netloc}"
 
     def mask_key(self, text: str) -> str:
-        """Mask the key in a text that is not JSON, where the key could be escaped."""
+        """Mask the key in a text that is not JSON, where the key could be escaped; very short keys stay."""
+        key = self.key.reveal() if self.key else ""
+        # Texts are shown without invisible characters, so an interrupted key would become whole again.
+        cleaned = strip_invisible(text)
         ##= man/spec/ask.md#keys
         ##% duvet MUST NOT print or log a provider's key.
-        return self.key.mask_in(text) if self.key else text
+        return cleaned.replace(key, HIDDEN_KEY) if len(key) >= _MIN_HIDDEN and key in cleaned else text
 
     def mask_address(self, text: str) -> str:
         """Mask the key, the URL and its longer parts in an error message."""
@@ -109,25 +97,20 @@ class Endpoint(Struct, frozen=True):
         return re.sub(pattern, HIDDEN_KEY, strip_invisible(self.mask_key(text)), flags=re.IGNORECASE)
 
 
-def make_endpoint(name: str, section: service_tables.ProviderSection, key: ProviderKey | None) -> Endpoint:
+def make_endpoint(name: str, section: service_tables.ProviderSection, key: Secret | None) -> Endpoint:
     """Return the endpoint of a provider; raise DuvetError if its URL or key is invalid or unsafe."""
     base = (section.base_url or PROVIDER_DEFAULTS[section.kind].base_url).rstrip("/")
     parts = parse_base_url(base)
     # The message doesn't quote the URL: it may contain a password.
     if parts is None:
-        raise DuvetError(
-            f"provider `{name}` has an invalid `baseUrl`",
-            hint="write a complete URL, such as http://localhost:11434/v1; "
-            "if it contains a key, move the key to `apiKey`",
-        )
+        hint = "write a complete URL, such as http://localhost:11434/v1; if it contains a key, move the key to `apiKey`"
+        raise DuvetError(f"provider `{name}` has an invalid `baseUrl`", hint=hint)
     ##= man/spec/ask.md#keys
     ##% duvet MUST use HTTPS for a provider on another machine unless the provider has `allowHttp: true`.
     if not (is_safe_address(parts) or section.allow_http):
-        raise DuvetError(
-            f"the `baseUrl` of provider `{name}` is not https",
-            hint=f"use https://, or set `providers.{name}.allowHttp` for a machine in a network that you trust",
-        )
-    if key is not None and not key.is_sendable:
+        hint = f"use https://, or set `providers.{name}.allowHttp` for a machine in a network that you trust"
+        raise DuvetError(f"the `baseUrl` of provider `{name}` is not https", hint=hint)
+    if key is not None and not re.fullmatch(r"[!-~]*", key.reveal()):
         raise DuvetError(f"the key of provider `{name}` contains spaces or non-ASCII characters")
     return Endpoint(name, base, key, section.timeout, section.retries)
 
@@ -198,15 +181,13 @@ class ProviderClient:
             )
         except UnreachableError as error:
             hint = f"check `providers.{name}.baseUrl`, and that the provider is running"
-            raise TemporaryModelError(
-                ModelFault.UNAVAILABLE, f"can't reach provider `{name}`: {error}", hint=hint
-            ) from None
+            message = f"can't reach provider `{name}`: {error}"
+            raise TemporaryModelError(ModelFault.UNAVAILABLE, message, hint=hint) from None
         if reply.status != 200:
             raise _make_refusal(endpoint, reply, self.clock.now())
         if reply.is_compressed:
-            raise ModelError(
-                ModelFault.MALFORMED, f"provider `{name}` sent a compressed answer, which duvet does not accept"
-            )
+            message = f"provider `{name}` sent a compressed answer, which duvet does not accept"
+            raise ModelError(ModelFault.MALFORMED, message)
         if reply.is_cut:
             raise ModelError(ModelFault.TOO_LARGE, f"provider `{name}` sent more than {max_bytes:,} bytes")
         return reply.body

@@ -9,6 +9,7 @@ from typing import Any, Protocol, TypeVar
 from msgspec import DecodeError, Struct, ValidationError, json, structs
 
 from duvet.config.service_tables import ProviderKind, ProviderSection
+from duvet.config.settings import Secret
 from duvet.errors import DuvetError
 from duvet.llm import endpoint as endpoints
 from duvet.llm.records import MAX_LINE_CHARACTERS, ModelError, ModelFault, ModelRequest, ProviderAnswer, TokenUsage
@@ -183,7 +184,7 @@ class Backend(Struct, frozen=True):
 def make_backend(
     name: str,
     section: ProviderSection,
-    key: endpoints.ProviderKey | None,
+    key: Secret | None,
     http: endpoints.ProviderClient,
     sampler: Sampler | None,
 ) -> Backend:

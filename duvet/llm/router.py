@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from copy import copy
 from time import monotonic
 from typing import TYPE_CHECKING, TypeVar
@@ -61,11 +61,7 @@ def parse_model_hints(text: str) -> tuple[ModelHint, ...]:
 class ModelListing(Struct, frozen=True):
     models: tuple[str, ...] = ()
     hints: tuple[ModelHint, ...] = ()
-
-
-class _CachedListing(Struct, frozen=True):
-    until: float
-    listing: ModelListing
+    until: float = 0.0  # The time at which it expires.
 
 
 class ModelDiscovery:
@@ -75,12 +71,11 @@ class ModelDiscovery:
         self._http = http
         self._clock = clock
         self._blobs = blobs
-        self._cached: dict[str, _CachedListing] = {}
+        self._cached: dict[str, ModelListing] = {}
         self._locks: dict[str, Lock] = {}  # If several tasks need the same listing, only one requests it.
 
     def listing(self, backend: Backend) -> ModelListing:
-        cached = self._cached.get(backend.name)
-        return cached.listing if cached else ModelListing()
+        return self._cached.get(backend.name) or ModelListing()
 
     async def look_up(self, backend: Backend, log: Callable[[str], None]) -> None:
         """Cache the provider's models if the configuration allows requesting them; failures are only logged."""
@@ -88,32 +83,30 @@ class ModelDiscovery:
         ##% duvet MUST NOT request a provider's list of models or its `llms.txt` unless the configuration enables
         ##% discovery.
         section, endpoint = backend.section, backend.endpoint
-        if endpoint is None or not backend.is_discovered or self._is_fresh(backend.name):
+        if endpoint is None or not backend.is_discovered or self._is_valid(self.listing(backend)):
             return
         import anyio
 
         async with self._locks.setdefault(backend.name, anyio.Lock()):
-            if self._is_fresh(backend.name):
+            if self._is_valid(self.listing(backend)):
                 return
             key = f"models-{make_cache_key((endpoint.base, section.discover, section.llms_txt))}"
-            cached = self._blobs.load(key, _CachedListing)
+            cached = self._blobs.load(key, ModelListing)
             if cached is None or not self._is_valid(cached):
                 models: tuple[str, ...] | None = ()
                 hints: tuple[ModelHint, ...] | None = ()
-                if backend.section.discover and backend.provider is not None:
+                if section.discover and backend.provider is not None:
                     models = await _log_failure(backend.provider.models(_TIMEOUT), "models", log)
-                if backend.section.llms_txt:
+                if section.llms_txt:
                     hints = await _log_failure(self._request_hints(endpoint), HINTS_PATH, log)
-                seconds = _FAILED_SECONDS if models is None or hints is None else _FOUND_SECONDS
-                cached = _CachedListing(self._clock.now() + seconds, ModelListing(models or (), hints or ()))
-                if cached.until > self._clock.now() + _FAILED_SECONDS:
+                has_failed = models is None or hints is None
+                until = self._clock.now() + (_FAILED_SECONDS if has_failed else _FOUND_SECONDS)
+                cached = ModelListing(models or (), hints or (), until)
+                if not has_failed:
                     self._blobs.save(key, cached)
             self._cached[backend.name] = cached
 
-    def _is_fresh(self, name: str) -> bool:
-        return name in self._cached and self._is_valid(self._cached[name])
-
-    def _is_valid(self, cached: _CachedListing) -> bool:
+    def _is_valid(self, cached: ModelListing) -> bool:
         # A time too far in the future means that the clock was wrong.
         return 0 < cached.until - self._clock.now() <= _FOUND_SECONDS
 
@@ -202,7 +195,11 @@ class StaticRouter:
 
     def _resolve(self, candidates: Sequence[str], reason: str) -> records.ResolvedModel:
         troubles = {name: trouble for name in candidates if (trouble := self._find_fault(name))}
-        choices = [self._parse_choice(name) for name in candidates if name not in troubles]
+        usable = [name.partition("/") for name in candidates if name not in troubles]
+        choices = [
+            records.ModelChoice(provider, model or self.providers[provider].default_model or "")
+            for provider, _, model in usable
+        ]
         ##= man/spec/ask.md#choosing-a-model
         ##% duvet MUST warn when it skips an unusable provider or answers with a fallback.
         skipped = [f"skipped {name}: {trouble}" for name, trouble in troubles.items()]
@@ -222,31 +219,24 @@ class StaticRouter:
             return "unknown provider"
         if backend.trouble:
             return backend.trouble
-        needs_model = not (backend.is_discovered or backend.section.kind is service_tables.ProviderKind.CLIENT)
-        return (
-            "the provider has no `defaultModel`" if needs_model and not (model or backend.section.default_model) else ""
-        )
-
-    def _parse_choice(self, name: str) -> records.ModelChoice:
-        provider, _, model = name.partition("/")
-        return records.ModelChoice(provider, model or self.providers[provider].default_model or "")
+        chooses = backend.is_discovered or backend.section.kind is service_tables.ProviderKind.CLIENT
+        has_model = chooses or model or backend.section.default_model
+        return "" if has_model else "the provider has no `defaultModel`"
 
     def _make_no_model_error(self, troubles: Mapping[str, str]) -> records.NoModelError:
         if not troubles:
             return records.NoModelError()
-        words = "; ".join(f"{name}: {trouble}" for name, trouble in troubles.items())
-        return records.NoModelError(f"no usable model: {words}", hint=self._hint_for(troubles))
-
-    def _hint_for(self, names: Iterable[str]) -> str:
-        for provider in (name.partition("/")[0] for name in names):
+        hints = []
+        for provider in (name.partition("/")[0] for name in troubles):
             backend = self._backends.get(provider)
             if backend is None and self.providers:
-                return fields.did_you_mean(provider, self.providers) or f"available: {', '.join(self.providers)}"
-            if backend is not None and backend.hint:
-                return backend.hint
-            if backend is not None and not backend.trouble:
-                return f"choose a model as {provider}/MODEL, or set `providers.{provider}.defaultModel`"
-        return records.SETUP_HINT
+                hints.append(fields.did_you_mean(provider, self.providers) or f"available: {', '.join(self.providers)}")
+            elif backend is not None and backend.hint:
+                hints.append(backend.hint)
+            elif backend is not None and not backend.trouble:
+                hints.append(f"choose a model as {provider}/MODEL, or set `providers.{provider}.defaultModel`")
+        words = "; ".join(f"{name}: {trouble}" for name, trouble in troubles.items())
+        return records.NoModelError(f"no usable model: {words}", hint=next(iter(hints), records.SETUP_HINT))
 
     def _warn_unlisted(self, choice: records.ModelChoice) -> list[str]:
         listed = self._discovery.listing(self._backends[choice.provider]).models
@@ -336,11 +326,9 @@ class StaticRouter:
         return list(ranked)[:_MAX_TRIES]
 
     def list_models(self, provider: str) -> Sequence[str]:
-        backend = self._backends[provider]
-        listing = self._discovery.listing(backend)
-        configured = [
-            one.model for one in self.known_models() if one.provider == provider and one.origin == "configuration"
-        ]
+        listing = self._discovery.listing(self._backends[provider])
+        known = (one for one in self.known_models() if one.provider == provider)
+        configured = [one.model for one in known if one.origin == "configuration"]
         hinted = [_match_hint(hint, listing.models) for hint in listing.hints]
         return list(dict.fromkeys(filter(None, [*configured, *hinted, *listing.models])))
 

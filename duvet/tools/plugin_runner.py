@@ -95,14 +95,14 @@ class PluginRunner:
         The limit is the shorter one of the caller's and the tool's, which is `limit` seconds by default.
         """
         if self._stuck[pack] >= MAX_STUCK_CALLS or self._left[pack] >= MAX_ABANDONED_CALLS:
-            raise ToolError(
-                ErrorCode.UPSTREAM_ERROR,
-                f"{tool.name} does not answer",
-                "earlier calls are still running; try again later",
-            )
+            hint = "earlier calls are still running; try again later"
+            raise ToolError(ErrorCode.UPSTREAM_ERROR, f"{tool.name} does not answer", hint)
         loop, begun = asyncio.get_running_loop(), self._clock()
         own = tool.time_limit or limit
         seconds = own if ctx.caller.time_limit is None else min(own, ctx.caller.time_limit)
+        ##= man/spec/service.md#packs
+        ##% If a tool of an installed pack exceeds its time limit, the server MUST answer with an error.
+        late = ToolError(ErrorCode.UPSTREAM_ERROR, f"{tool.name} did not answer within {seconds:g} s")
         context: object = await ctx.reading() if isinstance(tool, QueryTool) else PackContext(ctx, loop)
         done = _start_thread(partial(_run_handler, tool, arguments, context), self._clock, loop)
         try:
@@ -110,12 +110,12 @@ class PluginRunner:
                 result, ended = await asyncio.shield(done)
         except TimeoutError:
             self._count_abandoned(pack, done, own - seconds)
-            raise _make_timeout(tool, seconds) from None
+            raise late from None
         except asyncio.CancelledError:
             self._count_abandoned(pack, done, own - (self._clock() - begun))
             raise
         if ended - begun > seconds:
-            raise _make_timeout(tool, seconds)
+            raise late
         if isinstance(result, Exception):
             raise result
         return result
@@ -136,12 +136,6 @@ class PluginRunner:
             stick()
 
 
-def _make_timeout(tool: Tool, seconds: float) -> ToolError:
-    ##= man/spec/service.md#packs
-    ##% If a tool of an installed pack exceeds its time limit, the server MUST answer with an error.
-    return ToolError(ErrorCode.UPSTREAM_ERROR, f"{tool.name} did not answer within {seconds:g} s")
-
-
 def _run_handler(tool: Tool, arguments: Mapping[str, object], context: object) -> ToolAnswer:
     # Records of other distributions may run code when they are created or encoded.
     request = check_input(tool, arguments)
@@ -151,10 +145,8 @@ def _run_handler(tool: Tool, arguments: Mapping[str, object], context: object) -
             # In a separate event loop, it can't block the server's.
             value = asyncio.run(value)
     except ToolError as error:
-        details = _convert(tool, error.details)
-        raise ToolError(
-            ErrorCode(error.code), _make_text(error.message), _make_text(error.hint), details
-        ) from error.__cause__
+        code, details = ErrorCode(error.code), _convert(tool, error.details)
+        raise ToolError(code, _make_text(error.message), _make_text(error.hint), details) from error.__cause__
     except DuvetError as error:
         raise make_tool_error(error) from error
     return check_plugin_answer(tool, value)
