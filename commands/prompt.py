@@ -19,7 +19,7 @@ from duvet.console.output import print_list
 from duvet.console.project import load_catalogue, open_cache, open_project_quietly
 from duvet.console.streams import make_usage_error, print_remark, write_stdout
 from duvet.errors import DuvetError, QueryError
-from duvet.prompts.content import fill_prompt, fill_requirement_prompt
+from duvet.prompts.content import fill_prompt
 from duvet.prompts.library import (
     REQUIREMENT_PROMPTS,
     SYSTEM_PROMPT,
@@ -31,7 +31,6 @@ from duvet.prompts.library import (
 )
 from duvet.queries.gaps import RequirementFilter, select_requirements
 from duvet.queries.records import describe_error_notice
-from duvet.queries.references import RequirementRef
 from duvet.reports.tables import Column, Listing
 from duvet.templates import prompt_names
 from duvet.text import quote_text
@@ -130,8 +129,8 @@ def print_requirement_prompt(
     ##% With `--prompt`, `duvet prioritize` MUST print only a prompt about the most urgent requirement.
     snapshot = ProjectSnapshot(open_project_quietly(open_cache(), options), catalogue, page_size=0)
     registry = make_application(options, mode="prompt").tools.own_registry
-    text = fill_requirement_prompt(name, RequirementRef((ranked[0],)), snapshot, registry)
-    write_stdout(text.encode())
+    path = catalogue.full_path_of(catalogue.requirements[ranked[0]])
+    write_stdout(fill_prompt(name, {"requirement": path}, snapshot, registry).encode())
 
 
 def _print_pack_prompt(name: str, values: dict[str, str], options: dict[str, Any]) -> bool:

@@ -45,15 +45,12 @@ _REQUIREMENTS, _SECTIONS, _CITATIONS = 8, 3, 6  # Maximum number of sources of e
 _LINES_BELOW = 8  # Lines of code below a citation.
 _REQUIREMENTS_ROOM, _SECTIONS_ROOM = MAX_SOURCE_CHARACTERS // 2, MAX_SOURCE_CHARACTERS // 4
 
-SourceKind = Literal["requirement", "section", "citation", "page"]
-SpecificationLoader = Callable[[SpecificationCard], Specification]
-
 
 class AnswerSource(Struct, frozen=True, kw_only=True):
     """A part of the project that an answer can cite by number, as in `[1]`."""
 
     number: int = 0  # Assigned by `fit_sources`.
-    kind: SourceKind
+    kind: Literal["requirement", "section", "citation", "page"]
     title: str
     full_path: str | None  # The path of its resource.
     file_path: str
@@ -156,7 +153,7 @@ class ProjectRetriever(Struct, frozen=True):
     catalogue: Catalogue
     index: Callable[[], search.RequirementIndex]
     files: ProjectFiles
-    load: SpecificationLoader
+    load: Callable[[SpecificationCard], Specification]
 
     def sources(self, question: str) -> tuple[AnswerSource, ...]:
         """Return the best sources for a question, numbered; raise QueryError if it contains no words."""

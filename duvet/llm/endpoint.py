@@ -143,7 +143,7 @@ class ProviderClient:
         ##% provider's time limit.
         with anyio.move_on_after(endpoint.timeout):
             return await retry(
-                lambda: self._send(endpoint, "POST", f"{endpoint.base}{path}", headers, content),
+                lambda: self._send(endpoint, f"{endpoint.base}{path}", headers, content, MAX_RESPONSE_BYTES),
                 TemporaryModelError,
                 pause,
                 self.clock,
@@ -151,30 +151,20 @@ class ProviderClient:
         raise _make_timeout_error(endpoint, endpoint.timeout)
 
     async def get(
-        self,
-        endpoint: Endpoint,
-        url: str,
-        headers: Mapping[str, str],
-        seconds: float,
-        max_bytes: int = MAX_RESPONSE_BYTES,
+        self, endpoint: Endpoint, url: str, headers: Mapping[str, str], seconds: float, max_bytes: int
     ) -> bytes:
         """Return the content at one of the provider's URLs, without retries; raise ModelError on failure."""
         import anyio
 
         with anyio.move_on_after(seconds):
-            return await self._send(endpoint, "GET", url, headers, None, max_bytes)
+            return await self._send(endpoint, url, headers, None, max_bytes)
         raise _make_timeout_error(endpoint, seconds)
 
     async def _send(
-        self,
-        endpoint: Endpoint,
-        method: str,
-        url: str,
-        headers: Mapping[str, str],
-        content: bytes | None,
-        max_bytes: int = MAX_RESPONSE_BYTES,
+        self, endpoint: Endpoint, url: str, headers: Mapping[str, str], content: bytes | None, max_bytes: int
     ) -> bytes:
-        name = endpoint.name
+        """Post the content, or get the URL if it is None."""
+        name, method = endpoint.name, "GET" if content is None else "POST"
         try:
             reply = await self._http.send(
                 method, url, headers, content, max_bytes=max_bytes, max_error_bytes=_MAX_REFUSAL_BYTES
@@ -195,7 +185,13 @@ class ProviderClient:
 
 def _make_refusal(endpoint: Endpoint, reply: HttpReply, now: float) -> ModelError:
     status, name = reply.status, endpoint.name
-    reason = shorten_to_line(endpoint.mask_address(_read_error_message(reply.body)))
+    try:
+        value: Any = json.decode(reply.body)
+    except (DecodeError, UnicodeDecodeError, RecursionError):
+        value = None
+    error = value.get("error", value) if isinstance(value, dict) else value
+    message = error.get("message") if isinstance(error, dict) else error
+    reason = shorten_to_line(endpoint.mask_address(message)) if isinstance(message, str) else ""
     words = f": {reason}" if reason else ""
     if status in (401, 403):
         hint = f"check the key in `providers.{name}.apiKey`"
@@ -213,16 +209,6 @@ def _make_refusal(endpoint: Endpoint, reply: HttpReply, now: float) -> ModelErro
     hint = f"check `baseUrl` and the model of `providers.{name}`"
     message = f"rejected the request ({status})" if status >= 400 else f"answered {status}"
     return ModelError(ModelFault.REFUSED, f"provider `{name}` {message}{words}", hint=hint)
-
-
-def _read_error_message(body: bytes) -> str:
-    try:
-        value: Any = json.decode(body)
-    except (DecodeError, UnicodeDecodeError, RecursionError):
-        return ""
-    error = value.get("error", value) if isinstance(value, dict) else value
-    message = error.get("message") if isinstance(error, dict) else error
-    return message if isinstance(message, str) else ""
 
 
 def _parse_retry_after(header: str | None, now: float) -> float | None:

@@ -77,7 +77,14 @@ def make_requirement_values(context: ProjectSnapshot, requirement: references.Re
         structs.replace(one, context_lines=tuple(shorten_text(line, MAX_ITEM_WIDTH) for line in one.context_lines))
         for one in detail.citations
     ]
-    shown = fit_items(citations, _make_citation_sample)
+    # Text that is as long as a citation in a prompt, with line numbers.
+    shown = fit_items(
+        citations,
+        lambda one: (
+            f"{one.type} in {one.file_path}, {one.reason} {one.feature} "
+            + "".join(f"{'':12}{line}" for line in one.context_lines)
+        ),
+    )
     todos = [f"{one.file_path}, line {one.line_number}" for one in detail.citations if one.type == "todo"]
     project = context.project
     rules = (*project.options.sources, *(project.config.sources if project.config else ()))
@@ -88,12 +95,6 @@ def make_requirement_values(context: ProjectSnapshot, requirement: references.Re
         "comments": make_comments(rules, detail.target, detail.text),
         "todos": fit_items(todos, str),
     }
-
-
-def _make_citation_sample(citation: records.CitationWithCode) -> str:
-    """Return text that is as long as the citation in a prompt, with line numbers."""
-    numbered = "".join(f"{'':12}{line}" for line in citation.context_lines)
-    return f"{citation.type} in {citation.file_path}, {citation.reason} {citation.feature} {numbered}"
 
 
 class DoubtfulCitation(Struct, frozen=True):
@@ -168,7 +169,11 @@ def make_section_values(context: ProjectSnapshot, given: Mapping[str, str]) -> M
         lines += wrap(line, MAX_ITEM_CHARACTERS) if len(line) > MAX_ITEM_CHARACTERS else [line]
     shown = fit_items(lines, lambda line: f"> {line}", room)
     rows = [structs.replace(one, text=shorten_text(one.text, MAX_ITEM_CHARACTERS)) for one in section.requirements]
-    requirements = fit_items(rows, lambda one: f"- `{one.identifier}`, {_list_words(one)}: {one.text}", room)
+    requirements = fit_items(
+        rows,
+        lambda one: f"- `{one.identifier}`, {', '.join(filter(None, (one.name, one.status)))}: {one.text}",
+        room,
+    )
     return {
         "section": section,
         "lines": shown,
@@ -176,10 +181,6 @@ def make_section_values(context: ProjectSnapshot, given: Mapping[str, str]) -> M
         "requirements": requirements,
         "left_out": len(section.requirements) - len(requirements),
     }
-
-
-def _list_words(row: records.RequirementRow) -> str:
-    return f"{row.name}, {row.status}" if row.name else row.status
 
 
 def make_triage_values(context: ProjectSnapshot, given: Mapping[str, str]) -> Mapping[str, object]:
@@ -214,22 +215,14 @@ _VALUES: Mapping[str, Callable[[ProjectSnapshot, Mapping[str, str]], Mapping[str
 
 def fill_prompt(name: str, given: Mapping[str, str], context: ProjectSnapshot, registry: Registry) -> str:
     if name not in REQUIREMENT_PROMPTS:
-        return _render(name, registry, _VALUES[name](context, given))
-    reference = given["requirement"]
-    found = context.find(reference)
-    if not isinstance(found, references.RequirementRef):
-        hint = "use the first digits of its id or its resource path"
-        raise NotFoundError(f"{quote_text(reference)} is not a requirement", hint=hint)
-    return fill_requirement_prompt(name, found, context, registry)
+        values = _VALUES[name](context, given)
+    else:
+        found = context.find(given["requirement"])
+        if not isinstance(found, references.RequirementRef):
+            hint = "use the first digits of its id or its resource path"
+            raise NotFoundError(f"{quote_text(given['requirement'])} is not a requirement", hint=hint)
+        values = make_requirement_values(context, found)
 
-
-def fill_requirement_prompt(
-    name: str, requirement: references.RequirementRef, context: ProjectSnapshot, registry: Registry
-) -> str:
-    return _render(name, registry, make_requirement_values(context, requirement))
-
-
-def _render(name: str, registry: Registry, values: Mapping[str, object]) -> str:
     def by(tool: str, command: str) -> str:
         ##= man/spec/mcp.md#prompts
         ##% A prompt MUST name a tool only if it is enabled.

@@ -102,17 +102,7 @@ class ResourceKind(Struct, frozen=True):
     holds: str
 
 
-class _ToolLine(Struct, frozen=True):
-    name: str
-    arguments: tuple[str, ...]  # The required ones.
-    example: str
-    purpose: str
-
-
 def render_system_prompt(rule: ServerRule, registry: Registry, resources: Iterable[ResourceKind]) -> str:
-    def tool_for(name: str) -> str:
-        return f" (`{name}`)" if name in registry else ""
-
     ##= man/spec/mcp.md#connecting
     ##% The server's instructions MUST name exactly the enabled tools, the kinds of resources and the supported methods.
     values = {
@@ -120,7 +110,7 @@ def render_system_prompt(rule: ServerRule, registry: Registry, resources: Iterab
         "description": rule.description.rstrip("."),
         "page_size": rule.page_size,
         "tools": [_describe_tool(tool) for tool in registry],
-        "tool_for": tool_for,
+        "tool_for": lambda name: f" (`{name}`)" if name in registry else "",
         "has_trace": registry.has_trace,
         "resources": list(resources),
         "prompts": [f"`{prompt.name}`" for prompt in list_prompts(registry) if prompt.name != SYSTEM_PROMPT],
@@ -130,12 +120,16 @@ def render_system_prompt(rule: ServerRule, registry: Registry, resources: Iterab
     return render_prompt(SYSTEM_PROMPT, values)
 
 
-def _describe_tool(tool: Tool) -> _ToolLine:
+def _describe_tool(tool: Tool) -> Mapping[str, object]:
     required = list_arguments(tool.input)[1]
-    example = json.encode(dict.fromkeys(required, "...")).decode()
     ##= man/spec/mcp.md#connecting
     ##% The list of tools and the instructions together MUST have fewer than 4,000 tokens.
-    return _ToolLine(tool.name, required, example, tool.description.partition(". ")[0].rstrip("."))
+    return {
+        "name": tool.name,
+        "arguments": required,
+        "example": json.encode(dict.fromkeys(required, "...")).decode(),
+        "purpose": tool.description.partition(". ")[0].rstrip("."),
+    }
 
 
 def check_prompt_arguments(name: str, given: Mapping[str, str]) -> Mapping[str, str]:
@@ -157,20 +151,16 @@ def check_prompt_arguments(name: str, given: Mapping[str, str]) -> Mapping[str, 
 
 
 def complete_prompt_argument(catalogue: Catalogue, argument: str, value: str) -> list[str]:
-    begin = value.lower()
-    return list(dict.fromkeys(one for one in _list_values(catalogue, argument) if one.lower().startswith(begin)))
-
-
-def _list_values(catalogue: Catalogue, argument: str) -> Iterable[str]:
+    found: Iterable[str] = ()
     match argument:
         case "requirement":
-            return chain(catalogue.named, (id[:SHORT_ID_DIGITS] for id in catalogue.ids))
+            found = chain(catalogue.named, (id[:SHORT_ID_DIGITS] for id in catalogue.ids))
         case "spec":
-            return (card.id for card in catalogue.specifications)
+            found = (card.id for card in catalogue.specifications)
         case "section":
-            return (f"{card.id}#{section.name}" for card in catalogue.specifications for section in card.sections)
+            found = (f"{card.id}#{section.name}" for card in catalogue.specifications for section in card.sections)
         case "file":
-            return (card.path for card in catalogue.citations)
+            found = (card.path for card in catalogue.citations)
         case "level":
-            return LEVELS_BY_WORD
-    return ()
+            found = LEVELS_BY_WORD
+    return list(dict.fromkeys(one for one in found if one.lower().startswith(value.lower())))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
 
 from duvet.errors import QueryError, UnreadableError
@@ -41,7 +43,7 @@ def source(
     text: str,
     title: str = "t",
     place: str = "a:1",
-    kind: ask.SourceKind = "section",
+    kind: Literal["requirement", "section", "citation"] = "section",
     path: str | None = None,
 ) -> ask.AnswerSource:
     file, _, line = place.partition(":")

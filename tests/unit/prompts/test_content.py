@@ -11,8 +11,7 @@ from duvet.config.settings import SourceRule
 from duvet.errors import DuvetError, NotFoundError, QueryError
 from duvet.model import Kind
 from duvet.prompts import library
-from duvet.prompts.content import CitationComment, fill_requirement_prompt, make_comments
-from duvet.queries.references import RequirementRef
+from duvet.prompts.content import CitationComment, make_comments
 from duvet.text import make_text_id
 from duvet.tools.context import ProjectSnapshot
 from duvet.tools.packs import Registry
@@ -52,13 +51,6 @@ def test_the_text_of_each_prompt(
     ##% comments to write.
     snapshot.snapshot_dir = GOLD
     snapshot.assert_match(text_of(name, tea, **given), f"{file}.md")
-
-
-def test_a_prompt_can_be_filled_with_a_requirement(tea: ProjectSnapshot) -> None:
-    asked = RequirementRef((0,))
-    texts = [fill_requirement_prompt(name, asked, tea, Registry()) for name in library.REQUIREMENT_PROMPTS]
-    path = tea.catalogue.full_path_of(tea.catalogue.requirements[0])
-    assert texts == [text_of(name, tea, requirement=path) for name in library.REQUIREMENT_PROMPTS]
 
 
 def test_the_problems_to_review_are_in_order() -> None:
