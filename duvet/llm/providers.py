@@ -182,11 +182,7 @@ class Backend(Struct, frozen=True):
 
 
 def make_backend(
-    name: str,
-    section: ProviderSection,
-    key: Secret | None,
-    http: endpoints.ProviderClient,
-    sampler: Sampler | None,
+    name: str, section: ProviderSection, key: Secret | None, http: endpoints.ProviderClient, sampler: Sampler | None
 ) -> Backend:
     if not section.enabled:
         return Backend(

@@ -170,9 +170,7 @@ def make_section_values(context: ProjectSnapshot, given: Mapping[str, str]) -> M
     shown = fit_items(lines, lambda line: f"> {line}", room)
     rows = [structs.replace(one, text=shorten_text(one.text, MAX_ITEM_CHARACTERS)) for one in section.requirements]
     requirements = fit_items(
-        rows,
-        lambda one: f"- `{one.identifier}`, {', '.join(filter(None, (one.name, one.status)))}: {one.text}",
-        room,
+        rows, lambda one: f"- `{one.identifier}`, {', '.join(filter(None, (one.name, one.status)))}: {one.text}", room
     )
     return {
         "section": section,

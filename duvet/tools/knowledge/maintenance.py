@@ -94,11 +94,7 @@ class KmBackupTriggerOutput(Struct, frozen=True, kw_only=True):
 
 
 @_declare(
-    "km-backup-trigger",
-    "Back up the index",
-    KmBackupTriggerInput,
-    KmBackupTriggerOutput,
-    accountable=("destination",),
+    "km-backup-trigger", "Back up the index", KmBackupTriggerInput, KmBackupTriggerOutput, accountable=("destination",)
 )
 async def trigger_backup(arguments: KmBackupTriggerInput, ctx: CallContext) -> tool.ToolAnswer:
     """Write the index and the feedback to a backup archive, and return its path.

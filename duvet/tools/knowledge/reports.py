@@ -76,12 +76,7 @@ async def report_coverage(arguments: ReportInput, ctx: CallContext) -> ToolAnswe
 
 
 @index.declare_knowledge_tool(
-    "km-lifecycle-report",
-    "Lifecycle report",
-    ReportInput,
-    reports.LifecycleReport,
-    scope=Scope.MAINTAINER,
-    reads=True,
+    "km-lifecycle-report", "Lifecycle report", ReportInput, reports.LifecycleReport, scope=Scope.MAINTAINER, reads=True
 )
 async def report_lifecycle(arguments: ReportInput, ctx: CallContext) -> ToolAnswer:
     """Report stale documents, isolated files, subsystems without tests, removed files, and requirements that only old
@@ -118,12 +113,7 @@ class KmIngestStatusOutput(Struct, frozen=True, kw_only=True):
 
 
 @index.declare_knowledge_tool(
-    "km-ingest-status",
-    "Ingest status",
-    KmIngestStatusInput,
-    KmIngestStatusOutput,
-    scope=Scope.MAINTAINER,
-    reads=True,
+    "km-ingest-status", "Ingest status", KmIngestStatusInput, KmIngestStatusOutput, scope=Scope.MAINTAINER, reads=True
 )
 async def show_ingest_status(arguments: KmIngestStatusInput, ctx: CallContext) -> ToolAnswer:
     """Report the last ingest run: its outcome, time, profile, file and chunk counts, and commit."""
