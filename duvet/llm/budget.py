@@ -32,8 +32,6 @@ class SpendingLimit(Struct, frozen=True):
 
 
 class _Entry(Struct, frozen=True):
-    """The cost of one answer."""
-
     provider: str
     tokens: int
     cost: float  # In the currency of the provider's prices.

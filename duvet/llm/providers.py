@@ -166,8 +166,6 @@ def _read_usage(usage: Any, *names: str) -> TokenUsage:
 
 
 class Backend(Struct, frozen=True):
-    """A configured provider, or the reason why it is unusable."""
-
     name: str
     section: ProviderSection
     provider: Provider | None = None

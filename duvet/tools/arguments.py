@@ -16,7 +16,7 @@ from duvet.tools.tool import ErrorCode, MissingArgumentError, Scope, Tool, ToolE
 from duvet.tree.files import leads_into_folder
 
 Schema = dict[str, Any]
-_NOISE = ("title", "additionalProperties")
+_NOISE = ("title", "additionalProperties", "anyOf")
 _LIST = {"total": {"type": "integer"}, "next_cursor": {"type": "string"}}
 _BOUNDS = {"minimum": "at least", "maximum": "at most"}
 
@@ -93,21 +93,14 @@ def _inline(kind: Any, *, depth: int) -> Schema:
 
 
 def _shorten(schema: Mapping[str, Any], *, with_defaults: bool = True) -> Schema:
-    found = {key: value for key, value in schema.items() if key not in _NOISE and value != []}
-    if "properties" in found:
-        needed = found.get("required", ())
-        names = sorted(found["properties"], key=lambda name: name not in needed)
-        found["properties"] = {name: _shorten_property(found["properties"][name], with_defaults) for name in names}
-    return found
-
-
-def _shorten_property(schema: Mapping[str, Any], with_defaults: bool) -> Schema:
     # A null argument counts as omitted.
     kinds = [one for one in schema.get("anyOf", ()) if one.get("type") != "null"]
     whole = {**schema, **kinds[0]} if len(kinds) == 1 else schema
-    found = {key: value for key, value in whole.items() if key not in (*_NOISE, "anyOf")}
+    found = {key: value for key, value in whole.items() if key not in _NOISE and value != []}
     if "properties" in found:
-        found = _shorten(found)
+        needed, parts = found.get("required", ()), found["properties"]
+        names = sorted(parts, key=lambda name: name not in needed)
+        found["properties"] = {name: _shorten(parts[name], with_defaults=with_defaults) for name in names}
     # 0 and False are defaults worth showing.
     if not with_defaults or found.get("default") in (None, "", {}, (), []):
         found.pop("default", None)

@@ -121,7 +121,6 @@ def parse_reply(reply: http_client.HttpReply, tool: Tool, gateway: Gateway) -> T
 
 
 def _parse_failure(reply: http_client.HttpReply, value: Mapping[str, Any], tool: Tool, gateway: Gateway) -> ToolError:
-    """Return the error that the gateway reports, or only the HTTP status if it is not a duvet server."""
     error = value.get("error")
     # Over REST, the code and the hint are next to the message.
     parts = error if isinstance(error, dict) else {**value, "message": error}

@@ -192,8 +192,6 @@ async def get_page(arguments: GetPageInput, ctx: call_context.CallContext) -> to
 
 
 class _Shortener(Struct):
-    """Shortens the lists and the front matter in an answer."""
-
     is_on: bool
     remedy: str
     notes: list[str] = []

@@ -53,26 +53,19 @@ def find_tools_flaw(tools: object) -> str:
         return "its tools are not a list"
     if len(tools) > MAX_PACK_TOOLS:  # type: ignore[arg-type]
         return f"it has more than {MAX_PACK_TOOLS} tools"
-    if flaw := next((flaw for tool in tools for flaw in _find_tool_flaws(tool)), ""):  # type: ignore[attr-defined]
-        return flaw
+    for tool in tools:  # type: ignore[attr-defined]
+        if type(tool) not in (Tool, QueryTool):
+            return "one of its tools is not a duvet.tools.tool.Tool"
+        if not _is_name(tool.name):
+            return f"the name of a tool does not match {_NAME.pattern}"
+        for flaw in _find_tool_flaws(tool):
+            return f"{tool.name}: {flaw}"
     names = Counter(name for tool in tools for name in (tool.name, *tool.aliases))  # type: ignore[attr-defined]
     name, count = next(iter(names.most_common(1)), ("", 0))
     return f"two of its tools have the name {name}" if count > 1 else ""
 
 
-def _find_tool_flaws(tool: object) -> Iterator[str]:
-    if type(tool) not in (Tool, QueryTool):
-        yield "one of its tools is not a duvet.tools.tool.Tool"
-        return
-    assert isinstance(tool, Tool)
-    if not _is_name(tool.name):
-        yield f"the name of a tool does not match {_NAME.pattern}"
-        return
-    parts = (_find_description_flaws(tool), _find_term_flaws(tool), _find_schema_flaws(tool))
-    yield from (f"{tool.name}: {flaw}" for part in parts for flaw in part)
-
-
-def _find_description_flaws(tool: Tool) -> Iterator[str]:
+def _find_tool_flaws(tool: Tool) -> Iterator[str]:
     yield from _find_text_flaws(tool, {"title": _SHORT, "description": _LONG})
     for name, longest in {"labels": _SHORT, "safety_notes": _LONG, "invocation_hints": _LONG}.items():
         value = getattr(tool, name)
@@ -80,9 +73,6 @@ def _find_description_flaws(tool: Tool) -> Iterator[str]:
             yield f"{name} is not a list of at most {_MOST} strings, each of at most {longest:,} characters"
     if not _is_list(tool.aliases) or not all(map(_is_name, tool.aliases)):
         yield f"aliases is not a list of names that match {_NAME.pattern}"
-
-
-def _find_term_flaws(tool: Tool) -> Iterator[str]:
     if type(tool.scope) is not Scope:
         yield "scope is not a duvet.tools.tool.Scope"
     if type(tool.is_idempotent) is not bool:
@@ -97,14 +87,15 @@ def _find_term_flaws(tool: Tool) -> Iterator[str]:
     limit: object = tool.time_limit
     if limit is not None and not (type(limit) in (int, float) and 0 < limit < math.inf):  # type: ignore[operator]
         yield "time_limit is not a positive number of seconds"
+    yield from _find_code_flaws(tool)
+
+
+def _find_code_flaws(tool: Tool) -> Iterator[str]:
+    """Yield the flaws in a tool's functions and records, which would otherwise fail only when agents use the tools."""
     if tool.record_of is not None and not callable(tool.record_of):
         yield "record_of is not callable"
     if not callable(tool.handler):
         yield "handler is not callable"
-
-
-def _find_schema_flaws(tool: Tool) -> Iterator[str]:
-    """Yield the flaws in a tool's records, which would otherwise fail only when agents list the tools."""
     rows = tool.output.__args__ if tool.is_list else (tool.output,)
     if not is_record(tool.input):
         yield "input is not a msgspec.Struct"

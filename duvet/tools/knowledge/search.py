@@ -52,7 +52,6 @@ def fit_response(response: search_query.SearchResponse, room: int) -> tuple[sear
 
 
 def _reduce(result: search_query.SearchResult, characters: int) -> search_query.SearchResult:
-    """Shorten the text and the lists of a result, leave out its signals, and record how much is omitted."""
     chunk, context, signals = result.chunk, result.graph_context, result.scoring.signals
     text = chunk.text if len(chunk.text) <= characters else chunk.text[:characters].rstrip()
     omitted = {

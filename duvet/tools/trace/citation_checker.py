@@ -389,7 +389,6 @@ def parse_pasted(path: str, text: str, styles: Iterable[comments.SourceStyle]) -
 
 
 def _rewrite_any(lines: Sequence[str], text: str, known: Sequence[_Lead]) -> list[str | None]:
-    """Rewrite lines from any language's comment style to the default style."""
     first = next(filter(None, lines), "")
     if _BARE.fullmatch(first) and not _NAMING.fullmatch(first):
         return _rewrite_plain(lines)
