@@ -255,21 +255,18 @@ class _BoundedReader:
 
     def __init__(self, file: gzip.GzipFile, path: str) -> None:
         self._file = file
-        self._left = _MAX_MANIFEST + _OVERHEAD
+        self.left = _MAX_MANIFEST + _OVERHEAD
         self._path = path
-
-    def allow(self, size: int) -> None:
-        self._left = size + _OVERHEAD
 
     def read(self, size: int) -> bytes:
         try:
-            data = self._file.read(min(size, self._left + 1))
+            data = self._file.read(min(size, self.left + 1))
         except gzip.BadGzipFile as error:
             raise backup.ArchiveError("not a duvet backup archive", path=self._path) from error
         except OSError as error:
             raise UnreadableError(describe_os_error(error), path=self._path) from error
-        self._left -= len(data)
-        if self._left < 0:
+        self.left -= len(data)
+        if self.left < 0:
             raise backup.ArchiveError("the archive unpacks to more bytes than its manifest lists", path=self._path)
         return data
 
@@ -294,7 +291,7 @@ def _unpack_archive(path: str, folder: str, name: str, check: Callable[[backup.M
             if manifest.size > _measure_free_space(folder) // _FREE_SHARE:
                 raise _make_no_space_error(folder, f"the {manifest.size:,} bytes of this backup")
             check(manifest)
-            bounded.allow(manifest.size)
+            bounded.left = manifest.size + _OVERHEAD
             found = dict(_unpack_members(archive, members, manifest, name, folder))
     except (zlib.error, EOFError) as error:
         raise backup.ArchiveError("the archive is truncated or corrupt", path=name) from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from string import Formatter
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -264,7 +264,9 @@ def compute_score(
     """Score a chunk; `parts` are its cosine, its score by vector and its score by words."""
     vector, by_vector, by_words = parts
     artifact = chunk.artifact
-    affinity = _compute_affinity(artifact.subsystem, question.terms)
+    name, terms = artifact.subsystem.lower(), question.terms
+    is_similar = name and any(term in name or name in term for term in terms)
+    affinity = 1.0 if name in terms else 0.5 if is_similar else 0.0
     related = [other.relationship for other in context.related]
     support = 0.2 * min(related.count(Relation.DESCRIBES), 2) + 0.1 * min(related.count(Relation.VALIDATES), 2)
     criticality = _CRITICALITY.get(artifact.criticality.lower(), 0.0)
@@ -307,15 +309,6 @@ def compute_score(
             feedback=UNSET if vote is None else round(vote, _PLACES),
         ),
     )
-
-
-def _compute_affinity(subsystem: str, terms: Collection[str]) -> float:
-    name = subsystem.lower()
-    if not name:
-        return 0.0
-    if name in terms:
-        return 1.0
-    return 0.5 if any(term in name or name in term for term in terms) else 0.0
 
 
 def _compute_word_share(chunk: Chunk, parts: Sequence[str]) -> float:

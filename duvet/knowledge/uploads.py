@@ -7,7 +7,7 @@ import posixpath
 import re
 import sys
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from importlib.machinery import all_suffixes
 from typing import Any
@@ -86,7 +86,9 @@ class ContentFolder:
         if len(data) > self._rule.max_bytes:
             raise self._make_size_error(name)
         replaces = self._rule.overwrite if overwrite is None else overwrite
-        for candidate in _number_names(name) if is_made_up else (name,):
+        stem, ending = posixpath.splitext(name)
+        numbered = (f"{stem}-{number}{ending}" for number in range(2, _MAX_NUMBER))
+        for candidate in (name, *(numbered if is_made_up else ())):
             relative = resolve_destination(self.root, self._rule.docs_subdir, destination, candidate)
             # The destination may be a file; then its name was not generated.
             is_ours = is_made_up and posixpath.basename(relative) == candidate
@@ -134,12 +136,6 @@ def is_visible_file(root: str, at: str, own: Sequence[str] = ()) -> bool:
     if any(part.startswith(".") for part in path.split("/")) or is_excluded_by_default(real_root, path):
         return False
     return not IgnoredPaths(DiskTree(real_root), real_root).hides(path, is_folder=False)
-
-
-def _number_names(name: str) -> Iterator[str]:
-    stem, ending = posixpath.splitext(name)
-    yield name
-    yield from (f"{stem}-{number}{ending}" for number in range(2, _MAX_NUMBER))
 
 
 def resolve_destination(root: str, folder: str, destination: str | None, name: str) -> str:
@@ -250,14 +246,16 @@ def _format_yaml(front: Mapping[str, Any]) -> str:
     class Dumper(yaml.SafeDumper):  # type: ignore[misc]
         """Writes each string on a single line, so that no string can end the front matter."""
 
-    def dump_text(dumper: Dumper, text: str) -> Any:
-        return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=None if text.isprintable() else '"')
-
-    def dump_front(dumper: Dumper, top: _FrontMatter) -> Any:
-        return dumper.represent_mapping("tag:yaml.org,2002:map", top.items(), flow_style=False)
-
-    Dumper.add_representer(str, dump_text)
-    Dumper.add_representer(_FrontMatter, dump_front)
+    Dumper.add_representer(
+        str,
+        lambda dumper, text: dumper.represent_scalar(
+            "tag:yaml.org,2002:str", text, style=None if text.isprintable() else '"'
+        ),
+    )
+    Dumper.add_representer(
+        _FrontMatter,
+        lambda dumper, top: dumper.represent_mapping("tag:yaml.org,2002:map", top.items(), flow_style=False),
+    )
     text: str = yaml.dump(
         _FrontMatter(front), Dumper=Dumper, default_flow_style=None, sort_keys=False, allow_unicode=True, width=1 << 30
     )

@@ -224,24 +224,21 @@ class _LinkResolver:
             page = self._artifacts.get(self._slugs.get(slug, ""))
             if page is not None:
                 yield _make_file_id(page)
-            else:
-                yield from self._resolve_in_trace(slug, heading.strip())
+                continue
+            if self._trace is None:
+                continue
+            if self._references is None:
+                from duvet.knowledge.pages.page import PageReferenceFinder
 
-    def _resolve_in_trace(self, target: str, heading: str) -> Iterator[str]:
-        if self._trace is None:
-            return
-        if self._references is None:
-            from duvet.knowledge.pages.page import PageReferenceFinder
-
-            self._references = PageReferenceFinder(self._trace.catalogue)
-        found = self._references.find(target, heading)
-        if found is None:
-            return
-        yield from (self._trace.ids[index] for index in found.indexes)
-        if found.specification is not None and not found.indexes:
-            id = self._trace.catalogue.specifications[found.specification].id
-            is_whole = found.section is None
-            yield f"{NodeLabel.SPECIFICATION}:{id}" if is_whole else f"{NodeLabel.SECTION}:{id}#{found.section}"
+                self._references = PageReferenceFinder(self._trace.catalogue)
+            found = self._references.find(slug, heading.strip())
+            if found is None:
+                continue
+            yield from (self._trace.ids[index] for index in found.indexes)
+            if found.specification is not None and not found.indexes:
+                id = self._trace.catalogue.specifications[found.specification].id
+                is_whole = found.section is None
+                yield f"{NodeLabel.SPECIFICATION}:{id}" if is_whole else f"{NodeLabel.SECTION}:{id}#{found.section}"
 
 
 SPACE_SIZE_KEY = "space-size"  # Key of the number of chunks to which the vector space was fitted.
@@ -280,8 +277,7 @@ def ingest_project(
     if store is None or options.dry_run:
         ##= man/spec/knowledge.md#ingest-runs
         ##% With `--dry-run`, `duvet ingest` MUST list the changes to the index without making them.
-        files, times, _ = run.update_files(store, None, None)
-        return run.make_outcome(files, times)
+        return run.make_outcome(run.update_files(store, None, None))
     try:
         ##= man/spec/knowledge.md#ingest-runs
         ##% If another ingest run is active, `duvet ingest` MUST wait up to 10 seconds for it to end, and then fail.
@@ -335,8 +331,13 @@ class _Run:
         self._embedder: Embedder | None = None
 
     def write(self, store: Store, writing: StoreWriter) -> IngestOutcome:
-        trace = self._load_trace()
-        files, times, subsystems = self.update_files(store, writing, trace)
+        trace = None
+        try:
+            if self._project.config is not None:
+                trace = self._catalogue() if self._catalogue else self._project.catalogue
+        except errors.DuvetError as error:
+            self._problems += ingest_files.make_warnings(error)
+        files = self.update_files(store, writing, trace)
         artifacts = list(files.artifacts.values())
         count = sum(artifact.chunk_count for artifact in artifacts)
         self._embedder = DummyEmbedder() if self._options.dummy else find_chunk_embedder(self._rule, count)
@@ -350,19 +351,19 @@ class _Run:
         else:
             changed = frozenset((*files.added, *files.changed))
             _update_vectors(store, writing, self._embedder, artifacts, changed, self._project.progress)
-        graph = build_graph(files.artifacts, files.records, subsystems, trace)
+        graph = build_graph(files.artifacts, files.records, files.subsystems, trace)
         digest = blake3(msgpack.encode(graph)).digest()
         if store.kept(_GRAPH_KEY) != digest:
             writing.replace_graph(graph.nodes, graph.edges)
         kept = {
             _GRAPH_KEY: digest,
             _FILES_KEY: _pack(_Memo(self._reader, files.records)),
-            _TIMES_KEY: _pack(git_dates.CommitTimes(times.head, times.changes)),
+            _TIMES_KEY: _pack(git_dates.CommitTimes(files.times.head, files.times.changes)),
         }
         for key, data in kept.items():
             if store.kept(key) != data:
                 writing.keep(key, data)
-        outcome = self.make_outcome(files, times)
+        outcome = self.make_outcome(files)
         writing.put_run(outcome.run)
         facts = reports.gather_facts(outcome.run, files.artifacts, graph.nodes, graph.edges, self._rule)
         reports.save_reports(writing, facts, time.time())
@@ -372,9 +373,7 @@ class _Run:
     def elapsed(self) -> float:
         return round(time.perf_counter() - self._clock, 3)
 
-    def update_files(
-        self, store: Store | None, writing: StoreWriter | None, trace: Catalogue | None
-    ) -> tuple[FileChanges, git_dates.CommitTimes, SubsystemIndex]:
+    def update_files(self, store: Store | None, writing: StoreWriter | None, trace: Catalogue | None) -> FileChanges:
         project, progress = self._project, self._project.progress
         before = dict(store.artifacts()) if store else {}
         memo = _unpack(store.kept(_FILES_KEY), _Memo) if store and not self._options.full else None
@@ -392,30 +391,21 @@ class _Run:
         progress.end(f"Found {format_count(len(paths), 'file')}")
         reader = IngestReader(project, self._rule.max_file_bytes, finds_symbols=self._finds_symbols)
         records = memo.files if memo and memo.reader == self._reader else {}
-        updater = FileUpdater(before, records, reader, subsystems, times, writing)
+        files = FileChanges(before, records, reader, subsystems, times, writing)
         with progress.counted("Reading files", len(paths)) as counted:
-            files = updater.update(paths, counted)
+            files.update(paths, counted)
         self._problems += (*files.problems, *subsystems.find_unknown())
         progress.end(f"Read {format_count(len(files.added) + len(files.changed), 'new or changed file')}")
-        return files, times, subsystems
+        return files
 
-    def _load_trace(self) -> Catalogue | None:
-        try:
-            if self._project.config is None:
-                return None
-            return self._catalogue() if self._catalogue else self._project.catalogue
-        except errors.DuvetError as error:
-            self._problems += ingest_files.make_warnings(error)
-            return None
-
-    def make_outcome(self, files: FileChanges, times: git_dates.CommitTimes) -> IngestOutcome:
+    def make_outcome(self, files: FileChanges) -> IngestOutcome:
         artifacts = files.artifacts.values()
         run = structs.replace(
             self.record,
             duration_seconds=self.elapsed,
             artifact_counts=dict(sorted(Counter(artifact.kind.value for artifact in artifacts).items())),
             chunk_count=sum(artifact.chunk_count for artifact in artifacts),
-            repo_head=times.head,
+            repo_head=files.times.head,
             changed=len(files.added) + len(files.changed),
             removed=files.removed,
             warnings=tuple(map(ingest_files.format_problem_line, self._problems)),
@@ -441,6 +431,14 @@ def _unpack(data: bytes | None, type: type[Value]) -> Value | None:
 
 
 class FileChanges(Struct):
+    """Updates the index with new, changed and removed files, and lists them; without `writing`, only lists them."""
+
+    before: Mapping[str, Artifact]
+    known: Mapping[str, FileRecord]  # The records of the last run.
+    reader: IngestReader
+    subsystems: SubsystemIndex
+    times: git_dates.CommitTimes
+    writing: StoreWriter | None
     artifacts: dict[str, Artifact] = field(default_factory=dict)
     records: dict[str, FileRecord] = field(default_factory=dict)
     added: list[str] = field(default_factory=list)
@@ -448,32 +446,18 @@ class FileChanges(Struct):
     removed: tuple[RemovedFile, ...] = ()
     problems: list[model.Problem] = field(default_factory=list)
 
-
-class FileUpdater(Struct, frozen=True):
-    """Updates the index with new, changed and removed files; without `writing`, only lists them."""
-
-    before: Mapping[str, Artifact]
-    records: Mapping[str, FileRecord]
-    reader: IngestReader
-    subsystems: SubsystemIndex
-    times: git_dates.CommitTimes
-    writing: StoreWriter | None
-    files: FileChanges = field(default_factory=FileChanges)
-
-    def update(self, paths: Iterable[str], counted: CountedStep) -> FileChanges:
+    def update(self, paths: Iterable[str], counted: CountedStep) -> None:
         for path in paths:
             self._update_file(path)
             counted.advance()
-        files = self.files
-        gone = [artifact for path, artifact in self.before.items() if path not in files.artifacts]
-        files.removed = tuple(_find_renames(gone, [files.artifacts[path] for path in files.added]))
+        gone = [artifact for path, artifact in self.before.items() if path not in self.artifacts]
+        self.removed = tuple(_find_renames(gone, [self.artifacts[path] for path in self.added]))
         if self.writing:
             for artifact in gone:
                 self.writing.remove(artifact.path)
-        return files
 
     def _update_file(self, path: str) -> None:
-        before, record = self.before.get(path), self.records.get(path)
+        before, record = self.before.get(path), self.known.get(path)
         if before is not None and record is not None:
             modified = self.reader.find_unchanged_time(path, record.seen)
             if modified is not None:
@@ -495,20 +479,18 @@ class FileUpdater(Struct, frozen=True):
             chunk_count=len(content.pieces),
             skipped=content.skipped,
         )
-        files = self.files
-        artifact = files.artifacts[path] = self._describe(bare, content.record, content.modified)
-        files.records[path] = content.record
-        files.problems += content.problems
-        (files.changed if path in self.before else files.added).append(path)
+        artifact = self.artifacts[path] = self._describe(bare, content.record, content.modified)
+        self.records[path] = content.record
+        self.problems += content.problems
+        (self.changed if path in self.before else self.added).append(path)
         if self.writing:
             self.writing.put(
                 IngestedFile(artifact=artifact, text=content.text, pieces=content.pieces, symbols=content.symbols)
             )
 
     def _keep(self, before: Artifact, record: FileRecord, modified: float | None) -> None:
-        artifact = self._describe(before, record, modified)
-        self.files.artifacts[artifact.path] = artifact
-        self.files.records[artifact.path] = record
+        artifact = self.artifacts[before.path] = self._describe(before, record, modified)
+        self.records[before.path] = record
         if artifact != before and self.writing:
             self.writing.touch(artifact)
 

@@ -322,10 +322,19 @@ def read_subsystem_catalogue(tree: Tree) -> tuple[CatalogueSubsystem, ...]:
     if path is None:
         return ()
     try:
-        document = _CatalogueDocument(document_formats.read_document(tree.read(path), path))
+        document = document_formats.read_document(tree.read(path), path)
     except DocumentError as error:
         problem = rules.CONFIG_SYNTAX.problem(error.message, path, error.place, hint=error.hint)
         raise errors.ProblemsError((problem,)) from None
+    if set(document.values) != {_SUBSYSTEMS}:
+        # The file omits the key above its subsystems.
+        inner = document
+        document = DataDocument(
+            {_SUBSYSTEMS: inner.values},
+            inner.text,
+            path,
+            lambda _: {(_SUBSYSTEMS, *keys): spans for keys, spans in inner.spans.items()},
+        )
     root = check.DocumentLocation(document, {})
     _raise_any(check.check_table(_CatalogueFile, root))
     at = root / _SUBSYSTEMS
@@ -338,22 +347,6 @@ def read_subsystem_catalogue(tree: Tree) -> tuple[CatalogueSubsystem, ...]:
 def _raise_any(problems: Iterable[model.Problem]) -> None:
     if found := sort_problems(problems):
         raise errors.ProblemsError(found)
-
-
-class _CatalogueDocument(DataDocument):
-    """A catalogue file with its subsystems below the key `subsystems`, which the file may omit."""
-
-    def __init__(self, document: DataDocument) -> None:
-        self._document = document
-        self._has_key = set(document.values) == {_SUBSYSTEMS}
-        values = document.values if self._has_key else {_SUBSYSTEMS: document.values}
-        super().__init__(values, document.text, document.path, lambda _: document.spans)
-
-    def value_place(self, *keys: str | int) -> model.Place:
-        return self._document.value_place(*(keys if self._has_key else keys[1:]))
-
-    def key_place(self, *keys: str | int) -> model.Place:
-        return self._document.key_place(*(keys if self._has_key else keys[1:]))
 
 
 def _make_subsystem(name: str, entry: CatalogueEntry, at: check.DocumentLocation) -> CatalogueSubsystem:

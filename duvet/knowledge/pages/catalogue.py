@@ -465,4 +465,5 @@ def _make_link_problem(collection: PageCollection, page: Page, link: PageLink) -
         hint = "correct the path, or remove the link"
     ##= man/spec/pages.md#checks
     ##% duvet MUST warn about each broken link in a page with its path and line.
-    return rules.PAGE_LINK_DANGLING.problem(message, page.path, link.place, hint=hint)
+    place = model.Place(link.line, link.column, link.width)
+    return rules.PAGE_LINK_DANGLING.problem(message, page.path, place, hint=hint)

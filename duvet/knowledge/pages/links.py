@@ -13,7 +13,6 @@ from urllib.parse import unquote
 
 from msgspec import Struct
 
-from duvet.model import Place
 from duvet.specs.markdown import walk_markdown
 from duvet.text import shorten_text
 from duvet.words import fold_name
@@ -62,10 +61,6 @@ class PageLink(Struct, frozen=True, array_like=True, gc=False):
     @property
     def path(self) -> str:
         return unquote(self.target.partition("?")[0]) if self.syntax is LinkSyntax.MARKDOWN else self.target
-
-    @property
-    def place(self) -> Place:
-        return Place(self.line, self.column, self.width)
 
 
 class LinkSpan(Struct, frozen=True, gc=False):

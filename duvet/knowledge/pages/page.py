@@ -60,10 +60,6 @@ class Page(Struct, frozen=True, kw_only=True):
     created: float  # Seconds since 1970; 0 if it is unknown.
     content: ParsedPage = ParsedPage()
 
-    @property
-    def name(self) -> str:
-        return make_name(self.path)
-
 
 def make_page_filter(tag: str, folder: str, since: str) -> Callable[[Page], bool]:
     """Return a predicate for pages; an empty argument selects all."""

@@ -14,7 +14,7 @@ from threading import Lock
 from msgspec import Struct
 
 from duvet.knowledge.pages.catalogue import PageCollection
-from duvet.knowledge.pages.page import Page
+from duvet.knowledge.pages.page import Page, make_name
 from duvet.knowledge.pages.thesaurus import ASKING_WORDS, find_related, remove_asking_words
 from duvet.words import (
     MAX_QUERY_CHARACTERS,
@@ -102,7 +102,7 @@ class _WordTable:
         counts = Counter(words)
         length = len(words)
         fields = (
-            (_NAME, page.name),
+            (_NAME, make_name(page.path)),
             (_TITLE, page.title),
             (_HEADING, "\n".join(content.headings)),
             (_TAG, "\n".join((*content.tags, *content.aliases))),
