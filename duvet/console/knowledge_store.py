@@ -12,7 +12,7 @@ from duvet.config.service import load_service_ingest
 from duvet.config.settings import IngestRule
 from duvet.console.command import current_settings
 from duvet.errors import DuvetError
-from duvet.knowledge.feedback import AuditEntry, append_audit_entry
+from duvet.knowledge.feedback import AuditEntry, append_record
 from duvet.store.location import KnowledgeSettings, StorePaths, find_store_paths
 from duvet.tools.tool import SHELL_SOURCE
 from duvet.tree.files import DiskTree
@@ -46,4 +46,4 @@ def audited(paths: StorePaths, command: str, file: str) -> Iterator[None]:
         )
         if os.path.isdir(paths.folder):
             with suppress(DuvetError):
-                append_audit_entry(paths, entry)
+                append_record(paths, entry)

@@ -48,12 +48,9 @@ class AuditEntry(Struct, frozen=True, kw_only=True):
     parameters: Mapping[str, Any]  # The values of those that can't be secret.
 
 
-def submit_vote(places: StorePaths, vote: Vote) -> None:
-    append_line(places.prepare(places.feedback), vote)
-
-
-def append_audit_entry(places: StorePaths, entry: AuditEntry) -> None:
-    append_line(places.prepare(places.audit), entry)
+def append_record(places: StorePaths, record: Vote | AuditEntry) -> None:
+    path = places.feedback if isinstance(record, Vote) else places.audit
+    append_lines(places.prepare(path), [json.encode(record)])
 
 
 def read_votes(path: str) -> list[Vote]:
@@ -86,10 +83,6 @@ class VoteMeans:
             self._means = {chunk: sum(some) / len(some) for chunk, some in values.items()}
             self._stamp = stamp
         return self._means
-
-
-def append_line(path: str, record: object, patience: float = APPEND_PATIENCE) -> None:
-    append_lines(path, [json.encode(record)], patience)
 
 
 def append_lines(path: str, lines: list[bytes], patience: float = APPEND_PATIENCE) -> None:

@@ -91,12 +91,6 @@ class NodeIdentifier(Struct, frozen=True):
                 if _DIGITS.match(digits) and len(digits) > _ID_DIGITS:
                     yield place + slash + digits[:_ID_DIGITS]
 
-    @property
-    def digits(self) -> str:
-        """The first digits of a requirement's id if the key is an id; otherwise empty."""
-        key = self.key.lower()
-        return key[:_ID_DIGITS] if self.label is NodeLabel.REQUIREMENT and _DIGITS.match(key) else ""
-
 
 def parse_identifier(text: str) -> NodeIdentifier:
     ##= man/spec/knowledge.md#graph
@@ -156,24 +150,21 @@ def find_node(store: Store, text: str) -> GraphNode:
                     more = {"text": chunk.text, "symbols": [symbol.qualified_name for symbol in chunk.symbols]}
                     return structs.replace(node, properties={**node.properties, **more})
             return node
-    digits, others = identifier.digits, []
-    if digits:
+    digits, others = identifier.key.lower()[:_ID_DIGITS], list[GraphNode]()
+    if identifier.label is NodeLabel.REQUIREMENT and _DIGITS.match(identifier.key.lower()):
         alike = store.find_nodes(f"/{digits}", [NodeLabel.REQUIREMENT], _MAX_ALIKE)
         found = [node for node in alike if node.key.rpartition("/")[2].startswith(digits)]
         if len(found) == 1:
             return found[0]
         if found:
             message = f"{len(found)} requirements begin with {quote_text(digits)}"
-            raise NotFoundError(message, hint=f"use one of: {_list_ids(found)}")
+            raise NotFoundError(message, hint=f"use one of: {', '.join(node.id for node in found[:5])}")
     elif identifier.label in _FILE_LABELS:
         nodes = (store.node(label, key) for label in _FILE_LABELS for key in identifier.keys)
         others = [node for node in nodes if node is not None]
-    hint = f"available: {_list_ids(others)}" if others else "call km-graph-search to find nodes by part of a name"
+    known = ", ".join(node.id for node in others[:5])
+    hint = f"available: {known}" if known else "call km-graph-search to find nodes by part of a name"
     raise NotFoundError(f"Node '{shorten_text(text.strip())}' not found", hint=hint)
-
-
-def _list_ids(nodes: Sequence[GraphNode]) -> str:
-    return ", ".join(node.id for node in nodes[:5])
 
 
 class NodeWithEdges(Struct, frozen=True):

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from msgspec import UNSET, DecodeError, Struct, UnsetType, json
+from msgspec import UNSET, DecodeError, Struct, UnsetType, convert, json
 
 from duvet.config.settings import IngestRule
 from duvet.store import records
@@ -133,12 +133,9 @@ class PastReport(Struct, frozen=True, kw_only=True):
     run: RunReference
 
 
-def make_run_reference(run: records.IngestRun | None) -> RunReference:
-    return RunReference(run.run_id, run.profile, run.repo_head) if run else RunReference("", "", "")
-
-
-def list_removed_artifacts(facts: ProjectFacts) -> tuple[RemovedArtifact, ...]:
-    return tuple(
+def _make_common_fields(facts: ProjectFacts, now: float) -> dict[str, Any]:
+    run = facts.run
+    removed = tuple(
         RemovedArtifact(
             path=one.path,
             artifact_type=one.kind,
@@ -147,12 +144,14 @@ def list_removed_artifacts(facts: ProjectFacts) -> tuple[RemovedArtifact, ...]:
             status=one.status,
             renamed_to=one.renamed_to,
         )
-        for one in (facts.run.removed if facts.run else ())
+        for one in (run.removed if run else ())
     )
-
-
-def format_iso_time(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+    return {
+        "generated_at": now,
+        "generated_at_iso": datetime.fromtimestamp(now, UTC).isoformat(timespec="seconds"),
+        "run": RunReference(run.run_id, run.profile, run.repo_head) if run else RunReference("", "", ""),
+        "removed_artifacts": removed,
+    }
 
 
 class ArtifactRow(Struct, frozen=True, kw_only=True):
@@ -221,18 +220,16 @@ def make_coverage_report(facts: ProjectFacts, now: float) -> CoverageReport:
     )
     times = [row.git_timestamp for row in rows if row.git_timestamp is not None]
     missing = tuple(row for row in rows if not row.chunk_count)
-    removed = list_removed_artifacts(facts)
+    common = _make_common_fields(facts, now)
     return CoverageReport(
-        generated_at=now,
-        generated_at_iso=format_iso_time(now),
-        run=make_run_reference(facts.run),
+        **common,
         include_patterns=facts.rule.include,
         summary=CoverageSummary(
             artifact_total=len(rows),
             artifact_breakdown=dict(sorted(Counter(row.artifact_type.value for row in rows).items())),
             chunk_count=sum(row.chunk_count for row in rows),
             missing_artifacts=len(missing),
-            removed_artifacts=len(removed),
+            removed_artifacts=len(common["removed_artifacts"]),
             freshness=Freshness(
                 ingested_at=facts.run.started_at if facts.run else None,
                 newest_change=max(times, default=None),
@@ -242,7 +239,6 @@ def make_coverage_report(facts: ProjectFacts, now: float) -> CoverageReport:
         ),
         artifacts=rows,
         missing_artifacts=missing,
-        removed_artifacts=removed,
     )
 
 
@@ -320,27 +316,24 @@ def make_lifecycle_report(facts: ProjectFacts, now: float) -> LifecycleReport:
         if one.label is records.NodeLabel.DESIGN_DOC and one.git_timestamp is not None and one.git_timestamp < before
     )
     docs = tuple(sorted(old, key=lambda doc: (doc.git_timestamp, doc.path)))
-    untested, removed = tuple(_find_untested(facts)), list_removed_artifacts(facts)
+    untested, common = tuple(_find_untested(facts)), _make_common_fields(facts, now)
     requirements = tuple(found for cited in facts.cited if (found := _find_stale(cited, facts, before)))
     isolated: dict[str, list[IsolatedNode]] = {}
     for node in facts.isolated:
         isolated.setdefault(node.label.value, []).append(IsolatedNode(node.id, node.key, node.name or node.key))
     return LifecycleReport(
-        generated_at=now,
-        generated_at_iso=format_iso_time(now),
-        run=make_run_reference(facts.run),
+        **common,
         thresholds=Thresholds(facts.rule.stale_days),
         summary=LifecycleSummary(
             stale_docs=len(docs),
             isolated_nodes=len(facts.isolated),
             subsystems_missing_tests=len(untested),
-            removed_artifacts=len(removed),
+            removed_artifacts=len(common["removed_artifacts"]),
             stale_requirements=len(requirements),
         ),
         isolated={label: tuple(rows) for label, rows in isolated.items()},
         stale_docs=docs,
         missing_tests=untested,
-        removed_artifacts=removed,
         stale_requirements=requirements,
     )
 
@@ -380,14 +373,12 @@ PastReportType = TypeVar("PastReportType", PastCoverage, PastLifecycle)
 
 
 def save_reports(writing: StoreWriter, facts: ProjectFacts, now: float) -> None:
-    coverage, lifecycle = make_coverage_report(facts, now), make_lifecycle_report(facts, now)
-    time, run = coverage.generated_at_iso, coverage.run
     past: dict[str, PastReport] = {
-        COVERAGE_NAME: PastCoverage(generated_at=now, generated_at_iso=time, run=run, summary=coverage.summary),
-        LIFECYCLE_NAME: PastLifecycle(generated_at=now, generated_at_iso=time, run=run, summary=lifecycle.summary),
+        COVERAGE_NAME: convert(make_coverage_report(facts, now), PastCoverage, from_attributes=True),
+        LIFECYCLE_NAME: convert(make_lifecycle_report(facts, now), PastLifecycle, from_attributes=True),
     }
     for name, report in past.items():
-        writing.put_report(name, run.run_id, json.encode(report), keep=_KEPT_REPORTS[name])
+        writing.put_report(name, report.run.run_id, json.encode(report), keep=_KEPT_REPORTS[name])
 
 
 def read_report_history(store: Store, name: str, kind: type[PastReportType], limit: int) -> Sequence[PastReportType]:

@@ -280,14 +280,9 @@ def _unpack_archive(path: str, folder: str, name: str, check: Callable[[backup.M
         with _open_archive(path, name) as (archive, bounded):
             members = iter(archive)
             first = next(members, None)
-            if (
-                first is None
-                or first.name != backup.MANIFEST_NAME
-                or not _is_plain(first)
-                or first.size > _MAX_MANIFEST
-            ):
+            if first is None or first.name != backup.MANIFEST_NAME or not first.isreg() or first.size > _MAX_MANIFEST:
                 raise backup.ArchiveError("not a duvet backup archive: it does not begin with a manifest", path=name)
-            manifest = backup.decode_manifest(_open_member(archive, first).read(), name)
+            manifest = backup.decode_manifest(cast(BinaryIO, archive.extractfile(first)).read(), name)
             if manifest.size > _measure_free_space(folder) // _FREE_SHARE:
                 raise _make_no_space_error(folder, f"the {manifest.size:,} bytes of this backup")
             check(manifest)
@@ -335,23 +330,13 @@ def _unpack_members(
     for member in members:
         # The manifest contains only known names, so no name leads out of the folder.
         expected = left.pop(member.name, None)
-        if expected is None or not _is_plain(member) or member.size != expected.size:
+        if expected is None or not member.isreg() or member.size != expected.size:
             raise backup.ArchiveError(f"the archive contains an unexpected file: {member.name[:200]!r}", path=name)
         target = os.path.join(folder, member.name)
         with backup.report_write_errors(os.path.dirname(folder)):
             os.makedirs(os.path.dirname(target), exist_ok=True)
             with open(target, "xb") as file:
-                entry = backup.copy_and_digest(_open_member(archive, member), file)
+                entry = backup.copy_and_digest(cast(BinaryIO, archive.extractfile(member)), file)
                 file.flush()
                 os.fsync(file.fileno())
         yield member.name, entry
-
-
-def _open_member(archive: tarfile.TarFile, member: tarfile.TarInfo) -> BinaryIO:
-    found = archive.extractfile(member)
-    assert found is not None
-    return cast(BinaryIO, found)
-
-
-def _is_plain(member: tarfile.TarInfo) -> bool:
-    return member.isreg() and not member.issparse()

@@ -128,7 +128,7 @@ class AuditLog(Struct, frozen=True):
         ##% outcome and the caller to `audit.jsonl`.
         with anyio.move_on_after(self.patience) as scope:
             try:
-                write = partial(feedback.append_audit_entry, self.places(), entry)
+                write = partial(feedback.append_record, self.places(), entry)
                 await run_blocking(write, limiter=limiter, abandon=True)
             except errors.DuvetError as error:
                 self.on_failure(error.message)

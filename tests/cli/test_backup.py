@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from duvet.knowledge.feedback import submit_vote
+from duvet.knowledge.feedback import append_record
 from tests.cli.command import Done, Run, refuses, runner, shell
 from tests.cli.damage import small_disk
 from tests.cli.sample_project import make
@@ -212,8 +212,8 @@ def test_feedback_is_part_of_a_backup(duvet_command: str, tmp_path: Path) -> Non
     assert duvet("feedback", "export", "--format", "json").out == "[]\n"
     assert not (project / KEPT).exists()
 
-    submit_vote(kept, vote("a.md::0", 1.0, note=NOTE))
-    submit_vote(kept, vote("b.md::1", -0.5))
+    append_record(kept, vote("a.md::0", 1.0, note=NOTE))
+    append_record(kept, vote("b.md::1", -0.5))
     assert [json.loads(line) for line in duvet("feedback", "export").out.splitlines()] == [FIRST, SECOND]
     assert json.loads(duvet("feedback", "export", "--format", "json").out) == [FIRST, SECOND]
     rows = list(csv.DictReader(io.StringIO(duvet("feedback", "export", "--format", "csv").out)))
@@ -221,7 +221,7 @@ def test_feedback_is_part_of_a_backup(duvet_command: str, tmp_path: Path) -> Non
     assert rows[0].keys() == FIRST.keys()
     refuses(duvet, "feedback export --format table", 2, "'table' is not one of 'jsonl', 'csv', 'json'.")
 
-    submit_vote(kept, replace(vote("first.md::0", 1.0), timestamp="2026-01-01T00:00:00+00:00"))
+    append_record(kept, replace(vote("first.md::0", 1.0), timestamp="2026-01-01T00:00:00+00:00"))
     time = CLOCK.isoformat()
     assert [line.split("\t")[:3] for line in duvet("feedback").out.splitlines()] == [
         [time, "-0.5", "b.md::1"],

@@ -17,7 +17,7 @@ from msgspec import json
 from duvet.config.settings import IngestRule, StoreSection
 from duvet.errors import NotFoundError
 from duvet.knowledge import reports
-from duvet.knowledge.feedback import append_line, read_lines
+from duvet.knowledge.feedback import append_lines, read_lines
 from duvet.knowledge.graph import find_node_edges, find_subsystem, search_nodes
 from duvet.knowledge.index import Knowledge, OpenStore
 from duvet.knowledge.restore import restore_backup
@@ -105,7 +105,7 @@ def test_acknowledged_lines_survive_killed_writers(tmp_path: Path) -> None:
                 process.kill()
                 rest = process.communicate()[0]
                 acknowledged |= set(rest.splitlines() if rest.endswith("\n") else rest.splitlines()[:-1])
-    append_line(str(path), {"who": "me", "number": 0})
+    append_lines(str(path), [b'{"who":"me","number":0}'])
     lines = path.read_bytes().splitlines()
     found = [json.decode(line) for line in lines]
     assert acknowledged <= {f"{one['who']} {one['number']}" for one in found}

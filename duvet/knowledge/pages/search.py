@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from duvet.knowledge.pages.catalogue import PageCollection
 from duvet.knowledge.pages.page import Page, make_name
-from duvet.knowledge.pages.thesaurus import ASKING_WORDS, find_related, remove_asking_words
+from duvet.knowledge.pages.thesaurus import ASKING_WORDS, load_related, remove_asking_words
 from duvet.words import (
     MAX_QUERY_CHARACTERS,
     STOP_WORDS,
@@ -131,13 +131,22 @@ class _WordTable:
             scores = [0.0] * len(self.lengths)
             forms = self._find_forms(extract_terms(query))
             for found in forms.values():
-                self._add_scores(scores, found, self._weigh(found))
-            pairs = [(first, second, self._rows.find(both)) for first, second, both in _join_neighbours(query)]
+                self._add_scores(scores, found)
+            # `back links` may be written `backlinks`, but `a long walk` is not about `along`.
+            words = [word for word in dict.fromkeys(split_words(query)) if not is_unspaced(word)][:_MAX_TERMS]
+            pairs = [
+                (stem_word(first), stem_word(second), self._rows.find(stem_word(first + second)))
+                for first, second in pairwise(words)
+                if first != "a"
+            ]
             for _, _, found in pairs:
-                self._add_scores(scores, found, self._weigh(found))
+                self._add_scores(scores, found)
             for stem, found in forms.items():
                 related = [
-                    word for other in find_related(stem) if other not in forms for word in self._rows.find(other)
+                    word
+                    for other in load_related().get(stem, ())
+                    if other not in forms
+                    for word in self._rows.find(other)
                 ]
                 self._add_related(scores, related, self._weigh(found))
             ##= man/spec/pages.md#search
@@ -164,8 +173,8 @@ class _WordTable:
         count = min(sum(len(self._rows[word]) for word in words), total)
         return log(1 + (total - count + 0.5) / (count + 0.5))
 
-    def _add_scores(self, scores: list[float], words: Sequence[str], weight: float) -> None:
-        norms = self._norms
+    def _add_scores(self, scores: list[float], words: Sequence[str]) -> None:
+        norms, weight = self._norms, self._weigh(words)
         for word in words:
             for entry in self._rows[word]:
                 row = entry >> _COUNT_BITS
@@ -213,7 +222,7 @@ class _WordTable:
             parts = stem_word(term[:at]), stem_word(term[at:])
             if all(part in rows.forms for part in parts):
                 return {part: rows.find(part) for part in parts}
-        if related := [word for other in find_related(stem) for word in rows.find(other)]:
+        if related := [word for other in load_related().get(stem, ()) for word in rows.find(other)]:
             return {stem: related}
         from rapidfuzz import distance as distances, process
 
@@ -269,14 +278,6 @@ def extract_terms(query: str) -> list[str]:
 
 def _join_stems(words: str) -> str:
     return " ".join(sorted({stem_word(word) for word in words.split()}))
-
-
-def _join_neighbours(query: str) -> list[tuple[str, str, str]]:
-    """Return the stems of neighbouring words, and of both joined: `back links` may be written `backlinks`."""
-    words = [word for word in dict.fromkeys(split_words(query)) if not is_unspaced(word)][:_MAX_TERMS]
-    # `a long walk` is not about `along`.
-    pairs = [(first, second) for first, second in pairwise(words) if first != "a"]
-    return [(stem_word(first), stem_word(second), stem_word(first + second)) for first, second in pairs]
 
 
 class PageHit(Struct, frozen=True):

@@ -151,15 +151,11 @@ def remove_asking_words(query: str) -> str:
 
 
 @cache
-def _group_stems() -> dict[str, tuple[str, ...]]:
+def load_related() -> dict[str, tuple[str, ...]]:
+    """Return the stems of words with a similar meaning, by stem."""
     found: dict[str, dict[str, None]] = {}
     for line in _GROUPS.split("\n"):
         stems = [stem_word(word.replace("-", "")) for word in line.split()]
         for stem in stems:
             found.setdefault(stem, {}).update(dict.fromkeys(other for other in stems if other != stem))
     return {stem: tuple(others) for stem, others in found.items()}
-
-
-def find_related(stem: str) -> tuple[str, ...]:
-    """Return the stems of words with a similar meaning."""
-    return _group_stems().get(stem, ())

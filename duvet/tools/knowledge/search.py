@@ -179,7 +179,7 @@ async def submit_feedback(arguments: KmFeedbackSubmitInput, ctx: CallContext) ->
     )
     ##= man/spec/gateway.md#feedback
     ##% `km-feedback-submit` MUST store a vote from -1 to 1, a note and a context for a search result.
-    await index.run_in_thread(ctx, lambda: feedback.submit_vote(maintenance.places, vote))
+    await index.run_in_thread(ctx, lambda: feedback.append_record(maintenance.places, vote))
     warnings = []
     if vote.vote is None and not (vote.note or "").strip() and not vote.context:
         warnings.append("The feedback is empty; submit a vote from -1 to 1, or a note.")

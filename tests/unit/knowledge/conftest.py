@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from duvet.knowledge.feedback import submit_vote
+from duvet.knowledge.feedback import append_record
 from duvet.store.location import StorePaths
 from tests.unit.knowledge.stored_project import fill, places, vote
 
@@ -15,5 +15,5 @@ from tests.unit.knowledge.stored_project import fill, places, vote
 def paths(tmp_path: Path) -> StorePaths:
     """Return the paths of an indexed project with one vote."""
     found = places(fill(tmp_path / "tea"))
-    submit_vote(found, vote("src/kettle/boil.py::0", 1.0, note="good"))
+    append_record(found, vote("src/kettle/boil.py::0", 1.0, note="good"))
     return found

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from duvet.errors import DuvetError
-from duvet.knowledge.feedback import append_line, append_lines, read_lines, read_votes, submit_vote
+from duvet.knowledge.feedback import append_lines, append_record, read_lines, read_votes
 from duvet.knowledge.restore import restore_backup
 from duvet.store.location import StorePaths
 from tests.unit.knowledge import stored_project
@@ -19,23 +19,24 @@ posix = pytest.mark.skipif(sys.platform == "win32", reason="there are no such li
 DEEP = b'{"a": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"
 WRITE = """
 import sys
-from duvet.knowledge.feedback import append_line
+from duvet.knowledge.feedback import append_lines
 for number in range(10**6):
-    append_line(sys.argv[1], {"who": sys.argv[2], "number": number, "note": "tea " * (number % 5000)})
+    note = "tea " * (number % 5000)
+    append_lines(sys.argv[1], [b'{"who":"%s","number":%d,"note":"%s"}' % (sys.argv[2].encode(), number, note.encode())])
     print(sys.argv[2], number, flush=True)
 """
 """Appends lines, and prints each line that is written."""
 FULL = """
 import resource, sys
 from duvet.errors import OutputError
-from duvet.knowledge.feedback import append_line
-append_line(sys.argv[1], {"number": 0})
+from duvet.knowledge.feedback import append_lines
+append_lines(sys.argv[1], [b'{"number":0}'])
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 try:
-    append_line(sys.argv[1], {"note": "tea " * 1000})
+    append_lines(sys.argv[1], [b'{"note":"%s"}' % (b"tea " * 1000)])
 except OutputError as error:
     print(error.message, flush=True)
-append_line(sys.argv[1], {"number": 1})
+append_lines(sys.argv[1], [b'{"number":1}'])
 """
 LIMITED = """
 import resource, sys
@@ -54,7 +55,7 @@ except DuvetError as error:
 def test_lines_are_appended_in_order(tmp_path: Path) -> None:
     path = str(tmp_path / "a.jsonl")
     assert list(read_lines(path)) == []
-    append_line(path, {"a": "line\nfeed"})
+    append_lines(path, [b'{"a":"line\\nfeed"}'])
     append_lines(path, [b'{"b": 1}', b'{"c": 2}'])
     assert Path(path).read_bytes() == b'{"a":"line\\nfeed"}\n{"b": 1}\n{"c": 2}\n'
     assert list(read_lines(path)) == [b'{"a":"line\\nfeed"}', b'{"b": 1}', b'{"c": 2}']
@@ -78,7 +79,7 @@ def test_unfinished_and_invalid_lines_are_dropped(tmp_path: Path, left: bytes, v
     ##% Stored feedback MUST survive killed processes and concurrent writers.
     path = tmp_path / "a.jsonl"
     path.write_bytes(left)
-    append_line(str(path), {"c": 3})
+    append_lines(str(path), [b'{"c":3}'])
     assert list(read_lines(str(path))) == [*valid, b'{"c":3}']
 
 
@@ -98,12 +99,12 @@ def test_a_link_is_not_followed_and_a_locked_file_times_out(tmp_path: Path) -> N
     link, path = tmp_path / "link.jsonl", tmp_path / "a.jsonl"
     link.symlink_to(path)
     with pytest.raises(DuvetError):
-        append_line(str(link), {})
+        append_lines(str(link), [b"{}"])
     with path.open("w") as file:
         flock(file, LOCK_EX)
         with pytest.raises(DuvetError, match="another process has locked it"):
-            append_line(str(path), {}, patience=0)
-    append_line(str(path), {}, patience=0)
+            append_lines(str(path), [b"{}"], patience=0)
+    append_lines(str(path), [b"{}"], patience=0)
     assert path.read_bytes() == b"{}\n"
     with pytest.raises(DuvetError):
         list(read_lines(str(link)))
@@ -130,13 +131,13 @@ def test_a_restore_merges_the_feedback(paths: StorePaths, tmp_path: Path) -> Non
     ##= man/spec/gateway.md#feedback
     ##% `duvet restore` MUST add the feedback of the backup to the feedback of the project.
     archive = stored_project.make_backup(paths)
-    submit_vote(paths, stored_project.vote("docs/tea.md::0", -1.0))
+    append_record(paths, stored_project.vote("docs/tea.md::0", -1.0))
     os.unlink(paths.store)
     stored_project.fill(tmp_path / "tea")
     assert restore_backup(paths, archive, stored_project.CLOCK).votes == 0
     assert chunks(paths) == ["src/kettle/boil.py::0", "docs/tea.md::0"]
     os.unlink(paths.feedback)
-    submit_vote(paths, stored_project.vote("docs/tea.md::0", 0.5))
+    append_record(paths, stored_project.vote("docs/tea.md::0", 0.5))
     assert restore_backup(paths, archive, stored_project.CLOCK).votes == 1
     assert chunks(paths) == ["docs/tea.md::0", "src/kettle/boil.py::0"]
 
@@ -149,7 +150,7 @@ def test_invalid_feedback_is_neither_restored_nor_backed_up(paths: StorePaths, t
     assert restore_backup(paths, archive, stored_project.CLOCK).votes == 0
     with open(paths.feedback, "ab") as file:
         file.write(line + b"\n")
-    submit_vote(paths, stored_project.vote("docs/tea.md::0", -1.0))
+    append_record(paths, stored_project.vote("docs/tea.md::0", -1.0))
     assert chunks(paths) == ["src/kettle/boil.py::0", "docs/tea.md::0"]
     assert members(stored_project.make_backup(paths))["feedback.jsonl"].count(b"\n") == 2
 

@@ -17,7 +17,7 @@ from msgspec import json
 
 from duvet.errors import DuvetError, NotRegularError, OutputError
 from duvet.knowledge.backup import ArchiveError, create_backup
-from duvet.knowledge.feedback import submit_vote
+from duvet.knowledge.feedback import append_record
 from duvet.knowledge.restore import restore_backup, swap_store
 from duvet.store.database import StoreBusyError, StoreDamagedError
 from duvet.store.location import StorePaths, open_store
@@ -110,7 +110,7 @@ def test_nothing_is_written_through_a_linked_folder(paths: StorePaths, tmp_path:
     os.symlink(tmp_path / "elsewhere", tmp_path / "linked/.duvet/knowledge")
     for write in (
         lambda: restore_backup(linked, archive, stored_project.CLOCK),
-        lambda: submit_vote(linked, stored_project.vote("a::0", 1.0)),
+        lambda: append_record(linked, stored_project.vote("a::0", 1.0)),
         lambda: create_backup(linked, linked.backups, stored_project.CLOCK),
     ):
         with pytest.raises(DuvetError):
