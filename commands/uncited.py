@@ -16,7 +16,7 @@ from duvet.console.problems import list_error_problems, print_annotations, print
 from duvet.console.project import load_catalogue
 from duvet.console.streams import FAILED, OK, print_notice, print_remark
 from duvet.errors import DuvetError
-from duvet.queries.gaps import Gap, RequirementFilter, RequirementGaps, find_gaps, make_todo_row, select_at_least_level
+from duvet.queries.gaps import Gap, RequirementFilter, RequirementGaps, find_gaps, make_todo_row
 from duvet.queries.records import (
     describe_error_notice,
     list_errors,
@@ -98,9 +98,10 @@ def uncited(
     print_remark(describe_error_notice(catalogue))
     print_remark(_describe_count(found, filters, gap, limit))
     if fail_on is not None:
-        failing = select_at_least_level(catalogue, found.indexes, GATE_LEVELS[fail_on])
+        cards = [catalogue.requirements[index] for index in found.indexes]
+        failing = [card for card in cards if card.level >= GATE_LEVELS[fail_on]]
         if format is None and gap in _GATE_PROBLEMS:
-            rows = (make_requirement_row(catalogue, catalogue.requirements[index]) for index in failing)
+            rows = (make_requirement_row(catalogue, card) for card in failing)
             print_annotations(make_gate_problem(row, *_GATE_PROBLEMS[gap]) for row in rows)
         if print_gate_failure(catalogue.setup, f"--fail-on {fail_on}", annotate=format is None):
             ctx.exit(FAILED)

@@ -89,11 +89,12 @@ class CheckRenderer:
     def _render_annotations(self, check: checks.AnnotationCheck) -> Iterator[str]:
         title, rows = _TITLES[check.name]
         verdicts = check.verdicts
-        yield f"\n{title}: {_judge(check.has_passed)}\n\n  Total requirements: {verdicts.count()}\n"
-        yield from (f"  {label}: {verdicts.count(completeness)}\n" for completeness, label in rows.items())
+        count = sum(map(len, verdicts.values()))
+        yield f"\n{title}: {_judge(check.has_passed)}\n\n  Total requirements: {count}\n"
+        yield from (f"  {label}: {len(verdicts[completeness])}\n" for completeness, label in rows.items())
         is_test = check.name is checks.CheckName.TEST
         for completeness in _ORDER if self.verbose else _ORDER[:-1]:
-            if found := verdicts.of(completeness):
+            if found := verdicts[completeness]:
                 yield "\n"
                 yield from self._draw(self._describe_verdict(verdict, completeness, is_test) for verdict in found)
 
@@ -133,7 +134,7 @@ class CheckRenderer:
         yield f"\nDuplicates: {_judge(check.has_passed)}\n\n"
         for kind, verdicts in check.by_kind.items():
             name = _name_kind(kind)
-            for one in verdicts.of(checks.Completeness.COMPLETE):
+            for one in verdicts[checks.Completeness.COMPLETE]:
                 first, *more = self._make_slices((one.id, *one.primary.ids), "Duplicate")
                 yield from self._draw((Diagnostic(f"Duplicate {name} annotations", first, more),))
         if self.verbose:
@@ -141,11 +142,11 @@ class CheckRenderer:
                 yield from self._draw(self._list_overlaps(_name_kind(kind), verdicts))
 
     def _list_overlaps(self, name: str, verdicts: checks.Verdicts) -> Iterator[Diagnostic]:
-        for one in verdicts.of(checks.Completeness.INCOMPLETE):
+        for one in verdicts[checks.Completeness.INCOMPLETE]:
             message = f"{name.capitalize()} annotations with some overlap"
             first, *more = self._make_slices(one.primary.ids, "Some overlap")
             yield Diagnostic(message, first, more, is_advice=True)
-        unique = [self._make_slice(one.id, "Unique") for one in verdicts.of(checks.Completeness.NONE)]
+        unique = [self._make_slice(one.id, "Unique") for one in verdicts[checks.Completeness.NONE]]
         if unique:
             yield Diagnostic(f"Unique {name} annotations", related=unique, is_advice=True)
 

@@ -18,9 +18,8 @@ from duvet.reports.cells import escape_cell
 from duvet.text import colour_diff_line, make_unified_diff
 from duvet.trace.gates import (
     check_gates,
+    find_incomplete,
     find_not_applicable_annotations,
-    find_unimplemented,
-    find_untested,
     has_implementation,
     use_upstream_wording,
 )
@@ -44,8 +43,14 @@ def list_gates(project: Project, request: ReportRequest, *, is_ci: bool) -> list
             success += " and tested" if citations and tests else ""
             gates.append(Gate(" and ".join(nouns), success, partial(_check_lines, project, citations, tests)))
     for gate, option, noun, state, find in (
-        (request.require_citations, "--require-citations", "citations", "implemented", find_unimplemented),
-        (request.require_tests, "--require-tests", "tests", "tested", find_untested),
+        (
+            request.require_citations,
+            "--require-citations",
+            "citations",
+            "implemented",
+            partial(find_incomplete, tests=False),
+        ),
+        (request.require_tests, "--require-tests", "tests", "tested", partial(find_incomplete, tests=True)),
     ):
         covers_all = gate.everything and not project.is_like_upstream
         if covers_all or gate.targets:

@@ -392,32 +392,27 @@ class AnnotationFixer:
         ##% With `--fix`, `duvet validate` MUST correct a wrong target or quote if there is exactly one correction.
         base = annotation.path if annotation.from_file else ""
         key = (problem.code, annotation.target, annotation.quote, annotation.format, base)
-        if key not in self._corrections:
-            correct = _CORRECTIONS.get(problem.code)
-            correction = correct(self.texts, annotation) if correct else Correction()
-            if correction.name:
-                correction = self._introduce_change(annotation, correction)
-            elif problem.code == rules.QUOTE_NOT_FOUND.code and correction.hint not in ("", _NOT_SIMILAR):
-                correction = self._mention_source(annotation, correction)
-            self._corrections[key] = correction
-        return self._corrections[key]
-
-    def _introduce_change(self, annotation: Annotation, correction: Correction) -> Correction:
-        spot = self.texts.resolve_target(annotation)
-        has_changed = spot is not None and self.history.find_source(spot.near.specification, annotation.quote)
-        verb = "has changed" if has_changed else "reads"
-        return correction._replace(hint=f"{correction.name} {verb}:\n{correction.hint}")
-
-    def _mention_source(self, annotation: Annotation, correction: Correction) -> Correction:
-        spot = self.texts.resolve_target(annotation)
-        if spot is None or correction.is_sure or self.texts.project.is_like_upstream:
-            return correction
+        if key in self._corrections:
+            return self._corrections[key]
+        correct = _CORRECTIONS.get(problem.code)
+        found = correct(self.texts, annotation) if correct else Correction()
+        is_lost = problem.code == rules.QUOTE_NOT_FOUND.code and not found.is_sure
+        is_lost = is_lost and found.hint not in ("", _NOT_SIMILAR) and not self.texts.project.is_like_upstream
+        if found.name:
+            verb = "has changed" if self._find_source(annotation) else "reads"
+            found = found._replace(hint=f"{found.name} {verb}:\n{found.hint}")
         ##= man/spec/validate.md#checks
         ##% If the most similar text is too different for a fix, and an earlier version of the specification contained
         ##% the quote, `duvet validate` MUST say which commit or snapshot contained it.
-        source = self.history.find_source(spot.near.specification, annotation.quote)
-        note = f"note: {source}; if the requirement was removed, remove the citation"
-        return correction._replace(hint="\n".join(filter(None, (correction.hint, note)))) if source else correction
+        elif is_lost and (source := self._find_source(annotation)):
+            note = f"note: {source}; if the requirement was removed, remove the citation"
+            found = found._replace(hint=f"{found.hint}\n{note}")
+        self._corrections[key] = found
+        return found
+
+    def _find_source(self, annotation: Annotation) -> str:
+        spot = self.texts.resolve_target(annotation)
+        return self.history.find_source(spot.near.specification, annotation.quote) if spot else ""
 
     def _fix(self, annotation: Annotation, correction: Correction) -> Fix | None:
         if not correction.is_sure or _is_dangerous(annotation, correction):
@@ -510,7 +505,12 @@ class AnnotationFixer:
         line, bare = annotation.line - before.count("\n", 0, low), _remove_place(annotation)
         for old, new in (pair for style in olds for pair in zip(olds[style], news[style], strict=True)):
             if old.line == line and _remove_place(old) == bare:
-                if not _has_fixed(new, annotation, correction) or not self.texts.is_valid(new):
+                quote = annotation.quote if correction.quote is None else correction.quote
+                target = annotation.target if correction.target is None else correction.target
+                fixed = _remove_place(replace(annotation, target=target, quote=""))
+                if split_words(new.quote) != split_words(quote) or _remove_place(replace(new, quote="")) != fixed:
+                    return False
+                if not self.texts.is_valid(new):
                     return False
             elif _remove_place(old) != _remove_place(new):
                 return False
@@ -559,14 +559,6 @@ def _explain_doubt(problem: Problem) -> Problem:
     known = f"note: {fix.doubt}; check the code"
     hint = problem.hint.removesuffix(known).rstrip("\n")
     return replace(problem, hint="\n".join(filter(None, (hint, f"note: {fix.doubt}; {step}"))))
-
-
-def _has_fixed(new: Annotation, old: Annotation, correction: Correction) -> bool:
-    quote = old.quote if correction.quote is None else correction.quote
-    target = old.target if correction.target is None else correction.target
-    return split_words(new.quote) == split_words(quote) and (
-        _remove_place(replace(new, quote="")) == _remove_place(replace(old, target=target, quote=""))
-    )
 
 
 def _remove_place(annotation: Annotation) -> Annotation:

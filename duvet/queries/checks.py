@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 
@@ -82,16 +83,7 @@ class Verdict(Struct, frozen=True):
         return Completeness.INCOMPLETE if self.primary.groups else Completeness.NONE
 
 
-class Verdicts(Struct, frozen=True):
-    by_completeness: Mapping[Completeness, tuple[Verdict, ...]]
-
-    def of(self, completeness: Completeness) -> tuple[Verdict, ...]:
-        return self.by_completeness.get(completeness, ())
-
-    def count(self, completeness: Completeness | None = None) -> int:
-        if completeness is None:
-            return sum(map(len, self.by_completeness.values()))
-        return len(self.of(completeness))
+Verdicts = defaultdict[Completeness, list[Verdict]]
 
 
 class AnnotationCheck(Struct, frozen=True):
@@ -102,7 +94,7 @@ class AnnotationCheck(Struct, frozen=True):
 
     @property
     def has_passed(self) -> bool:
-        return self.verdicts.count() == self.verdicts.count(Completeness.COMPLETE)
+        return not any(found for name, found in self.verdicts.items() if name is not Completeness.COMPLETE)
 
 
 class DuplicatesCheck(Struct, frozen=True):
@@ -110,7 +102,7 @@ class DuplicatesCheck(Struct, frozen=True):
 
     @property
     def has_passed(self) -> bool:
-        return not any(verdicts.count(Completeness.COMPLETE) for verdicts in self.by_kind.values())
+        return not any(verdicts[Completeness.COMPLETE] for verdicts in self.by_kind.values())
 
 
 class Correlation(Struct, frozen=True):
@@ -235,14 +227,13 @@ class AnnotationQuery:
         *,
         is_final: bool = True,
     ) -> Verdicts:
-        found: dict[Completeness, list[Verdict]] = {}
+        found = Verdicts(list)
         for id in targets:
             first = primary.cover(id)
-            if first is None:
-                continue
-            second = secondary.cover(id) if secondary else None
-            verdict = Verdict(id, first, second or Covering(id))
-            found.setdefault(verdict.completeness, []).append(verdict)
+            if first is not None:
+                second = secondary.cover(id) if secondary else None
+                verdict = Verdict(id, first, second or Covering(id))
+                found[verdict.completeness].append(verdict)
         if is_final:
             self.sections.check()
-        return Verdicts({name: tuple(verdicts) for name, verdicts in found.items()})
+        return found

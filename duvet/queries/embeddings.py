@@ -78,10 +78,20 @@ DUMMY_NAME = "dummy 1"
 DUMMY_WIDTH = 8
 
 
-class DummySpace:
+class DummyEmbedder:
+    """An embedder for tests, and its only space; the vectors are digests of the text."""
+
+    name = DUMMY_NAME
     data = DUMMY_NAME.encode()
     width = DUMMY_WIDTH
     share = STATIC_SHARE
+    sentences = None
+
+    def fitted(self, texts: Sequence[str]) -> DummyEmbedder:
+        return self
+
+    def space(self, data: bytes) -> DummyEmbedder | None:
+        return self if data == self.data else None
 
     def rows(self, texts: Sequence[str]) -> bytes:
         return b"".join(make_vector_row(_make_numbers(text)) for text in texts)
@@ -90,20 +100,6 @@ class DummySpace:
         numbers = memoryview(_make_numbers(text)).cast("b").tolist()
         length = sum(number * number for number in numbers) ** 0.5 or 1.0
         return pack(f"<{DUMMY_WIDTH}f", *(number / length for number in numbers))
-
-
-class DummyEmbedder:
-    """An embedder for tests, whose vectors are digests of the text."""
-
-    name = DUMMY_NAME
-    width = DUMMY_WIDTH
-    sentences = None
-
-    def fitted(self, texts: Sequence[str]) -> DummySpace:
-        return DummySpace()
-
-    def space(self, data: bytes) -> DummySpace | None:
-        return DummySpace() if data == DummySpace.data else None
 
 
 def _make_numbers(text: str) -> bytes:

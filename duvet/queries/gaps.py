@@ -148,10 +148,6 @@ def _has_gap(catalogue: Catalogue, card: RequirementCard, gap: Gap) -> bool:
             return Kind.TODO in kinds
 
 
-def select_at_least_level(catalogue: Catalogue, indexes: tuple[int, ...], level: Level) -> tuple[int, ...]:
-    return tuple(index for index in indexes if catalogue.requirements[index].level >= level)
-
-
 def make_todo_row(catalogue: Catalogue, card: RequirementCard) -> TodoRow:
     cited = [catalogue.citations[number] for number in card.citations]
     todos = tuple(

@@ -106,31 +106,25 @@ def find_not_applicable_annotations(requirements: Iterable[records.Requirement])
     return frozenset(freed - required)
 
 
-def find_unimplemented(requirements: Iterable[records.Requirement]) -> Iterator[Problem]:
+def find_incomplete(requirements: Iterable[records.Requirement], *, tests: bool) -> Iterator[Problem]:
+    """Yield a problem for each requirement without code for all of it or, with `tests`, without tests."""
     ##= man/spec/gates.md#gates-for-targets
     ##% `--require-citations TARGET` MUST list each requirement of the target that is not fully implemented, and
     ##% `--require-tests TARGET` each one that is neither done nor fully tested.
-    lacking = (one for one in requirements if one.state <= records.State.NEEDS_CODE)
-    return _make_problems(lacking, rules.GATE_NOT_CITED, "implemented")
-
-
-def find_untested(requirements: Iterable[records.Requirement]) -> Iterator[Problem]:
-    untested = {state for state in records.State if state < records.State.EXCEPTED} - {records.State.NEEDS_CODE}
-    lacking = (one for one in requirements if one.state in untested)
-    return _make_problems(lacking, rules.GATE_NOT_TESTED, "tested")
-
-
-def _make_problems(requirements: Iterable[records.Requirement], rule: rules.Rule, participle: str) -> Iterator[Problem]:
+    started = {records.State.UNCITED, records.State.TO_DO, records.State.IN_PROGRESS}
+    lacking = started | {records.State.NEEDS_TESTS if tests else records.State.NEEDS_CODE}
+    rule, participle = (rules.GATE_NOT_TESTED, "tested") if tests else (rules.GATE_NOT_CITED, "implemented")
     lines = LineNumbers()
     for one in requirements:
-        specification = one.specification
-        text = f"{one.name} {quote_text(shorten_text(one.text))}".lstrip()
-        yield rule.problem(
-            f"{text} is not fully {participle} ({one.state.words})",
-            specification.path,
-            Place(lines.of(specification.data, one.matches[0].pieces[0].start)),
-            hint=_make_hint(rule, f"{specification.locator.name}#{one.section.name}"),
-        )
+        if one.state in lacking:
+            specification = one.specification
+            text = f"{one.name} {quote_text(shorten_text(one.text))}".lstrip()
+            yield rule.problem(
+                f"{text} is not fully {participle} ({one.state.words})",
+                specification.path,
+                Place(lines.of(specification.data, one.matches[0].pieces[0].start)),
+                hint=_make_hint(rule, f"{specification.locator.name}#{one.section.name}"),
+            )
 
 
 class RequirementsByTarget:

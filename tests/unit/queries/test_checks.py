@@ -44,9 +44,7 @@ def query(*annotations: str, filter: QueryFilter = QueryFilter()) -> AnnotationQ
 
 
 def states(query: AnnotationQuery, check: AnnotationCheck) -> dict[str, str]:
-    return {
-        query.trace.annotations[one.id].quote: name.value for name in Completeness for one in check.verdicts.of(name)
-    }
+    return {query.trace.annotations[one.id].quote: name.value for name in Completeness for one in check.verdicts[name]}
 
 
 @pytest.mark.parametrize(
@@ -117,7 +115,7 @@ def test_the_duplicates_check_reports_groups(annotations: list[str], duplicates:
     ##% The check `duplicates` MUST fail if other annotations of the same type together quote all the text that an
     ##% annotation quotes.
     found = query(*annotations).check_duplicates()
-    counts = [(kind, verdicts.count(Completeness.COMPLETE)) for kind, verdicts in found.by_kind.items()]
+    counts = [(kind, len(verdicts[Completeness.COMPLETE])) for kind, verdicts in found.by_kind.items()]
     assert [(kind, count) for kind, count in counts if count] == duplicates
     assert found.has_passed == (not duplicates)
 

@@ -125,12 +125,6 @@ def test_requirements_that_are_not_applicable_are_counted_apart() -> None:
         assert {catalogue.requirements[index].section for index in found.indexes} <= {"serving"}
 
 
-def test_a_level_selects_those_above_it_too() -> None:
-    uncited = gaps.find_gaps(CATALOGUE, ALL, gaps.Gap.CITATION).indexes
-    found = {level.name: gaps.select_at_least_level(CATALOGUE, uncited, level) for level in Level}
-    assert found == {"MUST": (1, 4), "SHOULD": (1, 4, 10), "MAY": (1, 4, 7, 10), "AUTO": (0, 1, 4, 7, 10)}
-
-
 RANKED = gaps.prioritize_requirements(CATALOGUE, RequirementFilter(), finished=True)
 SAME = "same level, progress and todos; occurs earlier in the specifications"
 COMPARISONS = [

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from duvet.model import Annotation, Kind
 from duvet.text import quote_text, shorten_text
-from duvet.trace.gates import check_gates, find_not_applicable_annotations, find_unimplemented, find_untested
+from duvet.trace.gates import check_gates, find_incomplete, find_not_applicable_annotations
 from duvet.trace.records import Requirement, State, list_requirements
 from tests.problems import show_problem
 from tests.unit.trace.trace_samples import cited_texts, citing, trace_of
@@ -69,7 +69,9 @@ def test_an_annotation_of_two_requirements_is_owed_by_either() -> None:
 
 def test_requirements_that_lack_code_or_tests() -> None:
     found = stated(citing(FRONT, Kind.SPEC), citing(BACK, Kind.SPEC), citing("be warm."), citing(FRONT))
-    assert [show_problem(one) for one in (*find_unimplemented(found), *find_untested(found))] == [
+    assert [
+        show_problem(one) for one in (*find_incomplete(found, tests=False), *find_incomplete(found, tests=True))
+    ] == [
         f't.md:3 DUV062 "MUST be warm." is not fully implemented (in progress); {CODE}',
         f't.md:2 DUV063 "The pot" is not fully tested (needs tests); {TEST}',
         f't.md:3 DUV063 "MUST be warm." is not fully tested (in progress); {TEST}',
@@ -85,7 +87,7 @@ def test_a_requirement_passes_by_its_state(state: State) -> None:
     lacking_tests = (State.UNCITED, State.TO_DO, State.IN_PROGRESS, State.NEEDS_TESTS)
     (requirement,) = stated(citing(FRONT, Kind.SPEC), citing(FRONT, Kind.TEST))
     one = [replace(requirement, state=state)]
-    found = [*find_unimplemented(one)], [*find_untested(one)]
+    found = [*find_incomplete(one, tests=False)], [*find_incomplete(one, tests=True)]
     assert list(map(bool, found)) == [state in lacking_code, state in lacking_tests]
 
 
@@ -101,7 +103,7 @@ def test_a_requirement_passes_by_its_state(state: State) -> None:
 )
 def test_each_part_of_a_requirement_must_be_covered(others: list[Annotation], codes: list[str]) -> None:
     found = stated(citing(TEXT, Kind.SPEC), *others)
-    problems = *find_unimplemented(found), *find_untested(found)
+    problems = *find_incomplete(found, tests=False), *find_incomplete(found, tests=True)
     assert [one.code for one in problems] == codes
 
 
