@@ -158,7 +158,6 @@ def _move_back(problem: Problem, path: str, line: int, count: int) -> Problem:
 
 
 def write_cited_file(project: Project, found: CitedFile) -> None:
-    """Write the file; raise OutputError if it is read-only or has changed since it was read."""
     target = project.disk.at(found.path)
     ##= man/spec/cite.md#inserting
     ##% `duvet cite` MUST refuse a file that has changed since duvet read it.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from duvet.console.command import Subcommand
-from duvet.console.completion import make_completion_script
+from duvet.console.completion import COMPLETION_VARIABLE, PROGRAM, SHELLS
 from duvet.console.streams import write_stdout
 
 
@@ -22,4 +22,7 @@ def completion(ctx: click.Context, shell: str) -> None:
       duvet completion zsh > ~/.zfunc/_duvet
       duvet completion fish > ~/.config/fish/completions/duvet.fish
     """
-    write_stdout(make_completion_script(shell, ctx.find_root().command).encode())
+    ##= man/spec/completion.md#completing
+    ##% `duvet completion` MUST print a script for bash, zsh or fish that completes commands, subcommands, options and
+    ##% their values.
+    write_stdout(SHELLS[shell](ctx.find_root().command, {}, PROGRAM, COMPLETION_VARIABLE).source().encode())

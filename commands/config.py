@@ -75,7 +75,15 @@ def show_config(ctx: click.Context, /, config_path: str | None, format: str, sch
     if format == "json":
         table = encode_json(list(explained))
     elif is_on_terminal() and max(map(measure_width, table.decode().splitlines()), default=0) > look.width:
-        table = render_list_table(Listing(_NARROW_COLUMNS, list(explained)), look).encode(errors="replace")
+        columns = (
+            Column("setting", lambda one: one.key),
+            Column(
+                "value (origin)",
+                lambda one: f"{_format_value(one, settings.folder)} ({_format_origin(one, settings.folder)})",
+                wraps=True,
+            ),
+        )
+        table = render_list_table(Listing(columns, list(explained)), look).encode(errors="replace")
     write_stdout(table)
 
 
@@ -144,26 +152,21 @@ def _check_files(config_path: str | None, service_path: str | None) -> tuple[lis
 
 
 def render_settings_table(settings: Iterable[Setting], folder: str = "") -> bytes:
-    rows = [(one.key, _format_value(_locate_value(one, folder)), _format_origin(one, folder)) for one in settings]
+    rows = [(one.key, _format_value(one, folder), _format_origin(one, folder)) for one in settings]
     keys = max((len(key) for key, _, _ in rows), default=0)
     values = max((len(value) for _, value, _ in rows), default=0)
     return "".join(f"{key:{keys}}  {value:{values}}  {origin}\n" for key, value, origin in rows).encode()
 
 
-def _locate_value(setting: Setting, folder: str) -> str | bool | int | tuple[str, ...] | None:
-    value = setting.value
-    return show_path(value, folder) if setting.key == "config-path" and isinstance(value, str) else value
-
-
-def _format_value(value: str | bool | int | tuple[str, ...] | None) -> str:
-    match value:
-        case bool():
-            return str(value).lower()
-        case int():
-            return str(value)
+def _format_value(setting: Setting, folder: str) -> str:
+    match setting.value:
+        case bool() | int():
+            return str(setting.value).lower()
         case tuple():
-            return escape_cell(", ".join(value)) or "-"
-    return escape_cell(value or "-")
+            return escape_cell(", ".join(setting.value)) or "-"
+        case str() if setting.key == "config-path":
+            return escape_cell(show_path(setting.value, folder)) or "-"
+    return escape_cell(setting.value or "-")
 
 
 def _format_origin(setting: Setting, folder: str) -> str:
@@ -174,13 +177,3 @@ def _format_origin(setting: Setting, folder: str) -> str:
         case SettingOrigin.COMMAND_LINE:
             return setting.option
     return setting.origin.value
-
-
-_NARROW_COLUMNS = (
-    Column("setting", lambda setting: setting.key),
-    Column(
-        "value (origin)",
-        lambda setting: f"{_format_value(setting.value)} ({_format_origin(setting, current_settings().folder)})",
-        wraps=True,
-    ),
-)

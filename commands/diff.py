@@ -111,7 +111,6 @@ class RevisionCatalogue(Struct, frozen=True):
 def _load_revision(
     cache: DiskCache | None, options: Mapping[str, Any], revisions: GitRevisions, base: DiffBase, now: Catalogue
 ) -> RevisionCatalogue:
-    """Load the catalogue at a commit, which stays valid in the cache because commits don't change."""
     today = open_project(cache, is_quiet=True, **options)
     specifications = tuple(sorted(card.path for card in now.specifications))
 
@@ -152,7 +151,6 @@ def _read_revision(today: Project, tree: GitTree, specifications: tuple[str, ...
 
 
 def _apply_gates(difference: Difference, base: DiffBase, fail_on: tuple[str, ...], *, annotate: bool) -> int:
-    """Print the verdict of `--fail-on` if requested, and return the exit code."""
     ##= man/spec/diff.md#gates
     ##% With `--fail-on regression`, `duvet diff` MUST exit with 1 if coverage was lost or a citation became invalid,
     ##% but not because of other differences.

@@ -73,7 +73,6 @@ def extract(target_path: str, written: str, extension: str, out: str, prune: boo
 
 
 def _find_format(project: Project, target: str, written: str) -> Format:
-    """Return the requested format; by default the configured format, or else IETF text, as in awslabs duvet."""
     context = click.get_current_context()
     if context.get_parameter_source("written") is ParameterSource.DEFAULT and not project.is_like_upstream:
         name = locate_specification(target).name

@@ -130,7 +130,6 @@ def _write_upstream_files(specifications: Sequence[str], languages: Sequence[str
 
 
 def _create_project(survey: Survey, specifications: Sequence[str], languages: Sequence[str], *, accepts: bool) -> str:
-    """Write the configuration of a new project, and return the next command to run."""
     groups = list(_choose_groups(survey.sources, languages)) if languages else list(survey.sources)
     if not groups:
         starters = new_project.detect_languages(os.path.exists)
@@ -161,7 +160,6 @@ def _create_project(survey: Survey, specifications: Sequence[str], languages: Se
 
 
 def _extend_project(survey: Survey, specifications: Sequence[str], languages: Sequence[str], *, accepts: bool) -> str:
-    """Add what the user named or accepted to the configuration, and return the next command to run."""
     data = DiskTree().read(CONFIG_PATH)
     environ = current_settings().environ
     config = read_config(data, CONFIG_PATH, environ)
@@ -205,7 +203,6 @@ def _normalise(name: str) -> str:
 def _choose_groups(
     found: Sequence[new_project.SourceGroup], languages: Sequence[str]
 ) -> Iterator[new_project.SourceGroup]:
-    """Yield the sources of these languages; a language without sources gets its usual pattern."""
     for starter in new_project.STARTERS:
         if starter.language.value in languages:
             usual = new_project.SourceGroup(starter.language, (starter.pattern,))

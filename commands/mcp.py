@@ -275,7 +275,6 @@ def _print_client_config(client: McpClient, options: dict[str, Any]) -> None:
 
 
 def _check_service(application: Application, listening: _ListenOptions, *, asks_models: bool) -> None:
-    """Print what the server would offer; raise DuvetError if some of it doesn't work."""
     address = application.mode
     if application.mode == HTTP_MODE:
         http_address = _choose_address(application, listening)
@@ -308,7 +307,6 @@ def _check_service(application: Application, listening: _ListenOptions, *, asks_
 
 
 def _ask_models(application: Application) -> tuple[Sequence[str], Sequence[str]]:
-    """Return lines about models and spending, and the providers without a model that answers."""
     import anyio
 
     router = application.router
@@ -365,7 +363,6 @@ def _summarise_pages(application: Application) -> tuple[list[str], Sequence[Prob
 
 
 def _summarise_project(application: Application) -> tuple[list[str], Sequence[Problem]]:
-    """Return lines about the project, and the problems that keep tools from reading it."""
     if application.settings.has_only_pages:
         return _summarise_pages(application)
     # Tools don't download anything either.

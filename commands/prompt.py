@@ -119,7 +119,6 @@ def prompt(
 def print_requirement_prompt(
     name: str, catalogue: Catalogue, filters: RequirementFilter, ranked: list[int], options: dict[str, Any]
 ) -> None:
-    """Print a prompt about the first ranked requirement; raise DuvetError if the list is empty."""
     require_prompt(name, REQUIREMENT_PROMPTS)
     if not ranked:
         if select_requirements(catalogue, filters):

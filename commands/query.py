@@ -286,7 +286,6 @@ def run_check(query: AnnotationQuery, name: CheckName, patterns: Sequence[str], 
 
 
 def describe_models(reports: Iterable[ReportLines], models: FileModels, progress: QueryProgress) -> None:
-    """Print the files that can't be parsed and, with `--verbose`, how the other files are parsed."""
     for report in reports:
         for path, faults in report.faults.items():
             lines = ", ".join(map(str, faults))

@@ -287,7 +287,6 @@ def _make_application(options: Mapping[str, Any]) -> Application:
 
 
 def read_variables(workflow: records.Workflow, words: Sequence[str], json: bytes | None) -> dict[str, Any]:
-    """Return the values set by `NAME=VALUE` and JSON; raise UsageError if they are invalid."""
     for word in words:
         name, equals, _ = word.partition("=")
         if not equals:

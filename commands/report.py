@@ -89,7 +89,6 @@ def report(
 def watch_reports(
     options: Mapping[str, Any], request: ReportRequest, output: ProblemOutput, *, opens: bool
 ) -> NoReturn:
-    """Report now and after each change, until the user or a system error ends the command."""
     from duvet.project.changes import ChangeWatcher
 
     progress = ProgressLines(current_settings())
@@ -110,10 +109,7 @@ def watch_reports(
 
 
 def wait_for_change(changes: ChangeWatcher, *, restored: bool) -> tuple[tuple[str, ...], bool]:
-    """Wait for a change that requires a run.
-
-    Return the changed files, and whether all of them are reports.
-    """
+    """Wait for a change that requires a run; return the changed files, and whether all of them are reports."""
     while True:
         changed = changes.wait() or ()
         only_reports = bool(changed) and changes.are_outputs(changed)
@@ -125,7 +121,6 @@ def wait_for_change(changes: ChangeWatcher, *, restored: bool) -> tuple[tuple[st
 def run_watched_report(
     options: Mapping[str, Any], request: ReportRequest, output: ProblemOutput, *, opens: bool = False
 ) -> tuple[Project, bool]:
-    """Run once and print the result; return the project, and False if an exception ended the run."""
     from duvet.console.report_run import run_report
 
     settings = current_settings()

@@ -109,7 +109,6 @@ def uncited(
 
 
 def _load_for_gate(ctx: click.Context, options: Mapping[str, Any], fail_on: str, format: str | None) -> Catalogue:
-    """Return the catalogue; if it can't be loaded or has no requirements, fail with the reason."""
     try:
         catalogue = load_catalogue(options)
         problems = () if catalogue.requirements else (*catalogue.problems, *catalogue.setup)

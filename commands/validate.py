@@ -157,7 +157,6 @@ def _find_page_problems(project: Project) -> PageFindings:
 
 
 def _fix(options: Mapping[str, Any], request: ValidateRequest, output: ProblemOutput) -> int:
-    """Fix the named files or print the changes as a diff, and report the remaining problems."""
     from duvet.project.validation import fix_project, is_safely_fixed, overlay_project, write_fixes
 
     texts: dict[str, str] = {}

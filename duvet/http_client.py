@@ -55,10 +55,7 @@ class HttpClient:
         max_bytes: int,
         max_error_bytes: int | None = None,
     ) -> HttpReply:
-        """Send a request; raise UnreachableError if no response arrives.
-
-        `max_error_bytes` limits responses with a status other than 200.
-        """
+        """Raise UnreachableError if no response arrives; `max_error_bytes` limits those with other status than 200."""
         import httpx2
 
         try:
@@ -147,7 +144,6 @@ def parse_base_url(base: str) -> SplitResult | None:
 
 
 def is_safe_address(parts: SplitResult) -> bool:
-    """Return True if secrets may be sent to a URL: over HTTPS, or to this machine."""
     return parts.scheme == "https" or is_local_address(parts)
 
 

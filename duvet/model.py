@@ -223,7 +223,6 @@ class PlainText(Struct, frozen=True, array_like=True):
         return " ".join("".join([*parts, self.text[at:end]]).split())
 
     def words_between(self, low: int, high: int) -> str:
-        """Return the words in a byte range of the file, on one line."""
         parts: list[str] = []
         index = max(bisect_right(self.starts, low) - 1, 0)
         while index < len(self.starts) and self.starts[index] < high:
@@ -301,7 +300,6 @@ class NamedSection(Protocol):
 
 
 def index_section_names(sections: Iterable[NamedSection]) -> dict[str, tuple[int, ...]]:
-    """Map each name of a section (its id, its name in targets, its anchor) to section indexes."""
     found: dict[str, list[int]] = {}
     for index, section in enumerate(sections):
         names = {section.id, *section.anchors[-1:]}
@@ -349,7 +347,6 @@ class Specification(Struct, frozen=True, dict=True):
 
     @cached_property
     def by_id(self) -> dict[str, int]:
-        """Maps section ids to indexes."""
         return {section.id: index for index, section in enumerate(self.sections)}
 
     @cached_property
@@ -359,7 +356,6 @@ class Specification(Struct, frozen=True, dict=True):
 
     @cached_property
     def by_path(self) -> dict[tuple[str, ...], tuple[int, ...]]:
-        """Maps paths of anchors to section indexes."""
         found: dict[tuple[str, ...], list[int]] = {}
         for index, section in enumerate(self.sections):
             found.setdefault(section.anchors, []).append(index)

@@ -28,7 +28,6 @@ _Item = TypeVar("_Item")
 
 
 def trim(text: str) -> str:
-    """Strip Unicode white space."""
     return text.strip(WHITESPACE)
 
 
@@ -172,7 +171,6 @@ def remove_spacing(text: str) -> str:
 
 
 def group_equal_texts(items: Iterable[_Item], text_of: Callable[[_Item], str]) -> Iterator[list[_Item]]:
-    """Group items whose normalised texts are equal."""
     groups: dict[str, list[_Item]] = {}
     for item in items:
         groups.setdefault(remove_spacing(text_of(item)), []).append(item)
@@ -211,7 +209,6 @@ def join_names(names: Sequence[str], most: int) -> str:
 
 
 def load_rapidfuzz() -> Any:
-    """Import `rapidfuzz` on first use, because few runs need it."""
     import rapidfuzz
 
     return rapidfuzz
@@ -275,7 +272,6 @@ def _format_range(start: int, count: int) -> str:
 
 
 def compare_sequences(old: Sequence[str], new: Sequence[str]) -> SequenceMatcher[str]:
-    """Return the comparison of two lists of words or lines, without a heuristic for frequent ones."""
     from difflib import SequenceMatcher
 
     return SequenceMatcher(None, old, new, autojunk=False)

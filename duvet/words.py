@@ -102,7 +102,6 @@ class Query(Struct, frozen=True):
 
 
 def make_storable(text: str) -> str:
-    """Replace characters that SQLite rejects."""
     return text.replace("\0", " ").encode(errors="replace").decode()
 
 
@@ -177,7 +176,6 @@ def split_words(text: str) -> list[str]:
 
 
 def is_unspaced(word: str) -> bool:
-    """Return whether a word is in a script that has no spaces between words."""
     return not word.isascii() and re.fullmatch(_UNSPACED, word) is not None
 
 

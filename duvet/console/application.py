@@ -74,7 +74,6 @@ def enter_page_folder(where: dict[str, Any]) -> None:
 
 
 def make_application(where: Mapping[str, Any], *, mode: str = SHELL_SOURCE) -> Application:
-    """Return the application for these options; raise ProblemsError if the service configuration is invalid."""
     settings = make_application_settings(where, current_settings(), mode)
     try:
         return Application(settings, settings.read_service(DiskTree()))
@@ -90,7 +89,6 @@ def make_application(where: Mapping[str, Any], *, mode: str = SHELL_SOURCE) -> A
 
 
 def wants_json_log(where: Mapping[str, Any]) -> bool:
-    """Return whether errors of the server are to be printed as JSON lines, even those of an invalid configuration."""
     settings = make_application_settings(where, current_settings(), "")
     return asks_for_json_log(DiskTree(), settings.environ, settings.service_path, settings.folder)
 
@@ -188,7 +186,6 @@ def invoke_tool(
     part_of: EnabledPack | None = None,
     services: Mapping[str, object] | None = None,
 ) -> ToolAnswer:
-    """Call a tool; `part_of` is the pack of a prompt. With `--verbose`, also print progress."""
     import anyio
 
     # Only a server logs each call to a km- tool, so the log does not get the pack.
@@ -212,7 +209,6 @@ async def _print_progress(done: float, total: float | None, message: str) -> Non
 
 
 def make_shell_error(error: ToolError) -> Exception:
-    """Convert a tool's error to a command's error; invalid arguments become a usage error."""
     if error.code in (ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_IDENTIFIER):
         return make_usage_error(error.message, error.hint)
     if isinstance(error.__cause__, UnreadableError):
@@ -259,7 +255,6 @@ def split_json_option(tool: Tool, words: Sequence[str]) -> tuple[list[str], str 
 
 
 def parse_arguments(tool: Tool, words: Sequence[str], json: bytes | None) -> dict[str, Any]:
-    """Return the arguments from a JSON object and `--name value` pairs; raise ToolError if they are invalid."""
     schemas = input_schema(tool)["properties"]
     try:
         arguments = {} if json is None else msgspec.json.decode(json)

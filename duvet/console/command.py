@@ -279,7 +279,6 @@ def note_deprecation(ctx: click.Context, old: str, new: str) -> None:
 
 
 def print_deprecation(old: str, new: str) -> None:
-    """With `--verbose`, print what replaces a deprecated spelling, or that it has no effect."""
     ##= man/spec/trace.md#commands
     ##% duvet MUST accept old names of options, commands, states and levels, and print the new name with `--verbose`.
     if current_settings().verbose:
@@ -354,7 +353,6 @@ def find_project_folder(start: str = "") -> str | None:
 
 
 def enter_project(settings: TerminalSettings) -> TerminalSettings:
-    """Change to the project's folder if the user is below it, and return the adapted settings."""
     root = find_project_folder()
     here = os.getcwd() if root else None
     if root is None or here is None or root == here:

@@ -11,7 +11,7 @@ from duvet.console.streams import write_stdout
 from duvet.errors import DuvetError
 
 COMPLETION_VARIABLE = "_DUVET_COMPLETE"  # The shell and the action; the scripts of shells set it.
-_PROGRAM = "duvet"
+PROGRAM = "duvet"
 
 CompletionItems = list[CompletionItem[str]]
 
@@ -62,20 +62,12 @@ class FishCompletion(_WordCompletion, FishComplete):
     source_template = FishComplete.source_template.replace('string split ","', 'string split -m 1 ","')
 
 
-_SHELLS: dict[str, type[_Completion]] = {"bash": BashCompletion, "zsh": ZshCompletion, "fish": FishCompletion}
-
-
-def make_completion_script(shell: str, program: click.Command) -> str:
-    """Return the script that makes a shell ask duvet for completions."""
-    ##= man/spec/completion.md#completing
-    ##% `duvet completion` MUST print a script for bash, zsh or fish that completes commands, subcommands, options and
-    ##% their values.
-    return _SHELLS[shell](program, {}, _PROGRAM, COMPLETION_VARIABLE).source()
+SHELLS: dict[str, type[_Completion]] = {"bash": BashCompletion, "zsh": ZshCompletion, "fish": FishCompletion}
 
 
 def answer_shell(program: click.Command, instruction: str) -> None:
     """Print completions for a shell; errors are ignored, because messages would garble the user's command line."""
-    shell = _SHELLS.get(instruction.removesuffix("_complete"))
+    shell = SHELLS.get(instruction.removesuffix("_complete"))
     with suppress(click.ClickException, click.exceptions.Exit, DuvetError, OSError, LookupError, ValueError):
-        answer = shell(program, {}, _PROGRAM, COMPLETION_VARIABLE).complete() if shell else ""
+        answer = shell(program, {}, PROGRAM, COMPLETION_VARIABLE).complete() if shell else ""
         write_stdout(f"{answer}\n".encode(errors="replace") if answer else b"")

@@ -34,7 +34,6 @@ def complete_value(kind: str, ctx: click.Context, incomplete: str) -> list[Compl
 
 
 def _list_names(kind: str) -> _NamedTexts:
-    """Return the names of a kind that need no project."""
     match kind:
         case "rule_codes":
             return ((rule.code, rule.name) for rule in list_rules().values())

@@ -43,7 +43,6 @@ def list_rule_rows() -> list[RuleRow]:
 
 
 def list_topics() -> list[Topic]:
-    """Return everything that can be explained: rules, states, levels, and the keys of both configuration files."""
     pages = (("state", load_state_pages()), ("level", load_level_pages()))
     # If both files have the same key, list the project's.
     keys = {key.path: key.description for key in reversed(list_keys())}
@@ -82,7 +81,6 @@ def explain_topic(name: str) -> str:
 
 
 def find_page(name: str) -> str:
-    """Return the page of a rule or level; empty if there isn't one."""
     key = name.strip().casefold()
     codes = [rule.code for rule in list_rules().values() if key in (rule.code.casefold(), rule.name)]
     text = load_rule_page(codes[0]).text if codes else load_level_pages().get(key.upper(), "")

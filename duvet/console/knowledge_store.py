@@ -26,7 +26,6 @@ def locate_store(service_path: str | None) -> StorePaths:
 
 @contextmanager
 def audited(paths: StorePaths, command: str, file: str) -> Iterator[None]:
-    """Record the outcome of a command in the audit log if the project is indexed."""
     started, outcome = time.monotonic(), "failure"
     try:
         yield

@@ -18,7 +18,14 @@ _LINK = re.compile(r"\[([^]]*)\]\((?!\w+:)([^)#\s]*)[^)\s]*\)")
 
 def print_markdown(text: str, *, uses_pager: bool = False) -> None:
     """Write a page to standard output; links to topics of the guide become commands that show these topics."""
-    text = _LINK.sub(_name_topic, _COMMENT.sub("", text))
+
+    def name_topic(link: re.Match[str]) -> str:
+        topic = link[2].removesuffix(".md")
+        if topic not in guide_topics():
+            return link[1]
+        return f"`duvet help {topic}`" if link[1].casefold() == topic else f"{link[1]} (`duvet help {topic}`)"
+
+    text = _LINK.sub(name_topic, _COMMENT.sub("", text))
     if sys.stdout is None or not sys.stdout.isatty():
         write_stdout(text.encode())
         return
@@ -40,11 +47,3 @@ def print_markdown(text: str, *, uses_pager: bool = False) -> None:
         click.echo_via_pager(lines, color=colour)
     else:
         write_stdout(lines.encode(errors="replace"))
-
-
-def _name_topic(link: re.Match[str]) -> str:
-    text, topic = link[1], link[2].removesuffix(".md")
-    if topic not in guide_topics():
-        return text
-    command = f"`duvet help {topic}`"
-    return command if text.casefold() == topic else f"{text} ({command})"

@@ -71,7 +71,6 @@ _CONFIG_META, _SERVICE_META = "duvet.config", "duvet.service-config"  # The valu
 
 
 def add_config_option(function: Function) -> Function:
-    """Add `--config` and the hidden `--config-path`, both stored in `config_path`."""
     # Two options, because a command line of an older version may contain both.
     hidden = file_option("--config-path", cls=OldOption, instead="--config", callback=_choose_config)
     return _make_config_option(_note_config)(hidden(function))
@@ -90,7 +89,6 @@ def _make_config_option(
 
 
 def _note_config(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
-    """Store the value of `--config` for the option to which it belongs."""
     if value is None or ctx.resilient_parsing:
         return
     is_service = any(one.name == SERVICE_KEY for one in ctx.command.params)
@@ -242,7 +240,6 @@ def add_variable_options(function: Function) -> Function:
 
 
 def add_unused_options(function: Function) -> Function:
-    """Accept and ignore the project and service options that older command lines pass."""
     before: list[click.Parameter] = list(getattr(function, "__click_params__", ()))
     function = add_service_options(add_trace_options(function))
     params: list[click.Parameter] = getattr(function, "__click_params__", [])

@@ -42,7 +42,6 @@ def promote_warnings(problems: Iterable[Problem]) -> tuple[Problem, ...]:
 
 
 def promote_setup_problems(problems: Iterable[Problem]) -> list[Problem]:
-    """Turn warnings into errors if they are about a setup that leaves gates nothing to check."""
     ##= man/spec/gates.md#gates-with-nothing-to-check
     ##% A gate MUST fail if there is no configuration, no specification or no requirement, or if a source pattern
     ##% matches no file.
@@ -101,10 +100,7 @@ def print_problems(
     like_upstream: bool = False,
     keeps_words: bool = False,
 ) -> None:
-    """Print problems with their source lines to standard error; `--quiet` leaves out warnings.
-
-    `keeps_words` keeps the operating system's messages, as awslabs duvet prints them.
-    """
+    """Print problems with their source lines; `keeps_words` keeps the operating system's messages."""
     settings = settings or current_settings()
     kept = _reword_all(problems, settings, keeps_words=like_upstream or keeps_words)
     kept = tuple(one for one in kept if not (settings.quiet and one.severity is Severity.WARNING))
@@ -127,13 +123,11 @@ def print_problems(
 
 
 def reword_problem(problem: Problem) -> Problem:
-    """Reword an operating system error in plain English, and add a hint."""
     message, hint = describe_plainly(problem.message)
     return problem if message == problem.message else replace(problem, message=message, hint=problem.hint or hint)
 
 
 def _reword_all(problems: Iterable[Problem], settings: TerminalSettings, *, keeps_words: bool) -> tuple[Problem, ...]:
-    """Reword operating system errors, unless the output must match awslabs duvet's."""
     context = click.get_current_context(silent=True)
     command = context.find_root().invoked_subcommand if context else None
     if keeps_words or settings.has_legacy_flags or command in UPSTREAM_COMMANDS:
@@ -202,7 +196,6 @@ class ProblemOutput(Struct, frozen=True):
 
 
 def add_problem_format(function: click.decorators.FC) -> click.decorators.FC:
-    """Add `--format` and `--output`, for use with `make_problem_output`."""
     format_option = click.option(
         "--format",
         type=click.Choice([one.value for one in ProblemFormat]),
@@ -216,10 +209,7 @@ def add_problem_format(function: click.decorators.FC) -> click.decorators.FC:
 
 
 def make_problem_output(format: str | None, output: str | None, others: Iterable[str | None] = ()) -> ProblemOutput:
-    """Return the output that the options request.
-
-    `others` are the paths of the run's other outputs; UsageError is raised if two outputs are standard output.
-    """
+    """Return the requested output; raise UsageError if two of it and `others` are standard output."""
     on_stdout = sum(path is not None and path in OUTPUT_NAMES for path in others)
     if format not in (None, ProblemFormat.TEXT) or output is not None:
         path = "-" if output is None else output

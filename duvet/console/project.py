@@ -36,7 +36,6 @@ def cached_query(
     query: Callable[[Project], Value],
     rules: PageRules | None = None,
 ) -> Value:
-    """Return the result of a query about the project, from the cache if nothing has changed."""
     cache = open_cache()
     if cache is None:
         return query(open_project_quietly(None, options, rules))
@@ -63,10 +62,8 @@ def open_blobs(settings: TerminalSettings) -> BlobStore:
 
 
 def find_spending_folder(settings: TerminalSettings) -> str:
-    """Return the folder that records what this project spends on models; empty if the user has no home folder.
-
-    The folder is outside the cache, which can be cleared and exists only in projects.
-    """
+    """Return the folder that records what this project spends on models; empty if the user has no home folder."""
+    # Not in the cache, which can be cleared and exists only in projects.
     home = settings.environ.get("HOME", "")
     local = os.path.join(home, ".local", "state") if home else settings.environ.get("LOCALAPPDATA", "")
     for state in (settings.environ.get("XDG_STATE_HOME", ""), local):
@@ -86,7 +83,6 @@ def open_project(
     config_path: str | None,
     **flags: Any,
 ) -> Project:
-    """Open the project that a command's options describe, in `root` or the working directory."""
     from duvet.console.progress import ProgressLines
     from duvet.project.project import Options, Project
 

@@ -63,7 +63,6 @@ def report_project(
     *,
     opens: bool = False,
 ) -> int:
-    """Run the report, or load its result from the cache; print the result, and return the exit code."""
     try:
         page_rules = load_page_rules(options)
         key = make_options_key(options, request, rules=page_rules) if cache else ""
@@ -108,7 +107,6 @@ def save_result(cache: DiskCache, key: str, result: ReportResult) -> None:
 
 
 def print_result(result: ReportResult, output: ProblemOutput, *, opens: bool = False) -> int:
-    """Print the problems and the summary, open the HTML report if requested, and return the exit code."""
     written = output.write(result.problems, like_upstream=result.is_like_upstream)
     if not current_settings().quiet:
         gap = "\n" if result.problems and output.prints_text and not result.is_like_upstream else ""
@@ -127,7 +125,6 @@ def print_result(result: ReportResult, output: ProblemOutput, *, opens: bool = F
 
 
 def _open_report(result: ReportResult) -> bool:
-    """Open the HTML report in the browser; otherwise print why not, and return False."""
     if any(problem.code == rules.FILE_UNWRITABLE.code for problem in result.problems):
         return False
     import webbrowser

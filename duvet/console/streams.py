@@ -25,7 +25,6 @@ OUTPUT_NAMES = (STANDARD_OUTPUT, "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
 
 
 def print_notice(text: str) -> None:
-    """Write text to standard error, ignoring errors."""
     try:
         sys.stderr.write(text)
     except OSError:
@@ -33,7 +32,6 @@ def print_notice(text: str) -> None:
 
 
 def make_usage_error(message: str, hint: str) -> click.UsageError:
-    """Return a usage error that shows a hint in the same form as other errors."""
     from duvet.reports.cells import escape_cell
 
     return click.UsageError("\n  = help: ".join(escape_cell(text) for text in (message, hint) if text))
@@ -46,7 +44,6 @@ def print_remark(text: str) -> None:
 
 
 def print_line(text: str) -> None:
-    """Write a line to standard error at once."""
     print_notice(f"{text}\n")
     if sys.stderr is not None:
         sys.stderr.flush()

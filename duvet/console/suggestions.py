@@ -53,7 +53,6 @@ _OPTIONS = {
 
 
 def suggest_command(word: str, names: Iterable[str], path: str) -> str:
-    """Suggest commands for an unknown word after `path`, or list those of the group."""
     names = tuple(names)
     is_top = path in _TOP
     pages = []

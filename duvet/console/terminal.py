@@ -19,7 +19,6 @@ def is_on_terminal() -> bool:
 
 
 def detect_table_look(stream: TextIO | None = None) -> TableLook:
-    """Return the width and colours for a stream, by default standard output."""
     settings, stream = current_settings(), stream or sys.stdout
     colour = stream is not None and wants_colour(settings.colours, settings.environ, stream)
     if stream is None or not stream.isatty():

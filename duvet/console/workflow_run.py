@@ -25,10 +25,7 @@ _STEPS = (
 
 
 def call_workflow_tool(application: Application, tool: Tool, arguments: Mapping[str, object]) -> WorkflowRun:
-    """Call a tool that runs a workflow or recipe, and return its record, even if it failed or was interrupted.
-
-    If the tool starts no run, this raises ToolError.
-    """
+    """Return the record of a workflow or recipe even if it failed or was interrupted; raise ToolError if none began."""
     runs: list[WorkflowRun] = []
     on_terminal = wants_bar(current_settings())
     try:
@@ -41,10 +38,7 @@ def call_workflow_tool(application: Application, tool: Tool, arguments: Mapping[
 
 
 def print_run(run: WorkflowRun, format: str | None, record: object = None) -> int:
-    """Print a run as text or JSON, and return the exit code.
-
-    `record` replaces the run in JSON. If the run was cancelled, this raises KeyboardInterrupt.
-    """
+    """Print a run, in JSON as `record`, and return the exit code; raise KeyboardInterrupt if it was cancelled."""
     print_detail(record or run, make_run_blocks(run), format if format == "json" else "text")
     if run.cancellation:
         raise KeyboardInterrupt
