@@ -157,7 +157,7 @@ def _print_message(application: Application, text: str, **fields: object) -> Non
     ##= man/spec/service.md#operations
     ##% With `logFormat: json`, the server MUST print only JSON lines on standard error, even while it starts.
     if application.logs_json:
-        application.log.write_info(text, **fields)
+        application.log.write_line(EventLevel.INFO, text, **fields)
     else:
         print_line(" ".join([text, *map(str, fields.values())]))
 

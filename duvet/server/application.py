@@ -497,7 +497,7 @@ class Application:
             if self.mode == SHELL_SOURCE and not self.log.wants(EventLevel.INFO):
                 return
             names = ("tool", "outcome", "who", "face", "request", "arguments")
-            self.log.write_info("audit", **{name: getattr(entry, name) for name in names})
+            self.log.write_line(EventLevel.INFO, "audit", **{name: getattr(entry, name) for name in names})
 
         await AuditLog(
             lambda: find_store_paths(self.knowledge.rules()),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from enum import IntEnum
 from typing import TYPE_CHECKING
@@ -68,29 +68,28 @@ class ServerLog:
 
     def write_event(self, level: EventLevel, message: str, **fields: object) -> None:
         if self.wants(level):
-            self._put(level, message, fields)
+            self.write_line(level, message, **fields)
 
-    def write_info(self, message: str, **fields: object) -> None:
-        self._put(EventLevel.INFO, message, fields)
-
-    def _put(self, level: EventLevel, message: str, fields: Mapping[str, object]) -> None:
+    def write_line(self, level: EventLevel, message: str, **fields: object) -> None:
+        """Write an event regardless of its level; cut its texts until the line is short enough."""
         ##= man/spec/service.md#operations
         ##% Logging MUST NOT block the server, and the server MUST log the number of lines that it dropped.
         if not self._is_read():
             self._missed += 1
             return
         if self._missed:
-            fields = {**fields, "lines_left_out_before": self._missed}
+            fields["lines_left_out_before"] = self._missed
             self._missed = 0
         time = self._clock().isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        self._write(next(filter(_fits, self._format_lines(time, level, message, fields)), ""))
-
-    def _format_lines(self, time: str, level: EventLevel, message: str, fields: Mapping[str, object]) -> Iterator[str]:
-        """Yield the event as a line, then ever shorter versions of it."""
-        yield self._format(time, level, message, fields)
-        for limit in _SHORTER_TEXTS:
+        for limit in (None, *_SHORTER_TEXTS):
             cut = {name: value[:limit] if isinstance(value, str) else value for name, value in fields.items()}
-            yield self._format(time, level, message[:limit], dict([*cut.items()][:limit]))
+            line = self._format(time, level, message[:limit], dict([*cut.items()][:limit]))
+            # The encoding of standard error is unknown.
+            if len(line.encode("ascii", "backslashreplace")) <= _MAX_LINE_BYTES:
+                break
+        else:
+            line = ""
+        self._write(line)
 
     def record_call(self, call: CallRecord) -> None:
         ##= man/spec/service.md#operations
@@ -104,17 +103,18 @@ class ServerLog:
             return
         optional = {"code": call.code, "reason": call.reason, "warning": call.warning}
         sizes = {"bytes_in": call.bytes_in, "bytes_out": call.bytes_out}
-        fields = {
-            "face": call.face,
-            "request": call.request,
-            "tool": call.tool,
-            "duration_ms": round(call.seconds * 1000, 1),
-            "status": "error" if call.code else "ok",
+        self.write_line(
+            level,
+            "call",
+            face=call.face,
+            request=call.request,
+            tool=call.tool,
+            duration_ms=round(call.seconds * 1000, 1),
+            status="error" if call.code else "ok",
             **{name: value for name, value in optional.items() if value},
             **(sizes if call.bytes_in or self.wants(EventLevel.INFO) else {}),
-            "arguments": call.arguments,
-        }
-        self._put(level, "call", fields)
+            arguments=call.arguments,
+        )
 
     def record_model_call(self, call: ModelCall) -> None:
         self.write_event(
@@ -129,13 +129,8 @@ class ServerLog:
 
     def record_exception(self, tool: str, error: BaseException) -> None:
         """Log an exception of an installed pack's tool and, at level `debug`, its traceback line by line."""
-        self.write_event(
-            EventLevel.WARN,
-            "a tool raised an exception",
-            tool=tool,
-            error=describe_exception(error),
-            at=find_place(error),
-        )
+        where, what = find_place(error), describe_exception(error)
+        self.write_event(EventLevel.WARN, "a tool raised an exception", tool=tool, error=what, at=where)
         self.record_traceback(format_traceback(error))
 
     def record_traceback(self, lines: Sequence[str]) -> None:
@@ -157,18 +152,13 @@ class ServerLog:
             )
 
 
-def _fits(line: str) -> bool:
-    # Regardless of the encoding of standard error.
-    return len(line) <= _MAX_LINE_BYTES and len(line.encode("ascii", "backslashreplace")) <= _MAX_LINE_BYTES
-
-
 def _format_text(time: str, level: EventLevel, message: str, fields: Mapping[str, object]) -> str:
-    words = [f"{name}={_quote(str(value))}" for name, value in fields.items()]
-    return _escape(" ".join([time, level.name, message, *words]))
-
-
-def _quote(text: str) -> str:
-    return json.encode(text).decode() if not text or set(text) & set(' "=\\') else text
+    words = [time, level.name, message]
+    for name, value in fields.items():
+        text = str(value)
+        is_plain = text and not set(text) & set(' "=\\')
+        words.append(f"{name}={text if is_plain else json.encode(text).decode()}")
+    return _escape(" ".join(words))
 
 
 def _format_json(time: str, level: EventLevel, message: str, fields: Mapping[str, object]) -> str:

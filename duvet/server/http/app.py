@@ -61,7 +61,7 @@ class MessageSplitter:
             else:
                 await self._answer(jsonrpc.check_message(value), body, scope, receive, send)
         except jsonrpc.InvalidMessageError as error:
-            await guards.send_json(send, 400, jsonrpc.encode_message(error.answer))
+            await guards.send_body(send, 400, jsonrpc.encode_message(error.answer))
 
     async def _answer(
         self, message: Mapping[str, Any], body: bytes, scope: Scope, receive: Receive, send: Send
@@ -97,7 +97,7 @@ class MessageSplitter:
             texts = _EVENT_DATA.findall(body) if response.is_stream else filter(None, [body])
             messages = [msgspec_json.decode(text) for text in texts]
             answers += [message for message in messages if "result" in message or "error" in message]
-        await guards.send_json(send, 200 if answers else 202, jsonrpc.encode_message(answers) if answers else b"")
+        await guards.send_body(send, 200 if answers else 202, jsonrpc.encode_message(answers) if answers else b"")
 
 
 class _Response:
@@ -226,7 +226,7 @@ class HttpApplication:
 
 
 async def serve_health(scope: Scope, receive: Receive, send: Send) -> None:
-    await guards.send_json(send, 200, b'{"status":"ok"}')
+    await guards.send_body(send, 200, b'{"status":"ok"}')
 
 
 async def serve_readiness(live: LiveProject, scope: Scope, receive: Receive, send: Send) -> None:
@@ -240,9 +240,9 @@ async def serve_readiness(live: LiveProject, scope: Scope, receive: Receive, sen
     except DuvetError:
         reason = "the server cannot read the project"
     else:
-        await guards.send_json(send, 200, b'{"status":"ready"}')
+        await guards.send_body(send, 200, b'{"status":"ready"}')
         return
-    await guards.send_json(
+    await guards.send_body(
         send, 503, msgspec_json.encode({"status": "not ready", "reason": reason}), {"retry-after": "1"}
     )
 

@@ -45,27 +45,22 @@ _STATUS_BY_MODEL_FAULT = {"rate_limited": 503, "unavailable": 503, "timeout": 50
 _CODE_BY_STATUS = {404: ErrorCode.NOT_FOUND, 405: ErrorCode.UNSUPPORTED_OPERATION}
 
 
-class HttpRefusal(Struct, frozen=True, kw_only=True):
+class HttpRefusal(Struct, frozen=True):
     status: int
     code: ErrorCode
     message: str
     hint: str = ""
-    headers: tuple[tuple[str, str], ...] = ()
+    headers: Mapping[str, str] = {}
     details: object = None
 
 
 Check = Callable[[Scope], HttpRefusal | None]
-UNEXPECTED_ERROR = HttpRefusal(status=500, code=ErrorCode.UPSTREAM_ERROR, message="Internal server error")
+UNEXPECTED_ERROR = HttpRefusal(500, ErrorCode.UPSTREAM_ERROR, "Internal server error")
 
 
-def make_busy_refusal(status: int, message: str, seconds: float, *headers: tuple[str, str]) -> HttpRefusal:
-    return HttpRefusal(
-        status=status,
-        code=ErrorCode.UPSTREAM_ERROR,
-        message=message,
-        hint="try again later",
-        headers=(("retry-after", str(max(1, math.ceil(seconds)))), *headers),
-    )
+def make_busy_refusal(message: str, seconds: float, status: int = 503) -> HttpRefusal:
+    headers = {"retry-after": str(max(1, math.ceil(seconds)))}
+    return HttpRefusal(status, ErrorCode.UPSTREAM_ERROR, message, "try again later", headers)
 
 
 def make_tool_refusal(error: ToolError, headers: Mapping[str, str]) -> HttpRefusal:
@@ -80,14 +75,7 @@ def make_tool_refusal(error: ToolError, headers: Mapping[str, str]) -> HttpRefus
         # The status of a workflow depends on the failure that ended it.
         code = error.cause if error.code is ErrorCode.TOOL_FAILED else error.code
         status = _STATUS_BY_CODE.get(code, _DEFECT_STATUS)
-    return HttpRefusal(
-        status=status,
-        code=error.code,
-        message=message,
-        hint=error.hint,
-        headers=tuple(headers.items()),
-        details=error.details,
-    )
+    return HttpRefusal(status, error.code, message, error.hint, headers, error.details)
 
 
 def make_error_body(path: str, code: ErrorCode, message: str, hint: str = "") -> dict[str, object]:
@@ -99,15 +87,11 @@ def make_error_body(path: str, code: ErrorCode, message: str, hint: str = "") ->
 async def send_refusal(scope: Scope, send: Send, refusal: HttpRefusal) -> None:
     error = make_error_body(scope["path"], refusal.code, refusal.message, refusal.hint)
     details = {} if refusal.details is None else {"details": refusal.details}
-    await send_json(send, refusal.status, json.encode({**error, **details}), dict(refusal.headers))
-
-
-async def send_json(send: Send, status: int, body: bytes, headers: Mapping[str, str] | None = None) -> None:
-    await send_body(send, status, body, "application/json", headers)
+    await send_body(send, refusal.status, json.encode({**error, **details}), refusal.headers)
 
 
 async def send_body(
-    send: Send, status: int, body: bytes, media_type: str, headers: Mapping[str, str] | None = None
+    send: Send, status: int, body: bytes, headers: Mapping[str, str] | None = None, media_type: str = "application/json"
 ) -> None:
     fixed = {"content-type": media_type, "content-length": str(len(body)), "cache-control": "no-store"}
     pairs = [(name.encode(), value.encode()) for name, value in [*fixed.items(), *(headers or {}).items()]]
@@ -129,38 +113,27 @@ _ORIGIN = re.compile(r"https?://(?P<authority>.+)")
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _EVERYWHERE = ("0.0.0.0", "::")
 _ALLOW_HOST = "start the server with `--allow-host NAME`"
-_BAD_HOST = HttpRefusal(
-    status=421, code=ErrorCode.FORBIDDEN, message="The Host header is not allowed", hint=_ALLOW_HOST
-)
-_BAD_ORIGIN = HttpRefusal(
-    status=403, code=ErrorCode.FORBIDDEN, message="The Origin header is not allowed", hint=_ALLOW_HOST
-)
+_BAD_HOST = HttpRefusal(421, ErrorCode.FORBIDDEN, "The Host header is not allowed", _ALLOW_HOST)
+_BAD_ORIGIN = HttpRefusal(403, ErrorCode.FORBIDDEN, "The Origin header is not allowed", _ALLOW_HOST)
 _OTHER_MEDIA = HttpRefusal(
-    status=415,
-    code=ErrorCode.INVALID_REQUEST,
-    message="The Content-Type must be application/json",
-    headers=(("accept", "application/json"),),
+    415, ErrorCode.INVALID_REQUEST, "The Content-Type must be application/json", headers={"accept": "application/json"}
 )
 _OTHER_ACCEPTED = HttpRefusal(
-    status=406,
-    code=ErrorCode.INVALID_REQUEST,
-    message="The Accept header must allow application/json and text/event-stream",
+    406,
+    ErrorCode.INVALID_REQUEST,
+    "The Accept header must allow application/json and text/event-stream",
     hint="accept both",
 )
 _JSON = {"application/json", "application/*", "*/*"}
 _EVENTS = {"text/event-stream", "text/*", "*/*"}
 _ACCEPTED = {"POST": (_JSON, _EVENTS), "GET": (_EVENTS,)}
-_CLOSE = ("connection", "close")
+_CLOSE = {"connection": "close"}
 _ESCAPE = re.compile(rb"\\u([0-9A-Fa-f]{4})")
 _MAX_ESCAPED_FACTOR = 6  # An escape takes at most six times as many bytes as its character.
 _MAX_READ_FACTOR = 16  # Times the limit to read and drop: many clients read nothing until they have sent everything.
-_TOO_LARGE = HttpRefusal(
-    status=413, code=ErrorCode.INVALID_REQUEST, message="The request is too large", headers=(_CLOSE,)
-)
-_TOO_SLOW = HttpRefusal(
-    status=408, code=ErrorCode.INVALID_REQUEST, message="The request arrived too slowly", headers=(_CLOSE,)
-)
-_ENDING = make_busy_refusal(503, "The server is shutting down", 5)
+_TOO_LARGE = HttpRefusal(413, ErrorCode.INVALID_REQUEST, "The request is too large", headers=_CLOSE)
+_TOO_SLOW = HttpRefusal(408, ErrorCode.INVALID_REQUEST, "The request arrived too slowly", headers=_CLOSE)
+_ENDING = make_busy_refusal("The server is shutting down", 5)
 _ALWAYS = 8  # Requests that one client may always have in progress.
 
 
@@ -277,7 +250,7 @@ class RequestRates:
         ##% The server MUST answer a client that exceeds the rate limit with 429 and `Retry-After`.
         holder = find_token_holder(scope, self._tokens) if self._tokens else None
         seconds = self._buckets.take(f"token {holder.name}" if holder else find_client_address(scope), cost)
-        return make_busy_refusal(429, "Too many requests", seconds) if seconds else None
+        return make_busy_refusal("Too many requests", seconds, 429) if seconds else None
 
 
 def find_client_address(scope: Scope) -> str:
@@ -318,14 +291,9 @@ class Authentication:
         ##% If tokens are configured, the server MUST answer a request to `/mcp` without a valid token with 401.
         is_wrong = "authorization" in Headers(scope=scope)
         challenge = 'Bearer realm="duvet"' + (', error="invalid_token"' if is_wrong else "")
-        refusal = HttpRefusal(
-            status=401,
-            code=ErrorCode.UNAUTHORIZED,
-            message="The token is unknown" if is_wrong else "A token is required",
-            hint="send Authorization: Bearer TOKEN",
-            headers=(("www-authenticate", challenge),),
-        )
-        await send_refusal(scope, send, refusal)
+        message = "The token is unknown" if is_wrong else "A token is required"
+        hint, headers = "send Authorization: Bearer TOKEN", {"www-authenticate": challenge}
+        await send_refusal(scope, send, HttpRefusal(401, ErrorCode.UNAUTHORIZED, message, hint, headers))
 
 
 def find_token_holder(scope: Scope, tokens: AccessTokens) -> TokenHolder | None:
@@ -338,12 +306,8 @@ def find_token_holder(scope: Scope, tokens: AccessTokens) -> TokenHolder | None:
 
 
 def allow_methods(*methods: str) -> Check:
-    refusal = HttpRefusal(
-        status=405,
-        code=ErrorCode.UNSUPPORTED_OPERATION,
-        message="This path does not support the method",
-        headers=(("allow", ", ".join(methods)),),
-    )
+    message, allowed = "This path does not support the method", {"allow": ", ".join(methods)}
+    refusal = HttpRefusal(405, ErrorCode.UNSUPPORTED_OPERATION, message, headers=allowed)
     return lambda scope: None if scope["method"] in methods else refusal
 
 
@@ -399,7 +363,7 @@ class BodyLimit:
             ##= man/spec/mcp.md#limits
             ##% The server MUST disconnect clients that send or read too slowly, and MUST NOT let them delay other
             ##% clients.
-            refusal = structs.replace(_ENDING, headers=(*_ENDING.headers, _CLOSE)) if self._is_ending else _TOO_SLOW
+            refusal = structs.replace(_ENDING, headers={**_ENDING.headers, **_CLOSE}) if self._is_ending else _TOO_SLOW
             await send_refusal(scope, send, refusal)
         elif body is not None:
             await self._app(scope, replay_body(body, receive), send)
@@ -473,9 +437,9 @@ class ConcurrencyLimit:
         if self._stopping:
             refusal = _ENDING
         elif not self._free[is_stream]:
-            refusal = make_busy_refusal(503, "Too many requests at once", 1)
+            refusal = make_busy_refusal("Too many requests at once", 1)
         elif self._taken[is_stream, client] >= max(self._free[is_stream], _ALWAYS):
-            refusal = make_busy_refusal(503, "Too many requests from this client at once", 1)
+            refusal = make_busy_refusal("Too many requests from this client at once", 1)
         if refusal:
             await send_refusal(scope, send, refusal)
             return

@@ -97,7 +97,7 @@ class ServerMetrics:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if self.dispatcher is not None:
             await self._knowledge.refresh(self.dispatcher)
-        await send_body(send, 200, self.text(), CONTENT_TYPE_LATEST)
+        await send_body(send, 200, self.text(), media_type=CONTENT_TYPE_LATEST)
 
     def text(self) -> bytes:
         text: bytes = generate_latest(self._registry)

@@ -49,7 +49,7 @@ class RestEndpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] != "POST":
-            await guards.send_json(send, 200, msgspec.json.encode(await self._describe_tools()))
+            await guards.send_body(send, 200, msgspec.json.encode(await self._describe_tools()))
             return
         body = (await receive())["body"]
         ids = Headers(scope=scope).getlist(REQUEST_ID_HEADER)
@@ -129,7 +129,7 @@ async def _send_result(
         PROTOCOL_LOGGER.exception("%s failed", scope["path"])
         await guards.send_refusal(scope, send, guards.UNEXPECTED_ERROR)
     else:
-        await guards.send_json(send, 200, msgspec.json.encode(result), headers)
+        await guards.send_body(send, 200, msgspec.json.encode(result), headers)
 
 
 def _parse_call(body: bytes) -> tuple[str, dict[str, Any]]:
@@ -177,4 +177,4 @@ def _refuse_report(path: str, error: ToolError) -> guards.HttpRefusal:
         return replace(guards.make_tool_refusal(error, {}), message=error.message, details=None)
     message = f"{'Coverage' if path == _COVERAGE_PATH else 'Lifecycle'} report not found"
     hint = f"{_REPORT_TOOLS[path]} of the pack `knowledge` is disabled" if is_off else error.hint
-    return guards.HttpRefusal(status=404, code=ErrorCode.NOT_FOUND, message=message, hint=hint)
+    return guards.HttpRefusal(404, ErrorCode.NOT_FOUND, message, hint)
