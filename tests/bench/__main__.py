@@ -14,7 +14,7 @@ from pathlib import Path
 from tests.bench import gateway, growth, knowledge, notes, pages, readme, retrieval, server, table, watching
 from tests.bench.calibration import Clock
 from tests.bench.growth import sweep
-from tests.bench.measure import Cost, FailedError, least, settle
+from tests.bench.measure import FailedError, least, settle
 from tests.bench.options import ROOT, parse
 from tests.bench.results import FILE, About, Curve, Results, committed
 from tests.bench.table import Result
@@ -32,7 +32,6 @@ ALONE: Mapping[str, Callable[[Namespace], int]] = {
 
 
 def main() -> int:
-    """Measure, print the results, and return 0 if all gates hold."""
     options = parse()
     for name, measure in ALONE.items():
         if getattr(options, name):
@@ -60,7 +59,14 @@ def _costs(options: Namespace) -> int:
     machine = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"
     commit = described.stdout.decode().strip() or "unknown"
     about = About(commit, platform.python_version(), machine, clock.milliseconds)
-    _tell(about, rows, curves, options)
+    facts = about._asdict() | {"runs": options.runs}
+    print(" · ".join(f"{key} {value}" for key, value in facts.items()))
+    if rows:
+        print(table.render(rows))
+    if curves:
+        print(growth.render(curves))
+    if options.json:
+        options.json.write_text(table.as_json(rows, facts))
     if options.save:
         results = Results(about, {row.name: row.figure for row in rows}, curves)
         for path, text in readme.texts(results, readme.FILE.read_text(encoding="utf-8")).items():
@@ -82,35 +88,20 @@ def _measure(options: Namespace, clock: Clock) -> tuple[list[Result], list[Curve
 
 
 def _rows(wanted: Iterable[Workload], options: Namespace, clock: Clock) -> Iterator[Result]:
-    """Measure each row against a calibration of the same minute, and against a peer program if there is one."""
     before = committed().rows if FILE.exists() else {}
     for row in wanted:
         unit = clock.unit()
         if row.settles:
             settle([options.duvet, *row.arguments], row.folder)
         cost = least([options.duvet, *row.arguments], row.folder, options.runs, row.prepare)
-        peer = _peer_cost(row, options) if options.peer and row.has_peers else None
+        peer = None
+        if options.peer and row.has_peers:
+            try:
+                peer = least([*options.peer, *row.arguments], row.folder, options.runs, row.prepare)
+            except FailedError as error:
+                # The peer can't do the same work.
+                print(f"bench: {row.name}: {error}", file=sys.stderr)
         yield Result(row.name, row.budget, cost, unit, before.get(row.name), peer)
-
-
-def _peer_cost(row: Workload, options: Namespace) -> Cost | None:
-    """Return the cost for the peer; None if it can't do the same work."""
-    try:
-        return least([*options.peer, *row.arguments], row.folder, options.runs, row.prepare)
-    except FailedError as error:
-        print(f"bench: {row.name}: {error}", file=sys.stderr)
-        return None
-
-
-def _tell(about: About, rows: list[Result], curves: list[Curve], options: Namespace) -> None:
-    facts = about._asdict() | {"runs": options.runs}
-    print(" · ".join(f"{key} {value}" for key, value in facts.items()))
-    if rows:
-        print(table.render(rows))
-    if curves:
-        print(growth.render(curves))
-    if options.json:
-        options.json.write_text(table.as_json(rows, facts))
 
 
 if __name__ == "__main__":

@@ -37,7 +37,6 @@ class Project(NamedTuple):
 def _project(
     name: str, memory: float, *spans: tuple[float, float], source: str = "src/package_000/file_00000.c"
 ) -> Project:
-    """Make a project; the goals and gates are in the order of the states."""
     budgets = {state: Budget(*span, memory) for state, span in zip(State, spans, strict=False)}
     return Project(name, budgets, source, huge=name.endswith("x 20000"))
 

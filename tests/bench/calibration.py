@@ -24,7 +24,6 @@ DISTINCT = 997  # A prime, so that lines repeat in no pattern that suits a cache
 
 
 def unit(runs: int, shared: Path | None) -> float:
-    """CPU seconds of the work, the least of several runs; the shared calibration where there is one."""
     script = shared / "tools" / "calib.py" if shared else None
     if script and script.is_file():
         command = [sys.executable, str(script), "--json", "--runs", str(runs)]
@@ -44,7 +43,6 @@ class Clock:
         self._units: list[float] = []
 
     def unit(self) -> float:
-        """CPU seconds of the calibration, of this minute."""
         if time.monotonic() - self._measured > MINUTE:
             self._units.append(unit(self._runs, self._shared))
             self._measured = time.monotonic()
@@ -52,12 +50,10 @@ class Clock:
 
     @property
     def milliseconds(self) -> int:
-        """The median of the units measured so far."""
         return round(1000 * sorted(self._units)[len(self._units) // 2])
 
 
 def make_text() -> bytes:
-    """Return about 20 MB of short lines, the same on every machine."""
     words = TEXT.split()
     count = len(words)
     distinct = [
@@ -69,7 +65,6 @@ def make_text() -> bytes:
 
 
 def walk_lines(text: bytes) -> int:
-    """Process strings and dictionaries line by line, as the interpreter's part of the work."""
     marked: dict[str, list[int]] = {}
     indents: dict[str, int] = {}
     for number, line in enumerate(text.decode().split("\n")):
@@ -83,7 +78,6 @@ def walk_lines(text: bytes) -> int:
 
 
 def once(text: bytes) -> float:
-    """Return the CPU seconds of all three parts."""
     start = time.process_time()
     sum(1 for _ in KEYWORD.finditer(text))
     walk_lines(text)

@@ -67,7 +67,6 @@ class Stdio:
 
 @contextmanager
 def talking(command: Sequence[str], folder: Path, **variables: str) -> Iterator[Stdio]:
-    """Start a server, and end it afterwards."""
     with started(command, folder, variables, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0) as process:
         yield Stdio(process)
 
@@ -76,7 +75,6 @@ def talking(command: Sequence[str], folder: Path, **variables: str) -> Iterator[
 def started(
     command: Sequence[str], folder: Path, variables: Mapping[str, str] | None = None, **streams: int
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """Start a process and kill it afterwards; unnamed streams are empty."""
     given: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL) | streams
     with subprocess.Popen[bytes](command, cwd=folder, env={**environment(), **(variables or {})}, **given) as process:
         try:
@@ -96,7 +94,6 @@ def resident(process: int) -> float:
 
 
 def result_of(answer: dict[str, Any]) -> Any:
-    """Return the result of an answer, or raise FailedError if it is an error."""
     if "result" not in answer or answer["result"].get("isError"):
         raise FailedError(json.dumps(answer))
     return answer["result"]
@@ -140,7 +137,6 @@ Server = Stdio | Http
 
 @contextmanager
 def talking_http(command: Sequence[str], folder: Path) -> Iterator[Http]:
-    """Start a server and a session, and end both afterwards."""
     with serving_at(command, folder) as (process, where):
         yield Http(*where, process.pid)
 
@@ -163,7 +159,6 @@ def call_tool(server: Server, name: str, arguments: Mapping[str, object]) -> Any
 
 
 def post(connection: HTTPConnection, tool: str, given: Mapping[str, object], token: str = "") -> Any:
-    """Call a tool over plain HTTP with this token, and return the answer."""
     return json.loads(post_unread(connection, tool, given, token))["result"]
 
 
@@ -178,7 +173,6 @@ def post_unread(connection: HTTPConnection, tool: str, given: Mapping[str, objec
 
 
 def answer_in(body: bytes) -> Any:
-    """Return the message in a response, which may be an event."""
     event = body.partition(b"data: ")[2]
     return json.loads((event or body).strip())
 
@@ -193,14 +187,11 @@ _META = {
 
 
 class Load(NamedTuple):
-    """What many clients observed."""
-
     rate: float  # Answers per second.
     worst: float  # The 99th percentile in seconds.
 
 
 def load(server: Http, tools: Mapping[str, Mapping[str, object]]) -> Load:
-    """Run all clients at once; each calls one tool after another."""
     requests = [request_of(name, arguments) for name, arguments in tools.items()]
     began = time.perf_counter()
     seconds = asyncio.run(_visit(server.where, requests))
@@ -233,7 +224,6 @@ async def read_answer(reading: asyncio.StreamReader) -> tuple[int, bytes]:
 
 
 def request_of(name: str, arguments: Mapping[str, object]) -> bytes:
-    """Return the request for a tool call as bytes."""
     params = {"name": name, "arguments": arguments, "_meta": _META}
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).encode()
     named = {"mcp-protocol-version": _MODERN, "mcp-method": "tools/call", "mcp-name": name}

@@ -55,7 +55,6 @@ def find_functions(folder: Path) -> Iterator[AskedFunction]:
 
 
 def copy_without_docstrings(folder: Path, target: Path, asked: Sequence[AskedFunction]) -> None:
-    """Copy the files of a library; the docstrings of the asked functions become empty lines."""
     for path in sorted(folder.rglob("*.py")):
         name = path.relative_to(folder).as_posix()
         if set(name.split("/")).isdisjoint(_LEFT_OUT):

@@ -15,8 +15,6 @@ from tests.bench.table import align
 
 
 class Figure(NamedTuple):
-    """A measured value, its goal and its gate."""
-
     name: str
     value: float
     budget: Budget
@@ -33,7 +31,6 @@ class Figure(NamedTuple):
 
 
 def show_figures(measure: Callable[[Path], Iterable[Figure]]) -> int:
-    """Measure in a scratch folder, print the table, and return 0 if all gates hold."""
     try:
         with tempfile.TemporaryDirectory(prefix="duvet-bench-") as scratch:
             figures = list(measure(Path(scratch)))
@@ -45,7 +42,6 @@ def show_figures(measure: Callable[[Path], Iterable[Figure]]) -> int:
 
 
 def render(figures: Sequence[Figure]) -> str:
-    """Return the table, one line per figure."""
     rows = [
         (one.name, f"{one.value:.2f}", f"{one.budget.goal:.2f}", f"{one.budget.gate:.2f}", one.verdict)
         for one in figures
@@ -60,6 +56,5 @@ def seconds_of(work: Callable[[], object]) -> float:
 
 
 def p99(values: Iterable[float]) -> float:
-    """Return the 99th percentile."""
     ordered = sorted(values)
     return ordered[-1 - len(ordered) // 100]

@@ -30,7 +30,6 @@ def main(options: Namespace) -> int:
 
 
 def measured(duvet: str, scratch: Path, files: int, sentences: Sequence[str]) -> Iterator[Figure]:
-    """Measure everything in a project with this many files."""
     project, desk = scratch / "project", scratch / "desk"
     told = cycle(sentences)
     written_tree(project, files, 1, lambda made: next(told))
@@ -58,7 +57,6 @@ def measured(duvet: str, scratch: Path, files: int, sentences: Sequence[str]) ->
 def _forwarded(
     duvet: str, desk: Path, where: tuple[str, int], call: Callable[..., object], sentences: Sequence[str]
 ) -> Iterator[Figure]:
-    """Measure a search, and the same search through a server that forwards it."""
     made = random.Random(1)
     variables = {"KM_GATEWAY_URL": f"http://{where[0]}:{where[1]}", "KM_ADMIN_TOKEN": TOKEN}
     with talking([duvet, "mcp"], desk, **variables) as server:

@@ -26,7 +26,6 @@ class Line(NamedTuple):
 
     @property
     def start(self) -> float:
-        """The cost of a nearly empty project."""
         return float(getattr(self.curve.start, self.measure))
 
     @property
@@ -73,8 +72,6 @@ Costs = dict[State, Figure]
 
 
 def sweep(shared: Path, scratch: Path, command: str, runs: int, clock: Clock) -> Iterator[Curve]:
-    """Measure how the cost of a report grows with each part of its project."""
-
     def cost(size: Size) -> Costs:
         return _cost(shared, scratch / "growing", command, size, runs, clock)
 
@@ -87,7 +84,6 @@ def sweep(shared: Path, scratch: Path, command: str, runs: int, clock: Clock) ->
 
 
 def grow_project(name: str, factor: int) -> Size:
-    """Return the base project with more of one part, and of everything that the part needs."""
     part = {"sources": "sources", "annotations": "citations", "specifications": "requirements"}[name]
     return BASE._replace(**{part: getattr(BASE, part) * factor})
 

@@ -34,8 +34,6 @@ _WORD = re.compile(r"[a-z]{5,}")
 
 
 class Size(NamedTuple):
-    """The size of an index, and the budget for searching it."""
-
     name: str
     pieces: int
     usual: Budget
@@ -65,7 +63,6 @@ def sentences_of(folder: Path) -> Sequence[str]:
 
 
 def measure_semantic_search(options: Namespace, folder: Path) -> Iterator[Figure]:
-    """Measure a search by meaning for requirements, after a first one."""
     make_tree(budgets.ASKED, options.shared, folder)
     command = [options.duvet, "search", "--semantic", "resume a session with a ticket"]
     settle(command, folder)
@@ -74,7 +71,6 @@ def measure_semantic_search(options: Namespace, folder: Path) -> Iterator[Figure
 
 
 def measured(duvet: str, folder: Path, size: Size, files: int, sentences: Sequence[str]) -> Iterator[Figure]:
-    """Measure indexing, indexing again, disk space, searches, and the final memory."""
     told = cycle(sentences)
     written_tree(folder, files, size.pieces, lambda made: next(told))
     config = folder / "duvet.config.yaml"
@@ -132,8 +128,6 @@ def _searched(duvet: str, folder: Path, size: Size, sentences: Sequence[str]) ->
 
 
 def _ask_at_once(where: tuple[str, int], questions: Sequence[str]) -> None:
-    """Ask all questions, each client its share of them."""
-
     def ask(first: int) -> None:
         connection = HTTPConnection(*where, timeout=60)
         for asked in questions[first::CLIENTS]:
@@ -144,7 +138,6 @@ def _ask_at_once(where: tuple[str, int], questions: Sequence[str]) -> None:
 
 
 def question(made: random.Random, sentences: Sequence[str]) -> str:
-    """Return a few words of a sentence."""
     while True:
         words = _WORD.findall(made.choice(sentences))
         if len(words) > 5:

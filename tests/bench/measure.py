@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,19 +27,18 @@ class FailedError(Exception):
 
 
 def environment() -> dict[str, str]:
-    """Return the environment without variables that would change the work."""
     kept = {name: value for name, value in os.environ.items() if not NOISE.fullmatch(name)}
     return {**kept, "NO_COLOR": "1"}
 
 
-def _run(command: Sequence[str], folder: Path, variables: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+def _run(command: Sequence[str], folder: Path) -> subprocess.CompletedProcess[str]:
     streams: dict[str, Any] = {"stdin": subprocess.DEVNULL, "capture_output": True, "text": True, "errors": "replace"}
-    return subprocess.run(command, cwd=folder, env=variables, check=False, **streams)
+    return subprocess.run(command, cwd=folder, env=environment(), check=False, **streams)
 
 
-def once(command: Sequence[str], folder: Path, variables: Mapping[str, str]) -> Cost:
+def once(command: Sequence[str], folder: Path) -> Cost:
     """Return the cost of one run, which must succeed."""
-    done = _run([*LAUNCHER, *command], folder, variables)
+    done = _run([*LAUNCHER, *command], folder)
     code, seconds, memory = done.stdout.split() or (done.returncode, 0, 0)
     if int(code):
         raise FailedError(f"{' '.join(command)} answered {int(code)}\n{done.stderr}")
@@ -47,20 +46,19 @@ def once(command: Sequence[str], folder: Path, variables: Mapping[str, str]) -> 
 
 
 def output_of(command: Sequence[str], folder: Path) -> str:
-    """Return the output of a command; raise FailedError if it fails."""
-    done = _run(command, folder, environment())
+    done = _run(command, folder)
     if done.returncode:
         raise FailedError(done.stderr)
     return done.stdout
 
 
 def nothing() -> None:
-    """Prepare nothing."""
+    pass
 
 
 def settle(command: Sequence[str], folder: Path) -> None:
     """Run a command, and wait until the files that it wrote count as old."""
-    once(command, folder, environment())
+    once(command, folder)
     time.sleep(SETTLED)
 
 
@@ -69,11 +67,10 @@ def least(command: Sequence[str], folder: Path, runs: int, prepare: Callable[[],
 
     The cost of `prepare`, which is called before each run, is not counted.
     """
-    variables = environment()
     prepare()
-    once(command, folder, variables)
+    once(command, folder)
     costs: list[Cost] = []
     while len(costs) < runs or (len(costs) < 3 * runs and sum(cost.cpu for cost in costs) < ENOUGH):
         prepare()
-        costs.append(once(command, folder, variables))
-    return Cost(min(cost.cpu for cost in costs), min(cost.memory for cost in costs))
+        costs.append(once(command, folder))
+    return Cost(*map(min, zip(*costs, strict=True)))

@@ -59,7 +59,6 @@ def main(options: Namespace) -> int:
 
 
 def make_pages(folder: Path, count: int) -> None:
-    """Make a project with this many pages, each with a few links to others."""
     chance = random.Random(1)
     (folder / "docs").mkdir()
     (folder / ".duvet").mkdir()
@@ -73,7 +72,6 @@ def make_pages(folder: Path, count: int) -> None:
 
 
 def measured(command: Sequence[str], folder: Path, unit: float) -> Iterator[Figure]:
-    """Measure the first answer, later ones, one after an edit, and the final memory."""
     with talking_http(command, folder) as server:
         connection = HTTPConnection(*server.where, timeout=60)
         call, chance = partial(post, connection), random.Random(2)

@@ -24,7 +24,6 @@ NEED_SHARED = ("growth", "watch", "server", "pages", "retrieval", "save", "knowl
 
 
 def parse(arguments: list[str] | None = None) -> argparse.Namespace:
-    """Return the options, and what follows from them."""
     parser = _parser()
     options = parser.parse_args(arguments)
     if options.duvet is None and not options.retrieval:

@@ -31,7 +31,6 @@ _MB = 1_000_000
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    """Start a browser; raise FailedError if there is none."""
     try:
         from playwright.sync_api import sync_playwright
     except ImportError as error:
@@ -131,7 +130,6 @@ class Figure(NamedTuple):
 
 
 def main(options: Namespace) -> int:
-    """Measure, print the results, and return 0 if every report is fast enough."""
     names = wanted(options.only)
     if not names or options.shared is None:
         return 0

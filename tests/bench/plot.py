@@ -41,13 +41,11 @@ class Panel(NamedTuple):
         return round(self.bottom - self.height * math.log(value / self.low) / math.log(self.high / self.low), 1)
 
     def proportional(self, value: float) -> list[tuple[float, float]]:
-        """Return the ends of the line of linear growth that reaches the value at the right edge."""
         lowest = max(value / self.most, self.low)
         return [(self.x(self.most * lowest / value), self.y(lowest)), (self.right, self.y(value))]
 
 
 def marks(low: float, high: float) -> list[float]:
-    """Return round numbers, from the one below the lowest value to the one above the highest."""
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     numbers = [float(f"{step}e{power}") for power in powers for step in STEPS]
     first = max(number for number in numbers if number <= low)

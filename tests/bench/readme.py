@@ -29,7 +29,6 @@ WIDTH = 120
 
 
 def renew(readme: str, results: Results) -> str:
-    """Return the README with the section for these results."""
     about = results.about
     text = TEXT.format(table=_table(results), machine=about.machine, python=about.python)
     section = "\n\n".join(_wrap(paragraph) for paragraph in text.split("\n\n"))
@@ -38,18 +37,15 @@ def renew(readme: str, results: Results) -> str:
 
 def _table(results: Results) -> str:
     headings = ("project", "first run", "first run with HTML", "nothing changed", "one source changed", "memory")
-    rows = [_cells(results, name, words) for name, words in PROJECTS.items()]
+    rows = []
+    for name, words in PROJECTS.items():
+        figures = [results.rows[f"{name}, {state}"] for state in State]
+        times = [f"{figure.cu * results.about.cu_ms:,.0f}" for figure in figures]
+        rows.append([words, *times, f"{figures[0].mb:.0f} MB"])
     return "\n".join(f"| {' | '.join(row)} |" for row in (headings, ("---", *("--:",) * 5), *rows))
 
 
-def _cells(results: Results, name: str, words: str) -> list[str]:
-    figures = [results.rows[f"{name}, {state}"] for state in State]
-    times = [f"{figure.cu * results.about.cu_ms:,.0f}" for figure in figures]
-    return [words, *times, f"{figures[0].mb:.0f} MB"]
-
-
 def _wrap(paragraph: str) -> str:
-    """Wrap prose, but neither tables nor code between backticks."""
     if paragraph.startswith("|"):
         return paragraph
     whole = re.sub("`.*?`", lambda code: code[0].replace(" ", "\0"), paragraph.replace("\n", " "))

@@ -16,13 +16,10 @@ class Figure(NamedTuple):
     mb: float
 
     def rounded(self) -> Figure:
-        """The results without digits that differ from run to run."""
         return Figure(round(self.cu, 3), round(self.mb, 1))
 
 
 class Curve(NamedTuple):
-    """How the cost of a report grows with one part of its project."""
-
     name: str  # What grows.
     state: str
     counts: tuple[int, ...]
@@ -31,8 +28,6 @@ class Curve(NamedTuple):
 
 
 class About(NamedTuple):
-    """Where and when the figures were measured."""
-
     commit: str
     python: str
     machine: str
@@ -49,7 +44,10 @@ def encode(results: Results) -> str:
     """Encode the results for committing, with one row per line so that diffs are readable."""
     about = json.dumps(results.about._asdict(), indent=2)[2:-2]
     rows = _lines({"name": name, **figure.rounded()._asdict()} for name, figure in results.rows.items())
-    growth = _lines(map(_flat, results.growth))
+    growth = _lines(
+        one._replace(start=one.start.rounded(), figures=tuple(map(Figure.rounded, one.figures)))._asdict()
+        for one in results.growth
+    )
     return f'{{\n{about},\n  "rows": [\n{rows}\n  ],\n  "growth": [\n{growth}\n  ]\n}}\n'
 
 
@@ -72,16 +70,10 @@ def change(before: float, now: float) -> float:
 
 
 def slips(before: Figure | None, now: Figure) -> list[str]:
-    """Describe in words what became worse."""
     if before is None:
         return []
     grown = {"SLOWER": change(before.cu, now.cu), "BIGGER": change(before.mb, now.mb)}
     return [word for word, share in grown.items() if share > SLIP]
-
-
-def _flat(curve: Curve) -> dict[str, object]:
-    figures = [figure.rounded() for figure in curve.figures]
-    return curve._replace(start=curve.start.rounded(), figures=tuple(figures))._asdict()
 
 
 def _lines(records: Iterable[Mapping[str, object]]) -> str:

@@ -29,7 +29,6 @@ _COLUMNS = ("", "hit@1", "hit@5", "recall@5", "recall@20", "MRR@10")
 
 
 def main(options: Namespace) -> int:
-    """Measure, print the results, and return 0 if words find enough and both find more."""
     if options.shared is None or not fnmatch("retrieval", options.only):
         return 0
     folder = options.shared / "retrieval"
@@ -46,7 +45,6 @@ def main(options: Namespace) -> int:
 
 
 def baselines(lines: Sequence[Mapping[str, str]]) -> dict[str, Rank]:
-    """Return searches by sqlite's BM25 alone: of the text, and with stems and titles."""
     database = sqlite3.connect(":memory:")
     for name, tokens in (("plain", "unicode61"), ("stems", "porter unicode61")):
         database.execute(f"CREATE VIRTUAL TABLE {name} USING fts5(text, title, tokenize='{tokens}')")

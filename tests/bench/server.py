@@ -32,7 +32,6 @@ _OTHER_WORDS = ("teapot", "kettle", "saucer", "sugar")
 
 
 def citations(server: Server) -> Mapping[str, Sequence[str]]:
-    """Return whole comments by the mistake that they contain."""
     urls = {f"/specifications/{one['id']}": one["url"] for one in _read(server, "duvet:///specifications")}
     known = [one for one in _read(server, "duvet:///requirements") if len(one["text"]) < _LONGEST]
     drawn = random.Random(1)
@@ -50,7 +49,6 @@ def citations(server: Server) -> Mapping[str, Sequence[str]]:
 
 
 def cases(server: Server) -> Mapping[tuple[str, str], Sequence[Mapping[str, object]]]:
-    """Return the arguments for the validating tools, by tool and by mistake."""
     found: dict[tuple[str, str], Sequence[Mapping[str, object]]] = {}
     for name, several in citations(server).items():
         found["validate_citation", name] = [{"citation": one} for one in several]
@@ -70,7 +68,6 @@ def _target(path: str, urls: Mapping[str, str]) -> str:
 
 
 def _misquoted(text: str, drawn: random.Random) -> str:
-    """Return the text with two words replaced."""
     words = text.split()
     for _ in range(2):
         words[drawn.randrange(len(words))] = drawn.choice(_OTHER_WORDS)
@@ -97,7 +94,6 @@ FEW, MANY = 1_000, 10_000  # Calls after which memory is measured.
 
 
 def main(options: Namespace) -> int:
-    """Measure and print, and return the exit code."""
     if options.shared is None or not fnmatch("server", options.only):
         return 0
 
@@ -114,7 +110,6 @@ def main(options: Namespace) -> int:
 
 
 def started(command: Sequence[str], folder: Path, runs: int, clock: Clock, duvet: str) -> Iterator[Figure]:
-    """Measure the start without and with a cache."""
     unit = clock.unit()
     cold = _least(command, folder, runs, lambda: forget(folder))
     settle([duvet, "report"], folder)
@@ -161,7 +156,6 @@ def called(command: Sequence[str], folder: Path) -> Iterator[Figure]:
 
 
 def over_http(command: Sequence[str], folder: Path) -> Iterator[Figure]:
-    """Measure the same over HTTP, and many clients in turn with those of an idle server."""
     with (
         talking_http(command, folder) as server,
         talking_http([sys.executable, "-m", "tests.bench.idle"], ROOT) as idle,
@@ -176,7 +170,6 @@ def over_http(command: Sequence[str], folder: Path) -> Iterator[Figure]:
 
 
 def calls(carrier: str, server: Server) -> Iterator[Figure]:
-    """Compare each tool with a request that does nothing, and measure what remains after many calls."""
     tools = asked_of(server)
     for name, arguments in tools.items():
         yield from _called(f"{carrier}: {name}", _times(server, name, [arguments]), budgets.CALLED)
@@ -195,7 +188,6 @@ def _called(name: str, times: tuple[list[float], list[float]], budget: Budget) -
 
 
 def edited(server: Server, edit: Callable[[], None]) -> Figure:
-    """Measure how soon the answer changes after a source was written."""
     waits = []
     before = _cited(server)
     for _ in range(EDITS):
@@ -214,7 +206,6 @@ def _cited(server: Server) -> object:
 
 
 def asked_of(server: Server) -> Mapping[str, Mapping[str, object]]:
-    """Return arguments for each tool."""
     names = [tool["name"] for tool in server.ask("tools/list", {})["tools"]]
     (cited,) = server.ask("resources/read", {"uri": "duvet:///citations?limit=1"})["contents"]
     citation = {"citation_id": cited["text"].split('"id":"')[1].split('"')[0], "context_lines": 2}

@@ -40,16 +40,10 @@ class Result(NamedTuple):
 
     @property
     def verdict(self) -> str:
-        slipped = slips(self.before, self.figure)
-        return self._standing + (f", {' and '.join(slipped)} than before" if slipped else "")
-
-    @property
-    def _standing(self) -> str:
-        if self.figure.cu > self.budget.gate:
-            return "TOO SLOW"
-        if not self.fits_memory:
-            return "TOO BIG"
-        return "good" if self.figure.cu <= self.budget.goal else "passes"
+        cost, slipped = self.figure.cu, slips(self.before, self.figure)
+        standing = "TOO SLOW" if cost > self.budget.gate else "TOO BIG" if not self.fits_memory else "passes"
+        standing = "good" if self.passes and cost <= self.budget.goal else standing
+        return standing + (f", {' and '.join(slipped)} than before" if slipped else "")
 
 
 def render(results: Sequence[Result]) -> str:
@@ -61,59 +55,42 @@ def render(results: Sequence[Result]) -> str:
 def align(rows: Sequence[Sequence[str]]) -> str:
     """Align rows of equal length in columns; numbers between the first and last column go to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join(_line(row, widths) for row in rows)
+    lines = []
+    for first, *numbers, last in rows:
+        cells = [cell.rjust(width) for cell, width in zip(numbers, widths[1:-1], strict=True)]
+        lines.append("  ".join([first.ljust(widths[0]), *cells, last]).rstrip())
+    return "\n".join(lines)
 
 
 def as_json(results: Sequence[Result], about: Mapping[str, object]) -> str:
-    """Return the same figures as JSON, with information about the machine."""
-    return json.dumps({**about, "rows": [_record(result) for result in results]}, indent=2) + "\n"
-
-
-def _record(result: Result) -> dict[str, object]:
-    return {
-        "name": result.name,
-        "cpu_seconds": round(result.cost.cpu, 4),
-        "unit_seconds": round(result.unit, 4),
-        "cu": round(result.figure.cu, 3),
-        "cu_before": result.before.cu if result.before else None,
-        "goal": result.budget.goal,
-        "gate": result.budget.gate,
-        "rss_mb": round(result.cost.memory, 1),
-        "rss_before_mb": result.before.mb if result.before else None,
-        "rss_gate_mb": result.budget.memory or None,
-        "peer_cpu_seconds": round(result.peer.cpu, 4) if result.peer else None,
-        "of_peer": round(result.of_peer, 3) if result.of_peer else None,
-        "passes": result.passes,
-    }
+    rows = [
+        {
+            "name": one.name,
+            "cpu_seconds": round(one.cost.cpu, 4),
+            "unit_seconds": round(one.unit, 4),
+            "cu": round(one.figure.cu, 3),
+            "cu_before": one.before.cu if one.before else None,
+            "goal": one.budget.goal,
+            "gate": one.budget.gate,
+            "rss_mb": round(one.cost.memory, 1),
+            "rss_before_mb": one.before.mb if one.before else None,
+            "rss_gate_mb": one.budget.memory or None,
+            "peer_cpu_seconds": round(one.peer.cpu, 4) if one.peer else None,
+            "of_peer": round(one.of_peer, 3) if one.of_peer else None,
+            "passes": one.passes,
+        }
+        for one in results
+    ]
+    return json.dumps({**about, "rows": rows}, indent=2) + "\n"
 
 
 def _cells(result: Result, with_peer: bool) -> tuple[str, ...]:
-    budget, figure, before = result.budget, result.figure, result.before
+    budget, figure, before, peer = result.budget, result.figure, result.before, result.peer
+    changes = [f"{change(*pair) * 100:+.0f} %" for pair in zip(before, figure, strict=True)] if before else ["new"] * 2
     cells = (
-        result.name,
-        f"{result.cost.cpu * 1000:.0f}",
-        f"{figure.cu:.3f}",
-        _percent(before and change(before.cu, figure.cu)),
-        f"{budget.goal:.2f}",
-        f"{budget.gate:.2f}",
-        f"{figure.mb:.0f}",
-        _percent(before and change(before.mb, figure.mb)),
+        *(result.name, f"{result.cost.cpu * 1000:.0f}", f"{figure.cu:.3f}", changes[0]),
+        *(f"{budget.goal:.2f}", f"{budget.gate:.2f}", f"{figure.mb:.0f}", changes[1]),
         f"{budget.memory:.0f}" if budget.memory else "-",
     )
-    return (*cells, *_peer_cells(result), result.verdict) if with_peer else (*cells, result.verdict)
-
-
-def _peer_cells(result: Result) -> tuple[str, str]:
-    if result.peer is None:
-        return "-", "-"
-    return f"{result.peer.cpu / result.unit:.3f}", f"{result.of_peer:.2f}"
-
-
-def _percent(share: float | None) -> str:
-    return "new" if share is None else f"{share * 100:+.0f} %"
-
-
-def _line(row: Sequence[str], widths: Sequence[int]) -> str:
-    first, *numbers, last = row
-    cells = [cell.rjust(width) for cell, width in zip(numbers, widths[1:-1], strict=True)]
-    return "  ".join([first.ljust(widths[0]), *cells, last]).rstrip()
+    others = (f"{peer.cpu / result.unit:.3f}", f"{result.of_peer:.2f}") if peer else ("-", "-")
+    return (*cells, *(others if with_peer else ()), result.verdict)

@@ -37,8 +37,6 @@ class Wait(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A project, and the waits for each kind of edit."""
-
     name: str
     waits: list[Wait]
     gate: float | None
@@ -49,7 +47,6 @@ class Row(NamedTuple):
 
 
 def main(options: Namespace) -> int:
-    """Measure, print the results, and return 0 if all gates hold."""
     with tempfile.TemporaryDirectory(prefix="duvet-bench-") as scratch:
         rows = list(_rows(options, Path(scratch)))
     print(render(rows))

@@ -59,28 +59,19 @@ def make_generated(shared: Path, size: Size, folder: Path) -> None:
 
 
 def _configure(folder: Path) -> None:
-    """Write one configuration with and one without the HTML report."""
     config = (folder / CONFIG).read_text()
-    (folder / CONFIG).write_text(_with_reports(config, page=False))
-    (folder / PAGE_CONFIG).write_text(_with_reports(config, page=True))
-
-
-def _with_reports(config: str, *, page: bool) -> str:
-    """Enable JSON and the snapshot, and the HTML report if requested."""
-    switch = f"[report.html]\nenabled = {str(page).lower()}"
-    config = re.sub(r"(?m)^\[report\.html\]\nenabled = true$", switch, config)
     for report in ("json", "snapshot"):
         if f"[report.{report}]" not in config:
             config += f"\n[report.{report}]\nenabled = true\n"
-    return config
+    (folder / PAGE_CONFIG).write_text(config)
+    page = r"(?m)^\[report\.html\]\nenabled = true$"
+    (folder / CONFIG).write_text(re.sub(page, "[report.html]\nenabled = false", config))
 
 
 RFC = "rfc8446.txt"
 
 
 class Workload(NamedTuple):
-    """A row of the table: a command and the folder to run it in."""
-
     name: str
     budget: Budget
     arguments: tuple[str, ...]

@@ -129,14 +129,6 @@ def test_sources_of_several_kinds_in_several_folders(kettle: Path, duvet: Run) -
     assert duvet("-q", "report") == Done(0, "", "")
 
 
-def test_a_style_of_its_own(kettle: Path, duvet: Run) -> None:
-    source = '[[source]]\npattern = "*.py"\nlanguage = "python"\ncomment-style = { meta = "#=", content = "#%" }\n'
-    make(kettle, {PATH: f"'$schema' = \"duvet-cli/config/v1\"\n{source}"})
-    make(kettle, {"a.py": RIGHT.format(meta="#=", content="#%") + RIGHT.format(meta="##=", content="##%")})
-    done = duvet("-v", "report")
-    assert (done.code, annotated(done.err)) == (0, ["a.py: 1 annotation"])
-
-
 def test_a_narrow_terminal_gets_a_narrow_table(duvet_command: str, tmp_path: Path) -> None:
     patterns = ", ".join(f'"src/part-{number}/**/*.py"' for number in range(9))
     text = f"'$schema' = 'duvet-cli/config/v1'\n[[source]]\npattern = [{patterns}]\n"

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given, strategies as st
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
-from duvet.config.document_formats import DOCUMENT_ENDINGS
 from duvet.config.project_file import read_config
 from duvet.config.schema import DIALECT, json_schema, service_schema
 from duvet.errors import ProblemsError
@@ -267,24 +266,26 @@ BEYOND: dict[str, dict[str, Any]] = {
 }
 
 
-def is_accepted(document: dict[str, Any], ending: str) -> tuple[bool, bool]:
+def is_loaded(document: dict[str, Any], ending: str) -> bool:
     try:
         load(encode(document, ending), f"duvet.config.{ending}")
     except ProblemsError as error:
         assert error.problems
-        return False, SERVICE.is_valid(document)
-    return True, SERVICE.is_valid(document)
+        return False
+    return True
 
 
 @pytest.mark.criterion("core 2.3.2")
-@pytest.mark.parametrize("ending", DOCUMENT_ENDINGS)
-def test_duvet_and_the_schema_accept_the_same_service_files(ending: str) -> None:
+def test_duvet_and_the_schema_accept_the_same_service_files() -> None:
     ##= man/spec/service.md#configuration
     ##% The schema that `duvet config schema service` prints MUST accept exactly the files that duvet accepts, except
     ##% for checks of names, variables and alternative spellings of keys.
-    # TOML has no null.
-    cases = [*((one, True) for one in GOOD), *((one, False) for one in BAD), *(WITH_NULL if ending != "toml" else ())]
-    found = [(one, right, is_accepted(one, ending)) for one, right in cases]
-    assert [(one, verdicts) for one, right, verdicts in found if verdicts != (right, right)] == []
+    cases = [*((one, True) for one in GOOD), *((one, False) for one in BAD), *WITH_NULL]
+    assert [one for one, right in cases if SERVICE.is_valid(one) != right] == []
     # What a schema can't express.
-    assert {name: is_accepted(one, ending) for name, one in BEYOND.items()} == dict.fromkeys(BEYOND, (False, True))
+    assert [name for name, one in BEYOND.items() if not SERVICE.is_valid(one)] == []
+    cases += [(one, False) for one in BEYOND.values()]
+    for ending in ("json", "yaml", "toml"):
+        # TOML has no null.
+        wanted = [case for case in cases if ending != "toml" or case not in WITH_NULL]
+        assert [one for one, right in wanted if is_loaded(one, ending) != right] == []

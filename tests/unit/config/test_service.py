@@ -180,19 +180,16 @@ import sys
 from duvet.config.service import load_service
 from duvet.tree.files import MemoryTree
 
-path, data = sys.argv[1:]
-load_service(MemoryTree({path: data.encode()}), {})
 heavy = {"asyncio", "httpx2", "jinja2", "mcp", "pydantic", "rapidfuzz", "rich", "yaml"}
-print(*sorted(heavy & {name.partition(".")[0] for name in sys.modules}))
+for ending, data in (("json", b"{}"), ("toml", b""), ("yaml", b"server: {}")):
+    load_service(MemoryTree({f"duvet.config.{ending}": data}), {})
+    print(ending, *sorted(heavy & {name.partition(".")[0] for name in sys.modules}))
 """
 
 
-@pytest.mark.parametrize(
-    ("ending", "data", "expected"), [("json", "{}", ""), ("toml", "", ""), ("yaml", "server: {}", "yaml")]
-)
-def test_no_more_is_imported_than_the_format_needs(ending: str, data: str, expected: str) -> None:
-    command = [sys.executable, "-c", PROGRAM, f"duvet.config.{ending}", data]
-    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip() == expected
+def test_no_more_is_imported_than_the_format_needs() -> None:
+    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["json", "toml", "yaml yaml"]
 
 
 BEGIN = f"'$schema' = '{EXTENDED_SCHEMA}'\n"

@@ -62,8 +62,9 @@ def test_only_regular_files_are_recipes(kitchen: Kitchen) -> None:
 
 
 def test_a_folder_has_a_thousand_recipes_at_most(kitchen: Kitchen) -> None:
-    for number in range(MAX_RECIPE_FILES + 1):
-        kitchen.write(f"brew{number}", "")
+    folder = kitchen.write("brew0", "").parent
+    for number in range(MAX_RECIPE_FILES):
+        (folder / f"tea{number}.yaml").touch()
     with pytest.raises(DuvetError, match="recipes: the folder has more than 1,000 recipes"):
         every(kitchen)
     assert kitchen.failure("brew0").code == "upstream_error"
