@@ -192,7 +192,7 @@ def _check_text(choice: fields.FieldType, value: str, at: DocumentLocation) -> I
             message = f"{quote_text(value)} is not {choice.expected}" if choice.expected else "the value is blank"
             more = f": {reason}" if (reason := choice.fault(value)) else ""
             yield at.problem(rules.CONFIG_BAD_VALUE, message + more)
-        case _ if choice.is_template:
+        case _ if choice.template:
             try:
                 expand_template(value, at.environ)
             except ExpressionError as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date, datetime, time
 from typing import Any, NamedTuple
 
@@ -13,29 +13,13 @@ from duvet.text import quote_text
 
 
 class FieldType(NamedTuple):
-    """One of the types that a key accepts."""
+    """One of the types that a key accepts, with attributes that msgspec doesn't support."""
 
     type: inspect.Type
-    extra: Mapping[str, Any] = {}  # Attributes of the type that msgspec does not support.
-
-    @property
-    def is_template(self) -> bool:
-        """True if `${{ NAME }}` is replaced with an environment variable."""
-        return bool(self.extra.get("template"))
-
-    @property
-    def expands(self) -> bool:
-        """True if `$NAME` is replaced with an environment variable."""
-        return bool(self.extra.get("expands"))
-
-    @property
-    def expected(self) -> str:
-        """A description of the values that match the pattern."""
-        return str(self.extra.get("expected", ""))
-
-    def fault(self, value: str) -> str:
-        """Return why a string that matches the pattern is still invalid; empty if it is valid."""
-        return self.extra["fault"](value) if "fault" in self.extra else ""
+    template: bool = False  # Whether `${{ NAME }}` is replaced with an environment variable.
+    expands: bool = False  # Whether `$NAME` is replaced with an environment variable.
+    expected: str = ""  # A description of the values that match the pattern.
+    fault: Callable[[str], str] = lambda value: ""  # Returns why a string that matches is still invalid.
 
     def refuses(self, value: str) -> bool:
         pattern = self.type.pattern if isinstance(self.type, inspect.StrType) else None
@@ -51,7 +35,7 @@ def list_field_types(kind: inspect.Type) -> list[FieldType]:
     """Return the types that a field accepts, without null, which stands for a missing value."""
     match kind:
         case inspect.Metadata(type=inner, extra=extra):
-            return [FieldType(option.type, {**(extra or {}), **option.extra}) for option in list_field_types(inner)]
+            return [option._replace(**(extra or {})) for option in list_field_types(inner)]
         case inspect.UnionType(types=types):
             return [option for inner in types for option in list_field_types(inner)]
     return [] if isinstance(kind, inspect.NoneType) else [FieldType(kind)]

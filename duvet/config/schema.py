@@ -73,7 +73,7 @@ def _list_settings(
         if any(isinstance(item.type, inspect.StructType) for item in items):
             nested += [((*below, index), item) for index, item in enumerate(value)]
         else:
-            yield _make_setting(below, value, any(kind.is_template for kind in kinds), toml, environ)
+            yield _make_setting(below, value, any(kind.template for kind in kinds), toml, environ)
     for below, inner in nested:
         yield from _list_settings(inner, below, toml, environ)
 
