@@ -50,13 +50,12 @@ def lines(curves: Sequence[Curve]) -> list[Line]:
 
 def render(curves: Sequence[Curve]) -> str:
     factors = [f"x {count // curves[0].counts[0]}" for count in curves[0].counts]
-    return align([("", "start", *factors, "exponent", ""), *(_cells(line) for line in lines(curves))])
-
-
-def _cells(line: Line) -> tuple[str, ...]:
-    values = (f"{value:.{MEASURES[line.measure]}f}" for value in (line.start, *line.values))
-    name = f"{line.curve.name}, {line.curve.state}, {line.measure}"
-    return (name, *values, f"{line.exponent:.2f}", "good" if line.passes else "WORSE THAN LINEAR")
+    rows = []
+    for line in lines(curves):
+        values = (f"{value:.{MEASURES[line.measure]}f}" for value in (line.start, *line.values))
+        name = f"{line.curve.name}, {line.curve.state}, {line.measure}"
+        rows.append((name, *values, f"{line.exponent:.2f}", "good" if line.passes else "WORSE THAN LINEAR"))
+    return align([("", "start", *factors, "exponent", ""), *rows])
 
 
 FACTORS = (1, 10, 100)
@@ -68,12 +67,19 @@ COUNTS = {
     "specifications": BASE.requirements // BASE.per_document,
 }  # What grows, and its amount in the base project.
 STATES = (State.COLD, State.SAME)
-Costs = dict[State, Figure]
 
 
 def sweep(shared: Path, scratch: Path, command: str, runs: int, clock: Clock) -> Iterator[Curve]:
-    def cost(size: Size) -> Costs:
-        return _cost(shared, scratch / "growing", command, size, runs, clock)
+    folder, report = scratch / "growing", [command, "report"]
+
+    def cost(size: Size) -> dict[State, Figure]:
+        make_generated(shared, size, folder)
+        unit = clock.unit()
+        cold = least(report, folder, runs, lambda: forget(folder))
+        settle(report, folder)
+        same = least(report, folder, runs)
+        shutil.rmtree(folder)
+        return {State.COLD: Figure(cold.cpu / unit, cold.memory), State.SAME: Figure(same.cpu / unit, same.memory)}
 
     start, base = cost(START), cost(BASE)
     for name, count in COUNTS.items():
@@ -86,14 +92,3 @@ def sweep(shared: Path, scratch: Path, command: str, runs: int, clock: Clock) ->
 def grow_project(name: str, factor: int) -> Size:
     part = {"sources": "sources", "annotations": "citations", "specifications": "requirements"}[name]
     return BASE._replace(**{part: getattr(BASE, part) * factor})
-
-
-def _cost(shared: Path, folder: Path, command: str, size: Size, runs: int, clock: Clock) -> Costs:
-    make_generated(shared, size, folder)
-    report = [command, "report"]
-    unit = clock.unit()
-    cold = least(report, folder, runs, lambda: forget(folder))
-    settle(report, folder)
-    same = least(report, folder, runs)
-    shutil.rmtree(folder)
-    return {State.COLD: Figure(cold.cpu / unit, cold.memory), State.SAME: Figure(same.cpu / unit, same.memory)}

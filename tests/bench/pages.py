@@ -160,10 +160,9 @@ def _measured(names: Sequence[str], options: Namespace) -> Iterator[Figure]:
 
 
 def render(figures: Sequence[Figure]) -> str:
-    return align([("page of", "measured", "budget", ""), *map(_cells, figures)])
-
-
-def _cells(figure: Figure) -> tuple[str, ...]:
-    budget = "-" if figure.budget is None else f"{figure.budget:,.0f}"
-    value = f"{figure.value:,.1f}" if figure.name == "heap" else f"{figure.value:,.0f}"
-    return f"{figure.page}: {_WORDS[figure.name]}", value, budget, figure.verdict
+    rows = []
+    for one in figures:
+        budget = "-" if one.budget is None else f"{one.budget:,.0f}"
+        value = f"{one.value:,.1f}" if one.name == "heap" else f"{one.value:,.0f}"
+        rows.append((f"{one.page}: {_WORDS[one.name]}", value, budget, one.verdict))
+    return align([("page of", "measured", "budget", ""), *rows])

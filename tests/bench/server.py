@@ -13,7 +13,7 @@ from fnmatch import fnmatch
 from functools import partial
 from itertools import cycle, islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from tests.bench import budgets
 from tests.bench.budgets import Budget
@@ -36,7 +36,10 @@ def citations(server: Server) -> Mapping[str, Sequence[str]]:
     known = [one for one in _read(server, "duvet:///requirements") if len(one["text"]) < _LONGEST]
     drawn = random.Random(1)
     shown, others = (drawn.choices(known, k=COUNT) for _ in range(2))
-    targets = [_target(one["full_path"], urls) for one in shown]
+    targets = []
+    for one in shown:
+        specification, _, rest = one["full_path"].partition("/sections/")
+        targets.append(f"{urls[specification]}#{rest.partition('/requirements/')[0]}")
     quotes: Mapping[str, Sequence[str]] = {
         RIGHT: [one["text"] for one in shown],
         WRONG: [_misquoted(one["text"], drawn) for one in shown],
@@ -60,11 +63,6 @@ def cases(server: Server) -> Mapping[tuple[str, str], Sequence[Mapping[str, obje
 def _read(server: Server, uri: str) -> list[dict[str, Any]]:
     (content,) = server.ask("resources/read", {"uri": uri})["contents"]
     return list(json.loads(content["text"]))
-
-
-def _target(path: str, urls: Mapping[str, str]) -> str:
-    specification, _, rest = path.partition("/sections/")
-    return f"{urls[specification]}#{rest.partition('/requirements/')[0]}"
 
 
 def _misquoted(text: str, drawn: random.Random) -> str:
@@ -103,7 +101,11 @@ def main(options: Namespace) -> int:
         command = [options.duvet, "mcp"]
         clock = Clock(options.runs, options.shared)
         yield from started(command, folder, options.runs, clock, options.duvet)
-        yield from called(command, folder)
+        with talking(command, folder) as server:
+            server.greet()
+            server.begin()
+            yield from calls("stdio", server)
+            yield edited(server, Edit(folder / _SOURCE))
         yield from over_http([*command, "--http", "0", "--rate", "0"], folder)
 
     return show_figures(measure)
@@ -111,48 +113,30 @@ def main(options: Namespace) -> int:
 
 def started(command: Sequence[str], folder: Path, runs: int, clock: Clock, duvet: str) -> Iterator[Figure]:
     unit = clock.unit()
-    cold = _least(command, folder, runs, lambda: forget(folder))
+    cold_greeting, _, cold_answer = _least(command, folder, runs, lambda: forget(folder))
     settle([duvet, "report"], folder)
-    kept = _least(command, folder, runs, lambda: None)
-    yield Figure("start to `initialize`, cold, cu", cold.greeting / unit, budgets.GREETED)
-    yield Figure("start to `initialize`, cu", kept.greeting / unit, budgets.GREETED)
-    yield Figure("start to `initialize`, ms on the clock", kept.wall * 1000, budgets.GREETED_AFTER)
-    yield Figure("start to the first tool, cold, cu", cold.answer / unit, budgets.FIRST_ANSWER)
-    yield Figure("start to the first tool, nothing changed, cu", kept.answer / unit, budgets.FIRST_ANSWER)
+    greeting, wall, answer = _least(command, folder, runs, lambda: None)
+    yield Figure("start to `initialize`, cold, cu", cold_greeting / unit, budgets.GREETED)
+    yield Figure("start to `initialize`, cu", greeting / unit, budgets.GREETED)
+    yield Figure("start to `initialize`, ms on the clock", wall * 1000, budgets.GREETED_AFTER)
+    yield Figure("start to the first tool, cold, cu", cold_answer / unit, budgets.FIRST_ANSWER)
+    yield Figure("start to the first tool, nothing changed, cu", answer / unit, budgets.FIRST_ANSWER)
 
 
-class _Start(NamedTuple):
-    """CPU seconds and elapsed seconds."""
-
-    greeting: float
-    wall: float
-    answer: float
-
-
-def _least(command: Sequence[str], folder: Path, runs: int, prepare: Callable[[], None]) -> _Start:
-    found: list[_Start] = []
+def _least(command: Sequence[str], folder: Path, runs: int, prepare: Callable[[], None]) -> tuple[float, float, float]:
+    """Return the least CPU and elapsed seconds to the greeting, and CPU seconds to the first answer."""
+    found: list[tuple[float, float, float]] = []
     for _ in range(runs):
         prepare()
-        found.append(_start(command, folder))
-    return _Start(*map(min, zip(*found, strict=True)))
-
-
-def _start(command: Sequence[str], folder: Path) -> _Start:
-    began = time.perf_counter()
-    with talking(command, folder) as server:
-        server.greet()
-        greeting, wall = server.cpu, time.perf_counter() - began
-        server.begin()
-        call_tool(server, "coverage_summary", {})
-        return _Start(greeting, wall, server.cpu)
-
-
-def called(command: Sequence[str], folder: Path) -> Iterator[Figure]:
-    with talking(command, folder) as server:
-        server.greet()
-        server.begin()
-        yield from calls("stdio", server)
-        yield edited(server, Edit(folder / _SOURCE))
+        began = time.perf_counter()
+        with talking(command, folder) as server:
+            server.greet()
+            greeting, wall = server.cpu, time.perf_counter() - began
+            server.begin()
+            call_tool(server, "coverage_summary", {})
+            found.append((greeting, wall, server.cpu))
+    greetings, walls, answers = zip(*found, strict=True)
+    return min(greetings), min(walls), min(answers)
 
 
 def over_http(command: Sequence[str], folder: Path) -> Iterator[Figure]:
@@ -176,9 +160,12 @@ def calls(carrier: str, server: Server) -> Iterator[Figure]:
     for (name, what), several in cases(server).items():
         budget = budgets.CALLED if what == RIGHT else budgets.CALLED_AT_WORST
         yield from _called(f"{carrier}: {name}, {what}", _times(server, name, several), budget)
-    few = _memory_after(server, tools, FEW)
-    ratio = _memory_after(server, tools, MANY - FEW) / few
-    yield Figure(f"{carrier}: memory after {MANY:,} calls to {FEW:,}", ratio, budgets.ENDURED)
+    memory = []
+    for count in (FEW, MANY - FEW):
+        for name, arguments in islice(cycle(tools.items()), count):
+            call_tool(server, name, arguments)
+        memory.append(server.memory)
+    yield Figure(f"{carrier}: memory after {MANY:,} calls to {FEW:,}", memory[1] / memory[0], budgets.ENDURED)
 
 
 def _called(name: str, times: tuple[list[float], list[float]], budget: Budget) -> Iterator[Figure]:
@@ -220,9 +207,3 @@ def _times(server: Server, name: str, arguments: Sequence[Mapping[str, object]])
         idle.append(seconds_of(lambda: server.ask("ping", {})))
         busy.append(seconds_of(partial(call_tool, server, name, asked)))
     return idle, busy
-
-
-def _memory_after(server: Server, tools: Mapping[str, Mapping[str, object]], count: int) -> float:
-    for name, arguments in islice(cycle(tools.items()), count):
-        call_tool(server, name, arguments)
-    return server.memory

@@ -98,12 +98,13 @@ def _read(process: subprocess.Popen[bytes], *starts: str) -> None:
 
 
 def render(rows: Sequence[Row]) -> str:
-    headings = ("edit to", "reports p50", "p99", "summary p50", "p99", "gate", "")
-    return align([headings, *(_cells(row) for row in rows)])
-
-
-def _cells(row: Row) -> tuple[str, ...]:
-    columns = ([wait.reports for wait in row.waits], [wait.summary for wait in row.waits])
-    figures = [f"{value * 1000:.0f}" for times in columns for value in (statistics.median(times), p99(times))]
-    gate = "-" if row.gate is None else f"{row.gate * 1000:.0f}"
-    return row.name, *figures, gate, "good" if row.passes else "TOO SLOW"
+    table: list[Sequence[str]] = [("edit to", "reports p50", "p99", "summary p50", "p99", "gate", "")]
+    for row in rows:
+        figures = [
+            f"{one * 1000:.0f}"
+            for times in zip(*row.waits, strict=True)
+            for one in (statistics.median(times), p99(times))
+        ]
+        gate = "-" if row.gate is None else f"{row.gate * 1000:.0f}"
+        table.append((row.name, *figures, gate, "good" if row.passes else "TOO SLOW"))
+    return align(table)
