@@ -94,10 +94,7 @@ def test_no_progress_without_a_terminal(held: Held, urls: list[str], kettle: Pat
     held.doors[PATHS[0]].set()
     ended += [process.stderr.readline()]
     assert began == [f" Downloading {url}\n" for url in urls]
-    assert ended == [
-        f"  Downloaded {urls[2]} \n",
-        f"  Downloaded {urls[0]} \n",
-    ]
+    assert ended == [f"  Downloaded {urls[2]} \n", f"  Downloaded {urls[0]} \n"]
     process.communicate(timeout=LONGEST)
     assert process.returncode == 1
 

@@ -202,11 +202,7 @@ def test_every_line_end_is_counted() -> None:
 
 @pytest.mark.parametrize(
     ("text", "faults"),
-    [
-        ("class A {\n  void f( {\n  }\n}\n", (2,)),
-        ("class A {\n  int a\n  int b;\n}\n", (2,)),
-        ("class A {\n", (1,)),
-    ],
+    [("class A {\n  void f( {\n  }\n}\n", (2,)), ("class A {\n  int a\n  int b;\n}\n", (2,)), ("class A {\n", (1,))],
 )
 def test_parse_errors_are_reported(text: str, faults: tuple[int, ...]) -> None:
     found = classify_java(text, "A.java")
