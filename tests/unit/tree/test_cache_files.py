@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-import duvet
+from duvet.tree import cache
 from duvet.tree.cache import BLOB_MAGIC, BlobStore, make_blob_header
+from tests.sample_project import written
 
 VALUE = {"one": [1, 2], "two": []}
 PRINT = "from duvet.tree.cache import compute_build_id; print(compute_build_id().hex())"
@@ -47,10 +48,7 @@ def test_a_file_that_is_damaged(blobs: BlobStore) -> None:
     path = saved(blobs)
     whole, header = path.read_bytes(), make_blob_header("name")
     cut = [whole[:length] for length in range(len(whole))]
-    flipped = [
-        whole[: bit // 8] + bytes([whole[bit // 8] ^ 1 << bit % 8]) + whole[bit // 8 + 1 :]
-        for bit in range(len(whole) * 8)
-    ]
+    flipped = [whole[:at] + bytes([byte ^ 1 << at % 8]) + whole[at + 1 :] for at, byte in enumerate(whole)]
     other_build = whole.replace(header, BLOB_MAGIC.ljust(len(header), b"\0"))
     assert whole.startswith(header)
     for data in (*cut, *flipped, whole + b"\0", other_build):
@@ -128,24 +126,20 @@ def test_abandoned_unfinished_files_are_removed(blobs: BlobStore) -> None:
     assert blobs.names() == ["mine.new", "name"]
 
 
-def build_of(folder: Path, program: str = PRINT) -> str:
-    """Return the name of the build in a folder, which a separate process prints."""
-    command = [sys.executable, "-c", program]
-    return subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout
-
-
-def test_a_module_that_changes_makes_another_build(tmp_path: Path) -> None:
-    copy = tmp_path / "duvet"
-    shutil.copytree(Path(duvet.__file__).parent, copy, ignore=shutil.ignore_patterns("__pycache__"))
-    names = {build_of(tmp_path), build_of(tmp_path)}
-    for module in ("specs/slug.py", "templates/page/page.html.j2", "templates/page/layout.css"):
-        (copy / module).write_text("'another'\n")
-        names.add(build_of(tmp_path))
-    assert len(names) == 4
+def test_a_module_that_changes_makes_another_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    modules = "specs/slug.py", "templates/page/page.html.j2"
+    written(tmp_path, dict.fromkeys((*modules, "specs/__pycache__/slug.pyc"), b""))
+    monkeypatch.setattr(cache, "_PACKAGE", str(tmp_path))
+    builds = [cache.compute_build_id.__wrapped__() for _ in range(2)]
+    for path in (*modules, "specs/__pycache__/slug.pyc"):
+        (tmp_path / path).write_text("'another'\n")
+        builds.append(cache.compute_build_id.__wrapped__())
+    assert [builds.index(build) for build in builds] == [0, 0, 2, 3, 3]
 
 
 @pytest.mark.skipif(sys.platform == "win32" or os.getuid() != 0, reason="only root can become another user")
 def test_another_user_makes_another_build() -> None:
     # The other user may not be allowed to read what is imported later.
     step_down = PRINT.replace("print", "import blake3, os; os.setgroups([]); os.setgid(65534); os.setuid(65534); print")
-    assert build_of(Path()) != build_of(Path(), step_down)
+    run = partial(subprocess.run, check=True, capture_output=True)
+    assert len({run([sys.executable, "-c", program]).stdout for program in (PRINT, step_down)}) == 2

@@ -115,10 +115,9 @@ def test_folders_that_are_others_now(folder: Path, descriptor: InotifyDescriptor
 
 
 def test_more_events_than_fit_into_one_read(folder: Path, descriptor: InotifyDescriptor) -> None:
-    """There are more events than fit into one read."""
-    for count in range(3000):
+    for count in range(400):
         (folder / "a" / f"{count:04}{'x' * 200}").touch()
-    assert len({path for _, path in descriptor.read()}) == 3000
+    assert len({path for _, path in descriptor.read()}) == 400
 
 
 def test_more_than_the_system_keeps(folder: Path, descriptor: InotifyDescriptor) -> None:
