@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from msgspec import Struct
+
 from duvet.errors import DuvetError
 from duvet.text import decode_utf8, quote_text
 
@@ -60,10 +62,9 @@ def read_jacoco_xml(data: bytes, path: str) -> dict[str, LineHits]:
     return {name: file.hits for name, file in reader.files.items()}
 
 
-class _CoveredFile:
-    def __init__(self) -> None:
-        self.statements: LineHits = {}
-        self.branches: LineHits = {}
+class _CoveredFile(Struct):
+    statements: LineHits = {}
+    branches: LineHits = {}
 
     @property
     def hits(self) -> LineHits:

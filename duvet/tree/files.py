@@ -9,6 +9,8 @@ import stat
 from collections.abc import Iterator, Mapping
 from typing import Protocol
 
+from msgspec import Struct
+
 from duvet.errors import NotRegularError, UnreadableError, describe_os_error
 from duvet.text import quote_text, shorten_text
 
@@ -155,13 +157,12 @@ def find_read_fault(disk: DiskTree, path: str) -> str:
     return ""
 
 
-class MemoryEntry:
-    def __init__(self, name: str, is_folder: bool) -> None:
-        self.name = name
-        self._is_folder = is_folder
+class MemoryEntry(Struct, frozen=True):
+    name: str
+    is_folder: bool
 
     def is_dir(self) -> bool:
-        return self._is_folder
+        return self.is_folder
 
     def is_symlink(self) -> bool:
         return False

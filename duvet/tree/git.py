@@ -305,17 +305,16 @@ def _make_os_error(number: int) -> OSError:
     return OSError(number, os.strerror(number))
 
 
-class GitEntry:
-    def __init__(self, name: str, is_link: bool, is_folder: Callable[[], bool]) -> None:
-        self.name = name
-        self._is_link = is_link
-        self._is_folder = is_folder
+class GitEntry(Struct, frozen=True):
+    name: str
+    is_link: bool
+    is_folder: Callable[[], bool]
 
     def is_dir(self) -> bool:
-        return self._is_folder()
+        return self.is_folder()
 
     def is_symlink(self) -> bool:
-        return self._is_link
+        return self.is_link
 
 
 class GitTree:

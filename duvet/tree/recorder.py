@@ -236,7 +236,7 @@ class RecordedTree:
         self.record.note_stamp(self.record.folders, folder, stamp)
         start = f"{folder}/" if folder and not folder.endswith("/") else folder
         for entry in found:
-            yield _LinkEntry(entry, start + entry.name, self.record) if entry.is_symlink() else entry
+            yield _LinkEntry(entry.name, entry, start + entry.name, self.record) if entry.is_symlink() else entry
 
     def identity(self, folder: str) -> object:
         try:
@@ -315,21 +315,20 @@ class RecordedTree:
             answers[path] = there
 
 
-class _LinkEntry:
+class _LinkEntry(Struct, frozen=True):
     """A symlink in a folder; records whether it points to a folder."""
 
-    def __init__(self, entry: TreeEntry, path: str, record: TreeRecord) -> None:
-        self.name = entry.name
-        self._entry = entry
-        self._path = path
-        self._record = record
+    name: str
+    entry: TreeEntry
+    path: str
+    record: TreeRecord
 
     def is_dir(self) -> bool:
         found = False
         try:
-            found = self._entry.is_dir()
+            found = self.entry.is_dir()
         finally:
-            self._record.note_answer(self._record.links, self._path, found)
+            self.record.note_answer(self.record.links, self.path, found)
         return found
 
     def is_symlink(self) -> bool:

@@ -285,16 +285,6 @@ def test_reasons_for_not_counting_sentences(duvet: Run, folder: Path) -> None:
     assert "not counted" not in duvet("-v", "report").err
 
 
-def test_the_schema_of_awslabs_duvet_has_no_paths(duvet: Run, folder: Path) -> None:
-    make(folder, {".duvet/config.toml": CONFIG.replace(CONFIG.splitlines(keepends=True)[0], UPSTREAM)})
-    make(folder, {"a.rs": RIGHT})
-    done = duvet("validate")
-    assert [line for line in done.err.splitlines() if line.startswith("error")] == [
-        'error: missing section "requirement-2/acceptance-criteria" in kettle.md [DUV043]',
-        'error: missing section "requirement-1/acceptance-criteria" in kettle.md [DUV043]',
-    ]
-
-
 RFC = "RFC 9114\n\n4.1.  Messages\n\n   A client MUST send only one request.\n"
 OTHER = "https://www.rfc-editor.org/rfc/rfc9114.txt"
 

@@ -39,23 +39,6 @@ def test_the_first_of_overlapping_edits_is_made() -> None:
     assert editor.apply_edits("abcdefg\n", edits) == "aXZdefg\n"
 
 
-def test_a_new_annotation_is_inserted() -> None:
-    quote = "The kettle MUST stop heating when the water boils, and it MUST NOT start again before it is asked to."
-    reason = "A speaker costs more than the kettle, says the one who has to pay for both of them in the end."
-    fields = {"reason": reason}
-    assert editor.format_annotation(RUST, "    ", "a.md#b=c", quote, kind=Kind.EXCEPTION, fields=fields, most=60) == [
-        "    //= source=a.md#b=c",
-        "    //= type=exception",
-        "    //= reason=A speaker costs more than the kettle, says",
-        "    //= reason=the one who has to pay for both of them in",
-        "    //= reason=the end.",
-        "    //# The kettle MUST stop heating when the water boils,",
-        "    //# and it MUST NOT start again before it is asked to.",
-    ]
-    assert editor.format_annotation(TESTS, "", "a#b", "Boil.", kind=Kind.TEST) == ["##= a#b", "##% Boil."]
-    assert editor.format_annotation(TESTS, "", "a#b", "") == ["##= a#b", "##= type=implementation"]
-
-
 @pytest.mark.parametrize(
     ("text", "line", "result"),
     [
@@ -259,6 +242,7 @@ def test_types_and_fields_are_written() -> None:
     lines = [editor.insert_annotation("a.py", "x()\n", 1, test, style, 100).lines for style in (TESTS, PYTHON)]
     head, tail = "\x23#= tea.md#pot", "\x23#% Warm."
     assert lines == [(head, tail), (head, "\x23#= type=test", tail)]
+    assert editor.insert_annotation("a.py", "x()\n", 1, TITLE, TESTS, 100).lines == (head, "\x23#= type=implementation")
     assert editor.choose_style([PYTHON, TESTS], Kind.TEST) is TESTS
     assert editor.choose_style([PYTHON, TESTS], None) is editor.choose_style([PYTHON, TESTS], Kind.TODO) is PYTHON
     fields = {"reason": "Because it is so, and has been\nfor long.", "format": "markdown"}

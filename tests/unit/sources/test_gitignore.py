@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -142,8 +143,11 @@ def list_visible(folder: Path, paths: list[str]) -> list[str]:
 
 
 @needs_git
-@pytest.mark.parametrize("house", HOUSES)
-@pytest.mark.parametrize("kind", ["repository", "worktree", "submodule"])
+# Only the list of a repository is elsewhere in other kinds.
+@pytest.mark.parametrize(
+    ("kind", "house"),
+    [*product(["repository"], HOUSES), *product(["worktree", "submodule"], ["top", "own list"])],
+)
 def test_a_project_in_a_folder_of_a_repository(house: str, kind: str, tmp_path: Path) -> None:
     top = tmp_path / "house"
     own = made(kind, top)
