@@ -3,36 +3,23 @@
 from __future__ import annotations
 
 import pytest
+from pytest_snapshot.plugin import Snapshot
 
+from tests.conftest import ROOT
 from tests.unit.reports.report_projects import TYPES, finished, snapshot_of
 
-ALL_TYPES = """\
-SPECIFICATION: [Tea](tea.md)
-  SECTION: [Pot](#pot)
-    TEXT[!MUST,implementation,test]: The pot MUST be warm.
-    TEXT[!SHOULD,test]: It
-    TEXT[!SHOULD]:  SHOULD
-    TEXT[!SHOULD]: be round.
-
-  SECTION: [Cup](#cup)
-    TEXT[!MAY,exception]: A cup MAY be
-    TEXT[!MAY]:  ☕
-    TEXT[!MAY,todo]: or not be
-    TEXT[!MAY]:  ☕ blue.
-
-SPECIFICATION: [Tea](tea.md)
-  SECTION: [Pot](#pot)
-    TEXT[implication]: It SHOULD
-    TEXT[implication]: be round.
-"""
 CONFIG = TYPES[".duvet/config.toml"].partition("[[specification]]")[0]
 POT = "1.  Pot\n\n   It may be.\n\n2.  Lid\n"
+
+
+def test_all_annotation_types_are_in_a_snapshot(snapshot: Snapshot) -> None:
+    snapshot.snapshot_dir = ROOT / "tests" / "gold" / "snapshot"
+    snapshot.assert_match(snapshot_of(finished()), "all_types.txt")
 
 
 @pytest.mark.parametrize(
     ("files", "expected"),
     [
-        (TYPES, ALL_TYPES),
         ({}, ""),
         # Specifications of which nothing but titles is cited are left out.
         (
