@@ -40,10 +40,7 @@ class CommitTimes(Struct, frozen=True, array_like=True):
 
 
 def find_commit_times(project: Project, earlier: CommitTimes) -> CommitTimes:
-    """Return the last commit of each file, reading only the commits since `earlier` where possible.
-
-    If git fails, the result contains only the fault.
-    """
+    """Return the last commit of each file, or only a fault; read only the commits since `earlier` where possible."""
     if not project.on_disk:
         return CommitTimes()
     git = _git(project)

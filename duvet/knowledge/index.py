@@ -70,10 +70,7 @@ class OpenStore:
 
 
 class Knowledge:
-    """Lets threads read the index, each through its own connection.
-
-    The index is opened on first use, and again after its file or the settings have changed.
-    """
+    """Lets threads read the index, each through its own connection; opens it again after its file or settings change."""
 
     def __init__(self, rules: Callable[[], KnowledgeSettings]) -> None:
         self.rules = rules
@@ -106,7 +103,6 @@ class Knowledge:
         return answer
 
     def close(self) -> None:
-        """Close the store; the next question opens it again."""
         with self._lock:
             idle, self._idle, self._known, self._shared = self._idle, [], None, SharedVectors()
             for opened in idle:

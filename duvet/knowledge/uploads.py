@@ -44,13 +44,10 @@ class ContentFolder:
     def __init__(self, places: StorePaths, rule: UploadRule) -> None:
         self.root = os.path.join(places.root, rule.root) if rule.root else places.root
         self._places = places
-        self._rule = rule
+        self.rule = rule
 
     def read(self, source: str, *, is_local: bool) -> bytes:
-        """Read a file to upload: one of the project if the caller is local, otherwise one under the content root.
-
-        Raise QueryError if it is not a visible file there, is unreadable, or is too large.
-        """
+        """Read a file of the project or, unless the caller is local, under the content root; else raise QueryError."""
         ##= man/spec/gateway.md#uploads
         ##% `km-upload` MUST read only files of the project or, over HTTP, under the content root.
         folder, name = (self._places.root, "the project") if is_local else (self.root, "the content root")
@@ -63,13 +60,13 @@ class ContentFolder:
                 hint=f"name another file in {name}, or send the text with km-storetext",
             )
         try:
-            if os.stat(at).st_size > self._rule.max_bytes:
+            if os.stat(at).st_size > self.rule.max_bytes:
                 raise self._make_size_error(source)
             data = DiskTree().read(at)
         except (OSError, ValueError, UnreadableError, NotRegularError) as error:
             hint = "pass the path of a file that the server can read"
             raise QueryError(f"can't read {quote_text(shorten_text(source))}", hint=hint) from error
-        if len(data) > self._rule.max_bytes:
+        if len(data) > self.rule.max_bytes:
             raise self._make_size_error(source)
         return data
 
@@ -81,15 +78,15 @@ class ContentFolder:
         A made-up name gets a number if the file exists.
         """
         if not os.path.isdir(self.root):
-            hint = f"check {self._rule.root_origin or 'the working directory'}"
+            hint = f"check {self.rule.root_origin or 'the working directory'}"
             raise DuvetError("the content root is not an existing folder", hint=hint)
-        if len(data) > self._rule.max_bytes:
+        if len(data) > self.rule.max_bytes:
             raise self._make_size_error(name)
-        replaces = self._rule.overwrite if overwrite is None else overwrite
+        replaces = self.rule.overwrite if overwrite is None else overwrite
         stem, ending = posixpath.splitext(name)
         numbered = (f"{stem}-{number}{ending}" for number in range(2, _MAX_NUMBER))
         for candidate in (name, *(numbered if is_made_up else ())):
-            relative = resolve_destination(self.root, self._rule.docs_subdir, destination, candidate)
+            relative = resolve_destination(self.root, self.rule.docs_subdir, destination, candidate)
             # The destination may be a file; then its name was not generated.
             is_ours = is_made_up and posixpath.basename(relative) == candidate
             whole = os.path.join(self.root, relative)
@@ -109,11 +106,8 @@ class ContentFolder:
                 return StoredFile(os.path.realpath(whole), relative, was_there)
         raise QueryError("too many texts were stored within one second", hint="pass a title, or try again")
 
-    def ingests(self, wanted: bool | None) -> bool:
-        return self._rule.ingest if wanted is None else wanted
-
     def _make_size_error(self, name: str) -> QueryError:
-        most = format_count(self._rule.max_bytes, "byte")
+        most = format_count(self.rule.max_bytes, "byte")
         hint = "send less, or increase `uploads.maxBytes` in the configuration"
         return QueryError(f"{quote_text(shorten_text(name))} is larger than the limit of {most}", hint=hint)
 

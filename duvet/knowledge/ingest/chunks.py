@@ -120,10 +120,7 @@ _GRAMMARS = {
 
 
 def wants_symbols(wanted: bool | None) -> bool:
-    """Return whether to find symbols; with None, find them if their grammars are installed.
-
-    Raise DuvetError if symbols are wanted but a grammar is missing.
-    """
+    """Return whether to find symbols, for None if all grammars are installed; raise DuvetError if a grammar is missing."""
     if wanted is False:
         return False
     packages = ("tree_sitter", *sorted({grammar.package for grammar in _GRAMMARS.values()}))
@@ -290,10 +287,7 @@ class IngestReader:
         return info.st_mtime if seen.looks_like(info) else None
 
     def read(self, path: str, kind: FileKind, digest: str) -> IngestContent | None:
-        """Return a file's content, or why it is skipped; None if the file is gone.
-
-        If the digest is the same, the result has no text.
-        """
+        """Return a file's content, without text if the digest is the same, or why it is skipped; None if it is gone."""
         try:
             data, seen, modified = self._read_bytes(path)
         except errors.UnreadableError as error:

@@ -182,10 +182,7 @@ class _WordTable:
                 scores[row] += weight * count / (count + norms[row])
 
     def _add_related(self, scores: list[float], words: Sequence[str], weight: float) -> None:
-        """Add to the scores of matching rows for words related to a word of the query.
-
-        Together they count less than one occurrence of that word.
-        """
+        """Raise the scores of matching rows; all words count less than one occurrence of the word they are related to."""
         counts: defaultdict[int, int] = defaultdict(int)
         for word in words:
             for entry in self._rows[word]:

@@ -205,7 +205,8 @@ async def _finish_storing(
     ctx: CallContext, maintenance: Maintenance, stored: StoredFile, wants_ingest: bool | None
 ) -> tool.ToolAnswer:
     """Return the answer, after an ingest run if requested; raise ToolError if that run fails."""
-    run = await _ingest(ctx, maintenance, stored) if maintenance.content.ingests(wants_ingest) else None
+    ingests = maintenance.content.rule.ingest if wants_ingest is None else wants_ingest
+    run = await _ingest(ctx, maintenance, stored) if ingests else None
     return tool.ToolAnswer(
         value=StoreFileOutput(
             stored_path=stored.path,
