@@ -70,11 +70,6 @@ class FileContext(Struct, frozen=True, kw_only=True):
     subsystems: Sequence[_SubsystemContext]
 
     @property
-    def is_cut(self) -> bool:
-        """True if `describe` omits entries because of its limits."""
-        return len(self.outgoing) + len(self.incoming) > MAX_RELATED or len(self.cited) > MAX_RELATED
-
-    @property
     def related(self) -> tuple[search_query.RelatedArtifact, ...]:
         own = self.node.id if self.node else ""
         found = (artifact for subsystem in self.subsystems for artifact in subsystem.artifacts if artifact.id != own)
@@ -484,7 +479,8 @@ class SearchEngine:
             )
             for score, chunk, context, scores in found
         )
-        if request.include_graph and any(context.is_cut for _, _, context, _ in found):
+        shown = [context for _, _, context, _ in found] if request.include_graph else []
+        if any(max(len(one.outgoing) + len(one.incoming), len(one.cited)) > MAX_RELATED for one in shown):
             warnings.append(
                 f"at most {MAX_RELATED} relationships, related files and requirements are shown for each file; "
                 "call km-graph-node for all"
