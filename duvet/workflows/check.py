@@ -17,7 +17,7 @@ from duvet.tools.tool import Tool, ToolError
 from duvet.workflows import references, steps, workflow as records
 
 
-class WorkflowFault(Struct, frozen=True, kw_only=True):
+class WorkflowFault(Struct, frozen=True):
     keys: references.ValuePath  # The path below the workflow, as in a configuration.
     message: str
     hint: str = ""
@@ -74,7 +74,7 @@ def check_workflow(workflow: records.Workflow, known: WorkflowEnvironment) -> li
         try:
             references.copy_plain_value(value, references.MAX_EXPANDED_BYTES, "it")
         except references.UnresolvedError as error:
-            faults.append(WorkflowFault(keys=path, message=error.message))
+            faults.append(WorkflowFault(path, error.message))
     if faults:
         # A value that is too deep can't be checked further.
         return faults
@@ -87,7 +87,7 @@ def check_workflow(workflow: records.Workflow, known: WorkflowEnvironment) -> li
     for number, step in enumerate(workflow.steps):
         if message := _find_deeper_fault(step, (workflow.name,), known, set()):
             keys = (*_find_params_path(step, ("steps", number)), "tool")
-            faults.append(WorkflowFault(keys=keys, message=message))
+            faults.append(WorkflowFault(keys, message))
     return faults
 
 
@@ -120,14 +120,14 @@ def _check_definitions(workflow: records.Workflow) -> Iterator[WorkflowFault]:
             try:
                 records.resolve_variable(name, variable, variable.default)
             except ToolError as error:
-                yield WorkflowFault(keys=("variables", name, "default"), message=error.message)
+                yield WorkflowFault(("variables", name, "default"), error.message)
     if len(workflow.steps) > records.MAX_STEPS:
         message = f"the workflow has {len(workflow.steps)} steps; the limit is {records.MAX_STEPS}"
-        yield WorkflowFault(keys=("steps",), message=message, hint="move some steps to another workflow, and call it")
+        yield WorkflowFault(("steps",), message, "move some steps to another workflow, and call it")
     ids = set[str]()
     for number, step in enumerate(workflow.steps):
         if step.id in ids:
-            yield WorkflowFault(keys=("steps", number, "id"), message=f"duplicate step id {step.id}")
+            yield WorkflowFault(("steps", number, "id"), f"duplicate step id {step.id}")
         ids.add(step.id)
 
 
@@ -139,23 +139,21 @@ def _check_calls(step: records.Step, keys: references.ValuePath, known: Workflow
                 _suggest(step.model, sorted(known.models)),
                 "use a provider, PROVIDER/MODEL, or a task of `routing`",
             )
-            yield WorkflowFault(
-                keys=(*keys, "model"), message=f"unknown model {_quote(step.model)}", hint=near or usage
-            )
+            yield WorkflowFault((*keys, "model"), f"unknown model {_quote(step.model)}", near or usage)
         yield from _check_arguments(step.params, steps.ModelParams, (*keys, "params"), "a model")
         return
     at = _find_params_path(step, keys)
     tool = find_step_tool(step)
     if tool not in known:
         hint = _suggest(tool, sorted({*known.tools, *map(records.tool_name, known.workflows)}))
-        yield WorkflowFault(keys=(*at, "tool"), message=f"unknown tool {_quote(tool)}", hint=hint)
+        yield WorkflowFault((*at, "tool"), f"unknown tool {_quote(tool)}", hint)
         return
     inner = known.workflow(tool)
     record = records.make_input_record(inner) if inner else known.tools[tool].input
     yield from _check_arguments(step.params, record, (*at, "params"), tool)
     if isinstance(step, records.WaitStep) and not all(one.only_reads for one in known.list_reachable([tool])):
         message, hint = f"{tool} writes, and this wait calls it repeatedly", "wait for a tool that only reads"
-        yield WorkflowFault(keys=(*at, "tool"), message=message, hint=hint, is_warning=True)
+        yield WorkflowFault((*at, "tool"), message, hint, is_warning=True)
 
 
 def _check_arguments(
@@ -164,15 +162,15 @@ def _check_arguments(
     takes = {field.encode_name: field for field in structs.fields(record)}
     for name, value in params.items():
         if unknown := find_unknown_argument(tool, [name], takes, if_none="it takes no arguments"):
-            yield WorkflowFault(keys=(*keys, name), message=unknown.message, hint=unknown.hint)
+            yield WorkflowFault((*keys, name), unknown.message, unknown.hint)
         elif value is not None and references.is_constant(value):
             try:
                 convert(references.copy_plain_value(value, references.MAX_EXPANDED_BYTES, name), takes[name].type)
             except ValidationError as error:
-                yield WorkflowFault(keys=(*keys, name), message=describe_conversion_error(str(error)))
+                yield WorkflowFault((*keys, name), describe_conversion_error(str(error)))
     for name, field in takes.items():
         if field.required and params.get(name) is None:
-            yield WorkflowFault(keys=keys, message=f"{tool} requires the argument {name}")
+            yield WorkflowFault(keys, f"{tool} requires the argument {name}")
 
 
 def _find_deeper_fault(
@@ -232,7 +230,7 @@ class _ReferenceScope:
                     if isinstance(piece, references.Reference):
                         yield from self._check_reference(piece.path, piece.text, where, has_result)
             except references.UnresolvedError as error:
-                yield WorkflowFault(keys=where, message=error.message, hint=error.hint)
+                yield WorkflowFault(where, error.message, error.hint)
 
     def _check_condition(self, check: records.Check, keys: references.ValuePath) -> Iterator[WorkflowFault]:
         yield from self._check_path(check.path, (*keys, "path"))
@@ -243,7 +241,7 @@ class _ReferenceScope:
         try:
             yield from self._check_reference(steps.parse_scope_path(text), text, keys, True)
         except references.UnresolvedError as error:
-            yield WorkflowFault(keys=keys, message=error.message, hint=error.hint)
+            yield WorkflowFault(keys, error.message, error.hint)
 
     def _check_reference(
         self, path: references.ValuePath, text: str, keys: references.ValuePath, has_result: bool
@@ -254,13 +252,13 @@ class _ReferenceScope:
             if not has_result:
                 message = f"{shown} can be used only in `expect`, `assert`, `until` and `capture`"
                 hint = "use ${steps.ID.result} for the result of an earlier step"
-                yield WorkflowFault(keys=keys, message=message, hint=hint)
+                yield WorkflowFault(keys, message, hint)
         elif root not in self.names:
-            yield WorkflowFault(keys=keys, message=f"{shown} must begin with one of {', '.join(steps.SCOPE_ROOTS)}")
+            yield WorkflowFault(keys, f"{shown} must begin with one of {', '.join(steps.SCOPE_ROOTS)}")
         elif more:
             yield from self._check_name(str(root), str(more[0]), shown, keys)
             if root == "steps" and more[1:2] and more[1] not in ("result", "status"):
-                yield WorkflowFault(keys=keys, message=f"{shown}: a step has only `result` and `status`")
+                yield WorkflowFault(keys, f"{shown}: a step has only `result` and `status`")
 
     def _check_name(self, root: str, name: str, shown: str, keys: references.ValuePath) -> Iterator[WorkflowFault]:
         known = self.names[root]
@@ -268,12 +266,12 @@ class _ReferenceScope:
             return
         if name in self.later[root]:
             reason = "this step runs later" if root == "steps" else "a later step captures it"
-            yield WorkflowFault(keys=keys, message=f"{shown}: {reason}", hint="move that step up", root=root)
+            yield WorkflowFault(keys, f"{shown}: {reason}", "move that step up", root=root)
             return
         names = list(dict.fromkeys(filter(None, known)))
         hint = _suggest(name, names) or (f"available: {', '.join(names[:10])}" if names else "")
         message = f"{shown}: {root}.{shorten_text(name)} does not exist"
-        yield WorkflowFault(keys=keys, message=message, hint=hint, root=root)
+        yield WorkflowFault(keys, message, hint, root=root)
 
 
 def _quote(name: str) -> str:

@@ -298,11 +298,11 @@ def _check_called_recipes(workflow: records.Workflow, known: WorkflowEnvironment
         shown = quote_text(shorten_text(name))
         if name not in known.recipes:
             hint = suggest_nearest(shorten_text(name), list(known.recipes))
-            yield WorkflowFault(keys=keys, message=f"unknown recipe {shown}", hint=hint)
+            yield WorkflowFault(keys, f"unknown recipe {shown}", hint)
         # A recipe that calls itself has a separate error.
         elif name in known.faulty and records.recipe_workflow(name) != workflow.name:
             message, hint = f"the recipe {shown} has errors", "run `duvet recipe check` to list them"
-            yield WorkflowFault(keys=keys, message=message, hint=hint)
+            yield WorkflowFault(keys, message, hint)
 
 
 class WaitCondition(Struct, frozen=True, kw_only=True):
