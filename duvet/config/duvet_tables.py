@@ -161,8 +161,7 @@ class ExtendedHtmlReport(settings.HtmlReport, frozen=True, kw_only=True):
     ] = None
     logo: Annotated[str | None, settings.doc("Text before the title, such as a company name")] = None
     spec_text: Annotated[
-        SpecText,
-        settings.doc("Sections without requirements: `full` shows them all; `cited` shows only cited ones"),
+        SpecText, settings.doc("Sections without requirements: `full` shows them all; `cited` shows only cited ones")
     ] = SpecText.CITED
     snippet_lines: Annotated[int, settings.doc("Lines of code to show below each annotation", ge=0, le=50)] = (
         settings.PageRule().snippet_lines
@@ -183,8 +182,7 @@ class RequirementFileTable(settings.Table, frozen=True, kw_only=True):
     """The extracted requirement files."""
 
     enabled: Annotated[
-        bool,
-        settings.doc("Write extracted requirements to `.duvet/requirements`, for programs that read these files"),
+        bool, settings.doc("Write extracted requirements to `.duvet/requirements`, for programs that read these files")
     ] = False
 
 

@@ -183,10 +183,7 @@ class ConfigTable(settings.Table, frozen=True, kw_only=True):
 
     def settled(self, environ: Mapping[str, str]) -> Self:
         html = self.report.html
-        links = {
-            "blob_link": _expand(html.blob_link, environ),
-            "issue_link": _expand(html.issue_link, environ),
-        }
+        links = {"blob_link": _expand(html.blob_link, environ), "issue_link": _expand(html.issue_link, environ)}
         return replace(
             self,
             source=tuple(source.settled(environ) for source in self.source),

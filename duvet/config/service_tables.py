@@ -261,8 +261,7 @@ class IngestSection(ServiceSection, frozen=True, kw_only=True):
         Auto.AUTO
     )
     profile: Annotated[
-        IngestProfile | None,
-        doc("Name of ingest runs; by default `local`, or `manual` for runs that a tool starts"),
+        IngestProfile | None, doc("Name of ingest runs; by default `local`, or `manual` for runs that a tool starts")
     ] = None
     stale_days: Annotated[int, doc("Days without a change after which a document is stale", ge=0, le=36_500)] = (
         _INGEST_DEFAULT.stale_days
