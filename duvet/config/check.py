@@ -41,7 +41,7 @@ def respell_keys(document: Document, table: type[Struct]) -> Document:
     ##= man/spec/service.md#configuration
     ##% duvet MUST accept each key of a configuration or recipe in kebab-case, camelCase and snake_case.
     renamed: dict[KeyPath, str] = {}
-    values = _respell_value(inspect.type_info(table), document.values, (), renamed)
+    values = _respell_value(fields.inspect_table(table), document.values, (), renamed)
     return document.rename_keys(values, renamed) if renamed else document
 
 
@@ -131,7 +131,7 @@ _SCHEMA_HINT = f"start the file with `'$schema' = \"{SchemaName.V0_4_0}\"`"
 def check_table(table: type[Struct], at: DocumentLocation) -> Iterable[Problem]:
     ##= man/spec/trace.md#configuration
     ##% duvet MUST report each configuration key that is unknown, missing or of the wrong type, with its path and line.
-    return check_value(inspect.type_info(table), at.document.values, at)
+    return check_value(fields.inspect_table(table), at.document.values, at)
 
 
 def check_value(kind: inspect.Type, value: Any, at: DocumentLocation) -> Iterator[Problem]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date, datetime, time
+from functools import cache
 from typing import Any, NamedTuple
 
 from msgspec import Struct, inspect
@@ -26,8 +27,12 @@ class FieldType(NamedTuple):
         return bool(pattern and not re.search(pattern, value)) or bool(self.fault(value))
 
 
+inspect_table = cache(inspect.type_info)
+"""Describes the fields of a record; cached, because that takes milliseconds."""
+
+
 def list_fields(table: type[Struct]) -> dict[str, inspect.Field]:
-    kind = inspect.type_info(table)
+    kind = inspect_table(table)
     return {field.encode_name: field for field in kind.fields} if isinstance(kind, inspect.StructType) else {}
 
 

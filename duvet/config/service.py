@@ -34,7 +34,7 @@ from duvet.config.document import (
 )
 from duvet.config.document_formats import DOCUMENT_ENDINGS, find_file_ending, read_document
 from duvet.config.duvet_tables import ServerTable
-from duvet.config.fields import FieldType, did_you_mean, list_field_types, list_fields
+from duvet.config.fields import FieldType, did_you_mean, inspect_table, list_field_types, list_fields
 from duvet.config.project_file import find_config
 from duvet.config.service_tables import (
     IngestSection,
@@ -520,7 +520,7 @@ def _resolve_tables(
 ) -> tuple[Record, tuple[Problem, ...]]:
     is_whole = kind is ServiceConfig
     tables = document if is_whole else document.select(kind.__struct_encode_fields__)
-    info, expander = inspect.type_info(kind), VariableExpander(list_unneeded_parts(document.values))
+    info, expander = inspect_table(kind), VariableExpander(list_unneeded_parts(document.values))
     place = DocumentLocation(tables, environ, is_private=True)
     converted = convert_leaves(info, tables.values, place, expander.convert_scalar)
     at = place._replace(document=tables.with_values(converted))
@@ -555,7 +555,7 @@ def _redact_secrets(problems: list[Problem], at: DocumentLocation) -> list[Probl
             secrets.update(_list_leaves(value))
         return UNCHANGED
 
-    convert_leaves(inspect.type_info(ServiceConfig), at.document.values, at, note)
+    convert_leaves(inspect_table(ServiceConfig), at.document.values, at, note)
     if not secrets:
         return problems
     if len(secrets) > _MOST_SECRETS:
