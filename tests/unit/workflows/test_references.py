@@ -240,9 +240,9 @@ TOO_DEEP = "it is nested deeper than 64 levels, or contains too many values"
         (10**5_000, "it is larger than 100 bytes"),
         ("x" * 99, "it is larger than 100 bytes"),
         ([["x" * 10**6] * 10**6] * 10**5, TOO_DEEP),
-        (["x" * 10**6] * 10**6, "it is larger than 100 bytes"),
-        ([{"x" * 10**6: 1}] * 10**6, "it is larger than 100 bytes"),
-        ([10**4_000] * 10**6, "it is larger than 100 bytes"),
+        (["x" * 10**6] * 10**5, "it is larger than 100 bytes"),
+        ([{"x" * 10**6: 1}] * 10**5, "it is larger than 100 bytes"),
+        ([10**4_000] * 10**5, "it is larger than 100 bytes"),
     ],
     ids=range(12),
 )
