@@ -80,20 +80,15 @@ def compile_pattern(text: str) -> PathPattern:
         component = _parse_component(found[0], text, found.start())
         if not (component.is_recursive and components and components[-1].is_recursive):
             components.append(component)
-    root = "/" if text.startswith("/") else ""
-    return PathPattern(root, tuple(components), text.endswith("/"), tuple(_anchor_dots(dots, components)))
-
-
-def _anchor_dots(dots: list[int], components: list[PatternComponent]) -> Iterator[int]:
-    """Yield the positions of `.` components, counted from the end after a recursive component.
-
-    A `.` between two recursive components, or directly after one, is left out.
-    """
+    anchored = []
     for index in dots:
         if not any(one.is_recursive for one in components[:index]):
-            yield index
+            anchored.append(index)
+        # A `.` between two recursive components, or directly after one, is left out.
         elif index < len(components) and not any(one.is_recursive for one in components[index - 1 :]):
-            yield index - len(components)
+            anchored.append(index - len(components))
+    root = "/" if text.startswith("/") else ""
+    return PathPattern(root, tuple(components), text.endswith("/"), tuple(anchored))
 
 
 def spell_paths(patterns: Iterable[str], paths: Iterable[str]) -> dict[str, str]:

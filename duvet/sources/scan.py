@@ -84,10 +84,9 @@ def find_sources(
     within: Callable[[Tree], Tree] | None = None,
     unmatched: ProblemReporter | None = None,
 ) -> list[SourceFile]:
-    """Return every path that the rules match, without duplicates and with all its styles; folders are included.
+    """Return every path that the rules match, including folders, with all its styles.
 
-    `within` narrows the tree for each rule. `unmatched` gets a problem for each pattern that matches no file; the
-    patterns of a language share one problem if none of them matches.
+    `within` narrows the tree for each rule. `unmatched` gets a problem for each pattern that matches no file.
     """
     styles: dict[str, dict[SourceStyle, None]] = {}
     for rule, origin in patterns:
@@ -158,10 +157,7 @@ def _compile(
 
 
 def scan_file(file: SourceFile, tree: Tree, specifications: Sequence[bytes] = ()) -> ScannedFile:
-    """Return the annotations of a file, in order if it has one style; raise DuvetError if it can't be read.
-
-    If the file contains one of these specification names, citations in other comment styles are reported, too.
-    """
+    """Return the annotations of a file, and unread citations if it contains one of these specification names."""
     data = tree.read(file.path)
     # The search for a name is many times faster than that for targets.
     found = ScannedFile([], [], [])

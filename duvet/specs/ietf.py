@@ -155,10 +155,7 @@ class _Title(Struct, frozen=True):
 
 
 def parse_ietf(data: bytes, *, has_paths: bool = False) -> tuple[Section, ...]:
-    """Parse IETF text into sections.
-
-    With `has_paths`, sections with the same id get unique ids; otherwise only the last of them is kept.
-    """
+    """Parse IETF text into sections; of sections with the same id, keep the last or, with `has_paths`, all."""
     text = data.decode()
     marked = text.startswith(BOM)
     texts = (text[1:] if marked else text).split("\n")

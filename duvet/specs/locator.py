@@ -7,7 +7,7 @@ import posixpath
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import accumulate, combinations
 from operator import add
 from typing import NamedTuple, Protocol
@@ -28,7 +28,7 @@ _SEPARATOR = re.compile(r"[^a-z0-9]+")
 def make_anchor(text: str) -> str:
     """Convert text to an anchor: ASCII letters and digits in lower case, joined by single dashes."""
     if not text.isascii():
-        text = text.translate(_ROMANIZER)
+        text = "".join(map(_romanize, text))
     return _SEPARATOR.sub("-", text.lower()).strip("-")
 
 
@@ -84,17 +84,7 @@ _INITIALS, _VOWELS, _FINALS = (
 )
 
 
-class _Romanizer(dict[int, str]):
-    """A table for `str.translate` that romanizes characters on first use."""
-
-    def __missing__(self, code: int) -> str:
-        self[code] = found = _romanize(chr(code))
-        return found
-
-
-_ROMANIZER = _Romanizer()
-
-
+@cache
 def _romanize(char: str) -> str:
     if char.isascii():
         return char

@@ -44,10 +44,7 @@ _MARKS = re.compile('["()\\[\\]\u201c\u201d\u300c\u300d\u300e\u300f\uff08\uff09]
 
 
 def split_sentences(text: str, code: Sequence[Span] = ()) -> Iterator[Span]:
-    """Yield the range of each sentence of a paragraph.
-
-    No sentence ends inside code, quotation marks or brackets, or after an abbreviation such as `e.g.`.
-    """
+    """Yield the ranges of sentences, none of which ends in code, quotation marks, brackets or an abbreviation."""
     closed = sorted([*code, *_find_enclosed(text, code)])
     start = index = 0
     inside = 0
@@ -272,10 +269,7 @@ class _SectionReader:
             self.uncounted.append((LOWER_CASE, low, high))
 
     def _read_named_section(self) -> int:
-        """If the heading has an id, read the first paragraphs of the section as one requirement.
-
-        Return the number of blocks read. If it is 0, the id becomes the default for the section's requirements.
-        """
+        """If the heading has an id, read the first paragraphs as one requirement, and return the number of blocks."""
         found = self.ids.split(_remove_title_markup(self.section.title), has_number=False)
         if found is None:
             return 0
@@ -288,6 +282,7 @@ class _SectionReader:
             last = count
         ranges = [self._find_words(one) for one in range(last)]
         level = max((self._find_level(*one) for one in ranges), default=Level.AUTO)
+        # Otherwise, the id is the default for the section's requirements.
         if not (ranges and (level or self.form.needs_id)):
             self.heading_id = found.name
             return 0
@@ -314,10 +309,7 @@ class _SectionReader:
         return [(name, at + low, at + high) for (name, low, _), high in zip(named, ends, strict=True)]
 
     def _read_paragraph(self, index: int, *, has_list: bool) -> tuple[int, str]:
-        """Read the requirements of a paragraph.
-
-        Return the number of following blocks that were read with it, and the lead-in for a list after it.
-        """
+        """Return the number of blocks that were read with a paragraph, and the lead-in for a list after it."""
         named = self._list_named_lines(index)
         if named:
             taken, last = 0, len(named) - 1
@@ -458,9 +450,11 @@ class _SectionReader:
             # A row of a matrix refers to requirements.
             self.uncounted.append((f"refers to {name}", at + kept[0][1], at + kept[-1][2]))
             return heads
-        if level and not name and len(kept) == 1 and _is_only_keyword(text[kept[0][1] : kept[0][2]]):
-            self.uncounted.append(("keyword without other words", at + kept[0][1], at + kept[0][2]))
-            return heads
+        if level and not name and len(kept) == 1:
+            only = text[kept[0][1] : kept[0][2]].strip()
+            if _FIELD_VALUE.fullmatch(only) or (only.isascii() and len(only.split()) == 1):
+                self.uncounted.append(("keyword without other words", at + kept[0][1], at + kept[0][2]))
+                return heads
         if not headed:
             kept = _drop_fields(text, kept)
         words = headed or CELL_BREAK.join([text[low:high] for _, low, high in kept])
@@ -496,15 +490,10 @@ class _SectionReader:
         return CELL_BREAK.join(pairs), level
 
 
-def _is_only_keyword(text: str) -> bool:
-    """Return True if a cell with a keyword, such as a priority, says nothing else."""
-    return _FIELD_VALUE.fullmatch(text.strip()) is not None or (text.isascii() and len(text.split()) == 1)
-
-
 def _drop_fields(text: str, cells: list[tuple[str, int, int]]) -> list[tuple[str, int, int]]:
-    """Leave out the cells that only describe a requirement, such as its priority, its state, or the path of its test.
+    """Leave out the cells that only describe a requirement, unless few words would be left.
 
-    Each cell is a column heading and a range of the text. If few words would be left, return all cells.
+    Each cell is a column heading and a range of the text.
     """
     kept = [
         (head, low, high)

@@ -75,10 +75,7 @@ class FolderWatcher:
         raise DuvetError("can't watch for changes: folders are created and removed too fast")
 
     def wait(self, stop: Stop) -> Iterable[FolderEvent] | None:
-        """Wait for events and return them; None after `stop`.
-
-        UNKNOWN_EVENTS means that anything may have changed, or nothing.
-        """
+        """Wait for events and return them; None after `stop`."""
         if self.polling:
             # watchfiles can also poll, but it misses the second of two changes within a second.
             return None if stop.wait(self.seconds) else UNKNOWN_EVENTS
@@ -171,11 +168,9 @@ _SIZE = 1 << 16
 
 
 class InotifyDescriptor:
-    """Watches folders with inotify.
+    """Watches folders with inotify; raises OSError if the system allows no more descriptors or watched folders."""
 
-    The system queues an event before the change is complete, so while no event is queued, nothing has changed. Raises
-    OSError if the system allows no more descriptors or watched folders.
-    """
+    # The system queues an event before the change is complete, so while no event is queued, nothing has changed.
 
     def __init__(self) -> None:
         self._system = ctypes.CDLL(None, use_errno=True)

@@ -236,11 +236,7 @@ class GitPaths:
         self._folders: dict[str, dict[str, GitNode]] = {}
 
     def find(self, path: str, *, follow: bool = True) -> GitPlace:
-        """Resolve a path in the commit.
-
-        Raise OSError or ValueError if it can't be resolved, and OutsideRepositoryError if it points outside the
-        repository.
-        """
+        """Resolve a path in the commit; raise OSError if that fails, OutsideRepositoryError if it points outside."""
         way, links = [self._root], 0  # The parent folders, for `..`.
         todo = self._split(path) if path.startswith("/") else [*self.prefix.split("/"), *path.split("/")][::-1]
         while todo:
@@ -404,10 +400,7 @@ class GitTree:
             return None
 
     def _locate(self, path: str, *, follow: bool = True) -> GitPlace | str:
-        """Return the place in the revision, or the path if duvet reads it from disk.
-
-        Raise OSError or ValueError if the revision lacks the path.
-        """
+        """Return the place in the revision, or the path if duvet reads it from disk; raise OSError or ValueError."""
         if "\0" in path:
             raise ValueError("paths can't contain NUL characters")
         try:

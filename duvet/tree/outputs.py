@@ -124,10 +124,7 @@ def store_together() -> Iterator[FileWriter]:
 
 @contextmanager
 def open_output(path: str, *, replaces: bool = True) -> Iterator[BinaryIO]:
-    """Open a new file that is moved into place at the end.
-
-    Raise OutputExistsError if the file exists and `replaces` is False.
-    """
+    """Open a new file that is moved into place at the end, as `move_into_place` does."""
     with _translate_errors(path):
         mode, temporary = _find_mode(path), _make_temporary_path(path)
         try:
@@ -146,10 +143,8 @@ def open_output(path: str, *, replaces: bool = True) -> Iterator[BinaryIO]:
 
 
 def move_into_place(temporary: str, path: str, *, replaces: bool) -> None:
-    """Move a written file to `path`; if the path exists and `replaces` is False, raise OutputExistsError.
-
-    With `replaces` False, the temporary file may remain; the caller removes it.
-    """
+    """Move a written file to `path`; if the path exists and `replaces` is False, raise OutputExistsError."""
+    # Otherwise, the temporary file may remain; the caller removes it.
     if replaces:
         os.replace(temporary, path)
         return

@@ -191,6 +191,7 @@ def tokens_in(text: str, meta: str, content: str) -> list[comments.LineToken]:
             ("//=", "//#"),
             [(1, True, "a.md#b", 4), (2, False, "Some text", 20), (6, True, "type = test", 59), (7, False, "", 74)],
         ),
+        ("//== a\n#b", ("//==", "#"), [(1, True, "a", 5), (2, False, "b", 8)]),
         # A prefix inside a string counts where it comes first.
         ('let a = "\n//= spec.md#a\n";', ("//=", "//#"), [(2, True, "spec.md#a", 14)]),
         # A byte order mark hides the first prefix.
@@ -249,6 +250,7 @@ def test_equals_the_plain_rules(text: str, style: tuple[str, str]) -> None:
             *("//= a\n  //# b\n\n\t//# c\r\n//= d\nx\n//#", "//=", "//#"),
             [(1, 0, "//= a\n  //# b"), (4, 16, "//# c\r\n//= d"), (7, 31, "//#")],
         ),
+        ("\n\n//= a", "//=", "//#", [(3, 2, "//= a")]),
         # A prefix behind code begins no run.
         ("x *= 2;\nx *= 3;\n", "*=", "*#", []),
         ("x *= 2;\n  *= a\n *# b\nx", "*=", "*#", [(2, 10, "*= a\n *# b")]),
