@@ -157,7 +157,18 @@ def test_each_keyword_has_its_level(keyword: str, level: str) -> None:
     assert extract(f"It {keyword} be.") == [(level, f"It {keyword} be.")]
 
 
-KEYWORDS_APART = ["MUST-NOT", "MUST's", "'MUST'", "(MUST)", "MUST NOTE", "MUST NOT_", '"MUST', "MAY NOT", "MUST NOTé", "é MUST be"]
+KEYWORDS_APART = [
+    "MUST-NOT",
+    "MUST's",
+    "'MUST'",
+    "(MUST)",
+    "MUST NOTE",
+    "MUST NOT_",
+    '"MUST',
+    "MAY NOT",
+    "MUST NOTé",
+    "é MUST be",
+]
 NO_KEYWORDS = [
     *("must", "Must", "MUSTY", "AMUST", "MUST_", "_MAY", "MAY2", 'MUST"', 'MUST NOT"', '"OPTIONAL"', "REQUIREDS"),
     *("ÉMUST", "MUSTé", "MUST\u0301", "MUST\u200d", "MUST\u203f", "\u2163MAY", "MUST\u24b6"),
