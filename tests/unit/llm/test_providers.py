@@ -18,12 +18,7 @@ from tests.unit.llm.routers import FINE, KEY, FakeClock, fails, one
 
 pytestmark = pytest.mark.anyio
 USAGE = TokenUsage(12, 3)
-FULL: dict[str, Any] = {
-    "prompt": "And now?",
-    "system": "Be brief.",
-    "max_tokens": 7,
-    "temperature": 0.0,
-}
+FULL: dict[str, Any] = {"prompt": "And now?", "system": "Be brief.", "max_tokens": 7, "temperature": 0.0}
 SAID = [{"role": "user", "content": "And now?"}]
 LIMITS = {"model": "small", "max_tokens": 7, "temperature": 0.0}
 LITTLE = {"model": "small", "messages": [{"role": "user", "content": "Hi"}], "max_tokens": 1024}

@@ -81,10 +81,7 @@ def test_packs_that_cannot_be_loaded_are_left_out(duvet_command: str, project: P
     assert json.loads(duvet(duvet_command, project, site, "call", "fine").out) == {"said": "fine"}
 
 
-@pytest.mark.parametrize(
-    ("tool", "other"),
-    [("get_section", "trace"), ("workflow.audit", "workflows")],
-)
+@pytest.mark.parametrize(("tool", "other"), [("get_section", "trace"), ("workflow.audit", "workflows")])
 def test_two_tools_with_one_name_are_an_error(
     duvet_command: str, project: Path, site: Path, tool: str, other: str
 ) -> None:

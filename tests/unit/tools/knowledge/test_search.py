@@ -153,8 +153,7 @@ def test_edges_of_the_other_direction_are_counted(known: Asking, node: str, whic
 
 
 @pytest.mark.parametrize(
-    ("limit", "count", "step"),
-    [(4, 4, "Only 4 edges shown: raise limit."), (5, 5, ""), (100_000, 5, "")],
+    ("limit", "count", "step"), [(4, 4, "Only 4 edges shown: raise limit."), (5, 5, ""), (100_000, 5, "")]
 )
 def test_edges_have_a_limit(known: Asking, limit: int, count: int, step: str) -> None:
     asked: dict[str, object] = {"node_id": KETTLE.id, "relationships": "incoming", "limit": limit}
