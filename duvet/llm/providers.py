@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from msgspec import DecodeError, Struct, ValidationError, json, structs
 
@@ -21,15 +21,6 @@ _MAX_MODELS = 1000
 # Some templates of models open the block in the prompt, and an answer that was cut has no end of it.
 _THOUGHT = re.compile(r"\A\s*(?:<think>.*?(?:</think>\s*|\Z)|(?:(?!<think>).)*?</think>\s*)", re.DOTALL)
 Sampler = Callable[[ModelRequest], Awaitable[ProviderAnswer]]  # Asks an MCP client's model during its call.
-
-
-class Provider(Protocol):
-    """Sends requests to models; both methods raise ModelError on failure."""
-
-    async def complete(self, model: str, request: ModelRequest) -> ProviderAnswer: ...
-
-    async def models(self, seconds: float) -> tuple[str, ...]:
-        """Return the names of the provider's models; empty if it does not list them."""
 
 
 class _Model(Struct):
@@ -146,20 +137,6 @@ class OpenAiProvider(_HttpProvider):
         return self._answer(first.message.content, usage, is_cut=first.finish_reason == "length")
 
 
-class ClientModel:
-    """The MCP client's own model; a requested name is only a hint."""
-
-    def __init__(self, name: str, sampler: Sampler) -> None:
-        self.name = name
-        self.sampler = sampler
-
-    async def complete(self, model: str, request: ModelRequest) -> ProviderAnswer:
-        return await self.sampler(structs.replace(request, model=model or None))
-
-    async def models(self, seconds: float) -> tuple[str, ...]:
-        return ()
-
-
 def _read_usage(usage: Any, *names: str) -> TokenUsage:
     counts = [usage.get(name) if isinstance(usage, dict) else None for name in names]
     return TokenUsage(*(count if type(count) is int and count >= 0 else None for count in counts))
@@ -168,7 +145,10 @@ def _read_usage(usage: Any, *names: str) -> TokenUsage:
 class Backend(Struct, frozen=True):
     name: str
     section: ProviderSection
-    provider: Provider | None = None
+    complete: Callable[[str, ModelRequest], Awaitable[ProviderAnswer]] | None = None
+    """Asks a model; raises ModelError on failure. None for an unusable provider."""
+    models: Callable[[float], Awaitable[tuple[str, ...]]] | None = None
+    """Lists the provider's models within a number of seconds; raises ModelError on failure."""
     endpoint: endpoints.Endpoint | None = None
     trouble: str = ""
     hint: str = ""
@@ -183,13 +163,13 @@ def make_backend(
     name: str, section: ProviderSection, key: Secret | None, http: endpoints.ProviderClient, sampler: Sampler | None
 ) -> Backend:
     if not section.enabled:
-        return Backend(
-            name, section, trouble="the provider is disabled", hint=f"set `providers.{name}.enabled` to true"
-        )
+        hint = f"set `providers.{name}.enabled` to true"
+        return Backend(name, section, trouble="the provider is disabled", hint=hint)
     if section.kind is ProviderKind.CLIENT:
         if sampler is None:
             return Backend(name, section, trouble="no MCP client offers a model")
-        return Backend(name, section, ClientModel(name, sampler))
+        # The client takes the name of a model only as a hint.
+        return Backend(name, section, lambda model, request: sampler(structs.replace(request, model=model or None)))
     if key is None and endpoints.is_default_provider(section):
         variable = endpoints.PROVIDER_DEFAULTS[section.kind].variable
         hint = f"set {variable}, or name another variable in `providers.{name}.apiKey`"
@@ -198,5 +178,5 @@ def make_backend(
         endpoint = endpoints.make_endpoint(name, section, key)
     except DuvetError as error:
         return Backend(name, section, trouble=error.message, hint=error.hint)
-    provider = AnthropicProvider if section.kind is ProviderKind.ANTHROPIC else OpenAiProvider
-    return Backend(name, section, provider(endpoint, http), endpoint)
+    provider = (AnthropicProvider if section.kind is ProviderKind.ANTHROPIC else OpenAiProvider)(endpoint, http)
+    return Backend(name, section, provider.complete, provider.models, endpoint)

@@ -95,8 +95,8 @@ class ModelDiscovery:
             if cached is None or not self._is_valid(cached):
                 models: tuple[str, ...] | None = ()
                 hints: tuple[ModelHint, ...] | None = ()
-                if section.discover and backend.provider is not None:
-                    models = await _log_failure(backend.provider.models(_TIMEOUT), "models", log)
+                if section.discover and backend.models:
+                    models = await _log_failure(backend.models(_TIMEOUT), "models", log)
                 if section.llms_txt:
                     hints = await _log_failure(self._request_hints(endpoint), HINTS_PATH, log)
                 has_failed = models is None or hints is None
@@ -303,10 +303,10 @@ class StaticRouter:
         limit = request.max_tokens or backend.section.max_tokens or records.MAX_ANSWER_TOKENS
         request = structs.replace(request, max_tokens=limit)
         self.budget.check(backend.name, backend.section, model)
-        if backend.provider is None:
+        if backend.complete is None:
             raise self._make_no_model_error({backend.name: backend.trouble})
         begun = monotonic()
-        answer = await backend.provider.complete(model, request)
+        answer = await backend.complete(model, request)
         # Providers also charge for answers without text.
         self.budget.add(backend.name, backend.section, model, request, answer)
         if not answer.text.strip():
