@@ -24,10 +24,14 @@ NOTHING_INGESTED = "this project has no index yet"
 INGEST_HINT = "index the project with km-ingest-trigger or `duvet ingest`, then try again"
 MAX_HISTORY = 100
 _READERS = 4  # Questions that are answered at the same time.
-# A higher value is lowered to the maximum, so the schema names it but msgspec does not check it.
-HistoryCount = Annotated[
-    int, Meta(ge=0, description="Number of earlier reports to include", extra_json_schema={"maximum": MAX_HISTORY})
-]
+
+
+def describe_limit(description: str, most: int, *, least: int = 1) -> Meta:
+    # A higher value is lowered to the maximum, so the schema names it but msgspec does not check it.
+    return Meta(ge=least, description=description, extra_json_schema={"maximum": most})
+
+
+HistoryCount = Annotated[int, describe_limit("Number of earlier reports to include", MAX_HISTORY, least=0)]
 EntryCount = Annotated[int, Meta(ge=1, description="Maximum length of each list; the totals count all entries")]
 
 

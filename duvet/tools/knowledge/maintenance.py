@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 from uuid import uuid4
 
-from msgspec import UNSET, Meta, Struct, UnsetType, convert, field, structs, to_builtins
+from msgspec import UNSET, Meta, Struct, UnsetType, convert, structs, to_builtins
 
 from duvet.errors import DuvetError, OutputExistsError, QueryError
 from duvet.knowledge import backup, reports
@@ -38,14 +38,10 @@ _DESTINATION = (
     f"A folder, or a new file that ends in {' or '.join(location.BACKUP_ENDINGS)}, in the project "
     "[default: the configured folder]"
 )
+_DUMMY = "Use dummy vectors instead of the embedding model, for tests"
 _PROFILE = "The name of the profile: up to 64 letters, digits, `.`, `-` and `_` [default: as configured, else manual]"
-DestinationArgument = Annotated[
-    str,
-    Meta(
-        description="A path under the content root: a file if it has an extension, else a folder [default: the "
-        "document folder]"
-    ),
-]
+_PLACE = "A path under the content root: a file if it has an extension, else a folder [default: the document folder]"
+DestinationArgument = Annotated[str, Meta(description=_PLACE)]
 OverwriteArgument = Annotated[bool, Meta(description="Replace an existing file [default: as configured]")]
 IngestArgument = Annotated[bool, Meta(description="Index the project afterwards [default: as configured]")]
 _MAX_TEXT_BYTES = 500_000  # In JSON, line ends and quotes take two bytes, and an HTTP request has at most 1 MiB.
@@ -140,9 +136,7 @@ def _create_backup(maintenance: Maintenance, destination: str) -> backup.Backup:
 class KmIngestTriggerInput(Struct, frozen=True, forbid_unknown_fields=True):
     profile: Annotated[str, Meta(description=_PROFILE)] | None = None
     dry_run: Annotated[bool, Meta(description="Report what the run would index, and change nothing")] = False
-    use_dummy_embeddings: Annotated[
-        bool, Meta(description="Use dummy vectors instead of the embedding model, for tests")
-    ] = False
+    use_dummy_embeddings: Annotated[bool, Meta(description=_DUMMY)] = False
     paths: Annotated[Any, Meta(description="Not supported: a run indexes everything that has changed")] = None
 
 
@@ -255,9 +249,7 @@ class KmStoretextInput(Struct, frozen=True, forbid_unknown_fields=True):
     destination: DestinationArgument | None = None
     subsystem: Annotated[str, Meta(description="The subsystem that the text describes")] = ""
     tags: Annotated[tuple[Annotated[str, Meta(max_length=200)], ...], Meta(max_length=100, description="Keywords")] = ()
-    metadata: Annotated[dict[str, Any], Meta(description="More fields for the front matter")] = field(
-        default_factory=dict
-    )
+    metadata: Annotated[dict[str, Any], Meta(description="More fields for the front matter")] = {}
     overwrite: OverwriteArgument | None = None
     ingest: IngestArgument | None = None
 
@@ -335,9 +327,7 @@ async def upload_file(arguments: KmUploadInput, ctx: CallContext) -> tool.ToolAn
 
 class KmRecipeRunInput(Struct, frozen=True, forbid_unknown_fields=True):
     recipe: Annotated[str, Meta(description=_NAME)]
-    vars: Annotated[dict[str, Any], Meta(description="The values of the recipe's variables, by name")] = field(
-        default_factory=dict
-    )
+    vars: Annotated[dict[str, Any], Meta(description="The values of the recipe's variables, by name")] = {}
 
 
 class RecipeStepResult(Struct, frozen=True, kw_only=True):
@@ -389,14 +379,5 @@ async def run_recipe_tool(arguments: KmRecipeRunInput, ctx: CallContext) -> tool
 
 
 def make_recipe_output(name: str, run: WorkflowRun) -> KmRecipeRunOutput:
-    return KmRecipeRunOutput(
-        status=run.status,
-        recipe=name,
-        outputs=run.outputs,
-        steps=tuple(convert(step, RecipeStepResult, from_attributes=True) for step in run.steps),
-        started_at=run.started_at,
-        finished_at=run.finished_at,
-        duration_seconds=run.duration_seconds,
-        warnings=tuple(run.warnings),
-        error=run.error or UNSET,
-    )
+    values = {field: value for field, value in structs.asdict(run).items() if value is not None}
+    return convert({**values, "recipe": name}, KmRecipeRunOutput, from_attributes=True)

@@ -21,14 +21,17 @@ _ROOM = 1.3  # Results have more bytes for each token than most answers.
 FEEDBACK_TOOL = "km-feedback-submit"
 _REQUEST = "The request_id from the metadata of the km-search answer"
 _CHUNK = "The chunk_id of the result"
+_CONTEXT = "Why you searched, as an object with any fields, such as the task"
 _MAX_ID, _MAX_CONTEXT_BYTES = 500, 16_384
 _DEFAULT_EDGES, _MAX_EDGES = 50, 200
 _NODE_ID = "LABEL:KEY, such as DesignDoc:docs/README.md, Code:src/a.py, Subsystem:search, Requirement:3b42c44e or Chunk:src/a.py::0"
 _MAX_NODES = 50
+_DEPTH = "Maximum number of edges between the subsystem and a related node"
 _TERM = "Part of a name, path or requirement text"
 _DEFAULT_RELATED, _MAX_RELATED, _MAX_HOPS = 25, 100, 5
 _HALVES = 2  # Related nodes and files get half of the room each; without files, the nodes get all of it.
 _NAME = "The name of the subsystem, ignoring case"
+_FILES = f"List its files, at most {graph.MAX_SUBSYSTEM_ARTIFACTS} [default: true, cut to fit]"
 
 
 def fit_response(response: search_query.SearchResponse, room: int) -> tuple[search_query.SearchResponse, int]:
@@ -134,10 +137,7 @@ class KmFeedbackSubmitInput(Struct, frozen=True, forbid_unknown_fields=True):
     chunk_id: Annotated[str, Meta(description=_CHUNK)]
     vote: Annotated[float, Meta(ge=-1, le=1, description="From -1 (useless) to 1 (exactly right)")] | None = None
     note: Annotated[str, Meta(description="The reason for the vote")] | None = None
-    context: (
-        Annotated[dict[str, Any], Meta(description="Why you searched, as an object with any fields, such as the task")]
-        | None
-    ) = None
+    context: Annotated[dict[str, Any] | None, Meta(description=_CONTEXT)] = None
 
 
 class KmFeedbackSubmitOutput(Struct, frozen=True, kw_only=True):
@@ -203,9 +203,7 @@ def _require_id(argument: str, value: str, hint: str) -> str:
 class KmGraphNodeInput(Struct, frozen=True, forbid_unknown_fields=True):
     node_id: Annotated[str, Meta(description=_NODE_ID)]
     relationships: Annotated[graph.EdgeSelection, Meta(description="Which edges of the node to return")] = "outgoing"
-    limit: Annotated[
-        int, Meta(ge=1, description="Maximum number of edges", extra_json_schema={"maximum": _MAX_EDGES})
-    ] = _DEFAULT_EDGES
+    limit: Annotated[int, index.describe_limit("Maximum number of edges", _MAX_EDGES)] = _DEFAULT_EDGES
 
 
 class KmGraphNodeOutput(Struct, frozen=True, kw_only=True):
@@ -240,9 +238,7 @@ async def show_graph_node(arguments: KmGraphNodeInput, ctx: CallContext) -> Tool
 
 class KmGraphSearchInput(Struct, frozen=True, forbid_unknown_fields=True):
     term: Annotated[str, Meta(description=_TERM)]
-    limit: Annotated[
-        int, Meta(ge=1, description="Maximum number of nodes", extra_json_schema={"maximum": _MAX_NODES})
-    ] = 20
+    limit: Annotated[int, index.describe_limit("Maximum number of nodes", _MAX_NODES)] = 20
 
 
 class KmGraphSearchOutput(Struct, frozen=True, kw_only=True):
@@ -261,25 +257,10 @@ async def search_graph(arguments: KmGraphSearchInput, ctx: CallContext) -> ToolA
 
 class KmGraphSubsystemInput(Struct, frozen=True, forbid_unknown_fields=True):
     name: Annotated[str, Meta(description=_NAME)]
-    depth: Annotated[
-        int,
-        Meta(
-            ge=0,
-            description="Maximum number of edges between the subsystem and a related node",
-            extra_json_schema={"maximum": _MAX_HOPS},
-        ),
-    ] = 1
-    limit: Annotated[
-        int, Meta(ge=1, description="Maximum number of related nodes", extra_json_schema={"maximum": _MAX_RELATED})
-    ] = _DEFAULT_RELATED
+    depth: Annotated[int, index.describe_limit(_DEPTH, _MAX_HOPS, least=0)] = 1
+    limit: Annotated[int, index.describe_limit("Maximum number of related nodes", _MAX_RELATED)] = _DEFAULT_RELATED
     cursor: Annotated[str, Meta(description="The cursor of the previous answer")] | None = None
-    include_artifacts: (
-        Annotated[
-            bool,
-            Meta(description=f"List its files, at most {graph.MAX_SUBSYSTEM_ARTIFACTS} [default: true, cut to fit]"),
-        ]
-        | None
-    ) = None
+    include_artifacts: Annotated[bool | None, Meta(description=_FILES)] = None
 
 
 @index.declare_knowledge_tool("km-graph-subsystem", "Subsystem", KmGraphSubsystemInput, graph.SubsystemView)

@@ -28,13 +28,14 @@ _ROOM = 8_000  # Maximum length of errors, warnings and texts in an answer.
 _MAX_COMPARED = 6_000  # Maximum length of invalid citations that are compared with all texts, because that is slow.
 _KINDS = {"implementation": model.Kind.CITATION, **{kind.name.lower(): kind for kind in model.Kind}}
 _DEFAULT_LINES, _MAX_LINES, _MAX_WIDTH = 5, 1000, 500
+_AROUND = f"Lines to show before and after the first line of the citation [default: {_DEFAULT_LINES} before and after all of its lines]"
 
 
 class ValidateCitationInput(Struct, frozen=True, forbid_unknown_fields=True):
     citation: Annotated[CitationText, Meta(description="The whole comment, or just spec#section")]
-    file: (
-        Annotated[str, Meta(description="The file that will contain the citation, to check the comment style")] | None
-    ) = None
+    file: Annotated[
+        str | None, Meta(description="The file that will contain the citation, to check the comment style")
+    ] = None
 
 
 class ValidateCitationOutput(Struct, frozen=True, omit_defaults=True):
@@ -168,17 +169,7 @@ def _matches(patterns: tuple[str, ...], path: str) -> bool:
 
 class GetCitationContextInput(Struct, frozen=True):
     citation_id: Annotated[str, Meta(description="file:line of a citation, or its full_path")]
-    context_lines: (
-        Annotated[
-            int,
-            Meta(
-                ge=0,
-                le=_MAX_LINES,
-                description=f"Lines to show before and after the first line of the citation [default: {_DEFAULT_LINES} before and after all of its lines]",
-            ),
-        ]
-        | None
-    ) = None
+    context_lines: Annotated[int, Meta(ge=0, le=_MAX_LINES, description=_AROUND)] | None = None
 
 
 class GetCitationContextOutput(Struct, frozen=True):

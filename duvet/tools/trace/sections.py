@@ -20,6 +20,7 @@ from duvet.trace.locations import list_known_ids, list_specification_names, matc
 
 _TOTAL_ROOM = 1000  # Bytes reserved for the total.
 _MAX_LIMIT = 200_000
+_REFERENCE = "The section: spec#section, its full_path, or the full_path of a requirement or citation in the section"
 _SHORT_TEXT = 100  # Maximum length of a requirement's text if not all fit; the section's text contains the rest.
 
 
@@ -101,12 +102,7 @@ def _summarize_all(context: ProjectSnapshot) -> ToolAnswer:
 
 
 class GetSectionInput(Struct, frozen=True, forbid_unknown_fields=True):
-    reference: Annotated[
-        str,
-        Meta(
-            description="The section: spec#section, its full_path, or the full_path of a requirement or citation in the section"
-        ),
-    ]
+    reference: Annotated[str, Meta(description=_REFERENCE)]
     offset: Annotated[int, Meta(ge=0, description="Offset of the first character to return")] = 0
     limit: Annotated[int, Meta(ge=1, le=_MAX_LIMIT, description="Maximum number of characters to return")] | None = None
 
