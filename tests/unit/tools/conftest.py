@@ -11,7 +11,7 @@ from tests.cli.sample_project import make
 from tests.unit.tools.tool_calls import FILES, context_of
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def context() -> ProjectSnapshot:
     return context_of(FILES)
 

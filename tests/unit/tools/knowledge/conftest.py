@@ -17,6 +17,13 @@ def known(tmp_path: Path) -> Iterator[Asking]:
         yield found
 
 
+@pytest.fixture(scope="session")
+def indexed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asking]:
+    """An indexed project for tests that only read."""
+    with asking(tmp_path_factory.mktemp("indexed")) as found:
+        yield found
+
+
 @pytest.fixture
 def kept(tmp_path: Path) -> Iterator[Asking]:
     found = Asking(written(tmp_path / "ledger", LEDGER), PLAIN)

@@ -122,13 +122,13 @@ CHANGING = "ingest-trigger feedback-submit backup-trigger recipe-run upload stor
 NAMES = [f"km-{name}" for name in f"{READING} {CHANGING}".split()]
 
 
-def test_every_tool_has_a_description_with_its_arguments_and_scope(known: Asking) -> None:
-    found = known.value("km-help")
+def test_every_tool_has_a_description_with_its_arguments_and_scope(indexed: Asking) -> None:
+    found = indexed.value("km-help")
     assert found == {"status": "ok", "tools": found["tools"]}
     assert list(found["tools"]) == NAMES
     for usage in found["tools"].values():
         assert usage.keys() == {"description", "details"} and usage["description"] and usage["details"]
-    found = known.value("km-help", tool="km-graph-search")
+    found = indexed.value("km-help", tool="km-graph-search")
     assert found == {
         "status": "ok",
         "tool": "km-graph-search",
@@ -140,19 +140,19 @@ def test_every_tool_has_a_description_with_its_arguments_and_scope(known: Asking
             "Scope: reader.",
         },
     }
-    choice = known.value("km-help", tool="km-graph-node")["usage"]["details"].splitlines()[1]
+    choice = indexed.value("km-help", tool="km-graph-node")["usage"]["details"].splitlines()[1]
     assert choice.startswith("relationships (outgoing, incoming, all or none; default outgoing): ")
-    own = known.value("km-help", tool="km-help")["usage"]["details"].splitlines()
+    own = indexed.value("km-help", tool="km-help")["usage"]["details"].splitlines()
     parts = ["tool (string; optional)", "include_spec (boolean; default false)", "Scope"]
     assert [line.partition(":")[0] for line in own] == parts
-    search = known.value("km-help", tool="km-search")["usage"]["details"]
+    search = indexed.value("km-help", tool="km-search")["usage"]["details"]
     assert "\nlimit (integer; default 10; at least 1; at most 25): Number of results\n" in search
     assert "\nfilters.symbol_kinds (list of class, function, interface, method, module or type; optional)\n" in search
 
 
-def test_the_specification_describes_every_tool(known: Asking) -> None:
-    spec = known.value("km-help", include_spec=True)["spec"]
-    assert known.value("km-help", tool="km-help", include_spec=True)["spec"] == spec
+def test_the_specification_describes_every_tool(indexed: Asking) -> None:
+    spec = indexed.value("km-help", include_spec=True)["spec"]
+    assert indexed.value("km-help", tool="km-help", include_spec=True)["spec"] == spec
     for name in NAMES:
         assert f"\n### {name}\n" in spec and f"\n| `{name}` | " in spec
     assert "- `node_id` (string; required): LABEL:KEY, such as" in spec
@@ -167,8 +167,8 @@ def test_disabled_tools_are_left_out(tmp_path: Path) -> None:
     assert known.refusal("km-help", tool="km-graph-node")[0] == "invalid_request"
 
 
-def test_an_unknown_tool_is_refused_with_all_names(known: Asking) -> None:
+def test_an_unknown_tool_is_refused_with_all_names(indexed: Asking) -> None:
     for name in ("km-recipe", "coverage_summary", "x" * 19_000):
-        code, message, _ = known.refusal("km-help", tool=name)
+        code, message, _ = indexed.refusal("km-help", tool=name)
         assert code == "invalid_request"
         assert message.startswith("Unknown tool '") and message.endswith(", ".join(sorted(NAMES)))

@@ -91,8 +91,8 @@ SUBSYSTEM = make_node("Subsystem:Kettle", name="Kettle", description="Heats wate
 REQUIREMENT = make_node(MUST_BOIL.id, key=BOIL, name=MUST_BOIL.name, **MUST_BOIL.properties)
 
 
-def edges_of(known: Asking, node: str, **more: object) -> list[tuple[str, str, str]]:
-    found = known.value(NODE, node_id=node, **more)["relationships"]
+def edges_of(indexed: Asking, node: str, **more: object) -> list[tuple[str, str, str]]:
+    found = indexed.value(NODE, node_id=node, **more)["relationships"]
     return [(one["type"], one["direction"], one["target"]["id"]) for one in found]
 
 
@@ -102,8 +102,8 @@ def chunk(ordinal: int, **more: object) -> dict[str, Any]:
     return make_node(f"Chunk:{id}", chunk_id=id, **({} if ordinal else {"name": PATH}), **given)
 
 
-def test_a_node_has_its_outgoing_edges(known: Asking) -> None:
-    found = known.value(NODE, node_id="Code:src/kettle/boil.py")
+def test_a_node_has_its_outgoing_edges(indexed: Asking) -> None:
+    found = indexed.value(NODE, node_id="Code:src/kettle/boil.py")
     relations = found.pop("relationships")
     assert found == {"status": "ok", "node": FILE}
     cited = {"kinds": ["implementation"], "lines": [1]}
@@ -114,13 +114,13 @@ def test_a_node_has_its_outgoing_edges(known: Asking) -> None:
     assert relations[2:] == [{"type": "HAS_CHUNK", "direction": "OUT", "target": chunk(ordinal)} for ordinal in (0, 1)]
 
 
-def test_edges_of_both_directions_can_be_asked_for(known: Asking) -> None:
-    assert edges_of(known, "DesignDoc:docs/kettle.md", relationships="all", limit=25) == [
+def test_edges_of_both_directions_can_be_asked_for(indexed: Asking) -> None:
+    assert edges_of(indexed, "DesignDoc:docs/kettle.md", relationships="all", limit=25) == [
         ("DESCRIBES", "OUT", "Subsystem:Kettle"),
         ("HAS_CHUNK", "OUT", "Chunk:docs/kettle.md::0"),
     ]
-    everything = edges_of(known, "Subsystem:kettle", relationships="all")
-    assert everything == edges_of(known, "Subsystem:Kettle", relationships="incoming")
+    everything = edges_of(indexed, "Subsystem:kettle", relationships="all")
+    assert everything == edges_of(indexed, "Subsystem:Kettle", relationships="incoming")
     assert sorted(everything) == [
         ("BELONGS_TO", "IN", "SourceFile:src/kettle/boil.py"),
         ("BELONGS_TO", "IN", "SourceFile:src/kettle/empty.py"),
@@ -128,8 +128,8 @@ def test_edges_of_both_directions_can_be_asked_for(known: Asking) -> None:
         ("DESCRIBES", "IN", "DesignDoc:docs/kettle.md"),
         ("VALIDATES", "IN", "TestCase:tests/test_kettle.py"),
     ]
-    assert edges_of(known, "Subsystem:Kettle") == []
-    found = known.value(NODE, node_id="Subsystem:Tea", relationships="none")
+    assert edges_of(indexed, "Subsystem:Kettle") == []
+    found = indexed.value(NODE, node_id="Subsystem:Tea", relationships="none")
     assert found == {"status": "ok", "node": make_node("Subsystem:Tea", name="Tea"), "relationships": []}
 
 
@@ -148,27 +148,27 @@ def test_edges_of_both_directions_can_be_asked_for(known: Asking) -> None:
         ("Subsystem:Kettle", "all", ""),
     ],
 )
-def test_edges_of_the_other_direction_are_counted(known: Asking, node: str, which: str, step: str) -> None:
-    assert known.answer(NODE, {"node_id": node, "relationships": which}).next_step == step
+def test_edges_of_the_other_direction_are_counted(indexed: Asking, node: str, which: str, step: str) -> None:
+    assert indexed.answer(NODE, {"node_id": node, "relationships": which}).next_step == step
 
 
 @pytest.mark.parametrize(
     ("limit", "count", "step"), [(4, 4, "Only 4 edges shown: raise limit."), (5, 5, ""), (100_000, 5, "")]
 )
-def test_edges_have_a_limit(known: Asking, limit: int, count: int, step: str) -> None:
+def test_edges_have_a_limit(indexed: Asking, limit: int, count: int, step: str) -> None:
     asked: dict[str, object] = {"node_id": KETTLE.id, "relationships": "incoming", "limit": limit}
-    answer = known.answer(NODE, asked)
+    answer = indexed.answer(NODE, asked)
     assert (len(plain(answer.value)["relationships"]), answer.next_step) == (count, step)
 
 
-def test_a_chunk_is_a_node(known: Asking) -> None:
-    assert known.value(NODE, node_id="Chunk:src/kettle/boil.py::1", relationships="all") == {
+def test_a_chunk_is_a_node(indexed: Asking) -> None:
+    assert indexed.value(NODE, node_id="Chunk:src/kettle/boil.py::1", relationships="all") == {
         "status": "ok",
         "node": chunk(1, text="    heat()\n", symbols=["boil"]),
         "relationships": [{"type": "HAS_CHUNK", "direction": "IN", "target": FILE}],
     }
-    assert edges_of(known, "Chunk:src/kettle/boil.py::1") == []
-    odd = known.value(NODE, node_id="Chunk:src%2Fodd%3A%3Aname:1.py::0")
+    assert edges_of(indexed, "Chunk:src/kettle/boil.py::1") == []
+    odd = indexed.value(NODE, node_id="Chunk:src%2Fodd%3A%3Aname:1.py::0")
     assert odd["node"]["properties"]["path"] == "src/odd::name:1.py"
 
 
@@ -193,8 +193,8 @@ NAMES = {
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_node_is_found_by_each_of_its_names(known: Asking, name: str) -> None:
-    assert known.value(NODE, node_id=name, relationships="none")["node"]["id"] == NAMES[name]
+def test_a_node_is_found_by_each_of_its_names(indexed: Asking, name: str) -> None:
+    assert indexed.value(NODE, node_id=name, relationships="none")["node"]["id"] == NAMES[name]
 
 
 NOT_FOUND, INVALID, MISSING = "not_found", "invalid_identifier", "Node '{}' not found"
@@ -214,8 +214,8 @@ NOWHERE = [
 
 
 @pytest.mark.parametrize(("name", "code", "message", "hint"), NOWHERE, ids=range(len(NOWHERE)))
-def test_a_name_that_leads_to_no_node_is_refused(known: Asking, name: str, code: str, message: str, hint: str) -> None:
-    told, message = known.refusal(NODE, node_id=name), message.format(name)
+def test_a_name_that_leads_to_no_node_is_refused(indexed: Asking, name: str, code: str, message: str, hint: str) -> None:
+    told, message = indexed.refusal(NODE, node_id=name), message.format(name)
     assert (told[0], told[1][: len(message)], hint in told[2]) == (code, message, True)
 
 
@@ -223,11 +223,11 @@ def reached(found: dict[str, Any]) -> list[tuple[str, int]]:
     return [(one["target"]["id"], one["hops"]) for one in found["related"]["nodes"]]
 
 
-def test_the_nodes_around_a_subsystem_are_listed_with_the_way_to_them(known: Asking) -> None:
+def test_the_nodes_around_a_subsystem_are_listed_with_the_way_to_them(indexed: Asking) -> None:
     ##= man/spec/knowledge.md#graph
     ##% `km-graph-subsystem` MUST list the nodes that are connected to the subsystem, each once, with a shortest
     ##% path to it.
-    found = known.value(AROUND, name="kettle", depth=1, limit=25, cursor=None, include_artifacts=True)
+    found = indexed.value(AROUND, name="kettle", depth=1, limit=25, cursor=None, include_artifacts=True)
     related, artifacts = found["related"], found["artifacts"]
     assert found == {"status": "ok", "subsystem": SUBSYSTEM, "related": related, "artifacts": artifacts}
     assert (related["cursor"], related["total"]) == (None, 5)
@@ -242,11 +242,11 @@ def test_the_nodes_around_a_subsystem_are_listed_with_the_way_to_them(known: Ask
     last = {"target": make_node(files[3], path="tests/test_kettle.py"), "hops": 1, "path": [way]}
     assert related["nodes"][4] == {**last, "relationship": "VALIDATES", "direction": "IN"}
     assert ([one["id"] for one in artifacts], artifacts[1]) == (files, FILE)
-    assert known.value(AROUND, name="Kettle", include_artifacts=False)["artifacts"] == []
+    assert indexed.value(AROUND, name="Kettle", include_artifacts=False)["artifacts"] == []
 
 
-def test_a_way_of_two_steps(known: Asking) -> None:
-    found = known.value(AROUND, name="Tea", depth=2)
+def test_a_way_of_two_steps(indexed: Asking) -> None:
+    found = indexed.value(AROUND, name="Tea", depth=2)
     ways = {one["target"]["id"]: one for one in found["related"]["nodes"]}
     boil = "SourceFile:src/kettle/boil.py"
     assert ways[boil]["path"] == [
@@ -255,17 +255,17 @@ def test_a_way_of_two_steps(known: Asking) -> None:
     ]
     assert (ways[boil]["hops"], ways[boil]["relationship"], MUST_BOIL.id in ways) == (2, "DEPENDS_ON", False)
     for depth in (3, 5, 1000):
-        assert (MUST_BOIL.id, 3) in reached(known.value(AROUND, name="Tea", depth=depth))
+        assert (MUST_BOIL.id, 3) in reached(indexed.value(AROUND, name="Tea", depth=depth))
     # A depth of 0 would show nothing.
-    assert known.value(AROUND, name="Tea", depth=0) == known.value(AROUND, name="Tea", depth=1)
+    assert indexed.value(AROUND, name="Tea", depth=0) == indexed.value(AROUND, name="Tea", depth=1)
 
 
-def test_the_nodes_around_a_subsystem_come_page_by_page(known: Asking) -> None:
-    whole = reached(known.value(AROUND, name="Kettle", depth=5))
+def test_the_nodes_around_a_subsystem_come_page_by_page(indexed: Asking) -> None:
+    whole = reached(indexed.value(AROUND, name="Kettle", depth=5))
     parts: list[tuple[str, int]] = []
     cursor = None
     while cursor is not None or not parts:
-        answer = known.answer(AROUND, {"name": "Kettle", "depth": 5, "limit": 2, "cursor": cursor})
+        answer = indexed.answer(AROUND, {"name": "Kettle", "depth": 5, "limit": 2, "cursor": cursor})
         found = plain(answer.value)
         parts += reached(found)
         cursor = found["related"]["cursor"]
@@ -278,26 +278,26 @@ BROKEN = ["", "garbage", "\u00fc", "x" * 19_000, "!!!!", urlsafe_b64encode(b"-5"
 
 
 @pytest.mark.parametrize("cursor", BROKEN, ids=range(len(BROKEN)))
-def test_a_cursor_that_cannot_be_read_begins_anew(known: Asking, cursor: str) -> None:
-    first = known.value(AROUND, name="Kettle", limit=2)
-    assert known.value(AROUND, name="Kettle", limit=2, cursor=cursor) == first
+def test_a_cursor_that_cannot_be_read_begins_anew(indexed: Asking, cursor: str) -> None:
+    first = indexed.value(AROUND, name="Kettle", limit=2)
+    assert indexed.value(AROUND, name="Kettle", limit=2, cursor=cursor) == first
 
 
-def test_a_cursor_past_the_end_shows_nothing(known: Asking) -> None:
-    found = known.value(AROUND, name="Kettle", cursor=urlsafe_b64encode(b"9" * 40).decode())
+def test_a_cursor_past_the_end_shows_nothing(indexed: Asking) -> None:
+    found = indexed.value(AROUND, name="Kettle", cursor=urlsafe_b64encode(b"9" * 40).decode())
     assert found["related"] == {"nodes": [], "cursor": None, "total": 5}
 
 
-def test_an_unknown_subsystem_is_not_found(known: Asking) -> None:
+def test_an_unknown_subsystem_is_not_found(indexed: Asking) -> None:
     told = ("not_found", "Subsystem 'Kettel' not found", "did you mean Kettle?")
-    assert known.refusal(AROUND, name="Kettel") == told
-    assert known.refusal(AROUND, name="%")[:2] == ("not_found", "Subsystem '%' not found")
+    assert indexed.refusal(AROUND, name="Kettel") == told
+    assert indexed.refusal(AROUND, name="%")[:2] == ("not_found", "Subsystem '%' not found")
 
 
-def test_a_term_is_found_in_names_and_texts_in_any_case(known: Asking) -> None:
+def test_a_term_is_found_in_names_and_texts_in_any_case(indexed: Asking) -> None:
     ##= man/spec/knowledge.md#graph
     ##% `km-graph-search` MUST search the names of nodes and the texts of requirements, ignoring case.
-    results = known.value(TERM, term="KETTLE", limit=10)["results"]
+    results = indexed.value(TERM, term="KETTLE", limit=10)["results"]
     assert [tuple(one.values()) for one in results] == [
         ("Subsystem:Kettle", "Subsystem", 0.95, "Heats water."),
         ("Specification:spec", "Specification", 0.9, "The Kettle"),
@@ -309,8 +309,8 @@ def test_a_term_is_found_in_names_and_texts_in_any_case(known: Asking) -> None:
         ("TestCase:tests/test_kettle.py", "TestCase", 0.65, "tests/test_kettle.py"),
     ]
     found = {"id": "Subsystem:Kettle", "label": "Subsystem", "score": 0.95, "snippet": "Heats water."}
-    assert known.value(TERM, term=" kettle ", limit=1) == {"status": "ok", "results": [found]}
-    assert known.value(TERM, term="e", limit=1_000_000)["status"] == "ok"
+    assert indexed.value(TERM, term=" kettle ", limit=1) == {"status": "ok", "results": [found]}
+    assert indexed.value(TERM, term="e", limit=1_000_000)["status"] == "ok"
 
 
 FOUND = {
@@ -330,23 +330,24 @@ FOUND = {
 
 
 @pytest.mark.parametrize("term", FOUND, ids=range(len(FOUND)))
-def test_a_term_is_literal(known: Asking, term: str) -> None:
-    found = known.answer(TERM, {"term": term})
+def test_a_term_is_literal(indexed: Asking, term: str) -> None:
+    found = indexed.answer(TERM, {"term": term})
     assert [one["id"] for one in plain(found.value)["results"]] == FOUND[term]
     assert found.next_step == (
         "km-graph-node returns one of them by its id." if FOUND[term] else "km-search searches the texts of files."
     )
 
 
-@pytest.fixture
-def large(tmp_path: Path) -> Iterator[Asking]:
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asking]:
     """Index a project in which one word finds many chunks, each with everything that an answer can contain."""
+    folder = tmp_path_factory.mktemp("large")
     requirements = [
         stored_project.requirement(f"spec#heating/{number:012x}", f"{number} MUST boil. " * 9, "done")
         for number in range(12)
     ]
     line = "boil the water, " + "and then some more of it, " * 3 + "\n"
-    store = open_store(str(fill(tmp_path) / STORE), create=True)
+    store = open_store(str(fill(folder) / STORE), create=True)
     with store.writing() as writing:
         files = [
             make_ingested_file(
@@ -362,7 +363,7 @@ def large(tmp_path: Path) -> Iterator[Asking]:
         belong = [edge(node.id, Relation.BELONGS_TO, "Subsystem:Kettle") for node in nodes]
         writing.replace_graph([*stored_project.NODES, *requirements, *nodes], [*stored_project.EDGES, *cites, *belong])
     store.close()
-    found = Asking(tmp_path, IngestRule(semantic=False))
+    found = Asking(folder, IngestRule(semantic=False))
     yield found
     found.knowledge.close()
 
