@@ -214,7 +214,7 @@ NOWHERE = [
 
 
 @pytest.mark.parametrize(("name", "code", "message", "hint"), NOWHERE, ids=range(len(NOWHERE)))
-def test_a_name_that_leads_to_no_node_is_refused(indexed: Asking, name: str, code: str, message: str, hint: str) -> None:
+def test_a_name_without_a_node_is_refused(indexed: Asking, name: str, code: str, message: str, hint: str) -> None:
     told, message = indexed.refusal(NODE, node_id=name), message.format(name)
     assert (told[0], told[1][: len(message)], hint in told[2]) == (code, message, True)
 
