@@ -134,7 +134,7 @@ def test_the_same_page_elsewhere(tmp_path: Path, duvet_command: str, is_committe
         (here / "src/é.rs").write_text("//= tea.md#serving\n//# A biscuit MAY be offered.\nfn offer() {}\n")
     shutil.copytree(here, there)
     pages = []
-    for folder, environ in ((here, {"PYTHONHASHSEED": "1"}), (there, ELSEWHERE), (there, {})):
+    for folder, environ in ((here, {"PYTHONHASHSEED": "1"}), (there, ELSEWHERE)):
         for options in (("--no-cache", "report"), ("report",)):
             runner(duvet_command, folder)(*options, environ=environ)
             pages.append((folder / PAGE).read_bytes())
@@ -197,21 +197,17 @@ def test_no_browser(kettle: Path, duvet: Run, name: str) -> None:
     assert (done.code, done.err.endswith(failed("no browser was found", PAGE, hint).err)) == (1, True)
 
 
-def test_the_html_report_follows_changes(kettle: Path, browser: Path, watch: Watch) -> None:
+@pytest.mark.parametrize(
+    ("path", "first", "then"), [("src/a.rs", SOURCE, ""), (".duvet/config.toml", "[", CONFIG)], ids=["right", "wrong"]
+)
+def test_the_html_report_is_opened_once_while_it_follows_changes(
+    path: str, first: str, then: str, kettle: Path, browser: Path, watch: Watch
+) -> None:
+    make(kettle, {path: first})
     watched = watch("report", "--watch", "--open", BROWSER=str(browser))
     watched.until()
-    save_by_rename("src/a.rs", "")(kettle)
-    watched.until()
-    watched.interrupted()
-    assert list_opened(browser) == [f"<test>/kettle/{PAGE}"]
-
-
-def test_watching_what_can_not_be_reported_on_at_first(kettle: Path, browser: Path, watch: Watch) -> None:
-    (kettle / ".duvet/config.toml").write_text("[")
-    watched = watch("report", "--watch", "--open", BROWSER=str(browser))
-    watched.until()
-    assert list_opened(browser) == []
-    save_by_rename(".duvet/config.toml", CONFIG)(kettle)
+    assert list_opened(browser) == ([] if first == "[" else [f"<test>/kettle/{PAGE}"])
+    save_by_rename(path, then)(kettle)
     watched.until()
     watched.interrupted()
     assert list_opened(browser) == [f"<test>/kettle/{PAGE}"]

@@ -55,7 +55,8 @@ owner = "Ann"
 expiry = 2999-12-31
 """
     make(folder, {".duvet/config.toml": TEA_PROJECT[".duvet/config.toml"] + entry})
-    gold.assert_match(duvet("show", "5bfbf88b", "--format", format).out, f"not_owed.{ENDINGS[format]}")
+    for reference, name in (("5bfbf88b", "not_owed"), ("tea", "not_owed_specification")):
+        gold.assert_match(duvet("show", reference, "--format", format).out, f"{name}.{ENDINGS[format]}")
 
 
 @pytest.mark.parametrize(("context", "numbers"), [("0", [3, 4]), ("1", [2, 3, 4, 5]), ("1000", [*range(1, 37)])])

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from collections import Counter
-from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 from msgspec import to_builtins
@@ -18,7 +15,6 @@ from duvet.queries.details import CitationReader, make_detail
 from duvet.queries.records import RequirementDetail
 from duvet.queries.references import resolve_reference
 from duvet.trace.locations import ProjectFiles
-from tests.cli.command import runner
 from tests.golden_projects import SETTLED, STATUSES, Golden, Key, Requirement, Row, golden, key_of, numbers_of
 
 # pytest looks for the fixture by its name here.
@@ -28,64 +24,12 @@ OWN_RULES = {"DUV090", "DUV091", "DUV092", "DUV093"}
 """Those of `duvet validate` alone."""
 
 
-class OwedLess(NamedTuple):
-    """A golden project in which most requirements of a specification are not applicable."""
-
-    project: Golden
-    freed: frozenset[Key]
-    owed: dict[Key, Requirement]
-    """With their states without the entry. White space counts for awslabs duvet only, so some states differ from its."""
-
-
-@pytest.fixture
-def owed_less(golden: Golden, duvet_command: str, tmp_path: Path) -> OwedLess:
-    chapters = Counter((path, section.split(".")[0]) for path, section, _ in golden.requirements if "-" in section)
-    ((path, chapter), _), *_ = chapters.most_common(1)
-    folder = tmp_path / "owed less"
-    shutil.copytree(golden.folder, folder, symlinks=True)
-    config = folder / ".duvet" / "config.toml"
-    _, rest = config.read_text().split("\n", 1)
-    entry = f"[[not-applicable]]\ntarget = '{path}#{chapter}'\nreason = 'It is elsewhere.'\n"
-    config.write_text(f"'$schema' = 'duvet-cli/config/v1'\n{rest}\n")
-    # With our own schema, a quote with a wrong word is an error.
-    runner(duvet_command, folder)("validate", "--unsafe-fixes")
-    every_status = (f"--status={one.replace(' ', '-')}" for one in STATUSES)
-    whole = Golden(runner(duvet_command, folder), folder)
-    states = {key_of(row): row["status"] for row in whole.rows("uncited", *every_status)}
-    freed = frozenset(key for key in golden.requirements if key[0] == path and key[1].split(".")[0] == chapter)
-    owed = {key: one._replace(status=states[key]) for key, one in golden.requirements.items() if key not in freed}
-    config.write_text(f"{config.read_text()}{entry}")
-    return OwedLess(Golden(runner(duvet_command, folder), folder), freed, owed)
-
-
 def summarised(owed: dict[Key, Requirement]) -> tuple[Counter[str], str]:
     """Return the number of requirements by state, and the coverage in words."""
     found = Counter(one.status for one in owed.values())
     among = len(owed) - found["excepted"]
     words = f"coverage: {100 * found['done'] // among} % ({found['done']} of {among})"
     return found, f"{words}, {found['excepted']} excepted" if found["excepted"] else words
-
-
-def test_not_applicable_requirements_agree(owed_less: OwedLess) -> None:
-    project, freed, owed = owed_less
-    found, coverage = summarised(owed)
-    assert f"\n{coverage}, {len(freed)} not applicable\n" in project.summary
-    assert [entry["requirements"] for entry in project.report["not_applicable"]] == [len(freed)]
-    counts = f"{found['uncited'] + found['to do']} of {len(owed)} requirements uncited or to do; {len(freed)} not applicable\n"
-    assert project.duvet("uncited").err == counts
-    assert project.keys("uncited") == {key for key, one in owed.items() if one.status in ("uncited", "to do")}
-    assert project.keys("uncited", "--todo") == {key for key, one in owed.items() if one.todos}
-    assert project.keys("uncited", *(f"--status={one.replace(' ', '-')}" for one in STATUSES)) == owed.keys()
-    left = {key for key, one in owed.items() if one.status not in SETTLED}
-    assert project.keys("prioritize", "--limit", "0") == left
-    settled = ("--status", "done", "--status", "excepted", "--status", "not-applicable")
-    assert project.keys("prioritize", "--limit", "0", "--all", *settled) == freed | owed.keys() - left
-    shown = [one["numbers"] for one in project.specifications]
-    assert {name: sum(one[name] for one in shown) for name in (*numbers_of([]), "not_applicable")} == {
-        **numbers_of(list(owed.values())),
-        "requirements": len(freed) + len(owed),
-        "not_applicable": len(freed),
-    }
 
 
 def test_summaries_agree(golden: Golden) -> None:

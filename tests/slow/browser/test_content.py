@@ -25,34 +25,20 @@ def with_text(text: str) -> dict[str, str]:
     return projects.PASSING | {"tea.md": text, "src/a.rs": "fn brew() {}\n"}
 
 
-NOTHING = "OK: no annotations to check"
-
-
 @pytest.mark.parametrize(
-    ("name", "files", "words", "coverage", "count"),
+    ("name", "files", "count"),
     [
-        ("passing", projects.PASSING, "OK: all 2 annotations are valid", "50 % (1 of 2)", 2),
-        ("failing", projects.FAILING, "1 error", "50 % (1 of 2)", 2),
-        ("no requirements", projects.NO_REQUIREMENTS, NOTHING, "no requirements", 0),
-        ("no specification", projects.NO_SPECIFICATION, NOTHING, "no requirements", 0),
-        ("no sections", with_text("The pot MUST be warm.\n"), NOTHING, "0 % (0 of 1)", 1),
-        ("an empty text", with_text(""), NOTHING, "no requirements", 0),
+        ("failing", projects.FAILING, 2),
+        ("no requirements", projects.NO_REQUIREMENTS, 0),
+        ("no specification", projects.NO_SPECIFICATION, 0),
+        ("no sections", with_text("The pot MUST be warm.\n"), 1),
+        ("an empty text", with_text(""), 0),
     ],
 )
-def test_small_projects_have_all_views_and_the_verdict_of_the_run(
-    name: str, files: Mapping[str, str], words: str, coverage: str, count: int, visit: Visits, reports: projects.Reports
+def test_small_projects_have_all_views(
+    name: str, files: Mapping[str, str], count: int, visit: Visits, reports: projects.Reports
 ) -> None:
-    report = reports.of(name, files)
-    failed = not words.startswith("OK")
-    # The page counts warnings next to the link to the problems.
-    counted = ", 1 warning" if coverage == "no requirements" else ""
-    assert report.done.code == failed and f"\n{words}{counted}\ncoverage: {coverage}\n" in report.done.err
-    page = visit(report.url)
-    verdict = page.locator("#overview .verdict")
-    expect(verdict).to_have_text(words)
-    # No gate ran, so nothing is green.
-    expect(verdict).to_have_class(f"verdict {'fail' if failed else 'neutral'}")
-    expect(page.locator("#overview .verdict + p")).to_contain_text(f"Coverage: {coverage}")
+    page = visit(reports.of(name, files).url)
     for fragment in ("#sources", "#problems", "#overview", "#requirements?"):
         go(page, fragment)
         expect(page.locator(f"{fragment.rstrip('?')} h2")).to_be_visible()
@@ -73,37 +59,22 @@ def counted(report: projects.Report) -> Counter[tuple[str, str, str]]:
     return Counter((path, one.level or "OTHER", one.status) for (path, _, _), one in found.items())
 
 
-ROW = re.compile(r"^.+? +[-\d/% ]+ (\d+)/\d+ +\d+% +([\d ]+)$", re.MULTILINE)
-COLUMNS = ("needs tests", "needs code", "in progress", "to do", "uncited", "excepted")
-
-
-@pytest.mark.parametrize("project", ["states", "s2n"])
-def test_the_totals_are_those_of_the_other_reports_and_lead_to_their_requirements(
-    project: str, visit: Visits, request: pytest.FixtureRequest
+@pytest.mark.parametrize(("project", "step"), [("states", 1), ("s2n", 5)])
+def test_the_totals_are_those_of_json_and_lead_to_their_requirements(
+    project: str, step: int, visit: Visits, request: pytest.FixtureRequest
 ) -> None:
     report: projects.Report = request.getfixturevalue(project)
     page = visit(report.url)
     names, found = locators(page), numbers(page)
     by_level: Counter[tuple[str, str, str]] = Counter()
-    rows: dict[str, dict[str, Counter[str]]] = {}
     for href, amount in found:
         asked = dict(parse_qsl(href.partition("?")[2]))
         status = asked.get("status", "").replace("-", " ")
-        if status not in STATUSES:
-            continue
-        if "spec" in asked and "level" in asked:
+        if status in STATUSES and "spec" in asked and "level" in asked:
             by_level[names[asked["spec"]], asked["level"], status] += amount
-        if "spec" in asked:
-            rows.setdefault(asked["spec"], {}).setdefault(asked.get("level", ""), Counter())[status] += amount
     assert +by_level == counted(report)
-    # A specification with one level has no row for the sum.
-    assert all("" in levels or len(levels) == 1 for levels in rows.values())
-    sums = [levels[""] if "" in levels else next(iter(levels.values())) for levels in rows.values()]
-    table = [[int(done), *map(int, rest.split())] for done, rest in ROW.findall(report.done.err)]
-    statuses = ("done", *(one for one in COLUMNS if any(counts[one] for counts in sums)))
-    assert [[counts[status] for status in statuses] for counts in sums] == table[: len(sums)]
     assert len(found) > 8
-    for href, amount in found:
+    for href, amount in found[::step]:
         go(page, href)
         expect(page.locator("#count")).to_have_text(re.compile(rf"^{amount}\b"))
         if amount <= 100:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from pytest_snapshot.plugin import Snapshot
 
 from duvet.reports import lcov
+from tests.conftest import ROOT
 from tests.unit.reports.report_projects import CONFIG, finished
 
 TEA = "# Tea\n\n## Pot\n\nIt MUST be\nwarm.\n"
@@ -16,10 +18,6 @@ COMMENTS = """\
 //= type=test
 //# warm.
 """
-HEAD = "TN:Compliance\nSF:tea.md\nFN:1,Tea\nFN:3,Pot\nFNF:2\n"
-LINE = "BRDA:{0},0,0,{1}\nFNDA:{2},Pot\nBRDA:3,0,0,{2}\nBRDA:{0},1,0,{3}\nFNDA:{3},Pot\nBRDA:3,1,0,{3}\n"
-# The line, and whether it, its citation and its test are hit.
-HITS = ((5, 0, 0, 0), (6, 0, 0, 0), (5, 1, 1, 0), (6, 1, 0, 0), (6, 0, 0, 1))
 
 
 def files(text: str = TEA, comments: str = COMMENTS) -> dict[str, str]:
@@ -30,10 +28,10 @@ def lines(found: str, record: str) -> list[str]:
     return [line for line in found.splitlines() if line.startswith(record)]
 
 
-def test_a_whole_tracefile_is_written() -> None:
-    body = HEAD + "".join(LINE.format(*hit) for hit in HITS)
-    counts = "DA:5,0\nDA:6,0\nDA:3,1\nDA:6,1\nDA:5,0\nend_of_record\n"
-    assert list(lcov.render_lcov(finished(files()))) == [("compliance.0.lcov", (body + counts).encode())]
+def test_a_whole_tracefile_is_written(snapshot: Snapshot) -> None:
+    ((name, data),) = lcov.render_lcov(finished(files()))
+    snapshot.snapshot_dir = ROOT / "tests" / "gold" / "lcov"
+    snapshot.assert_match(data, name)
 
 
 @pytest.mark.parametrize("citations", [True, False])

@@ -10,11 +10,13 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 from msgspec.structs import replace
+from pytest_snapshot.plugin import Snapshot
 
 from duvet.reports.html.anchors import STATE_LOOKS
 from duvet.reports.json_v2 import decode_v2_report
 from duvet.reports.summary import describe_not_applicable
 from duvet.trace.records import NotApplicable, State, compute_totals
+from tests.conftest import ROOT
 from tests.unit.reports.html.html_pages import page, without_shell
 from tests.unit.reports.report_projects import (
     EXTENDED,
@@ -28,29 +30,6 @@ from tests.unit.reports.report_projects import (
     summary_of,
     with_entries,
 )
-
-BUCKET = "duvet-cli/v2/annotations.json#not_applicable"
-CUP = {
-    "target": "tea.md#cup",
-    "reason": "We drink from <pots>,\nand always did",
-    "owner": "the & kitchen",
-    "expiry": "2030-01-31",
-    "requirements": 4,
-}
-POT = {"target": "tea.md#pot", "quote": "It MAY\nbe <b>brown</b>.", "reason": "We have no brown", "requirements": 1}
-SNAPSHOT = """
-NOT APPLICABLE: tea.md#cup
-  REQUIREMENTS: 4
-  REASON: We drink from <pots>, and always did
-  OWNER: the & kitchen
-  EXPIRY: 2030-01-31
-
-NOT APPLICABLE: tea.md#pot
-  REQUIREMENTS: 1
-  QUOTE: It MAY be <b>brown</b>.
-  REASON: We have no brown
-"""
-PLAIN = finished(with_entries(""))
 
 
 @pytest.mark.parametrize(
@@ -78,17 +57,16 @@ def test_entries_do_not_drive_the_terminal() -> None:
     assert all(line.isprintable() for line in shown.splitlines())
 
 
-def test_the_snapshot_and_json_list_the_entries() -> None:
-    assert snapshot_of(not_applicable()) == snapshot_of(PLAIN) + SNAPSHOT
-    found = json.loads(json_v1_of(not_applicable()))
-    assert list(found) == ["specifications", "annotations", "statuses", "refs", "not_applicable"]
-    assert found == json.loads(json_v1_of(PLAIN)) | {"not_applicable": [CUP, POT]}
-    data = json_v2_of(not_applicable())
-    second = json.loads(data)
-    entries = second["annotations"].pop(BUCKET)
-    assert sorted(entries.values(), key=lambda one: str(one["target"])) == [CUP, POT]
-    assert all(id.startswith("not-") and len(id) == 20 for id in entries)
-    assert second == json.loads(json_v2_of(PLAIN))
+def test_the_snapshot_and_json_list_the_entries(snapshot: Snapshot) -> None:
+    snapshot.snapshot_dir = ROOT / "tests" / "gold" / "not_applicable"
+    report = not_applicable()
+    snapshot.assert_match(snapshot_of(report), "snapshot.txt")
+    first = json.loads(json_v1_of(report))
+    assert list(first) == ["specifications", "annotations", "statuses", "refs", "not_applicable"]
+    del first["refs"]
+    snapshot.assert_match(json.dumps(first, indent=1, ensure_ascii=False) + "\n", "v1.json")
+    data = json_v2_of(report)
+    snapshot.assert_match(data, "v2.json")
     read = decode_v2_report(data.encode()).annotations.not_applicable.values()
     assert {one.expiry for one in read} == {DAY, None}
 
