@@ -26,36 +26,25 @@ class Spoilt(NamedTuple):
     right: dict[int, bool]
 
 
-def _drop(words: list[str], at: int, choice: random.Random) -> None:
-    del words[at]
-
-
-def _change(words: list[str], at: int, choice: random.Random) -> None:
-    words[at] = choice.choice(("zebra", "Every", "not", "MUST NOT", "x"))
-
-
-def _dashes(words: list[str], at: int, choice: random.Random) -> None:
-    dash = choice.choice(("\u2013", " - ", "\u2014"))
-    words[:] = [word.replace("-", dash) for word in words]
-
-
-def _swap(words: list[str], at: int, choice: random.Random) -> None:
-    first = max(at - 1, 0)
-    words[first : first + 2] = words[first : first + 2][::-1]
-
-
-def _case(words: list[str], at: int, choice: random.Random) -> None:
-    words[at] = words[at].swapcase()
-
-
-def _end(words: list[str], at: int, choice: random.Random) -> None:
-    words.append(choice.choice(("and so on", "This is all.", "in all cases, as said above.")))
-
-
-QUOTES = {"drop": _drop, "change": _change, "dashes": _dashes, "swap": _swap, "case": _case, "end": _end}
-"""What is done to the words of a quote, at one of them."""
 MOVE, WRAP = "move", "wrap"
-HOW = (*QUOTES, MOVE, WRAP)
+HOW = ("drop", "change", "dashes", "swap", "case", "end", MOVE, WRAP)
+
+
+def _damage(how: str, words: list[str], at: int, choice: random.Random) -> list[str]:
+    before, word, after, first = words[:at], words[at], words[at + 1 :], max(at - 1, 0)
+    match how:
+        case "drop":
+            return before + after
+        case "change":
+            return [*before, choice.choice(("zebra", "Every", "not", "MUST NOT", "x")), *after]
+        case "dashes":
+            dash = choice.choice(("\u2013", " - ", "\u2014"))
+            return [one.replace("-", dash) for one in words]
+        case "swap":
+            return words[:first] + words[first : first + 2][::-1] + words[first + 2 :]
+        case "case":
+            return [*before, word.swapcase(), *after]
+    return [*words, choice.choice(("and so on", "This is all.", "in all cases, as said above."))]
 
 
 class Spoiler:
@@ -103,8 +92,7 @@ class Spoiler:
         if how == WRAP:
             return (_wrap(text, one, style, choice),), section, one.quote
         words = one.quote.split()
-        QUOTES[how](words, choice.randrange(len(words)), choice)
-        quote = " ".join(words)
+        quote = " ".join(_damage(how, words, choice.randrange(len(words)), choice))
         return make_comment_quote_edits(text, one, style, quote), section, quote
 
 

@@ -63,18 +63,7 @@ def test_reading_prints_and_writes_nothing(tmp_path: Path, capfd: pytest.Capture
 
 
 REQUIREMENTS = "target = 'spec.md#heating'\n[[todo]]\nquote = 'The kettle'\n"
-PIECES = [
-    *"#[]{}'\"=\n\t\\*\r\0é日",
-    "//=",
-    "//#",
-    "type=",
-    " MUST ",
-    "spec.md#heating",
-    "\ufeff",
-    "```\n",
-    "    ",
-    "1. ",
-]
+PIECES = [*"#[]{}'\"=\n\t\\*\r\0é日\ufeff", "//=", "//#", "type=", " MUST ", "spec.md#heating", "```\n", "    ", "1. "]
 
 
 def changed(text: str) -> st.SearchStrategy[bytes]:

@@ -74,7 +74,7 @@ def judge_plainly(classes: LineClasses, hits: dict[int, bool], after: int) -> Ex
     return Execution(Outcome.NOT_EXECUTED)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(deadline=None)
 @given(line_classes(), st.dictionaries(st.integers(1, LINES), st.booleans()))
 def test_executed_lines_equal_the_plain_rules(classes: LineClasses, hits: dict[int, bool]) -> None:
     judge = JavaModel(classes, []).apply(hits)

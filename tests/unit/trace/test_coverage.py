@@ -152,24 +152,6 @@ def test_a_title_is_covered_as_a_whole() -> None:
     assert covered.tallies == {1: records.Tally({records.CITATION | records.SPEC: 1}, (0,))}
 
 
-def test_segments_of_a_line() -> None:
-    trace = trace_of(
-        "The pot MUST be warm.",
-        citing("pot MUST", Kind.TEST, 1),
-        citing("MUST be", Kind.EXCEPTION, 2, reason="cold"),
-        citing("MUST be", Kind.IMPLICATION, 3, Level.SHOULD),
-    )
-    assert trace.coverages[0].sections[0][0] == (
-        records.Segment(4, 8, (), 0, Level.AUTO),
-        records.Segment(8, 12, (0,), records.TEST, Level.AUTO),
-        records.Segment(
-            12, 16, (0, 1, 2), records.TEST | records.EXCEPTION | records.IMPLICATION | records.EXCUSED, Level.SHOULD
-        ),
-        records.Segment(16, 19, (1, 2), records.EXCEPTION | records.IMPLICATION | records.EXCUSED, Level.SHOULD),
-        records.Segment(19, 25, (), 0, Level.AUTO),
-    )
-
-
 class Counted(int):
     """A place that counts how often it is compared."""
 
@@ -205,13 +187,3 @@ def test_many_sentences_on_one_line_are_cut_one_by_one() -> None:
     assert covered.sections == {0: {0: tuple(sorted([*gaps, *sentences], key=lambda one: one.start))}}
     assert covered.tallies == {id: records.Tally({records.SPEC | records.TEST: 9}, (count,)) for id in range(count)}
     assert Counted.times < 50 * count
-
-
-def test_a_piece_of_one_byte_cuts_but_covers_nothing() -> None:
-    trace = trace_of("a b\nc d", citing("b c", Kind.SPEC), citing("d"))
-    covered = trace.coverages[0]
-    assert covered.sections[0] == {
-        0: (records.Segment(4, 6, (), 0, Level.AUTO), records.Segment(6, 7, (), 0, Level.AUTO)),
-        1: (records.Segment(8, 10, (), 0, Level.AUTO), records.Segment(10, 11, (), 0, Level.AUTO)),
-    }
-    assert covered.tallies == {0: records.Tally({}, ())}

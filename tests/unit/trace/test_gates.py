@@ -91,22 +91,6 @@ def test_a_requirement_passes_by_its_state(state: State) -> None:
     assert list(map(bool, found)) == [state in lacking_code, state in lacking_tests]
 
 
-@pytest.mark.parametrize(
-    ("others", "codes"),
-    [
-        ([citing(FRONT), citing(BACK, Kind.TEST)], ["DUV062", "DUV063"]),
-        ([citing(FRONT), citing(TEXT, Kind.TEST)], ["DUV062"]),
-        ([citing(FRONT, Kind.IMPLICATION), citing(BACK, Kind.TEST)], ["DUV062"]),
-        ([citing(FRONT, Kind.EXCEPTION), citing(BACK, Kind.TEST)], ["DUV062", "DUV063"]),
-        ([citing(FRONT), citing(FRONT, Kind.TEST)], ["DUV062", "DUV063"]),
-    ],
-)
-def test_each_part_of_a_requirement_must_be_covered(others: list[Annotation], codes: list[str]) -> None:
-    found = stated(citing(TEXT, Kind.SPEC), *others)
-    problems = *find_incomplete(found, tests=False), *find_incomplete(found, tests=True)
-    assert [one.code for one in problems] == codes
-
-
 @given(cited_texts())
 def test_equals_the_plain_rules(cited: tuple[str, tuple[Annotation, ...]]) -> None:
     text, annotations = cited

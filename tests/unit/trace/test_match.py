@@ -20,7 +20,7 @@ TEXTS = st.text(CHARS, max_size=20)
 SHORT_TEXTS = st.text(st.sampled_from("ab "), max_size=14) | st.text(st.sampled_from("aé斩🩸"), max_size=5)
 FEW_WORDS = st.lists(st.sampled_from(["a", "b", "ab", "ba", "", "é"]), max_size=12).map(" ".join)
 LONG = " ".join(["much"] * 90)
-ALIKE = [f"The endpoint numbered {number:04} MUST close the connection." for number in range(600)]
+ALIKE = [f"The endpoint numbered {number:04} MUST close the connection." for number in range(300)]
 SECTION = section_of("  ab \n\n\u00a0\t\ncé\u2003 d\u00a0\n\tx")
 
 
@@ -121,27 +121,6 @@ def plain_pieces(chars: list[tuple[str, int, int]]) -> tuple[Piece, ...]:
     return tuple(found)
 
 
-@pytest.mark.parametrize(
-    ("quote", "text", "found"),
-    [
-        (b"warm", b"the warn pot", (4, 8)),
-        (b"warm", b"the wrm pot", (4, 7)),
-        (b"warm", b"the waarm pot", (4, 9)),
-        (b"warm", b"the arm", (3, 7)),
-        (b"warm", b"arm", (0, 3)),
-        (b"warm", b"war", (0, 3)),
-        (b"warm", b"warp xarm", (0, 4)),
-        (b"warm", b"the wram pot", None),
-        (b"warm", b"cold", None),
-        (b"x", b"abc", (0, 1)),
-        (b"x", b"", (0, 0)),
-        (b"ab", b"", None),
-    ],
-)
-def test_the_first_of_equal_stretches_is_found(quote: bytes, text: bytes, found: tuple[int, int] | None) -> None:
-    assert match.find_one_edit(quote, match.SearchText(text)) == found
-
-
 def best_stretches(quote: bytes, text: bytes) -> list[tuple[int, int, int]]:
     """Return for each end the least number of edits, and the start of the longest range with that number."""
     row = [(0, start) for start in range(len(text) + 1)]
@@ -168,6 +147,11 @@ def plain_find(quote: bytes, text: bytes) -> tuple[int, int] | None:
 @given(SHORT_TEXTS.filter(bool), SHORT_TEXTS)
 @example("é", "🩸")
 @example("ab", "bab")
+@example("warm", "the waarm pot")
+@example("warm", "the wrm pot")
+@example("warm", "warp xarm")
+@example("warm", "the wram pot")
+@example("x", "")
 def test_edit_distances_equal_the_textbook_algorithm(quote: str, text: str) -> None:
     if quote not in text:
         assert match.find_one_edit(quote.encode(), match.SearchText(text.encode())) == plain_find(
@@ -229,15 +213,6 @@ def test_a_changed_part_of_the_text_equals_the_plain_rules(text: str, data: st.D
         assert match.QuoteMatcher(section_of(text)).find(quote) == plain_matches(section_of(text), quote)
 
 
-@given(st.lists(st.sampled_from(["ab", "cd.", "é日", "🩸x", "(ef", "gh)"]), min_size=1, max_size=12), st.data())
-def test_exact_matches_equal_the_quote(words: list[str], data: st.DataObject) -> None:
-    text = "".join(word + data.draw(st.sampled_from([" ", "\n", "\n\n   "])) for word in words)
-    start = data.draw(st.integers(0, len(words) - 1))
-    quote = " ".join(words[start : data.draw(st.integers(start + 1, len(words)))])
-    texts, fit = read(text, match.QuoteMatcher(section_of(text)).find(quote))
-    assert (" ".join(texts), fit) == (quote, Fit.EXACT)
-
-
 @given(FEW_WORDS, FEW_WORDS)
 @example(f"{LONG} a {LONG} b", f"{LONG} b")
 @example("a " * 600, "a a")
@@ -283,9 +258,9 @@ def test_few_places_of_alike_sentences_are_looked_at() -> None:
 
 
 def test_one_matcher_finds_as_much_as_many() -> None:
-    section = section_of("\n".join(ALIKE[:200]))
+    section = section_of("\n".join(ALIKE[:100]))
     matcher = match.QuoteMatcher(section)
-    for number, sentence in enumerate(ALIKE[:200]):
+    for number, sentence in enumerate(ALIKE[:100]):
         for quote in (sentence.replace("MUST", "MAST"), sentence.replace(".", " ."), sentence.replace("MUST", "may")):
             assert matcher.find(quote) == match.QuoteMatcher(section).find(quote), number
 

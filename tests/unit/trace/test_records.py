@@ -14,7 +14,6 @@ from tests.unit.trace.trace_samples import citing, requirement, trace_of
 TEXT = "The pot MUST be warm."
 # On two lines, so that no blank between the halves is left over.
 WRAPPED = "The pot\nMUST be warm."
-FRONT, BACK = "The pot", "MUST be warm."
 SPEC = citing(TEXT, Kind.SPEC, 9, Level.MUST)
 
 
@@ -24,53 +23,30 @@ def find_requirements(text: str, *annotations: Annotation) -> tuple[Requirement,
     return list_requirements(trace.coverages[0], annotations)
 
 
-def cited(whole: str, front: str = "", back: str = "") -> list[Annotation]:
-    """Annotate the requirement and its halves: c citation, t test, i implication, e exception, d todo.
-
-    An exception with `x` has no reason, and one with `y` a blank one.
-    """
-    kinds = {"c": Kind.CITATION, "t": Kind.TEST, "i": Kind.IMPLICATION, "d": Kind.TODO}
-    reasons = {"e": "why", "y": " "}
-    parts = ((TEXT, whole), (FRONT, front), (BACK, back))
-    return [
-        citing(text, kinds.get(sign, Kind.EXCEPTION), reason=reasons.get(sign, ""))
-        for text, signs in parts
-        for sign in signs
-    ]
+CODE, TEST, BOTH = records.CITATION, records.TEST, records.CITATION | records.TEST
+EXCUSED = records.EXCEPTION | records.EXCUSED
 
 
-STATES: dict[State, list[tuple[str, str, str]]] = {
-    State.UNCITED: [("", "", "")],
-    State.TO_DO: [("d", "", ""), ("", "d", "")],
-    State.IN_PROGRESS: [
-        *(("", "t", ""), ("", "c", ""), ("", "c", "d"), ("", "i", ""), ("", "e", ""), ("", "c", "t")),
-        *(("x", "", ""), ("y", "", ""), ("", "x", "ct"), ("", "x", "t")),
+@pytest.mark.parametrize(
+    ("parts", "state"),
+    [
+        ((), State.UNCITED),
+        ((0, records.TODO), State.TO_DO),
+        ((0, CODE), State.IN_PROGRESS),
+        ((CODE, TEST), State.IN_PROGRESS),
+        ((records.EXCEPTION, BOTH), State.IN_PROGRESS),
+        ((TEST, BOTH, EXCUSED), State.NEEDS_CODE),
+        ((CODE | records.EXCEPTION, BOTH, EXCUSED), State.NEEDS_TESTS),
+        ((EXCUSED | TEST, BOTH), State.EXCEPTED),
+        ((BOTH, records.IMPLICATION), State.DONE),
     ],
-    State.NEEDS_CODE: [("t", "", ""), ("t", "c", ""), ("t", "x", ""), ("", "e", "t"), ("", "i", "t")],
-    State.NEEDS_TESTS: [("c", "", ""), ("", "c", "c"), ("c", "t", ""), ("cx", "", ""), ("", "e", "c")],
-    State.EXCEPTED: [("e", "", ""), ("", "e", "i"), ("", "e", "ct"), ("et", "", "")],
-    State.DONE: [("ct", "", ""), ("c", "t", "t"), ("ict", "", ""), ("xct", "", ""), ("", "ct", "i"), ("i", "", "")],
-}
-
-
-@pytest.mark.parametrize("state", STATES)
-def test_each_tally_has_a_state(state: State) -> None:
-    for signs in STATES[state]:
-        (requirement,) = find_requirements(WRAPPED, SPEC, *cited(*signs))
-        assert requirement.state is state, signs
-    # A blank between two halves of a line is a byte, too.
-    (requirement,) = find_requirements(TEXT, SPEC, *cited("", "i", "i"))
-    assert requirement.state is State.IN_PROGRESS
-
-
-def test_states_have_an_order_and_words() -> None:
-    assert [state.words for state in sorted(State)] == [
-        *("uncited", "to do", "in progress", "needs code", "needs tests", "excepted", "done", "not applicable")
-    ]
+)
+def test_the_parts_of_a_requirement_decide_its_state(parts: tuple[int, ...], state: State) -> None:
+    assert records.compute_state(frozenset(parts)) is state
 
 
 def test_every_field_of_a_requirement_is_set() -> None:
-    annotations = citing(FRONT), SPEC, citing(TEXT, Kind.TEST)
+    annotations = citing("The pot"), SPEC, citing(TEXT, Kind.TEST)
     trace = trace_of(WRAPPED, *annotations)
     (requirement,) = list_requirements(trace.coverages[0], annotations)
     specification = trace.coverages[0].specification
