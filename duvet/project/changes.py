@@ -7,7 +7,6 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from threading import Event
-from types import TracebackType
 from typing import Self
 
 from msgspec import Struct
@@ -251,9 +250,7 @@ class ChangeWatcher:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._watcher.close()
 
     def stop(self) -> None:

@@ -152,18 +152,18 @@ def _find_incomplete_quotes(project: Project, places: AnnotationPlaces) -> Itera
     ##% only in part, and show the missing words.
     trace = project.trace
     reported: set[tuple[str, int]] = set()
-    for part in find_partial_quotes(trace.coverages, project.requirements, trace.annotations):
-        missing = join_names([quote_text(shorten_text(words)) for words in part.missing], _MOST_MISSING)
-        name = part.requirement.name or "a requirement"
+    for requirement, kind, ids, parts in find_partial_quotes(trace.coverages, project.requirements, trace.annotations):
+        missing = join_names([quote_text(shorten_text(words)) for words in parts], _MOST_MISSING)
+        name = requirement.name or "a requirement"
         paths: set[str] = set()
-        for id in part.ids:
+        for id in ids:
             annotation = trace.annotations[id]
             if annotation.path in paths or (missing, id) in reported:
                 continue
             paths.add(annotation.path)
             reported.add((missing, id))
             message = f"this annotation quotes only a part of {name}; missing: {missing}"
-            hint = f"quote the missing words in this or another annotation of type `{part.kind.words}`"
+            hint = f"quote the missing words in this or another annotation of type `{kind.words}`"
             place = places.of(annotation, annotation.source.quote)
             label = "quotes only part of the requirement"
             yield Finding(rules.QUOTE_PARTIAL.problem(message, annotation.path, place, label=label, hint=hint), id)

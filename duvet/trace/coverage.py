@@ -8,8 +8,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, groupby, pairwise
 
-from msgspec import Struct
-
 from duvet.model import Annotation, Kind, Level, Section, Specification
 from duvet.text import byte_length, split_bytes
 from duvet.trace.records import (
@@ -129,15 +127,6 @@ def _tally(match: Match, segments: list[Segment], stating: set[int], data: bytes
     return Tally(counts, related, frozenset(wordless))
 
 
-class PartialQuote(Struct, frozen=True):
-    """A part of a requirement that annotations of one type leave out, although they quote another part."""
-
-    requirement: Requirement
-    kind: Kind
-    ids: tuple[int, ...]  # The annotations of this type that quote a part of the requirement, but no whole requirement.
-    missing: tuple[str, ...]  # The words that none of them quotes.
-
-
 _INSTEAD = {
     Kind.CITATION: CITATION | IMPLICATION | EXCEPTION,
     Kind.TEST: TEST | IMPLICATION | EXCEPTION,
@@ -150,12 +139,11 @@ _INSTEAD = {
 
 def find_partial_quotes(
     coverages: Iterable[Coverage], requirements: Iterable[Requirement], annotations: Sequence[Annotation]
-) -> Iterator[PartialQuote]:
-    """Yield each requirement that annotations of one type, which quote no whole one, quote only in part."""
+) -> Iterator[tuple[Requirement, Kind, list[int], list[str]]]:
+    """Yield each requirement that annotations of one type quote only in part: with the type, these, and missing words."""
     by_specification = {coverage.specification.locator: coverage for coverage in coverages}
     parts: list[tuple[Requirement, Match, Coverage]] = []
-    whole: set[int] = set()
-    """The annotations that quote at least one whole requirement."""
+    whole: set[int] = set()  # The annotations that quote at least one whole requirement.
     for requirement in requirements:
         coverage = by_specification[requirement.specification.locator]
         for match in requirement.matches:
@@ -171,10 +159,10 @@ def find_partial_quotes(
         for kind, flags in _INSTEAD.items():
             if not tally.covered(KIND_FLAGS[kind]) or tally.covered(flags) == tally.total:
                 continue
-            ids = tuple(id for id in tally.related if annotations[id].kind is kind and id not in whole)
-            missing = tuple(_list_missing_words(coverage, match, flags)) if ids else ()
+            ids = [id for id in tally.related if annotations[id].kind is kind and id not in whole]
+            missing = list(_list_missing_words(coverage, match, flags)) if ids else []
             if missing:
-                yield PartialQuote(requirement, kind, ids, missing)
+                yield requirement, kind, ids, missing
 
 
 def _list_segments(coverage: Coverage, match: Match) -> Iterator[Segment]:

@@ -146,7 +146,7 @@ def find_specifications(catalogue: Catalogue, name: str) -> list[int]:
     ##% If a reference is the exact name of a specification, section or file, duvet MUST NOT read it as anything else.
     written, normal = name.strip(), normalise_name(name)
     ranks = {
-        index: min(card.names.get(one, _NEVER) for one in (written, normal))
+        index: min(card.names.get(written, _NEVER), card.names.get(normal, _NEVER))
         for index, card in enumerate(catalogue.specifications)
     }
     best = min(ranks.values(), default=_NEVER)

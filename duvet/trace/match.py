@@ -100,14 +100,6 @@ _BLANK = re.compile(b" ")
 _FIRST, _MOST = 24, 256  # The number of bytes by which words are sorted, and by which equal words are sorted.
 
 
-class OrderRange(Struct, frozen=True):
-    """A range of the sorted words; `shift` is the offset of the sorted word in the searched part."""
-
-    first: int
-    size: int
-    shift: int
-
-
 class WordOrder:
     """The offsets of all words after a blank, sorted by the bytes that follow."""
 
@@ -122,18 +114,21 @@ class WordOrder:
         data = self.data
         return lambda place: data[place + start : place + end]
 
-    def range(self, part: bytes) -> OrderRange:
-        """Return the range for the first whole word in the part; the widest range if no word begins in it."""
+    def range(self, part: bytes) -> tuple[int, int, int]:
+        """Return the number and the first index of the words like the first whole word in the part, and its offset.
+
+        If no word begins in the part, the number is that of the widest range.
+        """
         shift = part.find(b" ") + 1
         word = part[shift : shift + _MOST]
         if not shift or not word:
-            return OrderRange(0, sys.maxsize, 0)
+            return sys.maxsize, 0, 0
         key = self._bytes(0, len(word))
         low = bisect_left(self._places, word, key=key)
-        return OrderRange(low, bisect_right(self._places, word, low, key=key) - low, shift)
+        return bisect_right(self._places, word, low, key=key) - low, low, shift
 
-    def starts(self, range: OrderRange) -> list[int]:
-        return [place - range.shift for place in self._places[range.first : range.first + range.size]]
+    def starts(self, size: int, first: int, shift: int) -> list[int]:
+        return [place - shift for place in self._places[first : first + size]]
 
 
 _FEW, _MANY = 8, 500
@@ -151,14 +146,14 @@ class OrderedText(SearchText):
 
     def find_places(self, part: bytes) -> Iterable[int]:
         ahead, behind = self._ahead.range(part), self._behind.range(part[::-1])
-        if min(ahead.size, behind.size) > _MANY:
+        if min(ahead[0], behind[0]) > _MANY:
             # Callers usually need only the first place of such a part.
             return super().find_places(part)
-        if ahead.size <= behind.size:
-            starts = self._ahead.starts(ahead)
+        if ahead[0] <= behind[0]:
+            starts = self._ahead.starts(*ahead)
         else:
             last = len(self.data) - len(part)
-            starts = [last - start for start in self._behind.starts(behind)]
+            starts = [last - start for start in self._behind.starts(*behind)]
         return sorted([start for start in starts if start >= 0 and self.data.startswith(part, start)])
 
     def split(self, quote: bytes) -> int:
@@ -173,7 +168,7 @@ class OrderedText(SearchText):
         return at
 
     def _size(self, part: bytes) -> int:
-        return min(self._ahead.range(part).size, self._behind.range(part[::-1]).size)
+        return min(self._ahead.range(part)[0], self._behind.range(part[::-1])[0])
 
 
 class SectionView(Struct, frozen=True):
