@@ -87,48 +87,6 @@ def test_config_check_lists_all_problems_of_a_service_configuration(tmp_path: Pa
     assert done.code == 1
 
 
-RIGHT = "{meta} spec.md#heating\n{content} The kettle MUST boil water.\n"
-SOURCES = """\
-'$schema' = "duvet-cli/config/v1"
-[[source]]
-pattern = ["src/**/*.rs", "lib/*.rs"]
-exclude = ["src/gen/**", "**/x_*"]
-[[source]]
-language = "python"
-gitignore = true
-[[specification]]
-source = "spec.md"
-"""
-
-
-def annotated(err: str) -> list[str]:
-    return [line.strip() for line in err.splitlines() if line.endswith((" annotation", " annotations")) and ":" in line]
-
-
-def test_sources_of_several_kinds_in_several_folders(kettle: Path, duvet: Run) -> None:
-    rust = RIGHT.format(meta="//=", content="//#")
-    python = RIGHT.format(meta="##=", content="##%")
-    names = ("src/gen/a.rs", "src/gen/deep/a.rs", "src/x_a.rs", "src/x_b/a.rs", "lib/a.rs", "lib/deep/a.rs")
-    make(kettle, dict.fromkeys(names, rust))
-    names = ("a.py", "src/a.pyi", "build/a.py", "src/a_pb2.py", "src/kept_pb2.py", "src/own/a.py")
-    make(kettle, dict.fromkeys(names, python))
-    ignored = {".gitignore": "build/\n*_pb2.py\n!kept_pb2.py\n", "src/own/.gitignore": "a.py\n"}
-    make(kettle, {**ignored, PATH: SOURCES})
-    done = duvet("-v", "report")
-    assert (done.code, done.out) == (0, "")
-    assert annotated(done.err) == [
-        "src/a.rs: 2 annotations",
-        "lib/a.rs: 1 annotation",
-        "a.py: 1 annotation",
-        "src/kept_pb2.py: 1 annotation",
-        "src/a.pyi: 1 annotation",
-    ]
-    # What is left out is not even read.
-    for name in ("src/gen/deep/a.rs", "src/x_a.rs", "build/a.py", "src/own/a.py"):
-        (kettle / name).write_bytes(b"//= \xff\n##= \xff\n")
-    assert duvet("-q", "report") == Done(0, "", "")
-
-
 def test_a_narrow_terminal_gets_a_narrow_table(duvet_command: str, tmp_path: Path) -> None:
     patterns = ", ".join(f'"src/part-{number}/**/*.py"' for number in range(9))
     text = f"'$schema' = 'duvet-cli/config/v1'\n[[source]]\npattern = [{patterns}]\n"

@@ -12,20 +12,12 @@ from duvet.config.check import list_spellings
 from duvet.config.project_file import read_config
 from duvet.config.service import load_service
 from duvet.errors import ProblemsError
-from duvet.model import Place, Problem
 from duvet.tree.files import MemoryTree
 from duvet.workflows.recipe import read_recipe
 from tests.conftest import ROOT
-from tests.unit.config.configurations import EXTENDED, PATH, UPSTREAM, project_problems, show
+from tests.unit.config.configurations import EXTENDED, UPSTREAM, project_problems, show
 
 UNKNOWN = UPSTREAM.replace("0.4", "0.9")
-BEGIN = f"start the file with `'$schema' = \"{UPSTREAM}\"`"
-
-
-def test_an_empty_file_misses_its_schema() -> None:
-    assert project_problems(b"") == (Problem("DUV003", "missing field `$schema`", PATH, Place(1, 1), hint=BEGIN),)
-
-
 WRONG_TYPES = """\
 source = [
   1,
@@ -93,7 +85,13 @@ source = [{ pattern = "x", blob-link = "${{ NONE }}" }, { type = "test", blob-li
 report.html = { issue-link = "${{}}", blob-link = "${{ 'fine' }}" }
 """
 CASES = {
+    "nothing": ("", ""),
     "an unknown schema": (UNKNOWN, ""),
+    "another spelling of a key, in the schema of awslabs duvet": (
+        UPSTREAM,
+        "[[source]]\npattern = '*.rs'\nblob_link = ''\n",
+    ),
+    "two spellings of a key": (EXTENDED, "[report.html]\nblob-link = 'a'\nblobLink = 'b'\n"),
     "no schema, and keys of either": ("", "[[source]]\nlanguage = 'go'\npatern = 'x'\n"),
     "a schema that is no text": ("", "'$schema' = ['x']"),
     "a byte that is not UTF-8": ("", "a = 'one'\nb = 'x\udcff'"),
@@ -234,18 +232,3 @@ def test_two_spellings_of_one_key_are_an_error(first: str) -> None:
     # `base_url` alone has been respelled before.
     message = "providers.a.base-url: `base-url` and `baseUrl` are two spellings of one key"
     assert [one.message for one in raised.value.problems] == [message]
-
-
-def test_the_schema_of_awslabs_duvet_has_one_spelling() -> None:
-    text = '\'$schema\' = "https://awslabs.github.io/duvet/config/v0.4.json"\n[[source]]\npattern = "*.rs"\nblob_link = ""\n'
-    with pytest.raises(ProblemsError, match="unknown field `blob_link`"):
-        read_config(text.encode(), ".duvet/config.toml", {})
-
-
-def test_a_key_in_two_spellings() -> None:
-    config = "'$schema' = \"duvet-cli/config/v1\"\n[report.html]\nblob-link = 'a'\nblobLink = 'b'\n"
-    with pytest.raises(ProblemsError) as raised:
-        read_config(config.encode(), ".duvet/config.toml", {})
-    assert [(one.code, one.place.line, one.message, one.hint) for one in raised.value.problems] == [
-        ("DUV005", 4, "`blobLink` and `blob-link` are two spellings of one key", "remove one of them")
-    ]
