@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-import anyio
 from msgspec import Struct, field
 
 from duvet.config.settings import IngestRule
@@ -74,16 +73,10 @@ def leak(asked: Given, ctx: CallContext) -> ToolAnswer:
     return ToolAnswer(value=Held(asked.value), warning="half of it is lost")
 
 
-async def boil(asked: Given, ctx: CallContext) -> Held:
-    await anyio.sleep_forever()
-    return Held()
-
-
 HANDLERS: list[tuple[str, Any, Scope, type[Struct]]] = [
     ("pot-hold", hold, Scope.READER, Held),
     ("pot-blank", lambda asked, ctx: Blank(), Scope.READER, Blank),
     ("pot-spill", spill, Scope.READER, Held),
-    ("pot-boil", boil, Scope.READER, Held),
     ("pot-leak", leak, Scope.READER, Held),
     ("pot-fill", hold, Scope.MAINTAINER, Held),
 ]

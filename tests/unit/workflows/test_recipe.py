@@ -271,7 +271,7 @@ steps:
   - 5
 outputs: { all: "${steps.none.result}" }
 """
-NO_POT = "did you mean pot-hold or pot-boil or pot-fill?"
+NO_POT = "did you mean pot-hold or pot-fill or pot-leak?"
 ALL = [
     (2, "version: unsupported recipe version 2", "write `version: 1`"),
     (5, 'steps[0].tool: unknown tool "pot-hlod"', NO_POT),
