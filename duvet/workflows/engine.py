@@ -12,13 +12,20 @@ import anyio.lowlevel
 import msgspec
 from blake3 import blake3
 
+from duvet.errors import DuvetError
+from duvet.llm.records import ModelError, ModelRequest
+from duvet.text import format_count
+from duvet.tools.arguments import describe_conversion_error
 from duvet.tools.call_context import CallJournal, CallState, ignore_progress
-from duvet.tools.tool import ErrorCode, ToolError
+from duvet.tools.tool import ErrorCode, ToolError, make_tool_error
 from duvet.workflows import steps, workflow as records
-from duvet.workflows.references import UnresolvedError, expand_references, measure_value
+from duvet.workflows.references import UnresolvedError, copy_plain_value, expand_references, format_value, measure_value
 
 _callers: ContextVar[tuple[str, ...]] = ContextVar("_callers", default=())  # The running workflows, outermost first.
 _MAX_WARNINGS = 100
+_MAX_STEP_BYTES = 16_000_000  # Maximum bytes of a result as JSON.
+_MARGIN = 1.25  # The factor by which the last call may be slower than the one before it.
+_LAST_CALL = 0.5  # Minimum seconds reserved for the last call.
 _MAX_RESULTS_BYTES = 64_000_000  # Maximum bytes of all results as JSON, which stay in memory until the end.
 
 
@@ -34,24 +41,27 @@ async def run_workflow(
     """Run the workflow, with variables by name or as its input record; failures are part of the result."""
     variables = msgspec.to_builtins(given) if isinstance(given, msgspec.Struct) else given
     timing, journal = timing or steps.WorkflowClock(), journal or CallJournal(CallState())
-    scope: dict[str, Any] = {"vars": {}, "steps": {}, "captures": {}}
-    runner = steps.StepRunner(backend, timing, scope, steps.WaitAttempts())
-    return await _Run(workflow, runner, progress, log, journal, timing.now(), timing.clock()).run(variables)
+    run = _Run(workflow, backend, timing, progress, log, journal, timing.now(), timing.clock())
+    return await run.run(variables)
 
 
 class _Run(msgspec.Struct):
     workflow: records.Workflow
-    runner: steps.StepRunner
+    backend: steps.WorkflowBackend
+    timing: steps.WorkflowClock
     progress: steps.StepListener
     log: steps.RunLog
     journal: CallJournal
     started_at: datetime
     start: float
+    scope: dict[str, Any] = msgspec.field(default_factory=lambda: {"vars": {}, "steps": {}, "captures": {}})
     finished: list[records.StepRun] = []
     outputs: dict[str, Any] = {}
     warnings: list[str] = []
     results_bytes: int = 0
     digest: str = ""
+    wait_calls: int = 0  # The calls of the current wait that have ended.
+    wait_reason: str = ""  # Why the last one did not end the wait.
 
     async def run(self, given: Mapping[str, object]) -> records.WorkflowRun:
         callers = _callers.get()
@@ -75,8 +85,8 @@ class _Run(msgspec.Struct):
             if len(self.workflow.steps) > records.MAX_STEPS:
                 message = f"{self.workflow.name} has {len(self.workflow.steps)} steps; the limit is {records.MAX_STEPS}"
                 raise ToolError(ErrorCode.INVALID_REQUEST, message)
-            self.runner.scope["vars"] = records.resolve_variables(self.workflow, given)
-            identity = repr([self.workflow, self.runner.scope["vars"]])
+            self.scope["vars"] = records.resolve_variables(self.workflow, given)
+            identity = repr([self.workflow, self.scope["vars"]])
             self.digest = blake3(identity.encode(errors="replace")).hexdigest(length=8)
             ##= man/spec/workflows.md#steps
             ##% The engine MUST run the steps in order, and skip all later steps if a step fails.
@@ -89,7 +99,7 @@ class _Run(msgspec.Struct):
                 await anyio.lowlevel.checkpoint()
                 await self._run_step(step)
             await self.progress(total, total, "done")
-            self.outputs = expand_references(self.workflow.outputs, self.runner.scope, ("outputs",))
+            self.outputs = expand_references(self.workflow.outputs, self.scope, ("outputs",))
         except ToolError as error:
             return self._make_failure(error.code, error.message, error.hint, error.cause)
         except UnresolvedError as error:
@@ -97,7 +107,7 @@ class _Run(msgspec.Struct):
         return None
 
     async def _run_step(self, step: records.Step) -> None:
-        begun = self.runner.timing.clock()
+        begun = self.timing.clock()
         status, message, result = "error", "", None
         try:
             ##= man/spec/workflows.md#steps
@@ -131,25 +141,100 @@ class _Run(msgspec.Struct):
             )
 
     async def _limit_step(self, step: records.Step) -> steps.StepResult:
-        begun = self.runner.timing.clock()
+        begun = self.timing.clock()
         left = self.start + self.workflow.time_limit - begun
         limit = left if step.time_limit is None else min(step.time_limit, left)
         late = limit <= 0
         if not late:
             try:
                 with anyio.move_on_after(limit) as scope:
-                    found = await self.runner.run(step, begun + limit)
-                late = scope.cancel_called or self.runner.timing.clock() > begun + limit
+                    found = await self._call_step(step, begun + limit)
+                late = scope.cancel_called or self.timing.clock() > begun + limit
             except ToolError as error:
                 # A tool that knows its limit may report the timeout itself.
-                late = error.code is not ErrorCode.TIMEOUT and self.runner.timing.clock() >= begun + limit
+                late = error.code is not ErrorCode.TIMEOUT and self.timing.clock() >= begun + limit
                 if not late:
                     raise
         if late:
             whole = f"the workflow took longer than {self.workflow.time_limit:g} s"
             message = whole if limit == left else f"the step took longer than {limit:g} s"
-            raise ToolError(ErrorCode.TIMEOUT, self.runner.attempts.fault or message)
+            raise ToolError(ErrorCode.TIMEOUT, self._describe_wait() or message)
         return found
+
+    async def _call_step(self, step: records.Step, deadline: float) -> steps.StepResult:
+        if isinstance(step, records.ModelStep):
+            return await self._ask_model(step)
+        arguments: dict[str, Any] = expand_references(step.params, self.scope, ("params",))
+        if isinstance(step, records.WaitStep):
+            return await self._wait(step, arguments, deadline)
+        assert isinstance(step, records.ToolStep)
+        try:
+            return await self._call_tool(step.tool, arguments, deadline)
+        except ToolError as error:
+            ##= man/spec/workflows.md#steps
+            ##% If the tool, workflow or model of a step fails, the step MUST fail with the code, message and hint of
+            ##% that failure.
+            raise _make_step_failure(ErrorCode.TOOL_FAILED, step.tool, error) from error
+
+    async def _call_tool(self, name: str, arguments: Mapping[str, Any], deadline: float) -> steps.StepResult:
+        try:
+            ##= man/spec/workflows.md#steps
+            ##% A step that exceeds its own time limit or that of the workflow MUST fail with `timeout`.
+            answer = await self.backend.tool(name, arguments, deadline - self.timing.clock())
+            result = copy_plain_value(answer.value, _MAX_STEP_BYTES, "the answer")
+        except DuvetError as error:
+            raise make_tool_error(error) from error
+        return steps.StepResult(result, answer.warnings)
+
+    async def _wait(self, step: records.WaitStep, arguments: Mapping[str, Any], deadline: float) -> steps.StepResult:
+        is_last = False
+        while True:
+            begun = self.timing.clock()
+            try:
+                found = await self._call_tool(step.tool, arguments, deadline)
+                reason = steps.find_check_fault(step.until, {**self.scope, "result": found.value}, ("wait", "until"))
+                if not reason:
+                    self.wait_calls = 0
+                    return found
+            except ToolError as error:
+                if error.code is not ErrorCode.UPSTREAM_ERROR:
+                    raise _make_step_failure(ErrorCode.TOOL_FAILED, step.tool, error) from error
+                reason = f"{step.tool}: {error.message}"
+            now = self.timing.clock()
+            # An earlier reason explains more than a timeout.
+            if now < deadline or not self.wait_calls:
+                self.wait_calls, self.wait_reason = self.wait_calls + 1, reason
+            took, left = now - begun, deadline - now
+            if is_last or left <= 0 or left < took:
+                raise ToolError(ErrorCode.TIMEOUT, self._describe_wait())
+            ##= man/spec/workflows.md#steps
+            ##% A wait MUST repeat its call at the given interval until its condition is met or its time limit expires.
+            least = min(_MARGIN * took, left)
+            room = left - min(max(_LAST_CALL, 2 * took), max(left / 2, least))
+            is_last = room < step.interval
+            await self.timing.sleep(min(step.interval, room))
+
+    async def _ask_model(self, step: records.ModelStep) -> steps.StepResult:
+        try:
+            params = msgspec.convert(expand_references(step.params, self.scope, ("params",)), steps.ModelParams)
+        except msgspec.ValidationError as error:
+            message, hint = f"params: {describe_conversion_error(str(error))}", "available: maxTokens, temperature"
+            raise ToolError(ErrorCode.INVALID_REQUEST, message, hint=hint) from error
+        prompt = expand_references(step.prompt, self.scope, ("prompt",))
+        system = expand_references(step.system or "", self.scope, ("system",))
+        request = ModelRequest(
+            model=step.model,
+            prompt=format_value(prompt),
+            system=format_value(system),
+            max_tokens=params.max_tokens,
+            temperature=params.temperature,
+        )
+        try:
+            answer = await self.backend.model(request)
+            value = {"text": answer.text, "model": answer.name, "warnings": [*answer.warnings]}
+            return steps.StepResult(copy_plain_value(value, _MAX_STEP_BYTES, "the answer"), answer.warnings)
+        except (ToolError, DuvetError) as error:
+            raise _make_step_failure(ErrorCode.MODEL_FAILED, step.model, error) from error
 
     def _keep_result(self, step: records.Step, found: steps.StepResult) -> None:
         self.warnings += (steps.clip_message(f"{step.id}: {warning}") for warning in found.warnings)
@@ -157,10 +242,10 @@ class _Run(msgspec.Struct):
         if self.results_bytes > _MAX_RESULTS_BYTES:
             message = f"the results of the steps together exceed {_MAX_RESULTS_BYTES:,} bytes"
             raise ToolError(ErrorCode.INVALID_REQUEST, message, hint="request smaller results")
-        scope = {**self.runner.scope, "result": found.value}
+        scope = {**self.scope, "result": found.value}
         steps.verify_result(step, scope)
-        self.runner.scope["captures"].update(steps.capture_values(step, scope))
-        self.runner.scope["steps"][step.id] = {"result": found.value, "status": "success"}
+        self.scope["captures"].update(steps.capture_values(step, scope))
+        self.scope["steps"][step.id] = {"result": found.value, "status": "success"}
 
     def _make_failure(self, code: ErrorCode, message: str, hint: str = "", cause: str = "") -> records.WorkflowFailure:
         failing = self.finished[-1].id if self.finished and self.finished[-1].status == "error" else ""
@@ -177,12 +262,23 @@ class _Run(msgspec.Struct):
                 outputs=self.outputs,
                 steps=[*self.finished, *skipped][: records.MAX_STEPS],
                 started_at=self.started_at,
-                finished_at=self.runner.timing.now(),
+                finished_at=self.timing.now(),
                 duration_seconds=self._measure_since(self.start),
                 error=failure,
                 warnings=self.warnings[:_MAX_WARNINGS],
             )
         )
 
+    def _describe_wait(self) -> str:
+        """Return why the wait failed; empty if no call has ended."""
+        calls = format_count(self.wait_calls, "call")
+        return f"condition not met after {calls}: {self.wait_reason}" if self.wait_calls else ""
+
     def _measure_since(self, moment: float) -> float:
-        return round(self.runner.timing.clock() - moment, 3)
+        return round(self.timing.clock() - moment, 3)
+
+
+def _make_step_failure(code: ErrorCode, name: str, error: ToolError | DuvetError) -> ToolError:
+    failure = error if isinstance(error, ToolError) else make_tool_error(error)
+    cause = error.code if isinstance(error, ModelError) else failure.code
+    return ToolError(code, f"{name}: {failure.message}", hint=failure.hint, cause=cause.value)

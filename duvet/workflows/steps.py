@@ -1,4 +1,4 @@
-"""Runs one step: calls its tool or model, waits, verifies and captures."""
+"""The backend of a run, the checks and captures of its steps, and the bounds of its record."""
 
 from __future__ import annotations
 
@@ -9,11 +9,9 @@ from typing import Annotated, Any, Protocol
 
 import msgspec
 
-from duvet.errors import DuvetError
-from duvet.llm.records import ModelError, ModelRequest, ModelResponse
-from duvet.text import format_count, join_names
-from duvet.tools.arguments import describe_conversion_error
-from duvet.tools.tool import ErrorCode, ToolError, make_tool_error
+from duvet.llm.records import ModelRequest, ModelResponse
+from duvet.text import join_names
+from duvet.tools.tool import ErrorCode, ToolError
 from duvet.workflows import references, workflow
 
 StepListener = Callable[[int, int, str], Awaitable[None]]
@@ -26,9 +24,6 @@ _MAX_MESSAGE = 500
 _NOTE_ROOM = 2_000  # Bytes reserved for the warning about shortened results.
 _MAX_NAMES = 5
 MAX_NESTING = 5
-_LAST_CALL = 0.5  # Minimum seconds reserved for the last call.
-_MARGIN = 1.25  # The factor by which the last call may be slower than the one before it.
-MAX_STEP_BYTES = 16_000_000  # Maximum bytes of a result as JSON.
 
 
 class StepResult(msgspec.Struct, frozen=True):
@@ -76,14 +71,14 @@ def verify_result(step: workflow.Step, scope: references.ValueScope) -> None:
         **{("assert", number): check for number, check in enumerate(step.asserts)},
     }
     for keys, check in checks.items():
-        if fault := _find_check_fault(check, scope, keys):
+        if fault := find_check_fault(check, scope, keys):
             ##= man/spec/workflows.md#steps
             ##% If a check fails, its step MUST fail with `assert_failed`, and name the checked path, its value and the
             ##% expected value.
             raise ToolError(ErrorCode.ASSERT_FAILED, fault)
 
 
-def _find_check_fault(check: workflow.Check, scope: references.ValueScope, keys: references.ValuePath) -> str:
+def find_check_fault(check: workflow.Check, scope: references.ValueScope, keys: references.ValuePath) -> str:
     """Return why a check fails; empty if it passes."""
     try:
         path = parse_scope_path(check.path)
@@ -173,106 +168,6 @@ def find_nesting_fault(name: str, callers: Sequence[str]) -> str:
     return f"workflows are nested {deep} levels deep; the limit is {MAX_NESTING}: {way}" if deep > MAX_NESTING else ""
 
 
-class WaitAttempts(msgspec.Struct):
-    """The calls of a wait, and why the last one did not end it."""
-
-    calls: int = 0
-    reason: str = ""
-
-    @property
-    def fault(self) -> str:
-        """Why the wait failed; empty if no call has ended."""
-        return f"condition not met after {format_count(self.calls, 'call')}: {self.reason}" if self.calls else ""
-
-
 class ModelParams(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     max_tokens: Annotated[int, msgspec.Meta(ge=1, le=10_000_000)] | None = None
     temperature: Annotated[float, msgspec.Meta(ge=0, le=10)] | None = None
-
-
-class StepRunner(msgspec.Struct, frozen=True):
-    backend: WorkflowBackend
-    timing: WorkflowClock
-    scope: dict[str, Any]
-    attempts: WaitAttempts  # The attempts of the current wait.
-
-    async def run(self, step: workflow.Step, deadline: float) -> StepResult:
-        if isinstance(step, workflow.ModelStep):
-            return await self._ask_model(step)
-        arguments: dict[str, Any] = references.expand_references(step.params, self.scope, ("params",))
-        if isinstance(step, workflow.WaitStep):
-            return await self._wait(step, arguments, deadline)
-        assert isinstance(step, workflow.ToolStep)
-        try:
-            return await self._call_tool(step.tool, arguments, deadline)
-        except ToolError as error:
-            ##= man/spec/workflows.md#steps
-            ##% If the tool, workflow or model of a step fails, the step MUST fail with the code, message and hint of
-            ##% that failure.
-            raise _make_failure(ErrorCode.TOOL_FAILED, step.tool, error) from error
-
-    async def _call_tool(self, name: str, arguments: Mapping[str, Any], deadline: float) -> StepResult:
-        try:
-            ##= man/spec/workflows.md#steps
-            ##% A step that exceeds its own time limit or that of the workflow MUST fail with `timeout`.
-            answer = await self.backend.tool(name, arguments, deadline - self.timing.clock())
-            result = references.copy_plain_value(answer.value, MAX_STEP_BYTES, "the answer")
-        except DuvetError as error:
-            raise make_tool_error(error) from error
-        return StepResult(result, answer.warnings)
-
-    async def _wait(self, step: workflow.WaitStep, arguments: Mapping[str, Any], deadline: float) -> StepResult:
-        is_last = False
-        while True:
-            begun = self.timing.clock()
-            try:
-                found = await self._call_tool(step.tool, arguments, deadline)
-                reason = _find_check_fault(step.until, {**self.scope, "result": found.value}, ("wait", "until"))
-                if not reason:
-                    self.attempts.calls = 0
-                    return found
-            except ToolError as error:
-                if error.code is not ErrorCode.UPSTREAM_ERROR:
-                    raise _make_failure(ErrorCode.TOOL_FAILED, step.tool, error) from error
-                reason = f"{step.tool}: {error.message}"
-            now = self.timing.clock()
-            # An earlier reason explains more than a timeout.
-            if now < deadline or not self.attempts.calls:
-                self.attempts.calls, self.attempts.reason = self.attempts.calls + 1, reason
-            took, left = now - begun, deadline - now
-            if is_last or left <= 0 or left < took:
-                raise ToolError(ErrorCode.TIMEOUT, self.attempts.fault)
-            ##= man/spec/workflows.md#steps
-            ##% A wait MUST repeat its call at the given interval until its condition is met or its time limit expires.
-            least = min(_MARGIN * took, left)
-            room = left - min(max(_LAST_CALL, 2 * took), max(left / 2, least))
-            is_last = room < step.interval
-            await self.timing.sleep(min(step.interval, room))
-
-    async def _ask_model(self, step: workflow.ModelStep) -> StepResult:
-        try:
-            params = msgspec.convert(references.expand_references(step.params, self.scope, ("params",)), ModelParams)
-        except msgspec.ValidationError as error:
-            message, hint = f"params: {describe_conversion_error(str(error))}", "available: maxTokens, temperature"
-            raise ToolError(ErrorCode.INVALID_REQUEST, message, hint=hint) from error
-        prompt = references.expand_references(step.prompt, self.scope, ("prompt",))
-        system = references.expand_references(step.system or "", self.scope, ("system",))
-        request = ModelRequest(
-            model=step.model,
-            prompt=references.format_value(prompt),
-            system=references.format_value(system),
-            max_tokens=params.max_tokens,
-            temperature=params.temperature,
-        )
-        try:
-            answer = await self.backend.model(request)
-            value = {"text": answer.text, "model": answer.name, "warnings": [*answer.warnings]}
-            return StepResult(references.copy_plain_value(value, MAX_STEP_BYTES, "the answer"), answer.warnings)
-        except (ToolError, DuvetError) as error:
-            raise _make_failure(ErrorCode.MODEL_FAILED, step.model, error) from error
-
-
-def _make_failure(code: ErrorCode, name: str, error: ToolError | DuvetError) -> ToolError:
-    failure = error if isinstance(error, ToolError) else make_tool_error(error)
-    cause = error.code if isinstance(error, ModelError) else failure.code
-    return ToolError(code, f"{name}: {failure.message}", hint=failure.hint, cause=cause.value)
