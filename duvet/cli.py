@@ -69,7 +69,6 @@ COMMAND_GROUPS = {
     },
 }
 """The commands by their headings in `duvet --help`, each with the first sentence of its help."""
-COMMANDS = {name: summary for group in COMMAND_GROUPS.values() for name, summary in group.items()}
 MCP_PROGRAM, MCP_COMMAND = "contextive-mcp", "mcp"  # The program runs this command of duvet.
 _STAYING = ("init", "query")  # The commands that use the working directory as the project.
 _LEGACY_FLAGS = ("--source-pattern", "--spec-pattern", "--spec-path")  # They describe the project.
@@ -118,6 +117,7 @@ def cli(ctx: click.Context, /, directory: str | None, config_path: str | None, c
         ctx.obj = enter_project(ctx.obj)
 
 
+COMMANDS = cli.summaries
 # After `--color`, and before `--version` and `--help`.
 cli.params[-1:-1] = [click.Option(names, **attributes) for names, attributes in GLOBAL_FLAGS.items()]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 
 import click
 from msgspec import Struct
@@ -80,14 +81,16 @@ def list_error_problems(error: DuvetError) -> tuple[Problem, ...]:
 class SourceLines:
     def __init__(self, texts: Mapping[str, str] | None = None) -> None:
         """`texts` replaces the files on disk, by path."""
-        self._lines = {path: text.split("\n") for path, text in (texts or {}).items()}
+        self._texts = texts or {}
+        self._lines: dict[str, list[str]] = {}
 
     def line(self, path: str, number: int) -> str | None:
         if path not in self._lines:
-            try:
-                self._lines[path] = DiskTree().read(path).decode(errors="replace").split("\n")
-            except DuvetError:
-                self._lines[path] = []
+            text = self._texts.get(path)
+            if text is None:
+                with suppress(DuvetError):
+                    text = DiskTree().read(path).decode(errors="replace")
+            self._lines[path] = [] if text is None else text.split("\n")
         lines = self._lines[path]
         return lines[number - 1] if 0 < number <= len(lines) else None
 
@@ -215,7 +218,7 @@ def make_problem_output(format: str | None, output: str | None, others: Iterable
         path = "-" if output is None else output
         on_stdout += path in OUTPUT_NAMES
         result = ProblemOutput(ProblemFormat(format or "text"), path, prints_text=path not in OUTPUT_NAMES)
-    elif format is None and _is_on_github() and not on_stdout:
+    elif format is None and not on_stdout and current_settings().environ.get("GITHUB_ACTIONS") == "true":
         ##= man/spec/problems.md#formats
         ##% If the environment variable `GITHUB_ACTIONS` is `true` and no format is requested, duvet MUST also write
         ##% problems and failures of gates as workflow commands.
@@ -233,12 +236,8 @@ def make_problem_output(format: str | None, output: str | None, others: Iterable
 def print_annotations(problems: Iterable[Problem]) -> None:
     """If the command runs on GitHub, print the problems of a gate as workflow commands after its other output."""
     problems = tuple(problems)
-    if problems and _is_on_github():
+    if problems and current_settings().environ.get("GITHUB_ACTIONS") == "true":
         ProblemOutput(ProblemFormat.GITHUB, "-", prints_text=False).write(problems)
-
-
-def _is_on_github() -> bool:
-    return current_settings().environ.get("GITHUB_ACTIONS") == "true"
 
 
 def _find_folder() -> str:

@@ -86,15 +86,16 @@ def run_report(project: Project, request: ReportRequest) -> ReportResult:
     snapshot = None if has_errors(problems) else render_bytes(partial(render_snapshot, finished))
     results, failures = run_gates(gates, snapshot)
     problems = sort_problems((*problems, *failures))
-    files = list(_render_files(project, request, finished, problems, snapshot, results, is_ci=is_ci))
+    html = project.config.report.html if project.config else None
+    html_paths = (request.html, html.path if html and html.enabled else None)
+    files = list(_render_files(project, request, finished, problems, snapshot, results, html_paths, is_ci=is_ci))
     unwritten, changed = _write_files(project, files)
     problems = sort_problems((*problems, *unwritten))
     summary = summarize_run(finished, problems, results, counts=not project.is_like_upstream)
-    html_paths = (path for path in _find_html_paths(project, request) if path and not is_stream_output(path))
     return ReportResult(
         problems,
         summary,
-        next(html_paths, ""),
+        next((path for path in html_paths if path and not is_stream_output(path)), ""),
         project.is_like_upstream,
         () if unwritten else tuple(path for path, _ in files if not is_stream_output(path)),
         changed,
@@ -206,6 +207,7 @@ def _render_files(
     problems: tuple[Problem, ...],
     snapshot: bytes | None,
     gates: tuple[GateResult, ...],
+    html_paths: tuple[str | None, ...],
     *,
     is_ci: bool,
 ) -> ReportFiles:
@@ -217,7 +219,7 @@ def _render_files(
 
         render_html(make_report_data(project, finished, problems, snapshot, gates), out)
 
-    html_paths = (*_find_html_paths(project, request), _find_internal_path(project, "HTML"))
+    html_paths = (*html_paths, _find_internal_path(project, "HTML"))
     if snapshot is None:
         ##= man/spec/trace.md#reports
         ##% If an annotation is invalid, `duvet report` MUST write the HTML report with every problem, but no JSON, LCOV
@@ -259,11 +261,6 @@ def _render_files(
 def _render_copies(render: Callable[[BinaryIO], None], *paths: str | None) -> ReportFiles:
     make = cache(partial(render_bytes, render))
     yield from ((path, make) for path in dict.fromkeys(paths) if path is not None)
-
-
-def _find_html_paths(project: Project, request: ReportRequest) -> tuple[str | None, str | None]:
-    config = project.config
-    return request.html, config.report.html.path if config and config.report.html.enabled else None
 
 
 def _find_internal_path(project: Project, kind: str) -> str | None:
