@@ -12,6 +12,7 @@ import os
 import pkgutil
 import re
 import select
+import shutil
 import signal
 import socket
 import struct
@@ -75,6 +76,59 @@ def run(
             process.kill()
             raise
     return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+
+_CLIENT = """\
+#!{python} -IS
+import _socket, posix, sys
+args = [one.encode(errors="surrogateescape") for one in sys.argv]
+environ = [name + b"=" + value for name, value in posix.environ.items()]
+connection = _socket.socket(_socket.AF_UNIX)
+connection.connect({path!r})
+handles = b"".join(number.to_bytes(4, sys.byteorder) for number in range(3))
+connection.sendmsg([b"."], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, handles)])
+connection.sendall(b"\\0".join([b"%d" % len(args), posix.getcwdb(), *args, *environ]))
+connection.shutdown(_socket.SHUT_WR)
+code = int(connection.recv(16))
+posix._exit(code if code >= 0 else 128 - code)
+"""
+
+
+@cache
+def commands() -> Path:
+    """Return a folder for `PATH` with the installed commands, which scripts can then run as forks, too."""
+    if sys.platform != "linux":
+        return Path(sys.executable).parent
+    folder = Path(tempfile.mkdtemp())
+    atexit.register(shutil.rmtree, folder)
+    listening = socket.socket(socket.AF_UNIX)
+    listening.bind(path := str(folder / ".socket"))
+    listening.listen()
+    for name in installed():
+        (folder / name).write_text(_CLIENT.format(python=sys.executable, path=path))
+        (folder / name).chmod(0o755)
+    threading.Thread(target=_accept, args=[listening], daemon=True).start()
+    return folder
+
+
+def _accept(listening: socket.socket) -> None:
+    while True:
+        threading.Thread(target=_answer, args=[listening.accept()[0]], daemon=True).start()
+
+
+def _answer(connection: socket.socket) -> None:
+    """Run the command of a client with its streams, folder and variables."""
+    with connection:
+        _, handles, *_ = socket.recv_fds(connection, 1, 3)
+        data = b"".join(iter(lambda: connection.recv(1 << 16), b""))
+        count, cwd, *words = map(os.fsdecode, data.split(b"\0"))
+        args, environ = words[: int(count)], dict(one.split("=", 1) for one in words[int(count) :])
+        args[0] = str(Path(sys.executable).with_name(Path(args[0]).name))
+        stdin, stdout, stderr = handles
+        process = spawn(args, cwd=Path(cwd), env=environ, stdin=stdin, stdout=stdout, stderr=stderr)
+        for handle in handles:
+            os.close(handle)
+        connection.sendall(b"%d" % process.wait())
 
 
 def listen() -> None:

@@ -24,6 +24,7 @@ from typing import NamedTuple
 import click
 
 from duvet.cli import cli
+from tests import zygote
 
 BIN = Path(sys.executable).parent
 BLOCK = re.compile(r"(?:^<!-- (\w+): ([^\n]*?) -->\n+)?^( *)```(\w*)\n(.*?)^\3```$", re.MULTILINE | re.DOTALL)
@@ -100,9 +101,9 @@ class Session:
         if language == "python":
             command = [sys.executable, "-c", script]
         environ = {
-            "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}",
+            "PATH": os.pathsep.join([str(zygote.commands()), str(BIN), os.environ["PATH"]]),
             "HOME": str(self.home),
-            "LC_ALL": "C.UTF-8",
+            "LANG": "C.UTF-8",
             **{
                 f"GIT_{who}_{what}": "kettle@example.org"
                 for who in ("AUTHOR", "COMMITTER")
@@ -111,6 +112,7 @@ class Session:
             "GIT_CONFIG_GLOBAL": os.devnull,
             "DUVET_INTERNAL_CI": "true",
             "COLUMNS": "80",
+            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
         }
         done = subprocess.run(
             command, cwd=self.folder, env=environ, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,

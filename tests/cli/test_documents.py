@@ -121,17 +121,16 @@ cp duvet.config.yaml models.yaml
 """
 
 
-@pytest.mark.parametrize("part", range(4))
+@pytest.mark.parametrize("part", range(2))
 def test_examples_in_help_and_man_pages_run(part: int, tmp_path: Path) -> None:
     session = Session(make(tmp_path / "project", PROJECT))
     assert session.execute(PREPARED, "sh") == 0, session.output
     problems: list[str] = []
-    for line in EXAMPLES[part::4]:
+    for line in EXAMPLES[part::2]:
         if NOT_RUN.search(line):
             problems += parse_commands(line)
             continue
-        session.execute("git checkout -q .", "sh")
-        before = "rm .duvet/config.toml\n" if line.startswith("duvet init") else ""
+        before = "git checkout -q .\n" + ("rm .duvet/config.toml\n" if line.startswith("duvet init") else "")
         code = session.execute(before + re.sub(r" \| jq .*", "", line), "sh")
         if code not in ((0, 1) if line.startswith(FAILING) else (0,)):
             problems.append(f"{line}: {code}\n{session.output}")
