@@ -86,15 +86,9 @@ def run_whole(
 
 def start(command: str, folder: Path, *args: str) -> subprocess.Popen[str]:
     """Start the command without waiting for it."""
-    return subprocess.Popen(
-        [command, *args],
-        cwd=folder,
-        env=environment(),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        preexec_fn=zygote.listen,  # noqa: PLW1509 - there are no threads that hold anything
+    pipe = subprocess.PIPE
+    return zygote.spawn(
+        [command, *args], cwd=folder, env=environment(), stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True
     )
 
 
@@ -113,7 +107,9 @@ def runner(command: str, folder: Path) -> Run:
 
 
 def shell(command: str, folder: Path, script: str, **environ: str) -> Done:
-    path = f"{Path(command).parent}{os.pathsep}{environ.get('PATH', os.environ['PATH'])}"
+    # A fork can't begin with closed streams.
+    programs = Path(command).parent if "&-" in script else zygote.commands()
+    path = f"{programs}{os.pathsep}{environ.get('PATH', os.environ['PATH'])}"
     return run("bash", folder, "-c", script, environ={**environ, "PATH": path})
 
 

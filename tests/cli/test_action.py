@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from msgspec import yaml
 
+from tests import zygote
 from tests.cli.sample_project import KETTLE, SOURCE, make
 from tests.conftest import ROOT
 
@@ -23,17 +24,15 @@ WRONG = "//= spec.md#heating\n//# The kettle MUST boil milk.\n"
 
 @pytest.fixture
 def temporary(tmp_path: Path) -> Path:
-    """Return the folder of a job, with duvet installed in it."""
     folder = tmp_path / "runner"
     folder.mkdir()
-    (folder / "duvet").symlink_to(Path(sys.executable).parent.parent)
     return folder
 
 
 def run(name: str, project: Path, temporary: Path, **inputs: str) -> subprocess.CompletedProcess[str]:
     """Run a step as GitHub does."""
     known = {f"inputs.{key}": value for key, value in {**DEFAULTS, **inputs}.items()}
-    known["steps.install.outputs.duvet"] = str(temporary / "duvet" / "bin" / "duvet")
+    known["steps.install.outputs.duvet"] = str(zygote.commands() / "duvet")
     step = SCRIPTS[name]
     filled = {key: re.sub(r"\$\{\{ (.*?) \}\}", lambda one: known[one[1]], text) for key, text in step["env"].items()}
     environ = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "RUNNER_TEMP": str(temporary), "GITHUB_ACTIONS": "true"}

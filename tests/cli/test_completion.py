@@ -17,6 +17,7 @@ from duvet.cli import COMMANDS
 from duvet.project.project import Project
 from duvet.reports.problems import ProblemFormat
 from duvet.trace.catalogue import SHORT_ID_DIGITS
+from tests import zygote
 from tests.cli.command import Done, Run, environment, files, run, shell
 from tests.cli.sample_project import make
 from tests.unit.specs.download_server import LONGEST
@@ -87,10 +88,10 @@ def test_bash_completes_commands_and_options(words: str, expected: list[str], ke
     assert bash(kettle, duvet_command, *shlex.split(words)) == expected
 
 
-def test_typing_into_bash(kettle: Path, duvet_command: str) -> None:
+def test_typing_into_bash(kettle: Path) -> None:
     (kettle / "a file.json").touch()
     reader, writer = pty.openpty()
-    path = f"{Path(duvet_command).parent}{os.pathsep}{os.environ['PATH']}"
+    path = f"{zygote.commands()}{os.pathsep}{os.environ['PATH']}"
     environ = environment(PATH=path, HOME=str(kettle), TERM="dumb", INPUTRC=os.devnull)
     with subprocess.Popen(
         ["bash", "--norc", "-i"], cwd=kettle, env=environ, stdin=writer, stdout=writer, stderr=writer, process_group=0
