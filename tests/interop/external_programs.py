@@ -18,7 +18,6 @@ LONGEST = 120
 
 
 def output_of(*command: str | Path, where: Path, allowed: Sequence[int] = (0,)) -> str:
-    """Return the output of a program; raise FailedError for another exit code."""
     # What it keeps for its user must not be kept in the home of whoever runs this.
     environ = {**os.environ, "HOME": str(where), "NO_COLOR": "1", "CI": "true"}
     words = [str(word) for word in command]
@@ -37,5 +36,4 @@ def listening(*command: str | Path) -> Iterator[str]:
 
 
 def duvet() -> Path:
-    """Return the installed command of this Python."""
     return Path(sys.executable).with_name("duvet")

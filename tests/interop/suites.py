@@ -108,8 +108,6 @@ def walk_with_clients(folder: Path, project: Path, plan: Path, url: str) -> str:
 
 
 class Inspector:
-    """The command line of the MCP Inspector for one server."""
-
     def __init__(self, folder: Path, target: Sequence[str | Path], era: str) -> None:
         self._folder = folder
         self._command = (_node(folder), folder / _INSPECTOR, "--cli", *target, "--protocol-era", era)

@@ -59,7 +59,6 @@ async def soak(process: subprocess.Popen[bytes], where: Where, edited: Path, sec
 
 
 async def _edit(path: Path, seconds: float) -> None:
-    """Change a source again and again."""
     text = path.read_text()
     ends = time.monotonic() + seconds
     number = 0

@@ -73,7 +73,6 @@ _PAGES = {"/health": b"ok", "/ready": b"ready", "/metrics": b"duvet_tool_request
 
 
 def furnish(folder: Path) -> tuple[Path, Path]:
-    """Make the project, and install the packs."""
     site = folder / "site"
     install_tutorial(site, folder)
     install_made(site, "drip", _DRIP)
@@ -108,8 +107,6 @@ def questions(number: int) -> Sequence[Question]:
 
 
 class Tally:
-    """What all clients observed."""
-
     def __init__(self) -> None:
         self.seconds: list[float] = []
         """The time of each answer that the server could give at once."""

@@ -81,7 +81,6 @@ SETTINGS: dict[str, Any] = {
 
 
 def team(folder: Path, settings: Given = SETTINGS, **more: Any) -> Path:
-    """Make an indexed project, served by the server of a team."""
     files = {"duvet.config.json": json.dumps(settings), "given.md": "# Given\n", **RECIPES}
     return fill(make(folder, {**FILES, **files}), **more)
 
@@ -91,8 +90,6 @@ def break_store(folder: Path) -> None:
 
 
 class Outcome(NamedTuple):
-    """The error code, if any, and the answer or message."""
-
     code: str
     value: Any
 
@@ -162,7 +159,6 @@ _VOLATILE = {
 
 
 def replace_varying_values(value: Any) -> Any:
-    """Replace the values that differ from call to call, and keep their names."""
     if isinstance(value, dict):
         kept = {name: one for name, one in value.items() if name != "feedback_prompt"}
         return {name: "…" if name in _VOLATILE else replace_varying_values(one) for name, one in kept.items()}

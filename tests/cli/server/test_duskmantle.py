@@ -19,8 +19,6 @@ from tests.unit.server.http.http_server import ADMIN, TOKENS
 
 
 class Admin:
-    """Calls tools as an admin."""
-
     def __init__(self, client: HttpClient) -> None:
         self._ask = by_rest(client)
 

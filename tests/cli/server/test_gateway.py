@@ -29,8 +29,6 @@ def project(tmp_path: Path) -> Path:
 
 
 class Desk:
-    """A project without an index, whose calls are forwarded to a gateway."""
-
     def __init__(self, command: str, folder: Path, url: str, **environ: str) -> None:
         self.command, self.folder = command, folder
         self.environ = {"KM_GATEWAY_URL": url.removesuffix("/mcp"), **environ}

@@ -141,7 +141,6 @@ def test_wrong_options_and_tokens_are_refused(
 
 
 def listed_pages(command: Command) -> tuple[set[str], set[str]]:
-    """Return the page tools that clients of MCP and of plain HTTP see."""
     with command.client() as client:
         headers = {**MODERN_HEADERS, "mcp-method": "tools/list"}
         answer = client.post("/mcp", json=request("tools/list", enveloped({})), headers=headers).json()

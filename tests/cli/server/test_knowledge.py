@@ -26,8 +26,6 @@ FACES = ("rest", "mcp", *LOCAL, "forwarding pipes", "forwarding shell")
 
 
 class Faces:
-    """Every interface with the token of every caller; connections are opened on first use."""
-
     def __init__(self, command: str, folder: Path, stack: ExitStack) -> None:
         self.command = command
         self.stack = stack

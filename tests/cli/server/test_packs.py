@@ -186,7 +186,6 @@ def test_two_tools_of_a_file_need_two_names(duvet_command: str, tmp_path: Path) 
 
 
 def list_changes(wire: Wire) -> list[str]:
-    """The lists that changed, once all three have."""
     found: list[str] = []
     while len(set(found)) < 3:
         found.append(wire.read()["method"])

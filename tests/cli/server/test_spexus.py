@@ -33,7 +33,6 @@ def server(wire: Start) -> Wire:
 
 
 def listed(server: Wire, name: str) -> list[dict[str, Any]]:
-    """List everything of a kind, page by page."""
     found: list[dict[str, Any]] = []
     cursor: str | None = None
     while True:

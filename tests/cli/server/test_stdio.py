@@ -287,7 +287,6 @@ workflows:
 
 @pytest.fixture
 def asking(wire: Start, project: Path) -> tuple[Wire, Any]:
-    """Return a server that waits for its client's model, and the id of its question."""
     (project / "duvet.config.yaml").write_text(CONFIG)
     server = wire()
     params = {"protocolVersion": "2025-11-25", "capabilities": {"sampling": {}}, "clientInfo": CLIENT}

@@ -34,7 +34,6 @@ Connect = Callable[[], Transport]
 
 @pytest.fixture(params=["stdio", "http"])
 def connect(request: pytest.FixtureRequest, duvet_command: str, kettle: Path) -> Iterator[Connect]:
-    """Connect to the installed command."""
     if request.param == "stdio":
         yield lambda: over_stdio(duvet_command, kettle)
         return
@@ -61,7 +60,6 @@ async def test_our_own_methods(connect: Connect, version: str) -> None:
 @pytest.mark.criterion("core 2.2.2", "core 2.1.1")
 @pytest.mark.parametrize("transport", ["stdio", "http"])
 def test_answers_are_bare_arrays_and_objects(duvet_command: str, kettle: Path, transport: str, version: str) -> None:
-    """Send the messages by hand, because the SDK's client does not support arrays as answers."""
     asked: list[dict[str, Any]] = [{"path": "/specifications"}, {"uri": "duvet:///specifications"}]
     asked.append({"path": "/specifications/spec"})
     params = [enveloped(one) if version == MODERN else one for one in asked]

@@ -28,7 +28,6 @@ async def test_two_hundred_clients_are_served(duvet_command: str, project: Path)
 
 
 async def _visit(where: Where, is_modern: bool, found: list[Any]) -> None:
-    """Run one client: a handshake if its version has one, and tool calls."""
     async with asking(where) as http:
         transport = streamable_http_client(f"http://{where[0]}:{where[1]}/mcp", http_client=http)
         async with client_of(transport, MODERN if is_modern else "2025-11-25") as client:

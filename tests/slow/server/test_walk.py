@@ -33,7 +33,6 @@ def plan(h3: Path) -> Plan:
 
 @pytest.fixture(scope="module")
 def walks() -> list[Walked]:
-    """Collect what each walk finds, for comparison."""
     return []
 
 

@@ -32,7 +32,6 @@ Transport = AbstractAsyncContextManager[Any]
 
 
 def client_of(transport: Transport, version: str, **more: Any) -> Client:
-    """Return a client that speaks this version over a transport."""
     if version == MODERN:
         return Client(transport, mode=MODERN, **more)
     return Client(_requesting(transport, version), mode="legacy", **more)
@@ -125,7 +124,6 @@ async def list_below(client: Client, path: str, **params: str) -> types.ListReso
 
 
 async def list_all_resources(client: Client) -> list[types.Resource]:
-    """Return all resources, page by page."""
     page = await client.list_resources()
     found = [*page.resources]
     while page.next_cursor is not None:
@@ -159,8 +157,6 @@ def value_of(answer: types.CallToolResult) -> Any:
 
 
 class Heard:
-    """The notifications of a client, in order."""
-
     def __init__(self) -> None:
         self.all: list[str] = []
         self._news = anyio.Event()

@@ -18,13 +18,11 @@ from tests.unit.server.stdio_server import Wire
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """Make a project with an RFC and Markdown, requirements in every state, and a few invalid citations."""
     return make(tmp_path / "tea", TEA_PROJECT)
 
 
 @pytest.fixture
 def kettle(tmp_path: Path) -> Path:
-    """Make a project with one specification and one source file, without errors."""
     return make(tmp_path / "kettle", KETTLE)
 
 
@@ -37,7 +35,6 @@ def server(project: Path) -> Iterator[DuvetServer]:
 
 @pytest.fixture(params=["legacy", MODERN])
 def mode(request: pytest.FixtureRequest) -> str:
-    """Return the protocol with a handshake, and the one without."""
     return str(request.param)
 
 
@@ -49,7 +46,6 @@ async def client(mode: str, server: DuvetServer) -> AsyncIterator[Client]:
 
 @pytest.fixture(params=VERSIONS)
 def version(request: pytest.FixtureRequest) -> str:
-    """Return each protocol version."""
     return str(request.param)
 
 

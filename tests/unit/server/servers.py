@@ -36,7 +36,6 @@ def opened(folder: Path, today: date | None = None) -> Project:
 
 
 def read(folder: Path) -> Catalogue:
-    """Read the project as a new process would."""
     return Project(str(folder)).catalogue
 
 
@@ -48,7 +47,6 @@ def live_of(folder: Path, page_size: int = PAGE_SIZE, **more: Any) -> LiveProjec
 async def open_live_project(
     folder: Path, open_project: Callable[[], Project] | None = None, **more: Any
 ) -> AsyncIterator[LiveProject]:
-    """Yield the live project of a folder until the test ends."""
     live = LiveProject(ProjectReader(open_project or (lambda: opened(folder)), PAGE_SIZE, **more))
     try:
         with anyio.fail_after(LONGEST):
@@ -67,7 +65,6 @@ def server_of(
     parts: Sequence[Any] = (),
     **environment: Any,
 ) -> DuvetServer:
-    """Return a server for the project in a folder, with the default tools or those of a registry."""
     live = live_of(project, page_size) if isinstance(project, Path) else project
     dispatcher = ToolDispatcher(registry or Registry(), live, ToolEnvironment(**environment))
     server = DuvetServer(rule, lambda: instructions, live, dispatcher)

@@ -20,7 +20,6 @@ CLIENT = {"name": "tests", "version": "1"}
 
 
 def request(method: str, params: Message | None = None, id: int | str = 1) -> Message:
-    """Return a request; without parameters, it has no such field."""
     return {"jsonrpc": "2.0", "id": id, "method": method, **({} if params is None else {"params": params})}
 
 
@@ -55,7 +54,6 @@ class Wire:
         self._unread = b""
 
     def send(self, *messages: object) -> None:
-        """Send each message as a line; bytes are unchanged."""
         assert self.process.stdin is not None
         for one in messages:
             data = one if isinstance(one, bytes) else json.dumps(one).encode() + b"\n"
@@ -96,12 +94,10 @@ class Wire:
         return answer
 
     def told(self) -> str:
-        """Return the output on standard error so far."""
         # The process writes at the position of this very file: reading must not move it.
         return os.pread(self._told.fileno(), 1 << 20, 0).decode(errors="replace")
 
     def end(self) -> int:
-        """Close the input, and return the exit code."""
         assert self.process.stdin is not None
         self.process.stdin.close()
         return self.process.wait(LONGEST)

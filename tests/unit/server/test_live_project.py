@@ -337,8 +337,6 @@ def test_a_file_that_changes_all_the_time_does_not_block_the_others(kettle: Path
 
 
 class FullDescriptor(InotifyDescriptor):
-    """A descriptor on a system that watches no further folders."""
-
     def open(self, folders: set[str]) -> None:
         if folders:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

@@ -135,7 +135,6 @@ async def test_answers_and_prompts_about_real_projects_are_short(folder: Path) -
 
 
 async def _arguments(server: DuvetServer) -> dict[str, Any]:
-    """Return arguments for tools and prompts, about the most cited requirement and the longest section."""
     context = await server.live.context()
     catalogue = context.catalogue
     card = max(catalogue.requirements, key=lambda one: len(one.citations))

@@ -29,14 +29,11 @@ ROWS = {
 
 
 class Plan(Struct, frozen=True):
-    """The arguments for each tool and prompt."""
-
     tools: Mapping[str, Mapping[str, Any]]
     prompts: Mapping[str, Mapping[str, Any]]
 
 
 def plan_of(folder: Path) -> Plan:
-    """Make a plan about the first citation in the code of a project."""
     catalogue = Project(str(folder)).catalogue
     citation = next(one for one in catalogue.citations if one.requirements and not one.path.endswith(".toml"))
     requirement = catalogue.requirements[citation.requirements[0]]
@@ -70,8 +67,6 @@ def plan_of(folder: Path) -> Plan:
 
 
 class Walked(Struct):
-    """The results of a walk."""
-
     objects: dict[str, Any] = {}
     collections: dict[str, list[Any]] = {}
     answers: dict[str, Any] = {}

@@ -20,16 +20,12 @@ _SERVING = re.compile(r".*\bhttp://(?P<host>\S+):(?P<port>\d+)/mcp\S*\n")
 
 
 class HttpClient(httpx2.Client):
-    """Calls tools over plain HTTP and MCP."""
-
     def post_tool(self, tool: str, /, **given: Any) -> tuple[int, Any]:
-        """Call a tool over plain HTTP; return the status, and the result or error."""
         answer = self.post(API, content=json_of({"tool": tool, "input": given}))
         found = answer.json()
         return answer.status_code, found["result"] if answer.status_code == 200 else found
 
     def call(self, tool: str, /, **given: Any) -> Any:
-        """Call a tool over MCP without a handshake."""
         message = request("tools/call", enveloped({"name": tool, "arguments": given}))
         headers = {**MODERN_HEADERS, "mcp-method": "tools/call", "mcp-name": tool}
         return self.post("/mcp", content=json_of(message), headers=headers).json()
@@ -59,7 +55,6 @@ class Command:
 
     @property
     def where(self) -> Where:
-        """The host and port that the command prints."""
         found = _SERVING.fullmatch(self.first)
         assert found, self.first
         return found["host"].strip("[]"), int(found["port"])
@@ -69,7 +64,6 @@ class Command:
         return self.first.split()[-1]
 
     def client(self, token: str = "") -> HttpClient:
-        """Return a client, optionally with a token."""
         headers = {"authorization": f"Bearer {token}"} if token else {}
         host, port = self.where
         return HttpClient(base_url=f"http://{host}:{port}", headers=headers, timeout=60, trust_env=False)

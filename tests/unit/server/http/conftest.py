@@ -22,7 +22,6 @@ def live(project: Path) -> LiveProject:
 
 @pytest.fixture
 def waiting() -> Waiting:
-    """Make methods and a tool that answer when the test allows it."""
     return Waiting()
 
 
@@ -33,6 +32,5 @@ def server(live: LiveProject, waiting: Waiting) -> DuvetServer:
 
 @pytest.fixture
 async def http(server: DuvetServer) -> AsyncIterator[httpx2.AsyncClient]:
-    """Return a client of the server, which has no tokens and default limits."""
     async with connected(server) as client:
         yield client

@@ -40,7 +40,6 @@ HEAD = b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json
 
 
 def application_of(server: DuvetServer, tokens: AccessTokens, limits: HttpLimits) -> HttpApplication:
-    """Return an application for loopback whose log is dropped."""
     return HttpApplication(server, AllowedHosts(HOST), tokens, ServerLog(lambda line: None), ServerMetrics("0"), limits)
 
 
@@ -48,7 +47,6 @@ def application_of(server: DuvetServer, tokens: AccessTokens, limits: HttpLimits
 async def running(
     server: DuvetServer, *, tokens: AccessTokens = NOBODY, limits: HttpLimits = USUAL
 ) -> AsyncIterator[tuple[Where, HttpServer]]:
-    """Serve on a free port of loopback until the test ends."""
     listening = socket.create_server((HOST, 0), backlog=1024)
     begun = anyio.Event()
     app = application_of(server, tokens, limits)
@@ -71,7 +69,6 @@ async def serving(server: DuvetServer, **options: Any) -> AsyncIterator[Where]:
 
 @asynccontextmanager
 async def asking(where: Where, token: str = "", at: str = HOST) -> AsyncIterator[httpx2.AsyncClient]:
-    """Yield an HTTP client for an address, with its token if it has one."""
     transport = httpx2.AsyncHTTPTransport(local_address=at, trust_env=False)
     headers = {"authorization": f"Bearer {token}"} if token else {}
     url = f"http://{where[0]}:{where[1]}"
@@ -81,13 +78,11 @@ async def asking(where: Where, token: str = "", at: str = HOST) -> AsyncIterator
 
 @asynccontextmanager
 async def connected(server: DuvetServer, token: str = "", **options: Any) -> AsyncIterator[httpx2.AsyncClient]:
-    """Yield a client and its server, which stops when the client closes."""
     async with serving(server, **options) as where, asking(where, token) as client:
         yield client
 
 
 async def greet(client: httpx2.AsyncClient, version: str = "2025-11-25") -> dict[str, str]:
-    """Send a handshake, and return the headers for the session."""
     answer = await client.post("/mcp", json=hello(version), headers=MEDIA)
     assert answer.status_code == 200, answer.text
     headers = {**MEDIA, "mcp-session-id": answer.headers["mcp-session-id"]}
@@ -105,14 +100,12 @@ def json_of(message: object) -> bytes:
 
 
 async def call(client: httpx2.AsyncClient, name: str, arguments: Mapping[str, Any]) -> httpx2.Response:
-    """Call a tool over MCP without a handshake."""
     message = request("tools/call", enveloped({"name": name, "arguments": arguments}))
     headers = {**MODERN_HEADERS, "mcp-method": "tools/call", "mcp-name": name}
     return await client.post("/mcp", content=json_of(message), headers=headers)
 
 
 async def post(client: httpx2.AsyncClient, tool: str, /, **given: Any) -> tuple[int, Any]:
-    """Call a tool over plain HTTP; return the status, and the result or error."""
     answer = await client.post(API, content=json_of({"tool": tool, "input": given}))
     found = answer.json()
     return answer.status_code, found["result"] if answer.status_code == 200 else found

@@ -44,7 +44,6 @@ def default_tools() -> Registry:
 async def pages_client(
     folder: Path, files: Mapping[str, str] = NOTES, router: object = None, **options: Any
 ) -> AsyncIterator[httpx2.AsyncClient]:
-    """Return a client of a server with pages and, optionally, a model."""
     services = {} if router is None else {MODELS_SERVICE: router}
     server = server_of(make(folder, {**TRACE, **files}), default_tools(), instructions="", services=services)
     try:

@@ -298,8 +298,6 @@ def test_any_address_is_allowed_where_the_server_listens_everywhere(everywhere: 
 
 
 class Clock:
-    """A clock that the test sets."""
-
     now = 100.0
 
     def __call__(self) -> float:

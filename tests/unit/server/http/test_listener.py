@@ -97,8 +97,6 @@ def test_an_address_that_is_not_free_is_an_error(host: str, reason: str, hint: s
 
 
 class RecordingTransport:
-    """Records what was written."""
-
     def __init__(self) -> None:
         self.told: list[Any] = []
 

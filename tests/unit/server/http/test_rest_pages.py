@@ -210,8 +210,6 @@ async def test_criterion_8_2_an_answer_has_its_total(tmp_path: Path) -> None:
 
 
 class FakeRouter:
-    """Answers or fails as the test requires, and records questions."""
-
     def __init__(self, text: str = "", failure: Exception | None = None) -> None:
         self.text = text
         self.failure = failure

@@ -30,8 +30,6 @@ class Nothing(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Done(Struct, frozen=True):
-    """A result."""
-
     done: bool
 
 
@@ -49,8 +47,6 @@ class GetParams(types.RequestParams):
 
 
 class Waiting:
-    """A tool and a method that wait for permission to answer, and methods with a large answer and an array."""
-
     def __init__(self) -> None:
         self.asked = anyio.Event()
         self.may_answer = anyio.Event()
@@ -96,6 +92,5 @@ class Waiting:
 
 
 def waiting_server(live: LiveProject, waiting: Waiting) -> DuvetServer:
-    """Return a server with duvet's tools and these."""
     registry = Registry([*enable_packs(["trace"]), EnabledPack(Pack("waiting", [waiting.tool, FIX]))])
     return server_of(live, registry, instructions="", parts=[waiting])

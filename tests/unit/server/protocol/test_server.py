@@ -137,8 +137,6 @@ def test_the_description_of_the_server(wire: Callable[..., Wire], version: str, 
 
 
 class TestMadeTools:
-    """Tools of the tests, on a project without errors, so that answers contain no warnings."""
-
     @pytest.fixture
     def server(self, kettle: Path) -> DuvetServer:
         return server_of(kettle, TOOLS)
@@ -228,8 +226,6 @@ class TestMadeTools:
 
 
 class SlowProject(LiveProject):
-    """A project that can be read when the test allows it."""
-
     def __init__(self, folder: Path) -> None:
         super().__init__(ProjectReader(lambda: opened(folder), PAGE_SIZE))
         self.asked = 0

@@ -67,7 +67,6 @@ async def test_lists_need_not_be_subscribed_to_without_a_handshake(kettle: Path,
 
 
 async def test_a_resource_that_can_be_read_again_is_notified(mode: str, kettle: Path, server: DuvetServer) -> None:
-    """The client subscribes before the project can be read."""
     save_by_rename(".duvet/config.toml", "[[source]\n")(kettle)
     async with hearing(server, mode, [HEATING]) as heard:
         save_by_rename(".duvet/config.toml", CONFIG)(kettle)

@@ -68,8 +68,6 @@ class Count(Struct, frozen=True):
 
 
 class Kettle:
-    """A tool that answers differently each time."""
-
     def __init__(self) -> None:
         self.count = 0
 
@@ -92,7 +90,6 @@ GUEST = Pack("guest", [Tool(name="relay", handler=relay, is_idempotent=False, **
 
 
 def asking_server(project: Path, kettle: Kettle | None = None) -> DuvetServer:
-    """Return a server with workflows that ask the client's model."""
     sections = {name: convert({"description": "Asks.", **flow}, WorkflowSection) for name, flow in FLOWS.items()}
     flows = {name: make_configured_workflow(name, section) for name, section in sections.items()}
     flows["until"] = Workflow(name="until", description="Boils until it is enough.", steps=[UNTIL])
@@ -105,8 +102,6 @@ def asking_server(project: Path, kettle: Kettle | None = None) -> DuvetServer:
 
 
 class Model:
-    """The client's model, which numbers its answers."""
-
     def __init__(self) -> None:
         self.asked: list[types.CreateMessageRequestParams] = []
 
@@ -223,7 +218,6 @@ async def test_each_step_runs_once(project: Path, mode: str, name: str, counts: 
 
 
 async def begin(client: Client, name: str, arguments: dict[str, Any] | None = None) -> types.InputRequiredResult:
-    """Call a workflow that waits for the client's model."""
     found = await client.session.call_tool(name, arguments, allow_input_required=True)
     assert isinstance(found, types.InputRequiredResult) and found.input_requests
     return found

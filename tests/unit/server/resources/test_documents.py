@@ -17,7 +17,6 @@ from tests.golden_projects import PROJECTS
 from tests.slow.test_conformance import copy_with_links
 from tests.unit.server.clients import got
 from tests.unit.server.servers import server_of
-from tests.unit.server.walk import plan_of, walk
 
 pytestmark = pytest.mark.anyio
 
@@ -100,13 +99,6 @@ def test_the_tree_contains_what_a_real_project_has(golden: Path) -> None:
         f"{one['file_path']}:{one['line_number']}" for one in made if isinstance(one, dict) and "file_path" in one
     }
     assert placed == {card.id for card in project.catalogue.citations}
-
-
-async def test_a_client_reads_all_of_a_real_project(golden: Path, mode: str) -> None:
-    async with Client(server_of(golden), mode=mode) as client:
-        walked = await walk(client, plan_of(golden))
-        for uri, read in {**walked.objects, **walked.collections}.items():
-            assert read == await got(client, uri=uri)
 
 
 async def test_a_specification_has_the_url_that_targets_name(golden: Path) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -165,47 +166,40 @@ async def test_every_completed_template_can_be_read(client: Client) -> None:
 WARM = {"spec_id": "tea", "section_id": "pot", "req_identifier": "1dd64a535306"}
 
 
-@pytest.mark.parametrize(
-    ("of", "variable", "begun", "filled", "values"),
-    [
-        (CITATION, "spec_id", "", {}, ["rfc7168", "tea"]),
-        (CITATION, "spec_id", "T", {}, ["tea", "rfc7168"]),
-        (CITATION, "spec_id", "RFC 71", {}, ["rfc7168"]),
-        (CITATION, "section_id", "", {"spec_id": "tea"}, ["tea", "pot", "cup", "sugar"]),
-        (CITATION, "section_id", "brew", {}, ["section-2"]),
-        (CITATION, "section_id", "p", {"spec_id": "RFC7168"}, []),
-        (CITATION, "req_identifier", "", {}, IDS),
-        (CITATION, "req_identifier", "1D", {"spec_id": "tea"}, ["1dd64a535306"]),
-        (CITATION, "req_identifier", "leak", {"spec_id": "tea", "section_id": "cup"}, ["2c79658776d2"]),
-        (CITATION, "req_identifier", "leak", {"spec_id": "tea", "section_id": "pot"}, []),
-        (CITATION, "citation_id", "pot", {"spec_id": "rfc7168"}, ["src/pot.rs:33"]),
-        (CITATION, "citation_id", "", WARM, ["src/pot.rs:3", "tests/test_pot.py:2"]),
-        (CITATION, "citation_id", "", {"spec_id": "coffee"}, []),
-        ("duvet:///citations/{citation_id}", "citation_id", "src/pot.rs:2", {}, ["src/pot.rs:25", "src/pot.rs:27"]),
-        ("triage_uncited", "spec", "t", {}, ["tea"]),
-        ("triage_uncited", "requirement", "2c", {}, ["2c79658776d2"]),
-        ("triage_uncited", "wish", "", {}, []),
-    ],
-)
-async def test_variables_are_completed(
-    client: Client, of: str, variable: str, begun: str, filled: dict[str, str], values: list[str]
-) -> None:
-    assert await complete(client, of, variable, begun, filled) == values
+COMPLETED: list[tuple[str, str, str, dict[str, str], list[str]]] = [
+    (CITATION, "spec_id", "", {}, ["rfc7168", "tea"]),
+    (CITATION, "spec_id", "T", {}, ["tea", "rfc7168"]),
+    (CITATION, "spec_id", "RFC 71", {}, ["rfc7168"]),
+    (CITATION, "section_id", "", {"spec_id": "tea"}, ["tea", "pot", "cup", "sugar"]),
+    (CITATION, "section_id", "brew", {}, ["section-2"]),
+    (CITATION, "section_id", "p", {"spec_id": "RFC7168"}, []),
+    (CITATION, "req_identifier", "", {}, IDS),
+    (CITATION, "req_identifier", "1D", {"spec_id": "tea"}, ["1dd64a535306"]),
+    (CITATION, "req_identifier", "leak", {"spec_id": "tea", "section_id": "cup"}, ["2c79658776d2"]),
+    (CITATION, "req_identifier", "leak", {"spec_id": "tea", "section_id": "pot"}, []),
+    (CITATION, "citation_id", "pot", {"spec_id": "rfc7168"}, ["src/pot.rs:33"]),
+    (CITATION, "citation_id", "", WARM, ["src/pot.rs:3", "tests/test_pot.py:2"]),
+    (CITATION, "citation_id", "", {"spec_id": "coffee"}, []),
+    ("duvet:///citations/{citation_id}", "citation_id", "src/pot.rs:2", {}, ["src/pot.rs:25", "src/pot.rs:27"]),
+    ("triage_uncited", "spec", "t", {}, ["tea"]),
+    ("triage_uncited", "requirement", "2c", {}, ["2c79658776d2"]),
+    ("triage_uncited", "wish", "", {}, []),
+]
 
 
-@pytest.mark.parametrize(
-    ("template", "variable", "said"),
-    [
+async def test_variables_are_completed(client: Client) -> None:
+    for of, variable, begun, filled, values in COMPLETED:
+        assert await complete(client, of, variable, begun, filled) == values, (of, variable, begun)
+
+
+async def test_unknown_templates_and_variables_are_refused(client: Client) -> None:
+    for template, variable, said in (
         ("duvet:///nothing/{spec_id}", "spec_id", 'unknown template "duvet:///nothing/{spec_id}"'),
         (SECTION, "citation_id", 'the template has no variable "citation_id"'),
-    ],
-)
-async def test_unknown_templates_and_variables_are_refused(
-    client: Client, template: str, variable: str, said: str
-) -> None:
-    with pytest.raises(MCPError) as refused:
-        await complete(client, template, variable, "", {})
-    assert (refused.value.code, refused.value.message) == (types.INVALID_PARAMS, said)
+    ):
+        with pytest.raises(MCPError) as refused:
+            await complete(client, template, variable, "", {})
+        assert (refused.value.code, refused.value.message) == (types.INVALID_PARAMS, said)
 
 
 def test_an_id_with_several_titles_is_found_by_each() -> None:
@@ -223,62 +217,51 @@ async def test_completions_are_limited(tmp_path: Path) -> None:
     assert (len(found.values), found.total, found.has_more) == (100, 120, True)
 
 
-Ask = Callable[[Client, str], Awaitable[Any]]
-ASKS: dict[str, Ask] = {
-    "read": lambda client, uri: client.read_resource(uri),
-    "get": lambda client, uri: got(client, uri=uri),
-    "path": lambda client, uri: got(client, path=uri),
-    "list": lambda client, uri: list_below(client, uri),
-}
+ASKS: Sequence[Callable[[Client, str], Awaitable[Any]]] = (
+    lambda client, uri: client.read_resource(uri),
+    lambda client, uri: got(client, uri=uri),
+    lambda client, uri: got(client, path=uri),
+    list_below,
+)
 TEA = "/specifications/tea/sections"
+NOTHING = 'unknown resource "/nothing": use a path that begins with /specifications, /requirements or /citations'
+MISSING = {
+    "/nothing": NOTHING,
+    "/specifications/tee": 'unknown specification "tee": did you mean tea?',
+    f"{TEA}/pots": 'unknown section "pots" of tea.md: did you mean pot?',
+    f"{TEA}/cup/requirements/a5415b83517f": (
+        f'requirement "a5415b83517f" is not in section "cup": use {TEA}/pot/requirements/a5415b83517f'
+    ),
+    f"{TEA}/milk": f'unknown section "milk" of tea.md: list the sections with {TEA}',
+    "/citations/..%2Fpot.rs:3": 'unknown citation "../pot.rs:3"',
+}
 
 
-@pytest.mark.parametrize("ask", ASKS.values(), ids=ASKS)
-@pytest.mark.parametrize(
-    ("uri", "said"),
-    [
-        (
-            "/nothing",
-            'unknown resource "/nothing": use a path that begins with /specifications, /requirements or /citations',
-        ),
-        ("/specifications/tee", 'unknown specification "tee": did you mean tea?'),
-        (f"{TEA}/pots", 'unknown section "pots" of tea.md: did you mean pot?'),
-        (
-            f"{TEA}/cup/requirements/a5415b83517f",
-            f'requirement "a5415b83517f" is not in section "cup": use {TEA}/pot/requirements/a5415b83517f',
-        ),
-        (f"{TEA}/milk", f'unknown section "milk" of tea.md: list the sections with {TEA}'),
-        ("/citations/..%2Fpot.rs:3", 'unknown citation "../pot.rs:3"'),
-    ],
-)
-async def test_a_missing_resource_is_an_error(client: Client, ask: Ask, uri: str, said: str) -> None:
-    with pytest.raises(MCPError) as refused:
-        await ask(client, f"duvet://{uri}")
+async def test_a_missing_resource_is_an_error(client: Client) -> None:
     code = types.INVALID_PARAMS if client.mode == MODERN else -32002
-    assert (refused.value.code, refused.value.message) == (code, f"Resource not found: {said}")
-    assert refused.value.data == {"uri": f"duvet://{uri}"}
+    for (path, said), ask in product(MISSING.items(), ASKS):
+        with pytest.raises(MCPError) as refused:
+            await ask(client, f"duvet://{path}")
+        assert (refused.value.code, refused.value.message) == (code, f"Resource not found: {said}")
+        assert refused.value.data == {"uri": f"duvet://{path}"}
 
 
-@pytest.mark.parametrize("ask", ASKS.values(), ids=ASKS)
-@pytest.mark.parametrize(
-    "uri", [f"duvet:///{'a' * 20_000}", "duvet:///requirements?limit=0", "duvet:///specifications/\0"]
-)
-async def test_a_wrong_uri_is_an_error(client: Client, ask: Ask, uri: str) -> None:
-    with pytest.raises(MCPError) as refused:
-        await ask(client, uri)
-    assert refused.value.code == types.INVALID_PARAMS
+async def test_a_wrong_uri_is_an_error(client: Client) -> None:
+    uris = (f"duvet:///{'a' * 20_000}", "duvet:///requirements?limit=0", "duvet:///specifications/\0")
+    for uri, ask in product(uris, ASKS):
+        with pytest.raises(MCPError) as refused:
+            await ask(client, uri)
+        assert refused.value.code == types.INVALID_PARAMS
 
 
-@pytest.mark.parametrize(
-    ("params", "said"),
-    [
+async def test_wrong_parameters_are_an_error(client: Client) -> None:
+    wrong: Sequence[tuple[dict[str, Any], str]] = (
         ({}, "set `path` or `uri`"),
         ({"path": "/specifications", "uri": "duvet:///specifications"}, "set `path` or `uri`"),
         ({"path": 3}, "Invalid request parameters"),
         ({"uri": ["duvet:///specifications"]}, "Invalid request parameters"),
-    ],
-)
-async def test_wrong_parameters_are_an_error(client: Client, params: dict[str, Any], said: str) -> None:
-    with pytest.raises(MCPError) as refused:
-        await got(client, **params)
-    assert (refused.value.code, refused.value.message) == (types.INVALID_PARAMS, said)
+    )
+    for params, said in wrong:
+        with pytest.raises(MCPError) as refused:
+            await got(client, **params)
+        assert (refused.value.code, refused.value.message) == (types.INVALID_PARAMS, said)

@@ -32,8 +32,6 @@ JSON = some.recursive(
 
 
 class OddMethods:
-    """A method that no server has, and that never answers."""
-
     def __init__(self) -> None:
         self.waiting = 0
 
