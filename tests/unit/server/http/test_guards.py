@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from http import HTTPStatus
+from itertools import product
 from typing import Any
 
 import anyio
@@ -104,22 +105,19 @@ async def test_a_large_body_is_refused(server: DuvetServer, chunked: bool) -> No
     assert (answer.status_code, answer.json(), answer.headers["connection"]) == (413, body, "close")
 
 
-@pytest.mark.parametrize(
-    ("text", "status"),
-    [
-        ("\u00e9" * 900, 200),
-        ("\u00e9" * 1000, 413),
-        ("\u6f22" * 600, 200),
-        ("\U0001f375" * 460, 200),
-        ("a" * 2000, 413),
-    ],
-)
-async def test_an_escaped_character_counts_as_itself(server: DuvetServer, text: str, status: int) -> None:
+async def test_an_escaped_character_counts_as_itself(server: DuvetServer) -> None:
+    texts = {
+        "\u00e9" * 900: False,
+        "\u00e9" * 1000: True,
+        "\u6f22" * 600: False,
+        "\U0001f375" * 460: False,
+        "a" * 2000: True,
+    }
     async with http_server.connected(server, limits=HttpLimits(body=2000)) as client:
-        for is_ascii in (True, False):
+        for (text, is_too_large), is_ascii in product(texts.items(), (True, False)):
             body = json.dumps(text, ensure_ascii=is_ascii).encode()
             answer = await client.post("/mcp", content=body, headers=http_server.MEDIA)
-            assert (answer.status_code == 413) == (status == 413)
+            assert (answer.status_code == 413) == is_too_large
 
 
 ##= man/spec/mcp.md#limits
@@ -270,31 +268,23 @@ FOREIGN = (
 )
 
 
-@pytest.mark.parametrize("host", [*OURS, *FOREIGN])
-def test_hosts_and_origins_of_this_machine_are_allowed(host: str) -> None:
+def test_hosts_and_origins_of_this_machine_are_allowed() -> None:
     hosts = AllowedHosts("127.0.0.1")
-    found = [hosts.allow(host), hosts.allow_origin(f"http://{host}"), hosts.allow_origin(f"https://{host}")]
-    assert found == [host in OURS] * 3
+    for host in (*OURS, *FOREIGN):
+        found = [hosts.allow(host), hosts.allow_origin(f"http://{host}"), hosts.allow_origin(f"https://{host}")]
+        assert found == [host in OURS] * 3, host
+    others = ("null", "file://localhost", "localhost", "http://localhost/page", "HTTP:localhost", "")
+    assert not any(map(hosts.allow_origin, others))
 
 
-@pytest.mark.parametrize(
-    "origin", ["null", "file://localhost", "localhost", "http://localhost/page", "HTTP:localhost", ""]
-)
-def test_other_origins_are_refused(origin: str) -> None:
-    assert not AllowedHosts("127.0.0.1").allow_origin(origin)
-
-
-def test_given_names_are_allowed() -> None:
+def test_given_names_are_allowed_and_everywhere_any_address() -> None:
     hosts = AllowedHosts("10.1.2.3", ["duvet.example", "[2001:db8::1]"])
     given = ("10.1.2.3:8931", "duvet.example", "DUVET.example:443", "[2001:DB8:0::1]:80", "localhost")
     assert [hosts.allow(one) for one in given] == [True] * 5
     assert not hosts.allow("10.1.2.4")
-
-
-@pytest.mark.parametrize("everywhere", ["0.0.0.0", "::"])
-def test_any_address_is_allowed_where_the_server_listens_everywhere(everywhere: str) -> None:
-    hosts = AllowedHosts(everywhere)
-    assert [hosts.allow(one) for one in ("10.1.2.3:80", "[2001:db8::1]", "duvet.example")] == [True, True, False]
+    for everywhere in ("0.0.0.0", "::"):
+        hosts = AllowedHosts(everywhere)
+        assert [hosts.allow(one) for one in ("10.1.2.3:80", "[2001:db8::1]", "duvet.example")] == [True, True, False]
 
 
 class Clock:
@@ -331,18 +321,15 @@ def test_clients_are_forgotten() -> None:
     assert len(buckets) == 2
 
 
-@pytest.mark.parametrize(
-    ("host", "client"),
-    [
-        ("192.0.2.1", "192.0.2.1"),
-        ("::ffff:192.0.2.1", "192.0.2.1"),
-        ("2001:db8::1:2:3:4", "2001:db8::"),
-        ("fe80::1%eth0", "fe80::"),
-        ("testclient", "testclient"),
-    ],
-)
-def test_a_client_is_its_address_or_network(host: str, client: str) -> None:
-    assert find_client_address({"client": (host, 1234)}) == client
+def test_a_client_is_its_address_or_network() -> None:
+    clients = {
+        "192.0.2.1": "192.0.2.1",
+        "::ffff:192.0.2.1": "192.0.2.1",
+        "2001:db8::1:2:3:4": "2001:db8::",
+        "fe80::1%eth0": "fe80::",
+        "testclient": "testclient",
+    }
+    assert {host: find_client_address({"client": (host, 1234)}) for host in clients} == clients
 
 
 RARELY = HttpLimits(rate=0.0001, burst=3)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -272,22 +272,18 @@ async def test_the_command_line_prints_the_same(name: str, duvet_command: str, p
         assert client.instructions if name != "system" else client.instructions == printed.out
 
 
-@pytest.mark.parametrize(
-    ("name", "arguments", "message"),
-    [
+async def test_unknown_prompts_and_wrong_arguments_are_refused(client: Client) -> None:
+    wrong: Sequence[tuple[str, dict[str, str], str]] = (
         ("write_tests", {}, 'unknown prompt "write_tests"'),
         ("write_test", {}, 'the prompt write_test requires the argument "requirement"'),
         ("write_test", {"requirement": "1dd6", "x": "y"}, 'the prompt write_test has no argument "x"'),
         ("write_test", {"requirement": "ffffffff"}, 'no requirement matches "ffffffff"'),
         ("triage_uncited", {"level": "shall"}, '"shall" is not a level'),
-    ],
-)
-async def test_unknown_prompts_and_wrong_arguments_are_refused(
-    client: Client, name: str, arguments: dict[str, str], message: str
-) -> None:
-    with pytest.raises(MCPError) as caught:
-        await client.get_prompt(name, arguments)
-    assert (caught.value.code, caught.value.message) == (-32602, message)
+    )
+    for name, arguments, message in wrong:
+        with pytest.raises(MCPError) as caught:
+            await client.get_prompt(name, arguments)
+        assert (caught.value.code, caught.value.message) == (-32602, message)
 
 
 async def test_the_system_prompt_is_the_instructions_even_of_a_broken_project(client: Client, project: Path) -> None:

@@ -138,15 +138,14 @@ async def test_the_model_of_the_client_is_asked(kettle: Path, mode: str) -> None
     assert second.model_preferences and second.model_preferences.hints == [types.ModelHint(name="small")]
 
 
-@pytest.mark.parametrize(
-    ("client", "name"), [("claude-code", "workflow_sum"), ("Cursor", "workflow_sum"), ("tests", "workflow.sum")]
-)
-async def test_clients_that_refuse_dots_in_names(kettle: Path, mode: str, client: str, name: str) -> None:
-    info = types.Implementation(name=client, version="1")
-    async with Client(asking_server(kettle), mode=mode, client_info=info, sampling_callback=Model()) as connected:
-        names = [tool.name for tool in (await connected.list_tools()).tools]
-        assert [one for one in names if one.endswith("sum")] == [name]
-        assert not (await connected.call_tool(name, {"about": "tea"})).is_error
+async def test_clients_that_refuse_dots_in_names(kettle: Path, mode: str) -> None:
+    server = asking_server(kettle)
+    for client, name in (("claude-code", "workflow_sum"), ("Cursor", "workflow_sum"), ("tests", "workflow.sum")):
+        info = types.Implementation(name=client, version="1")
+        async with Client(server, mode=mode, client_info=info, sampling_callback=Model()) as connected:
+            names = [tool.name for tool in (await connected.list_tools()).tools]
+            assert [one for one in names if one.endswith("sum")] == [name]
+            assert not (await connected.call_tool(name, {"about": "tea"})).is_error
 
 
 async def refuse(context: Any, params: types.CreateMessageRequestParams) -> types.ErrorData:
@@ -186,18 +185,18 @@ ANSWERS: Mapping[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("answer", ANSWERS)
-async def test_a_repeated_call_without_text_of_the_model_fails_the_step(kettle: Path, answer: str) -> None:
-    async with Client(asking_server(kettle), mode=MODERN, sampling_callback=Model()) as client:
-        asked = await begin(client, **SUM)
-        answers = dict.fromkeys(asked.input_requests or {}, ANSWERS[answer])
-        call = Request(
-            method="tools/call", params={**SUM, "requestState": asked.request_state, "inputResponses": answers}
-        )
-        error = error_of(await client.session.send_request(call, types.CallToolResult))
+async def test_a_repeated_call_without_text_of_the_model_fails_the_step(kettle: Path) -> None:
     message = "sum failed in step first: mine: the client's model returned something other than text"
-    assert (error["code"], error["message"]) == ("model_failed", message)
-    assert [step["status"] for step in error["details"]["steps"]] == ["success", "error", "skipped"]
+    async with Client(asking_server(kettle), mode=MODERN, sampling_callback=Model()) as client:
+        for answer in ANSWERS.values():
+            asked = await begin(client, **SUM)
+            answers = dict.fromkeys(asked.input_requests or {}, answer)
+            call = Request(
+                method="tools/call", params={**SUM, "requestState": asked.request_state, "inputResponses": answers}
+            )
+            error = error_of(await client.session.send_request(call, types.CallToolResult))
+            assert (error["code"], error["message"]) == ("model_failed", message), answer
+            assert [step["status"] for step in error["details"]["steps"]] == ["success", "error", "skipped"]
 
 
 @pytest.mark.parametrize(
