@@ -46,9 +46,9 @@ def default_of(tool: str, argument: str) -> Any:
 
 
 @pytest.mark.criterion("knowledge 2.1")
-@pytest.mark.parametrize(
-    "words",
-    [
+def test_2_1_examples_of_the_cheat_sheet(duvet_command: str, tmp_path: Path) -> None:
+    folder = team(tmp_path / "pot")
+    for words in (
         'km-search --query "ingest pipeline" --limit 5',
         'km-graph-node --node-id "Code:src/kettle/boil.py"',
         "km-graph-subsystem --name Kettle --depth 2",
@@ -64,12 +64,10 @@ def default_of(tool: str, argument: str) -> Any:
         'km-storetext --title "Release Notes" --content "## Summary"',
         "km-search --query boil --symbol boil --kind function,method --lang python",
         "km-help --tool km-search --include-spec true",
-    ],
-)
-def test_2_1_examples_of_the_cheat_sheet(duvet_command: str, words: str, tmp_path: Path) -> None:
-    done = run(duvet_command, team(tmp_path / "pot"), "call", *shlex.split(words))
-    assert done.code == 0, done.err
-    assert json.loads(done.out)["status"] in ("ok", "success")
+    ):
+        done = run(duvet_command, folder, "call", *shlex.split(words))
+        assert done.code == 0, done.err
+        assert json.loads(done.out)["status"] in ("ok", "success")
 
 
 @pytest.mark.criterion("knowledge 2.2")

@@ -93,7 +93,7 @@ async def test_requests_are_logged_without_secrets(duvet_command: str, project: 
     assert READER not in err and session["mcp-session-id"] not in err
 
 
-@pytest.mark.parametrize("names", ["", "abcdefghijkl", "".join(map(chr, range(0x1F600, 0x1F60C)))])
+@pytest.mark.parametrize("names", ["", "".join(map(chr, range(0x1F600, 0x1F60C)))], ids=["short", "long"])
 def test_an_unread_log_does_not_block_the_server(duvet_command: str, project: Path, names: str) -> None:
     ##= man/spec/service.md#operations
     ##% Logging MUST NOT block the server, and the server MUST log the number of lines that it dropped.

@@ -13,7 +13,7 @@ from mcp.shared.exceptions import MCPError
 
 from tests.cli.command import Run, failed, run
 from tests.cli.sample_project import make
-from tests.unit.server.clients import client_of, over_stdio
+from tests.unit.server.clients import OLDEST_AND_NEWEST, client_of, over_stdio
 from tests.unit.server.http.command import Command
 from tests.unit.server.stdio_server import Wire, request
 from tests.unit.specs.download_server import LONGEST
@@ -90,6 +90,7 @@ def kettle(folder: Path, config: dict[str, Any] = CONFIG, **server: Any) -> Path
 
 
 @pytest.mark.criterion("core 2.1.2", "core 2.1.3", "core 2.1.4", "core 2.4.2")
+@pytest.mark.parametrize("version", OLDEST_AND_NEWEST)
 async def test_a_file_of_the_project_is_a_pack(duvet_command: str, tmp_path: Path, version: str) -> None:
     ##= man/spec/service.md#packs
     ##% A function in the file of a pack MUST become a tool, a resource or a prompt if it has one of duvet's decorators.
@@ -231,7 +232,7 @@ def test_a_pack_is_loaded_again_when_it_changes(duvet_command: str, tmp_path: Pa
         wire.kill()
 
 
-STATUSES = [
+STATUSES: list[tuple[str, dict[str, Any], int, str, str]] = [
     ("spill", {"cups": 0}, 500, "tool_failed", "spill failed"),
     ("spill", {"cups": "x"}, 400, "invalid_request", "cups: expected integer, got string"),
     ("workflow.spilling", {"given": 0}, 500, "tool_failed", "spilling failed in step s: spill: spill failed"),
@@ -246,15 +247,13 @@ STATUSES = [
 ]
 
 
-@pytest.mark.parametrize(("tool", "given", "status", "code", "message"), STATUSES)
-def test_a_status_says_whose_fault_it_is(
-    duvet_command: str, tmp_path: Path, tool: str, given: Any, status: int, code: str, message: str
-) -> None:
+def test_a_status_says_whose_fault_it_is(duvet_command: str, tmp_path: Path) -> None:
     ##= man/spec/service.md#rest
     ##% The server MUST answer 503 only if the same call can succeed later.
     with Command(duvet_command, kettle(tmp_path)) as command, command.client() as client:
-        answered, error = client.post_tool(tool, **given)
-    assert (answered, error["code"], error["error"]) == (status, code, message)
+        for tool, given, status, code, message in STATUSES:
+            answered, error = client.post_tool(tool, **given)
+            assert (answered, error["code"], error["error"]) == (status, code, message)
 
 
 @pytest.mark.parametrize("level", ["warn", "debug"])
@@ -275,8 +274,7 @@ def test_exceptions_of_tools_are_logged(duvet_command: str, tmp_path: Path, leve
 
 
 @pytest.mark.criterion("core 2.2.6")
-@pytest.mark.parametrize("sort", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("seconds", [0.2, 20])
+@pytest.mark.parametrize(("sort", "seconds"), [(signal.SIGINT, 0.2), (signal.SIGTERM, 20)])
 def test_a_signal_lets_running_calls_end(
     duvet_command: str, tmp_path: Path, sort: signal.Signals, seconds: float
 ) -> None:

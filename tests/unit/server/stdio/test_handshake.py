@@ -120,6 +120,9 @@ def test_the_early_answer_is_that_of_the_server(case: str) -> None:
     line = line_of(EARLY[case])
     early = make_early_answer(line, ServerRule(), INSTRUCTIONS)
     assert [encode_message(early)] == said(server_of(Path("/no/such/folder")), line + b"\n")
+    if case.startswith("version ") and early:
+        asked = case.removeprefix("version ")
+        assert early["result"]["protocolVersion"] == (asked if asked in HANDSHAKES else "2025-11-25")
 
 
 def test_unusual_handshakes_are_left_to_the_server() -> None:
