@@ -251,7 +251,7 @@ class ExtendedConfig(project_file.ConfigTable, frozen=True, kw_only=True):
 
     source: Annotated[tuple[_Source, ...], settings.doc("Source files to scan for annotations")] = ()
     specification: Annotated[tuple[_Specification, ...], settings.doc("Specifications to trace")] = ()
-    schema: Annotated[project_file.SchemaName, project_file.restrict_schema_names(extended=True)] = field(
+    schema: Annotated[project_file.SchemaName, Meta(extra_json_schema={"enum": [settings.EXTENDED_SCHEMA]})] = field(
         name="$schema"
     )
     report: Annotated[ExtendedReport, settings.doc("Reports to write")] = ExtendedReport()

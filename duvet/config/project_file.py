@@ -4,7 +4,7 @@
 import os
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Annotated, Any, Self
+from typing import Annotated, Self
 
 from msgspec import Meta, ValidationError, convert, field
 from msgspec.structs import replace
@@ -24,52 +24,37 @@ Excluded = Annotated[
 ]
 
 
-class ConfigChoice(StrEnum):
-    """A string in the configuration, and the value that it stands for."""
-
-    means: Any
-
-    def __new__(cls, name: str, means: Any) -> Self:
-        member = str.__new__(cls, name)
-        member._value_ = name
-        member.means = means
-        return member
-
-
-class SchemaName(ConfigChoice):
+class SchemaName(StrEnum):
     """The schema of this file, which determines the keys that the file may contain."""
 
-    means: bool
-
-    V0_4_0 = "https://awslabs.github.io/duvet/config/v0.4.0.json", False
-    V0_4_0_HASH = "https://awslabs.github.io/duvet/config/v0.4.0.json#", False
-    V0_4 = "https://awslabs.github.io/duvet/config/v0.4.json", False
-    V0_4_HASH = "https://awslabs.github.io/duvet/config/v0.4.json#", False
-    EXTENDED = settings.EXTENDED_SCHEMA, True
+    V0_4_0 = "https://awslabs.github.io/duvet/config/v0.4.0.json"
+    V0_4_0_HASH = "https://awslabs.github.io/duvet/config/v0.4.0.json#"
+    V0_4 = "https://awslabs.github.io/duvet/config/v0.4.json"
+    V0_4_HASH = "https://awslabs.github.io/duvet/config/v0.4.json#"
+    EXTENDED = settings.EXTENDED_SCHEMA
 
 
-class SourceType(ConfigChoice):
+_UPSTREAM_NAMES = [name.value for name in SchemaName if name is not SchemaName.EXTENDED]
+
+
+class SourceType(StrEnum):
     """The default type of annotations."""
 
-    means: Kind
-
-    IMPLEMENTATION = "implementation", Kind.CITATION
-    SPEC = "spec", Kind.SPEC
-    TEST = "test", Kind.TEST
-    EXCEPTION = "exception", Kind.EXCEPTION
-    TODO = "todo", Kind.TODO
-    IMPLICATION = "implication", Kind.IMPLICATION
+    IMPLEMENTATION = "implementation"
+    SPEC = "spec"
+    TEST = "test"
+    EXCEPTION = "exception"
+    TODO = "todo"
+    IMPLICATION = "implication"
 
 
-class FormatName(ConfigChoice):
+class FormatName(StrEnum):
     """The format of a specification."""
 
-    means: Format
-
-    IETF_CAPITALS = "IETF", Format.IETF
-    IETF = "ietf", Format.IETF
-    MARKDOWN = "markdown", Format.MARKDOWN
-    MD = "md", Format.MARKDOWN
+    IETF_CAPITALS = "IETF"
+    IETF = "ietf"
+    MARKDOWN = "markdown"
+    MD = "md"
 
 
 class StyleTable(settings.Table, frozen=True, kw_only=True):
@@ -103,7 +88,7 @@ class SourceTable(settings.Table, frozen=True, kw_only=True):
             patterns=make_pattern_tuple(self.pattern),
             meta=self.comment_style.meta or "",
             content=self.comment_style.content or "",
-            kind=self.type.means,
+            kind=Kind.CITATION if self.type is SourceType.IMPLEMENTATION else Kind[self.type.name],
             blob_link=self.blob_link,
         )
 
@@ -127,7 +112,10 @@ class SpecificationTable(settings.Table, frozen=True, kw_only=True):
     format: Annotated[FormatName | None, settings.doc("Format of the specification; detected by default")] = None
 
     def rule(self) -> settings.SpecificationRule:
-        return settings.SpecificationRule(self.source, Format.AUTO if self.format is None else self.format.means)
+        if self.format is None:
+            return settings.SpecificationRule(self.source)
+        is_markdown = self.format in (FormatName.MARKDOWN, FormatName.MD)
+        return settings.SpecificationRule(self.source, Format.MARKDOWN if is_markdown else Format.IETF)
 
 
 Bound = Annotated[int, Meta(ge=1)]
@@ -195,7 +183,7 @@ class ConfigTable(settings.Table, frozen=True, kw_only=True):
         return settings.Config(
             path=path,
             schema=self.schema.value,
-            extended=self.schema.means,
+            extended=self.schema is SchemaName.EXTENDED,
             sources=tuple(source.rule() for source in self.source),
             requirements=settings.BUILT_IN_REQUIREMENTS
             + tuple(requirement.pattern for requirement in self.requirement),
@@ -205,15 +193,11 @@ class ConfigTable(settings.Table, frozen=True, kw_only=True):
         )
 
 
-def restrict_schema_names(*, extended: bool) -> Meta:
-    return Meta(extra_json_schema={"enum": [name.value for name in SchemaName if name.means == extended]})
-
-
 class UpstreamConfig(ConfigTable, frozen=True, kw_only=True):
     """The configuration of a project."""
 
     source: Annotated[tuple[UpstreamSource, ...], settings.doc("Source files to scan for annotations")] = ()
-    schema: Annotated[SchemaName, restrict_schema_names(extended=False)] = field(name="$schema")
+    schema: Annotated[SchemaName, Meta(extra_json_schema={"enum": _UPSTREAM_NAMES})] = field(name="$schema")
 
 
 def make_pattern_tuple(pattern: str | tuple[str, ...] | None) -> tuple[str, ...]:
@@ -283,7 +267,7 @@ def read_tables(toml: TomlDocument, environ: Mapping[str, str]) -> ConfigTable:
     name = toml.values.get("$schema")
     ##= man/spec/trace.md#configuration
     ##% duvet MUST read a configuration with awslabs duvet's schema exactly as awslabs duvet does.
-    if any(name == schema.value and not schema.means for schema in SchemaName):
+    if name in _UPSTREAM_NAMES:
         table: type[ConfigTable] = UpstreamConfig
     else:
         from duvet.config.duvet_tables import ExtendedConfig
