@@ -38,6 +38,7 @@ _NAME = "a name: a letter, then up to 63 letters, digits, `-` or `_`"
 NAME_PATTERN = rf"^[A-Za-z][A-Za-z0-9_-]{{0,63}}{PATTERN_END}"
 Name = Annotated[str, Meta(pattern=NAME_PATTERN, extra={"expected": _NAME})]  # A name in this file.
 
+_EMPTY: Any = field(default_factory=dict)
 Seconds = Annotated[float, Meta(gt=0, le=86_400)]
 
 _DEFAULT = ServerRule()
@@ -152,9 +153,7 @@ class ProviderSection(ServiceSection, frozen=True, kw_only=True):
             "Maximum input and output tokens that this project may use with the provider per day (UTC); no limit by default"
         ),
     ] = None
-    prices: Annotated[dict[str, PriceSection], doc("Prices by the name of the model, for `dailySpend`")] = field(
-        default_factory=dict
-    )
+    prices: Annotated[dict[str, PriceSection], doc("Prices by the name of the model, for `dailySpend`")] = _EMPTY
     daily_spend: Annotated[
         Annotated[float, Meta(gt=0, le=10**9)] | None,
         doc(
@@ -202,12 +201,8 @@ class PackSection(ServiceSection, frozen=True, kw_only=True):
         doc("Prefix for the names of the pack's tools and prompts; not for built-in packs"),
     ] = ""
     mode: Annotated[Access, doc("`read-only` removes the tools that write")] = Access.READ_WRITE
-    tools: Annotated[dict[str, bool], doc("Tools by name: true enables a tool, false disables it")] = field(
-        default_factory=dict
-    )
-    settings: Annotated[dict[str, Any], doc("Settings that the pack defines", extra={"expands": True})] = field(
-        default_factory=dict
-    )
+    tools: Annotated[dict[str, bool], doc("Tools by name: true enables a tool, false disables it")] = _EMPTY
+    settings: Annotated[dict[str, Any], doc("Settings that the pack defines", extra={"expands": True})] = _EMPTY
 
 
 class PagesSection(duvet_tables.PagesTable, frozen=True, kw_only=True):
@@ -215,11 +210,6 @@ class PagesSection(duvet_tables.PagesTable, frozen=True, kw_only=True):
 
 
 _INGEST_DEFAULT = IngestRule()
-
-SYMBOLS_VARIABLE, EDITOR_VARIABLE = "KM_SYMBOLS_ENABLED", "KM_EDITOR_URI_TEMPLATE"
-"""The environment variables to use if the file doesn't set these keys."""
-
-_YES, _NO = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 
 
 class Auto(StrEnum):
@@ -233,11 +223,8 @@ _FIELDS = ", ".join(f"{{{name}}}" for name in EDITOR_FIELDS)
 _TEMPLATE = rf"^(?=.*\S)(?:[^{{}}$]|\$\{{[A-Za-z_][A-Za-z0-9_]*\}}|\$|\{{\{{|\}}\}}|\{{(?:{'|'.join(EDITOR_FIELDS)})\}})*{PATTERN_END}"
 _URI = f"a URI template with the fields {_FIELDS}"
 EditorUriTemplate = Annotated[str, Meta(pattern=_TEMPLATE, extra={"expands": True, "expected": _URI})]
-PROFILE_PATTERN, PROFILE_IN_WORDS = r"[A-Za-z0-9._-]{1,64}", "up to 64 letters, digits, `.`, `-` and `_`"
-"""The pattern of ingest run names, and its description."""
-IngestProfile = Annotated[
-    str, Meta(pattern=f"^{PROFILE_PATTERN}{PATTERN_END}", extra={"expected": f"a name: {PROFILE_IN_WORDS}"})
-]
+_PROFILE = "a name: up to 64 letters, digits, `.`, `-` and `_`"
+IngestProfile = Annotated[str, Meta(pattern=rf"^[A-Za-z0-9._-]{{1,64}}{PATTERN_END}", extra={"expected": _PROFILE})]
 
 
 class IngestSection(ServiceSection, frozen=True, kw_only=True):
@@ -278,12 +265,12 @@ class IngestSection(ServiceSection, frozen=True, kw_only=True):
             include=make_pattern_tuple(self.include),
             exclude=make_pattern_tuple(self.exclude),
             max_file_bytes=self.max_file_bytes,
-            symbols=_read_boolean_variable(environ, SYMBOLS_VARIABLE, symbols),
+            symbols=_read_boolean_variable(environ, "KM_SYMBOLS_ENABLED", symbols),
             semantic=None if self.semantic is Auto.AUTO else bool(self.semantic),
             model=model,
             profile=self.profile or "",
             stale_days=self.stale_days,
-            editor_uri=self.editor_uri or environ.get(EDITOR_VARIABLE) or None,
+            editor_uri=self.editor_uri or environ.get("KM_EDITOR_URI_TEMPLATE") or None,
         )
 
 
@@ -291,12 +278,12 @@ def _read_boolean_variable(environ: Mapping[str, str], name: str, setting: bool 
     """Return the setting, or else the variable; None if neither is set. Raise DuvetError if the variable is invalid."""
     if setting is not None:
         return setting
-    word = environ.get(name, "").strip().lower()
-    if word and word not in (*_YES, *_NO):
+    word, yes = environ.get(name, "").strip().lower(), ("1", "true", "yes", "on")
+    if word and word not in (*yes, "0", "false", "no", "off"):
         raise DuvetError(
             f"the environment variable `{name}` is neither true nor false", hint="set it to `true` or `false`"
         )
-    return word in _YES if word else None
+    return word in yes if word else None
 
 
 _Weight = Annotated[float, Meta(ge=0, le=1)] | None
@@ -343,13 +330,6 @@ class SearchSection(ServiceSection, frozen=True, kw_only=True):
         return SearchRule(profile=self.profile.value, weights=weights, feedback=self.feedback)
 
 
-ROOT_VARIABLE, OVERWRITE_VARIABLE, INGEST_VARIABLE = (
-    "KM_CONTENT_ROOT",
-    "KM_UPLOAD_DEFAULT_OVERWRITE",
-    "KM_UPLOAD_DEFAULT_INGEST",
-)
-"""The environment variables to use if the file doesn't set these keys."""
-
 _UPLOADS_DEFAULT = UploadRule()
 _PART = rf"(?:\.|[^./{SPECIAL_CHARACTERS}\s][^/{SPECIAL_CHARACTERS}]*)"
 """A part of a path; the pattern rejects most names that some systems don't allow."""
@@ -384,13 +364,13 @@ class UploadsSection(ServiceSection, frozen=True, kw_only=True):
 
     def rule(self, environ: Mapping[str, str]) -> UploadRule:
         """Return the settings, with environment variables for unset keys; raise DuvetError if one is invalid."""
-        root = self.root or environ.get(ROOT_VARIABLE, "").strip()
+        root = self.root or environ.get("KM_CONTENT_ROOT", "").strip()
         return UploadRule(
             root=root,
-            root_origin=root and ("uploads.root" if self.root else ROOT_VARIABLE),
+            root_origin=root and ("uploads.root" if self.root else "KM_CONTENT_ROOT"),
             docs_subdir=self.docs_subdir,
-            overwrite=bool(_read_boolean_variable(environ, OVERWRITE_VARIABLE, self.overwrite)),
-            ingest=bool(_read_boolean_variable(environ, INGEST_VARIABLE, self.ingest)),
+            overwrite=bool(_read_boolean_variable(environ, "KM_UPLOAD_DEFAULT_OVERWRITE", self.overwrite)),
+            ingest=bool(_read_boolean_variable(environ, "KM_UPLOAD_DEFAULT_INGEST", self.ingest)),
             max_bytes=self.max_bytes,
         )
 
@@ -413,14 +393,7 @@ class VariableType(StrEnum):
         return isinstance(value, _VALUES[self])
 
 
-_VALUES: dict[VariableType, tuple[type, ...]] = {
-    VariableType.STRING: (str,),
-    VariableType.INTEGER: (int,),
-    VariableType.NUMBER: (int, float),
-    VariableType.BOOLEAN: (bool,),
-    VariableType.ARRAY: (list,),
-    VariableType.OBJECT: (dict,),
-}
+_VALUES: dict[VariableType, Any] = dict(zip(VariableType, (str, int, (int, float), bool, list, dict), strict=True))
 
 
 def check_exactly_one(present: list[str], known: list[str]) -> None:
@@ -489,7 +462,7 @@ class WaitSection(ServiceSection, frozen=True, kw_only=True):
     """A tool to call repeatedly until its result passes a check."""
 
     tool: Annotated[NonBlankText, doc("Tool to call")]
-    params: Annotated[dict[str, Any], doc("Arguments of the tool")] = field(default_factory=dict)
+    params: Annotated[dict[str, Any], doc("Arguments of the tool")] = _EMPTY
     until: Annotated[_Check, doc("Condition that ends the wait")]
     interval_seconds: Annotated[float, doc("Seconds between calls", ge=0.5, le=3600)] = 5.0
     timeout_seconds: Annotated[Seconds, doc("Time limit of the wait, in seconds")] = 300.0
@@ -504,11 +477,11 @@ class StepSection(ServiceSection, frozen=True, kw_only=True):
     model: Annotated[NonBlankText | None, doc("Model to ask: PROVIDER/MODEL, PROVIDER, or a task of `routing`")] = None
     wait: Annotated[WaitSection | None, doc("Tool to call until its result passes a check")] = None
     params: Annotated[dict[str, Any], doc("Arguments of the tool, or `maxTokens` and `temperature` for a model")] = (
-        field(default_factory=dict)
+        _EMPTY
     )
     prompt: Annotated[NonBlankText | None, doc("Prompt for the model")] = None
     system: Annotated[NonBlankText | None, doc("System prompt for the model")] = None
-    expect: Annotated[dict[str, Any], doc("Expected values in the result, by path")] = field(default_factory=dict)
+    expect: Annotated[dict[str, Any], doc("Expected values in the result, by path")] = _EMPTY
     asserts: Annotated[tuple[_Check, ...], doc("Additional checks of the result")] = field(default=(), name="assert")
     capture: Annotated[tuple[CaptureSection, ...], doc("Result values to store")] = ()
     timeout_seconds: Annotated[Seconds | None, doc("Time limit of the step, in seconds")] = None
@@ -536,11 +509,9 @@ class WorkflowSection(ServiceSection, frozen=True, kw_only=True):
     """A list of steps that run in order."""
 
     description: Annotated[NonBlankText, doc("Description that helps agents choose the workflow")]
-    variables: Annotated[dict[Name, _Variable], doc("Variables by name")] = field(default_factory=dict)
+    variables: Annotated[dict[Name, _Variable], doc("Variables by name")] = _EMPTY
     steps: Annotated[tuple[_Step, ...], doc("Steps in order", min_length=1)]
-    outputs: Annotated[dict[str, Any], doc("Result of the workflow, such as `${captures.NAME}`")] = field(
-        default_factory=dict
-    )
+    outputs: Annotated[dict[str, Any], doc("Result of the workflow, such as `${captures.NAME}`")] = _EMPTY
     timeout_seconds: Annotated[Seconds, doc("Time limit of the workflow, in seconds")] = 600.0
 
 
@@ -551,10 +522,10 @@ class ServiceConfig(ServiceSection, frozen=True, kw_only=True):
         default=None, name="$schema"
     )
     server: Annotated[ServerSection, doc("The MCP server")] = ServerSection()
-    providers: Annotated[dict[Name, ProviderSection], doc("Model providers by name")] = field(default_factory=dict)
-    tool_packs: Annotated[dict[Name, PackSection], doc("Tool packs by name")] = field(default_factory=dict)
-    workflows: Annotated[dict[Name, WorkflowSection], doc("Workflows by name")] = field(default_factory=dict)
-    routing: Annotated[dict[Name, RouteSection], doc("Models by task")] = field(default_factory=dict)
+    providers: Annotated[dict[Name, ProviderSection], doc("Model providers by name")] = _EMPTY
+    tool_packs: Annotated[dict[Name, PackSection], doc("Tool packs by name")] = _EMPTY
+    workflows: Annotated[dict[Name, WorkflowSection], doc("Workflows by name")] = _EMPTY
+    routing: Annotated[dict[Name, RouteSection], doc("Models by task")] = _EMPTY
     pages: Annotated[
         tuple[PagesSection, ...],
         doc("Markdown pages; by default the Markdown files in `docs` that are not specifications"),
