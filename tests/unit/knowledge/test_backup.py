@@ -89,7 +89,7 @@ def test_a_backup_is_consistent_while_another_process_writes(paths: StorePaths) 
     with run_program(WRITE, paths.store) as writer:
         first_lines(writer)
         archives = []
-        for _ in range(8):
+        for _ in range(4):
             first_lines(writer)
             archives.append(make_backup(paths))
         writer.kill()

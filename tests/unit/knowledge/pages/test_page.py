@@ -251,9 +251,8 @@ def test_values_of_front_matter_are_read_in_every_spelling() -> None:
     assert list_problems(files) == []
 
 
-def test_a_page_of_20_megabytes_is_read_in_part() -> None:
-    text = "# Large\n\n[[b]]\n\n" + "\u00e9 words of it\n" * 1_400_000 + "[[late]]\n"
-    assert len(text.encode()) > 20_000_000
+def test_a_large_page_is_read_in_part() -> None:
+    text = "# Large\n\n[[b]]\n\n" + "\u00e9 words of it\n" * 300_000 + "[[late]]\n"
     files = {"docs/a.md": text, "docs/b.md": ""}
     message = "the page is larger than 4 MiB; the rest is ignored"
     assert list_problems(files) == [("DUV104", "docs/a.md:0:0", message)]
