@@ -22,13 +22,12 @@ NAMES = {
 }
 
 
-@pytest.mark.parametrize(("name", "expected"), NAMES.items())
-def test_an_identifier_is_a_label_and_a_key(name: str, expected: tuple[str, list[str]]) -> None:
+def test_an_identifier_is_a_label_and_a_key() -> None:
     ##= man/spec/knowledge.md#graph
     ##% `km-graph-node` MUST find a node by `LABEL:KEY`, a requirement by four or more digits of its id, and a
     ##% specification, section or requirement by its full path.
-    found = parse_identifier(name)
-    assert (found.label.value, list(found.keys)) == expected
+    parsed = {name: parse_identifier(name) for name in NAMES}
+    assert {name: (found.label.value, list(found.keys)) for name, found in parsed.items()} == NAMES
 
 
 WRONG = {

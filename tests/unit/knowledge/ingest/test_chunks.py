@@ -126,17 +126,6 @@ def test_hostile_texts_are_read_in_time(text: str) -> None:
     assert len(read_outline("a.md", text).headings) < len(text)
 
 
-def test_front_matter() -> None:
-    text = "---\nsubsystem: Ledger\ntitle: A  title\nslug: a\ntags: [money, 1.10, money, {a: b}]\nmore: 1\n---\n"
-    assert chunks.read_document_front("a.md", text) == chunks.FileRecord(
-        subsystem="Ledger", title="A title", slug="a", tags=("money", "1.10")
-    )
-    assert chunks.read_document_front("a.md", "---\ntags: a, b\n---\n").tags == ("a", "b")
-    assert chunks.read_document_front("a.md", "") == chunks.FileRecord()
-    with pytest.raises(DuvetError):
-        chunks.read_document_front("a.md", "---\na: &a [x]\nb: *c\n---\n")
-
-
 LATER = time.time_ns() + 3_600_000_000_000
 
 
@@ -188,13 +177,16 @@ def test_only_changed_files_are_read(tmp_path: Path) -> None:
 
 
 def test_a_document_with_front_matter(tmp_path: Path) -> None:
-    text = b"\xef\xbb\xbf---\ntags: [x]\nsubsystem: Ledger\n---\n# Title\n\nSee [b](b.md), [[c]].\n"
-    folder = written(tmp_path, {"a.md": text, "b.md": "---\na: *b\n---\n# Title\n"})
-    found = read(folder, "a.md")
-    assert replace(found.record, seen=None) == chunks.FileRecord(
-        subsystem="Ledger", tags=("x",), title="Title", links=("b.md",), pages=("c",)
+    front = "subsystem: Ledger\nslug: a\ntags: [money, 1.10, money, {a: b}]\nmore: 1"
+    text = f"\ufeff---\n{front}\n---\n# Title\n\nSee [b](b.md), [[c]].\n"
+    named = "---\ntags: a, b\ntitle: A  title\n---\n# Title\n"
+    folder = written(tmp_path, {"a.md": text, "b.md": "---\na: *b\n---\n# Title\n", "c.md": named})
+    found, other = reader(folder, 200).read("a.md", FileKind.DOC, ""), read(folder, "c.md").record
+    assert found is not None and replace(found.record, seen=None) == chunks.FileRecord(
+        subsystem="Ledger", slug="a", tags=("money", "1.10"), title="Title", links=("b.md",), pages=("c",)
     )
-    assert [(one.title, one.line_start, one.line_end) for one in found.pieces] == [("Title", 1, 7)]
+    assert [(one.title, one.line_start, one.line_end) for one in found.pieces] == [("Title", 1, 9)]
+    assert (other.tags, other.title) == (("a", "b"), "A title")
     # Invalid front matter is a problem; the rest of the file is indexed.
     invalid = read(folder, "b.md")
     assert [format_problem_line(one).partition(": ")[0] for one in invalid.problems] == ["b.md"]

@@ -22,13 +22,23 @@ from duvet.store.sqlite import Store
 from duvet.trace.catalogue import Catalogue
 from duvet.tree.files import MemoryTree
 from tests.histories import commit, git, history
-from tests.unit.knowledge.ingest import ingest_projects
-from tests.unit.knowledge.ingest.ingest_projects import LEDGER, LONG_AGO, ingest_files, opened, project, written
+from tests.unit.knowledge.ingest.ingest_projects import (
+    LEDGER,
+    LONG_AGO,
+    PLAIN,
+    asked,
+    find_chunk_ids,
+    ingest_files,
+    last,
+    opened,
+    project,
+    written,
+)
 from tests.unit.store.store_files import node, read_whole_store
 
 
 def artifacts(folder: Path) -> dict[str, Artifact]:
-    return ingest_projects.asked(folder, lambda store: {**store.artifacts()})
+    return asked(folder, lambda store: {**store.artifacts()})
 
 
 def count_vectors(store: Store) -> int:
@@ -37,15 +47,15 @@ def count_vectors(store: Store) -> int:
 
 @pytest.fixture
 def ledger(tmp_path: Path) -> Path:
-    folder = ingest_projects.written(tmp_path, ingest_projects.LEDGER)
-    ingest_projects.ingest_files(folder)
+    folder = written(tmp_path, LEDGER)
+    ingest_files(folder)
     return folder
 
 
 def test_a_run_is_recorded(tmp_path: Path) -> None:
-    folder = history(tmp_path, ingest_projects.LEDGER)
-    outcome = ingest_projects.ingest_files(folder, wishes=IngestOptions(profile="nightly"))
-    assert outcome.run == ingest_projects.last(folder)
+    folder = history(tmp_path, LEDGER)
+    outcome = ingest_files(folder, wishes=IngestOptions(profile="nightly"))
+    assert outcome.run == last(folder)
     assert replace(outcome.run, run_id="", started_at=0.0, duration_seconds=0.0) == IngestRun(
         run_id="",
         profile="nightly",
@@ -55,41 +65,35 @@ def test_a_run_is_recorded(tmp_path: Path) -> None:
         repo_head=git(folder, "rev-parse", "HEAD"),
         changed=7,
     )
-    assert set(outcome.added) == ingest_projects.LEDGER.keys() and outcome.changed == () and outcome.problems == ()
-    assert ingest_projects.find_chunk_ids(folder, "echo") == ["tool.sh::0"]
-    tree = MemoryTree({path: text.encode() for path, text in ingest_projects.LEDGER.items()})
-    with closing(ingest_projects.opened(tmp_path / "memory")) as store:
-        outcome = ingest_project(Project(tree=tree), store, ingest_projects.PLAIN)
+    assert set(outcome.added) == LEDGER.keys() and outcome.changed == () and outcome.problems == ()
+    assert find_chunk_ids(folder, "echo") == ["tool.sh::0"]
+    tree = MemoryTree({path: text.encode() for path, text in LEDGER.items()})
+    with closing(opened(tmp_path / "memory")) as store:
+        outcome = ingest_project(Project(tree=tree), store, PLAIN)
         assert outcome.run.chunk_count == 7 and outcome.run.repo_head == ""
-        assert ingest_project(Project(tree=tree), store, ingest_projects.PLAIN).run.changed == 0
+        assert ingest_project(Project(tree=tree), store, PLAIN).run.changed == 0
 
 
 def test_only_changed_files_are_indexed_again(ledger: Path) -> None:
     ##= man/spec/knowledge.md#ingest-runs
     ##% `duvet ingest` MUST process only files whose content has changed.
-    revision, before = ingest_projects.asked(ledger, lambda store: store.revision), artifacts(ledger)
-    ingest_projects.written(ledger, {"tool.sh": "echo other\n", "docs/new.md": "# New\n"}, when=1)
-    second = ingest_projects.ingest_files(ledger)
+    revision, before = asked(ledger, lambda store: store.revision), artifacts(ledger)
+    written(ledger, {"tool.sh": "echo other\n", "docs/new.md": "# New\n"}, when=1)
+    second = ingest_files(ledger)
     assert (second.added, second.changed, second.run.removed) == (("docs/new.md",), ("tool.sh",), ())
-    assert ingest_projects.asked(ledger, lambda store: store.revision) != revision
+    assert asked(ledger, lambda store: store.revision) != revision
     after = artifacts(ledger)
     assert [path for path in after if after[path] != before.get(path)] == ["docs/new.md", "tool.sh"]
-    assert ingest_projects.ingest_files(ledger).run.changed == 0
-    assert (
-        ingest_projects.ingest_files(ledger, wishes=IngestOptions(full=True)).run.changed
-        == len(ingest_projects.LEDGER) + 1
-    )
-    assert (
-        ingest_projects.ingest_files(ledger, replace(ingest_projects.PLAIN, symbols=False)).run.changed
-        == len(ingest_projects.LEDGER) + 1
-    )
+    assert ingest_files(ledger).run.changed == 0
+    assert ingest_files(ledger, wishes=IngestOptions(full=True)).run.changed == len(LEDGER) + 1
+    assert ingest_files(ledger, replace(PLAIN, symbols=False)).run.changed == len(LEDGER) + 1
 
 
 def test_removed_and_renamed_files_are_forgotten_and_reported(ledger: Path) -> None:
     before = artifacts(ledger)
     (ledger / "tool.sh").unlink()
     (ledger / "src/app/mail/send.py").rename(ledger / "src/app/mail/post.py")
-    assert ingest_projects.ingest_files(ledger).run.removed == (
+    assert ingest_files(ledger).run.removed == (
         RemovedFile(
             path="src/app/mail/send.py",
             kind=FileKind.CODE,
@@ -100,48 +104,46 @@ def test_removed_and_renamed_files_are_forgotten_and_reported(ledger: Path) -> N
         ),
         RemovedFile(path="tool.sh", kind=FileKind.CODE, digest=before["tool.sh"].digest),
     )
-    assert ingest_projects.find_chunk_ids(ledger, "echo") == [] and ingest_projects.find_chunk_ids(ledger, "send") == [
-        "src/app/mail/post.py::0"
-    ]
-    assert ingest_projects.ingest_files(ledger).run.removed == ()
+    assert find_chunk_ids(ledger, "echo") == [] and find_chunk_ids(ledger, "send") == ["src/app/mail/post.py::0"]
+    assert ingest_files(ledger).run.removed == ()
 
 
 def test_a_dry_run_changes_nothing(tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#ingest-runs
     ##% With `--dry-run`, `duvet ingest` MUST list the changes to the index without making them.
-    folder = ingest_projects.written(tmp_path, ingest_projects.LEDGER)
+    folder = written(tmp_path, LEDGER)
     dry = IngestOptions(dry_run=True)
-    outcome = ingest_project(ingest_projects.project(folder), None, ingest_projects.PLAIN, dry)
-    assert set(outcome.added) == ingest_projects.LEDGER.keys() and outcome.run.dry_run and outcome.run.chunk_count == 7
+    outcome = ingest_project(project(folder), None, PLAIN, dry)
+    assert set(outcome.added) == LEDGER.keys() and outcome.run.dry_run and outcome.run.chunk_count == 7
     assert not (folder / ".duvet/knowledge").exists()
-    ingest_projects.ingest_files(folder)
+    ingest_files(folder)
     (folder / "tool.sh").unlink()
-    before = ingest_projects.asked(folder, read_whole_store)
-    assert [one.path for one in ingest_projects.ingest_files(folder, wishes=dry).run.removed] == ["tool.sh"]
-    assert ingest_projects.asked(folder, read_whole_store) == before
+    before = asked(folder, read_whole_store)
+    assert [one.path for one in ingest_files(folder, wishes=dry).run.removed] == ["tool.sh"]
+    assert asked(folder, read_whole_store) == before
 
 
 def test_dates_are_from_git(tmp_path: Path) -> None:
     folder = history(tmp_path, {"a.md": "1", "b.md": "1"})
-    ingest_projects.ingest_files(folder)
+    ingest_files(folder)
     first = git(folder, "rev-parse", "HEAD")
-    ingest_projects.written(folder, {"b.md": "2", "c.md": "3"}, when=1_780_000_000)
-    ingest_projects.ingest_files(folder)
+    written(folder, {"b.md": "2", "c.md": "3"}, when=1_780_000_000)
+    ingest_files(folder)
     assert {path: (one.git_commit, one.git_timestamp) for path, one in artifacts(folder).items()} == {
         "a.md": (first, 1767268800.0),
         "b.md": ("", 1_780_000_000.0),
         "c.md": ("", 1_780_000_000.0),
     }
     second = commit(folder)
-    assert ingest_projects.ingest_files(folder).run.changed == 0
+    assert ingest_files(folder).run.changed == 0
     assert [one.git_commit for one in artifacts(folder).values()] == [first, second, second]
 
 
 def test_dates_are_those_of_the_files_without_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def check(folder: Path, *faults: str) -> None:
         warnings = tuple(f"using file times because commit times are unavailable: {fault}" for fault in faults)
-        assert ingest_projects.ingest_files(ingest_projects.written(folder, {"a.md": "1"})).run.warnings == warnings
-        assert artifacts(folder)["a.md"].git_timestamp == ingest_projects.LONG_AGO
+        assert ingest_files(written(folder, {"a.md": "1"})).run.warnings == warnings
+        assert artifacts(folder)["a.md"].git_timestamp == LONG_AGO
 
     plain, bare, broken, repository = (tmp_path / name for name in ("plain", "bare", "broken", "repository"))
     for folder in (bare, broken):
@@ -167,32 +169,30 @@ def test_names_that_are_not_utf_8_are_skipped_with_a_warning(tmp_path: Path) -> 
         path.write_text("x")
     commit(folder)
     for _ in range(2):
-        run = ingest_projects.ingest_files(folder).run
+        run = ingest_files(folder).run
         assert run.artifact_counts == {"doc": 1}
         names = ("\\xfe/b.md", "\\xff.md")
         assert run.warnings == tuple(f"{name}: the file name is not UTF-8" for name in names)
 
 
 def test_a_changed_catalogue_updates_files_that_are_not_read_again(ledger: Path) -> None:
-    ingest_projects.written(
-        ledger, {"subsystems.yaml": "Tools: {paths: tool.sh, tags: [t], criticality: low}\nLEDGER: {}\n"}
-    )
-    assert ingest_projects.ingest_files(ledger).run.changed == 1
+    written(ledger, {"subsystems.yaml": "Tools: {paths: tool.sh, tags: [t], criticality: low}\nLEDGER: {}\n"})
+    assert ingest_files(ledger).run.changed == 1
     tool = artifacts(ledger)["tool.sh"]
     assert (tool.subsystem, tool.criticality, tool.tags) == ("Tools", "low", ("t",))
     assert artifacts(ledger)["docs/ledger/design.md"].subsystem == "LEDGER"
 
 
 def test_vectors_are_computed_again_for_another_model(tmp_path: Path) -> None:
-    folder = ingest_projects.written(tmp_path, {f"docs/{number}.md": f"# Part {number}\n" for number in range(20)})
+    folder = written(tmp_path, {f"docs/{number}.md": f"# Part {number}\n" for number in range(20)})
 
     def ingest(rule: IngestRule, dummy: bool = False) -> tuple[bytes | None, int]:
-        ingest_projects.ingest_files(folder, rule, IngestOptions(dummy=dummy))
-        return ingest_projects.asked(folder, lambda store: (store.kept(SPACE_KEY), count_vectors(store)))
+        ingest_files(folder, rule, IngestOptions(dummy=dummy))
+        return asked(folder, lambda store: (store.kept(SPACE_KEY), count_vectors(store)))
 
     (dummies, count), (space, again) = ingest(IngestRule(), dummy=True), ingest(IngestRule())
     assert dummies and space and dummies != space and count == again == 20
-    assert ingest(ingest_projects.PLAIN) == (b"", 0)
+    assert ingest(PLAIN) == (b"", 0)
 
 
 def test_vectors_are_computed_again_when_a_fifth_has_changed(tmp_path: Path) -> None:
@@ -200,9 +200,9 @@ def test_vectors_are_computed_again_when_a_fifth_has_changed(tmp_path: Path) -> 
     for total in (20, 24, 16, 25, 20, 19):
         for number in range(25):
             (tmp_path / f"docs/{number}.md").unlink(missing_ok=True)
-        ingest_projects.written(tmp_path, {f"docs/{number}.md": f"# Part {number}\n" for number in range(total)})
-        ingest_projects.ingest_files(tmp_path, IngestRule())
-        size, space, count = ingest_projects.asked(
+        written(tmp_path, {f"docs/{number}.md": f"# Part {number}\n" for number in range(total)})
+        ingest_files(tmp_path, IngestRule())
+        size, space, count = asked(
             tmp_path, lambda store: (store.kept(SPACE_SIZE_KEY), store.kept(SPACE_KEY), count_vectors(store))
         )
         fitted.append((count, int.from_bytes(size or b"")))
@@ -213,7 +213,7 @@ def test_vectors_are_computed_again_when_a_fifth_has_changed(tmp_path: Path) -> 
 
 def test_a_trace_that_cannot_be_read_is_a_warning(tmp_path: Path) -> None:
     config = {".duvet/config.toml": "'$schema' = 'duvet-cli/config/v1'\nsource = 1\n"}
-    outcome = ingest_projects.ingest_files(ingest_projects.written(tmp_path, {**ingest_projects.LEDGER, **config}))
+    outcome = ingest_files(written(tmp_path, {**LEDGER, **config}))
     assert outcome.run.success and outcome.run.chunk_count == 7
     assert [words.partition(":")[0] for words in outcome.run.warnings] == [".duvet/config.toml"]
 
@@ -226,49 +226,47 @@ def test_a_failed_run_changes_nothing_and_is_recorded(ledger: Path) -> None:
             raise error
 
         with pytest.raises(type(error)):
-            ingest_projects.ingest_files(ledger, catalogue=catalogue)
-        assert (ingest_projects.last(ledger).success, ingest_projects.last(ledger).error) == (False, reason)
-        assert artifacts(ledger) == before and ingest_projects.find_chunk_ids(ledger, "other") == []
+            ingest_files(ledger, catalogue=catalogue)
+        assert (last(ledger).success, last(ledger).error) == (False, reason)
+        assert artifacts(ledger) == before and find_chunk_ids(ledger, "other") == []
 
     before = artifacts(ledger)
-    ingest_projects.written(ledger, {"tool.sh": "echo other\n"})
+    written(ledger, {"tool.sh": "echo other\n"})
     check(ValueError("a \udcff"), "ValueError: a \\xff")
     check(KeyboardInterrupt(), "KeyboardInterrupt")
-    ingest_projects.written(ledger, {"subsystems.yaml": "a: 1\n"})
+    written(ledger, {"subsystems.yaml": "a: 1\n"})
     with pytest.raises(DuvetError, match="invalid type"):
-        ingest_projects.ingest_files(ledger)
-    assert not ingest_projects.last(ledger).success and ingest_projects.last(ledger).error.startswith(
-        "subsystems.yaml:1: "
-    )
-    assert artifacts(ledger) == before and ingest_projects.find_chunk_ids(ledger, "other") == []
+        ingest_files(ledger)
+    assert not last(ledger).success and last(ledger).error.startswith("subsystems.yaml:1: ")
+    assert artifacts(ledger) == before and find_chunk_ids(ledger, "other") == []
 
 
 def test_readers_see_the_last_run_during_another_one(ledger: Path) -> None:
-    ingest_projects.written(ledger, {"tool.sh": "echo other\n"})
-    before = ingest_projects.asked(ledger, read_whole_store)
+    written(ledger, {"tool.sh": "echo other\n"})
+    before = asked(ledger, read_whole_store)
     sees_it: dict[str, bool] = {}
 
     class Asking(Progress):
         """Asks at the end of each step."""
 
         def end(self, outcome: str) -> None:
-            sees_it[outcome] = ingest_projects.asked(ledger, read_whole_store) == before
+            sees_it[outcome] = asked(ledger, read_whole_store) == before
 
     project = Project(str(ledger), environ={}, progress=Asking())
-    with closing(ingest_projects.opened(ledger)) as store:
+    with closing(opened(ledger)) as store:
         ingest_project(project, store, IngestRule(), IngestOptions(dummy=True))
     assert {"Read 1 new or changed file", "Computed 7 vectors"} <= sees_it.keys()
     assert all(sees_it.values())
-    assert ingest_projects.find_chunk_ids(ledger, "other") == ["tool.sh::0"]
+    assert find_chunk_ids(ledger, "other") == ["tool.sh::0"]
 
 
 def test_a_second_run_waits_with_a_time_limit(ledger: Path) -> None:
     ##= man/spec/knowledge.md#ingest-runs
     ##% If another ingest run is active, `duvet ingest` MUST wait up to 10 seconds for it to end, and then fail.
     assert IngestOptions().patience == 10
-    with closing(ingest_projects.opened(ledger)) as store, store.writing(), pytest.raises(StoreBusyError):
-        ingest_projects.ingest_files(ledger, wishes=IngestOptions(patience=0.1))
-    assert ingest_projects.ingest_files(ledger).run.success
+    with closing(opened(ledger)) as store, store.writing(), pytest.raises(StoreBusyError):
+        ingest_files(ledger, wishes=IngestOptions(patience=0.1))
+    assert ingest_files(ledger).run.success
 
 
 CATALOGUE = "ledger:\n  description: Books\n  criticality: high\n  dependencies: [mail, Outside]\n"

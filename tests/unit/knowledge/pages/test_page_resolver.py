@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from duvet.knowledge.pages.catalogue import LinkKind, PageLinkRow
 from duvet.knowledge.pages.links import LinkSyntax, PageLink
 from duvet.knowledge.pages.page import LinkResolver, LinkTargets
@@ -11,15 +9,8 @@ from tests.unit.knowledge.pages.page_projects import notes_of
 
 PAGES = (
     *("tea.md", "green/tea.md", "green/leaf/tea.md", "black/Tea.md", "green/cup one.md", "C# of cups.md", "v2.0.md"),
-    *(
-        "Cafe\u0301.md",
-        "stra\u00dfe.md",
-        "far/pot.md",
-        "near/pot.md",
-        "near/by/start.md",
-        "list.markdown",
-        "by-slug.md",
-    ),
+    *("Cafe\u0301.md", "stra\u00dfe.md", "far/pot.md", "near/pot.md", "near/by/start.md", "list.markdown"),
+    "by-slug.md",
 )
 OTHERS = ("img/kettle one.png", "near/plan.pdf")
 ALIASES = (("Brew", "far/pot.md"), ("brew", "near/pot.md"), ("The Cup", "green/cup one.md"), ("tea", "far/pot.md"))
@@ -59,9 +50,9 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("source", "syntax", "written", "expected"), CASES)
-def test_links_lead_to_files(source: str, syntax: LinkSyntax, written: str, expected: str | None) -> None:
-    assert RESOLVER.resolve(source, PageLink(written, syntax)) == expected
+def test_links_lead_to_files() -> None:
+    for source, syntax, written, expected in CASES:
+        assert (source, written, RESOLVER.resolve(source, PageLink(written, syntax))) == (source, written, expected)
 
 
 def test_each_link_has_its_target_and_kind() -> None:
