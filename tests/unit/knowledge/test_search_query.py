@@ -50,9 +50,10 @@ def test_every_field_of_a_request_is_read() -> None:
 
 def test_null_and_empty_fields_have_their_default() -> None:
     default = SearchRequest(query="a", limit=10, include_graph=True)
-    filters: tuple[dict[str, Any], ...] = (dict.fromkeys(FILTERS), {"tags": [], "symbols": ()})
-    for more in ({}, dict.fromkeys([*DOCUMENTED][1:]), *({"filters": some} for some in filters)):
-        assert parse_search_request({"query": "a", **more}) == default
+    some: tuple[dict[str, Any], ...] = ({}, dict.fromkeys(FILTERS), {"tags": [], "symbols": ()})
+    for filters in some:
+        assert parse_search_request({"query": "a", "filters": filters}) == default
+    assert parse_search_request(dict.fromkeys(DOCUMENTED) | {"query": "a"}) == default
     assert search_query.make_filters(default.filters, NOW) == ChunkFilters()
     requests = [default, *(SearchRequest(query="a", limit=limit) for limit in (1, 25, 26, 10**30))]
     assert [prepare_question(one, NOW).limit for one in requests] == [10, 1, 25, 25, 25]
