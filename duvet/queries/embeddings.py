@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from struct import iter_unpack, pack, unpack
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, TypeAlias
 
 from blake3 import blake3
 
@@ -15,48 +15,17 @@ from duvet.errors import DuvetError
 from duvet.store.records import VectorSegment
 
 if TYPE_CHECKING:
-    from duvet.queries.vectors import WordLlama
+    from duvet.queries.transformer import MiniLm, MiniLmSpace
+    from duvet.queries.vectors import WordLlama, WordLlamaSpace
 
-
-class VectorSpace(Protocol):
-    """The vector space of a corpus; only vectors of the same space are comparable."""
-
-    @property
-    def data(self) -> bytes:
-        """The bytes from which Embedder.space restores this space."""
-
-    @property
-    def width(self) -> int: ...
-
-    @property
-    def share(self) -> float:
-        """The weight of the cosine in the score of a match, from 0 to 1; the words weigh the rest."""
-
-    def rows(self, texts: Sequence[str]) -> bytes:
-        """Return a row for each text: `width` signed bytes, and their scale as a little-endian float32."""
-
-    def query(self, text: str) -> bytes:
-        """Return the vector of a query as little-endian float32 of length 1; zeros for text without words."""
-
-
-class Embedder(Protocol):
-    @property
-    def name(self) -> str:
-        """A name that is different for every model that computes different vectors."""
-
-    @property
-    def width(self) -> int: ...
-
-    @property
-    def sentences(self) -> dict[bytes, bytes] | None:
-        """Vectors that take long to compute, by text digest; None if all vectors are quick to compute."""
-
-    def fitted(self, texts: Sequence[str]) -> VectorSpace:
-        """Return the space for a corpus; the same texts in the same order give an equal space."""
-
-    def space(self, data: bytes) -> VectorSpace | None:
-        """Restore a space from its data; return None if another model created the data."""
-
+# The vector space of a corpus; only vectors of the same space are comparable. A row consists of `width` signed bytes, and
+# their scale as a little-endian float32. A query is little-endian float32 of length 1, or zeros for text without words.
+# `share` is the weight of the cosine in the score of a match, from 0 to 1; the words weigh the rest.
+VectorSpace: TypeAlias = "WordLlamaSpace | MiniLmSpace | DummyEmbedder"
+# A model, with a name that is different if its vectors are. `fitted` returns the space for a corpus, which is equal for
+# the same texts in the same order; `space` restores one from its data, or returns None for the data of another model.
+# `sentences` contains vectors that take long to compute, by text digest; it is None if all are quick to compute.
+Embedder: TypeAlias = "WordLlama | MiniLm | DummyEmbedder"
 
 VECTOR_SCALE = 4  # Size of a row's scale in bytes.
 MAX_COMPONENT = 127  # The largest component of a row.

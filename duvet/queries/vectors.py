@@ -162,12 +162,6 @@ class _StoredSpace(Struct, frozen=True):
     common: bytes  # The direction that all texts share, as float32.
 
 
-class _Tensor(Struct):
-    dtype: str
-    shape: tuple[int, int]
-    data_offsets: tuple[int, int]
-
-
 def digest_samples(*files: Path) -> str:
     """Return a digest of samples from all over the files, because reading a whole model takes up to 10 ms."""
     digest = blake3()
@@ -192,11 +186,9 @@ class WordLlama:
         with path.open("rb") as file:
             size = int.from_bytes(file.read(8), "little")
             header = json.decode(file.read(size), type=dict[str, Any])
-        (tensor,) = (
-            json.decode(json.encode(one), type=_Tensor) for name, one in header.items() if name != "__metadata__"
-        )
-        at = 8 + size + tensor.data_offsets[0]
-        self.vectors = np.asarray(np.memmap(path, "<f2", "r", at, tensor.shape))
+        (tensor,) = (one for name, one in header.items() if name != "__metadata__")
+        at = 8 + size + tensor["data_offsets"][0]
+        self.vectors = np.asarray(np.memmap(path, "<f2", "r", at, tuple(tensor["shape"])))
         self.width = self.vectors.shape[1]
 
     @cached_property
