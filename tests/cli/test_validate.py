@@ -194,12 +194,8 @@ def test_fixes_are_written(folder: Path, duvet: Run, gold: Snapshot) -> None:
     before = files(folder)
     assert duvet("validate", "--fix", "src/right.py") == Done(0, "", RIGHT_COUNT)
     assert files(folder) == before
-    make(
-        folder,
-        {
-            "src/deep/other.rs": "//= tea.md#srving\n//# Everybody SHOULD wait until the host has poured the last cup of tea.\n"
-        },
-    )
+    quote = "Everybody SHOULD wait until the host has poured the last cup of tea."
+    make(folder, {"src/deep/other.rs": f"//= tea.md#srving\n//# {quote}\n"})
     said = "src/deep/other.rs:1: change the target to tea.md#serving\nfixed 1 citation in 1 file\n"
     assert duvet("validate", "--fix", "src/deep") == Done(0, "", said + RIGHT_COUNT)
     shutil.rmtree(folder / "src/deep")

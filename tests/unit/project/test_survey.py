@@ -11,81 +11,73 @@ from duvet.project.survey import FoundSpecification, survey_folder
 from duvet.tree.files import DiskTree, MemoryTree
 
 RULES = "# Login\n\n## Flow\n\nThe server MUST reject it. It SHOULD log. The client MAY retry.\n"
-Groups = list[tuple[str, tuple[str, ...], int, bool, tuple[str, ...]]]
 
 
-def groups(*paths: str) -> Groups:
-    found = survey_folder(MemoryTree(dict.fromkeys(paths, b"")), "/project").sources
-    return [(one.language.value, one.patterns, one.count, one.is_test, one.exclude) for one in found]
+def groups(*paths: str) -> list[str]:
+    """Return the language, number of files and patterns of each group; `-` marks patterns that it excludes."""
+    return [
+        " ".join(
+            [
+                *["test"] * one.is_test,
+                one.language.value,
+                str(one.count),
+                *one.patterns,
+                *map("-{}".format, one.exclude),
+            ]
+        )
+        for one in survey_folder(MemoryTree(dict.fromkeys(paths, b"")), "/project").sources
+    ]
 
 
 @pytest.mark.parametrize(
     ("paths", "expected"),
     [
-        (["README.md", "Cargo.toml", ".hidden/a.rs", "docs/conf.py", "setup.py", "jest.config.js"], []),
+        ("README.md Cargo.toml .hidden/a.rs docs/conf.py setup.py jest.config.js", []),
         (
-            ["kettle/a.py", "kettle/deep/b.pyi", "tests/a.py", "tests/deep/conftest.py"],
+            "kettle/a.py kettle/deep/b.pyi tests/a.py tests/deep/conftest.py",
+            ["python 2 kettle/**/*.py kettle/**/*.pyi", "test python 2 tests/**/*.py"],
+        ),
+        (
+            "main.go main_test.go internal/a.go internal/a_test.go vendor/x/y.go",
+            ["go 2 *.go internal/**/*.go -**/*_test.go", "test go 2 **/*_test.go"],
+        ),
+        (
+            "src/a.ts src/a.test.ts src/b/__tests__/c.ts src/__tests__/d.ts",
             [
-                ("python", ("kettle/**/*.py", "kettle/**/*.pyi"), 2, False, ()),
-                ("python", ("tests/**/*.py",), 2, True, ()),
+                "typescript 1 src/**/*.ts -**/__tests__/**/*.ts -src/**/*.test.ts",
+                "test typescript 3 **/__tests__/**/*.ts src/**/*.test.ts",
             ],
         ),
         (
-            ["main.go", "main_test.go", "internal/a.go", "internal/a_test.go", "vendor/x/y.go"],
-            [
-                ("go", ("*.go", "internal/**/*.go"), 2, False, ("**/*_test.go",)),
-                ("go", ("**/*_test.go",), 2, True, ()),
-            ],
+            "src/main/java/A.java src/test/java/ATest.java",
+            ["java 1 src/**/*.java -src/test/**/*.java", "test java 1 src/test/**/*.java"],
         ),
         (
-            ["src/a.ts", "src/a.test.ts", "src/b/__tests__/c.ts", "src/__tests__/d.ts"],
-            [
-                ("typescript", ("src/**/*.ts",), 1, False, ("**/__tests__/**/*.ts", "src/**/*.test.ts")),
-                ("typescript", ("**/__tests__/**/*.ts", "src/**/*.test.ts"), 3, True, ()),
-            ],
+            "lib/a.rb spec/a_spec.rb spec/spec_helper.rb Rakefile.rb",
+            ["ruby 1 lib/**/*.rb", "test ruby 2 spec/**/*.rb"],
+        ),
+        ("a/a.rs b/a.rs c/a.rs d/a.rs e/a.rs", ["rust 5 **/*.rs"]),
+        (
+            "a.py test_a.py a/a.py b/a.py c/a.py d/a.py tests/b.py",
+            ["python 5 **/*.py -**/test_*.py -tests/**/*.py", "test python 2 **/test_*.py tests/**/*.py"],
         ),
         (
-            ["src/main/java/A.java", "src/test/java/ATest.java"],
-            [
-                ("java", ("src/**/*.java",), 1, False, ("src/test/**/*.java",)),
-                ("java", ("src/test/**/*.java",), 1, True, ()),
-            ],
+            "[a]/x.ts [a]/tests/x.ts",
+            ["typescript 1 [[]a]/**/*.ts -[[]a]/tests/**/*.ts", "test typescript 1 [[]a]/tests/**/*.ts"],
         ),
-        (
-            ["lib/a.rb", "spec/a_spec.rb", "spec/spec_helper.rb", "Rakefile.rb"],
-            [
-                ("ruby", ("lib/**/*.rb",), 1, False, ()),
-                ("ruby", ("spec/**/*.rb",), 2, True, ()),
-            ],
-        ),
-        ([f"{name}/a.rs" for name in "abcde"], [("rust", ("**/*.rs",), 5, False, ())]),
-        (
-            ["a.py", "test_a.py", *(f"{name}/a.py" for name in "abcd"), "tests/b.py"],
-            [
-                ("python", ("**/*.py",), 5, False, ("**/test_*.py", "tests/**/*.py")),
-                ("python", ("**/test_*.py", "tests/**/*.py"), 2, True, ()),
-            ],
-        ),
-        (
-            ["[a]/x.ts", "[a]/tests/x.ts"],
-            [
-                ("typescript", ("[[]a]/**/*.ts",), 1, False, ("[[]a]/tests/**/*.ts",)),
-                ("typescript", ("[[]a]/tests/**/*.ts",), 1, True, ()),
-            ],
-        ),
-        (["a/x.h", "a/x.cpp"], [("cpp", ("a/**/*.cpp", "a/**/*.h"), 2, False, ())]),
-        (["a/x.h", "b/x.c"], [("c", ("a/**/*.h", "b/**/*.c"), 2, False, ())]),
-        (["include/x.h"], [("c", ("include/**/*.h",), 1, False, ())]),
+        ("a/x.h a/x.cpp", ["cpp 2 a/**/*.cpp a/**/*.h"]),
+        ("a/x.h b/x.c", ["c 2 a/**/*.h b/**/*.c"]),
+        ("include/x.h", ["c 1 include/**/*.h"]),
     ],
 )
-def test_languages_and_tests_are_found(paths: list[str], expected: Groups) -> None:
+def test_languages_and_tests_are_found(paths: str, expected: list[str]) -> None:
     ##= man/spec/init.md#new-projects
     ##% `duvet init` MUST detect languages by file extensions and manifests. `duvet init` MUST skip hidden files,
     ##% vendored folders and files that git ignores.
     ##= man/spec/init.md#new-projects
     ##% `duvet init` MUST configure files in test folders, and files that are named like tests, in a `[[source]]`
     ##% of type `test`.
-    assert groups(*paths) == expected
+    assert groups(*paths.split()) == expected
 
 
 def specifications(files: dict[str, str]) -> list[FoundSpecification]:

@@ -11,7 +11,7 @@ from duvet.progress import Progress
 from duvet.specs.library import Library
 from duvet.trace.build import build_trace
 from duvet.trace.names import NamedText, RequirementNames, find_name_problems
-from duvet.trace.records import Fit, Trace, list_requirements
+from duvet.trace.records import Trace, list_requirements
 from duvet.tree.files import MemoryTree
 from tests.problems import show_problem
 
@@ -96,16 +96,22 @@ def test_a_section_with_that_id_wins() -> None:
     assert cited_by(trace) == {"1 tea.md#pot": ["FR-002"]}
 
 
-def test_a_quote_must_be_in_the_named_requirement() -> None:
+def test_wrong_citations_of_ids() -> None:
     ##= man/spec/names.md#targets
     ##% If a target names a requirement id, the quote MUST be a part of that requirement.
+    ##= man/spec/names.md#targets
+    ##% duvet MUST warn about a citation that names a requirement id without a quote, because it covers nothing.
     trace = trace_of(
         ("tea.md#FR-001", "The pot MUST be clean."),
         ("tea.md#FR-001", "The lid MUST be gone."),
         ("tea.md#FR-001", "MUST be"),
         ("tea.md#FR-004", "The pot MUST be warm."),
         ("tea.md#FR-009", "The pot MUST be warm."),
+        ("tea.md#FR-001", ""),
+        ("FR-002", "The pot MUST be clean."),
+        ("tea.md#FR-005", "Sugar MAY be there."),
     )
+    assert cited_by(trace) == {"3 tea.md#FR-001": ["FR-001"]}
     assert [show_problem(one) for one in trace.problems] == [
         "a.rs:1 DUV050 FR-001 of tea.md does not contain this text [not in FR-001]; FR-002 contains it; write tea.md#FR-002",
         (
@@ -114,37 +120,15 @@ def test_a_quote_must_be_in_the_named_requirement() -> None:
         ),
         "a.rs:4 DUV050 FR-004 of tea.md does not contain this text [not in FR-004]; FR-001 contains it; write tea.md#FR-001",
         'a.rs:5 DUV043 missing section or requirement "FR-009" in tea.md [referenced here]; did you mean #FR-001 or #FR-002 or #FR-003?',
-    ]
-
-
-def test_an_id_without_a_quote_covers_nothing() -> None:
-    ##= man/spec/names.md#targets
-    ##% duvet MUST warn about a citation that names a requirement id without a quote, because it covers nothing.
-    trace = trace_of(("tea.md#FR-001", ""))
-    assert [show_problem(one) for one in trace.problems] == [
         (
-            "a.rs:1 warning DUV114 this annotation does not quote FR-001, so it covers nothing [referenced here]; "
+            "a.rs:6 warning DUV114 this annotation does not quote FR-001, so it covers nothing [referenced here]; "
             "quote the requirement"
-        )
-    ]
-    assert cited_by(trace) == {}
-    match = trace.match_of[-1]
-    assert match and match.fit is Fit.TITLE
-
-
-def test_an_id_without_its_specification() -> None:
-    assert [show_problem(one) for one in trace_of(("FR-002", "The pot MUST be clean.")).problems] == [
-        'a.rs:1 DUV040 Could not resolve file "FR-002" [referenced here]; write tea.md#FR-002'
-    ]
-
-
-def test_an_id_in_several_sections_is_ambiguous() -> None:
-    trace = trace_of(("tea.md#FR-005", "Sugar MAY be there."))
-    assert [show_problem(one) for one in trace.problems] == [
+        ),
+        'a.rs:7 DUV040 Could not resolve file "FR-002" [referenced here]; write tea.md#FR-002',
         (
-            'a.rs:1 DUV113 "FR-005" is the id of requirements in 2 sections of tea.md [referenced here]; '
+            'a.rs:8 DUV113 "FR-005" is the id of requirements in 2 sections of tea.md [referenced here]; '
             "write tea.md#cup or tea.md#sugar"
-        )
+        ),
     ]
 
 

@@ -126,16 +126,10 @@ def test_markup_that_touches_the_words_belongs_to_them(quote: str, texts: list[s
     assert [data[piece.start : piece.end].decode() for piece in match.pieces] == texts
 
 
-def test_markup_at_the_ends_of_lines_is_covered() -> None:
-    quote = "The cup MUST be full now. It MUST be hot"
-    assert states(quote, spec=MARKED) == ([], {"The cup MUST be full now. It MUST be hot": "done"})
-
-
-def test_code_may_be_quoted() -> None:
+def test_code_line_ends_and_equal_texts_may_be_quoted() -> None:
     assert states("some code here") == ([], {})
-
-
-def test_equal_texts_are_told_apart_by_their_ids() -> None:
+    quote = "The cup MUST be full now. It MUST be hot"
+    assert states(quote, spec=MARKED) == ([], {quote: "done"})
     assert states("Errors MUST end it.") == ([], {"FR-009": "done"})
     assert states("Errors MUST end it.", target="spec.md#FR-010") == ([], {"FR-010": "done"})
 
