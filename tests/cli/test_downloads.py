@@ -19,7 +19,6 @@ BEGUN = " Downloading                      0/3 0 bytes kettle, spout, lid"
 
 @pytest.fixture
 def urls(held: Held, kettle: Path) -> list[str]:
-    """Return URLs, each of which is answered when the test allows it."""
     held.held = None
     urls = [f"{held.url}{path}" for path in PATHS]
     rules = "".join(f"[[specification]]\nsource = '{url}'\n" for url in urls)

@@ -37,7 +37,6 @@ warning: duvet ignores this file and extracts the requirements of its section fr
 
 @pytest.fixture
 def written(folder: Path, duvet: Run) -> Path:
-    """Make a project with its requirement files."""
     (folder / CONFIG).write_text(OURS + WRITING)
     assert duvet("report") == Done(0, "", COUNTED)
     assert sorted(path for path in files(folder) if path.startswith(FOLDER)) == [HEATING, POURING]

@@ -167,7 +167,6 @@ def test_a_pruned_file(kettle: Path, duvet: Run, watch: Watch) -> None:
 
 
 def asked(watched: Watched) -> list[int]:
-    """Return the numbers of the folders that the process watches."""
     infos = (info.read_text() for info in Path(f"/proc/{watched.process.pid}/fdinfo").iterdir())
     lines = [line for info in infos for line in info.splitlines() if line.startswith("inotify")]
     return sorted(int(line.split("ino:")[1].split()[0], 16) for line in lines)

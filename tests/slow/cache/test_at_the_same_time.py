@@ -34,7 +34,6 @@ class Answer(NamedTuple):
 
 
 def options(number: int) -> tuple[str, ...]:
-    """Give each run its own report, in addition to those that all runs write."""
     kind = ("--json", "--json-v2", "--html")[number % 3]
     return (*((), ("--strict",), ("--prune",))[number % 3], kind, f"out{number}")
 

@@ -48,7 +48,6 @@ def spoil(folder: Path, path: Path, part: bytes, choice: random.Random) -> None:
 
 @_of_file
 def exchange(folder: Path, path: Path, part: bytes, choice: random.Random) -> None:
-    """Swap two files."""
     other = choice.choice(_files(folder))
     path.rename(folder / "between")
     if other.exists():
@@ -83,7 +82,6 @@ def test_cached_answers_stay_right_in_real_projects(name: str, seed: int, shared
                 path.chmod(0o755)
 
     def restore(folder: Path, choice: random.Random) -> None:
-        """Restore all original files, and keep new ones."""
         for path in _files(origin):
             copy = folder / path.relative_to(origin)
             if not copy.is_file() or copy.read_bytes() != path.read_bytes():

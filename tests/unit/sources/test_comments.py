@@ -306,7 +306,6 @@ def line_by_line(run: comments.LineRun, style: comments.SourceStyle) -> tuple[li
 
 @st.composite
 def sources(draw: st.DrawFn) -> tuple[str, comments.SourceStyle]:
-    """Generate a few annotations, with what may go wrong around them."""
     style = draw(st.sampled_from(STYLES))
     lines = []
     for _ in range(draw(st.integers(1, 9))):

@@ -30,7 +30,6 @@ def only(text: str, style: SourceStyle = SourceStyle()) -> Annotation:  # noqa: 
 
 
 def requote(text: str, quote: str, style: SourceStyle = RUST) -> str:
-    """Replace the quote of the text's only annotation."""
     return editor.apply_edits(text, editor.make_comment_quote_edits(text, only(text, style), style, quote))
 
 
@@ -159,7 +158,6 @@ def test_inserted_annotations_can_be_read(
 def test_a_corrected_quote_is_read_again(
     style: SourceStyle, lines: list[list[str]], quote: list[str], end: str, keep: bool
 ) -> None:
-    """For any old and new quote, all other bytes are kept."""
     old = [word for line in lines for word in line]
     wanted = [*old[: len(old) // 2], *quote, *old[len(old) // 2 :]] if keep else quote
     head, tail = f"x{end}{style.meta} a#b{end}", f"{end}  y{end}"

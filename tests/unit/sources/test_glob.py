@@ -218,8 +218,6 @@ def test_names_that_are_not_utf8(tmp_path: Path) -> None:
 
 
 class LockedTree(MemoryTree):
-    """A tree in which folders of one name can't be listed."""
-
     def entries(self, folder: str) -> Iterator[TreeEntry]:
         if folder.endswith("locked"):
             raise UnreadableError("Permission denied (os error 13)", path=folder)
@@ -227,8 +225,6 @@ class LockedTree(MemoryTree):
 
 
 class VanishingTree(DiskTree):
-    """A tree in which some folders are gone after their names were read."""
-
     def identity(self, folder: str) -> object:
         if folder.endswith("link"):
             raise UnreadableError("No such file or directory (os error 2)", path=folder)

@@ -23,7 +23,6 @@ TREE = MemoryTree(dict.fromkeys(FILES.split(), b""))
 
 
 def found(*rules: SourceRule, tree: MemoryTree = TREE) -> list[str]:
-    """Return the files that some rules match; there must be no problems."""
     problems: list[Problem] = []
     wanted = scan.find_sources([(rule, scan.RuleOrigin()) for rule in rules], tree, "/root", problems.append)
     assert problems == []

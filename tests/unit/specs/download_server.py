@@ -85,7 +85,6 @@ class _Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def at_work(server: Server) -> Iterator[Server]:
-    """Run a server in a thread until the block ends."""
     with server:
         thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
@@ -98,7 +97,6 @@ def at_work(server: Server) -> Iterator[Server]:
 
 @contextmanager
 def serving() -> Iterator[Held]:
-    """Yield the server; requests still waiting at the end are answered."""
     with at_work(Held()) as server:
         try:
             yield server

@@ -184,8 +184,6 @@ def test_no_sentence_of_real_documents_is_lost(folder: str, form: RequirementFor
 
 
 class _Same(dict[str, RequirementForm]):
-    """Has the same form for each specification."""
-
     def __init__(self, form: RequirementForm) -> None:
         self.form = form
 

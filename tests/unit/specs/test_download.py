@@ -23,8 +23,6 @@ Call = tuple[str, str | None, int]
 
 
 class Heard(Progress):
-    """Records reported progress, without the server's address."""
-
     def __init__(self) -> None:
         self.lines: list[str] = []
 
@@ -43,7 +41,6 @@ def fetch(url: str, path: Path, policy: Policy = HTTP) -> bytes:
 
 
 def downloaded(server: Held, files: dict[str, Path], policy: Policy = HTTP) -> dict[str, str | bytes]:
-    """Return the outcome for each path."""
     found = download_texts({f"{server.url}{path}": str(file) for path, file in files.items()}, policy, Progress())
     return {
         url.removeprefix(server.url): one if isinstance(one, bytes) else str(one).partition(": ")[2]

@@ -279,7 +279,6 @@ def sections(draw: st.DrawFn) -> Section:
 
 
 def closing(text: str) -> int | None:
-    """Return where the first sentence of the text ends."""
     at = text.find(".")
     while at >= 0:
         if text[at + 1 : at + 2] in ("", " ", "\t"):

@@ -28,7 +28,6 @@ def outline(text: str) -> Outline:
 
 
 def body(text: str) -> list[str]:
-    """Return the lines of the only section around the text."""
     ((_, _, lines),) = outline(f"1. A\n\n{text}\n")
     return lines
 

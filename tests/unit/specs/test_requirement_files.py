@@ -174,7 +174,6 @@ ODD_ENDS = st.sampled_from(["\r\n", "\x0c\n", "", " ", "#"])
 
 
 def statements(keys: list[str], values: st.SearchStrategy[str] = PLAIN) -> st.SearchStrategy[str]:
-    """Generate some of these keys in any order, each with its own value."""
     given_keys = st.lists(st.sampled_from(keys), unique=True, max_size=3)
     lines = given_keys.flatmap(
         lambda names: st.tuples(*(st.builds(f"{name} = {{}}{{}}".format, values, ENDS) for name in names))

@@ -31,7 +31,6 @@ LINKS = {
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """Make a repository without uncommitted changes; the project is a folder in it."""
     folder = tmp_path / "r"
     make(folder, FILES)
     for name, target in LINKS.items():

@@ -152,7 +152,6 @@ def _name(choice: random.Random) -> str:
 
 
 def _put(path: Path, data: bytes) -> None:
-    """Write a file, unless something else is at its path."""
     if any(above.is_file() for above in path.parents) or path.is_dir() or (path.exists() and not path.is_file()):
         return
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -176,7 +175,6 @@ def _remove(path: Path) -> None:
 
 
 def _replace(path: Path, place: Place) -> None:
-    """Put something else at a path, unless a symlink or file is above it."""
     if not any(above.is_symlink() or above.is_file() for above in path.parents):
         _remove(path)
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -184,8 +182,6 @@ def _replace(path: Path, place: Place) -> None:
 
 
 def _of_file(change: FileChange) -> Edit:
-    """Make a change of an existing file."""
-
     @wraps(change)
     def edit(folder: Path, choice: random.Random) -> None:
         pattern = choice.choice(("**/*.rs", "**/*.rs", "**/*.toml", "docs/*", "*.md", "specs/*"))
@@ -250,7 +246,6 @@ def make_folder(folder: Path, choice: random.Random) -> None:
 
 
 def link(folder: Path, choice: random.Random) -> None:
-    """Replace something with a symlink to a file, to a folder, into a loop or to nothing."""
     path = folder / _name(choice)
     targets = ("a.rs", "../a.rs", ".", "..", "../deep", "../tests", "nowhere", path.name, "../spec.md")
     _replace(path, lambda path: path.symlink_to(choice.choice(targets)))
@@ -268,7 +263,6 @@ def ignore(folder: Path, choice: random.Random) -> None:
 
 
 def specify(folder: Path, choice: random.Random) -> None:
-    """Rewrap, change, remove or restore a specification."""
     path, text = choice.choice(((folder / "spec.md", SPECIFICATION), (folder / "specs/tea.txt", TEA)))
     more = f"{text}\n## More\n\nIt MUST be more.\n"
     new = (text.replace(" MUST ", "\nMUST "), text.replace("MAY", "SHOULD"), text.replace("warm", "cold"))
@@ -276,7 +270,6 @@ def specify(folder: Path, choice: random.Random) -> None:
 
 
 def require(folder: Path, choice: random.Random) -> None:
-    """Write, change or remove a requirement file."""
     extracted = ("spec/heating.toml", "spec/pouring.toml", "spec/gone.toml", "specs/tea/1.toml", "mine.toml")
     names = (*(f".duvet/requirements/{name}" for name in extracted), "notes/a.toml", ".duvet/todos/t.toml")
     stale = 'target = "spec.md#gone"\n\n# Gone\n#\n# It MUST go.\n\n[[spec]]\nlevel = "MUST"\n'
@@ -291,7 +284,6 @@ def configure(folder: Path, choice: random.Random) -> None:
 
 
 def spoil_output(folder: Path, choice: random.Random) -> None:
-    """Change or remove a report, or replace it with a folder or symlink."""
     path = folder / choice.choice(OUTPUTS)
     if not path.parent.is_dir():
         return

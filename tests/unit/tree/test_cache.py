@@ -39,7 +39,6 @@ def opened(root: Path, now: int = LATER, **environ: str) -> DiskCache:
 
 
 def run_of_file(root: Path, work: Work, now: int = LATER, how: str = "how") -> str:
-    """Simulate a run that reads a file, unless its result is cached."""
     cache = opened(root, now)
 
     def read(path: str) -> str:
@@ -51,7 +50,6 @@ def run_of_file(root: Path, work: Work, now: int = LATER, how: str = "how") -> s
 
 
 def run_of_text(root: Path, work: Work, now: int = LATER, how: str = "how") -> str:
-    """Simulate a run that parses a text, unless its result is cached."""
     cache = opened(root, now)
     data = cache.tree.read("a")
     answer = cache.parse_text("texts", str, "a", how, data, lambda: f"{work()} of {data.decode()}")
@@ -60,7 +58,6 @@ def run_of_text(root: Path, work: Work, now: int = LATER, how: str = "how") -> s
 
 
 def run_of_tree(root: Path, work: Work, now: int = LATER, how: str = "how", **environ: str) -> str:
-    """Simulate a run that asks about a tree and a variable."""
     cache = opened(root, now, **environ)
 
     def ask() -> str:

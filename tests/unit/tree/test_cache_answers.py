@@ -17,6 +17,7 @@ from duvet.tree.files import DiskTree
 from tests.cli.command import Done
 from tests.cli.damage import Damage, directory, holds, link, loop, missing, pipe, unreadable
 from tests.cli.sample_project import KETTLE, SOURCE, make
+from tests.edits import Edit, create, move, save_by_rename
 from tests.unit.tree.random_changes import DAYS, EDITS, HOUSE, NOT_OWED, OPTIONS, fill
 from tests.unit.tree.twins import LATER, SEEDS, Twins, comparable, report_here, run_here, state, tick
 
@@ -52,7 +53,6 @@ def test_cached_answers_stay_right_when_days_pass(tmp_path: Path) -> None:
     assert expired == [0, 0, 0, 0, 1, 2, 2, 1, 0, 0, 0]
 
 
-Change = Callable[[Path], object]
 SAMPLES = int(os.environ.get("DUVET_SAMPLES", "4"))
 """At how many moments each change is tried."""
 
@@ -73,9 +73,7 @@ class Meddler(DiskTree):
         return super().at(path)
 
 
-def rewrite(name: str, old: str, new: str) -> Change:
-    """Replace words with others of the same length, and keep the file's time."""
-
+def rewrite(name: str, old: str, new: str) -> Edit:
     def change(folder: Path) -> None:
         path = folder / name
         info = path.stat()
@@ -85,43 +83,25 @@ def rewrite(name: str, old: str, new: str) -> Change:
     return change
 
 
-def replace(name: str, text: str) -> Change:
-    """Move another file in place of one, as editors do."""
-
-    def change(folder: Path) -> None:
-        (folder / "new").write_text(text)
-        (folder / "new").replace(folder / name)
-
-    return change
-
-
-def write(name: str, text: str) -> Change:
-    return lambda folder: make(folder, {name: text})
-
-
-def remove(name: str) -> Change:
-    return lambda folder: (folder / name).unlink()
-
-
 WRONG = "//= spec.md#heating\n//# The kettle MUST cook tea.\n"
-CHANGES: dict[str, Change] = {
+CHANGES: dict[str, Edit] = {
     "a source says something else": rewrite("src/a.rs", "boil", "cook"),
-    "a source is another file": replace("src/a.rs", WRONG),
-    "a source is gone": remove("src/a.rs"),
-    "a source is new": write("src/deep/new.rs", WRONG),
-    "a source is elsewhere": lambda folder: (folder / "src/a.rs").rename(folder / "tests/a.rs"),
-    "a folder is elsewhere": lambda folder: (folder / "src/deep").rename(folder / "tests/deep"),
-    "a wrong source is right": write("src/wrong.rs", WRONG.replace("cook tea", "boil water")),
+    "a source is another file": save_by_rename("src/a.rs", WRONG),
+    "a source is gone": missing("src/a.rs"),
+    "a source is new": create("src/deep/new.rs", WRONG),
+    "a source is elsewhere": move("src/a.rs", "tests/a.rs"),
+    "a folder is elsewhere": move("src/deep", "tests/deep"),
+    "a wrong source is right": create("src/wrong.rs", WRONG.replace("cook tea", "boil water")),
     "a specification says something else": rewrite("spec.md", "boil", "cook"),
-    "a specification is gone": remove("spec.md"),
-    "git ignores a source": write("src/.gitignore", "a.rs"),
-    "there is a repository that ignores a source": write(".git/info/exclude", "a.rs"),
-    "there is a repository around that ignores a source": write("../.git/info/exclude", "a.rs"),
+    "a specification is gone": missing("spec.md"),
+    "git ignores a source": create("src/.gitignore", "a.rs"),
+    "there is a repository that ignores a source": create(".git/info/exclude", "a.rs"),
+    "there is a repository around that ignores a source": create("../.git/info/exclude", "a.rs"),
     "the configuration is another one": rewrite(".duvet/config.toml", "src/**/*.rs", "src/**/b.rs"),
-    "a requirement file is by hand": write(".duvet/requirements/spec/heating.toml", "target = 'spec.md#pouring'"),
-    "a stale requirement file": write(".duvet/requirements/spec/gone.toml", "target = 'spec.md#pouring'"),
+    "a requirement file is by hand": create(".duvet/requirements/spec/heating.toml", "target = 'spec.md#pouring'"),
+    "a stale requirement file": create(".duvet/requirements/spec/gone.toml", "target = 'spec.md#pouring'"),
     "an exception says something else": rewrite(".duvet/exceptions/e.toml", "whistle", "whisper"),
-    "a report is changed": write(".duvet/snapshot.txt", "changed"),
+    "a report is changed": create(".duvet/snapshot.txt", "changed"),
     "a report is gone": lambda folder: (folder / ".duvet/reports/report.json").unlink(missing_ok=True),
 }
 
@@ -135,7 +115,7 @@ def test_cached_answers_stay_right_after_a_change_during_a_run(name: str, tmp_pa
         if choice.randrange(2):
             # What follows may know something from earlier.
             report_here(folder, now=times[0])
-            write("src/deep/er/b.rs", "")(folder)
+            create("src/deep/er/b.rs", "")(folder)
         tick(tmp_path)
         disk = Meddler(choice.randrange(2, 125), partial(CHANGES[name], folder))
         assert report_here(folder, now=times[1], disk=disk).code in (0, 1)
@@ -206,7 +186,6 @@ LASTING = {"folder", "pipe", "link to nothing", "loop", "fails when read"}
 
 @pytest.fixture(scope="module")
 def right(tmp_path_factory: pytest.TempPathFactory) -> tuple[Done, dict[str, object]]:
-    """Return the result without a cache, and the resulting files."""
     folder = make(tmp_path_factory.mktemp("plain") / "kettle", {**KETTLE, **CHANGED})
     return comparable(run_here(folder, "--no-cache", "report"), folder), state(folder)
 

@@ -36,7 +36,6 @@ def record(root: Path, now: int = LATER) -> recorder.RecordedTree:
 
 
 def asked(root: Path, now: int = LATER) -> recorder.RecordedTree:
-    """Return a tree that was asked one question of each kind."""
     tree = record(root, now)
     assert tree.read("src/a.rs") == b"one"
     assert sorted(entry.name for entry in tree.entries("src")) == ["a.rs", "b.rs", "deep"]
@@ -59,7 +58,6 @@ def altered(tree: recorder.RecordedTree) -> list[str]:
 
 
 def rewrite(path: Path, text: str) -> None:
-    """Change a file without changing its size and time."""
     info = path.stat()
     path.write_text(text)
     os.utime(path, ns=(info.st_atime_ns, info.st_mtime_ns))

@@ -40,7 +40,6 @@ def without_steps(err: str) -> str:
 
 
 def run_here(folder: Path, *args: str, environ: Mapping[str, str] | None = None, day: date | None = None) -> Done:
-    """Run the command with these arguments, today or on another day."""
     return _done(folder, lambda: run_command_line([*args], TerminalSettings(os.environ, day=day)), environ or {})
 
 
@@ -52,7 +51,6 @@ def report_here(
     environ: Mapping[str, str] | None = None,
     day: date | None = None,
 ) -> Done:
-    """Run `duvet report` with the cache, at another time, on another day or on another disk."""
     return _done(folder, lambda: _report(now, disk or DiskTree(), args, day), environ or {})
 
 
@@ -90,8 +88,6 @@ Content = Callable[[Path], dict[str, object]]
 
 
 class Twins:
-    """A project with the cache, and the same project without."""
-
     def __init__(
         self, base: Path, fill: Callable[[Path], object], place: str = ".", content: Content | None = None
     ) -> None:
@@ -108,7 +104,6 @@ class Twins:
         """True if a killed run can have written the snapshot, so that the next run does not call it changed."""
 
     def change_some(self, edits: Sequence[Edit], count: int, choice: random.Random) -> list[str]:
-        """Make the same changes in both copies, and return them."""
         done = []
         for _ in range(count):
             edit, seed = choice.choice(edits), choice.randrange(1 << 30)
@@ -161,7 +156,6 @@ def state(folder: Path) -> dict[str, object]:
 
 
 def whole(folder: Path) -> dict[str, object]:
-    """Return all files except unfinished ones."""
     return {name: data for name, data in state(folder).items() if not is_unfinished(name.rpartition("/")[2])}
 
 
