@@ -22,7 +22,7 @@ _MARKDOWN_NAME = re.compile(r"[^/]\.(?:md|markdown)\Z")
 _MARKDOWN_START = re.compile(r"[^\S\x1c-\x1f]*(?:#|\[//\]:)")
 
 
-def detect_format(path: str, text: str, requested: Format = Format.AUTO) -> Format:
+def detect_format(path: str, text: str, requested: Format) -> Format:
     """Return the requested format, or detect it from the name and the beginning of the file."""
     ##= man/spec/trace.md#specifications
     ##% Unless a format is configured, duvet MUST read a specification as Markdown if its name or the beginning of its

@@ -128,8 +128,6 @@ def test_the_format_of_a_specification(path: str, text: str, wanted: Format, for
     ##% Unless a format is configured, duvet MUST read a specification as Markdown if its name or the beginning of its
     ##% text looks like Markdown, and otherwise as IETF text.
     assert detect_format(path, text, wanted) is format
-    if wanted is Format.AUTO:
-        assert detect_format(path, text) is format
 
 
 def specification(path: str, name: str = "") -> Specification:
