@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import signal
 from pathlib import Path
 
 import pytest
 
 from tests.cli.command import Run, files, interrupt, refuses, runner, start
 from tests.cli.sample_project import make
-from tests.cli.terminals import Terminal
 from tests.unit.knowledge.stored_project import fill
 from tests.unit.tools.tool_calls import FILES
 
@@ -180,8 +178,6 @@ def test_a_recipe_is_run(duvet: Run) -> None:
     told = json.loads(duvet("recipe", "run", "look", "--var", "only=km-none", "--format", "json").out)
     assert told["error"]["code"] == "tool_failed"
     assert [one["status"] for one in told["steps"]] == ["success", "success", "error"]
-    done = duvet("recipe", "run", "look", "--var=only=", "--var", "level=unspecified")
-    assert done.code == 1 and "code     assert_failed" in done.out
 
 
 def test_the_release_recipe_runs(duvet: Run, project: Path) -> None:
@@ -208,10 +204,7 @@ def test_the_release_recipe_runs(duvet: Run, project: Path) -> None:
 
 
 def test_an_interrupted_run_is_reported(duvet_command: str, project: Path) -> None:
-    terminal = Terminal(duvet_command, make(project, {"recipes/wait.yaml": WAIT}), "recipe", "run", "wait")
-    terminal.until("1/2 wait")
-    terminal.process.send_signal(signal.SIGINT)
-    assert terminal.code() == 130
+    make(project, {"recipes/wait.yaml": WAIT})
     process = start(duvet_command, project, "-v", "recipe", "run", "wait", "--format", "json")
     code, out, err = interrupt(process, "1/2 wait\n")
     assert (code, err.splitlines()[-1]) == (130, "interrupted")
