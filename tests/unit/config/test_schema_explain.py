@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from pytest_snapshot.plugin import Snapshot
 
 from duvet.config.project_file import CONFIG_PATH
 from duvet.config.schema import Setting, SettingOrigin, explain_file
-from duvet.config.settings import ServerRule
 from duvet.errors import UnreadableError
 from duvet.tree.files import MemoryTree
 from duvet.version import VERSION
+from tests.conftest import ROOT
 
 TEXT = """\
 '$schema' = "duvet-cli/config/v1"
@@ -25,66 +26,15 @@ server = { title = "Teas", protocol-version = "2025-06-18", page-size = 0 }
 ENVIRON = {"REV": "abc", "HOST": "https://host"}
 
 
-def explained(text: str) -> list[str]:
-    """Return each setting as `key value origin, line and variables`."""
-    return [
-        format_setting(setting) for setting in explain_file(MemoryTree({CONFIG_PATH: text.encode()}), None, ENVIRON)
-    ]
-
-
-def format_setting(setting: Setting) -> str:
-    details = [str(setting.line) if setting.line else "", *setting.variables, setting.option]
-    return " ".join([setting.key, str(setting.value), setting.origin, *filter(None, details)])
-
-
-def test_every_setting_is_explained_with_its_origin() -> None:
+def test_every_setting_is_explained_with_its_origin(snapshot: Snapshot) -> None:
     ##= man/spec/trace.md#configuration
     ##% `duvet config` MUST show the value of each key and where the value comes from.
-    assert explained(TEXT) == [
-        "config-path .duvet/config.toml default",
-        "$schema duvet-cli/config/v1 file 1",
-        "source[0].pattern ('**/*.go',) default",
-        "source[0].type implementation default",
-        "source[0].blob-link https://host/abc file 2 REV",
-        "source[0].exclude x file 2",
-        "source[0].gitignore False default",
-        "source[0].language go file 2",
-        "source[0].comment-style.meta //= default",
-        "source[0].comment-style.content //# default",
-        "requirement[0].pattern r file 3",
-        "report.html.enabled False file 8",
-        "report.html.path .duvet/reports/report.html default",
-        "report.html.blob-link None default",
-        "report.html.issue-link https://host/abc file 8 HOST REV",
-        "report.html.title Tea file 8",
-        "report.html.logo None default",
-        "report.html.spec-text cited default",
-        "report.html.snippet-lines 3 file 8",
-        "report.html.embed-json False default",
-        "report.json.enabled False default",
-        "report.json.path .duvet/reports/report.json default",
-        "report.snapshot.enabled False default",
-        "report.snapshot.path .duvet/snapshot.txt default",
-        "report.requirements.enabled False default",
-        "specification[0].source s file 5",
-        "specification[0].format None default",
-        "specification[0].keywords None default",
-        "specification[0].requirements keywords default",
-        "specification[0].ids  default",
-        "not-applicable[0].target s file 7",
-        "not-applicable[0].quote None default",
-        "not-applicable[0].reason no file 7",
-        "not-applicable[0].owner None default",
-        "not-applicable[0].expiry 2030-01-31 file 7",
-        "server.name duvet default",
-        "server.title Teas file 9",
-        f"server.version {VERSION} default",
-        f"server.description {ServerRule().description} default",
-        "server.protocol-version 2025-06-18 file 9",
-        "server.page-size 0 file 9",
-        "server.packs ('trace',) default",
-        *(f"requirement .duvet/{name}/**/*.toml built in" for name in ("requirements", "todos", "exceptions")),
+    lines = [
+        " ".join([one.key, str(one.value), one.origin, str(one.line or "-"), *one.variables])
+        for one in explain_file(MemoryTree({CONFIG_PATH: TEXT.encode()}), None, ENVIRON)
     ]
+    snapshot.snapshot_dir = ROOT / "tests/gold/config"
+    snapshot.assert_match("\n".join(lines).replace(VERSION, "VERSION"), "explained.txt")
 
 
 def test_the_explained_file_is_named() -> None:
