@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from enum import StrEnum
 from itertools import islice
@@ -74,38 +74,30 @@ class IdentifierError(QueryError):
     pass
 
 
-class NodeIdentifier(Struct, frozen=True):
-    label: NodeLabel
-    key: str
-
-    @property
-    def keys(self) -> Iterator[str]:
-        """The keys that may identify the node: as written and URL-decoded, with full paths and ids shortened."""
-        for key in dict.fromkeys([self.key, unquote(self.key)]):
-            if self.label in _TRACE_LABELS and (found := _FULL_PATH.match(key)):
-                parts = found["spec"], found["section"] and f"#{found['section']}", found["id"] and f"/{found['id']}"
-                key = "".join(unquote(part) for part in parts if part)
-            yield key
-            if self.label is NodeLabel.REQUIREMENT:
-                place, slash, digits = key.rpartition("/")
-                if _DIGITS.match(digits) and len(digits) > _ID_DIGITS:
-                    yield place + slash + digits[:_ID_DIGITS]
-
-
-def parse_identifier(text: str) -> NodeIdentifier:
+def _parse_identifier(text: str) -> tuple[NodeLabel, list[str]]:
+    """Return the label and the keys to try: as written and URL-decoded, with full paths and ids shortened."""
     ##= man/spec/knowledge.md#graph
     ##% `km-graph-node` MUST find a node by `LABEL:KEY`, a requirement by four or more digits of its id, and a
     ##% specification, section or requirement by its full path.
     whole = text.strip()
     if ":" not in whole:
         whole = unquote(whole)
-    name, colon, key = whole.partition(":")
-    if not colon or not key.strip() or len(whole) > _MAX_IDENTIFIER:
+    name, colon, written = whole.partition(":")
+    if not colon or not written.strip() or len(whole) > _MAX_IDENTIFIER:
         raise IdentifierError("Invalid node identifier", hint="write LABEL:KEY, such as DesignDoc:docs/README.md")
     if name not in _LABELS_BY_NAME:
         hint = suggest_nearest(shorten_text(name), tuple(_LABELS_BY_NAME)) or f"available: {', '.join(_LABELS_BY_NAME)}"
         raise IdentifierError(f"Unsupported node label '{shorten_text(name)}'", hint=hint)
-    return NodeIdentifier(_LABELS_BY_NAME[name], key)
+    label, keys = _LABELS_BY_NAME[name], list[str]()
+    for key in dict.fromkeys([written, unquote(written)]):
+        if label in _TRACE_LABELS and (found := _FULL_PATH.match(key)):
+            parts = found["spec"], found["section"] and f"#{found['section']}", found["id"] and f"/{found['id']}"
+            key = "".join(unquote(part) for part in parts if part)
+        keys.append(key)
+        place, slash, digits = key.rpartition("/")
+        if label is NodeLabel.REQUIREMENT and _DIGITS.match(digits):
+            keys.append(place + slash + digits[:_ID_DIGITS])
+    return label, keys
 
 
 class EdgeDirection(StrEnum):
@@ -139,9 +131,9 @@ def make_relationship(edge: GraphEdge, node: GraphNode, direction: EdgeDirection
 
 def find_node(store: Store, text: str) -> GraphNode:
     """Find a node; raise NotFoundError if it is unknown or ambiguous, and IdentifierError if `text` is malformed."""
-    identifier = parse_identifier(text)
-    for key in identifier.keys:
-        node = store.node(identifier.label, key)
+    label, keys = _parse_identifier(text)
+    for key in keys:
+        node = store.node(label, key)
         if node is not None:
             if node.label is NodeLabel.CHUNK:
                 path, _, ordinal = node.key.rpartition("::")
@@ -150,8 +142,9 @@ def find_node(store: Store, text: str) -> GraphNode:
                     more = {"text": chunk.text, "symbols": [symbol.qualified_name for symbol in chunk.symbols]}
                     return structs.replace(node, properties={**node.properties, **more})
             return node
-    digits, others = identifier.key.lower()[:_ID_DIGITS], list[GraphNode]()
-    if identifier.label is NodeLabel.REQUIREMENT and _DIGITS.match(identifier.key.lower()):
+    others: list[GraphNode] = []
+    if label is NodeLabel.REQUIREMENT and _DIGITS.match(keys[0].lower()):
+        digits = keys[0].lower()[:_ID_DIGITS]
         alike = store.find_nodes(f"/{digits}", [NodeLabel.REQUIREMENT], _MAX_ALIKE)
         found = [node for node in alike if node.key.rpartition("/")[2].startswith(digits)]
         if len(found) == 1:
@@ -159,8 +152,8 @@ def find_node(store: Store, text: str) -> GraphNode:
         if found:
             message = f"{len(found)} requirements begin with {quote_text(digits)}"
             raise NotFoundError(message, hint=f"use one of: {', '.join(node.id for node in found[:5])}")
-    elif identifier.label in _FILE_LABELS:
-        nodes = (store.node(label, key) for label in _FILE_LABELS for key in identifier.keys)
+    elif label in _FILE_LABELS:
+        nodes = (store.node(other, key) for other in _FILE_LABELS for key in keys)
         others = [node for node in nodes if node is not None]
     known = ", ".join(node.id for node in others[:5])
     hint = f"available: {known}" if known else "call km-graph-search to find nodes by part of a name"

@@ -177,7 +177,9 @@ NAMES = {
     "Code:src%2Ftea%2Fleaf%20100%25.py": "SourceFile:src/tea/leaf 100%.py",
     "Code:src/tea/leaf 100%.py": "SourceFile:src/tea/leaf 100%.py",
     "Test:tests/test_kettle.py": "TestCase:tests/test_kettle.py",
-    "Specification:spec": stored_project.SPEC.id,
+    " Doc:docs/tea.md ": "DesignDoc:docs/tea.md",
+    "SourceFile%3Asrc%2Fkettle%2Fboil.py": "SourceFile:src/kettle/boil.py",
+    **dict.fromkeys(("Specification:spec", "Spec:spec"), stored_project.SPEC.id),
     "Section:spec#heating": "Section:spec#heating",
     f"Requirement:{BOIL}": MUST_BOIL.id,
     f"Requirement:{MUST_BOIL.properties['full_path']}": MUST_BOIL.id,
@@ -194,6 +196,9 @@ NAMES = {
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_node_is_found_by_each_of_its_names(indexed: Asking, name: str) -> None:
+    ##= man/spec/knowledge.md#graph
+    ##% `km-graph-node` MUST find a node by `LABEL:KEY`, a requirement by four or more digits of its id, and a
+    ##% specification, section or requirement by its full path.
     assert indexed.value(NODE, node_id=name, relationships="none")["node"]["id"] == NAMES[name]
 
 
@@ -202,14 +207,22 @@ NOWHERE = [
     ("Requirement:3b42c4", NOT_FOUND, '2 requirements begin with "3b42c4"', f"Requirement:{POUR}"),
     *((name, NOT_FOUND, MISSING, "km-graph-search") for name in ("Requirement:ffff", "Requirement:3b4")),
     ("Code:tests/test_kettle.py", NOT_FOUND, MISSING, "available: TestCase:tests/test_kettle.py"),
+    *((name, NOT_FOUND, MISSING, "") for name in ("Config:a.toml", "Subsystem:Kettle: the second")),
     ("Chunk:src/kettle/boil.py::2", NOT_FOUND, MISSING, "km-graph-search"),
     ("Chunk:src/kettle/boil.py::-1", NOT_FOUND, MISSING, ""),
     (f"Chunk:src/kettle/boil.py::{'9' * 500}", NOT_FOUND, "Node 'Chunk:src/kettle/boil.py::99", ""),
     *((name, NOT_FOUND, MISSING, "") for name in ("SourceFile:../../etc/passwd", "SourceFile:%")),
     ("SourceFile:src/kettle/boil.py\0", NOT_FOUND, "Node 'SourceFile:src/kettle/boil.py", ""),
-    ("docs/README.md", INVALID, "Invalid node identifier", "write LABEL:KEY"),
+    *(
+        (name, INVALID, "Invalid node identifier", "write LABEL:KEY")
+        for name in ("docs/README.md", "DesignDoc:", "DesignDoc: ", "Code:" + "x" * 19_000)
+    ),
     ("Nothing:a", INVALID, "Unsupported node label 'Nothing'", "available: Subsystem, SourceFile"),
-    ("Code:" + "x" * 19_000, INVALID, "Invalid node identifier", "write LABEL:KEY"),
+    ("designdoc:a.md", INVALID, "Unsupported node label 'designdoc'", "did you mean DesignDoc?"),
+    *(
+        (f"{label}:x", INVALID, f"Unsupported node label '{label}'", "")
+        for label in ("", "docs/README.md", "'; DROP TABLE node; --")
+    ),
 ]
 
 
