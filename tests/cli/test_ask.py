@@ -85,8 +85,6 @@ def test_no_model_is_configured(duvet: Run, folder: Path, wire: Wire) -> None:
     ("reply", "message", "hint"),
     [
         (refuses(401, f"bad key {KEY}"), "rejected the key (401): bad key ***", f"check the key in {API_KEY}"),
-        (Reply(500), "answered 500", ""),
-        (Reply(body=b"{"), "sent an answer that is not JSON", "check `providers.one.kind`, which selects the protocol"),
         (Reply(body=b"x", stops_before="headers"), "did not answer within 0.3 s", TIMEOUT),
     ],
 )
@@ -108,19 +106,10 @@ def test_nothing_is_found(duvet: Run, folder: Path, wire: Wire) -> None:
     assert [duvet("ask", *words).code for words in ((), ("?!",), ("cups", "--format", "xml"))] == [2, 2, 2]
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("{", "JSON parse error at line 1, column 2"),
-        ('{"providers": []}', "providers: invalid type: sequence, expected a table"),
-        ('{"providers": {"one": {"apiKey": "$NOT_THERE"}}}', "NOT_THERE"),
-        (f'{{"providers": {{"one": {{"apiKey": "{KEY}"}}}}}}', "providers"),
-    ],
-)
-def test_a_wrong_configuration(text: str, message: str, duvet: Run, folder: Path) -> None:
-    make(folder, {"duvet.config.json": text})
+def test_a_wrong_configuration(duvet: Run, folder: Path) -> None:
+    make(folder, {"duvet.config.json": f'{{"providers": {{"one": {{"apiKey": "{KEY}"}}}}}}'})
     code, out, err = duvet("ask", "cups")
-    assert (code, out, message in err, "duvet.config.json" in err, KEY in err) == (1, "", True, True, False)
+    assert (code, out, "providers" in err, "duvet.config.json" in err, KEY in err) == (1, "", True, True, False)
 
 
 @pytest.mark.parametrize("example", examples("ask"), ids=" ".join)

@@ -110,14 +110,6 @@ NESTED = {"code": "forbidden", "message": "no", "hint": "allow"}
 ERRORS: list[tuple[Reply, tuple[str, str, str]]] = [
     (refuses(404, "not_found", "Node 'x' not found", "look"), ("not_found", "Node 'x' not found", "look")),
     (refuses(400, "invalid_identifier", "Bad identifier"), ("invalid_identifier", "Bad identifier", "")),
-    (
-        refuses(403, "forbidden", "it requires the scope maintainer"),
-        ("forbidden", "it requires the scope maintainer", ""),
-    ),
-    (
-        refuses(503, "upstream_error", "this project has no index yet"),
-        ("upstream_error", "this project has no index yet", ""),
-    ),
     (refuses(504, "timeout", "too late"), ("timeout", "too late", "")),
     (refuses(429, "upstream_error", "Too many requests", retry_after="1"), ("upstream_error", "Too many requests", "")),
     (refuses(418, "teapot", "short and stout"), ("upstream_error", "short and stout", "")),
@@ -154,31 +146,20 @@ NO_ANSWER = (
     "the gateway returned an invalid result for km-graph-search",
     "check that it is a duvet server of this version",
 )
-REDIRECTS = "the gateway answered with a redirect"
 NOT_FOLLOWED = "set KM_GATEWAY_URL to the final URL; duvet does not follow redirects"
 STATUS = "the gateway answered with status {}"
 TROUBLE: dict[str, tuple[Reply, str, str]] = {
     "html": (Reply(body=b"<!DOCTYPE html><title>geheim</title>"), *NO_ANSWER),
     "nothing": (Reply(), *NO_ANSWER),
     "a list": (Reply(body=b"[]"), *NO_ANSWER),
-    "no status": (Reply(body=json.encode({"result": FOUND})), *NO_ANSWER),
     "no result": (Reply(body=b'{"status": "ok"}'), *NO_ANSWER),
     "another status": (Reply(body=json.encode({"status": "fine", "result": FOUND})), *NO_ANSWER),
     "another shape": (says({"status": "ok", "results": [{"id": 5}]}), *NO_ANSWER),
-    "a bare array": (says([1, 2]), *NO_ANSWER),
-    "null": (says(None), *NO_ANSWER),
     "deep": (Reply(body=b'{"status": "ok", "result": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"), *NO_ANSWER),
     "not UTF-8": (Reply(body=b'{"status": "ok", "result": "\xff"}'), *NO_ANSWER),
-    **{str(code): (Reply(code, b"geheim"), STATUS.format(code), ABOUT_IT) for code in (401, 404, 500)},
-    "no error of ours": (
-        Reply(400, b'{"status": "error", "error": {"message": "geheim"}}'),
-        STATUS.format(400),
-        ABOUT_IT,
-    ),
-    **{
-        f"redirect {code}": (Reply(code, b"", {"location": "/geheim"}), f"{REDIRECTS} ({code})", NOT_FOLLOWED)
-        for code in (301, 302, 303, 307, 308)
-    },
+    "401": (Reply(401, b"geheim"), STATUS.format(401), ABOUT_IT),
+    "400": (Reply(400, b'{"status": "error", "error": {"message": "geheim"}}'), STATUS.format(400), ABOUT_IT),
+    "redirect": (Reply(302, b"", {"location": "/geheim"}), "the gateway answered with a redirect (302)", NOT_FOLLOWED),
     "large": (
         Reply(body=b" " * (MAX_REPLY_BYTES + 1)),
         "the gateway's answer has more than 33,554,432 bytes",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import sqlite3
 from collections.abc import Iterator
@@ -26,19 +25,13 @@ from tests.unit.tools.tool_calls import FILES, Fixed, context_of
 
 
 def damage(path: Path, fault: str) -> None:
-    """Damage a store."""
-    data = path.read_bytes()
     match fault:
         case "older" | "newer":
             connection = sqlite3.connect(path)
             connection.execute(f"PRAGMA user_version={1 if fault == 'older' else 99}")
             connection.close()
-        case "cut off":
-            os.truncate(path, 5000)
         case "overwritten":
             path.write_bytes(b"no database at all, but text " * 500)
-        case "spoilt":
-            path.write_bytes(data[:4096].ljust(len(data), b"\0"))
         case "a folder":
             path.unlink()
             path.mkdir()
@@ -51,14 +44,14 @@ DAMAGED = "store.db: the index is damaged, or this file is not a duvet index"
 FAULTS = {
     "older": "store.db: an older duvet created this index with schema 1",
     "newer": "store.db: a newer duvet created this index with schema 99",
-    **dict.fromkeys(("cut off", "overwritten", "spoilt", "a folder"), DAMAGED),
+    **dict.fromkeys(("overwritten", "a folder"), DAMAGED),
     "a link": "store.db: the index must not be behind a symbolic link",
 }
 INGEST = "index the project with km-ingest-trigger or `duvet ingest`, then try again"
 HINTS = {
     "older": INGEST,
     "newer": "update duvet, or remove store.db",
-    **dict.fromkeys(("cut off", "overwritten", "spoilt"), "run `duvet ingest --full`"),
+    "overwritten": "run `duvet ingest --full`",
     "a folder": "set `store.path` to another file; if this file was an index, remove store.db, and run `duvet ingest`",
     "a link": "remove the link",
 }
