@@ -50,6 +50,7 @@ def test_each_language_is_read(language: Language, known: bool) -> None:
         ("#= tea.md#pot\n## The pot", "The pot"),
         ("/*= tea.md#pot */", ""),
         ("(*= tea.md#pot\n *# The pot *)", "The pot"),
+        ("<!--= tea.md#pot -->\n<!--# The pot -->", "The pot"),
         ("{-= tea.md#pot -}\n{-# The pot -}", "The pot"),
         ("///= tea.md#pot\n///# The pot", "The pot"),
         ("fn pot() {\n  //= tea.md#pot\n  //# The pot\n}", "The pot"),
