@@ -37,8 +37,6 @@ Row = dict[str, Any]
 
 
 class Both:
-    """A project with commands and tools."""
-
     def __init__(self, folder: Path, duvet: Run) -> None:
         self.duvet = duvet
         self.context = context_in(folder)
@@ -152,7 +150,6 @@ def counted(numbers: Row) -> Row:
 
 
 def calls(context: ProjectSnapshot) -> list[tuple[Tool, dict[str, object]]]:
-    """Yield a few calls of each tool."""
     catalogue, registry = context.catalogue, Registry()
     first = catalogue.requirements[0]
     target, path = catalogue.target_of(first), catalogue.full_path_of(first)

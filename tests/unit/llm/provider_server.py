@@ -9,25 +9,18 @@ from typing import Any
 
 from msgspec import Struct, json
 
-PAUSE = 60
-"""The seconds that a slow answer takes, unless the test ends first."""
+PAUSE = 60  # The seconds that a slow answer takes, unless the test ends first.
 
 
 class Reply(Struct, frozen=True):
-    """A prepared answer."""
-
     status: int = 200
     body: bytes = b""
     headers: dict[str, str] = {}
-    stops_before: str = ""
-    """`headers` or `body`: the server waits there until the test ends."""
-    is_cut: bool = False
-    """Whether the connection ends before the body does."""
+    stops_before: str = ""  # `headers` or `body`: the server waits there until the test ends.
+    is_cut: bool = False  # True if the connection ends before the body does.
 
 
 class Asked(Struct, frozen=True):
-    """A received request."""
-
     method: str
     path: str
     headers: dict[str, str]
@@ -43,11 +36,9 @@ class Wire(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.asked: list[Asked] = []
         self.replies: deque[Reply] = deque()
-        self.files: dict[str, Reply] = {}
-        """The replies to `GET`, by path."""
+        self.files: dict[str, Reply] = {}  # The replies to `GET`, by path.
         self.over = Event()
-        self.left = Event()
-        """Set when a client hangs up."""
+        self.left = Event()  # Set when a client hangs up.
 
     @property
     def url(self) -> str:

@@ -36,8 +36,6 @@ class FakeClock:
 
 
 class Made:
-    """A router, its log and its clock."""
-
     def __init__(self, config: Mapping[str, Any], environ: Mapping[str, str], **more: Any) -> None:
         service = convert(dict(config), ServiceConfig, dec_hook=lambda kind, text: Secret(environ[text.strip("${}")]))
         self.clock = FakeClock()
@@ -55,7 +53,6 @@ class Made:
 
 @asynccontextmanager
 async def routing(config: Mapping[str, Any], **more: Any) -> AsyncIterator[Made]:
-    """Yield a router, and close it at the end."""
     made = Made(config, {"K": KEY, "SLASH": "ab/cdef"}, **more)
     try:
         yield made
@@ -69,7 +66,6 @@ def make_provider(wire: Wire, kind: str = "openai", **more: Any) -> dict[str, An
 
 @asynccontextmanager
 async def one(wire: Wire, *replies: Reply, kind: str = "openai", **section: Any) -> AsyncIterator[Made]:
-    """Yield a router to a single provider with these replies."""
     if replies:
         wire.replies.clear()
         wire.plan(*replies)

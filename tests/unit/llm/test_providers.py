@@ -56,8 +56,6 @@ async def test_requests_have_the_format_of_the_provider(
 
 
 class RecordingClient(ProviderClient):
-    """Records a request instead of sending it."""
-
     async def post(self, endpoint: Endpoint, path: str, headers: Mapping[str, str], body: object) -> bytes:
         self.sent = (f"{endpoint.base}{path}", headers, body)
         return FINE.body

@@ -200,8 +200,6 @@ async def test_a_resolved_model_is_invoked(wire: Wire) -> None:
 
 
 def sampler(answer: str, requests: list[ModelRequest]) -> Sampler:
-    """Return a client's own model."""
-
     async def sample(request: ModelRequest) -> records.ProviderAnswer:
         requests.append(request)
         return records.ProviderAnswer(answer)

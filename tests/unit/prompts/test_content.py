@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 import pytest
 from pytest_snapshot.plugin import Snapshot
@@ -11,17 +12,31 @@ from duvet.config.settings import SourceRule
 from duvet.errors import DuvetError, NotFoundError, QueryError
 from duvet.model import Kind
 from duvet.prompts import library
-from duvet.prompts.content import CitationComment, make_comments
+from duvet.prompts.content import CitationComment, fill_prompt, make_comments
 from duvet.text import make_text_id
 from duvet.tools.context import ProjectSnapshot
 from duvet.tools.packs import Registry
 from tests.cli.tea_project import SOURCE, TEA, TEA_PROJECT
 from tests.conftest import ROOT
 from tests.tokens import MOST, tokens
-from tests.unit.prompts.prompt_projects import USUAL, context_of, text_for, text_of
+from tests.unit.tools import tool_calls
 
+USUAL = Registry()
 GOLD = ROOT / "tests" / "gold" / "prompts"
 WARM = "1dd64a535306"
+
+
+def context_of(**changed: str) -> ProjectSnapshot:
+    """Return the tea project with some files changed; a file without text is left out."""
+    return tool_calls.context_of({path: text for path, text in {**TEA_PROJECT, **changed}.items() if text})
+
+
+def text_for(registry: Registry, name: str, context: ProjectSnapshot, given: Mapping[str, str]) -> str:
+    return fill_prompt(name, library.check_prompt_arguments(name, given), context, registry)
+
+
+def text_of(name: str, context: ProjectSnapshot, /, **given: str) -> str:
+    return text_for(USUAL, name, context, given)
 
 
 @pytest.fixture(scope="module")
@@ -197,7 +212,6 @@ def test_a_wrong_argument_is_refused(
 
 @pytest.fixture(scope="module")
 def large() -> ProjectSnapshot:
-    """Make a project that is too large for a prompt in every respect."""
     many = "# Many\n\n## All\n\n" + "".join(f"The pot number {number} MUST be warm.\n" for number in range(900))
     wrong = "".join(f"//= tea.md#pot\n//# The cup number {number} MUST be warm.\n\n" for number in range(300))
     cited = "//= tea.md#all\n//# The pot number 1 MUST be warm.\nfn a() {}\n\n" * 300

@@ -38,7 +38,6 @@ RUNNABLE = [code for code in list_rules() if any(examples(code))]
 
 
 def codes_of(files: dict[str, str], config: str = KETTLE[".duvet/config.toml"]) -> set[str]:
-    """Return the rules that a project with these files breaks."""
     tree = MemoryTree({path: text.encode() for path, text in {**KETTLE, ".duvet/config.toml": config, **files}.items()})
     try:
         project = Project(tree=tree, today=date(2030, 1, 1))

@@ -39,8 +39,6 @@ async def echo_later(asked: Words, ctx: PackContext) -> Said:
 
 
 def raising(make: Callable[[], BaseException]) -> Callable[[Words, PackContext], NoReturn]:
-    """Return a handler that raises the exception from a factory."""
-
     def handler(asked: Words, ctx: PackContext) -> NoReturn:
         raise make()
 
@@ -64,8 +62,6 @@ def itself(asked: Words, ctx: PackContext) -> Said:
 
 
 class Stuck:
-    """A tool whose call lasts until the test releases it."""
-
     def __init__(self) -> None:
         self.door = threading.Event()
         self.began = threading.Semaphore(0)
@@ -108,8 +104,6 @@ GUESTS = [tool(name, handler) for name, handler in HANDLERS.items()]
 
 
 class Guesthouse:
-    """A dispatcher with an installed pack, and the calls and progress that it recorded."""
-
     def __init__(
         self,
         context: ProjectSnapshot,

@@ -34,7 +34,6 @@ def install_tutorial(site: Path, scratch: Path) -> None:
 
 
 def install_made(site: Path, name: str, code: str, target: str = "") -> None:
-    """Install a distribution with one module, which contains a pack or something else."""
     site.mkdir(parents=True, exist_ok=True)
     (site / f"{name}_pack.py").write_text(code)
     info = site / f"{name}_pack-1.dist-info"

@@ -75,29 +75,16 @@ def test_an_error_is_described_with_what_to_do(error: DuvetError, code: str, mes
     assert (found.code, found.message, found.hint) == (ErrorCode(code), message, hint)
 
 
-CHANGE = CallRecord(
-    tool="km-upload",
-    pack="knowledge",
-    face="rest",
-    request="q1",
-    scope="maintainer",
-    arguments="source_path=str(3)",
-    seconds=0.25,
-    changes=True,
-    holder="admin",
-    scopes=("maintainer", "reader"),
-    given={"source_path": "a.md"},
-)
+CALLED: dict[str, Any] = {"tool": "km-upload", "face": "rest", "request": "q1", "arguments": "source_path=str(3)"}
+BY: dict[str, Any] = {"holder": "admin", "scopes": ("maintainer", "reader"), "given": {"source_path": "a.md"}}
+CHANGE = CallRecord(pack="knowledge", scope="maintainer", seconds=0.25, changes=True, **CALLED, **BY)
 LINE = {
+    **CALLED,
     "timestamp": CLOCK.isoformat(timespec="milliseconds"),
-    "tool": "km-upload",
     "outcome": "success",
-    "face": "rest",
     "who": "admin",
     "scopes": ["maintainer", "reader"],
-    "request": "q1",
     "duration_seconds": 0.25,
-    "arguments": "source_path=str(3)",
     "parameters": {"source_path": "a.md"},
 }
 
@@ -135,11 +122,10 @@ def test_a_call_that_fails_makes_no_folder(tmp_path: Path) -> None:
     # A server logs every attempt of a named caller.
     assert log_calls(tmp_path, replace(CHANGE, code="upstream_error"))[1] == []
     assert os.path.exists(places(tmp_path).audit)
-
-
-def test_a_log_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
-    (tmp_path / ".duvet").write_text("")
-    told, failed = log_calls(tmp_path, CHANGE)
+    # A log that can't be written is reported.
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / ".duvet").write_text("")
+    told, failed = log_calls(tmp_path / "other", CHANGE)
     assert len(told) == len(failed) == 1
 
 

@@ -38,8 +38,6 @@ FOUND = {"status": "ok", "results": [{"id": "Subsystem:Kettle", "label": "Kettle
 
 
 class Forwarding:
-    """A dispatcher that forwards its calls to a URL."""
-
     def __init__(self, url: str, reader: str | None = READER, admin: str | None = ADMIN, seconds: float = 30.0) -> None:
         self.clock = FakeClock()
         self._gateway, self._seconds = parse_gateway(url, reader, admin), seconds
@@ -63,7 +61,6 @@ class Forwarding:
         return plain(self.answer(tool, **given).value)
 
     def refusal(self, tool: str, /, **given: Any) -> tuple[str, str, str]:
-        """Return why a call fails: code, message and hint."""
         try:
             found = self.answer(tool, **given)
         except ToolError as error:

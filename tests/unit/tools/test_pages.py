@@ -129,7 +129,6 @@ def test_a_cursor_that_was_changed_or_is_of_another_question_is_refused() -> Non
 
 
 def desk_of(folder: Path, files: dict[str, str]) -> tuple[Callable[..., ToolAnswer], ProjectSnapshot]:
-    """Return a dispatcher for a project with these pages."""
     project = project_in(make(folder, {**TRACE, **files}))
     context = ProjectSnapshot(project, project.catalogue, 20)
     desk = ToolDispatcher(Registry([EnabledPack(PAGES)]), Fixed(context))

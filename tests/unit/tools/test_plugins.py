@@ -85,7 +85,6 @@ def test_packs_that_cannot_be_loaded_are_left_out(duvet_command: str, project: P
 def test_two_tools_with_one_name_are_an_error(
     duvet_command: str, project: Path, site: Path, tool: str, other: str
 ) -> None:
-    """Even if the configuration lists the pack first."""
     ##= man/spec/service.md#packs
     ##% If two enabled packs have a tool or a prompt with the same name, duvet MUST refuse the configuration and suggest
     ##% a `prefix` for one of the packs.

@@ -101,8 +101,6 @@ Result = TypeVar("Result")
 
 
 class Fixed:
-    """A project that does not change."""
-
     def __init__(self, context: ProjectSnapshot) -> None:
         self._context = context
 
@@ -119,13 +117,11 @@ class Fixed:
 def call(
     tool: Tool, context: ProjectSnapshot, arguments: Mapping[str, object], scopes: Iterable[Scope] = Scope
 ) -> ToolAnswer:
-    """Return the answer of a tool to a caller with these scopes."""
     desk = ToolDispatcher(Registry([EnabledPack(Pack("made", [tool]))]), Fixed(context))
     return anyio.run(desk.call, tool.name, arguments, Caller(scopes=frozenset(scopes)))
 
 
 def context_of(files: dict[str, str], page_size: int = 50) -> ProjectSnapshot:
-    """Return a snapshot of a project in memory."""
     project = Project(tree=MemoryTree({path: text.encode() for path, text in files.items()}))
     return ProjectSnapshot(project, project.catalogue, page_size)
 
@@ -152,7 +148,6 @@ def value(context: ProjectSnapshot, tool: str, /, **arguments: object) -> Any:
 
 
 def refusal(context: ProjectSnapshot, tool: str, /, **arguments: object) -> tuple[str, str, str]:
-    """Return why a call fails."""
     try:
         found = ask(context, tool, arguments)
     except ToolError as error:
@@ -161,7 +156,6 @@ def refusal(context: ProjectSnapshot, tool: str, /, **arguments: object) -> tupl
 
 
 def every(context: ProjectSnapshot, tool: str, /, **arguments: object) -> list[Any]:
-    """Return a whole list, page by page."""
     found = ask(context, tool, arguments)
     rows = to_builtins(found.value)
     while found.page and found.page.next_cursor:

@@ -39,8 +39,6 @@ STATUS = "km-ingest-status"
 
 
 class Asking:
-    """A dispatcher with these tools, and their index."""
-
     def __init__(
         self,
         folder: Path,
@@ -87,7 +85,6 @@ class Asking:
         return plain(self.answer(tool, arguments).value)
 
     def refusal(self, tool: str, face: str = "library", holder: str = "", /, **given: object) -> tuple[str, str, str]:
-        """Return why a call fails: code, message and hint."""
         try:
             found = self.answer(tool, given, face, holder=holder)
         except ToolError as error:
@@ -97,7 +94,6 @@ class Asking:
 
 @contextmanager
 def asking(folder: Path, rule: IngestRule = USUAL) -> Iterator[Asking]:
-    """Yield a dispatcher for an indexed project."""
     found = Asking(fill(folder), rule)
     try:
         yield found

@@ -164,7 +164,6 @@ def test_a_store_that_cannot_be_read_is_an_upstream_error_until_it_is_restored(t
 
 @contextmanager
 def busy(known: Asking) -> Iterator[Event]:
-    """A block during which another thread asks the index."""
     begun, may_end = Event(), Event()
 
     def slow(here: OpenStore) -> str:

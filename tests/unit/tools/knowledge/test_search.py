@@ -404,7 +404,6 @@ def test_agents_get_short_search_results(limit: int | None, most: int, large: As
 
 
 def _connections(result: dict[str, Any]) -> list[object]:
-    """Return the names of a result's requirements, symbols and relations."""
     context = result["graph_context"]
     return [
         [(one["id"], one["status"]) for one in context["requirements"]],
