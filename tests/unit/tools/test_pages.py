@@ -78,20 +78,20 @@ def test_a_cursor_outlives_edits(items: list[str], first: str) -> None:
     assert rows[:1] == [*first.upper()]
 
 
-def test_the_limit_may_change_between_parts() -> None:
-    cursor = cursor_of(LETTERS, replace(ASKED, limit=2))
-    assert part(LETTERS, replace(ASKED, cursor=cursor, limit=3))[0] == ["C", "D", "E"]
-
-
-@pytest.mark.parametrize("cursor", ["", "x", "eA", "é", "\0", "a b", "A" * 47, "A" * 48, "=" * 8, "A" * 100_000])
-def test_a_cursor_that_was_made_up_is_refused(cursor: str) -> None:
-    with pytest.raises(ToolError) as caught:
-        part(LETTERS, replace(ASKED, cursor=cursor))
-    assert (caught.value.code, caught.value.message, caught.value.hint) == (
+def test_a_cursor_that_was_made_up_changed_or_is_of_another_question_is_refused() -> None:
+    told = (
         ErrorCode.INVALID_REQUEST,
         "the cursor does not belong to this list",
         "omit it to start over, or repeat the arguments of the call that returned it",
     )
+    cursor = cursor_of(LETTERS, ASKED)
+    altered = [cursor[:at] + ("A" if char != "A" else "B") + cursor[at + 1 :] for at, char in enumerate(cursor)]
+    made_up = ["", "x", "eA", "é", "\0", "a b", "A" * 47, "A" * 48, "=" * 8, "A" * 100_000]
+    others = [replace(ASKED, cursor=one) for one in (*altered, *made_up)]
+    for asked in (*others, replace(ASKED, cursor=cursor, question=("list", "b"))):
+        with pytest.raises(ToolError) as caught:
+            part(LETTERS, asked)
+        assert (caught.value.code, caught.value.message, caught.value.hint) == told
 
 
 @pytest.mark.parametrize(
@@ -105,6 +105,9 @@ def test_a_list_has_a_page_unless_more_is_asked_for(more: dict[str, int], rows: 
     assert ("".join(found), page.total) == (rows.upper(), 26)
     shown = f"{len(rows)} of 26 shown; for more, set cursor={page.next_cursor}, or raise limit."
     assert describe_rest(len(found), page) == (shown if len(rows) < 26 else "")
+    # The limit may change between parts.
+    cursor = cursor_of(LETTERS, replace(ASKED, limit=2))
+    assert part(LETTERS, replace(ASKED, cursor=cursor, limit=3))[0] == ["C", "D", "E"]
 
 
 def test_a_list_of_long_entries_has_fewer() -> None:
@@ -117,15 +120,6 @@ def test_a_list_of_long_entries_has_fewer() -> None:
     rows, page = part(["a" * 20_000, "b"], ASKED)
     assert rows == ["A" * 20_000]
     assert part(["a" * 20_000, "b"], replace(ASKED, cursor=page.next_cursor)) == (["B"], ResultPage(2))
-
-
-def test_a_cursor_that_was_changed_or_is_of_another_question_is_refused() -> None:
-    cursor = cursor_of(LETTERS, ASKED)
-    altered = [cursor[:at] + ("A" if char != "A" else "B") + cursor[at + 1 :] for at, char in enumerate(cursor)]
-    others = [replace(ASKED, cursor=one) for one in altered]
-    for asked in (*others, replace(ASKED, cursor=cursor, question=("list", "b"))):
-        with pytest.raises(ToolError):
-            part(LETTERS, asked)
 
 
 def desk_of(folder: Path, files: dict[str, str]) -> tuple[Callable[..., ToolAnswer], ProjectSnapshot]:
@@ -204,12 +198,10 @@ def test_long_lists_and_front_matter_are_cut(tmp_path: Path) -> None:
         assert (sizes(whole), whole.warning) == ([150, 120, 150, 1], "")
     around = call("get_connections", slug="hub")
     graph: Any = around.value
-    assert (
-        list(map(len, (graph.outlinks, graph.backlinks, graph.local_graph.nodes, graph.local_graph.edges))) == [100] * 4
-    )
-    assert around.warning.startswith(
-        "The answer has 100 of 121 pages in the graph; for all, call get_page and set limit."
-    )
+    lists = (graph.outlinks, graph.backlinks, graph.local_graph.nodes, graph.local_graph.edges)
+    assert [len(one) for one in lists] == [100] * 4
+    cut_graph = "The answer has 100 of 121 pages in the graph; for all, call get_page and set limit."
+    assert around.warning.startswith(cut_graph)
     graph = call("get_connections", "rest", slug="hub").value
     assert (len(graph.local_graph.nodes), len(graph.local_graph.edges)) == (121, 240)
 

@@ -90,12 +90,9 @@ DECLARED: dict[Callable[..., Any], tuple[str, dict[str, Any], dict[str, Any], An
 @pytest.mark.parametrize("function", DECLARED, ids=lambda one: one.__name__)
 async def test_a_function_is_a_tool(function: Callable[..., Any]) -> None:
     description, arguments, answer, given, expected = DECLARED[function]
-    module = types.ModuleType("cups", "Cups.\n\nAnd more.")
-    module.made = tool(function)  # type: ignore[attr-defined]
-    pack = collect_pack("cups", module)
-    assert pack is not None and pack.description == "Cups." and module.made is function
-    tools: Any = pack.tools
-    (made,) = tools
+    pack = pack_of(made=tool(function))
+    assert pack.description == "Cups." and tool(function) is function
+    (made,) = pack.tools
     assert (made.name, made.description, made.is_idempotent) == (function.__name__, description, True)
     assert input_schema(made).get("properties") == arguments
     assert output_schema(made)["properties"] == answer
@@ -104,19 +101,17 @@ async def test_a_function_is_a_tool(function: Callable[..., Any]) -> None:
     assert (msgspec.to_builtins(found) if isinstance(expected, dict) else found) == expected
 
 
+def pack_of(**parts: object) -> Any:
+    module = types.ModuleType("cups", "Cups.\n\nAnd more.")
+    module.__dict__.update(parts)
+    return collect_pack("cups", module)
+
+
 def test_options() -> None:
-    module = types.ModuleType("cups")
-    module.made = tool(writes=True, name="other", title="T", labels=["x"])(count)  # type: ignore[attr-defined]
-    pack: Any = collect_pack("cups", module)
-    (made,) = pack.tools
-    assert (made.name, made.title, made.scope, made.is_idempotent, made.labels) == (
-        "other",
-        "T",
-        "maintainer",
-        False,
-        ["x"],
-    )
-    assert collect_pack("none", types.ModuleType("none")) is None
+    (made,) = pack_of(made=tool(writes=True, name="other", title="T", labels=["x"])(count)).tools
+    told = made.name, made.title, made.scope, made.is_idempotent, made.labels
+    assert told == ("other", "T", "maintainer", False, ["x"])
+    assert pack_of() is None
 
 
 @tool
@@ -156,11 +151,8 @@ def test_a_wrong_field_of_an_argument_is_named(arguments: dict[str, Any], messag
     ##= man/spec/mcp.md#tools
     ##% The server MUST refuse an unknown, missing or invalid argument with the error `invalid_request` and the name of
     ##% the argument.
-    module = types.ModuleType("cups")
-    module.__dict__.update(wash=wash)
-    pack: Any = collect_pack("cups", module)
     with pytest.raises(ToolError) as refused:
-        check_input(pack.tools[0], arguments)
+        check_input(pack_of(wash=wash).tools[0], arguments)
     assert refused.value.message == message
 
 
@@ -183,9 +175,7 @@ async def test_type_checkers_see_the_functions_unchanged() -> None:
 
 
 def test_a_function_may_have_several_names() -> None:
-    module = types.ModuleType("cups")
-    module.__dict__.update(brew=brew, boil=brew, menu=menu, card=menu, plan=plan, party=plan)
-    pack: Any = collect_pack("cups", module)
+    pack = pack_of(brew=brew, boil=brew, menu=menu, card=menu, plan=plan, party=plan)
     assert [len(part) for part in (pack.tools, pack.resources, pack.prompts)] == [1, 1, 1]
 
 

@@ -21,7 +21,7 @@ def row(path: str, text: str) -> dict[str, str]:
     return {"identifier": path.rpartition("/")[2], "full_path": path, "text": text}
 
 
-def test_search_requirements(context: ProjectSnapshot) -> None:
+def test_lists_of_requirements(context: ProjectSnapshot) -> None:
     assert answer(context, "search_requirements", query="error handling") == (
         [
             row(f"{IN_DELIVERY}/57d939cc91fa", "Errors in handling MUST be told."),
@@ -29,9 +29,6 @@ def test_search_requirements(context: ProjectSnapshot) -> None:
         ],
         "",
     )
-
-
-def test_list_uncited_requirements(context: ProjectSnapshot) -> None:
     assert answer(context, "list_uncited_requirements") == (
         [
             row(f"{IN_SECTION}/ea1dc3965b66", "A server SHOULD brew coffee."),
@@ -82,6 +79,9 @@ def test_get_prioritized_requirements(context: ProjectSnapshot) -> None:
 COMMON = "The search ignored common words: the; put them in double quotes to find them as a phrase."
 
 
+SOME = "No requirement contains every word; the results contain some of them."
+
+
 def texts_found(context: ProjectSnapshot, query: str, **wanted: str) -> tuple[list[str], str]:
     rows, words = answer(context, "search_requirements", query=query, **wanted)
     return [row["text"] for row in rows], words
@@ -90,11 +90,7 @@ def texts_found(context: ProjectSnapshot, query: str, **wanted: str) -> tuple[li
 @pytest.mark.parametrize(
     ("query", "texts", "words"),
     [
-        (
-            "hot tea",
-            ["Coffee MUST be hot."] * 2,
-            "No requirement contains every word; the results contain some of them.",
-        ),
+        ("hot tea", ["Coffee MUST be hot."] * 2, SOME),
         ("the", [], f"{COMMON} Nothing found."),
         ("sugar", [], "Nothing found."),
         ("potts", [], "Nothing found; did you mean pot?"),
@@ -108,11 +104,6 @@ def test_the_second_block_of_a_search_says_what_was_found_how(
     assert texts_found(context, query) == (texts, words)
 
 
-def test_a_long_query_is_cut_with_a_note(context: ProjectSnapshot) -> None:
-    _, words = texts_found(context, "hot " + "a" * 3_000)
-    assert words.startswith("The search used only the first 2,000 characters of the query.")
-
-
 def test_a_search_can_be_filtered_and_continued(context: ProjectSnapshot) -> None:
     for query, wanted, texts in (
         ("lid", {}, ["The lid MUST fit.", "The lid SHOULD shine.", "Coffee MUST be hot."]),
@@ -121,15 +112,15 @@ def test_a_search_can_be_filtered_and_continued(context: ProjectSnapshot) -> Non
         ("hot", {"spec": "docs/pot.md"}, ["Coffee MUST be hot."]),
     ):
         assert texts_found(context, query, **wanted)[0] == texts
+    _, words = texts_found(context, "hot " + "a" * 3_000)
+    assert words.startswith("The search used only the first 2,000 characters of the query.")
     rows, words = answer(context, "search_requirements", query="lid", limit=2)
     cursor = words.partition("cursor=")[2].partition(",")[0]
     assert words == f"2 of 3 shown; for more, set cursor={cursor}, or raise limit."
     whole = value(context, "search_requirements", query="lid")
     assert [*rows, *value(context, "search_requirements", query="lid", cursor=cursor)] == whole
-    assert refusal(context, "search_requirements", query="pot", cursor=cursor)[:2] == (
-        "invalid_request",
-        "the cursor does not belong to this list",
-    )
+    refused = refusal(context, "search_requirements", query="pot", cursor=cursor)
+    assert refused[:2] == ("invalid_request", "the cursor does not belong to this list")
 
 
 NOTHING = "No code cites it: implement it, and paste the comment from suggest_citation."
