@@ -115,16 +115,13 @@ def test_one_question_sees_one_run(known: Asking) -> None:
     assert [known.knowledge.ask(question) for _ in range(2)] == [("r1", 8), ("r2", 0)]
 
 
-def test_without_the_service_the_tools_are_an_upstream_error(known: Asking) -> None:
-    known.desk = ToolDispatcher(Registry(known.desk.registry.every_pack), Fixed(context_of(FILES)))
-    assert known.refusal("km-coverage-summary")[0] == "upstream_error"
-
-
-def test_changed_settings_apply_to_the_next_question(known: Asking, tmp_path: Path) -> None:
+def test_changed_settings_and_services_apply_to_the_next_question(known: Asking, tmp_path: Path) -> None:
     assert known.value(STATUS)["run_id"] == "r1"
     other = Asking(fill(tmp_path / "elsewhere", [replace(RUN, run_id="r9")]))
     known.knowledge.rules = other.knowledge.rules
     assert known.value(STATUS)["run_id"] == "r9"
+    known.desk = ToolDispatcher(Registry(known.desk.registry.every_pack), Fixed(context_of(FILES)))
+    assert known.refusal("km-coverage-summary")[0] == "upstream_error"
 
 
 def test_threads_ask_the_index_at_the_same_time(known: Asking) -> None:

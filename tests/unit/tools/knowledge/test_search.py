@@ -53,9 +53,6 @@ def test_a_search_with_all_arguments_has_the_whole_response(searched: Asking, tm
     assert context["requirements"] == [{"id": BOIL.rpartition("/")[2], "kinds": ["implementation"], **cited}]
     assert (metadata["result_count"], metadata["graph_context_included"]) == (1, True)
     assert metadata["filters_applied"]["symbols"] == ["Boil"]
-
-
-def test_a_search_by_words_alone_says_so(searched: Asking) -> None:
     assert "searched by words only" in searched.answer(SEARCH, {"query": "boil"}).warning
     nothing = searched.answer(SEARCH, {"query": "zymurgy"})
     assert nothing.next_step == "km-graph-search finds files by part of their path."
@@ -133,32 +130,19 @@ def test_edges_of_both_directions_can_be_asked_for(indexed: Asking) -> None:
     assert found == {"status": "ok", "node": make_node("Subsystem:Tea", name="Tea"), "relationships": []}
 
 
-@pytest.mark.parametrize(
-    ("node", "which", "step"),
-    [
+def test_edges_of_the_other_direction_are_counted_and_edges_have_a_limit(indexed: Asking) -> None:
+    for node, which, step in (
         ("Subsystem:Kettle", "outgoing", "5 incoming edges not shown; set relationships=all for all edges."),
         ("Subsystem:Tea", "outgoing", ""),
-        (
-            "SourceFile:src/kettle/boil.py",
-            "incoming",
-            "4 outgoing edges not shown; set relationships=all for all edges.",
-        ),
+        (f"SourceFile:{PATH}", "incoming", "4 outgoing edges not shown; set relationships=all for all edges."),
         ("Section:spec#pouring", "incoming", ""),
         ("Subsystem:Kettle", "none", ""),
         ("Subsystem:Kettle", "all", ""),
-    ],
-)
-def test_edges_of_the_other_direction_are_counted(indexed: Asking, node: str, which: str, step: str) -> None:
-    assert indexed.answer(NODE, {"node_id": node, "relationships": which}).next_step == step
-
-
-@pytest.mark.parametrize(
-    ("limit", "count", "step"), [(4, 4, "Only 4 edges shown: raise limit."), (5, 5, ""), (100_000, 5, "")]
-)
-def test_edges_have_a_limit(indexed: Asking, limit: int, count: int, step: str) -> None:
-    asked: dict[str, object] = {"node_id": KETTLE.id, "relationships": "incoming", "limit": limit}
-    answer = indexed.answer(NODE, asked)
-    assert (len(plain(answer.value)["relationships"]), answer.next_step) == (count, step)
+    ):
+        assert indexed.answer(NODE, {"node_id": node, "relationships": which}).next_step == step
+    for limit, count, step in ((4, 4, "Only 4 edges shown: raise limit."), (5, 5, ""), (100_000, 5, "")):
+        answer = indexed.answer(NODE, {"node_id": KETTLE.id, "relationships": "incoming", "limit": limit})
+        assert (len(plain(answer.value)["relationships"]), answer.next_step) == (count, step)
 
 
 def test_a_chunk_is_a_node(indexed: Asking) -> None:
@@ -194,12 +178,11 @@ NAMES = {
 }
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_node_is_found_by_each_of_its_names(indexed: Asking, name: str) -> None:
+def test_a_node_is_found_by_each_of_its_names(indexed: Asking) -> None:
     ##= man/spec/knowledge.md#graph
     ##% `km-graph-node` MUST find a node by `LABEL:KEY`, a requirement by four or more digits of its id, and a
     ##% specification, section or requirement by its full path.
-    assert indexed.value(NODE, node_id=name, relationships="none")["node"]["id"] == NAMES[name]
+    assert {name: indexed.value(NODE, node_id=name, relationships="none")["node"]["id"] for name in NAMES} == NAMES
 
 
 NOT_FOUND, INVALID, MISSING = "not_found", "invalid_identifier", "Node '{}' not found"
@@ -226,10 +209,10 @@ NOWHERE = [
 ]
 
 
-@pytest.mark.parametrize(("name", "code", "message", "hint"), NOWHERE, ids=range(len(NOWHERE)))
-def test_a_name_without_a_node_is_refused(indexed: Asking, name: str, code: str, message: str, hint: str) -> None:
-    told, message = indexed.refusal(NODE, node_id=name), message.format(name)
-    assert (told[0], told[1][: len(message)], hint in told[2]) == (code, message, True)
+def test_a_name_without_a_node_is_refused(indexed: Asking) -> None:
+    for name, code, pattern, hint in NOWHERE:
+        told, message = indexed.refusal(NODE, node_id=name), pattern.format(name)
+        assert (told[0], told[1][: len(message)], hint in told[2]) == (code, message, True)
 
 
 def reached(found: dict[str, Any]) -> list[tuple[str, int]]:
@@ -290,13 +273,10 @@ def test_the_nodes_around_a_subsystem_come_page_by_page(indexed: Asking) -> None
 BROKEN = ["", "garbage", "\u00fc", "x" * 19_000, "!!!!", urlsafe_b64encode(b"-5").decode(), "MTA", "\0"]
 
 
-@pytest.mark.parametrize("cursor", BROKEN, ids=range(len(BROKEN)))
-def test_a_cursor_that_cannot_be_read_begins_anew(indexed: Asking, cursor: str) -> None:
+def test_a_cursor_that_cannot_be_read_begins_anew_and_one_past_the_end_shows_nothing(indexed: Asking) -> None:
     first = indexed.value(AROUND, name="Kettle", limit=2)
-    assert indexed.value(AROUND, name="Kettle", limit=2, cursor=cursor) == first
-
-
-def test_a_cursor_past_the_end_shows_nothing(indexed: Asking) -> None:
+    for cursor in BROKEN:
+        assert indexed.value(AROUND, name="Kettle", limit=2, cursor=cursor) == first
     found = indexed.value(AROUND, name="Kettle", cursor=urlsafe_b64encode(b"9" * 40).decode())
     assert found["related"] == {"nodes": [], "cursor": None, "total": 5}
 
@@ -342,13 +322,12 @@ FOUND = {
 }
 
 
-@pytest.mark.parametrize("term", FOUND, ids=range(len(FOUND)))
-def test_a_term_is_literal(indexed: Asking, term: str) -> None:
-    found = indexed.answer(TERM, {"term": term})
-    assert [one["id"] for one in plain(found.value)["results"]] == FOUND[term]
-    assert found.next_step == (
-        "km-graph-node returns one of them by its id." if FOUND[term] else "km-search searches the texts of files."
-    )
+def test_a_term_is_literal(indexed: Asking) -> None:
+    steps = ("km-search searches the texts of files.", "km-graph-node returns one of them by its id.")
+    for term, ids_of_term in FOUND.items():
+        found = indexed.answer(TERM, {"term": term})
+        assert [one["id"] for one in plain(found.value)["results"]] == ids_of_term
+        assert found.next_step == steps[bool(ids_of_term)]
 
 
 @pytest.fixture(scope="module")
@@ -362,12 +341,8 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asking]:
     line = "boil the water, " + "and then some more of it, " * 3 + "\n"
     store = open_store(str(fill(folder) / STORE), create=True)
     with store.writing() as writing:
-        files = [
-            make_ingested_file(
-                f"src/kettle/f{number}.py", line * 2, symbols=(symbol("boil", "function", 1, 2),), subsystem="Kettle"
-            )
-            for number in range(60)
-        ]
+        more: dict[str, Any] = {"symbols": (symbol("boil", "function", 1, 2),), "subsystem": "Kettle"}
+        files = [make_ingested_file(f"src/kettle/f{number}.py", line * 2, **more) for number in range(60)]
         for one in files:
             pieces = (replace(one.pieces[0], end=len(line * 9), line_end=9),)
             writing.put(replace(one, text=line * 9, pieces=pieces))
