@@ -4,36 +4,14 @@ from __future__ import annotations
 
 import re
 from itertools import product
-from urllib.parse import unquote
 
 import pytest
 
 from duvet.queries.revisions import SnapshotDiff
-from duvet.reports.html.anchors import CITED_LOOK, STATE_LOOKS, AnchorNames, format_section_title, strip_backticks
+from duvet.reports.html.anchors import CITED_LOOK, STATE_LOOKS, AnchorNames, strip_backticks
 from duvet.templates import page_file
 from tests.unit.reports.html.html_pages import page, tree, values
-from tests.unit.reports.report_projects import CONFIG, STATES, finished
-
-ODD = """\
-# main
-
-## Main {#main}
-
-A pot MUST a.
-
-## Cited {#main/cited}
-
-A pot MUST b.
-
-## Signs {#x"y&amp'<z}
-
-A pot MUST d.
-"""
-ODD_FILES = {
-    ".duvet/config.toml": CONFIG.replace("tea.md", "main.md"),
-    "main.md": ODD,
-    "src/a.rs": "//= main.md#main\n\n//= main.md#main\n//# A pot MUST a.\n\n//= main.md#main/cited\n",
-}
+from tests.unit.reports.report_projects import STATES, finished
 
 
 def ids(text: str) -> list[str]:
@@ -50,27 +28,6 @@ def test_each_place_has_an_anchor_that_does_not_move() -> None:
     assert [id for id in ids(page(finished(more))) if id.startswith(("tea", "manners"))] == found
 
 
-def test_anchors_are_unique() -> None:
-    found = ids(page(finished(ODD_FILES)))
-    assert len(found) == len(set(found))
-    assert [re.sub("/[0-9a-f]{12}", "/ID", id) for id in found if id.startswith("main")] == [
-        *("main", "main-2", "main-2/main", "main-2/main/cited", "main-2/main-1", "main-2/main-1/ID"),
-        *("main-2/main/cited-2", "main-2/main/cited-2/ID", "main-2/main/cited-2/cited"),
-        *("main-2/signs-x-y-amp-z", "main-2/signs-x-y-amp-z/ID"),
-    ]
-    # A section has its id where its anchor is another one.
-    parts = [one for one in tree(page(finished(ODD_FILES))).iter("section") if one.get("data-id")]
-    assert [(one.get("id"), one.get("data-id")) for one in parts] == [("main-2/main/cited-2", "main/cited")]
-
-
-def test_links_lead_to_places() -> None:
-    for files in (STATES, ODD_FILES):
-        shown = page(finished(files))
-        links = {link for link in values(tree(shown), "href") if link.startswith("#")}
-        assert len(links) > 10
-        assert {unquote(link[1:]) for link in links if not link.startswith("#requirements?")} <= set(ids(shown))
-
-
 def test_names_that_are_taken_get_a_number() -> None:
     shown = page(finished(STATES), since=SnapshotDiff(), embedded=b"{}")
     own = [id for id in ids(shown) if not re.match("tea|manners", id)]
@@ -79,15 +36,6 @@ def test_names_that_are_taken_get_a_number() -> None:
     assert [names.new(name) for name in ("a", "a-2", "a", "a", "a-2", "sources", "a b", "c?d")] == [
         *("a", "a-2", "a-3", "a-4", "a-2-2", "sources-2", "a-b", "c-d")
     ]
-
-
-def test_sections_of_ietf_text_are_titled_with_their_numbers() -> None:
-    text = "1. Heat\n\n   Heat it.\n\nAppendix A. Tea\n\n   Leaves.\n\nAbstract\n\n   Hot.\n"
-    sections = ("section-1", "appendix-A", "name-abstract")
-    comments = "".join(f"//= tea.txt#{name}\n\n" for name in sections)
-    (coverage,) = finished({".duvet/config.toml": CONFIG, "tea.txt": text, "src/a.rs": comments}).trace.coverages
-    titles = [format_section_title(coverage.specification, index) for index in range(len(sections))]
-    assert titles == ["1. Heat", "Appendix A. Tea", "Abstract"]
 
 
 @pytest.mark.parametrize(

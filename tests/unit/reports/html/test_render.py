@@ -90,12 +90,6 @@ def test_links_that_do_not_lead_to_the_web_are_left_out(link: str | None) -> Non
     assert {url[:1] for url in values(tree(page(evil(link))), "href")} == {"#"}
 
 
-def test_the_blob_link_of_a_source_wins_over_that_of_the_report() -> None:
-    config = CONFIG.replace("[[requirement]]", 'blob-link = "https://other.example/"\n\n[[requirement]]', 1)
-    shown = page(finished(STATES | {".duvet/config.toml": config}, BLOB))
-    assert "https://other.example/src/a.rs#L1" in values(tree(shown), "href")
-
-
 @pytest.mark.parametrize("char", ["\x00", "\x0c", "\x1b", "\x7f", "\x85", "\x9f", "\ufdd0", "\uffff", "\U0010fffe"])
 def test_characters_that_html_does_not_allow_are_replaced(char: str) -> None:
     source = f"//= tea.md#pot\n//= reason=a{char}b\n//# The pot MUST be warm.\n"
@@ -246,13 +240,6 @@ def test_the_verdict_of_the_run_is_shown(
     begin = f'<h2 tabindex="-1">Overview</h2>\n{verdict.format(report.trace.citation_count)}\n'
     words = f'<p class="coverage">Coverage: {coverage.words}</p>\n'
     assert overview(report, problems=problems, gates=gates).startswith(begin + words)
-
-
-def test_a_feature_leads_to_its_requirements() -> None:
-    files = STATES | {"src/a.rs": STATES["src/a.rs"].replace("feature=cutlery", "feature=the  cutlery")}
-    shown = page(finished(files))
-    assert 'cutlery</span> <a class="n" href="#requirements?feature=the%20cutlery">1</a>' in shown
-    assert shown.count("<i class=f>the cutlery</i>") == 1
 
 
 def test_the_table_has_no_empty_columns_and_no_repeated_rows() -> None:

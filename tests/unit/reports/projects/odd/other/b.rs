@@ -1,0 +1,2 @@
+//= states.md#kinds
+//# Code and tests MUST cite this.
