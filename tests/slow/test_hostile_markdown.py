@@ -34,12 +34,12 @@ def repeat(line: str, count: int) -> bytes:
 
 
 GROWING: dict[str, tuple[Callable[[int], bytes], int]] = {
-    "items": (lambda size: repeat("- Pot {} MUST be hot.\n", size), 100_000),
-    "equal items": (lambda size: repeat("- Pots MUST be hot.\n", size), 100_000),
-    "items below a lead-in": (lambda size: b"Pots MUST:\n\n" + repeat("- be {} degrees hot\n", size), 100_000),
-    "items with ids": (lambda size: repeat("- **FR-{0}**: Pot {0} MUST be hot.\n", size), 100_000),
-    "numbered items": (lambda size: repeat("{0}. Pot {0} MUST be hot.\n", min(size, 10**9)), 100_000),
-    "tasks": (lambda size: repeat("- [x] Pot {} MUST be hot.\n", size), 100_000),
+    "items": (lambda size: repeat("- Pot {} MUST be hot.\n", size), 40_000),
+    "equal items": (lambda size: repeat("- Pots MUST be hot.\n", size), 40_000),
+    "items below a lead-in": (lambda size: b"Pots MUST:\n\n" + repeat("- be {} degrees hot\n", size), 40_000),
+    "items with ids": (lambda size: repeat("- **FR-{0}**: Pot {0} MUST be hot.\n", size), 40_000),
+    "numbered items": (lambda size: repeat("{0}. Pot {0} MUST be hot.\n", size), 40_000),
+    "tasks": (lambda size: repeat("- [x] Pot {} MUST be hot.\n", size), 40_000),
     "rows": (lambda size: b"| id | pot |\n|---|---|\n" + repeat("| FR-{0} | Pot {0} MUST be hot. |\n", size), 10_000),
     "cells": (lambda size: b"|" + b" a |" * size + b"\n|" + b"-|" * size + b"\n|" + b" MUST |" * size, 10_000),
     "nested quotes": (lambda size: b">" * size + b" It MUST be sweet.\n", 10_000),
