@@ -25,9 +25,10 @@ def merge(input: tuple[str, ...], output: str) -> None:
       duvet report --json-v2 client.json --blob-link https://git.example/client
       duvet merge --input client.json --input server.json --output all.json
     """
-    from duvet.reports.json_v2 import merge_report_files
+    from duvet.reports.json_v2 import encode_v2_report, merge_reports, read_reports
 
     tree = MemoryTree({"-": sys.stdin.buffer.read()} if "-" in input and sys.stdin else {}, DiskTree())
-    merged, warnings = merge_report_files(input, tree)
+    merged, warnings = merge_reports(read_reports(input, tree))
+    data = encode_v2_report(merged)
     print_problems(warnings)
-    write_output(output, merged)
+    write_output(output, data)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,7 +22,11 @@ GUIDE = Path(__file__).with_name("guide")
 
 
 def make_site_pages() -> dict[str, str]:
-    guide = {path.name: _make_guide_page(path.read_text(encoding="utf-8")) for path in sorted(GUIDE.glob("*.md"))}
+    guide = {}
+    for path in sorted(GUIDE.glob("*.md")):
+        # The site has neither instructions for tests nor the files that only the repository has.
+        text = re.sub(r"(?m)^<!--.*?-->\n+", "", path.read_text(encoding="utf-8"))
+        guide[path.name] = re.sub(r"\[([^\]]*)\]\(\.\./[^)]*\)", r"\1", text)
     reference = {
         "reference-commands.md": "\n".join(_describe_commands()),
         "reference-configuration.md": "\n".join(_describe_configuration()),
@@ -29,11 +34,6 @@ def make_site_pages() -> dict[str, str]:
         "reference-rules.md": "\n".join(_describe_rules()),
     }
     return {**guide, **reference}
-
-
-def _make_guide_page(text: str) -> str:
-    """Remove instructions for tests, and links to files that are not on the site."""
-    return re.sub(r"\[([^\]]*)\]\(\.\./[^)]*\)", r"\1", re.sub(r"(?m)^<!--.*?-->\n+", "", text))
 
 
 def _describe_commands() -> Iterator[str]:
@@ -97,33 +97,23 @@ def _list_keys(schema: JsonSchema) -> Iterator[str]:
 def _find_keys(path: str, value: JsonSchema, schema: JsonSchema) -> Iterator[tuple[str, JsonSchema]]:
     """Yield each key that is not a table, with its path: `[]` for items of a list, `NAME` for any name."""
     value = resolve_schema(value, schema)
-    tables = [value, *value.get("anyOf", [])]
-    for table in tables:
+    for table in (value, *value.get("anyOf", [])):
         if table.get("properties"):
             for name, inner in table["properties"].items():
                 yield from _find_keys(f"{path}.{name}" if path else name, inner, schema)
             return
-        if _holds_tables(table.get("items"), schema):
-            yield from _find_keys(f"{path}[]", table["items"], schema)
-            return
-        if _holds_tables(table.get("additionalProperties"), schema):
-            yield from _find_keys(f"{path}.NAME", table["additionalProperties"], schema)
-            return
+        for key, mark in (("items", "[]"), ("additionalProperties", ".NAME")):
+            if isinstance(inner := table.get(key), dict):
+                resolved = resolve_schema(inner, schema)
+                if any(one.get("properties") for one in (resolved, *resolved.get("anyOf", []))):
+                    yield from _find_keys(f"{path}{mark}", inner, schema)
+                    return
     yield path, value
-
-
-def _holds_tables(value: object, schema: JsonSchema) -> bool:
-    if not isinstance(value, dict) or not value:
-        return False
-    resolved = resolve_schema(value, schema)
-    return any(table.get("properties") for table in (resolved, *resolved.get("anyOf", [])))
 
 
 if __name__ == "__main__":
     folder = Path(sys.argv[1])
     (folder / "pages").mkdir(parents=True)
-    (folder / "zensical.toml").write_text(
-        GUIDE.with_name("zensical.toml").read_text(encoding="utf-8"), encoding="utf-8"
-    )
+    shutil.copy(GUIDE.with_name("zensical.toml"), folder)
     for name, text in make_site_pages().items():
         (folder / "pages" / name).write_text(text, encoding="utf-8")

@@ -526,11 +526,6 @@ class _Reporter(NamedTuple):
         self.problems.append(rule.problem(message, self.name, hint=hint))
 
 
-def merge_report_files(paths: Sequence[str], tree: Tree) -> tuple[bytes, tuple[Problem, ...]]:
-    merged, warnings = merge_reports(read_reports(paths, tree))
-    return encode_v2_report(merged), warnings
-
-
 def merge_reports(inputs: Sequence[tuple[str, V2Report]]) -> tuple[V2Report, tuple[Problem, ...]]:
     """Merge reports with their file names; return the report and warnings, or raise ProblemsError with all conflicts."""
     if not inputs:

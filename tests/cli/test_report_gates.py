@@ -264,17 +264,20 @@ def test_a_gate_with_nothing_to_check_fails(
     assert "\nFAIL: citations and tests: not checked because of 1 error\n" in gated.err
 
 
-@pytest.mark.parametrize(("texts", "code"), list(SETUPS.values())[1:], ids=list(SETUPS)[1:])
 @pytest.mark.parametrize(
-    "gate",
-    ["diff --fail-on regression", "diff --fail-on new", "uncited --fail-on must", "uncited --fail-on any --todo"],
+    ("gate", "setup"),
+    [
+        ("diff --fail-on regression", "no file matches"),
+        ("diff --fail-on new", "no specification"),
+        ("uncited --fail-on must", "no requirements"),
+        ("uncited --fail-on any --todo", "no file matches"),
+    ],
 )
-def test_every_gate_without_requirements_fails(
-    gate: str, texts: dict[str, str], code: str, tmp_path: Path, duvet_command: str
-) -> None:
+def test_every_gate_without_requirements_fails(gate: str, setup: str, tmp_path: Path, duvet_command: str) -> None:
     ##= man/spec/gates.md#gates-with-nothing-to-check
     ##% A gate MUST fail if there is no configuration, no specification or no requirement, or if a source pattern
     ##% matches no file.
+    texts, code = SETUPS[setup]
     folder = history(tmp_path / "kettle", texts)
     done = run(duvet_command, folder, *gate.split())
     assert (done.code, "PASS" in done.err) == (1, False)

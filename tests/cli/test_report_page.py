@@ -25,13 +25,12 @@ def test_the_page_follows_the_commit_and_the_code_below_a_comment(kettle: Path, 
         kept = (kettle / PAGE).read_text()
         assert duvet("--no-cache", "report").code == 0
         assert (kettle / PAGE).read_text() == kept
-        assert duvet("report").code == 0
         return kept
 
     history(kettle, {".gitignore": ".duvet/reports/\n.duvet/cache/\n"})
     first = git(kettle, "rev-parse", "HEAD")[:12]
     assert first in reported()
-    assert "nothing has changed" in duvet("report").err
+    assert "nothing has changed" in (duvet("report"), duvet("report"))[1].err
     second = commit(kettle)[:12]
     assert "nothing has changed" not in duvet("report").err
     page = reported()
