@@ -1,4 +1,4 @@
-"""Features of duvet beyond the SDK, over pipes and HTTP, in every version of the protocol."""
+"""Features of duvet beyond the SDK, over pipes and HTTP, in the oldest and the newest version of the protocol."""
 
 from __future__ import annotations
 
@@ -13,7 +13,17 @@ from mcp.shared.exceptions import MCPError
 
 from tests.cli.sample_project import SPECIFICATION
 from tests.edits import create, save_by_rename
-from tests.unit.server.clients import LISTS, MODERN, Transport, client_of, got, hearing, list_below, over_stdio
+from tests.unit.server.clients import (
+    LISTS,
+    MODERN,
+    OLDEST_AND_NEWEST,
+    Transport,
+    client_of,
+    got,
+    hearing,
+    list_below,
+    over_stdio,
+)
 from tests.unit.server.http.command import Command
 from tests.unit.server.http.http_server import MEDIA, MODERN_HEADERS, messages_in
 from tests.unit.server.servers import LONGEST
@@ -41,6 +51,7 @@ def connect(request: pytest.FixtureRequest, duvet_command: str, kettle: Path) ->
         yield lambda: streamable_http_client(command.url)
 
 
+@pytest.mark.parametrize("version", OLDEST_AND_NEWEST)
 async def test_our_own_methods(connect: Connect, version: str) -> None:
     with anyio.fail_after(LONGEST):
         async with client_of(connect(), version) as client:
@@ -58,6 +69,7 @@ async def test_our_own_methods(connect: Connect, version: str) -> None:
 
 
 @pytest.mark.criterion("core 2.2.2", "core 2.1.1")
+@pytest.mark.parametrize("version", OLDEST_AND_NEWEST)
 @pytest.mark.parametrize("transport", ["stdio", "http"])
 def test_answers_are_bare_arrays_and_objects(duvet_command: str, kettle: Path, transport: str, version: str) -> None:
     asked: list[dict[str, Any]] = [{"path": "/specifications"}, {"uri": "duvet:///specifications"}]

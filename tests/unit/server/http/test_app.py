@@ -13,15 +13,11 @@ import anyio
 import anyio.lowlevel
 import httpx2
 import pytest
-from mcp import Client
-from mcp.client.streamable_http import streamable_http_client
 
-from duvet.server.application import AccessTokens
 from duvet.server.http.guards import HttpLimits
 from duvet.server.protocol.server import DuvetServer
 from tests.cli.sample_project import SPECIFICATION
 from tests.edits import create, save_by_rename
-from tests.unit.server.clients import value_of
 from tests.unit.server.http import http_server
 from tests.unit.server.http.http_server import MEDIA, MODERN_HEADERS, connected, greet, messages_in
 from tests.unit.server.http.waiting_server import Waiting
@@ -99,28 +95,6 @@ async def test_a_change_is_notified_once_a_stream_is_open(kettle: Path) -> None:
         async with client.stream("GET", "/mcp", headers=silent) as stream:
             assert await notified(stream.aiter_lines(), 2) == {"updated", "list_changed"}
     server.live.close()
-
-
-##= man/spec/mcp.md#http
-##% Without tokens, the server MUST give HTTP clients only the scope `reader`.
-@pytest.mark.parametrize(
-    ("tokens", "token", "may_change"),
-    [
-        (http_server.BOTH, http_server.ADMIN, True),
-        (http_server.BOTH, http_server.READER, False),
-        (http_server.NOBODY, http_server.ADMIN, False),
-    ],
-)
-async def test_only_admins_see_and_call_the_tools_of_maintainers(
-    server: DuvetServer, mode: str, tokens: AccessTokens, token: str, may_change: bool
-) -> None:
-    async with (
-        http_server.connected(server, token, tokens=tokens) as http,
-        Client(streamable_http_client(f"{http.base_url}/mcp", http_client=http), mode=mode) as client,
-    ):
-        shown = "fix" in [tool.name for tool in (await client.list_tools()).tools]
-        answer = value_of(await client.call_tool("fix", {}))
-    assert (shown, answer.get("done", answer.get("error", {}).get("code"))) == (may_change, may_change or "forbidden")
 
 
 @pytest.mark.parametrize(

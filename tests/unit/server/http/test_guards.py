@@ -152,22 +152,14 @@ async def test_too_many_requests_and_streams_are_refused(server: DuvetServer, wa
 async def test_bodies_that_are_no_messages_are_refused(http: httpx2.AsyncClient) -> None:
     bodies = {
         b"{": (None, -32700),
-        b"\xff": (None, -32700),
         b"[" * 200_000: (None, -32700),
         b"1": (None, -32600),
-        b"{}": (None, -32600),
         b'{"jsonrpc":"2.0","id":7,"method":1}': (7, -32600),
-        b'{"jsonrpc":"2.0","id":null,"method":"ping"}': (None, -32600),
-        b'{"jsonrpc":"2.0","id":1.5,"method":"ping"}': (None, -32600),
-        b'{"jsonrpc":"1.0","id":"a","method":"ping"}': ("a", -32600),
-        b'{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}': (1, -32600),
     }
-    found = {}
-    for body in bodies:
+    for body, expected in bodies.items():
         answer = await http.post("/mcp", content=body, headers=http_server.MEDIA)
         assert (answer.status_code, answer.headers["content-type"]) == (400, "application/json")
-        found[body] = (answer.json()["id"], answer.json()["error"]["code"])
-    assert found == bodies
+        assert (answer.json()["id"], answer.json()["error"]["code"]) == expected
 
 
 ##= man/spec/mcp.md#limits

@@ -13,6 +13,7 @@ from duvet.server.protocol.server import DuvetServer
 from duvet.tools.arguments import MAX_ARGUMENT_LENGTH
 from tests.unit.server.http import http_server
 from tests.unit.server.servers import TOOLS, server_of
+from tests.unit.server.stdio_server import enveloped, request
 
 pytestmark = pytest.mark.anyio
 
@@ -110,20 +111,31 @@ async def test_no_input_is_an_empty_one(http: httpx2.AsyncClient) -> None:
     assert answers[0].json() == answers[1].json() == answers[2].json()
 
 
-HAS_IT = "use a token with the scope maintainer"
-
-
-@pytest.mark.parametrize(
-    ("token", "status", "error"),
-    [
-        ("", 401, http_server.refused("unauthorized", "A token is required", "send Authorization: Bearer TOKEN")),
-        (http_server.READER, 403, http_server.refused("forbidden", "fix requires the scope maintainer", HAS_IT)),
-        (http_server.ADMIN, 200, {"done": True}),
-    ],
+UNAUTHORIZED = http_server.refused("unauthorized", "A token is required", "send Authorization: Bearer TOKEN")
+FORBIDDEN = http_server.refused(
+    "forbidden", "fix requires the scope maintainer", "use a token with the scope maintainer"
 )
-async def test_a_call_needs_the_scope_of_its_tool(server: DuvetServer, token: str, status: int, error: Any) -> None:
-    async with http_server.connected(server, token, tokens=http_server.BOTH) as client:
-        assert await http_server.post(client, "fix") == (status, error)
+
+
+async def test_a_tool_is_for_callers_with_its_scope(server: DuvetServer) -> None:
+    ##= man/spec/mcp.md#http
+    ##% Without tokens, the server MUST give HTTP clients only the scope `reader`.
+    for tokens, token, status, answer in (
+        (http_server.NOBODY, http_server.ADMIN, 403, FORBIDDEN),
+        (http_server.BOTH, "", 401, UNAUTHORIZED),
+        (http_server.BOTH, http_server.READER, 403, FORBIDDEN),
+        (http_server.BOTH, http_server.ADMIN, 200, {"done": True}),
+    ):
+        async with http_server.connected(server, token, tokens=tokens) as client:
+            assert await http_server.post(client, "fix") == (status, answer)
+            if status == 401:
+                continue
+            assert ("fix" in await http_server.tools_of(client)) == (status == 200)
+            called = (await http_server.call(client, "fix", {})).json()["result"]
+            assert called["isError"] == (status == 403)
+            headers = {**http_server.MODERN_HEADERS, "mcp-method": "tools/list"}
+            listed = (await client.post("/mcp", json=request("tools/list", enveloped({})), headers=headers)).json()
+            assert ("fix" in [tool["name"] for tool in listed["result"]["tools"]]) == (status == 200)
 
 
 async def test_failures_have_their_http_status(http: httpx2.AsyncClient) -> None:

@@ -247,10 +247,9 @@ async def test_a_missing_resource_is_an_error(client: Client) -> None:
 
 
 async def test_a_wrong_uri_is_an_error(client: Client) -> None:
-    uris = (f"duvet:///{'a' * 20_000}", "duvet:///requirements?limit=0", "duvet:///specifications/\0")
-    for uri, ask in product(uris, ASKS):
+    for ask in ASKS:
         with pytest.raises(MCPError) as refused:
-            await ask(client, uri)
+            await ask(client, "duvet:///requirements?limit=0")
         assert refused.value.code == types.INVALID_PARAMS
 
 
