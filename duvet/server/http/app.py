@@ -21,6 +21,7 @@ from msgspec import json as msgspec_json
 from starlette.applications import Starlette
 from starlette.datastructures import Headers
 from starlette.middleware import Middleware
+from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -181,6 +182,7 @@ class HttpApplication:
         self._requests = guards.ConcurrencyLimit(endpoints, limits)
         # This comes before the limit, because a request that is still arriving doesn't count.
         self._bodies = guards.BodyLimit(self._requests, limits)
+        healthy = Response(b'{"status":"ok"}', media_type="application/json", headers={"cache-control": "no-store"})
         may_read = guards.allow_methods("GET", "HEAD")
         may_post = guards.allow_methods(*REST_METHODS)
         may_stream = guards.allow_methods("GET", "POST", "DELETE")
@@ -189,7 +191,7 @@ class HttpApplication:
             return Route(path, guards.Authentication(guards.Guard(app, *checks), tokens))
 
         routes = [
-            Route(HEALTH_PATH, guards.Guard(serve_health, may_read)),
+            Route(HEALTH_PATH, guards.Guard(healthy, may_read)),
             Route(READY_PATH, guards.Guard(partial(serve_readiness, server.live), may_read)),
             ##= man/spec/service.md#operations
             ##% `/metrics` MUST answer only callers that may call tools.
@@ -223,10 +225,6 @@ class HttpApplication:
         self._requests.refuse_unanswered()
         self._server.subscriptions.streams.close()
         await self._sessions.end()
-
-
-async def serve_health(scope: Scope, receive: Receive, send: Send) -> None:
-    await guards.send_body(send, 200, b'{"status":"ok"}')
 
 
 async def serve_readiness(live: LiveProject, scope: Scope, receive: Receive, send: Send) -> None:

@@ -72,16 +72,16 @@ def test_1_to_3_the_answer_to_a_handshake(server: Wire) -> None:
     assert instructions.startswith(f"You are interacting with {title}, which ")
 
 
-def test_3_3_instructions_say_which_tools_exist_and_how_to_use_them(server: Wire) -> None:
-    text = server.greet()["result"]["instructions"]
-    for tool in listed(server, "tools"):
+def test_3_3_to_4_5_instructions_are_true_and_what_is_declared_and_listed_works(server: Wire, project: Path) -> None:
+    answer = server.greet()["result"]
+    text, declared = answer["instructions"], answer["capabilities"]
+    # 3.3: which tools exist, and how to use them.
+    tools = listed(server, "tools")
+    for tool in tools:
         needed = tool["inputSchema"].get("required", [])
         assert (f"- `{tool['name']}` ({', '.join(needed)}): " if needed else f"- `{tool['name']}`") in text
     assert 'Use `tools/call` with `{"name": "' in text
-
-
-def test_3_4_instructions_say_how_resources_are_reached_and_that_works(server: Wire) -> None:
-    text = server.greet()["result"]["instructions"]
+    # 3.4: how resources are reached.
     for method in ("resources/list", "resources/get", "resources/read", "resources/templates/list"):
         assert f"`{method}`" in text
     assert '`{"path": "/specifications"}`' in text
@@ -92,6 +92,33 @@ def test_3_4_instructions_say_how_resources_are_reached_and_that_works(server: W
     assert server.ask("resources/get", {"uri": child["uri"]})["result"] == document
     (read,) = server.ask("resources/read", {"uri": "duvet:///specifications?limit=10"})["result"]["contents"]
     assert json.loads(read["text"]) == [document]
+    # 4.4: what is declared works.
+    completion: Message = {
+        "ref": {"type": "ref/prompt", "name": "triage_uncited"},
+        "argument": {"name": "spec", "value": "r"},
+    }
+    asked: dict[str, tuple[str, Message]] = {
+        "completions": ("completion/complete", completion),
+        "logging": ("logging/setLevel", {"level": "warning"}),
+        **{name: (method, {}) for name, method in LISTS.items()},
+    }
+    assert declared.keys() - {"experimental"} == asked.keys()
+    assert [name for name, (method, params) in asked.items() if "result" not in server.ask(method, params)] == []
+    # 4.5: what is listed can be used.
+    uri = listed(server, "resources")[0]["uri"]
+    assert server.ask("resources/read", {"uri": uri})["result"]["contents"][0]["uri"] == uri
+    for prompt in listed(server, "prompts"):
+        needs = [one["name"] for one in prompt["arguments"] if one["required"]]
+        assert ("error" in server.ask("prompts/get", {"name": prompt["name"]})) == bool(needs)
+    for tool in tools:
+        called = server.ask("tools/call", {"name": tool["name"], "arguments": {}})["result"]
+        assert called.get("isError", False) == bool(tool["inputSchema"].get("required")), tool["name"]
+    # 4.3: resources can be subscribed to.
+    assert declared["resources"]["subscribe"] is True
+    uri = "duvet:///specifications/requirements/sections/login"
+    assert server.ask("resources/subscribe", {"uri": uri})["result"] == {}
+    make(project, {"requirements.md": FILES["requirements.md"].replace("# Login", "# Login\n\nOnce.")})
+    assert server.read() == {"jsonrpc": "2.0", "method": "notifications/resources/updated", "params": {"uri": uri}}
 
 
 def test_3_5_instructions_change_when_capabilities_change(wire: Start, server: Wire, tmp_path: Path) -> None:
@@ -105,35 +132,3 @@ def test_3_5_instructions_change_when_capabilities_change(wire: Start, server: W
     assert "`resources/get`" in told and "`resources/get`" in less_told
     # The cached instructions are those of the same configuration.
     assert wire("--config", str(SPEXUS), "mcp").greet()["result"]["instructions"] == told
-
-
-def test_4_3_resources_can_be_subscribed_to(server: Wire, project: Path) -> None:
-    assert server.greet()["result"]["capabilities"]["resources"]["subscribe"] is True
-    uri = "duvet:///specifications/requirements/sections/login"
-    assert server.ask("resources/subscribe", {"uri": uri})["result"] == {}
-    make(project, {"requirements.md": FILES["requirements.md"].replace("# Login", "# Login\n\nOnce.")})
-    assert server.read() == {"jsonrpc": "2.0", "method": "notifications/resources/updated", "params": {"uri": uri}}
-
-
-def test_4_4_what_is_declared_works(server: Wire) -> None:
-    declared = server.greet()["result"]["capabilities"]
-    prompt = {"ref": {"type": "ref/prompt", "name": "triage_uncited"}, "argument": {"name": "spec", "value": "r"}}
-    asked: dict[str, tuple[str, Message]] = {
-        "completions": ("completion/complete", prompt),
-        "logging": ("logging/setLevel", {"level": "warning"}),
-        **{name: (method, {}) for name, method in LISTS.items()},
-    }
-    assert declared.keys() - {"experimental"} == asked.keys()
-    assert [name for name, (method, params) in asked.items() if "result" not in server.ask(method, params)] == []
-
-
-def test_4_5_what_is_listed_can_be_used(server: Wire) -> None:
-    server.greet()
-    uri = listed(server, "resources")[0]["uri"]
-    assert server.ask("resources/read", {"uri": uri})["result"]["contents"][0]["uri"] == uri
-    for prompt in listed(server, "prompts"):
-        needs = [one["name"] for one in prompt["arguments"] if one["required"]]
-        assert ("error" in server.ask("prompts/get", {"name": prompt["name"]})) == bool(needs)
-    for tool in listed(server, "tools"):
-        answer = server.ask("tools/call", {"name": tool["name"], "arguments": {}})
-        assert answer["result"].get("isError", False) == bool(tool["inputSchema"].get("required")), tool["name"]
