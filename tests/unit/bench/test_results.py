@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 import xml.etree.ElementTree as ET
 from itertools import combinations
 
 import pytest
+from pytest_snapshot.plugin import Snapshot
 
 from tests.bench import figures, growth, pages, readme, retrieval, table, watching
 from tests.bench.budgets import PROJECTS, QUESTIONS, Budget, State
@@ -18,6 +18,7 @@ from tests.bench.results import FILE, About, Curve, Figure, Results, committed, 
 from tests.bench.table import Result
 from tests.bench.watching import Row, Wait
 from tests.bench.workloads import question_name
+from tests.conftest import ROOT
 from tests.unit.queries.search_quality import Scores, scores
 
 ABOUT = About("abc1234", "3.11.7", "Linux x86_64, 2 cores", 250)
@@ -87,89 +88,37 @@ BIG = Result("big", Budget(0.20, 0.30, 60), Cost(0.03, 60.1), 0.3, Figure(0.2, 6
 COMPARED = Result("cold", Budget(0.20, 0.30, 60), Cost(0.045, 50.0), 0.3, Figure(0.15, 50.0), Cost(0.09, 40.0))
 
 
-def test_the_table_of_costs() -> None:
-    assert table.render([QUICK, SLUGGISH, SLOW, BIG]) == (
-        "           CPU ms     cu  change  goal  gate  MB  change  gate\n"
-        "--version      30  0.100     new  0.11  0.14  20     new     -  good\n"
-        "report         90  0.300    +7 %  0.20  0.30  60    +0 %    60  passes\n"
-        "slow           91  0.303   +12 %  0.20  0.30  60   +11 %    60  TOO SLOW, SLOWER and BIGGER than before\n"
-        "big            30  0.100   -50 %  0.20  0.30  60    +0 %    60  TOO BIG"
-    )
-    assert [result.passes for result in (QUICK, SLUGGISH, SLOW, BIG)] == [True, True, False, False]
+GOOD = Scores(0.5, 0.75, 0.5, 0.6, 0.55)
+BETTER = GOOD._replace(recall_5=0.51, reciprocal=0.56)
 
 
-def test_the_table_of_costs_with_a_peer() -> None:
-    assert table.render([QUICK, COMPARED]) == (
-        "           CPU ms     cu  change  goal  gate  MB  change  gate  peer cu  of peer\n"
-        "--version      30  0.100     new  0.11  0.14  20     new     -        -        -  good\n"
-        "cold           45  0.150    +0 %  0.20  0.30  50    +0 %    60    0.300     0.50  good"
-    )
-
-
-def test_costs_as_json() -> None:
-    names = ["name", "cpu_seconds", "unit_seconds", "cu", "cu_before", "goal", "gate", "rss_mb", "rss_before_mb"]
-    names += ["rss_gate_mb", "peer_cpu_seconds", "of_peer", "passes"]
-    quick = ["--version", 0.03, 0.3, 0.1, None, 0.11, 0.14, 20.4, None, None, None, None, True]
-    compared = ["cold", 0.045, 0.3, 0.15, 0.15, 0.2, 0.3, 50.0, 50.0, 60, 0.09, 0.5, True]
-    rows = [dict(zip(names, row, strict=True)) for row in (quick, compared)]
-    assert json.loads(table.as_json([QUICK, COMPARED], {"commit": "abc"})) == {"commit": "abc", "rows": rows}
-
-
-def test_the_table_of_figures() -> None:
-    budget = Budget(1.5, 2.5)
-    told = [("a tool, p50 in pings", 1.234), ("b", 2.5), ("c", 2.6)]
-    found = [figures.Figure(name, value, budget) for name, value in told]
-    assert figures.render(found) == (
-        "the server            measured  goal  gate\n"
-        "a tool, p50 in pings      1.23  1.50  2.50  good\n"
-        "b                         2.50  1.50  2.50  passes\n"
-        "c                         2.60  1.50  2.50  TOO MUCH"
-    )
-    assert [one.passes for one in found] == [True, True, False]
-
-
-def test_the_table_of_pages_where_times_may_double_and_counts_may_not() -> None:
-    told = [
-        ("paint", 123.4, 300),
-        ("useful", 599, 300),
-        ("script", 601, 300),
-        ("heap", 0.73, 5),
-        ("elements", 20_500, 20_000),
-        ("gzip", 1_234_567, None),
+def test_the_tables(snapshot: Snapshot) -> None:
+    costs = [QUICK, SLUGGISH, SLOW, BIG]
+    measured = [
+        figures.Figure(name, value, Budget(1.5, 2.5)) for name, value in (("a tool", 1.234), ("b", 2.5), ("c", 2.6))
     ]
-    found = [pages.Figure("h3", *one) for one in told]
-    assert pages.render(found) == (
-        "page of                       measured  budget\n"
-        "h3: first paint, ms                123     300  good\n"
-        "h3: useful, ms                     599     300  busy?\n"
-        "h3: script at the start, ms        601     300  TOO MUCH\n"
-        "h3: heap, MB                       0.7       5  good\n"
-        "h3: elements                    20,500  20,000  TOO MUCH\n"
-        "h3: bytes gzipped            1,234,567       -"
-    )
-    assert [one.passes for one in found] == [True, True, False, True, False, True]
-    assert (pages.wanted("page of *x 2000"), pages.wanted("*cold")) == (["2000 x 2000", "10000 x 2000"], [])
-
-
-def test_the_table_of_waits() -> None:
+    # Times may double, and counts may not.
+    shown = [("paint", 123.4, 300), ("useful", 599, 300), ("script", 601, 300), ("heap", 0.73, 5)]
+    counted = [("elements", 20_500, 20_000), ("gzip", 1_234_567, None)]
+    visits = [pages.Figure("h3", *one) for one in (*shown, *counted)]
     quick = [Wait(0.1, 0.11), Wait(0.12, 0.2), Wait(0.3, 0.4)]
     slow = [Wait(0.3, 0.31)] * 200 + [Wait(0.9, 1), Wait(0.9, 1)]
-    assert watching.render([Row("quick", quick, 0.3), Row("slow", slow, 0.3), Row("huge", slow, None)]) == (
-        "edit to  reports p50  p99  summary p50  p99  gate\n"
-        "quick            120  300          200  400   300  good\n"
-        "slow             300  300          310  310   300  TOO SLOW\n"
-        "huge             300  300          310  310     -  good"
-    )
-
-
-def test_the_table_of_growth() -> None:
-    assert growth.render([curve(), curve("annotations", power=1.2)]) == (
-        "                       start    x 1   x 10  x 100  exponent\n"
-        "sources, cold, cu      0.100  0.120  0.300  2.100      1.00  good\n"
-        "annotations, cold, cu  0.100  0.120  0.417  5.124      1.20  WORSE THAN LINEAR\n"
-        "sources, cold, mb         18     19     24     78      1.00  good\n"
-        "annotations, cold, mb     18     19     28    169      1.20  WORSE THAN LINEAR"
-    )
+    tables = [
+        table.render(costs),
+        table.render([QUICK, COMPARED]),
+        table.as_json([QUICK, COMPARED], {"commit": "abc"}),
+        figures.render(measured),
+        pages.render(visits),
+        watching.render([Row("quick", quick, 0.3), Row("slow", slow, 0.3), Row("huge", slow, None)]),
+        growth.render([curve(), curve("annotations", power=1.2)]),
+        retrieval.render({"words": GOOD, "both": BETTER}),
+    ]
+    snapshot.snapshot_dir = ROOT / "tests/gold/bench"
+    snapshot.assert_match("\n\n".join(tables), "tables.txt")
+    assert [one.passes for one in costs] == [True, True, False, False]
+    assert [one.passes for one in measured] == [True, True, False]
+    assert [one.passes for one in visits] == [True, True, False, True, False, True]
+    assert (pages.wanted("page of *x 2000"), pages.wanted("*cold")) == (["2000 x 2000", "10000 x 2000"], [])
     flat = curve()._replace(figures=(Figure(0.1, 18), Figure(0.1001, 18), Figure(0.104, 18)))
     assert Line(flat, "cu").exponent == 0
 
@@ -186,10 +135,6 @@ def test_one_part_of_a_project_grows_at_a_time() -> None:
     }
 
 
-GOOD = Scores(0.5, 0.75, 0.5, 0.6, 0.55)
-BETTER = GOOD._replace(recall_5=0.51, reciprocal=0.56)
-
-
 @pytest.mark.parametrize(
     ("words", "both", "expected"),
     [
@@ -204,12 +149,7 @@ def test_words_find_enough_and_both_find_more(words: Scores, both: Scores, expec
     assert retrieval.passes({"words": words, "both": both}) is expected
 
 
-def test_the_table_and_the_scores_of_retrieval() -> None:
-    assert [line.split() for line in retrieval.render({"words": GOOD, "both": BETTER}).splitlines()] == [
-        ["hit@1", "hit@5", "recall@5", "recall@20", "MRR@10"],
-        ["words", "0.500", "0.750", "0.500", "0.600", "0.550"],
-        ["both", "0.500", "0.750", "0.510", "0.600", "0.560"],
-    ]
+def test_the_scores_of_retrieval() -> None:
     questions = [{"query": "one", "relevant": ["a", "b"]}, {"query": "two", "relevant": ["z"]}]
     found = {"one": ["x", "a", *"uvwq", "b"], "two": []}
     assert scores(found.__getitem__, questions) == Scores(0.0, 0.5, 0.25, 0.5, 0.25)
