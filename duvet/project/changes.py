@@ -69,7 +69,6 @@ class RecordedAnswers:
         return _list_input_paths(now) ^ _list_input_paths(before) or {""}
 
     def _find_other_listing_changes(self) -> set[str]:
-        """Return the files that other listings contain only now or contained only before; record new folders."""
         tree, found = RecordedTree(self.tree.disk), set[str]()
         for names, before in self._listings:
             found.update(set(names(tree)) ^ set(before))
@@ -97,16 +96,13 @@ class WatchedPlaces:
 
     def __init__(self, record: TreeRecord, disk: DiskTree) -> None:
         self.folders: set[str] = set()
-        self._missing: list[str] = []
-        """Parent folders that don't exist."""
+        self._missing: list[str] = []  # Parent folders that don't exist.
         self._at = disk.at
         self._listed = record.folders
         self._around: set[str] = set()
         """Every parent folder, by its own name and by the names of links that point to it."""
-        self._spelled: dict[str, list[str]] = defaultdict(list)
-        """The paths under which each real folder was read."""
-        self._linked: dict[str, list[str]] = defaultdict(list)
-        """The links that point to each real file."""
+        self._spelled: dict[str, list[str]] = defaultdict(list)  # The paths under which each real folder was read.
+        self._linked: dict[str, list[str]] = defaultdict(list)  # The links that point to each real file.
         paths = {*record.files, *record.absent, *record.regular, *record.present, *record.links, *record.faults}
         asked = {*record.folders, *record.unlisted, *record.identities, *map(_get_parent, paths)}
         root = _resolve_path(self._at(""))
@@ -254,7 +250,6 @@ class ChangeWatcher:
         self._watcher.close()
 
     def stop(self) -> None:
-        """Make `wait` return."""
         self._stop.set()
 
     def follow(self, project: Project) -> None:

@@ -55,7 +55,6 @@ class Findings(Struct, frozen=True, array_like=True):
         return Checked(tuple(problems), sum(self.files[path] for path in counted), len(counted))
 
     def invalid(self) -> dict[int, tuple[Problem, ...]]:
-        """Map the index of each invalid annotation in the trace to its errors."""
         found: dict[int, list[Problem]] = {}
         for one in self.found:
             if one.id >= 0 and one.problem.severity is Severity.ERROR:

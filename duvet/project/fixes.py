@@ -15,15 +15,8 @@ from duvet.config.toml import format_one_line_string
 from duvet.errors import DuvetError
 from duvet.model import Annotation, Applicability, Edit, Fix, Format, Kind, Problem, Source, Specification
 from duvet.project.history import TextHistory, differs_in_form, squeeze_text
+from duvet.sources import editor
 from duvet.sources.comments import SourceStyle, scan_comments
-from duvet.sources.editor import (
-    apply_edits,
-    make_comment_quote_edits,
-    make_edit,
-    make_entry_quote_edits,
-    make_quote_insertion_edits,
-    split_words,
-)
 from duvet.specs import requirement_files
 from duvet.specs.extraction import locate_configured
 from duvet.specs.locator import (
@@ -145,7 +138,9 @@ class SpecificationTexts:
                         sentences.setdefault(match.section, []).extend(quotes)
                         related = [id for one in match.stating[:1] for id in coverage.tallies[one].related]
                         if any(trace.annotations[id].kind is not Kind.SPEC for id in related):
-                            cited.setdefault(match.section, set()).update(" ".join(split_words(one)) for one in quotes)
+                            cited.setdefault(match.section, set()).update(
+                                " ".join(editor.split_words(one)) for one in quotes
+                            )
             self._near[key] = Neighbourhood(specification, sentences, cited, names)
         return self._near[key]
 
@@ -184,7 +179,7 @@ def _correct_named_quote(annotation: Annotation, spot: ResolvedTarget) -> Correc
 def _add_named_quote(texts: SpecificationTexts, annotation: Annotation) -> Correction:
     spot = texts.resolve_target(annotation)
     is_sure = spot is not None and len(spot.named) == 1
-    return Correction(quote=" ".join(split_words(spot.named[0].text))) if spot and is_sure else Correction()
+    return Correction(quote=" ".join(editor.split_words(spot.named[0].text))) if spot and is_sure else Correction()
 
 
 def _correct_one_edit(texts: SpecificationTexts, annotation: Annotation) -> Correction:
@@ -419,7 +414,7 @@ class AnnotationFixer:
             return None
         text = self.places.text(annotation.path)
         edits = self._make_edits(annotation, correction, text)
-        if not edits or not self._is_valid(annotation, correction, text, apply_edits(text, edits)):
+        if not edits or not self._is_valid(annotation, correction, text, editor.apply_edits(text, edits)):
             return None
         what = "" if correction.quote is None else "update the quote" if annotation.quote else "add the quote"
         name = f"change the target to {correction.target}" if correction.target is not None else ""
@@ -478,13 +473,13 @@ class AnnotationFixer:
         for style in [style for style, found in readings.items() if annotation in found][:1]:
             if correction.target is not None:
                 new = correction.target if style else format_one_line_string(correction.target)
-                edits += (make_edit(text, *annotation.source.target, new),)
+                edits += (editor.make_edit(text, *annotation.source.target, new),)
             if correction.quote is not None and style and not annotation.quote:
-                edits += make_quote_insertion_edits(text, annotation, style, correction.quote)
+                edits += editor.make_quote_insertion_edits(text, annotation, style, correction.quote)
             elif correction.quote is not None and style:
-                edits += make_comment_quote_edits(text, annotation, style, correction.quote)
+                edits += editor.make_comment_quote_edits(text, annotation, style, correction.quote)
             elif correction.quote is not None and annotation.quote:
-                edits += make_entry_quote_edits(text, annotation, correction.quote)
+                edits += editor.make_entry_quote_edits(text, annotation, correction.quote)
         return edits
 
     def _read(self, path: str, text: str) -> _ReadingsByStyle:
@@ -508,7 +503,10 @@ class AnnotationFixer:
                 quote = annotation.quote if correction.quote is None else correction.quote
                 target = annotation.target if correction.target is None else correction.target
                 fixed = _remove_place(replace(annotation, target=target, quote=""))
-                if split_words(new.quote) != split_words(quote) or _remove_place(replace(new, quote="")) != fixed:
+                if (
+                    editor.split_words(new.quote) != editor.split_words(quote)
+                    or _remove_place(replace(new, quote="")) != fixed
+                ):
                     return False
                 if not self.texts.is_valid(new):
                     return False
@@ -571,5 +569,7 @@ def _is_dangerous(annotation: Annotation, correction: Correction) -> bool:
     pairs = [(annotation.target, correction.target), (annotation.quote, correction.quote)]
     changes = [(old, new) for old, new in pairs if new is not None]
     return any(new.count(mark) != old.count(mark) for old, new in changes for mark in _MARKS) or any(
-        word.endswith("\\") for old, new in changes for word in set(split_words(new)) ^ set(split_words(old))
+        word.endswith("\\")
+        for old, new in changes
+        for word in set(editor.split_words(new)) ^ set(editor.split_words(old))
     )

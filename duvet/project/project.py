@@ -27,18 +27,8 @@ from duvet.specs.library import DownloadOutcome, Library, Policy
 from duvet.specs.locator import locate_specification, resolve_specification, strip_extension
 from duvet.specs.requirement_files import read_requirement_file
 from duvet.text import format_count, quote_text
+from duvet.trace import records
 from duvet.trace.catalogue import build_catalogue, list_unreferenced_specifications
-from duvet.trace.records import (
-    AnnotationPlaces,
-    Finished,
-    NotApplicable,
-    Requirement,
-    SettledRequirements,
-    Trace,
-    add_problems,
-    find_second_spellings,
-    list_requirements,
-)
 from duvet.tree.cache import Cache
 from duvet.tree.files import DiskTree, MemoryTree, Tree
 from duvet.tree.recorder import RecordedTree
@@ -57,10 +47,10 @@ def find_setup_problems(project: Project) -> Iterator[Problem]:
     ##= man/spec/gates.md#gates-with-nothing-to-check
     ##% duvet MUST warn about a setup that leaves gates nothing to check.
     yield from project.setup_problems
-    trace, places = project.trace, AnnotationPlaces(project.tree)
+    trace, places = project.trace, records.AnnotationPlaces(project.tree)
     known = {locate_specification(rule.source, rule.format).name for rule in config.specifications}
     # A second spelling has a separate problem.
-    known |= {other.locator.name for other, _ in find_second_spellings(trace.coverages, project.root)}
+    known |= {other.locator.name for other, _ in records.find_second_spellings(trace.coverages, project.root)}
     for coverage in trace.coverages:
         specification = coverage.specification
         ids = [id for match in coverage.matches for id in match.ids]
@@ -77,8 +67,7 @@ def find_setup_problems(project: Project) -> Iterator[Problem]:
         yield rules.SPECIFICATION_UNCONFIGURED.problem(message, first.path, place, label=label, hint=hint)
 
 
-def find_missing_reasons(trace: Trace, places: AnnotationPlaces) -> Iterator[tuple[int, Problem]]:
-    """Yield a problem for each exception without a reason, with the index of the annotation."""
+def find_missing_reasons(trace: records.Trace, places: records.AnnotationPlaces) -> Iterator[tuple[int, Problem]]:
     ##= man/spec/validate.md#checks
     ##% `duvet validate` MUST report an exception without a reason as an error.
     for id, annotation in enumerate(trace.annotations):
@@ -277,8 +266,7 @@ class Project:
         self.on_disk = tree is None or disk is self.disk
         self.memory = memory or Cache()
         self.progress = progress or Progress()
-        self.today = today
-        """The date to compare expiry dates with; without it, no entry expires."""
+        self.today = today  # The date to compare expiry dates with; without it, no entry expires.
         self.matched: tuple[InputPatterns, InputFiles] | None = None
         """The patterns of the inputs, and the inputs themselves, once they are known."""
         self.listings: list[tuple[Callable[[Tree], Sequence[str]], Sequence[str]]] = []
@@ -378,11 +366,11 @@ class Project:
         return found
 
     @cached_property
-    def trace(self) -> Trace:
-        return add_problems(self._built, self._settled.problems) if self._settled else self._built
+    def trace(self) -> records.Trace:
+        return records.add_problems(self._built, self._settled.problems) if self._settled else self._built
 
     @cached_property
-    def _built(self) -> Trace:
+    def _built(self) -> records.Trace:
         from duvet.trace.build import build_trace
         from duvet.trace.names import find_name_problems
 
@@ -410,7 +398,9 @@ class Project:
         )
         if self.is_like_upstream:
             return trace
-        trace = add_problems(trace, [*find_name_problems(trace), *self._find_unread_styles(trace, reading.unread)])
+        trace = records.add_problems(
+            trace, [*find_name_problems(trace), *self._find_unread_styles(trace, reading.unread)]
+        )
         config, generated = self.config, extraction.files
         if config is None or not any(one.path in generated for one in trace.problems):
             return trace
@@ -432,8 +422,9 @@ class Project:
         names = (strip_extension(rule.source.rstrip("/").rpartition("/")[2]) for rule in rules)
         return tuple(sorted({name.encode() for name in names if name}))
 
-    def _find_unread_styles(self, trace: Trace, unread: Mapping[str, list[scan.UnreadCitation]]) -> Iterator[Problem]:
-        """Yield a warning for each file and comment style with citations that duvet does not read."""
+    def _find_unread_styles(
+        self, trace: records.Trace, unread: Mapping[str, list[scan.UnreadCitation]]
+    ) -> Iterator[Problem]:
         if not unread:
             return
         ##= man/spec/trace.md#annotations
@@ -466,7 +457,7 @@ class Project:
         return self.config is None or not self.config.extended
 
     @cached_property
-    def requirements(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[records.Requirement, ...]:
         return self._settled.requirements if self._settled else self._stated
 
     @property
@@ -491,16 +482,18 @@ class Project:
         return tuple(found)
 
     @property
-    def not_applicable(self) -> tuple[NotApplicable, ...]:
+    def not_applicable(self) -> tuple[records.NotApplicable, ...]:
         return self._settled.entries if self._settled else ()
 
     @cached_property
-    def _stated(self) -> tuple[Requirement, ...]:
+    def _stated(self) -> tuple[records.Requirement, ...]:
         trace = self._built
-        return tuple(one for coverage in trace.coverages for one in list_requirements(coverage, trace.annotations))
+        return tuple(
+            one for coverage in trace.coverages for one in records.list_requirements(coverage, trace.annotations)
+        )
 
     @cached_property
-    def _settled(self) -> SettledRequirements | None:
+    def _settled(self) -> records.SettledRequirements | None:
         if self.config is None or not self.config.not_applicable:
             return None
         from duvet.trace.gates import resolve_not_applicable
@@ -544,7 +537,7 @@ class Project:
             with suppress(DuvetError):
                 yield self.library.load(locator)
 
-    def finished(self, blob_link: str | None = None, issue_link: str | None = None) -> Finished:
+    def finished(self, blob_link: str | None = None, issue_link: str | None = None) -> records.Finished:
         """Return the data of a report; these links override those of the configuration."""
         if self.config:
             html = self.config.report.html
@@ -555,4 +548,6 @@ class Project:
         patterns = [*[pattern for rule in sources for pattern in rule.patterns], *requirements]
         has_odd = "/./" in "\n".join(patterns)
         spelled = spell_paths(patterns, [one.path for one in self.trace.annotations]) if has_odd else {}
-        return Finished(self.trace, self.requirements, self.root, blob_link, issue_link, self.not_applicable, spelled)
+        return records.Finished(
+            self.trace, self.requirements, self.root, blob_link, issue_link, self.not_applicable, spelled
+        )

@@ -70,12 +70,10 @@ class FoundSpecification(Struct, frozen=True):
 class Survey(Struct, frozen=True):
     sources: tuple[SourceGroup, ...]
     specifications: tuple[FoundSpecification, ...]
-    unmarked: tuple[str, ...]
-    """Files whose requirements lack RFC 2119 keywords."""
+    unmarked: tuple[str, ...]  # Files whose requirements lack RFC 2119 keywords.
 
 
 def survey_folder(tree: Tree, root: str) -> Survey:
-    """Find the sources, tests and specifications in a folder, without ignored, vendored and hidden files."""
     ##= man/spec/init.md#new-projects
     ##% `duvet init` MUST detect languages by file extensions and manifests. `duvet init` MUST skip hidden files,
     ##% vendored folders and files that git ignores.

@@ -65,7 +65,6 @@ class Difference(Struct, frozen=True, kw_only=True):
 
     @property
     def regressions(self) -> int:
-        """The number of requirements that lost coverage, and of citations that went stale."""
         return len(self.coverage_lost) + len(self.citations_stale)
 
     @property
@@ -76,7 +75,6 @@ class Difference(Struct, frozen=True, kw_only=True):
 
     @property
     def uncited(self) -> tuple[RequirementRow, ...]:
-        """The new requirements with no citations other than todos."""
         return tuple(row for row in self.requirements_added if row.status in (State.UNCITED.words, State.TO_DO.words))
 
 
@@ -361,8 +359,7 @@ class _CitationIndex:
 
     def __init__(self, catalogue: Catalogue, keys: dict[int, _CitedText], excluded: Iterable[int]) -> None:
         self.catalogue = catalogue
-        self.texts: dict[_CitedText, tuple[str, str | None, str]] = {}
-        """The target, id and words of each text."""
+        self.texts: dict[_CitedText, tuple[str, str | None, str]] = {}  # The target, id and words of each text.
         self.numbers: defaultdict[tuple[_CitedText, str], _Numbers] = defaultdict(list)
         skipped = set(excluded)
         for number, card in enumerate(catalogue.citations):
@@ -381,7 +378,6 @@ class _CitationIndex:
                 self.numbers[text, kind].append(number)
 
     def subtract(self, other: _CitationIndex) -> tuple[CitationChange, ...]:
-        """Return the citations that have no equal citation in the other catalogue."""
         found = []
         for (text, kind), numbers in self.numbers.items():
             theirs = other.numbers.get((text, kind), [])

@@ -249,7 +249,6 @@ def _make_fields(catalogue: Catalogue, card: RequirementCard, rank: int) -> dict
 
 
 def explain_state(state: State, citations: Sequence[Annotation | CitationCard]) -> str:
-    """Return a sentence that says why a requirement with these citations has this state."""
     words = describe_shortfall(state, citations)
     return f"{words[0].upper()}{words[1:]}." if words else state.meaning
 
@@ -268,7 +267,6 @@ def describe_shortfall(state: State, citations: Sequence[Annotation | CitationCa
 
 
 def _explain_order(catalogue: Catalogue, card: RequirementCard, after: RequirementCard) -> str:
-    """Return the first criterion by which two requirements differ, in words."""
     one, other = compute_priority(catalogue, card), compute_priority(catalogue, after)
     if one.level is not other.level:
         return f"{_format_level(one.level)} comes before {_format_level(other.level)}"

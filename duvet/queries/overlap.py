@@ -84,8 +84,6 @@ def _is_covered(start: int, end: int, spans: Iterable[Span]) -> bool:
 
 
 class _Occurrences:
-    """The places of a pool's quotes in one section."""
-
     def __init__(self, text: SectionText, annotations: tuple[Annotation, ...], ids: Iterable[int]) -> None:
         by_quote: dict[str, list[int]] = defaultdict(list)
         for id in ids:
@@ -122,8 +120,7 @@ class UnfoundQuotesError(Exception):
 
     def __init__(self, ids: Iterable[int]) -> None:
         super().__init__("Exactly matchable quote not found in section")
-        self.ids = tuple(ids)
-        """The annotations in order; an annotation that was compared several times is repeated."""
+        self.ids = tuple(ids)  # The annotations in order; an annotation that was compared several times is repeated.
 
 
 class QuotedSections:

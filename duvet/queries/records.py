@@ -41,7 +41,6 @@ def make_requirement_rows(catalogue: Catalogue, indexes: Iterable[int]) -> tuple
 
 
 def make_row_fields(catalogue: Catalogue, card: RequirementCard) -> dict[str, Any]:
-    """Return the fields of a RequirementRow, for use in longer rows."""
     specification, id = catalogue.specifications[card.specification], card.id
     section = specification.section_names.get(card.section, card.section)
     return {
@@ -61,7 +60,6 @@ def make_row_fields(catalogue: Catalogue, card: RequirementCard) -> dict[str, An
 
 
 def format_level(level: Level) -> str | None:
-    """Return the level's keyword, such as `MUST`; None without one."""
     return level.name if level else None
 
 
@@ -202,8 +200,7 @@ class SectionDetail(Struct, frozen=True, kw_only=True, tag_field="kind", tag="se
     url: str | None
     numbers: RequirementCounts
     requirements: tuple[RequirementRow, ...]
-    citations: tuple[CitationWithCode, ...]
-    """The citations of its title, and of sentences that are not requirements."""
+    citations: tuple[CitationWithCode, ...]  # The citations of its title, and of sentences that are not requirements.
 
 
 class SpecificationDetail(Struct, frozen=True, kw_only=True, tag_field="kind", tag="specification"):
@@ -259,7 +256,6 @@ def describe_incompleteness(catalogue: Catalogue, step: str = "") -> str:
 
 
 def describe_error_notice(catalogue: Catalogue) -> str:
-    """Return the warning for a terminal."""
     return describe_incompleteness(catalogue, "; run `duvet validate` to list them")
 
 

@@ -123,7 +123,6 @@ def _query(connection: Connection, statement: str, expression: str) -> list[Any]
 
 
 def open_memory_database(**options: bool) -> Connection:
-    """Open a database in memory; raise DuvetError if Python has no suitable sqlite."""
     connection: Connection = _import_sqlite().connect(":memory:", **options)
     if not hasattr(connection, "serialize"):
         connection.close()
@@ -265,7 +264,6 @@ def find_hits(
 
 
 def _match(index: RequirementIndex, expressions: Sequence[str], allowed: Container[int]) -> SearchHits:
-    """Return the matches of the first expression that has any."""
     for number, expression in enumerate(expressions):
         scores = {one: score for one, score in index.find_matches(expression).items() if one in allowed}
         if scores:
@@ -311,7 +309,6 @@ _NO_HITS = SearchHits((), {}, lambda indexes: {})
 
 
 def describe_answer(answer: SearchAnswer | SearchHits) -> Iterator[str]:
-    """Yield notes about an answer for the user, without full stops."""
     if answer.is_cut:
         yield f"the search used only the first {MAX_QUERY_CHARACTERS:,} characters of the query"
     if answer.dropped:
@@ -322,7 +319,6 @@ def describe_answer(answer: SearchAnswer | SearchHits) -> Iterator[str]:
 
 
 def find_named_requirements(catalogue: Catalogue, query: str, files: ProjectFiles) -> list[int]:
-    """Return the requirements that a query names, in the order of the specifications."""
     name = query.strip()
     ##= man/spec/search.md#results
     ##% If a query is an id, a file, a `file:line`, a target, a section or a specification, `duvet search` MUST list the

@@ -14,15 +14,7 @@ from typing import Any
 from blake3 import blake3
 from msgspec import DecodeError, Struct, json, msgpack
 
-from duvet.queries.embeddings import (
-    MAX_COMPONENT,
-    STATIC_SHARE,
-    TOKENIZER_PATH,
-    VECTOR_SCALE,
-    VERSION_PATH,
-    WEIGHTS_PATH,
-    row_size,
-)
+from duvet.queries import embeddings
 from duvet.store.records import VectorSegment
 
 __all__ = ["np"]
@@ -49,7 +41,7 @@ class Matrix:
     def __init__(self, width: int, segments: Iterable[VectorSegment]) -> None:
         numbers, rows = array("q"), bytearray()
         for segment in segments:
-            if len(segment.rows) == len(segment.numbers) * row_size(width):
+            if len(segment.rows) == len(segment.numbers) * embeddings.row_size(width):
                 numbers.extend(segment.numbers)
                 rows += segment.rows
         table = np.frombuffer(rows, np.dtype([("numbers", "i1", (width,)), ("scale", "<f4")]))
@@ -91,7 +83,6 @@ class Matrix:
 
 
 def make_matrix(width: int, rows: bytes, count: int) -> Matrix:
-    """Return the matrix of vectors that are numbered from 0."""
     return Matrix(width, [VectorSegment(tuple(range(count)), rows)])
 
 
@@ -181,8 +172,8 @@ class WordLlama:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self.sentences = None
-        self.tokens = TextTokenizer(folder / TOKENIZER_PATH)
-        path = folder / WEIGHTS_PATH
+        self.tokens = TextTokenizer(folder / embeddings.TOKENIZER_PATH)
+        path = folder / embeddings.WEIGHTS_PATH
         with path.open("rb") as file:
             size = int.from_bytes(file.read(8), "little")
             header = json.decode(file.read(size), type=dict[str, Any])
@@ -193,8 +184,8 @@ class WordLlama:
 
     @cached_property
     def name(self) -> str:
-        found = _VERSION.search((self._folder / VERSION_PATH).read_text(encoding="utf-8"))
-        digest = digest_samples(self._folder / WEIGHTS_PATH, self._folder / TOKENIZER_PATH)
+        found = _VERSION.search((self._folder / embeddings.VERSION_PATH).read_text(encoding="utf-8"))
+        digest = digest_samples(self._folder / embeddings.WEIGHTS_PATH, self._folder / embeddings.TOKENIZER_PATH)
         return f"wordllama {found[1] if found else ''} {digest} {_RECIPE}"
 
     def fitted(self, texts: Sequence[str]) -> WordLlamaSpace:
@@ -229,7 +220,7 @@ class WordLlama:
 class WordLlamaSpace:
     """Computes text vectors: the weighted mean of the tokens, minus the direction that all texts share."""
 
-    share = STATIC_SHARE
+    share = embeddings.STATIC_SHARE
 
     def __init__(self, model: WordLlama, weights: Any, common: Any) -> None:
         self.weights = weights
@@ -269,12 +260,12 @@ def _normalize(vectors: Any) -> Any:
 
 
 def pack_rows(vectors: Any) -> bytes:
-    scales = np.abs(vectors).max(axis=1, initial=0.0) / MAX_COMPONENT
+    scales = np.abs(vectors).max(axis=1, initial=0.0) / embeddings.MAX_COMPONENT
     numbers = np.divide(vectors, scales[:, None], out=np.zeros_like(vectors), where=scales[:, None] > 0)
     width = vectors.shape[1]
-    packed = np.empty((len(vectors), width + VECTOR_SCALE), np.uint8)
+    packed = np.empty((len(vectors), width + embeddings.VECTOR_SCALE), np.uint8)
     packed[:, :width] = np.rint(numbers).astype(np.int8).view(np.uint8)
-    packed[:, width:] = scales.astype("<f4").view(np.uint8).reshape(-1, VECTOR_SCALE)
+    packed[:, width:] = scales.astype("<f4").view(np.uint8).reshape(-1, embeddings.VECTOR_SCALE)
     data: bytes = packed.tobytes()
     return data
 

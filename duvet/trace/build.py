@@ -16,18 +16,8 @@ from duvet import rules
 from duvet.errors import DuvetError
 from duvet.model import NUMBER_SIGN, Annotation, Format, Kind, Level, Locator, Place, Problem, Section, Specification
 from duvet.progress import Progress
+from duvet.specs import locator as locators
 from duvet.specs.library import Library, assign_ids
-from duvet.specs.locator import (
-    SectionNames,
-    find_numbered_sections,
-    find_section_index,
-    find_section_indexes,
-    is_url,
-    locate_specification,
-    locator_key,
-    map_title_ids,
-    resolve_specification,
-)
 from duvet.text import LineNumbers, join_names, quote_text
 from duvet.trace import records
 from duvet.trace.catalogue import select_unreferenced_specifications
@@ -66,11 +56,10 @@ class TargetResolver:
         self.tree = tree
         self.base = base
         self.specifications: dict[Locator, Specification] = {}
-        self.failures: dict[int, records.Failure] = {}
-        """The failures, by annotation id."""
+        self.failures: dict[int, records.Failure] = {}  # The failures, by annotation id.
         self._located: dict[tuple[str, Format], Locator] = {}
         self._unloaded: dict[Locator, records.Failure] = {}
-        self._names: dict[Locator, SectionNames] = {}
+        self._names: dict[Locator, locators.SectionNames] = {}
         self.names_of = names_of or self._find_names
         """Returns the ids that a specification gives its requirements; by default, the ids in annotations."""
         self._sections: dict[tuple[Locator, int, tuple[NamedText, ...]], TargetSection] = {}
@@ -135,7 +124,7 @@ class TargetResolver:
             message = f"reference to {locator.name} is missing a section"
             return records.Failure(rules.TARGET_NO_SECTION, message, f"write {locator.name}#SECTION")
         has_prefixes = specification.format is Format.IETF
-        found = find_section_indexes(specification, section, has_prefixes=has_prefixes)
+        found = locators.find_section_indexes(specification, section, has_prefixes=has_prefixes)
         index = _find_stated_section(specification, section) if is_extracted else None
         if index is None and len(found) > 1:
             return _make_unclear_failure(specification, section, found)
@@ -153,7 +142,7 @@ class TargetResolver:
                 return _make_ambiguous_failure(specification, named)
             if index is None:
                 # The sections with this path, if the number no longer exists because others were removed.
-                _, paths = find_numbered_sections(specification, section, has_prefixes=has_prefixes)
+                _, paths = locators.find_numbered_sections(specification, section, has_prefixes=has_prefixes)
                 left = tuple(paths[0]) if len(paths) == 1 else ()
                 failure = self._make_unknown_failure(specification, section, left)
                 missing = TargetSection(specification, -1, defaultdict(list), (), left, failure)
@@ -169,7 +158,7 @@ class TargetResolver:
     def _find_section_by_title_id(self, specification: Specification, name: str) -> int | None:
         locator = specification.locator
         if locator not in self._headed:
-            self._headed[locator] = map_title_ids(specification.form, specification.sections)
+            self._headed[locator] = locators.map_title_ids(specification.form, specification.sections)
         return self._headed[locator].get(name, self._headed[locator].get(name.casefold()))
 
     @cached_property
@@ -184,7 +173,7 @@ class TargetResolver:
         locator = specification.locator
         names = self.names_of(locator)
         if locator not in self._names:
-            self._names[locator] = SectionNames(specification.sections, names)
+            self._names[locator] = locators.SectionNames(specification.sections, names)
         named = [specification.sections[index].name for index in left[:_MOST_NAMES]]
         near = named or self._names[locator].find_nearest(section)
         hint = f"did you mean {' or '.join(f'#{name}' for name in near)}?" if near else ""
@@ -214,9 +203,9 @@ class TargetResolver:
     def _locate(self, name: str, format: Format, base: str) -> Locator:
         locator = self._located.get((name, format))
         if locator is None:
-            locator = resolve_specification(name, format, base, self.tree)
+            locator = locators.resolve_specification(name, format, base, self.tree)
             # A name that leads to a file without a base leads to the same file with any base.
-            if locator == locate_specification(name, format):
+            if locator == locators.locate_specification(name, format):
                 self._located[name, format] = locator
         return locator
 
@@ -239,7 +228,7 @@ class TargetResolver:
 
 def _find_stated_section(specification: Specification, id: str) -> int | None:
     """Return the index of the section to which an entry in a requirement file belongs."""
-    return specification.by_id.get(id, find_section_index(specification, id))
+    return specification.by_id.get(id, locators.find_section_index(specification, id))
 
 
 def _make_unclear_failure(specification: Specification, name: str, sections: Sequence[int]) -> records.Failure:
@@ -266,9 +255,9 @@ def _make_ambiguous_failure(specification: Specification, named: Sequence[NamedT
 def _locate_urls(annotations: Iterable[Annotation]) -> Iterator[Locator]:
     names = (target.partition("#")[0] for target in dict.fromkeys([one.target for one in annotations]))
     for name in dict.fromkeys(names):
-        if is_url(name):
+        if locators.is_url(name):
             with suppress(DuvetError):
-                yield locate_specification(name)
+                yield locators.locate_specification(name)
 
 
 class LinkedAnnotations(Struct, frozen=True):
@@ -445,7 +434,6 @@ _KIND = (1 << _LEVEL_SHIFT) - 1
 
 @lru_cache(maxsize=256)
 def _summarize_codes(codes: bytes) -> tuple[int, Level, list[int]]:
-    """Return the combined flags, the level, and the indexes of the annotations that state a requirement."""
     flags = 0
     for code in set(codes):
         flags |= records.KIND_FLAGS[code & _KIND]
@@ -467,11 +455,11 @@ def build_trace(
     """Resolve targets, match quotes and compute coverage; `before` contains the problems found earlier."""
     linked = link_annotations(annotations, library, tree, base, progress, allows_cuts=allows_cuts)
     progress.begin("Sorting references")
-    locators = sorted(linked.matches, key=locator_key)
-    named = _name_specifications([linked.specifications[locator] for locator in locators], linked.matches, configured)
+    ordered = sorted(linked.matches, key=locators.locator_key)
+    named = _name_specifications([linked.specifications[locator] for locator in ordered], linked.matches, configured)
     coverages = tuple(
         cover_specification(specification, linked.matches[locator])
-        for locator, specification in zip(locators, named, strict=True)
+        for locator, specification in zip(ordered, named, strict=True)
     )
     match_of: list[records.Match | None] = [None] * len(annotations)
     for coverage in coverages:

@@ -10,30 +10,13 @@ from itertools import chain, groupby, pairwise
 
 from duvet.model import Annotation, Kind, Level, Section, Specification
 from duvet.text import byte_length, split_bytes
-from duvet.trace.records import (
-    CITATION,
-    EXCEPTION,
-    IMPLICATION,
-    KIND_FLAGS,
-    SPEC,
-    TEST,
-    TITLE_LINE,
-    TODO,
-    Coverage,
-    Fit,
-    Match,
-    Requirement,
-    Segment,
-    SegmentsByLine,
-    State,
-    Tally,
-)
+from duvet.trace import records
+from duvet.trace.records import Coverage, Match, Segment, Tally
 
 _Placed = tuple[int, int, int]  # The start and the end of a piece, and the index of its match.
 
 
 def cover_specification(specification: Specification, matches: Iterable[Match]) -> Coverage:
-    """Split each cited line into segments, and count how much of each requirement is covered."""
     ordered = tuple(matches)
     placed: dict[int, defaultdict[int, list[_Placed]]] = {}
     for number, match in enumerate(ordered):
@@ -41,12 +24,12 @@ def cover_specification(specification: Specification, matches: Iterable[Match]) 
         for piece in match.pieces:
             lines[piece.line].append((piece.start, piece.end, number))
     parts: list[list[Segment]] = [[] for _ in ordered]
-    sections: dict[int, SegmentsByLine] = {}
+    sections: dict[int, records.SegmentsByLine] = {}
     for index, lines in sorted(placed.items()):
         section = specification.sections[index]
         cut = sections[index] = {}
         for line, found in sorted(lines.items()):
-            if line == TITLE_LINE:
+            if line == records.TITLE_LINE:
                 start, end = section.heading
             else:
                 start = section.starts[line]
@@ -128,21 +111,21 @@ def _tally(match: Match, segments: list[Segment], stating: set[int], data: bytes
 
 
 _INSTEAD = {
-    Kind.CITATION: CITATION | IMPLICATION | EXCEPTION,
-    Kind.TEST: TEST | IMPLICATION | EXCEPTION,
-    Kind.IMPLICATION: IMPLICATION | CITATION | EXCEPTION,
-    Kind.EXCEPTION: CITATION | TEST | IMPLICATION | EXCEPTION,
-    Kind.TODO: TODO | CITATION | TEST | IMPLICATION | EXCEPTION,
+    Kind.CITATION: records.CITATION | records.IMPLICATION | records.EXCEPTION,
+    Kind.TEST: records.TEST | records.IMPLICATION | records.EXCEPTION,
+    Kind.IMPLICATION: records.IMPLICATION | records.CITATION | records.EXCEPTION,
+    Kind.EXCEPTION: records.CITATION | records.TEST | records.IMPLICATION | records.EXCEPTION,
+    Kind.TODO: records.TODO | records.CITATION | records.TEST | records.IMPLICATION | records.EXCEPTION,
 }
 """For each type, the flags of a byte that needs no annotation of that type."""
 
 
 def find_partial_quotes(
-    coverages: Iterable[Coverage], requirements: Iterable[Requirement], annotations: Sequence[Annotation]
-) -> Iterator[tuple[Requirement, Kind, list[int], list[str]]]:
-    """Yield each requirement that annotations of one type quote only in part: with the type, these, and missing words."""
+    coverages: Iterable[Coverage], requirements: Iterable[records.Requirement], annotations: Sequence[Annotation]
+) -> Iterator[tuple[records.Requirement, Kind, list[int], list[str]]]:
+    """Yield each requirement that annotations of one type quote only in part, with these and the missing words."""
     by_specification = {coverage.specification.locator: coverage for coverage in coverages}
-    parts: list[tuple[Requirement, Match, Coverage]] = []
+    parts: list[tuple[records.Requirement, Match, Coverage]] = []
     whole: set[int] = set()  # The annotations that quote at least one whole requirement.
     for requirement in requirements:
         coverage = by_specification[requirement.specification.locator]
@@ -152,12 +135,12 @@ def find_partial_quotes(
             for segment in _list_segments(coverage, match):
                 counts.update(dict.fromkeys(segment.ids, segment.end - segment.start))
             whole.update(id for id, count in counts.items() if count == tally.total)
-            if requirement.state is not State.NOT_APPLICABLE:
+            if requirement.state is not records.State.NOT_APPLICABLE:
                 parts.append((requirement, match, coverage))
     for requirement, match, coverage in parts:
         tally = coverage.tallies[match.stating[0]]
         for kind, flags in _INSTEAD.items():
-            if not tally.covered(KIND_FLAGS[kind]) or tally.covered(flags) == tally.total:
+            if not tally.covered(records.KIND_FLAGS[kind]) or tally.covered(flags) == tally.total:
                 continue
             ids = [id for id in tally.related if annotations[id].kind is kind and id not in whole]
             missing = list(_list_missing_words(coverage, match, flags)) if ids else []
@@ -175,7 +158,6 @@ def _list_segments(coverage: Coverage, match: Match) -> Iterator[Segment]:
 
 
 def _list_missing_words(coverage: Coverage, match: Match, flags: int) -> Iterator[str]:
-    """Yield each span of a requirement that no annotation with these flags covers, except white space."""
     section, data = coverage.specification.sections[match.section], coverage.specification.data
     wordless = coverage.tallies[match.stating[0]].wordless
     found = (one for one in _list_segments(coverage, match) if one.flags not in wordless)
@@ -198,9 +180,9 @@ def find_quotes_outside_requirements(coverage: Coverage) -> tuple[int, ...]:
     found: set[int] = set()
     for lines in coverage.sections.values():
         for segment in chain.from_iterable(lines.values()):
-            if segment.flags & SPEC:
+            if segment.flags & records.SPEC:
                 found.update(segment.ids)
-    quoted = (match for match in coverage.matches if match.fit is not Fit.TITLE)
+    quoted = (match for match in coverage.matches if match.fit is not records.Fit.TITLE)
     return tuple(sorted(id for match in quoted for id in match.ids if id not in found))
 
 

@@ -14,15 +14,8 @@ from duvet.errors import DuvetError, NotFoundError
 from duvet.model import Format, Place, Problem, Specification
 from duvet.specs.locator import canonical_url, resolve_specification
 from duvet.text import LineNumbers, format_count, normalise, quote_text, shorten_text, suggest_nearest
-from duvet.trace import records
+from duvet.trace import locations, records
 from duvet.trace.catalogue import Catalogue, make_specification_card
-from duvet.trace.locations import (
-    find_section_by_title_id,
-    find_sections,
-    find_specifications,
-    make_section_error,
-    require_specification,
-)
 from duvet.tree.cache import Cache
 from duvet.tree.files import Tree
 
@@ -142,8 +135,7 @@ class RequirementsByTarget:
         self.unavailable = frozenset(map(canonical_url, unavailable))
         """The names of specifications that could not be loaded."""
         self._names = Catalogue(tuple(map(make_specification_card, specifications)), (), (), ())
-        self._found: dict[str, list[int]] = {}
-        """The specifications by the names that were looked up."""
+        self._found: dict[str, list[int]] = {}  # The specifications by the names that were looked up.
         self._stated: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
         """The requirements by the ids of a specification and a section."""
         for index, one in enumerate(requirements):
@@ -153,13 +145,15 @@ class RequirementsByTarget:
         """Return the requirements in a specification or section, or with an id; raise NotFoundError if unknown."""
         name, hash_sign, section = target.partition("#")
         if name not in self._found:
-            found = find_specifications(self._names, name) or find_specifications(self._names, self._resolve_name(name))
-            self._found[name] = found or require_specification(self._names, name)
+            found = locations.find_specifications(self._names, name) or locations.find_specifications(
+                self._names, self._resolve_name(name)
+            )
+            self._found[name] = found or locations.require_specification(self._names, name)
         cards = [self._names.specifications[index] for index in self._found[name]]
         if not hash_sign:
             spots = {(card.id, part.id) for card in cards for part in card.sections}
         else:
-            spots = {(card.id, id) for card in cards for id in find_sections(card, section, below=below)}
+            spots = {(card.id, id) for card in cards for id in locations.find_sections(card, section, below=below)}
             if not spots:
                 ids = {card.id for card in cards}
                 named = {
@@ -168,10 +162,10 @@ class RequirementsByTarget:
                 found = [i for i, one in named.items() if one == section]
                 if found := found or [i for i, one in named.items() if one.casefold() == section.casefold()]:
                     return found
-                headed = {(card.id, id) for card in cards if (id := find_section_by_title_id(card, section))}
+                headed = {(card.id, id) for card in cards if (id := locations.find_section_by_title_id(card, section))}
                 if headed:
                     return sorted({index for spot in headed for index in self._stated[spot]})
-                raise make_section_error(cards, section, named.values())
+                raise locations.make_section_error(cards, section, named.values())
         return sorted({index for spot in spots if spot in self._stated for index in self._stated[spot]})
 
     def is_unavailable(self, target: str) -> bool:

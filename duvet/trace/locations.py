@@ -85,7 +85,6 @@ class AnnotationLines(Struct, frozen=True):
 
 
 def parse_file_line(reference: str) -> FileLine | None:
-    """Parse `file:line` or `file:line:column`."""
     found = re.match(_PLACE, reference)
     return FileLine(found["path"], int(found["line"])) if found else None
 
@@ -167,7 +166,6 @@ def list_specification_names(catalogue: Catalogue) -> dict[str, str]:
 
 
 def match_sections(card: SpecificationCard, name: str) -> tuple[str, ...]:
-    """Return the ids of the sections with this id, number, title or heading path."""
     name = name.removeprefix("#")
     found = find_section_indexes(card, name, has_prefixes=True)
     if not found and re.search(_BREADCRUMB, name):
@@ -251,7 +249,6 @@ class ResourcePath(Struct, frozen=True):
 
 
 def parse_resource(path: str, *, is_encoded: bool = True) -> ResourcePath | None:
-    """Parse a resource path or URI; return None for any other text."""
     found = re.match(_RESOURCE, path)
     if found is None:
         return None

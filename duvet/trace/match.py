@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 class SearchText:
     def __init__(self, data: bytes) -> None:
         self.data = data
-        self.work = 0
-        """The cost of the searches so far; reading a kilobyte costs 1."""
+        self.work = 0  # The cost of the searches so far; reading a kilobyte costs 1.
 
     def find(self, part: bytes) -> int:
         at = self.data.find(part)
@@ -115,10 +114,7 @@ class WordOrder:
         return lambda place: data[place + start : place + end]
 
     def range(self, part: bytes) -> tuple[int, int, int]:
-        """Return the number and the first index of the words like the first whole word in the part, and its offset.
-
-        If no word begins in the part, the number is that of the widest range.
-        """
+        """Return how many words are like the first whole word in the part, the index of the first, and its offset."""
         shift = part.find(b" ") + 1
         word = part[shift : shift + _MOST]
         if not shift or not word:
@@ -180,7 +176,6 @@ class SectionView(Struct, frozen=True):
     offsets: list[int]  # The start of each line in the view, and the start of the line after the last.
 
     def cut(self, start: int, end: int) -> tuple[Piece, ...]:
-        """Map a range of the view to byte ranges of the file, one for each line."""
         found: list[Piece] = []
         offsets, lines = self.offsets, self.lines
         texts, starts = self.section.lines, self.section.starts
@@ -228,8 +223,7 @@ class NearQuoteFinder:
         # The offsets, in characters, at which unbroken parts begin in the normalised view and in the view.
         normal, self._offsets, self._originals = normalise_with_map(self._words)
         self._normal = SearchText(normal.encode())
-        self.exact = SearchText(view.data)
-        """Searches the view for exact matches."""
+        self.exact = SearchText(view.data)  # Searches the view for exact matches.
         self._is_ordered = False
 
     def find(self, quote: str, *, allows_edit: bool = True) -> FoundQuote | None:
@@ -312,8 +306,7 @@ class QuoteMatcher:
 
     def __init__(self, section: Section, view: SectionView | None = None, name: str = "") -> None:
         self.section = section
-        self.name = name
-        """The id of the requirement to which the search is restricted; empty for the whole section."""
+        self.name = name  # The id of the requirement to which the search is restricted; empty for the whole section.
         self._view = view
         self._near: NearQuoteFinder | None = None
         self._words: PlainQuoteMatcher | None = None

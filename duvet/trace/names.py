@@ -99,7 +99,6 @@ _MOST_SHOWN = 10
 
 
 def find_name_problems(trace: Trace) -> Iterator[Problem]:
-    """Yield a warning for each id that is repeated, unknown or missing in a local specification."""
     stated = {
         coverage.specification.locator: find_stated_names(coverage, trace.annotations) for coverage in trace.coverages
     }
@@ -144,8 +143,6 @@ def _find_repeated(coverage: Coverage, annotations: Sequence[Annotation]) -> Ite
 
 
 class _Mention(Struct, frozen=True):
-    """A numbered id that the text of a specification mentions."""
-
     name: str
     place: Place
     is_head: bool  # Whether it is at the head of a line or cell, where ids are defined.

@@ -336,7 +336,6 @@ def _count_words(words: Iterable[str]) -> Counter[str]:
 
 
 def _score_words(quote: Counter[str], found: Counter[str]) -> float:
-    """Return the share of common words in any order, from 0 to 100."""
     return 200 * (quote & found).total() / max(1, quote.total() + found.total())
 
 
@@ -378,10 +377,8 @@ class Neighbourhood:
         names: RequirementNames = NO_NAMES,
     ) -> None:
         self.specification = specification
-        self.names = names
-        """The ids of the requirements of the specification."""
-        self._written: dict[int, dict[str, str]] = {}
-        """The quotes of requirements by section and text."""
+        self.names = names  # The ids of the requirements of the specification.
+        self._written: dict[int, dict[str, str]] = {}  # The quotes of requirements by section and text.
         self._sentences = {
             section: [" ".join(split_words(self._write(section, one))) for one in found]
             for section, found in (sentences or {}).items()
@@ -441,7 +438,6 @@ class Neighbourhood:
         return map_title_ids(self.specification.form, self.specification.sections)
 
     def contains_named(self, named: Iterable[NamedText], quote: str) -> bool:
-        """Return True if one of these requirements contains the quote unchanged, or the quote is empty."""
         for one in named:
             matcher = self._matchers.get(one.section) or QuoteMatcher(self.specification.sections[one.section])
             self._matchers[one.section] = matcher

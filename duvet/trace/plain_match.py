@@ -126,8 +126,7 @@ class PlainQuoteMatcher:
         self.view = PlainView(section, plain, text.encode(), list(accumulate(map(byte_length, parts), initial=0)))
         self._near: NearQuoteFinder | None = None
         self._stated: dict[str, list[Statement]] = {}
-        self._led: list[tuple[str, Statement]] = []
-        """The items below a lead-in, and the normalised text of each."""
+        self._led: list[tuple[str, Statement]] = []  # The items below a lead-in, and the normalised text of each.
         for statement in plain.statements:
             text = normalise(statement.text)
             self._stated.setdefault(text, []).append(statement)

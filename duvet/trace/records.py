@@ -132,8 +132,7 @@ class Tally(Struct, frozen=True):
         return sum(self.bytes_by_flags.values())
 
 
-SegmentsByLine = dict[int, tuple[Segment, ...]]
-"""The cited lines of a section, each cut into segments from end to end."""
+SegmentsByLine = dict[int, tuple[Segment, ...]]  # The cited lines of a section, each cut into segments from end to end.
 
 
 class Coverage(Struct, frozen=True):

@@ -17,8 +17,7 @@ from duvet.tree.files import DiskTree
 from tests.cli.sample_project import KETTLE, make
 
 Follow = Callable[..., "Following"]
-LONGEST = 60
-"""Seconds after which a change that has not been noticed never will be."""
+LONGEST = 60  # Seconds after which a change that has not been noticed never will be.
 
 
 class Following:

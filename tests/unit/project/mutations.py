@@ -14,8 +14,7 @@ from duvet.trace.match import QuoteMatcher
 from duvet.trace.records import AnnotationPlaces, Fit
 
 VALID = (Fit.EXACT, Fit.NORMALISED)
-_FEWEST = 5
-"""Quotes of fewer words stand in many places."""
+_FEWEST = 5  # Quotes of fewer words stand in many places.
 
 
 class Spoilt(NamedTuple):

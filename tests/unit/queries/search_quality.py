@@ -15,24 +15,18 @@ from duvet.trace.records import State
 from duvet.tree.cache import Cache
 from tests.unit.queries.query_projects import NO_FILES
 
-Rank = Callable[[str], Sequence[str]]
-"""What a question finds, the best first."""
-DEPTH = 20
-"""So many results are looked at."""
+Rank = Callable[[str], Sequence[str]]  # What a question finds, the best first.
+DEPTH = 20  # So many results are looked at.
 
 
 class Scores(NamedTuple):
     """Means over all questions."""
 
-    first: float
-    """How often the first result answers."""
-    among_five: float
-    """How often one of the first five does."""
-    recall_5: float
-    """How much of what answers stands among the first five."""
+    first: float  # How often the first result answers.
+    among_five: float  # How often one of the first five does.
+    recall_5: float  # How much of what answers stands among the first five.
     recall_20: float
-    reciprocal: float
-    """1 by the rank of the first of ten that answers."""
+    reciprocal: float  # 1 by the rank of the first of ten that answers.
 
 
 def of_corpus(lines: Sequence[Mapping[str, str]]) -> Catalogue:

@@ -6,34 +6,28 @@ import pytest
 
 from duvet.errors import DuvetError
 from duvet.model import Annotation, Kind
-from duvet.queries.execution import (
-    DirectModel,
-    Execution,
-    FileModels,
-    JavaModel,
-    Outcome,
-    ReportLines,
-    apply_report,
-    join_sources,
-    judge_annotation,
-)
+from duvet.queries import execution
 from duvet.sources.comments import SourceStyle, scan_comments
 from duvet.sources.java import classify_java
 from duvet.tree.files import MemoryTree
 
-EXECUTED, MISSED, STRUCTURAL = map(Execution, (Outcome.EXECUTED, Outcome.NOT_EXECUTED, Outcome.STRUCTURAL))
+EXECUTED, MISSED, STRUCTURAL = map(
+    execution.Execution, (execution.Outcome.EXECUTED, execution.Outcome.NOT_EXECUTED, execution.Outcome.STRUCTURAL)
+)
 
 
-def unknown(line: int) -> Execution:
-    return Execution(Outcome.UNKNOWN, line)
+def unknown(line: int) -> execution.Execution:
+    return execution.Execution(execution.Outcome.UNKNOWN, line)
 
 
-def judge(model: DirectModel | JavaModel, hits: dict[int, bool], lines: tuple[int, int]) -> Execution:
+def judge(
+    model: execution.DirectModel | execution.JavaModel, hits: dict[int, bool], lines: tuple[int, int]
+) -> execution.Execution:
     return model.apply(hits)(lines)
 
 
-def java(text: str, *annotated: tuple[int, int]) -> JavaModel:
-    return JavaModel(classify_java(text, "A.java"), annotated)
+def java(text: str, *annotated: tuple[int, int]) -> execution.JavaModel:
+    return execution.JavaModel(classify_java(text, "A.java"), annotated)
 
 
 DIRECT = "//= a\n//# A.\n\n// A comment.\nfn f() {\n    //= b\n    g();\n}\n//= c\n\n"
@@ -49,11 +43,13 @@ DIRECT = "//= a\n//# A.\n\n// A comment.\nfn f() {\n    //= b\n    g();\n}\n//= 
         ((9, 9), {7: True, 0: True}, unknown(0)),
     ],
 )
-def test_the_direct_model_judges_lines(lines: tuple[int, int], hits: dict[int, bool], expected: Execution) -> None:
+def test_the_direct_model_judges_lines(
+    lines: tuple[int, int], hits: dict[int, bool], expected: execution.Execution
+) -> None:
     ##= man/spec/query.md#executed-lines
     ##% Except in Java files, an annotation MUST count as executed if the next line below it was executed, not counting
     ##% blank lines and annotations.
-    assert judge(DirectModel(DIRECT, [(1, 2), (6, 6), (9, 9)]), hits, lines) == expected
+    assert judge(execution.DirectModel(DIRECT, [(1, 2), (6, 6), (9, 9)]), hits, lines) == expected
 
 
 BODY = """\
@@ -102,7 +98,7 @@ class A {
         (6, {0: True, 11: True}, unknown(6)),
     ],
 )
-def test_the_java_model_judges_declarations(above: int, hits: dict[int, bool], expected: Execution) -> None:
+def test_the_java_model_judges_declarations(above: int, hits: dict[int, bool], expected: execution.Execution) -> None:
     ##= man/spec/query.md#executed-lines
     ##% In a Java file, `duvet query` MUST also treat the declarations, comments and blank lines directly above an
     ##% executed line as executed, up to the line that opens their block.
@@ -132,7 +128,7 @@ def test_coverage_reports_are_joined(entries: list[str], sources: list[str], joi
     ##= man/spec/query.md#coverage-reports
     ##% `duvet query` MUST match an entry of a coverage report with the source file whose absolute path ends with the
     ##% path of the entry, and refuse an ambiguous match.
-    assert join_sources(entries, sources, "/home/p") == joined
+    assert execution.join_sources(entries, sources, "/home/p") == joined
 
 
 @pytest.mark.parametrize(
@@ -166,7 +162,7 @@ def test_coverage_reports_are_joined(entries: list[str], sources: list[str], joi
 )
 def test_ambiguous_entries(entries: list[str], sources: list[str], message: str) -> None:
     with pytest.raises(DuvetError) as refused:
-        join_sources(entries, sources, "/home/p")
+        execution.join_sources(entries, sources, "/home/p")
     assert refused.value.message == message
 
 
@@ -179,19 +175,19 @@ def test_several_reports() -> None:
     tree = MemoryTree({"A.java": SOURCE.encode(), "b.rs": SOURCE.encode()})
     found = [one for path in tree.files for one in scan_comments(path, SOURCE, SourceStyle())[0]]
     entry = Annotation("a.toml", 1, Kind.EXCEPTION, "spec.md#a", "A.", from_file=True)
-    models = FileModels(tree, [*found, entry])
+    models = execution.FileModels(tree, [*found, entry])
     hits = {
         "hit": {"A.java": {5: True}, "b.rs": {5: True}},
         "drift": {"A.java": {99: True}, "b.rs": {4: True}},
         "missed": {"A.java": {5: False}, "b.rs": {5: False}},
         "none": {},
     }
-    reports: dict[str, ReportLines] = {
-        name: apply_report(report, ["A.java", "b.rs"], "/p", models) for name, report in hits.items()
+    reports: dict[str, execution.ReportLines] = {
+        name: execution.apply_report(report, ["A.java", "b.rs"], "/p", models) for name, report in hits.items()
     }
 
-    def judge_in(*names: str) -> list[Execution]:
-        return [judge_annotation(one, [reports[name] for name in names], models) for one in (*found, entry)]
+    def judge_in(*names: str) -> list[execution.Execution]:
+        return [execution.judge_annotation(one, [reports[name] for name in names], models) for one in (*found, entry)]
 
     assert judge_in() == judge_in("none") == [MISSED, MISSED, MISSED]
     assert (
