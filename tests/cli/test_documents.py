@@ -67,12 +67,7 @@ def test_the_readme_is_short_and_the_guide_names_every_command() -> None:
     assert [name for name in COMMANDS if f"duvet {name}" not in guide] == []
 
 
-EXAMPLES = [
-    line
-    for line in sorted({*list_examples(click.Context(cli, info_name="duvet"))})
-    if not line.startswith(("duvet cite", "duvet prioritize", "duvet search", "duvet show"))
-]
-"""The examples of the other commands need special projects: see `test_every_command.py`."""
+EXAMPLES = sorted({*list_examples(click.Context(cli, info_name="duvet"))})
 NOT_RUN = re.compile(r"https://|ssh |/mnt/|--open|--watch|duvet( -C \S+)? mcp$|--http |duvet ask|~/")
 """Examples that need the network, a model or another folder, or that run until they are interrupted."""
 FAILING = (
@@ -90,13 +85,20 @@ PROJECT = {
     ".duvet/config.toml": """
 '$schema' = "duvet-cli/config/v1"
 source = [{ language = "rust" }, { language = "python" }, { pattern = "tests/*.rs", type = "test" }]
-specification = [{ source = "spec.md" }, { source = "rfc9114.txt", format = "ietf" }]
+specification = [{ source = "spec.md" }, { source = "retry.md" }, { source = "rfc9114.txt", format = "ietf" }]
 """,
-    "spec.md": "# Kettle\n\n## Heating\n\nThe kettle MUST stop heating when the water boils.\n",
+    "spec.md": (
+        "# Kettle\n\n## Heating\n\nThe kettle MUST stop heating when the water boils.\n\n- **FR-001**: It MUST whistle.\n"
+    ),
+    "retry.md": (
+        "# Retry\n\nA client MUST send a retry token after a timeout.\nIt MUST log a connection error.\n\n"
+        "## Address validation\n\nA server MUST check each address.\n"
+    ),
     "rfc9114.txt": "RFC 9114\n\n4.1.  Messages\n\n   A client MUST send only a single request on a given stream.\n",
     "docs/protocol.md": "# Protocol\n\nIt MUST work.\n",
     "docs/decisions/0001-cache.md": "# Cache\n\nSee [[spec#heating]].\n",
     "src/heating.rs": "//= spec.md#heating\n//# The kettle MUST stop heating when the water boils.\nfn heat() {}\n",
+    "src/server.rs": "\n\n//= retry.md#retry\n//# A client MUST send a retry token after a timeout.\nfn retry() {}\n",
     "src/lib.rs": "fn f() {}\n" * 40
     + "//= rfc9114.txt#4.1\n//# A client MUST send only a single request on a given stream.\n"
     + "fn f() {}\n" * 50,
@@ -121,6 +123,13 @@ cp duvet.config.yaml models.yaml
 """
 
 
+BEFORE = {
+    "duvet init": "rm .duvet/config.toml",
+    **dict.fromkeys(("duvet cite 3b42c44e", "duvet cite rfc"), "yes 'fn f() {}' | head -n 91 >src/lib.rs"),
+}
+"""A script to run before some examples."""
+
+
 @pytest.mark.parametrize("part", range(2))
 def test_examples_in_help_and_man_pages_run(part: int, tmp_path: Path) -> None:
     session = Session(make(tmp_path / "project", PROJECT))
@@ -130,8 +139,8 @@ def test_examples_in_help_and_man_pages_run(part: int, tmp_path: Path) -> None:
         if NOT_RUN.search(line):
             problems += parse_commands(line)
             continue
-        before = "git checkout -q .\n" + ("rm .duvet/config.toml\n" if line.startswith("duvet init") else "")
-        code = session.execute(before + re.sub(r" \| jq .*", "", line), "sh")
+        before = next((script for start, script in BEFORE.items() if line.startswith(start)), "")
+        code = session.execute(f"git checkout -q .\n{before}\n" + re.sub(r" \| jq .*", "", line), "sh")
         if code not in ((0, 1) if line.startswith(FAILING) else (0,)):
             problems.append(f"{line}: {code}\n{session.output}")
     assert "\n".join(problems) == ""

@@ -7,67 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command import Done, Run, examples, failed, files, runner
-from tests.cli.sample_project import CONFIG, KETTLE, SOURCE, make
+from tests.cli.command import Done, Run, failed, files, runner
+from tests.cli.sample_project import CONFIG, SOURCE, make
 from tests.cli.tea_project import TEA_PROJECT
-from tests.conftest import ROOT
 from tests.unit.knowledge.pages.page_projects import TRACE
-from tests.unit.project.faulty_project import FILES as WRONG
 from tests.unit.queries.query_projects import FILES as QUERIES, SEARCH_FILES as SEARCH
-
-CITED = "//= rfc9114.txt#4.1\n//# A client MUST send only a single request on a given stream.\n"
-RFC = {
-    ".duvet/config.toml": """
-    '$schema' = "duvet-cli/config/v1"
-    source = [{ pattern = "src/*.rs" }, { pattern = "tests/*.rs" }]
-    specification = [{ source = "rfc9114.txt", format = "ietf" }]
-    """,
-    "rfc9114.txt": "RFC 9114\n\n4.1.  Messages\n\n   A client MUST send only a single request on a given stream.\n",
-    "src/lib.rs": "fn f() {}\n" * 40 + CITED + "fn f() {}\n" * 50,
-    "tests/requests.rs": "\n" * 9,
-}
-RANKED = {
-    **QUERIES,
-    ".duvet/config.toml": QUERIES[".duvet/config.toml"] + "[[specification]]\nsource = 'rfc9114.md'\n",
-    "rfc9114.md": "# RFC 9114\n\nIt MUST work.\n",
-}
-NAMED = {
-    **RFC,
-    ".duvet/config.toml": RFC[".duvet/config.toml"].replace(
-        "specification = [", "specification = [{ source = 'tea.md' }, "
-    ),
-    "tea.md": "# Tea\n\n- **FR-001**: Tea MUST be hot.\n",
-}
-PROJECTS = {
-    "cite": RFC,
-    "completion": KETTLE,
-    "prioritize": RANKED,
-    "prompt": RFC,
-    "report": KETTLE,
-    "search": SEARCH,
-    "show": NAMED,
-    "uncited": RANKED,
-    "validate": {**WRONG, "src/heating.rs": "", "docs/x": ""},
-}
-"""For each command a project that has what its examples name."""
-EXAMPLES = [words for command in PROJECTS for words in examples(command) if words[0] != "report" or "--format" in words]
-
-
-@pytest.mark.parametrize("words", EXAMPLES, ids=" ".join)
-def test_examples_in_help_run(words: list[str], duvet_command: str, tmp_path: Path) -> None:
-    folder = make(tmp_path / "project", PROJECTS[words[0]])
-    if words[0] == "cite" and "tests/requests.rs:7" not in words:
-        make(folder, {"src/lib.rs": "fn f() {}\n" * 91})
-    args = words[: min(words.index(sign) if sign in words else len(words) for sign in "<>")]
-    done = runner(duvet_command, folder)(*args)
-    if args[0] == "validate":
-        assert done.code in (0, 1)
-    elif args[0] == "report":
-        assert done == Done(0, "", done.err)
-        assert files(folder)[args[-1]].decode() == (ROOT / "tests/gold/problems/none.sarif").read_text()
-    else:
-        assert done.code == ("--fail-on" in args) and (done.out or args[0] == "prioritize")
-        assert "error" not in done.err.lower()
 
 
 @pytest.mark.parametrize(
