@@ -9,5 +9,4 @@ _PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 
 
 def chromium_program() -> str | None:
-    """Return the path of Chromium, or the one in DUVET_CHROMIUM; None if there is none."""
     return os.environ.get("DUVET_CHROMIUM") or next(filter(None, map(shutil.which, _PROGRAMS)), None)

@@ -30,7 +30,6 @@ settings.load_profile("quick")
 
 @pytest.fixture(scope="session")
 def shared() -> Path:
-    """Return the folder of reference data beside the repository."""
     if not SHARED.is_dir():
         if os.environ.get("DUVET_REQUIRE_SHARED"):
             pytest.fail(f"{SHARED} is absent, and DUVET_REQUIRE_SHARED is set")
@@ -40,7 +39,6 @@ def shared() -> Path:
 
 @pytest.fixture(scope="session")
 def duvet_command() -> str:
-    """Return the installed command of the Python that runs the tests."""
     return str(Path(sys.executable).with_name("duvet"))
 
 
@@ -65,14 +63,12 @@ def anyio_backend() -> str:
 
 @pytest.fixture
 def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[Held]:
-    """Return a server that answers when the test allows it."""
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     with serving() as server:
         yield server
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print how many cases of the conformance sets passed."""
     cases: Counter[str] = Counter()
     for report in terminalreporter.getreports("passed"):
         for key, value in report.user_properties:

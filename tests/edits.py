@@ -5,30 +5,35 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
+from typing import Concatenate, ParamSpec
 
 Edit = Callable[[Path], object]
+Given = ParamSpec("Given")
 
 
-def append(name: str, text: str = "\n") -> Edit:
-    """Append text to a file with a single call."""
+def _bind(edit: Callable[Concatenate[Path, Given], object]) -> Callable[Given, Edit]:
+    """Return a function that makes an edit of everything but the folder."""
 
-    def edit(folder: Path) -> None:
-        handle = os.open(folder / name, os.O_WRONLY | os.O_APPEND)
-        os.write(handle, text.encode())
-        os.close(handle)
+    @wraps(edit)
+    def make(*args: Given.args, **more: Given.kwargs) -> Edit:
+        return lambda folder: edit(folder, *args, **more)
 
-    return edit
+    return make
 
 
-def create(name: str, text: str = "// new\n") -> Edit:
-    """Create a complete file, with its folders."""
+@_bind
+def append(folder: Path, name: str, text: str = "\n") -> None:
+    # A single call of the system writes all of it.
+    with open(folder / name, "ab", buffering=0) as file:
+        file.write(text.encode())
 
-    def edit(folder: Path) -> None:
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        prepared(folder, text).replace(folder / name)
 
-    return edit
+@_bind
+def create(folder: Path, name: str, text: str = "// new\n") -> None:
+    (folder / name).parent.mkdir(parents=True, exist_ok=True)
+    prepared(folder, text).replace(folder / name)
 
 
 def prepared(folder: Path, text: str) -> Path:
@@ -38,53 +43,39 @@ def prepared(folder: Path, text: str) -> Path:
     return path
 
 
-def save_by_rename(name: str, text: str) -> Edit:
+@_bind
+def save_by_rename(folder: Path, name: str, text: str) -> None:
     """Save as careful editors do: move a new file over the old one."""
-
-    def edit(folder: Path) -> None:
-        path = folder / name
-        temporary = path.with_name(f"{path.name}.tmp")
-        temporary.write_text(text)
-        temporary.replace(path)
-
-    return edit
+    temporary = folder / f"{name}.tmp"
+    temporary.write_text(text)
+    temporary.replace(folder / name)
 
 
-def save_with_backup(name: str, text: str) -> Edit:
+@_bind
+def save_with_backup(folder: Path, name: str, text: str) -> None:
     """Save as vim does: write a test file, move the old file away, write the new one, delete the old one."""
-
-    def edit(folder: Path) -> None:
-        path = folder / name
-        trial, backup, new = path.with_name("4913"), path.with_name(f"{path.name}~"), prepared(folder, text)
-        trial.touch()
-        trial.unlink()
-        path.rename(backup)
-        new.rename(path)
-        backup.unlink()
-
-    return edit
+    path = folder / name
+    trial, backup, new = path.with_name("4913"), path.with_name(f"{path.name}~"), prepared(folder, text)
+    trial.touch()
+    trial.unlink()
+    path.rename(backup)
+    new.rename(path)
+    backup.unlink()
 
 
-def delete(name: str) -> Edit:
-    """Remove a file or folder."""
-
-    def edit(folder: Path) -> None:
-        path = folder / name
-        shutil.rmtree(path) if path.is_dir() else path.unlink()
-
-    return edit
+@_bind
+def delete(folder: Path, name: str) -> None:
+    path = folder / name
+    shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
-def move(name: str, to: str) -> Edit:
-    return lambda folder: (folder / name).rename(folder / to)
+@_bind
+def move(folder: Path, name: str, to: str) -> None:
+    (folder / name).rename(folder / to)
 
 
-def link(name: str, to: str) -> Edit:
+@_bind
+def link(folder: Path, name: str, to: str) -> None:
     """Create a symlink in place of anything else."""
-
-    def edit(folder: Path) -> None:
-        new = folder / "link"
-        new.symlink_to(to)
-        new.replace(folder / name)
-
-    return edit
+    os.symlink(to, folder / "link")
+    (folder / "link").replace(folder / name)

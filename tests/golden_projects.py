@@ -44,12 +44,10 @@ class Golden:
 
     @cached_property
     def requirements(self) -> dict[Key, Requirement]:
-        """The requirements, from the JSON report's numbers of bytes."""
         return requirements_of(self.report)
 
     @property
     def citation_count(self) -> int:
-        """The number of annotations that state no requirement."""
         return sum(one.get("type") != "SPEC" for one in self.report["annotations"])
 
     def rows(self, *args: str) -> list[Row]:
@@ -58,7 +56,6 @@ class Golden:
 
     @cached_property
     def specifications(self) -> list[Row]:
-        """The details of each specification with requirements."""
         names = {row["specification"] for row in self.rows("prioritize", "--all", "--limit", "0")}
         return [json.loads(self.duvet("show", name, "--format", "json").out) for name in sorted(names)]
 
@@ -69,12 +66,10 @@ class Golden:
         return set(found)
 
     def with_status(self, *statuses: str) -> set[Key]:
-        """Return the requirements with one of these states in the report."""
         return {key for key, one in self.requirements.items() if one.status in statuses}
 
 
 def requirements_of(report: Row) -> dict[Key, Requirement]:
-    """Return the requirements from the numbers of bytes in a JSON report."""
     stated: dict[Key, list[int]] = {}
     for id, one in enumerate(report["annotations"]):
         if one.get("type") == "SPEC":
@@ -111,7 +106,6 @@ def status_of(found: dict[str, int], excused: bool) -> str:
 
 
 def key_of(row: Row) -> Key:
-    """Return the key of the requirement in a row."""
     path, _, section = row["target"].partition("#")
     return (path, section, row["text"])
 
@@ -126,7 +120,6 @@ def golden(
 
 
 def numbers_of(found: list[Requirement]) -> dict[str, int]:
-    """Return the number of requirements by state, of all, and of applicable ones."""
     counts = Counter(one.status for one in found)
     numbers = {name.replace(" ", "_"): counts[name] for name in STATUSES}
     return numbers | {"requirements": len(found), "applicable": len(found) - counts["excepted"]}

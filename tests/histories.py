@@ -28,7 +28,6 @@ def git(folder: Path, *args: str) -> str:
 
 
 def history(folder: Path, texts: dict[str, str], *options: str) -> Path:
-    """Make a repository with these files in one commit."""
     folder.mkdir(parents=True, exist_ok=True)
     git(folder, "init", "--quiet", "--initial-branch=main", *options)
     make(folder, texts)

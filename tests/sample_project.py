@@ -46,7 +46,6 @@ def in_memory(files: Mapping[str, bytes], options: Options = Options()) -> Proje
 
 
 def read_files(folder: Path) -> dict[str, str]:
-    """The files of a project, by their paths."""
     return {
         path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8")
         for path in sorted(folder.rglob("*"))

@@ -66,7 +66,6 @@ def spawn(
 def run(
     args: Sequence[str], *, timeout: float, input: bytes | None = None, **more: Any
 ) -> subprocess.CompletedProcess[Any]:
-    """Like `subprocess.run`, but with `spawn`; a command that takes longer is killed."""
     if input is not None:
         more["stdin"] = subprocess.PIPE
     with spawn(args, **more) as process:
@@ -117,7 +116,6 @@ def _accept(listening: socket.socket) -> None:
 
 
 def _answer(connection: socket.socket) -> None:
-    """Run the command of a client with its streams, folder and variables."""
     with connection:
         _, handles, *_ = socket.recv_fds(connection, 1, 3)
         data = b"".join(iter(lambda: connection.recv(1 << 16), b""))
@@ -137,7 +135,6 @@ def listen() -> None:
 
 
 def _can_fork(args: Sequence[str], cwd: Path, env: Mapping[str, str]) -> bool:
-    """Return whether a fork behaves as a new interpreter would."""
     return (
         sys.platform == "linux"
         and Path(args[0]).parent == Path(sys.executable).parent
@@ -234,7 +231,6 @@ class Zygote:
             return cls._started[before]
 
     def send(self, request: Request, handles: list[int]) -> None:
-        """Request a command with these handles: its standard streams, and the socket for its exit status."""
         data = json.dumps(request).encode()
         with self._lock:
             socket.send_fds(self._control, [_HEADER.pack(len(data))], handles)
@@ -333,7 +329,6 @@ def _reopen_streams() -> None:
 
 
 def preload() -> None:
-    """Import everything that commands import, including imports in functions."""
     import duvet
 
     modules = [one.name for one in pkgutil.walk_packages(duvet.__path__, "duvet.")]

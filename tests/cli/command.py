@@ -37,7 +37,6 @@ class Done(NamedTuple):
 
 
 def failed(message: str, place: str = "", hint: str = "", out: str = "") -> Done:
-    """Return the outcome of a command that fails with one error, by default with exit code 1."""
     code = "" if re.search(r" \[DUV\d+\]\Z", message) else " [DUV122]"
     lines = [f"error: {message}{code}", f" --> {place}" if place else "", f"  = help: {hint}" if hint else ""]
     return Done(1, out, "".join(f"{line}\n" for line in lines if line))
@@ -85,7 +84,6 @@ def run_whole(
 
 
 def start(command: str, folder: Path, *args: str) -> subprocess.Popen[str]:
-    """Start the command without waiting for it."""
     pipe = subprocess.PIPE
     return zygote.spawn(
         [command, *args], cwd=folder, env=environment(), stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True
@@ -129,12 +127,10 @@ def examples(name: str) -> list[list[str]]:
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    """Return every regular file below a folder, by path."""
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in _regular(folder)}
 
 
 def times(folder: Path) -> dict[str, int]:
-    """Return when each regular file below a folder was written."""
     return {path.relative_to(folder).as_posix(): path.stat().st_mtime_ns for path in _regular(folder)}
 
 

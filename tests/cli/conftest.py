@@ -42,13 +42,11 @@ def duvet(duvet_command: str, folder: Path) -> Run:
 
 @pytest.fixture
 def tea(duvet_command: str, tmp_path: Path) -> Run:
-    """Return the command in a project with requirements in every state."""
     return runner(duvet_command, make(tmp_path / "tea", FILES))
 
 
 @pytest.fixture
 def gold(request: pytest.FixtureRequest, snapshot: Snapshot) -> Snapshot:
-    """Return the golden files in the folder named after the test module."""
     snapshot.snapshot_dir = ROOT / "tests/gold" / request.module.__name__.rpartition("test_")[2]
     return snapshot
 
@@ -63,7 +61,6 @@ def reported_once(duvet_command: str, tmp_path_factory: pytest.TempPathFactory) 
 
 @pytest.fixture
 def public(duvet_command: str) -> Iterator[Path]:
-    """Make a project in which a user without privileges may do everything."""
     with tempfile.TemporaryDirectory() as temporary:
         os.chmod(temporary, 0o755)
         folder = make(Path(temporary) / "kettle", KETTLE)
@@ -80,7 +77,6 @@ def public(duvet_command: str) -> Iterator[Path]:
 
 @pytest.fixture
 def reported(reported_once: Path, kettle: Path) -> Path:
-    """Copy the project with every file that a report writes."""
     shutil.copytree(reported_once, kettle, dirs_exist_ok=True)
     return kettle
 

@@ -38,7 +38,6 @@ def loop(name: str) -> Damage:
 
 
 def unreadable(name: str) -> Damage:
-    """Make a file that no user can read."""
     return link(name, "/proc/self/mem")
 
 
@@ -50,7 +49,6 @@ def _cleared(path: Path) -> Path:
 
 @contextmanager
 def small_disk(folder: Path, size: int) -> Iterator[None]:
-    """Mount a small disk with the content of the folder."""
     old = {path: path.read_bytes() for path in folder.iterdir()}
     command = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)]
     mounted = subprocess.run(command, capture_output=True, check=False)

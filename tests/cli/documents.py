@@ -69,7 +69,6 @@ class Session:
         ]
 
     def run_block(self, block: Block) -> str:
-        """Run a block, or compare it with the output of the previous one; return what is wrong."""
         if block.key == "skip":
             return "\n".join(parse_commands(block.text))
         if block.key == "save":
@@ -125,7 +124,6 @@ class Session:
 
 
 def parse_commands(script: str) -> Iterator[str]:
-    """Parse the duvet commands of a script without running them; yield what is wrong."""
     for line in re.sub(r"\\\n", " ", script).splitlines():
         words = shlex.split(line, comments=True)
         words = words[next((index for index, word in enumerate(words) if word == "duvet"), len(words)) + 1 :]

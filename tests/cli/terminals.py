@@ -39,7 +39,6 @@ class Terminal:
         self.written = b""
 
     def until(self, line: str) -> None:
-        """Read until this is the last line drawn, or raise AssertionError."""
         while self.shown.drawn[-1:] != [line]:
             assert select.select([self.reader], [], [], LONGEST)[0] and self._read(), self.shown.drawn
 

@@ -30,7 +30,6 @@ def temporary(tmp_path: Path) -> Path:
 
 
 def run(name: str, project: Path, temporary: Path, **inputs: str) -> subprocess.CompletedProcess[str]:
-    """Run a step as GitHub does."""
     known = {f"inputs.{key}": value for key, value in {**DEFAULTS, **inputs}.items()}
     known["steps.install.outputs.duvet"] = str(zygote.commands() / "duvet")
     step = SCRIPTS[name]

@@ -279,7 +279,6 @@ OUTCOMES: dict[str, tuple[BaseException | None, int, str]] = {
 @click.command()
 @click.argument("outcome")
 def ending(outcome: str) -> None:
-    """Make a command that ends as the test requires."""
     error = OUTCOMES[outcome][0]
     if error:
         raise error

@@ -30,7 +30,6 @@ def asked(shell: str, *words: str) -> dict[str, str]:
 
 
 def bash(folder: Path, duvet_command: str, *words: str) -> list[str]:
-    """Return the completions that bash offers for the last word."""
     given = " ".join(map(shlex.quote, words))
     script = f"""
         source /dev/stdin <<< "$(duvet completion bash)"

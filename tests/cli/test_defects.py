@@ -29,7 +29,6 @@ NOT_COMPLETE = "the comment style of the source pattern `{}` is incomplete"
 
 @pytest.fixture
 def plain(kettle: Path) -> Path:
-    """Remove the configured specifications and the HTML report."""
     return make(kettle, {".duvet/config.toml": PLAIN})
 
 
@@ -38,7 +37,6 @@ def problems(done: Done) -> list[tuple[str, str]]:
 
 
 def quotes(path: Path) -> list[tuple[str, str]]:
-    """Return the level and text of each requirement in a file."""
     return [(spec["level"], spec["quote"].strip()) for spec in tomllib.loads(path.read_text())["spec"]]
 
 
@@ -102,8 +100,6 @@ MORE_CHECKS: dict[str, Callable[[Path], object]] = {
 
 
 def specifications(folder: Path) -> list[str]:
-    """Return the specifications in a JSON report, in which no key may be repeated."""
-
     def once(pairs: list[tuple[str, object]]) -> dict[str, object]:
         assert len(dict(pairs)) == len(pairs)
         return dict(pairs)

@@ -18,7 +18,6 @@ REPORT_FILES = {".duvet/snapshot.txt", ".duvet/reports/report.html", ".duvet/rep
 
 @pytest.fixture
 def inside(kettle: Path, duvet_command: str) -> Run:
-    """Return the command in the folder of the sources."""
     return runner(duvet_command, kettle / "src")
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.command import run
+from tests.cli.sample_project import make
 from tests.conftest import ROOT
 
 MAN = ROOT / "man"
@@ -25,18 +26,9 @@ SPECIFICATIONS = {
 
 
 def read_blocks(page: str) -> list[str]:
-    """Return the examples of a man page as a reader sees them."""
     texts = re.findall(r"^\.EX\n(.*?)^\.EE$", (MAN / page).read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
     signs = {r"\(aq": "'", r"\(dq": '"', r"\-": "-", r"\&": "", r"\e": "\\"}
     return [re.sub(r"\\(?:\(..|[-&e])", lambda found: signs[found[0]], text) for text in texts]
-
-
-def write(folder: Path, files: dict[str, str]) -> Path:
-    for name, text in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    return folder
 
 
 def test_the_pages_have_these_examples() -> None:
@@ -50,7 +42,7 @@ def test_the_pages_have_these_examples() -> None:
 @pytest.mark.parametrize("index", range(4))
 def test_a_project_configuration(duvet_command: str, tmp_path: Path, index: int) -> None:
     text = read_blocks("duvet-config.toml.5")[index]
-    write(tmp_path, {**SPECIFICATIONS, ".duvet/config.toml": text})
+    make(tmp_path, {**SPECIFICATIONS, ".duvet/config.toml": text})
     shown = run(duvet_command, tmp_path, "config")
     assert (shown.code, shown.err) == (0, "")
     done = run(duvet_command, tmp_path, "validate", "--offline")
@@ -63,28 +55,28 @@ def test_a_service_configuration(duvet_command: str, tmp_path: Path, name: str) 
     text = (MAN / "examples" / name).read_text(encoding="utf-8")
     is_whole = name == "contextive.yaml"
     project = {**SPECIFICATIONS, ".duvet/config.toml": PROJECT}
-    write(tmp_path, {**project, "duvet.config.yaml" if is_whole else name: text})
+    make(tmp_path, {**project, "duvet.config.yaml" if is_whole else name: text})
     done = run(duvet_command, tmp_path, "mcp", "--check", environ=VARIABLES if is_whole else {})
     assert (done.code, done.err) == (0, ""), done.err
 
 
 def test_the_workflow_of_the_service_page(duvet_command: str, tmp_path: Path) -> None:
     text = (MAN / "examples/duvet.config.yaml").read_text(encoding="utf-8")
-    write(tmp_path, {**SPECIFICATIONS, ".duvet/config.toml": PROJECT, "duvet.config.yaml": text})
+    make(tmp_path, {**SPECIFICATIONS, ".duvet/config.toml": PROJECT, "duvet.config.yaml": text})
     done = run(duvet_command, tmp_path, "workflow", "run", "next-up")
     assert (done.code, '"level":"MUST"' in done.out) == (0, True), done.err
 
 
 def test_a_project_with_a_custom_server(duvet_command: str, tmp_path: Path) -> None:
     text = (MAN / "examples/spexus.toml").read_text(encoding="utf-8")
-    write(tmp_path, {**SPECIFICATIONS, ".duvet/config.toml": text})
+    make(tmp_path, {**SPECIFICATIONS, ".duvet/config.toml": text})
     for arguments in (("config",), ("mcp", "--check")):
         done = run(duvet_command, tmp_path, *arguments)
         assert (done.code, done.err) == (0, "")
 
 
 def test_the_subsystems_of_the_service_page(duvet_command: str, tmp_path: Path) -> None:
-    write(tmp_path, {"subsystems.yaml": read_blocks("duvet.config.5")[0], "src/heater.py": "heat = 1\n"})
+    make(tmp_path, {"subsystems.yaml": read_blocks("duvet.config.5")[0], "src/heater.py": "heat = 1\n"})
     assert run(duvet_command, tmp_path, "ingest").code == 0
     done = run(duvet_command, tmp_path, "call", "km-graph-subsystem", "--name", "Heating")
     assert (done.code, "Brings water to the boil" in done.out, "Power" in done.out) == (0, True, True), done
@@ -104,7 +96,7 @@ def test_the_annotations_of_section_7(duvet_command: str, tmp_path: Path) -> Non
         "src/targets.rs": "\n\n".join(targets.splitlines()),
         ".duvet/exceptions/brewing.toml": entries,
     }
-    write(tmp_path, files)
+    make(tmp_path, files)
     checked = run(duvet_command, tmp_path, "validate", "--offline")
     assert checked.code == 0, checked.err
     shown = run(duvet_command, tmp_path, "show", "brewing.md#temperature", "--offline")

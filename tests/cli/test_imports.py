@@ -76,7 +76,6 @@ HEAVY = {"mcp", "pydantic", "numpy", "rich", "httpx2", "watchfiles", "asyncio"}
 
 @pytest.fixture
 def kettle(tmp_path: Path, duvet_command: str) -> Path:
-    """Make a committed project with a cached report, without the HTML report."""
     config = CONFIG + "[report.html]\nenabled = false\n"
     folder = make(tmp_path / "kettle", {**KETTLE, ".duvet/config.toml": config})
     for command in ("report", "validate", "uncited"):
@@ -85,7 +84,6 @@ def kettle(tmp_path: Path, duvet_command: str) -> Path:
 
 
 def imported(folder: Path, *args: str, code: int = 0, **environ: str) -> set[str]:
-    """Return the top-level modules imported by a command that ends with this exit code."""
     command = [sys.executable, "-I", "-c", PROGRAM, *args]
     done = subprocess.run(command, cwd=folder, env=environment(**environ), check=True, capture_output=True, text=True)
     found, modules = json.loads(done.stdout.splitlines()[-1])
@@ -94,7 +92,6 @@ def imported(folder: Path, *args: str, code: int = 0, **environ: str) -> set[str
 
 
 def check_imports(modules: set[str], needed: str) -> None:
-    """Check that exactly these third-party packages are imported, and none that is heavy."""
     # Some versions of Python need the second one, some do not.
     theirs = modules - sys.stdlib_module_names - {"duvet", "typing_extensions"}
     assert sorted(name for name in theirs if not name.startswith("_")) == sorted(needed.split())

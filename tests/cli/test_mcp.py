@@ -289,7 +289,6 @@ def test_a_workflow_with_a_fault_is_no_tool(duvet: Run, folder: Path) -> None:
 
 
 def test_http_without_a_flag(duvet_command: str, folder: Path) -> None:
-    """`--stdio` and `--http` override the configured mode."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     make(folder, {"contextive.config.json": json.dumps({"server": {"mode": "http", "port": port}})})

@@ -41,7 +41,6 @@ class Watched:
         self._unread = b""
 
     def until(self, end: str = WAITING) -> str:
-        """Return everything written up to this text, or raise AssertionError."""
         assert self.process.stderr is not None
         handle = self.process.stderr.fileno()
         while end.encode() not in self._unread:
@@ -67,7 +66,6 @@ class Watched:
         return self.process.returncode, out.decode(), (self._unread + err).decode()
 
     def end(self) -> None:
-        """End the process, whatever the test did."""
         self.process.kill()
         self.process.communicate()
 

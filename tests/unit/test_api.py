@@ -13,7 +13,6 @@ import duvet
 
 
 def loaded_by(statement: str) -> list[str]:
-    """Return the modules that a statement loads in a new Python."""
     script = f"import sys\nbefore = set(sys.modules)\n{statement}\nprint(*sorted(set(sys.modules) - before))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     return done.stdout.split()

@@ -52,7 +52,6 @@ COMMANDS = sorted(cli.list_commands(click.Context(cli)))
 
 
 def files(*tops: str, suffix: str = "") -> Iterator[Path]:
-    """Return the files below some folders, each once, without following symlinks."""
     for top in tops:
         for path in sorted((ROOT / top).rglob(f"*{suffix}")):
             is_linked = any(parent.is_symlink() for parent in path.parents)

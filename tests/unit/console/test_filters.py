@@ -13,7 +13,6 @@ from duvet.trace.records import State
 
 
 def chosen(*args: str) -> tuple[RequirementFilter, dict[str, object]]:
-    """Return the filter that a command with all these options makes of its arguments."""
     found: list[tuple[RequirementFilter, dict[str, object]]] = []
 
     @click.command()

@@ -41,7 +41,6 @@ OURS = {**KETTLE, ".duvet/config.toml": EXTENDED}
 
 
 def page(folder: Path, options: Options = Options(), *, wrong: bool = False) -> ReportData:  # noqa: B008 - frozen
-    """Return the HTML report of a project, with a snapshot unless there are errors."""
     project = Project(str(folder), options)
     finished = project.finished()
     snapshot = None if wrong else render_bytes(lambda out: render_snapshot(finished, out))
