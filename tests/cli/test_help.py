@@ -84,13 +84,6 @@ def test_no_help_is_wider_than_a_terminal() -> None:
     assert folded in CliRunner().invoke(cli, ["uncited", "--help"], terminal_width=80).output
 
 
-def test_help_of_a_command_is_its_usage(duvet_command: str, tmp_path: Path) -> None:
-    ##= man/spec/help.md#topics
-    ##% `duvet help COMMAND` MUST print the help of the command or subcommand.
-    for words in (["report"], ["help"], ["rules"]):
-        assert run(duvet_command, tmp_path, "help", *words) == run(duvet_command, tmp_path, *words, "--help")
-
-
 @pytest.mark.parametrize(
     ("words", "message"),
     [

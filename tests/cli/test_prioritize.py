@@ -16,10 +16,13 @@ from tests.unit.queries.query_projects import FILES
 SERVING = "[[not-applicable]]\ntarget = 'tea.md#serving'\nreason = 'Nobody comes.'\n"
 
 
-@pytest.mark.parametrize("format", ListFormat)
 @pytest.mark.parametrize(
-    ("name", "args", "count"),
-    [("ranked", "", "9 of 9"), ("explained", "--explain --limit 4", "4 of 9"), ("all", "--all --spec tea", "10 of 10")],
+    ("name", "args", "count", "format"),
+    [
+        *(("ranked", "", "9 of 9", format) for format in ListFormat),
+        *(("explained", "--explain --limit 4", "4 of 9", format) for format in ("table", "json")),
+        ("all", "--all --spec tea", "10 of 10", "plain"),
+    ],
 )
 def test_priorities_in_every_format(name: str, args: str, count: str, format: str, tea: Run, gold: Snapshot) -> None:
     done = tea("prioritize", *args.split(), "--format", format)
