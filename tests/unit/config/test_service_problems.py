@@ -61,14 +61,23 @@ KIND, UNKNOWN = "kind: invalid type: {} ***, expected a string", "kind: unknown 
 TIMEOUT = "timeout: invalid type: string ***, expected a number"
 
 
-@pytest.mark.parametrize("name", ["service", "names"])
-def test_every_problem_is_listed(name: str, snapshot: Snapshot) -> None:
+UNREADABLE = {
+    "yaml": [b"a: 1\r\n b: \xff"],
+    "toml": [b"a = '\xff'", b"a = ", b"toolPacks.x.settings.day = 2027-12-31"],
+    "json": [b'{"a" 1}'],
+}
+
+
+def test_every_problem_is_listed(snapshot: Snapshot) -> None:
     ##= man/spec/service.md#configuration
     ##% duvet MUST list all problems of a configuration at once, each with its line, column and key path.
-    texts = {"service": [WRONG], "names": [UNKNOWN_NAMES, ALIKE, UNSET]}[name]
     snapshot.snapshot_dir = ROOT / "tests" / "gold" / "problems"
-    lines = [line for text in texts for line in [*show_service_problems(text), ""]]
-    snapshot.assert_match("\n".join(lines), f"{name}.txt")
+    for name, texts in {"service": [WRONG], "names": [UNKNOWN_NAMES, ALIKE, UNSET]}.items():
+        lines = [line for text in texts for line in [*show_service_problems(text), ""]]
+        snapshot.assert_match("\n".join(lines), f"{name}.txt")
+    files = [(f"duvet.config.{ending}", data) for ending, texts in UNREADABLE.items() for data in texts]
+    lines = [line for path, data in files for line in show_service_problems(data, path)]
+    snapshot.assert_match("\n".join(lines), "unreadable.txt")
 
 
 def test_variables_are_filled_in() -> None:
