@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from datetime import date
-from pathlib import Path
 
 import pytest
 from msgspec import convert, structs
 
 from duvet.config import settings
-from duvet.config.project_file import CONFIG_PATH, find_config, read_config, require_config
+from duvet.config.project_file import CONFIG_PATH, find_config, read_config
 from duvet.config.toml import TomlDocument
-from duvet.errors import UnreadableError
 from duvet.model import Format, Kind, Place
-from duvet.tree.files import DiskTree, MemoryTree
+from duvet.tree.files import MemoryTree
 from tests.unit.config.configurations import EXTENDED, PATH, UPSTREAM
 
 
@@ -21,13 +19,6 @@ def test_a_named_file_wins_over_that_of_the_folder() -> None:
     tree = MemoryTree({CONFIG_PATH: b"", "config.toml": b""})
     assert [find_config(tree), find_config(tree, "x.toml")] == [CONFIG_PATH, "x.toml"]
     assert find_config(MemoryTree({"config.toml": b""})) is None
-
-
-def test_a_folder_without_a_configuration(tmp_path: Path) -> None:
-    with pytest.raises(UnreadableError) as error:
-        require_config(DiskTree(str(tmp_path)))
-    assert (error.value.message, error.value.path) == ("no configuration in this folder or above it", CONFIG_PATH)
-    assert error.value.hint == "create one with `duvet init`"
 
 
 NO_TOML = TomlDocument({}, "", "")
