@@ -10,6 +10,7 @@ from functools import cached_property
 from threading import Lock, RLock
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from duvet.knowledge.feedback import VoteMeans
@@ -54,11 +55,10 @@ class SharedVectors:
             return found
 
 
-class OpenStore:
-    def __init__(self, store: Store, rules: KnowledgeSettings, shared: SharedVectors) -> None:
-        self.store = store
-        self.rules = rules
-        self._shared = shared
+class OpenStore(Struct, dict=True):
+    store: Store
+    rules: KnowledgeSettings
+    shared: SharedVectors
 
     @cached_property
     def engine(self) -> SearchEngine:
@@ -66,7 +66,7 @@ class OpenStore:
         from duvet.knowledge.search import open_engine
 
         votes = VoteMeans(find_store_paths(self.rules).feedback) if self.rules.search.feedback else None
-        return open_engine(self.store, self.rules, votes, self._shared)
+        return open_engine(self.store, self.rules, votes, self.shared)
 
 
 class Knowledge:
@@ -129,43 +129,33 @@ class Knowledge:
             return opened, self._shared
 
 
-class Maintenance:
+class Maintenance(Struct, frozen=True):
     """Changes the index and the files next to it; safe to use from several threads."""
 
-    def __init__(
-        self,
-        rules: Callable[[], KnowledgeSettings],
-        uploads: Callable[[], UploadRule],
-        find_source: Callable[[], IngestSource],
-        environ: Mapping[str, str],
-        now: Callable[[], datetime],
-        patience: float | None = None,
-    ) -> None:
-        """`patience` is the number of seconds to wait for another ingest run; None means the default."""
-        self._rules = rules
-        self._uploads = uploads
-        self._find_source = find_source
-        self._environ = environ
-        self.now = now
-        self._patience = patience
+    rules: Callable[[], KnowledgeSettings]
+    uploads: Callable[[], UploadRule]
+    find_source: Callable[[], IngestSource]
+    environ: Mapping[str, str]
+    now: Callable[[], datetime]
+    patience: float | None = None  # Seconds to wait for another ingest run; None means the default.
 
     @property
     def places(self) -> StorePaths:
-        return find_store_paths(self._rules())
+        return find_store_paths(self.rules())
 
     @property
     def content(self) -> ContentFolder:
         from duvet.knowledge.uploads import ContentFolder
 
-        return ContentFolder(self.places, self._uploads())
+        return ContentFolder(self.places, self.uploads())
 
     async def ingest(self, options: IngestOptions, report: ProgressReporter) -> IngestRun:
         from duvet.knowledge.ingest.process import IngestRequest, run_ingest_process
 
-        if self._patience is not None:
-            options = replace(options, patience=self._patience)
-        request = IngestRequest(source=self._find_source(), rules=self._rules(), options=options)
-        return await run_ingest_process(request, self._environ, report)
+        if self.patience is not None:
+            options = replace(options, patience=self.patience)
+        request = IngestRequest(source=self.find_source(), rules=self.rules(), options=options)
+        return await run_ingest_process(request, self.environ, report)
 
     def find_failed_run(self, run_id: str) -> IngestRun | None:
         with closing(open_store(self.places.store)) as store:

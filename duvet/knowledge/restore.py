@@ -247,24 +247,23 @@ def _spool_stream(stream: BinaryIO, path: str, name: str) -> str:
             file.write(data)
 
 
-class _BoundedReader:
+class _BoundedReader(Struct):
     """Decompresses an archive up to a limit: enough for the manifest, then for the sizes that it lists."""
 
-    def __init__(self, file: gzip.GzipFile, path: str) -> None:
-        self._file = file
-        self.left = _MAX_MANIFEST + _OVERHEAD
-        self._path = path
+    file: gzip.GzipFile
+    path: str
+    left: int = _MAX_MANIFEST + _OVERHEAD
 
     def read(self, size: int) -> bytes:
         try:
-            data = self._file.read(min(size, self.left + 1))
+            data = self.file.read(min(size, self.left + 1))
         except gzip.BadGzipFile as error:
-            raise backup.ArchiveError("not a duvet backup archive", path=self._path) from error
+            raise backup.ArchiveError("not a duvet backup archive", path=self.path) from error
         except OSError as error:
-            raise UnreadableError(describe_os_error(error), path=self._path) from error
+            raise UnreadableError(describe_os_error(error), path=self.path) from error
         self.left -= len(data)
         if self.left < 0:
-            raise backup.ArchiveError("the archive unpacks to more bytes than its manifest lists", path=self._path)
+            raise backup.ArchiveError("the archive unpacks to more bytes than its manifest lists", path=self.path)
         return data
 
 

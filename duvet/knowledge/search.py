@@ -108,44 +108,43 @@ def _describe_requirement(edge: GraphEdge, node: GraphNode) -> search_query.Cite
     )
 
 
-class FileContextFinder:
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._subsystems: dict[str, _SubsystemContext] = {}
-        self._files: dict[str, FileContext] = {}
+class FileContextFinder(Struct, frozen=True):
+    store: Store
+    files: dict[str, FileContext] = {}
+    subsystems: dict[str, _SubsystemContext] = {}
 
     def find(self, artifacts: Iterable[Artifact]) -> Mapping[str, FileContext]:
-        if len(self._files) > _MAX_CACHED_FILES:
-            self._files.clear()
-        missing = {f"{one.label}:{one.path}": one.path for one in artifacts if one.path not in self._files}
+        if len(self.files) > _MAX_CACHED_FILES:
+            self.files.clear()
+        missing = {f"{one.label}:{one.path}": one.path for one in artifacts if one.path not in self.files}
         if missing:
-            store = self._store
+            store = self.store
             nodes = store.find_stored(missing)
             outgoing = store.first_edges(missing, out=True, limit=MAX_RELATED + 1, relations=_SHOWN_RELATIONS)
             incoming = store.first_edges(missing, out=False, limit=MAX_RELATED + 1, relations=_SHOWN_RELATIONS)
             cited = store.first_edges(missing, out=True, limit=_MAX_CITED, relations=(Relation.CITES,))
             for id, path in missing.items():
                 subsystems = dict.fromkeys(node.id for _, node in outgoing[id] if node.label is NodeLabel.SUBSYSTEM)
-                self._files[path] = FileContext(
+                self.files[path] = FileContext(
                     node=nodes.get(id),
                     outgoing=outgoing[id],
                     incoming=incoming[id],
                     cited=cited[id],
                     subsystems=[self._load_subsystem(subsystem) for subsystem in subsystems],
                 )
-        return self._files
+        return self.files
 
     def _load_subsystem(self, id: str) -> _SubsystemContext:
-        if id not in self._subsystems:
-            store = self._store
+        if id not in self.subsystems:
+            store = self.store
             artifacts = tuple(
                 search_query.RelatedArtifact(node.id, relation)
                 for relation in _SUPPORTING
                 for _, node in store.edges(id, out=False, limit=_MAX_SUPPORTING + 1, relations=(relation,))
             )
             needed = store.edges(id, out=True, limit=MAX_RELATED, relations=(Relation.DEPENDS_ON,))
-            self._subsystems[id] = _SubsystemContext(artifacts, tuple(node.key for _, node in needed))
-        return self._subsystems[id]
+            self.subsystems[id] = _SubsystemContext(artifacts, tuple(node.key for _, node in needed))
+        return self.subsystems[id]
 
 
 def score_named_chunks(

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, get_args
 from urllib.parse import unquote
 
 from blake3 import blake3
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from duvet import errors, model
@@ -61,25 +61,19 @@ _PYTHON = Grammar(
     ),
 )
 _SCRIPT = {
-    "class_declaration": CLASS,
-    "class": CLASS,
-    "function_declaration": FUNCTION,
-    "generator_function_declaration": FUNCTION,
+    **dict.fromkeys(("class_declaration", "class"), CLASS),
+    **dict.fromkeys(("function_declaration", "generator_function_declaration"), FUNCTION),
     "method_definition": METHOD,
-    "variable_declarator": "",
-    "field_definition": "",
+    **dict.fromkeys(("variable_declarator", "field_definition"), ""),
 }
 _TYPED = {
     **_SCRIPT,
     "abstract_class_declaration": CLASS,
     "interface_declaration": INTERFACE,
-    "type_alias_declaration": TYPE,
-    "enum_declaration": TYPE,
-    "internal_module": MODULE,
-    "module": MODULE,
+    **dict.fromkeys(("type_alias_declaration", "enum_declaration"), TYPE),
+    **dict.fromkeys(("internal_module", "module"), MODULE),
     "function_signature": FUNCTION,
-    "method_signature": METHOD,
-    "abstract_method_signature": METHOD,
+    **dict.fromkeys(("method_signature", "abstract_method_signature"), METHOD),
     "public_field_definition": "",
 }
 _IN_SCRIPTS = frozenset(
@@ -101,8 +95,7 @@ _GO = Grammar(
         "package_clause": MODULE,
         "function_declaration": FUNCTION,
         "method_declaration": METHOD,
-        "type_spec": TYPE,
-        "type_alias": TYPE,
+        **dict.fromkeys(("type_spec", "type_alias"), TYPE),
     },
     frozenset(("source_file", "type_declaration")),
 )
@@ -267,21 +260,20 @@ class IngestContent(Struct, frozen=True, kw_only=True):
     problems: tuple[model.Problem, ...] = ()
 
 
-class IngestReader:
-    def __init__(self, project: Project, max_bytes: int, *, finds_symbols: bool, now: int | None = None) -> None:
-        self._project = project
-        self._max_bytes = max_bytes
-        self._finds_symbols = finds_symbols
-        self._now = time.time_ns() if now is None else now
+class IngestReader(Struct, frozen=True):
+    project: Project
+    max_bytes: int
+    finds_symbols: bool
+    now: int = field(default_factory=time.time_ns)
 
     def find_unchanged_time(self, path: str, seen: FileStamp | None) -> float | None:
         """Return the modification time of an unchanged file; None if the file must be read."""
         ##= man/spec/knowledge.md#ingest-runs
         ##% `duvet ingest` MUST process only files whose content has changed.
-        if seen is None or seen.digest or not self._project.on_disk:
+        if seen is None or seen.digest or not self.project.on_disk:
             return None
         try:
-            info = os.stat(self._project.disk.at(path))
+            info = os.stat(self.project.disk.at(path))
         except (OSError, ValueError):
             return None
         return info.st_mtime if seen.looks_like(info) else None
@@ -310,24 +302,24 @@ class IngestReader:
         return self._parse(path, kind, text, data, found) if text.strip() else replace(found, skipped="empty")
 
     def _read_bytes(self, path: str) -> tuple[bytes | None, FileStamp | None, float | None]:
-        if not self._project.on_disk:
-            data = self._project.tree.read(path)
-            return (data if len(data) <= self._max_bytes else None), None, None
-        disk = self._project.disk
+        if not self.project.on_disk:
+            data = self.project.tree.read(path)
+            return (data if len(data) <= self.max_bytes else None), None, None
+        disk = self.project.disk
         info = disk.status(path)
-        if stat.S_ISREG(info.st_mode) and info.st_size > self._max_bytes:
+        if stat.S_ISREG(info.st_mode) and info.st_size > self.max_bytes:
             return None, make_file_stamp(info), info.st_mtime
         data, info = disk.read_with_status(path)
         # A file that has just been written may change again without getting a new stamp.
-        seen = make_file_stamp(info, b"?" if is_fresh(info, self._now) else b"")
-        return (data if len(data) <= self._max_bytes else None), seen, info.st_mtime
+        seen = make_file_stamp(info, b"?" if is_fresh(info, self.now) else b"")
+        return (data if len(data) <= self.max_bytes else None), seen, info.st_mtime
 
     def _parse(self, path: str, kind: FileKind, text: str, data: bytes, found: IngestContent) -> IngestContent:
         if kind is not FileKind.DOC and not path.lower().endswith(MARKDOWN_ENDINGS):
-            symbols = find_symbols(path, data) if self._finds_symbols else ()
-            pieces = cut_pieces(text, title=SymbolTrails(text, symbols).at) if symbols else cut_pieces(text)
+            symbols = find_symbols(path, data) if self.finds_symbols else ()
+            pieces = cut_pieces(text, title=make_symbol_titles(text, symbols)) if symbols else cut_pieces(text)
             record = replace(found.record, imports=find_imports(path, text)) if kind is FileKind.TEST else found.record
-            if self._finds_symbols:
+            if self.finds_symbols:
                 symbols = (*make_module_symbol(path), *symbols)
             return replace(found, text=text, symbols=symbols, pieces=tuple(pieces), record=record)
         problems: tuple[model.Problem, ...] = ()
@@ -337,10 +329,10 @@ class IngestReader:
         except errors.DuvetError as error:
             problems = (make_warning(f"invalid front matter: {error.message}", path),)
         outline = read_outline(path, text, start)
-        trails = HeadingTrails(outline, record.title)
+        titles = make_heading_titles(outline, record.title)
         title = record.title or outline.title
         record = replace(record, seen=found.record.seen, title=title, links=outline.links, pages=outline.pages)
-        pieces = cut_pieces(text, [heading.start for heading in outline.headings], trails.at)
+        pieces = cut_pieces(text, [heading.start for heading in outline.headings], titles)
         return replace(found, text=text, pieces=tuple(pieces), record=record, problems=problems)
 
 
@@ -435,13 +427,12 @@ def _lines(text: str, start: int) -> Iterator[tuple[int, str]]:
         start += len(line) + 1
 
 
-class _MarkdownScanner:
+class _MarkdownScanner(Struct):
     """Scans Markdown line by line, to also find unused link definitions and MDX."""
 
-    def __init__(self) -> None:
-        self._links: dict[str, None] = {}
-        self._pages: dict[str, None] = {}
-        self._fence = ""
+    links: dict[str, None] = {}
+    pages: dict[str, None] = {}
+    fence: str = ""
 
     def scan(self, text: str, start: int) -> DocumentOutline:
         headings: list[OutlineHeading] = []
@@ -460,31 +451,31 @@ class _MarkdownScanner:
                 headings.append(_make_heading(above[0], 1 if plain[0] == "=" else 2, above[1]))
             is_text = not marked and len(plain) < _MAX_HEADING_LINE and not _NO_PARAGRAPH.match(plain)
             above = (at, plain) if is_text else None
-        return DocumentOutline(tuple(headings), tuple(self._links), tuple(self._pages))
+        return DocumentOutline(tuple(headings), tuple(self.links), tuple(self.pages))
 
     def _is_fenced(self, plain: str) -> bool:
         """Return whether a line belongs to a code block; must be called for every line in order."""
         found = _FENCE.match(plain) if plain[:1] in ("`", "~") else None
-        if self._fence:
-            if found and found[0].startswith(self._fence) and found.end() == len(plain):
-                self._fence = ""
+        if self.fence:
+            if found and found[0].startswith(self.fence) and found.end() == len(plain):
+                self.fence = ""
             return True
         if found and not (found[0][0] == "`" and "`" in plain[found.end() :]):
-            self._fence = found[0]
+            self.fence = found[0]
             return True
         return False
 
     def _add_links(self, plain: str) -> None:
         for found in _LINK.finditer(_CODE_SPAN.sub("", plain) if "`" in plain else plain):
-            if len(self._links) + len(self._pages) >= _MAX_LINKS:
+            if len(self.links) + len(self.pages) >= _MAX_LINKS:
                 return
             if found["page"]:
-                self._pages[found["page"]] = None
+                self.pages[found["page"]] = None
                 continue
             written = found["angled"] or found["plain"] or found["defined"]
             target = unquote(written).partition("#")[0].partition("?")[0]
             if target and "\0" not in target and not _REMOTE.match(written):
-                self._links[target] = None
+                self.links[target] = None
 
 
 def _find_rst_headings(text: str, start: int) -> Iterator[OutlineHeading]:
@@ -502,42 +493,38 @@ def _make_heading(start: int, level: int, title: str) -> OutlineHeading:
     return OutlineHeading(start, level, shorten_text(plain, _MAX_TITLE))
 
 
-class HeadingTrails:
-    """Maps a range of a document to the headings above it, as in `Guide > Installation`."""
+def make_heading_titles(outline: DocumentOutline, title: str = "") -> TitleLookup:
+    """Return the headings above a range, as in `Guide > Installation`; a title that differs from the first is above all."""
+    starts = [heading.start for heading in outline.headings]
+    trails: list[str] = []
+    above: list[OutlineHeading] = []
+    first = title if title != outline.title else ""
+    for heading in outline.headings:
+        while above and above[-1].level >= heading.level:
+            above.pop()
+        above.append(heading)
+        trails.append(" > ".join(filter(None, [first, *(each.title for each in above)])))
 
-    def __init__(self, outline: DocumentOutline, title: str = "") -> None:
-        """Each trail begins with `title`, unless the first heading of the document equals it."""
-        self._starts = [heading.start for heading in outline.headings]
-        self._trails: list[str] = []
-        self._title = title
-        above: list[OutlineHeading] = []
-        first = title if title != outline.title else ""
-        for heading in outline.headings:
-            while above and above[-1].level >= heading.level:
-                above.pop()
-            above.append(heading)
-            self._trails.append(" > ".join(filter(None, [first, *(each.title for each in above)])))
-
-    def at(self, start: int, end: int) -> str:
-        index = bisect_right(self._starts, start) - 1
-        if index < 0 and self._starts and self._starts[0] < end:
+    def find_title(start: int, end: int) -> str:
+        index = bisect_right(starts, start) - 1
+        if index < 0 and starts and starts[0] < end:
             # Before the first heading, there is only front matter and the like.
             index = 0
-        return self._trails[index] if index >= 0 else self._title
+        return trails[index] if index >= 0 else title
+
+    return find_title
 
 
-class SymbolTrails:
-    def __init__(self, text: str, symbols: Sequence[Symbol]) -> None:
-        """`symbols` must be sorted by line, outer ones before inner ones."""
-        self._lines = line_starts(text)
-        self._symbols = symbols
-        self._firsts = [symbol.line_start for symbol in symbols]
+def make_symbol_titles(text: str, symbols: Sequence[Symbol]) -> TitleLookup:
+    """Return the symbol around the start of a range, and the first ones in it; outer symbols are before inner ones."""
+    lines, firsts = line_starts(text), [symbol.line_start for symbol in symbols]
 
-    def at(self, start: int, end: int) -> str:
-        """Return the symbol around the start of the range, and the first symbols that begin in the range."""
-        first, last = (find_line_index(self._lines, place) + 1 for place in (start, end - 1))
-        low, high = bisect_left(self._firsts, first), bisect_right(self._firsts, last)
-        nearest = reversed(self._symbols[max(0, low - _MAX_LOOK_BACK) : low])
+    def find_title(start: int, end: int) -> str:
+        first, last = (find_line_index(lines, place) + 1 for place in (start, end - 1))
+        low, high = bisect_left(firsts, first), bisect_right(firsts, last)
+        nearest = reversed(symbols[max(0, low - _MAX_LOOK_BACK) : low])
         around = next((symbol.qualified_name for symbol in nearest if symbol.line_end >= first), None)
-        inside = [symbol.qualified_name for symbol in self._symbols[low:high]]
+        inside = [symbol.qualified_name for symbol in symbols[low:high]]
         return ", ".join(([around] if around is not None else []) + inside[:_MAX_NAMED_SYMBOLS])
+
+    return find_title

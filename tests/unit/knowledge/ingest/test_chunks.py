@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from duvet.errors import DuvetError
 from duvet.knowledge.ingest import chunks
-from duvet.knowledge.ingest.chunks import SymbolTrails, find_symbols, make_module_symbol, read_outline, wants_symbols
+from duvet.knowledge.ingest.chunks import find_symbols, make_module_symbol, read_outline, wants_symbols
 from duvet.knowledge.ingest.files import detect_kind, format_problem_line
 from duvet.store.records import FileKind, TextPiece
 from tests.unit.knowledge.ingest.ingest_projects import LONG_AGO, project, written
@@ -108,8 +108,10 @@ def test_the_outline_of_other_documents() -> None:
 
 def test_chunks_are_titled_by_their_headings() -> None:
     text = "intro\n# A\n## B\ntext\n### C\n## D\n# E\n"
-    trails = chunks.HeadingTrails(read_outline("a.md", text), "Whole")
-    named = {word: trails.at(text.index(word), text.index(word) + 1) for word in ("intro", "# A", "text", "# D", "# E")}
+    find_title = chunks.make_heading_titles(read_outline("a.md", text), "Whole")
+    named = {
+        word: find_title(text.index(word), text.index(word) + 1) for word in ("intro", "# A", "text", "# D", "# E")
+    }
     assert named == {
         "intro": "Whole",
         "# A": "Whole > A",
@@ -117,8 +119,8 @@ def test_chunks_are_titled_by_their_headings() -> None:
         "# D": "Whole > A > D",
         "# E": "Whole > E",
     }
-    assert trails.at(0, len(text)) == "Whole > A"
-    assert chunks.HeadingTrails(chunks.DocumentOutline(), "").at(0, 1) == ""
+    assert find_title(0, len(text)) == "Whole > A"
+    assert chunks.make_heading_titles(chunks.DocumentOutline(), "")(0, 1) == ""
 
 
 @pytest.mark.parametrize("text", ["`" * 100_000, "# " + " #" * 50_000, "[[" * 50_000, "](<" * 50_000, "= \n" * 50_000])
@@ -129,7 +131,7 @@ def test_hostile_texts_are_read_in_time(text: str) -> None:
 LATER = time.time_ns() + 3_600_000_000_000
 
 
-def reader(folder: Path, most: int = 100, now: int | None = LATER) -> chunks.IngestReader:
+def reader(folder: Path, most: int = 100, now: int = LATER) -> chunks.IngestReader:
     return chunks.IngestReader(project(folder), most, finds_symbols=True, now=now)
 
 
@@ -274,9 +276,9 @@ def test_broken_and_hostile_code_is_no_error(path: str, text: str, least: int) -
 def test_languages_of_symbols_and_titles_of_chunks() -> None:
     assert find_symbols("a.pyi", b"class A: ...") == (symbol("A", "class", 1, 1),)
     assert find_symbols("a.tsx", b"export const C = () => <p>{x}</p>;")[0].language == "tsx"
-    declared = SymbolTrails(PYTHON, find_symbols("a.py", PYTHON.encode()))
+    find_title = chunks.make_symbol_titles(PYTHON, find_symbols("a.py", PYTHON.encode()))
     start, end = PYTHON.index("def m"), PYTHON.index("async")
-    assert (declared.at(start, end), declared.at(0, 5)) == ("K.m, K.In, K.In.n", "")
+    assert (find_title(start, end), find_title(0, 5)) == ("K.m, K.In, K.In.n", "")
 
 
 def test_a_missing_extra_is_an_error_only_if_symbols_are_required(monkeypatch: pytest.MonkeyPatch) -> None:
