@@ -61,28 +61,27 @@ def read_votes(path: str) -> list[Vote]:
     return sorted(found, key=attrgetter("timestamp"))
 
 
-class VoteMeans:
+class VoteMeans(Struct):
     """Returns the mean vote of each chunk, and rereads the feedback file when it changes."""
 
-    def __init__(self, path: str) -> None:
-        self._path = path
-        self._stamp: object = None
-        self._means: Mapping[str, float] = {}
+    path: str
+    stamp: object = None
+    means: Mapping[str, float] = {}
 
     def __call__(self) -> Mapping[str, float]:
         try:
-            info = os.stat(self._path)
+            info = os.stat(self.path)
             stamp: object = (info.st_ino, info.st_size, info.st_mtime_ns)
         except OSError:
             stamp = None
-        if stamp != self._stamp:
+        if stamp != self.stamp:
             values: dict[str, list[float]] = defaultdict(list)
-            for vote in read_votes(self._path):
+            for vote in read_votes(self.path):
                 if vote.vote is not None and -1 <= vote.vote <= 1:
                     values[vote.chunk_id].append(vote.vote)
-            self._means = {chunk: sum(some) / len(some) for chunk, some in values.items()}
-            self._stamp = stamp
-        return self._means
+            self.means = {chunk: sum(some) / len(some) for chunk, some in values.items()}
+            self.stamp = stamp
+        return self.means
 
 
 def append_lines(path: str, lines: list[bytes], patience: float = APPEND_PATIENCE) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 from uuid import uuid4
 
-from msgspec import UNSET, Struct, structs
+from msgspec import UNSET, Struct, field, structs
 from msgspec.structs import replace
 
 from duvet import errors, text, words as vocabulary
@@ -422,44 +422,37 @@ def _rank_chunks(
     return {number: parts[number] for number in pool[: question.limit + _SPARE]}
 
 
-class SearchEngine:
-    def __init__(
-        self,
-        store: Store,
-        embedder: Embedder | None,
-        editor_uri: str | None,
-        root: str,
-        *,
-        profile: WeightProfile = DEFAULT_PROFILE,
-        votes: Callable[[], Mapping[str, float]] | None = None,
-        now: Callable[[], float] = time.time,
-        shared: SharedVectors | None = None,
-    ) -> None:
-        self._shared = shared or SharedVectors()
-        self._store = store
-        self._embedder = embedder
-        self._format_uri = make_editor_uri_formatter(editor_uri, root)
-        self._profile = profile
-        self._votes = votes
-        self._now = now
-        self._contexts: tuple[str, FileContextFinder] | None = None
+class SearchEngine(Struct):
+    store: Store
+    embedder: Embedder | None
+    editor_uri: str | None
+    root: str
+    profile: WeightProfile = DEFAULT_PROFILE
+    votes: Callable[[], Mapping[str, float]] | None = None
+    now: Callable[[], float] = time.time
+    shared: SharedVectors = field(default_factory=SharedVectors)
+    format_uri: Callable[[str, Symbol], str] | None = None
+    contexts: tuple[str, FileContextFinder] | None = None  # Of a revision of the index.
+
+    def __post_init__(self) -> None:
+        self.format_uri = make_editor_uri_formatter(self.editor_uri, self.root)
 
     def search(self, request: search_query.SearchRequest) -> search_query.SearchResponse:
-        now = self._now()
+        now = self.now()
         question = prepare_question(request, now)
-        with self._store.reading():
-            revision = self._store.revision
-            vectors, warning = self._shared.load(revision, lambda: _load_vectors(self._store, self._embedder))
-            if self._contexts is None or self._contexts[0] != revision:
-                self._contexts = revision, FileContextFinder(self._store)
+        with self.store.reading():
+            revision = self.store.revision
+            vectors, warning = self.shared.load(revision, lambda: _load_vectors(self.store, self.embedder))
+            if self.contexts is None or self.contexts[0] != revision:
+                self.contexts = revision, FileContextFinder(self.store)
             by_vector = request.sort_by_vector and vectors is not None
-            parts = _rank_chunks(self._store, question, vectors, sort_by_vector=by_vector)
+            parts = _rank_chunks(self.store, question, vectors, sort_by_vector=by_vector)
             mode = "lexical" if vectors is None else "hybrid"
-            votes = self._votes() if self._votes else None
+            votes = self.votes() if self.votes else None
             found: list[tuple[float, Chunk, FileContext, search_query.ScoreDetails]] = []
-            chunks = self._store.chunks([*parts])
-            contexts = self._contexts[1].find(chunk.artifact for chunk in chunks)
-            weights = self._profile.weights
+            chunks = self.store.chunks([*parts])
+            contexts = self.contexts[1].find(chunk.artifact for chunk in chunks)
+            weights = self.profile.weights
             for chunk in chunks:
                 context = contexts[chunk.artifact.path]
                 vote = None if votes is None else votes.get(chunk.id, 0.0)
@@ -491,7 +484,7 @@ class SearchEngine:
             graph_context_included=request.include_graph,
             warnings=tuple(warnings),
             scoring_mode=mode,
-            weight_profile=self._profile.name,
+            weight_profile=self.profile.name,
             weights=structs.asdict(weights),
             hybrid_weights={"vector": share, "lexical": 1 - share},
             filters_applied=filters or UNSET,
@@ -518,7 +511,7 @@ class SearchEngine:
                 search_query.FoundSymbol(
                     **structs.asdict(symbol),
                     id=f"{artifact.path}::{symbol.qualified_name}",
-                    editor_uri=self._format_uri(artifact.path, symbol) if self._format_uri else UNSET,
+                    editor_uri=self.format_uri(artifact.path, symbol) if self.format_uri else UNSET,
                 )
                 for symbol in chunk.symbols
             ),
@@ -533,12 +526,12 @@ class SearchEngine:
             yield warning
         if request.sort_by_vector and vectors is None:
             yield "sort_by_vector was ignored: no vectors can be used"
-        if (filters.symbols or filters.symbol_kinds or filters.symbol_languages) and not self._store.has_symbols():
+        if (filters.symbols or filters.symbol_kinds or filters.symbol_languages) and not self.store.has_symbols():
             yield (
                 "the index has no symbols, so symbol filters match nothing; install the extra `symbols`, "
                 "make sure that `ingest.symbols` is not `false`, and run `duvet ingest`"
             )
-        if filters.since is not None and self._store.lacks_times():
+        if filters.since is not None and self.store.lacks_times():
             yield "recency filter skipped results lacking timestamps"
 
 
