@@ -273,7 +273,15 @@ def ingest_project(
 
     `catalogue` replaces tracing the project, and `own` lists duvet's own files, which are skipped.
     """
-    run = _Run(project, rule, options, catalogue, own)
+    record = IngestRun(
+        run_id=options.run_id or uuid4().hex,
+        profile=options.profile or rule.profile or options.default_profile,
+        started_at=time.time(),
+        dry_run=options.dry_run,
+    )
+    finds_symbols = wants_symbols(rule.symbols)
+    reader = f"{_READER_VERSION} {finds_symbols} {rule.max_file_bytes}"
+    run = _Run(project, rule, options, catalogue, own, record, finds_symbols, reader)
     if store is None or options.dry_run:
         ##= man/spec/knowledge.md#ingest-runs
         ##% With `--dry-run`, `duvet ingest` MUST list the changes to the index without making them.
@@ -300,48 +308,35 @@ def ingest_project(
 
 
 class _Memo(Struct, frozen=True, array_like=True):
-    reader: str = ""  # The version and the settings of the reader.
+    reader: str = ""
     files: dict[str, FileRecord] = {}
 
 
-class _Run:
-    def __init__(
-        self,
-        project: Project,
-        rule: IngestRule,
-        options: location.IngestOptions,
-        catalogue: Callable[[], Catalogue] | None,
-        own: Sequence[str],
-    ) -> None:
-        self._project = project
-        self._rule = rule
-        self._options = options
-        self._catalogue = catalogue
-        self._own = own
-        self._problems: list[model.Problem] = []
-        self._clock = time.perf_counter()
-        self.record = IngestRun(
-            run_id=options.run_id or uuid4().hex,
-            profile=options.profile or rule.profile or options.default_profile,
-            started_at=time.time(),
-            dry_run=options.dry_run,
-        )
-        self._finds_symbols = wants_symbols(rule.symbols)
-        self._reader = f"{_READER_VERSION} {self._finds_symbols} {rule.max_file_bytes}"
-        self._embedder: Embedder | None = None
+class _Run(Struct):
+    project: Project
+    rule: IngestRule
+    options: location.IngestOptions
+    catalogue: Callable[[], Catalogue] | None
+    own: Sequence[str]
+    record: IngestRun
+    finds_symbols: bool
+    reader: str  # The version and the settings of the reader.
+    problems: list[model.Problem] = []
+    clock: float = field(default_factory=time.perf_counter)
+    embedder: Embedder | None = None
 
     def write(self, store: Store, writing: StoreWriter) -> IngestOutcome:
         trace = None
         try:
-            if self._project.config is not None:
-                trace = self._catalogue() if self._catalogue else self._project.catalogue
+            if self.project.config is not None:
+                trace = self.catalogue() if self.catalogue else self.project.catalogue
         except errors.DuvetError as error:
-            self._problems += ingest_files.make_warnings(error)
+            self.problems += ingest_files.make_warnings(error)
         files = self.update_files(store, writing, trace)
         artifacts = list(files.artifacts.values())
         count = sum(artifact.chunk_count for artifact in artifacts)
-        self._embedder = DummyEmbedder() if self._options.dummy else find_chunk_embedder(self._rule, count)
-        if self._embedder is None:
+        self.embedder = DummyEmbedder() if self.options.dummy else find_chunk_embedder(self.rule, count)
+        if self.embedder is None:
             # Without a model, duvet can't update the vectors of changed texts.
             if store.kept(SPACE_KEY):
                 writing.keep(SPACE_KEY, b"")
@@ -350,14 +345,14 @@ class _Run:
                         writing.replace_vectors(artifact.path, b"")
         else:
             changed = frozenset((*files.added, *files.changed))
-            _update_vectors(store, writing, self._embedder, artifacts, changed, self._project.progress)
+            _update_vectors(store, writing, self.embedder, artifacts, changed, self.project.progress)
         graph = build_graph(files.artifacts, files.records, files.subsystems, trace)
         digest = blake3(msgpack.encode(graph)).digest()
         if store.kept(_GRAPH_KEY) != digest:
             writing.replace_graph(graph.nodes, graph.edges)
         kept = {
             _GRAPH_KEY: digest,
-            _FILES_KEY: _pack(_Memo(self._reader, files.records)),
+            _FILES_KEY: _pack(_Memo(self.reader, files.records)),
             _TIMES_KEY: _pack(git_dates.CommitTimes(files.times.head, files.times.changes)),
         }
         for key, data in kept.items():
@@ -365,36 +360,36 @@ class _Run:
                 writing.keep(key, data)
         outcome = self.make_outcome(files)
         writing.put_run(outcome.run)
-        facts = reports.gather_facts(outcome.run, files.artifacts, graph.nodes, graph.edges, self._rule)
+        facts = reports.gather_facts(outcome.run, files.artifacts, graph.nodes, graph.edges, self.rule)
         reports.save_reports(writing, facts, time.time())
         return outcome
 
     @property
     def elapsed(self) -> float:
-        return round(time.perf_counter() - self._clock, 3)
+        return round(time.perf_counter() - self.clock, 3)
 
     def update_files(self, store: Store | None, writing: StoreWriter | None, trace: Catalogue | None) -> FileChanges:
-        project, progress = self._project, self._project.progress
+        project, progress = self.project, self.project.progress
         before = dict(store.artifacts()) if store else {}
-        memo = _unpack(store.kept(_FILES_KEY), _Memo) if store and not self._options.full else None
+        memo = _unpack(store.kept(_FILES_KEY), _Memo) if store and not self.options.full else None
         earlier_times = _unpack(store.kept(_TIMES_KEY), git_dates.CommitTimes) if store else None
         progress.begin("Finding files")
-        paths, problems = ingest_files.find_ingest_files(project, self._rule, self._own)
-        self._problems += problems
+        paths, problems = ingest_files.find_ingest_files(project, self.rule, self.own)
+        self.problems += problems
         catalogue = read_subsystem_catalogue(project.tree)
         subsystems = SubsystemIndex(catalogue, find_roots(project.tree, paths), paths, trace)
         times = git_dates.find_commit_times(project, earlier_times or git_dates.CommitTimes())
         if times.fault:
-            self._problems.append(
+            self.problems.append(
                 ingest_files.make_warning(f"using file times because commit times are unavailable: {times.fault}")
             )
         progress.end(f"Found {format_count(len(paths), 'file')}")
-        reader = IngestReader(project, self._rule.max_file_bytes, finds_symbols=self._finds_symbols)
-        records = memo.files if memo and memo.reader == self._reader else {}
+        reader = IngestReader(project, self.rule.max_file_bytes, finds_symbols=self.finds_symbols)
+        records = memo.files if memo and memo.reader == self.reader else {}
         files = FileChanges(before, records, reader, subsystems, times, writing)
         with progress.counted("Reading files", len(paths)) as counted:
             files.update(paths, counted)
-        self._problems += (*files.problems, *subsystems.find_unknown())
+        self.problems += (*files.problems, *subsystems.find_unknown())
         progress.end(f"Read {format_count(len(files.added) + len(files.changed), 'new or changed file')}")
         return files
 
@@ -408,14 +403,14 @@ class _Run:
             repo_head=files.times.head,
             changed=len(files.added) + len(files.changed),
             removed=files.removed,
-            warnings=tuple(map(ingest_files.format_problem_line, self._problems)),
+            warnings=tuple(map(ingest_files.format_problem_line, self.problems)),
         )
         return IngestOutcome(
             run=run,
             added=tuple(files.added),
             changed=tuple(files.changed),
-            problems=tuple(self._problems),
-            vectors=self._embedder.name if self._embedder else "",
+            problems=tuple(self.problems),
+            vectors=self.embedder.name if self.embedder else "",
         )
 
 
