@@ -82,23 +82,20 @@ def test_values_come_back_from_csv_as_they_are_seen(rows: list[tuple[str, str]])
 
 
 COLOURED = TableLook(100, colour=True)
-HEADING = "\x1b[1mname  place  text\x1b[0m\n"
 
 
-def test_colours_are_only_in_tables() -> None:
-    row = "red   shelf  It holds \x1b[1;33mtea\x1b[0m.\n"
-    assert render(CUPS[:1], "table", COLOURED) == HEADING + row
-    assert render(CUPS[:1], "plain", COLOURED) == "red\tshelf\tIt holds \x1b[1;33mtea\x1b[0m.\n"
-    assert render(CUPS[:1], "markdown", COLOURED) == render(CUPS[:1], "markdown")
-    assert render(CUPS[:1], "table", COLOURED, heading=by_place) == (
-        "\x1b[1mon the shelf\x1b[0m\nred  It holds \x1b[1;33mtea\x1b[0m.\n"
-    )
+def test_colours_are_only_in_tables(snapshot: Snapshot) -> None:
+    snapshot.snapshot_dir = GOLD
     # A mark goes on in the next line.
     marked = Cup("blue", CUPS[1].text, "table", ((3, 30),))
-    assert render((marked,), "table", TableLook(40, colour=True)) == (
-        f"{HEADING}blue  table  It \x1b[1;33mholds coffee, and never\x1b[0m\n"
-        "             \x1b[1;33many\x1b[0mthing else.\n"
-    )
+    found = {
+        "table": render(CUPS[:1], "table", COLOURED),
+        "plain": render(CUPS[:1], "plain", COLOURED),
+        "grouped": render(CUPS[:1], "table", COLOURED, heading=by_place),
+        "wrapped": render((marked,), "table", TableLook(40, colour=True)),
+    }
+    snapshot.assert_match(with_names(found).replace("\x1b", "ESC"), "colours.txt")
+    assert render(CUPS[:1], "markdown", COLOURED) == render(CUPS[:1], "markdown")
 
 
 WIDE = (Cup("日本", "茶碗の中にはお茶が入っている"), Cup("e\N{COMBINING ACUTE ACCENT}", "é is one cell wide"))
