@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from tests.bench.workloads import CONFIG, Size, make_generated
 from tests.cli.command import Done, run
 from tests.sample_project import written
 from tests.slow.test_conformance import copy_with_links
@@ -20,9 +18,9 @@ PAGE, JSON = "page.html", "report.json"
 class Report:
     """What one run of the command wrote and printed."""
 
-    def __init__(self, command: str, folder: Path, *args: str, **environ: str) -> None:
+    def __init__(self, command: str, folder: Path) -> None:
         self.folder = folder
-        self.done: Done = run(command, folder, "report", "--html", PAGE, "--json", JSON, *args, environ=environ)
+        self.done: Done = run(command, folder, "report", "--html", PAGE, "--json", JSON)
         assert (folder / PAGE).exists(), self.done.err
 
     @property
@@ -57,19 +55,6 @@ class Reports:
 
     def golden(self, shared: Path, name: str) -> Report:
         return self._report(name, lambda folder: copy_with_links(shared / "golden" / name / "project", folder))
-
-    def generated(self, shared: Path, requirements: int, sources: int, citations: int = 5, lines: int = 6) -> Report:
-        """Return the report of a generated project with this many lines of code below each citation."""
-
-        def write(folder: Path) -> None:
-            make_generated(shared, Size(requirements, sources, citations), folder)
-            # Only our own configuration can ask for a number of lines.
-            config = re.sub(
-                r"(?m)^'\$schema' = .*$", "'$schema' = \"duvet-cli/config/v1\"", (folder / CONFIG).read_text()
-            )
-            (folder / CONFIG).write_text(config.replace("[report.html]", f"[report.html]\nsnippet-lines = {lines}"))
-
-        return self._report(f"{requirements}-{sources}-{citations}-{lines}", write)
 
 
 SMALL_CONFIG = """\

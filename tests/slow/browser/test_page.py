@@ -6,14 +6,13 @@ import gzip
 import re
 from collections import Counter
 from html import unescape
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 
 from duvet.model import Place, Problem
 from tests.slow.browser.pages import Visits, attributes, count_elements, go
-from tests.slow.browser.reports import Report, Reports
+from tests.slow.browser.reports import Report
 from tests.slow.browser.test_content import counted
 from tests.unit.reports.html.html_pages import page as page_of_files, tree
 from tests.unit.reports.html.test_render import elements, make_large_project
@@ -111,15 +110,6 @@ def test_most_elements_are_created_later() -> None:
     lists = Counter((one.tag, one.get("class")) for one in whole.iter())
     assert (lists["li", "s4"], lists["div", "refs"], lists["noscript", "later"]) == (3000, 3000, 2)
     assert "".join(whole.itertext()).count("src/0.rs:1\n") == 1
-
-
-@pytest.mark.parametrize(("lines", "most"), [(0, 200), (6, 450)])
-def test_a_reference_takes_few_bytes(lines: int, most: int, reports: Reports, shared: Path) -> None:
-    few, many = (reports.generated(shared, 400, 40, citations, lines) for citations in (5, 50))
-    few_cited, many_cited = (
-        sum(one.get("type") != "SPEC" for one in report.json["annotations"]) for report in (few, many)
-    )
-    assert (size(many.html) - size(few.html)) / (many_cited - few_cited) <= most
 
 
 def test_the_text_of_specifications_grows_little(s2n: Report) -> None:

@@ -179,6 +179,16 @@ def test_citations_are_no_elements() -> None:
     assert few == more
 
 
+def test_a_reference_takes_few_bytes() -> None:
+    code = "brew();\n" * 6
+    for snippet, most in (("", 130), (code, 130 + len(code))):
+        few, many = (
+            page(finished(make_large_project(50, citations)), snippets=dict.fromkeys(range(50 * citations), snippet))
+            for citations in (5, 25)
+        )
+        assert (len(many) - len(few)) / (50 * 20) <= most
+
+
 ODD = PROBLEMS[-1]
 
 
