@@ -127,7 +127,6 @@ def delete_section(document: Document, random: Random) -> Edited | None:
 
 
 def move_section(document: Document, random: Random) -> Edited | None:
-    """Swap two consecutive sections."""
     parts = document.parts()
     by_start = {(part.first, part.level): part for part in parts}
     pairs = [(part, by_start[part.last, part.level]) for part in parts if (part.last, part.level) in by_start]
@@ -274,7 +273,6 @@ def rewrap_paragraphs(document: Document, random: Random, share: float = 0.3) ->
 
 
 def _find_paragraphs(lines: Sequence[str], is_markdown: bool) -> Iterator[tuple[int, int]]:
-    """Yield the ranges of lines that are certainly a paragraph or list item."""
     fenced = False
     start = 0
     for end in range(len(lines) + 1):
@@ -381,7 +379,6 @@ EDITS: tuple[Edit, ...] = (
 
 
 def edit_randomly(document: Document, random: Random) -> tuple[str, Edited]:
-    """Make a random edit that the document allows, and return its name, too."""
     while True:
         edit = random.choice(EDITS)
         if edited := edit(document, random):

@@ -87,7 +87,6 @@ def test_a_run_on_hostile_markdown_ends(name: str, tea: Path, duvet_command: str
 
 
 def measure(data: bytes) -> float:
-    """Return the least CPU time for tracing."""
     files = {".duvet/config.toml": CONFIG.encode(), "src/a.py": CITED.encode(), "spec.md": data}
     times = []
     for _ in range(3):

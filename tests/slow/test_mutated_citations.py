@@ -39,7 +39,6 @@ def test_mutated_citations_of_real_projects_are_reported(name: str, seed: int, s
 
 @pytest.mark.parametrize(("name", "files"), [("h3-704b37a", 0), ("s2n-tls-132053b", 4)])
 def test_unchanged_real_projects_have_no_new_problems(name: str, files: int, shared: Path) -> None:
-    """Correct citations are unchanged."""
     project = golden(shared, name)
     done = fix_project(project, lambda findings: findings.files, lambda *_: True)
     assert len(done.after) == files

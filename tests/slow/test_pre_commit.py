@@ -26,7 +26,6 @@ WRONG = "//= spec.md#pouring\n//# The spout MAY leak.\n"
 
 @pytest.fixture
 def kettle(tmp_path: Path) -> Path:
-    """Make a repository with both hooks installed."""
     hooks = [{**hook, "language": "system"} for hook in HOOKS.values()]
     config = yaml.encode({"repos": [{"repo": "local", "hooks": hooks}]}).decode()
     ignored = "/.duvet/cache/\n/.duvet/reports/\n/.duvet/requirements/\n"

@@ -72,7 +72,6 @@ class Traced:
         self.document = Document(data.decode(), name.endswith(".md"), headings, requirements)
 
     def lines_of(self, index: int) -> tuple[int, int]:
-        """Return the lines of both citations of a requirement."""
         return 7 * index + 1, 7 * index + 4
 
     def project(self, data: bytes) -> Project:
@@ -84,7 +83,6 @@ def changes_only_target(problem: Problem, _: str) -> bool:
 
 
 def check(traced: Traced, edited: Edited) -> Iterator[str]:
-    """Yield what is wrong after an edit."""
     after = traced.project(edited.text.encode())
     expected = traced.document.texts()
     expected.subtract(edited.removed)

@@ -32,7 +32,6 @@ def lacking(what: str) -> None:
 # The driver keeps an event loop running, which other tests must not meet.
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    """Start one browser for all tests of this folder."""
     try:
         with chromium() as browser:
             yield browser
@@ -58,7 +57,6 @@ def reports(duvet_command: str, tmp_path_factory: pytest.TempPathFactory) -> Rep
 
 @pytest.fixture(scope="session")
 def states(reports: Reports) -> Report:
-    """Make a small project with a requirement in each state."""
     return reports.of("states", STATES)
 
 
@@ -80,7 +78,6 @@ def noted(reports: Reports) -> Report:
 
 @pytest.fixture(scope="session")
 def axe() -> str:
-    """Return the source of axe, which finds accessibility problems."""
     path = os.environ.get("DUVET_AXE")
     if not path:
         lacking("DUVET_AXE doesn't name axe.min.js: npm install axe-core brings it")

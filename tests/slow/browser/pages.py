@@ -72,7 +72,6 @@ def come_back(page: Page, **stored: str) -> None:
 
 
 def go(page: Page, fragment: str) -> None:
-    """Follow a link within the page, and wait for its view."""
     page.evaluate("hash => { location.hash = hash }", fragment)
     view = fragment.lstrip("#").partition("?")[0].partition("/")[0] or "overview"
     expect(page.locator(f'[id="{view}"]')).to_be_visible()

@@ -34,7 +34,6 @@ BACKGROUND = "getComputedStyle(document.body).backgroundColor"
 
 
 def situations(page: Page) -> Iterator[str]:
-    """Yield everything that a reader can have on the screen."""
     for fragment in ("#overview", "#problems", "#requirements?", "#requirements?q=nowhere", "#sources", "#manners"):
         go(page, fragment)
         yield fragment
@@ -53,7 +52,6 @@ def situations(page: Page) -> Iterator[str]:
 
 
 def found_by(axe: str, page: Page) -> list[str]:
-    """Return the problems that axe finds in the page."""
     if not page.evaluate("typeof axe !== 'undefined'"):
         page.evaluate(axe)
         # What is out of sight has no place yet, and axe takes its guessed place for the real one.

@@ -46,7 +46,6 @@ def test_small_projects_have_all_views(
 
 
 def numbers(page: Page) -> list[tuple[str, int]]:
-    """Return the numbers in the table of totals, with their links."""
     links: list[list[str]] = page.locator('#overview table a[href^="#requirements?"]').evaluate_all(
         "links => links.map(link => [link.getAttribute('href'), link.textContent])"
     )
@@ -121,7 +120,6 @@ def text_of(section: dict[str, Any]) -> list[str]:
 
 
 def read_section_texts(page: Page, specification: str) -> dict[str, list[str]]:
-    """Return the text of each section on the page, by anchor."""
     go(page, f"#{specification}")
     parts = page.locator(f'[id="{specification}"] section.part')
     found: list[tuple[str, list[tuple[bool, str]]]] = parts.evaluate_all(
@@ -223,7 +221,6 @@ embed-json = true
 
 
 def harm(page: Page) -> list[str]:
-    """Return injected elements on the page."""
     found: list[str] = page.locator("body").evaluate(
         """body => [...body.querySelectorAll("img, svg:not([class]), h1 ~ h1, iframe, [onerror], [onload]")]
           .concat([...body.querySelectorAll("a[href]")].filter(link => !/^(#|https?:)/.test(link.getAttribute("href"))))

@@ -40,7 +40,6 @@ def tea(reports: Reports) -> Report:
 
 
 def opened(visit: Visits, tea: Report) -> Page:
-    """Open the page with the first requirement in the panel."""
     page = visit(f"{tea.url}#tea-cups/hot-water", **COPYING)
     page.locator("pre a").first.click()
     expect(page.locator("#panel")).to_be_visible()
@@ -56,7 +55,6 @@ def status(page: Page, text: str) -> None:
 
 
 def copied(page: Page, kind: str, form: str = "comment") -> str:
-    """Return what a button of the panel puts on the clipboard."""
     page.click(f"#panel [data-do={form}][data-kind={kind}]")
     status(page, "Copied: ")
     return clipboard(page)

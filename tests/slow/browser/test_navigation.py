@@ -24,7 +24,6 @@ GAPS = ["Pots come first.", "It SHOULD be round.", "It MAY be <b>brown</b>.", "A
 
 
 def stands_at_top(page: Page, selector: str) -> None:
-    """Return whether an element scrolls to the top and stays there."""
     page.wait_for_function(f"([one]) => Math.abs(({BELOW_TOP})(document.querySelector(one))) < 5", arg=[selector])
     page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
     assert abs(page.locator(selector).first.evaluate(BELOW_TOP)) < 5

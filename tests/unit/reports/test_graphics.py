@@ -25,7 +25,6 @@ def slice_of(path: str, part: str, label: str = "Here") -> Slice:
 
 
 def test_drawings_match_their_golden_files(snapshot: Snapshot) -> None:
-    """One line, several lines and related places, wrapped texts, wide and control characters, colours, a frame."""
     wrong = Diagnostic("Wrong", slice_of("a.rs", "spec"))
     several = slice_of("long.rs", "spec\n\t//= type=test\n    //# One.")
     frame = Canvas(lambda path: DrawnFile.of(TEXTS[path]))

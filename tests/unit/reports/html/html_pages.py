@@ -44,7 +44,6 @@ EVIL_PROBLEM = Problem(EVIL, EVIL, EVIL, Place(1, 1), EVIL, EVIL, notes=(Note(Pl
 
 
 def evil(blob_link: str | None = None) -> Finished:
-    """Return the trace of a project in which every text is hostile."""
     files = {".duvet/config.toml": CONFIG, "tea.md": EVIL_SPEC, f"src/{EVIL.replace('/', '')}.rs": EVIL_COMMENTS}
     return finished(files, blob_link, blob_link)
 
@@ -76,7 +75,6 @@ def values(shown: Element, attribute: str) -> list[str]:
 
 
 def write_specifications(number: int, text: str) -> dict[str, str]:
-    """Write a project with this many specifications."""
     texts = {f"s{index}.md": text.format(index) for index in range(number)}
     tables = "".join(f'\n[[specification]]\nsource = "{path}"\n' for path in texts)
     return {".duvet/config.toml": STATES[".duvet/config.toml"].partition("\n[[spec")[0] + tables, **texts}
