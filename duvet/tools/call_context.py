@@ -10,7 +10,7 @@ from msgspec import Struct, field, structs
 
 from duvet.llm.records import ModelRequest, ModelResponse, NoModelError
 from duvet.tools.plugins import UnloadedPack
-from duvet.tools.tool import MODELS_SERVICE, Scope, Tool, ToolAnswer
+from duvet.tools.tool import MODELS_SERVICE, Scope, ToolAnswer
 
 if TYPE_CHECKING:
     from anyio import CapacityLimiter
@@ -146,19 +146,6 @@ class CallContext(Struct, frozen=True, kw_only=True):
         if request.model in router.routing:
             request = structs.replace(request, model=None, task=request.model)
         return await router.invoke(request)
-
-    async def sibling(self, name: str) -> Tool | None:
-        """Return the tool with this name if it is in the same pack and can be called; otherwise None."""
-        registry = await self.calls.tools()
-        if name not in registry:
-            return None
-        tool, own = registry.require(name), registry.pack_of(registry.require(self.tool))
-        return tool if tool.withheld is None and registry.pack_of(tool) is own else None
-
-    async def pack(self) -> Sequence[Tool]:
-        registry = await self.calls.tools()
-        own = registry.pack_of(registry.require(self.tool))
-        return [tool for tool in registry.list_usable() if registry.pack_of(tool) is own]
 
     async def progress(self, done: float, total: float | None = None, message: str = "") -> None:
         await self.caller.progress(done, total, message)

@@ -59,10 +59,6 @@ class Gateway(Struct, frozen=True):
         return urlsplit(self.base).netloc
 
     @property
-    def is_local(self) -> bool:
-        return http_client.is_local_address(urlsplit(self.base))
-
-    @property
     def tokens(self) -> tuple[str, ...]:
         named = ((READER_TOKEN, self.reader), (ADMIN_TOKEN, self.admin))
         return tuple(name for name, token in named if token is not None)

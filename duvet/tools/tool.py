@@ -340,12 +340,6 @@ def make_result_page(
     return shown, ResultPage(len(items), urlsafe_b64encode(_sign(request, body) + body).rstrip(b"=").decode())
 
 
-def describe_rest(shown: int, page: ResultPage) -> str:
-    if page.next_cursor is None:
-        return ""
-    return f"{shown} of {page.total} shown; for more, set cursor={page.next_cursor}, or raise limit."
-
-
 def take_fitting_rows(rows: Iterable[_Row], room: int, least: int = 0) -> Iterator[_Row]:
     """Yield rows as long as they fit into `room` bytes of JSON, but at least `least` rows."""
     for number, row in enumerate(rows):

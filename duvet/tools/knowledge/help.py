@@ -42,7 +42,9 @@ class KmHelpOutput(Struct, frozen=True, kw_only=True):
 @declare_knowledge_tool("km-help", "Help", KmHelpInput, KmHelpOutput)
 async def show_help(request: KmHelpInput, ctx: call_context.CallContext) -> ToolAnswer:
     """Return usage notes for one km- tool or for all of them; include_spec adds the full reference of all enabled tools."""
-    tools = {tool.name: tool for tool in await ctx.pack()}
+    registry = await ctx.calls.tools()
+    own = registry.pack_of(registry.require(ctx.tool))
+    tools = {tool.name: tool for tool in registry.list_usable() if registry.pack_of(tool) is own}
     spec: str | UnsetType = UNSET
     if request.include_spec:
         described = [

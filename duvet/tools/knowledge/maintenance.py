@@ -199,8 +199,15 @@ async def _finish_storing(
     ctx: CallContext, maintenance: Maintenance, stored: StoredFile, wants_ingest: bool | None
 ) -> tool.ToolAnswer:
     """Return the answer, after an ingest run if requested; raise ToolError if that run fails."""
-    ingests = maintenance.content.rule.ingest if wants_ingest is None else wants_ingest
-    run = await _ingest(ctx, maintenance, stored) if ingests else None
+    run, warning = None, ""
+    if maintenance.content.rule.ingest if wants_ingest is None else wants_ingest:
+        run = await _ingest(ctx, maintenance, stored)
+        path = os.path.relpath(stored.path, os.path.realpath(maintenance.places.root)).replace(os.sep, "/")
+        # The run has succeeded, and so has the call.
+        with suppress(tool.ToolError):
+            if not await index.ask_knowledge(ctx, lambda known: path in known.store.artifacts()):
+                why = "it is not in the project" if path.startswith("../") else "git or the configuration ignores it"
+                warning = f"{stored.relative_path} was stored, but is not in the index: {why}"
     return tool.ToolAnswer(
         value=StoreFileOutput(
             stored_path=stored.path,
@@ -209,7 +216,7 @@ async def _finish_storing(
             ingest_triggered=run is not None,
             ingest_run=run,
         ),
-        warning="" if run is None else await _check_indexed(ctx, maintenance, stored),
+        warning=warning,
     )
 
 
@@ -229,18 +236,6 @@ async def _ingest(ctx: CallContext, maintenance: Maintenance, stored: StoredFile
     message = f"{stored.relative_path} was stored, but the project could not be indexed: {reason}"
     hint = hint or "fix this, then call km-ingest-trigger"
     raise tool.ToolError(tool.ErrorCode.UPSTREAM_ERROR, message, hint) from cause
-
-
-async def _check_indexed(ctx: CallContext, maintenance: Maintenance, stored: StoredFile) -> str:
-    path = os.path.relpath(stored.path, os.path.realpath(maintenance.places.root)).replace(os.sep, "/")
-    try:
-        if await index.ask_knowledge(ctx, lambda known: path in known.store.artifacts()):
-            return ""
-    except tool.ToolError:
-        # The run has succeeded, and so has the call.
-        return ""
-    why = "it is not in the project" if path.startswith("../") else "git or the configuration ignores it"
-    return f"{stored.relative_path} was stored, but is not in the index: {why}"
 
 
 class KmStoretextInput(Struct, frozen=True, forbid_unknown_fields=True):

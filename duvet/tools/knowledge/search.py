@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Annotated, Any
 
-from msgspec import UNSET, Meta, Struct, json, to_builtins
+from msgspec import UNSET, Meta, Struct, UnsetType, json, to_builtins
 from msgspec.structs import asdict, replace
 
 from duvet.knowledge import feedback, graph, search_query
@@ -126,10 +126,13 @@ def _describe_cut(count: int, total: int) -> str:
 
 
 async def add_feedback_hint(found: search_query.SearchResponse, ctx: CallContext) -> search_query.SearchResponse:
-    tool = await ctx.sibling(FEEDBACK_TOOL) if found.results else None
-    prompt = f"Vote on a result with {FEEDBACK_TOOL}, this request_id and the result's chunk_id"
-    is_offered = tool is not None and tool.scope in ctx.caller.scopes
-    return replace(found, metadata=replace(found.metadata, feedback_prompt=prompt if is_offered else UNSET))
+    prompt: str | UnsetType = UNSET
+    registry = await ctx.calls.tools()
+    if found.results and FEEDBACK_TOOL in registry:
+        tool, own = registry.require(FEEDBACK_TOOL), registry.pack_of(registry.require(ctx.tool))
+        if tool.withheld is None and registry.pack_of(tool) is own and tool.scope in ctx.caller.scopes:
+            prompt = f"Vote on a result with {FEEDBACK_TOOL}, this request_id and the result's chunk_id"
+    return replace(found, metadata=replace(found.metadata, feedback_prompt=prompt))
 
 
 class KmFeedbackSubmitInput(Struct, frozen=True, forbid_unknown_fields=True):

@@ -12,7 +12,7 @@ from msgspec import Meta, Struct, convert, json, structs
 from duvet import errors
 from duvet.queries import details, gaps, references, search
 from duvet.queries.gaps import STATES_BY_WORD, RequirementFilter, fold_word, parse_level
-from duvet.queries.records import CitationWithCode, RequirementDetail, RequirementRow, format_level
+from duvet.queries.records import RequirementDetail, RequirementRow, format_level
 from duvet.text import quote_text, shorten_text
 from duvet.tools import tool
 from duvet.tools.context import ProjectSnapshot
@@ -152,7 +152,14 @@ def get_requirement(arguments: GetRequirementInput, context: ProjectSnapshot) ->
         "citations": {},
     }
     whole = convert(values, GetRequirementOutput, from_attributes=True)
-    citations = _fit_citations(found.citations, tool.MAX_PAGE_BYTES - len(json.encode(whole)))
+    room = tool.MAX_PAGE_BYTES - len(json.encode(whole))
+    citations = [convert(one, RequirementCitation, from_attributes=True) for one in found.citations]
+    # If not all of them fit, the code is left out first, and then all but the first line of comments.
+    if len(json.encode(citations)) > room:
+        citations = [structs.replace(one, context_lines=None) for one in citations]
+    if len(json.encode(citations)) > room:
+        citations = [structs.replace(one, comment_text=one.comment_text.partition("\n")[0]) for one in citations]
+    citations = list(tool.take_fitting_rows(citations, room))
     by_type: dict[str, list[RequirementCitation]] = {}
     for one, shown in zip(found.citations, citations, strict=False):
         by_type.setdefault(one.type, []).append(shown)
@@ -180,16 +187,6 @@ def _find_requirement(catalogue: Catalogue, found: references.ResolvedReference)
         raise ToolError(ErrorCode.NOT_FOUND, f"the citation at {card.id} quotes no requirement", hint)
     hint = "fix it first; validate_citation shows the nearest correction"
     raise ToolError(ErrorCode.NOT_FOUND, f"the citation at {card.id} is invalid: {card.remark}", hint)
-
-
-def _fit_citations(citations: Sequence[CitationWithCode], room: int) -> list[RequirementCitation]:
-    """Return as many citations as fit; if not all do, first omit the code, then all but the first comment line."""
-    shown = [convert(one, RequirementCitation, from_attributes=True) for one in citations]
-    if len(json.encode(shown)) > room:
-        shown = [structs.replace(one, context_lines=None) for one in shown]
-    if len(json.encode(shown)) > room:
-        shown = [structs.replace(one, comment_text=one.comment_text.partition("\n")[0]) for one in shown]
-    return list(tool.take_fitting_rows(shown, room))
 
 
 class ListedRequirement(Struct, frozen=True, omit_defaults=True):
@@ -226,7 +223,8 @@ def make_list_answer(
     size = context.page_size if page_size is None else page_size
     request = tool.PageRequest(question, arguments.cursor, arguments.limit, size)
     rows, page = tool.make_result_page(items, request, key=key, row=row)
-    words = [*notes, tool.describe_rest(len(rows), page)]
+    more = f"{len(rows)} of {page.total} shown; for more, set cursor={page.next_cursor}, or raise limit."
+    words = [*notes, more if page.next_cursor else ""]
     return ToolAnswer(value=rows, page=page, next_step=" ".join(filter(None, words)))
 
 
