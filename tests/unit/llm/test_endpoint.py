@@ -31,12 +31,6 @@ SHORT = "a ]0;title b " + "c" * 186 + "…"
     [
         (refuses(401, "bad key"), ModelFault.UNAUTHORIZED, "provider `one` rejected the key (401): bad key", CHECK_KEY),
         (Reply(403), ModelFault.UNAUTHORIZED, "provider `one` rejected the key (403)", CHECK_KEY),
-        (
-            refuses(404, "no model"),
-            ModelFault.REFUSED,
-            "provider `one` rejected the request (404): no model",
-            CHECK_MODEL,
-        ),
         (Reply(400, RED), ModelFault.REFUSED, "provider `one` rejected the request (400): so [31mred", CHECK_MODEL),
         (Reply(204), ModelFault.REFUSED, "provider `one` answered 204", CHECK_MODEL),
         (refuses(400, LONG), ModelFault.REFUSED, f"provider `one` rejected the request (400): {SHORT}", CHECK_MODEL),
@@ -45,7 +39,7 @@ SHORT = "a ]0;title b " + "c" * 186 + "…"
             for body in NO_MESSAGE
         ),
     ],
-    ids=range(13),
+    ids=range(12),
 )
 async def test_refused_requests_become_model_errors(
     reply: Reply, code: ModelFault, message: str, hint: str, wire: Wire
@@ -55,14 +49,11 @@ async def test_refused_requests_become_model_errors(
     assert len(wire.asked) == 1
 
 
-async def test_a_prompt_that_is_not_text_is_not_sent(wire: Wire) -> None:
+async def test_a_redirect_is_not_followed_and_a_prompt_that_is_not_text_is_not_sent(wire: Wire, other: Wire) -> None:
     async with one(wire) as made:
         with pytest.raises(ModelError, match="the request contains invalid Unicode"):
             await made.ask("\udcff")
     assert wire.asked == []
-
-
-async def test_a_redirect_is_not_followed(wire: Wire, other: Wire) -> None:
     ##= man/spec/ask.md#keys
     ##% duvet MUST NOT follow the redirects of a provider or a gateway.
     other.plan(FINE)
@@ -93,7 +84,7 @@ async def test_a_compressed_answer_is_not_unpacked(status: int, message: str, wi
     assert error.message == message
 
 
-@pytest.mark.parametrize("status", [500, 502, 503, 504, 529])
+@pytest.mark.parametrize("status", [500, 529])
 async def test_server_errors_are_retried_as_often_as_configured(status: int, wire: Wire) -> None:
     ##= man/spec/ask.md#calls
     ##% duvet MUST repeat a model call after a temporary failure as often as configured, but only within the provider's
@@ -137,10 +128,8 @@ async def test_each_retry_waits_first(reply: Reply, wait: float, wire: Wire) -> 
 )
 async def test_no_retry_after_a_wait_that_is_too_long(after: str, timeout: int, hint: str, wire: Wire) -> None:
     error, waits = await fails(wire, refuses(429, "slow down", retry_after=after), FINE, timeout=timeout)
-    assert (error.code, error.message) == (
-        ModelFault.RATE_LIMITED,
-        "provider `one` reached its rate limit (429): slow down",
-    )
+    told = "provider `one` reached its rate limit (429): slow down"
+    assert (error.code, error.message) == (ModelFault.RATE_LIMITED, told)
     assert (error.hint, waits, len(wire.asked)) == (hint, [], 1)
 
 
@@ -207,10 +196,8 @@ async def test_the_address_of_a_provider_that_is_down_is_not_shown() -> None:
                 await made.ask()
     error = caught.value
     assert (error.code, error.message) == (ModelFault.UNAVAILABLE, "can't reach provider `one`: connect error")
-    assert (error.hint, made.clock.waits) == (
-        "check `providers.one.baseUrl`, and that the provider is running",
-        [0.5, 1.0],
-    )
+    hint = "check `providers.one.baseUrl`, and that the provider is running"
+    assert (error.hint, made.clock.waits) == (hint, [0.5, 1.0])
 
 
 async def test_the_address_in_answers_and_in_the_log_is_not_shown(wire: Wire) -> None:
@@ -218,9 +205,8 @@ async def test_the_address_in_answers_and_in_the_log_is_not_shown(wire: Wire) ->
     base = f"{wire.url}/tenant-7c3e/v1"
     said = f"no {base}/chat, none at {host}:{port}, at {host}, at \u200b/tenant-\u200b7c3e/v1/chat"
     error, _ = await fails(wire, refuses(404, said), baseUrl=base)
-    assert (
-        error.message == "provider `one` rejected the request (404): no ***/chat, none at ***, at ***, at /***/v1/chat"
-    )
+    told = "no ***/chat, none at ***, at ***, at /***/v1/chat"
+    assert error.message == f"provider `one` rejected the request (404): {told}"
     llms = Reply(404, b'{"error": "not at %s"}' % wire.url.encode())
     wire.files = {"/llms.txt": llms, "/v1/models": Reply(is_cut=True)}
     async with one(wire, FINE, discover=True, llmsTxt=True) as made:

@@ -113,8 +113,7 @@ async def test_large_hints_and_those_of_other_hosts_are_not_read_and_none_reache
     large = [Reply(body=LLMS.encode().ljust(size)) for size in (64 * 1024 + 1, 10_000_000)]
     too_much = "provider `one` sent more than 65,536 bytes"
     for reply, why in (
-        (large[0], too_much),
-        (large[1], too_much),
+        *((reply, too_much) for reply in large),
         (redirect, "provider `one` redirects to another URL (302)"),
     ):
         wire.files = {"/llms.txt": reply}
