@@ -89,26 +89,24 @@ def test_names_that_clients_make_up_are_not_recorded(tmp_path: Path) -> None:
     assert sizes() == before
 
 
-@pytest.mark.parametrize(
-    "written", ["{0}/outside.md", "../outside.md", "{0}/project/../outside.md:1", "link/outside.md"]
-)
 @pytest.mark.parametrize(("tool", "name"), [("get_requirement", "reference"), ("search_requirements", "query")])
-def test_files_outside_the_project_are_not_revealed(tmp_path: Path, tool: str, name: str, written: str) -> None:
+def test_files_outside_the_project_are_not_revealed(tmp_path: Path, tool: str, name: str) -> None:
     ##= man/spec/mcp.md#tools
     ##% The server MUST refuse a path outside the project, and MUST NOT reveal whether a file exists there.
     (tmp_path / "project").mkdir()
     context = context_in(make(tmp_path / "project", FILES))
     (tmp_path / "project/link").symlink_to(tmp_path)
 
-    def answer() -> object:
+    def answer(written: str) -> object:
         try:
             return ask(context, tool, {name: written.format(tmp_path)})
         except ToolError as error:
             return error.code, error.message, error.hint
 
-    before = answer()
+    paths = ("{0}/outside.md", "../outside.md", "{0}/project/../outside.md:1", "link/outside.md")
+    before = [*map(answer, paths)]
     (tmp_path / "outside.md").write_text("A secret.\n")
-    assert answer() == before
+    assert [*map(answer, paths)] == before
 
 
 def test_a_file_without_annotations_is_named_as_such() -> None:

@@ -63,17 +63,15 @@ def test_an_unreadable_comment_has_a_context(line: int, more: str) -> None:
     assert told == ("not_found", "no citation at src/main.rs:7", f"nearest: {near}")
 
 
-@pytest.mark.parametrize("path", ["secret.txt", "docs/pot.md", "../secret.txt", "/etc/passwd", "%2e%2e/secret.txt"])
-def test_lines_of_a_file_without_citations_are_not_shown(tmp_path: Path, path: str) -> None:
+def test_lines_of_a_file_without_citations_are_not_shown(tmp_path: Path) -> None:
     ##= man/spec/mcp.md#tools
     ##% `get_citation_context` MUST NOT show lines of a file that has no citations.
     folder = make(tmp_path / "project", {**FILES, "secret.txt": "secret\n"})
     make(tmp_path, {"secret.txt": "secret\n"})
-    assert refusal(context_in(folder), CONTEXT, citation_id=f"{path}:1") == (
-        "not_found",
-        f'no citations in "{path}"',
-        "find citations with get_requirement or list_invalid_citations",
-    )
+    context, hint = context_in(folder), "find citations with get_requirement or list_invalid_citations"
+    for path in ("secret.txt", "docs/pot.md", "../secret.txt", "/etc/passwd", "%2e%2e/secret.txt"):
+        told = ("not_found", f'no citations in "{path}"', hint)
+        assert refusal(context, CONTEXT, citation_id=f"{path}:1") == told
 
 
 def test_long_lines_are_cut() -> None:
@@ -86,6 +84,8 @@ def test_long_lines_are_cut() -> None:
 
 TARGET, LEAK = "//= tea.md#cup", "//# A cup MUST NOT leak."
 PYTHON = {"file": "tests/test_pot.py"}
+INDENTED = ["    ##= tea.md#cup", "    ##= type=implementation", "    ##% A cup MUST NOT leak."]
+EXCEPTED = [TARGET, "//= type=exception", "//= reason=We have mugs.", LEAK]
 CHECK = "If you change it, check it with validate_citation."
 
 
@@ -96,16 +96,8 @@ CHECK = "If you change it, check it with validate_citation."
         ({"line": 7}, [TARGET, LEAK], f"above line 7. {CHECK}"),
         ({"file": "./src/pot.rs", "type": "test"}, [TARGET, "//= type=test", LEAK], ""),
         ({**PYTHON, "type": "test"}, ["##= tea.md#cup", "##% A cup MUST NOT leak."], ""),
-        (
-            {**PYTHON, "type": "implementation", "line": 4},
-            ["    ##= tea.md#cup", "    ##= type=implementation", "    ##% A cup MUST NOT leak."],
-            "",
-        ),
-        (
-            {"file": "src/not/yet.rs", "type": "exception", "reason": " We have\nmugs. "},
-            [TARGET, "//= type=exception", "//= reason=We have mugs.", LEAK],
-            "",
-        ),
+        ({**PYTHON, "type": "implementation", "line": 4}, INDENTED, ""),
+        ({"file": "src/not/yet.rs", "type": "exception", "reason": " We have\nmugs. "}, EXCEPTED, ""),
         ({"requirement": "tea#sugar"}, ["//= tea.md#sugar"], ""),
     ],
 )
@@ -143,14 +135,15 @@ def on_disk(tmp_path: Path) -> ProjectSnapshot:
 OUTSIDE = ["../secret.rs", "src/../../secret.rs", "{}/secret.rs", "src/link.rs", "..\\secret.rs", "/etc/passwd"]
 
 
-@pytest.mark.parametrize(
-    "name", ["tea.md", "src", "", ".", "none.c", *OUTSIDE, "src/pot.rs\0", "src/a\0.rs", "file:///etc/passwd"]
-)
-def test_a_file_that_is_no_source_gets_no_suggestion(on_disk: ProjectSnapshot, tmp_path: Path, name: str) -> None:
+NO_SOURCES = ["tea.md", "src", "", ".", "none.c", *OUTSIDE, "src/pot.rs\0", "src/a\0.rs", "file:///etc/passwd"]
+
+
+def test_a_file_that_is_no_source_gets_no_suggestion(on_disk: ProjectSnapshot, tmp_path: Path) -> None:
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-    code, message, hint = refusal(on_disk, SUGGEST, requirement=CUP, file=name.format(tmp_path), line=1)
-    assert (code, hint) == ("not_found", "sources match src/**/*.rs, tests/**/*.py")
-    assert message.endswith(" is not a source file of this project")
+    for name in NO_SOURCES:
+        code, message, hint = refusal(on_disk, SUGGEST, requirement=CUP, file=name.format(tmp_path), line=1)
+        assert (code, hint) == ("not_found", "sources match src/**/*.rs, tests/**/*.py")
+        assert message.endswith(" is not a source file of this project")
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 
@@ -158,11 +151,9 @@ def test_percent_signs_in_a_path_are_literal_and_absolute_paths_are_known(on_dis
     encoded = "src/%2e%2e/%2e%2e/secret.rs"
     for name, path in ((encoded, encoded), (f"{on_disk.project.root}/src/pot.rs", "src/pot.rs")):
         assert value(on_disk, SUGGEST, requirement=CUP, file=name)["file_path"] == path
-    assert refusal(on_disk, SUGGEST, requirement=CUP, file=encoded, line=1) == (
-        "invalid_request",
-        f"{encoded} does not exist, so it has no line 1",
-        "omit line, or create the file first",
-    )
+    message = f"{encoded} does not exist, so it has no line 1"
+    told = ("invalid_request", message, "omit line, or create the file first")
+    assert refusal(on_disk, SUGGEST, requirement=CUP, file=encoded, line=1) == told
 
 
 @pytest.mark.parametrize("name", ["h3-704b37a", "s2n-tls-132053b"])

@@ -29,6 +29,8 @@ LOST = f"Requirement not found: {MISSING}"
 UNRESOLVED = "Specification not found: Could not resolve file"
 FOREIGN = "Specification not found: {} is not a specification of this project"
 ONE_OFF = "this quote differs from the specification by one character"
+NOT_REQUIRED = "the section contains this quote, but none of its requirements does"
+NO_REASON = "this exception has no reason; add a line `reason=…`"
 CUT_OFF = "this quote is separated from its target on line 1"
 KINDS = 'expected one of ["spec", "test", "implementation", "exception", "todo", "implication"]'
 PUT = "add a line with the target, such as `spec.md#section`, above it, or use another comment prefix"
@@ -62,23 +64,11 @@ def invalid(error: str, **more: str) -> dict[str, object]:
         ("//= tea.md#pot\n//# The pot MUST be warm.", VALID, ""),
         ("##= tea.md#pot\n##= type=test\n##% The pot MUST\n##% be warm.", VALID, ""),
         ("/*= tea.md#pot\n *# It SHOULD be round */", VALID, ""),
-        (
-            "//= tea.md#cup\n//= type=exception\n//= reason=Paper.\n//# A cup MUST NOT leak.\n//= tea.md#sugar\n",
-            VALID,
-            "",
-        ),
+        (f"//= tea.md#cup\n//= type=exception\n//= reason=Paper.\n{LEAK}\n//= tea.md#sugar\n", VALID, ""),
         ("//= tea.md#tea\n//= type=spec\n//# How tea is made", VALID, ""),
-        (
-            "//= tea.md#tea\n//# How tea is made",
-            make_odd_answer("the section contains this quote, but none of its requirements does"),
-            "",
-        ),
+        ("//= tea.md#tea\n//# How tea is made", make_odd_answer(NOT_REQUIRED), ""),
         ("//= ./tea.md#pot", make_odd_answer("this spelling counts as a separate specification; write tea.md"), ""),
-        (
-            "//= tea.md#pot\n//= type=exception",
-            make_odd_answer("this exception has no reason; add a line `reason=…`"),
-            "",
-        ),
+        ("//= tea.md#pot\n//= type=exception", make_odd_answer(NO_REASON), ""),
         ("//= tea.md#pot\n//# The pot MUST be warm!", make_odd_answer(ONE_OFF), ""),
         ("//= tea.md#pot\n\n//# The pot MUST be warm.", make_odd_answer(CUT_OFF), ""),
         ("//= invalid", invalid('URL not found: Could not resolve file "invalid"'), WRITE),
@@ -105,19 +95,18 @@ def invalid(error: str, **more: str) -> dict[str, object]:
         ),
     ],
 )
-def test_a_citation_is_valid_or_gets_one_of_four_errors_and_the_next_step(
-    citation: str, expected: object, step: str
-) -> None:
+def test_a_citation_is_valid_or_gets_one_of_four_errors_and_a_step(citation: str, expected: object, step: str) -> None:
     ##= man/spec/mcp.md#tools
     ##% If a citation is invalid, `validate_citation` MUST return an error that begins with `URL not found`,
     ##% `Specification not found`, `Section not found` or `Requirement not found`.
     assert answer(TEA, "validate_citation", citation=citation) == (expected, step)
 
 
-def test_an_error_does_not_reveal_folders_above_the_project() -> None:
+def test_an_error_is_short_and_does_not_reveal_folders_above_the_project() -> None:
     problem = rules.TARGET_UNKNOWN_SECTION.problem('missing section "x" in /home/me/my work/specs/tea.md')
     found = describe_citation_error(problem, "specs/tea.md#x")
     assert found == 'Section not found: missing section "x" in specs/tea.md'
+    assert len(verdict("//= " + "a" * 9_000)["error"]) < 600
 
 
 URL = "https://www.rfc-editor.org/rfc/rfc7168"
@@ -155,9 +144,7 @@ def test_another_name_of_a_specification_is_answered_with_its_url(name: str) -> 
     ):
         found, told = answer(BY_URL, "validate_citation", citation=f"//= {name}#{section}")
         assert (found["error"].partition(":")[0], found["nearest"], told) == ("Specification not found", nearest, step)
-
-
-def test_a_second_spelling_is_reported_even_where_it_is_cited_already() -> None:
+    # Also where it is cited already.
     context = context_of({**RFC_OF_URL, "src/pot.rs": f"//= {URL}#section-2\n\n//= {URL}.txt#section-2\n"})
     assert verdict(f"//= {URL}.txt#section-2", context) == OTHER_SPELLING
     assert verdict(f"//= {URL}#section-2", context) == VALID
@@ -253,10 +240,6 @@ def test_a_long_quote_is_searched_in_its_own_section_first() -> None:
         assert verdict(f"//= tea.md#{section}\n//# {quote}.", context) == expected
 
 
-def test_the_error_about_a_long_target_is_short() -> None:
-    assert len(verdict("//= " + "a" * 9_000)["error"]) < 600
-
-
 @given(st.text(alphabet=st.sampled_from("/*#%= \r\n\0\x1b\u202e\ud800at.emdpo:"), max_size=80))
 def test_any_text_gets_a_verdict(text: str) -> None:
     try:
@@ -281,20 +264,19 @@ HIDDEN = [
 ]
 
 
-@pytest.mark.parametrize("name", HIDDEN)
-def test_nothing_outside_the_project_is_read(elsewhere: ProjectSnapshot, tmp_path: Path, name: str) -> None:
-    found = verdict(f"//= {name.format(tmp_path)}#secret\n//# The key MUST be 41.", elsewhere)
-    assert found["error"].startswith(("Specification not found: ", "URL not found: "))
-    assert "be 42" not in str(found) and str(tmp_path) not in str(found).replace(name.format(tmp_path), "")
+def test_nothing_outside_the_project_is_read(elsewhere: ProjectSnapshot, tmp_path: Path) -> None:
+    for name in [one.format(tmp_path) for one in HIDDEN]:
+        found = verdict(f"//= {name}#secret\n//# The key MUST be 41.", elsewhere)
+        assert found["error"].startswith(("Specification not found: ", "URL not found: "))
+        assert "be 42" not in str(found) and str(tmp_path) not in str(found).replace(name, "")
 
 
-def test_a_file_of_the_project_can_be_cited_before_anything_else_cites_it(elsewhere: ProjectSnapshot) -> None:
+def test_any_file_of_the_project_can_be_cited_and_nothing_is_downloaded(
+    elsewhere: ProjectSnapshot, tmp_path: Path
+) -> None:
     assert verdict("//= other.md#other", elsewhere) == VALID
     missing = 'Section not found: missing section "others" in other.md'
     assert verdict("//= other.md#others", elsewhere) == invalid(missing, nearest="other.md#other")
-
-
-def test_nothing_is_downloaded(elsewhere: ProjectSnapshot, tmp_path: Path) -> None:
     before = sorted(tmp_path.rglob("*"))
     for url in ("http://127.0.0.1:9/a", "https://www.rfc-editor.org/rfc/rfc1"):
         ##= man/spec/mcp.md#tools
@@ -304,6 +286,8 @@ def test_nothing_is_downloaded(elsewhere: ProjectSnapshot, tmp_path: Path) -> No
 
 
 GOOD, BAD = "//= tea.md#pot\n//# The pot MUST be warm.", "//= tea.md#pot\n//# The pot MUST be cold."
+USE_NEAREST = "Use the target or the quote in `nearest`, and validate again."
+CALL_EACH = "Call validate_citation on each to see how to fix it."
 MANY = [f"//= tea.md#{'a' * 900}{number}" for number in range(50)]
 
 
@@ -312,14 +296,8 @@ MANY = [f"//= tea.md#{'a' * 900}{number}" for number in range(50)]
     [
         ([GOOD], "The citation is valid."),
         ([GOOD, "tea.md#cup"], "All 2 citations are valid."),
-        (
-            [GOOD, BAD, "//= invalid", "tea.md#sugar"],
-            "2 of 4 invalid: numbers 2, 3. Use the target or the quote in `nearest`, and validate again.",
-        ),
-        (
-            MANY,
-            "50 of 50 invalid: numbers 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and 40 more. Call validate_citation on each to see how to fix it.",
-        ),
+        ([GOOD, BAD, "//= invalid", "tea.md#sugar"], f"2 of 4 invalid: numbers 2, 3. {USE_NEAREST}"),
+        (MANY, f"50 of 50 invalid: numbers 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and 40 more. {CALL_EACH}"),
     ],
     ids=["one", "two", "some invalid", "many invalid"],
 )
@@ -328,13 +306,6 @@ def test_each_of_several_citations_is_judged_in_order(given: list[str], step: st
     assert (found, told) == ([verdict(one) for one in given], step)
     assert ask(TEA, "validate_citations", {"citations": given}).page == ResultPage(len(given))
     assert len(json.encode(found)) < MAX_PAGE_BYTES
-
-
-def test_an_exception_without_a_reason_is_odd_and_not_listed_as_invalid() -> None:
-    text = "//= tea.md#cup\n//= type=exception\n//# A cup MUST NOT leak.\n"
-    context = context_of({**TEA_PROJECT, "src/pot.rs": text})
-    assert value(context, "list_invalid_citations") == []
-    assert verdict(text, context) == make_odd_answer("this exception has no reason; add a line `reason=…`")
 
 
 def test_entries_that_are_listed_as_invalid_are_invalid_as_they_are_listed() -> None:
@@ -348,6 +319,10 @@ def test_entries_that_are_listed_as_invalid_are_invalid_as_they_are_listed() -> 
         (path, 7, unread.strip()),
     ]
     assert [verdict(row["comment_text"])["error"] for row in rows] == [row["error"] for row in rows]
+    # An exception without a reason is only odd.
+    odd = f"//= tea.md#cup\n//= type=exception\n{LEAK}\n"
+    context = context_of({**TEA_PROJECT, "src/pot.rs": odd})
+    assert (value(context, "list_invalid_citations"), verdict(odd, context)) == ([], make_odd_answer(NO_REASON))
 
 
 @pytest.mark.parametrize(
