@@ -77,16 +77,8 @@ def test_the_server_itself(duvet: Run, folder: Path) -> None:
     health = json.loads(duvet("call", "--pack", "introspect", "duvet_health").out)
     assert (health["status"], health["problems"]) == ("healthy", [])
     info = json.loads(duvet("call", "--pack", "introspect", "duvet_server_info").out)
-    assert info == {
-        "name": "duvet",
-        "version": info["version"],
-        "mode": "shell",
-        "enabled_tool_packs": ["trace", "introspect"],
-        "tool_count": 15,
-        "workflows": [],
-        "providers": [],
-        "provider_count": 0,
-    }
+    offered = {"mode": "shell", "enabled_tool_packs": ["trace", "introspect"], "tool_count": 15, "workflows": []}
+    assert info == {"name": "duvet", "version": info["version"], **offered, "providers": [], "provider_count": 0}
     make(folder, {".duvet/config.toml": "x = {"})
     health = json.loads(duvet("call", "--pack", "introspect", "duvet_health").out)
     assert (health["status"], len(health["problems"])) == ("unhealthy", 1)
@@ -131,11 +123,8 @@ def test_shortcuts_of_filters(indexed: Run) -> None:
 
     search = ("--query", "boil")
     short = ("--symbol", "boil,Kettle.heat", "--kind=function", "--lang", "python", "--symbol", " pour ")
-    assert filters(*search, *short) == {
-        "symbols": ["boil", "Kettle.heat", "pour"],
-        "symbol_kinds": ["function"],
-        "symbol_languages": ["python"],
-    }
+    kinds = {"symbol_kinds": ["function"], "symbol_languages": ["python"]}
+    assert filters(*search, *short) == {"symbols": ["boil", "Kettle.heat", "pour"], **kinds}
     # In any order.
     given = '{"symbols": ["steam"], "tags": ["hot"]}'
     for words in (("--symbol", "boil", "--filters", given), ("--filters", given, "--symbol", "boil")):
@@ -149,25 +138,17 @@ def test_shortcuts_of_filters(indexed: Run) -> None:
     assert "Shortcuts" not in indexed("tools", "km-graph-search").out
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (
-            '--filters \'{"symbols": "steam"}\' --symbol boil',
-            "--symbol adds to filters.symbols, but the given filters.symbols is not a list",
-        ),
-        (
-            "--json '{\"filters\": 5}' --kind class",
-            "--kind adds to filters.symbol_kinds, but the given filters.symbol_kinds is not a list",
-        ),
+def test_filters_that_conflict(indexed: Run) -> None:
+    no_list = "{0} adds to filters.{1}, but the given filters.{1} is not a list"
+    for words, message in (
+        ('--filters \'{"symbols": "steam"}\' --symbol boil', no_list.format("--symbol", "symbols")),
+        ("--json '{\"filters\": 5}' --kind class", no_list.format("--kind", "symbol_kinds")),
         ("--symbol", "--symbol needs a value"),
         ("--symbol ' , '", "--symbol needs a value"),
         ("--symbols boil", 'km-search has no argument "symbols"'),
         ("--kind poem", "Unsupported symbol kind 'poem'"),
-    ],
-)
-def test_filters_that_conflict(indexed: Run, words: str, message: str) -> None:
-    refuses(indexed, f"call km-search --query boil {words}", 2, message)
+    ):
+        refuses(indexed, f"call km-search --query boil {words}", 2, message)
 
 
 def test_the_configuration_counts(indexed: Run, folder: Path) -> None:
@@ -180,9 +161,7 @@ def test_the_configuration_counts(indexed: Run, folder: Path) -> None:
     assert json.loads(indexed("call", "km-ingest-status").out)["run_id"] == "r1"
     make(folder, {"duvet.config.json": "{}"})
     assert json.loads(indexed("call", "km-ingest-status").out) == {"status": "not_found"}
-
-
-def test_a_pack_that_only_reads(indexed: Run, folder: Path) -> None:
+    # A pack may only read.
     make(folder, {"duvet.config.json": '{"toolPacks": {"knowledge": {"mode": "read-only"}}}'})
     shown = {row["name"]: row["scope"] for row in json.loads(indexed("tools", "--format", "json").out)}
     assert shown["km-lifecycle-report"] == shown["km-ingest-status"] == "maintainer"

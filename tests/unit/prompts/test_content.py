@@ -123,30 +123,24 @@ def test_a_long_line_of_code_is_cut() -> None:
     assert max(map(len, text.splitlines())) < 200
 
 
-def test_prompts_of_an_empty_project() -> None:
+def test_prompts_of_an_empty_or_broken_project() -> None:
+    with pytest.raises(DuvetError):
+        context_of(**{".duvet/config.toml": "["})
     context = context_of(**dict.fromkeys(TEA_PROJECT, ""))
     assert "None: every requirement is cited." in text_of("triage_uncited", context)
     assert "## Invalid citations\n\nNone.\n" in text_of("review_citations", context)
 
 
-@pytest.mark.parametrize(
-    ("argument", "value", "found"),
-    [
-        ("requirement", "1DD", [WARM]),
-        ("spec", "", ["rfc7168", "tea"]),
-        ("section", "tea#p", ["tea#pot"]),
-        ("file", "src", ["src/pot.rs"]),
-        ("level", "m", ["must", "may"]),
-        ("nothing", "", []),
-    ],
-)
-def test_arguments_are_completed(argument: str, value: str, found: list[str], tea: ProjectSnapshot) -> None:
-    assert library.complete_prompt_argument(tea.catalogue, argument, value) == found
-
-
-def test_a_broken_configuration_is_an_error() -> None:
-    with pytest.raises(DuvetError):
-        context_of(**{".duvet/config.toml": "["})
+def test_arguments_are_completed(tea: ProjectSnapshot) -> None:
+    cases: dict[tuple[str, str], list[str]] = {
+        ("requirement", "1DD"): [WARM],
+        ("spec", ""): ["rfc7168", "tea"],
+        ("section", "tea#p"): ["tea#pot"],
+        ("file", "src"): ["src/pot.rs"],
+        ("level", "m"): ["must", "may"],
+        ("nothing", ""): [],
+    }
+    assert {asked: library.complete_prompt_argument(tea.catalogue, *asked) for asked in cases} == cases
 
 
 TEXT = "The pot MUST be warm before the water is poured into it, and the lid MUST be on it after that."
@@ -166,35 +160,23 @@ def starred(comment: str) -> str:
 
 
 TRIAGE, REVIEW, EXPLAIN = "triage_uncited", "review_citations", "explain_section"
+NO_SECTION = 'the prompt explain_section requires the argument "section"'
+ID_OR_PATH = "use the first digits of its id or its resource path"
+FILE_OR_FOLDER = "use the path of a source file, or of a folder with source files"
 MISUNDERSTOOD: list[tuple[str, dict[str, str], str, str]] = [
     ("system", {"x": ""}, 'the prompt system has no argument "x"', "the prompt has no arguments"),
     (TRIAGE, {"x": ""}, 'the prompt triage_uncited has no argument "x"', "available: spec, level"),
     (TRIAGE, {"specs": ""}, 'the prompt triage_uncited has no argument "specs"', "did you mean spec?"),
-    (
-        EXPLAIN,
-        {"section": " "},
-        'the prompt explain_section requires the argument "section"',
-        "The section, as SPEC#SECTION or as its resource path.",
-    ),
+    (EXPLAIN, {"section": " "}, NO_SECTION, "The section, as SPEC#SECTION or as its resource path."),
     (TRIAGE, {"level": "shall"}, '"shall" is not a level', "available: must, should, may, none"),
 ]
 UNKNOWN: list[tuple[str, dict[str, str], str, str]] = [
-    (
-        "write_test",
-        {"requirement": "tea#pot"},
-        '"tea#pot" is not a requirement',
-        "use the first digits of its id or its resource path",
-    ),
+    ("write_test", {"requirement": "tea#pot"}, '"tea#pot" is not a requirement', ID_OR_PATH),
     (EXPLAIN, {"section": WARM}, f'"{WARM}" is not a section', "use SPEC#SECTION or its resource path"),
     (TRIAGE, {"spec": "tee"}, 'unknown specification "tee"', "did you mean tea?"),
     (REVIEW, {"spec": "tee"}, 'unknown specification "tee"', "did you mean tea?"),
     (REVIEW, {"file": "src/pit.rs"}, 'no source file "src/pit.rs"', "did you mean src/pot.rs?"),
-    (
-        REVIEW,
-        {"file": "../../etc/passwd"},
-        'no source file "../../etc/passwd"',
-        "use the path of a source file, or of a folder with source files",
-    ),
+    (REVIEW, {"file": "../../etc/passwd"}, 'no source file "../../etc/passwd"', FILE_OR_FOLDER),
 ]
 
 

@@ -82,7 +82,7 @@ def test_packs_that_cannot_be_loaded_are_left_out(duvet_command: str, project: P
 
 
 @pytest.mark.parametrize(("tool", "other"), [("get_section", "trace"), ("workflow.audit", "workflows")])
-def test_two_tools_with_one_name_are_an_error(
+def test_equal_names_of_tools_are_an_error(
     duvet_command: str, project: Path, site: Path, tool: str, other: str
 ) -> None:
     ##= man/spec/service.md#packs
@@ -152,13 +152,10 @@ def test_a_pack_that_never_makes_its_tools_is_left_out(site: Path, monkeypatch: 
     monkeypatch.syspath_prepend(str(site))
     found = load_plugins(find_plugins(), [], {"slow": {"waits": True}}, patience=0.2)
     assert found == PluginPacks([], [UnloadedPack("slow", "loading took longer than 0.2 s")])
+    assert load_plugins([], ["trace"]) == PluginPacks([], [])
     found = load_plugins(find_plugins(), [], {"slow": {"waits": False}})
     assert found == PluginPacks([Pack("slow", ())], [])
     assert sys.modules["slow_pack"].made == [{"waits": True}, {"waits": False}]
-
-
-def test_without_entry_points_there_are_no_packs() -> None:
-    assert load_plugins([], ["trace"]) == PluginPacks([], [])
 
 
 class Text(str):
@@ -221,36 +218,30 @@ TOOLS: dict[str, list[tuple[Any, str]]] = {
 }
 
 
-def test_tools_are_a_list_of_limited_length() -> None:
+def test_packs_and_tools_without_a_flaw_and_lists_of_tools() -> None:
     assert find_tools_flaw(None) == find_tools_flaw(iter(GUESTS)) == "its tools are not a list"
     assert find_tools_flaw(GUESTS * 50) == f"it has more than {plugins.MAX_PACK_TOOLS} tools"
     assert find_tools_flaw([tool("x", print), tool("y", print, aliases=["x"])]) == "two of its tools have the name x"
     assert find_tools_flaw([5]) == "one of its tools is not a duvet.tools.tool.Tool"
-
-
-def test_usual_packs_and_tools_have_no_flaw() -> None:
     assert plugins.find_pack_flaw(Pack("kettle-2.x", GUESTS, "Kettles", "1")) == ""
     more: dict[str, Any] = {"labels": ["a"], "aliases": ("b.c",), "time_limit": 5}
     lists = tool("lists", print, Scope.MAINTAINER, **more)
     force_setattr(lists, "output", tuple[Optional, ...])
     asks = QueryTool(name="asks", title="", description="", input=Optional, output=Said, handler=print)  # type: ignore[arg-type]
     assert find_tools_flaw([*GUESTS, lists, asks]) == ""
-
-
-FLAWS = [
-    (is_pack, name, *one) for is_pack in (True, False) for name, all in (TOOLS, PACKS)[is_pack].items() for one in all
-]
-
-
-@pytest.mark.parametrize(("is_pack", "field", "value", "flaw"), FLAWS)
-def test_a_flaw_in_any_field_is_named(is_pack: bool, field: str, value: Any, flaw: str) -> None:
-    pack, one = Pack("x", ()), tool("x", print)
-    force_setattr(pack if is_pack else one, field, value)
-    assert flaw in (plugins.find_pack_flaw(pack) if is_pack else find_tools_flaw([one]))
-
-
-def test_records_that_json_does_not_have_raise() -> None:
-    one = tool("x", print)
-    force_setattr(one, "input", Strange)
+    # A type that JSON does not support.
+    force_setattr(one := tool("x", print), "input", Strange)
     with pytest.raises(TypeError, match="Unheard"):
         find_tools_flaw([one])
+
+
+@pytest.mark.parametrize(("field", "value", "flaw"), [(name, *one) for name, all in PACKS.items() for one in all])
+def test_a_flaw_in_a_field_of_a_pack_is_named(field: str, value: Any, flaw: str) -> None:
+    force_setattr(pack := Pack("x", ()), field, value)
+    assert flaw in plugins.find_pack_flaw(pack)
+
+
+@pytest.mark.parametrize(("field", "value", "flaw"), [(name, *one) for name, all in TOOLS.items() for one in all])
+def test_a_flaw_in_a_field_of_a_tool_is_named(field: str, value: Any, flaw: str) -> None:
+    force_setattr(one := tool("x", print), field, value)
+    assert flaw in find_tools_flaw([one])
