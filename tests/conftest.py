@@ -14,6 +14,7 @@ from pathlib import Path
 import httpcore2
 import pytest
 from hypothesis import settings
+from pytest_snapshot.plugin import Snapshot
 
 from tests.unit.specs.download_server import Held, serving
 
@@ -26,6 +27,13 @@ CONFORMANCE = "conformance"
 settings.register_profile("quick", max_examples=25, deadline=None)
 settings.register_profile("thorough", max_examples=300, deadline=None)
 settings.load_profile("quick")
+
+
+@pytest.fixture
+def problem_files(snapshot: Snapshot) -> Snapshot:
+    """Return the golden files of problems."""
+    snapshot.snapshot_dir = ROOT / "tests/gold/problems"
+    return snapshot
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,6 @@ from duvet.config.service import load_service
 from duvet.errors import ProblemsError
 from duvet.tree.files import MemoryTree
 from duvet.workflows.recipe import read_recipe
-from tests.conftest import ROOT
 from tests.unit.config.configurations import EXTENDED, UPSTREAM, project_problems, show
 
 UNKNOWN = UPSTREAM.replace("0.4", "0.9")
@@ -132,7 +131,7 @@ CASES = {
 }
 
 
-def test_problems_are_reported_with_place_and_hint(snapshot: Snapshot) -> None:
+def test_problems_are_reported_with_place_and_hint(problem_files: Snapshot) -> None:
     ##= man/spec/trace.md#configuration
     ##% duvet MUST report each configuration key that is unknown, missing or of the wrong type, with its path and line.
     found: list[str] = []
@@ -140,8 +139,7 @@ def test_problems_are_reported_with_place_and_hint(snapshot: Snapshot) -> None:
         head = f"'$schema' = \"{schema}\"\n" if schema else ""
         problems = project_problems(f"{head}{text}".encode(errors="surrogateescape"))
         found += [f"# {name}", *map(show, problems), ""]
-    snapshot.snapshot_dir = ROOT / "tests" / "gold" / "problems"
-    snapshot.assert_match("\n".join(found), "configuration.txt")
+    problem_files.assert_match("\n".join(found), "configuration.txt")
 
 
 def test_wrong_keys_and_types_are_described() -> None:

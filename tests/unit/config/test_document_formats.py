@@ -11,7 +11,6 @@ from pytest_snapshot.plugin import Snapshot
 from duvet.config.document import DataDocument, DocumentError
 from duvet.config.document_formats import read_document
 from duvet.model import Place
-from tests.conftest import ROOT
 
 TEXTS = {
     "json": '{\n  "é": {"b c": [1, {"d": "x"}]},\n  "e": "\\u0061\\"}"\n}\n',
@@ -129,10 +128,9 @@ REFUSED = {
 }
 
 
-def test_invalid_documents_are_refused(snapshot: Snapshot) -> None:
+def test_invalid_documents_are_refused(problem_files: Snapshot) -> None:
     found = [f"{text[:40]!r}\n{refusal(text, ending)}\n" for ending, texts in REFUSED.items() for text in texts]
-    snapshot.snapshot_dir = ROOT / "tests" / "gold" / "problems"
-    snapshot.assert_match("\n".join(found), "documents.txt")
+    problem_files.assert_match("\n".join(found), "documents.txt")
 
 
 @pytest.mark.parametrize(

@@ -76,15 +76,14 @@ def test_each_of_eight_names_is_found_or_else_none() -> None:
     assert find_service_file(MemoryTree({"config.json": b""}), {}) == ServiceFile("", "defaults")
 
 
-def test_files_that_can_not_be_chosen_are_errors(snapshot: Snapshot) -> None:
+def test_files_that_can_not_be_chosen_are_errors(problem_files: Snapshot) -> None:
     found = MemoryTree(dict.fromkeys(("duvet.config.yml", "contextive.config.json"), b""))
     odd = MemoryTree({"a.json/x": b"", "config": b""})
     refusals = [
         *(refusal(found, {}), refusal(ALL, BOTH), refusal(odd, {}, "config")),
         *(refusal(ALL, {}, "gone.json"), refusal(ALL, {"DUVET_CONFIG": "gone.json"})),
     ]
-    snapshot.snapshot_dir = ROOT / "tests" / "gold" / "problems"
-    snapshot.assert_match("\n".join(refusals), "service_files.txt")
+    problem_files.assert_match("\n".join(refusals), "service_files.txt")
 
 
 def test_defaults_apply_without_a_configuration() -> None:

@@ -13,7 +13,6 @@ from duvet.config.service import load_service, load_service_ingest
 from duvet.config.settings import Secret
 from duvet.errors import DuvetError, ProblemsError
 from duvet.tree.files import MemoryTree
-from tests.conftest import ROOT
 
 FILE = json.dumps({"server": {"port": 1}, "providers": {"my-local": {"defaultModel": "a"}}})
 OVERRIDES: list[tuple[dict[str, str], str, Any]] = [
@@ -78,14 +77,13 @@ WRONG = {
 }
 
 
-def test_a_variable_for_an_unknown_key_is_refused(snapshot: Snapshot) -> None:
+def test_a_variable_for_an_unknown_key_is_refused(problem_files: Snapshot) -> None:
     lines: list[str] = []
     for name, value in WRONG.items():
         with pytest.raises(DuvetError) as error:
             load_service(MemoryTree({}), {f"DUVET_{name}": value})
         lines.append(f"{error.value.message}; {error.value.hint}")
-    snapshot.snapshot_dir = ROOT / "tests" / "gold" / "problems"
-    snapshot.assert_match("\n".join(lines), "variables.txt")
+    problem_files.assert_match("\n".join(lines), "variables.txt")
 
 
 VALUES: list[tuple[dict[str, Any], dict[str, str], Any]] = [

@@ -11,7 +11,6 @@ from duvet.config.settings import Secret
 from duvet.errors import ProblemsError
 from duvet.reports.problems import ProblemContext, ProblemFormat, render_problems
 from duvet.tree.files import MemoryTree
-from tests.conftest import ROOT
 from tests.unit.config.configurations import encode, load, service_problems, show_service_problems
 
 WRONG = """\
@@ -68,16 +67,15 @@ UNREADABLE = {
 }
 
 
-def test_every_problem_is_listed(snapshot: Snapshot) -> None:
+def test_every_problem_is_listed(problem_files: Snapshot) -> None:
     ##= man/spec/service.md#configuration
     ##% duvet MUST list all problems of a configuration at once, each with its line, column and key path.
-    snapshot.snapshot_dir = ROOT / "tests" / "gold" / "problems"
     for name, texts in {"service": [WRONG], "names": [UNKNOWN_NAMES, ALIKE, UNSET]}.items():
         lines = [line for text in texts for line in [*show_service_problems(text), ""]]
-        snapshot.assert_match("\n".join(lines), f"{name}.txt")
+        problem_files.assert_match("\n".join(lines), f"{name}.txt")
     files = [(f"duvet.config.{ending}", data) for ending, texts in UNREADABLE.items() for data in texts]
     lines = [line for path, data in files for line in show_service_problems(data, path)]
-    snapshot.assert_match("\n".join(lines), "unreadable.txt")
+    problem_files.assert_match("\n".join(lines), "unreadable.txt")
 
 
 def test_variables_are_filled_in() -> None:

@@ -8,7 +8,6 @@ from pytest_snapshot.plugin import Snapshot
 
 from duvet.config.service_tables import CaptureSection, VariableType as Kind
 from duvet.workflows.workflow import Check, Variable, Workflow
-from tests.conftest import ROOT
 from tests.unit.workflows.test_references import nested
 from tests.unit.workflows.workflow_backend import ask, faults, search, text, tool, waiting, workflow
 
@@ -104,14 +103,13 @@ def check_faulty_workflows() -> dict[str, list[tuple[str, str, str]]]:
     }
 
 
-def test_faults_are_reported_at_their_keys(snapshot: Snapshot) -> None:
+def test_faults_are_reported_at_their_keys(problem_files: Snapshot) -> None:
     ##= man/spec/workflows.md#commands
     ##% `duvet workflow check` MUST list every problem with the path of its key, without running a step.
     lines: list[str] = []
     for name, found in check_faulty_workflows().items():
         lines += [f"# {name}", *("; ".join(filter(None, fault)) for fault in found), ""]
-    snapshot.snapshot_dir = ROOT / "tests" / "gold" / "problems"
-    snapshot.assert_match("\n".join(lines), "workflows.txt")
+    problem_files.assert_match("\n".join(lines), "workflows.txt")
 
 
 def test_references_of_any_type_and_circles_among_others_are_no_faults() -> None:

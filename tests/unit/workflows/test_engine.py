@@ -19,7 +19,6 @@ from duvet.tools.tool import ErrorCode, ToolError
 from duvet.workflows.engine import run_workflow
 from duvet.workflows.steps import MAX_RECORD_BYTES, StepResult, WorkflowClock
 from duvet.workflows.workflow import Check, ModelStep, Step, StepRun, ToolStep, Variable, Workflow, WorkflowRun
-from tests.conftest import ROOT
 from tests.unit.workflows.workflow_backend import BEGIN, Clock, World, echo, ran, states, text, tool, why, workflow
 
 pytestmark = pytest.mark.anyio
@@ -94,7 +93,7 @@ WRONG_STEPS: list[Step] = [
 ]
 
 
-async def test_a_step_fails_with_code_message_hint_and_cause(snapshot: Snapshot) -> None:
+async def test_a_step_fails_with_code_message_hint_and_cause(problem_files: Snapshot) -> None:
     ##= man/spec/workflows.md#steps
     ##% If the tool, workflow or model of a step fails, the step MUST fail with the code, message and hint of that
     ##% failure.
@@ -108,8 +107,7 @@ async def test_a_step_fails_with_code_message_hint_and_cause(snapshot: Snapshot)
         lines.append("; ".join(filter(None, (code, message, hint, cause))))
         assert (failing, found.status, found.outputs) == ("s", "error", {})
         assert states(found) == [("before", "success", ""), ("s", "error", message), ("c", "skipped", "")]
-    snapshot.snapshot_dir = ROOT / "tests" / "gold" / "problems"
-    snapshot.assert_match("\n".join(lines), "steps.txt")
+    problem_files.assert_match("\n".join(lines), "steps.txt")
 
 
 async def test_a_model_that_raises_another_error() -> None:

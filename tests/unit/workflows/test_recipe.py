@@ -10,7 +10,6 @@ from pytest_snapshot.plugin import Snapshot
 from duvet.config.service_tables import CaptureSection, VariableType as Kind
 from duvet.workflows.recipe import ORIGIN_FILE, plan_recipe_run, read_recipe
 from duvet.workflows.workflow import Check, ToolStep, Variable, Workflow
-from tests.conftest import ROOT
 from tests.unit.workflows.recipe_project import Kitchen, steps
 from tests.unit.workflows.workflow_backend import waiting
 
@@ -138,7 +137,7 @@ outputs: { all: "${steps.none.result}" }
 }
 
 
-def test_recipes_with_faults_are_not_run(kitchen: Kitchen, snapshot: Snapshot) -> None:
+def test_recipes_with_faults_are_not_run(kitchen: Kitchen, problem_files: Snapshot) -> None:
     ##= man/spec/gateway.md#recipes
     ##% duvet MUST list every problem of a recipe with its line, and MUST NOT run a recipe that has problems.
     lines: list[str] = []
@@ -152,8 +151,7 @@ def test_recipes_with_faults_are_not_run(kitchen: Kitchen, snapshot: Snapshot) -
         assert [one["message"] for one in failure.details["problems"]] == [one[2] for one in problems]
         shown = (f"{path}:{line}: {message}" + (f"; {hint}" if hint else "") for path, line, message, hint in problems)
         lines += [f"# {name}", *shown, ""]
-    snapshot.snapshot_dir = ROOT / "tests" / "gold" / "problems"
-    snapshot.assert_match("\n".join(lines), "recipes.txt")
+    problem_files.assert_match("\n".join(lines), "recipes.txt")
 
 
 def test_a_recipe_with_faults_that_calls_itself_through_another(kitchen: Kitchen) -> None:
