@@ -212,14 +212,6 @@ def test_every_kind_of_change(format: str, folder: Path, diff: Run, gold: Snapsh
     assert diff("--format", format) == done == diff("--format", format, "--no-cache")
 
 
-def test_a_moved_file(folder: Path, diff: Run) -> None:
-    (folder / "src" / "a.rs").unlink()
-    make(folder, {"src/elsewhere/b.rs": "// a comment\n\n" + SOURCE})
-    done = diff("--fail-on", "regression", "--fail-on", "new")
-    said = "PASS: no regression and no new requirement without a citation since "
-    assert (done.code, done.err.startswith(said), NOTHING in done.out) == (0, True, True)
-
-
 def test_a_gate_of_a_project_without_requirements_fails(folder: Path, diff: Run) -> None:
     commit(make(folder, {"spec.md": "# Kettle\n\n## Heating\n\n## Pouring\n", "src/a.rs": ""}))
     assert diff("--fail-on", "new") == Done(1, diff().out, "FAIL: --fail-on new: the project has no requirements\n")

@@ -6,7 +6,6 @@ from datetime import date
 
 import pytest
 
-from duvet.errors import NotFoundError
 from duvet.model import Place, Problem
 from duvet.project.project import Project
 from duvet.trace.records import State
@@ -48,39 +47,10 @@ def test_a_target_means_a_specification_or_a_section_without_its_subsections(tar
     assert [" ".join(texts(target)) for target in targets.split()] == [found] * len(targets.split())
 
 
-@pytest.mark.parametrize(
-    ("sections", "found"),
-    [
-        ("section-1 1", "One Two Three"),
-        ("1.1", "Two Three"),
-        ("section-1.1.1", "Three"),
-        ("10", "Four"),
-        ("A Saucer", "Five Six"),
-        ("appendix-A.1", "Six"),
-    ],
-)
-def test_a_numbered_section_includes_those_below_it(sections: str, found: str) -> None:
-    for section in sections.split():
+def test_a_numbered_section_includes_those_below_it() -> None:
+    for section, found in (("1", "One Two Three"), ("1.1", "Two Three"), ("Saucer", "Five Six")):
         assert texts(f"{RFC}#{section}") == [f"{word} MUST be." for word in found.split()]
         assert texts(f"RFC 7#{section}", below=False) == [f"{found.split()[0]} MUST be."]
-
-
-@pytest.mark.parametrize(
-    ("target", "message", "hint"),
-    [
-        ("tee.md", 'unknown specification "tee.md"', "did you mean tea?"),
-        ("../tea.md", 'unknown specification "../tea.md"', "did you mean tea?"),
-        ("", 'unknown specification ""', "available: rfc7, tea, empty"),
-        ("http://", 'unknown specification "http://"', "available: rfc7, tea, empty"),
-        ("tea.md#poot", 'unknown section "poot" of tea.md', "did you mean pot?"),
-        ("tea.md#", 'unknown section "" of tea.md', "run `duvet show tea` to list the sections"),
-        (f"{RFC}#1.2", f'unknown section "1.2" of {RFC}', "run `duvet show rfc7` to list the sections"),
-    ],
-)
-def test_an_unknown_target_is_refused(target: str, message: str, hint: str) -> None:
-    with pytest.raises(NotFoundError) as error:
-        SCOPES.of(target)
-    assert (error.value.message, error.value.hint) == (message, hint)
 
 
 def test_targets_in_a_specification_that_could_not_be_loaded_are_unavailable() -> None:
