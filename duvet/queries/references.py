@@ -168,8 +168,7 @@ def _make_ambiguous_error(catalogue: Catalogue, name: str, indexes: list[int]) -
         f"{id[:SHORT_ID_DIGITS]}  {shorten_text(catalogue.requirements[index].text)}" for id, index in found.items()
     ]
     return NotFoundError(
-        f"{quote_text(name)} matches {len(found)} requirements",
-        hint=_list_candidates("use one of these ids:", lines),
+        f"{quote_text(name)} matches {len(found)} requirements", hint=_list_candidates("use one of these ids:", lines)
     )
 
 

@@ -201,11 +201,7 @@ class SearchAnswer(Struct, frozen=True):
 
 
 def search_requirements(
-    catalogue: Catalogue,
-    request: SearchQuery,
-    memory: Cache,
-    files: ProjectFiles,
-    embedder: Embedder | None = None,
+    catalogue: Catalogue, request: SearchQuery, memory: Cache, files: ProjectFiles, embedder: Embedder | None = None
 ) -> SearchAnswer:
     """Search by words and, with an embedder, by meaning; raise QueryError if the query has no words or is invalid."""
     vectors = None if embedder is None else partial(RequirementVectors, catalogue, memory, embedder)

@@ -123,11 +123,7 @@ def run_git_log(folder: Path) -> str:
     [
         (BEEP.replace("SHOULD", "MUST"), "the keyword", "A kettle [-MUST-]{+SHOULD+} beep twice."),
         (STOP.replace("MUST", "MUST NOT"), "the keyword", "The kettle MUST [-NOT-] stop heating when the water boils."),
-        (
-            BOIL.replace("two", "2"),
-            "a number",
-            "The kettle MUST boil water within [-2-]{+two+} minutes.",
-        ),
+        (BOIL.replace("two", "2"), "a number", "The kettle MUST boil water within [-2-]{+two+} minutes."),
         (
             STOP.replace("when the", "when no"),
             "a negation",

@@ -52,10 +52,7 @@ def groups(*paths: str) -> list[str]:
             "src/main/java/A.java src/test/java/ATest.java",
             ["java 1 src/**/*.java -src/test/**/*.java", "test java 1 src/test/**/*.java"],
         ),
-        (
-            "lib/a.rb spec/a_spec.rb spec/spec_helper.rb Rakefile.rb",
-            ["ruby 1 lib/**/*.rb", "test ruby 2 spec/**/*.rb"],
-        ),
+        ("lib/a.rb spec/a_spec.rb spec/spec_helper.rb Rakefile.rb", ["ruby 1 lib/**/*.rb", "test ruby 2 spec/**/*.rb"]),
         ("a/a.rs b/a.rs c/a.rs d/a.rs e/a.rs", ["rust 5 **/*.rs"]),
         (
             "a.py test_a.py a/a.py b/a.py c/a.py d/a.py tests/b.py",

@@ -70,11 +70,7 @@ def test_the_implementation_check_reports_its_verdicts(annotations: list[str], s
     others = ["a citation It MUST boil. It MUST whistle."]
     asked = query(*annotations, *others)
     found = asked.check_implementations()
-    assert states(asked, found) == {
-        "It MUST boil.": "complete",
-        "It MUST whistle.": "complete",
-        "It MUST stop.": state,
-    }
+    assert states(asked, found) == {"It MUST boil.": "complete", "It MUST whistle.": "complete", "It MUST stop.": state}
     assert found.has_passed == (state == "complete")
 
 

@@ -131,38 +131,21 @@ def test_coverage_reports_are_joined(entries: list[str], sources: list[str], joi
     assert execution.join_sources(entries, sources, "/home/p") == joined
 
 
+ENTRIES = "coverage is ambiguous for {}: its path matches multiple report entries ({}). duvet cannot tell which entry"
+FILES = "coverage report entry '{}' is ambiguous: it matches multiple source files ({}). duvet cannot tell which file"
+
+
 @pytest.mark.parametrize(
     ("entries", "sources", "message"),
     [
-        (
-            ["B.java", "a/B.java"],
-            ["a/B.java"],
-            (
-                "coverage is ambiguous for a/B.java: its path matches multiple report entries (B.java, a/B.java). "
-                "duvet cannot tell which entry refers to this file."
-            ),
-        ),
-        (
-            ["B.java"],
-            ["b/B.java", "a/B.java"],
-            (
-                "coverage report entry 'B.java' is ambiguous: it matches multiple source files (a/B.java, b/B.java). "
-                "duvet cannot tell which file the report refers to."
-            ),
-        ),
-        (
-            ["B.java"],
-            ["B.java", "B.java"],
-            (
-                "coverage report entry 'B.java' is ambiguous: it matches multiple source files (B.java, B.java). "
-                "duvet cannot tell which file the report refers to."
-            ),
-        ),
+        ("B.java a/B.java", "a/B.java", f"{ENTRIES.format('a/B.java', 'B.java, a/B.java')} refers to this file."),
+        ("B.java", "b/B.java a/B.java", f"{FILES.format('B.java', 'a/B.java, b/B.java')} the report refers to."),
+        ("B.java", "B.java B.java", f"{FILES.format('B.java', 'B.java, B.java')} the report refers to."),
     ],
 )
-def test_ambiguous_entries(entries: list[str], sources: list[str], message: str) -> None:
+def test_ambiguous_entries(entries: str, sources: str, message: str) -> None:
     with pytest.raises(DuvetError) as refused:
-        execution.join_sources(entries, sources, "/home/p")
+        execution.join_sources(entries.split(), sources.split(), "/home/p")
     assert refused.value.message == message
 
 

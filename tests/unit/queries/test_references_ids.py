@@ -82,10 +82,7 @@ def test_the_id_at_the_head_of_a_title_is_its_section() -> None:
     assert cited.problems == ()
     assert [
         (one.text, one.state.words, len(one.citations)) for one in cited.requirements if one.section[:2] == "fr"
-    ] == [
-        (LOGIN, "not applicable", 0),
-        (FAST, "not applicable", 1),
-    ]
+    ] == [(LOGIN, "not applicable", 0), (FAST, "not applicable", 1)]
 
 
 @pytest.mark.parametrize(
