@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import click
+from click.exceptions import Exit
 
 from duvet.console.application import read_service
 from duvet.console.command import Subcommand, current_settings
@@ -39,16 +40,7 @@ _MIN_WIDTH = 20
 @add_service_option
 @add_text_format
 @add_trace_options
-@click.pass_context
-def ask(
-    ctx: click.Context,
-    /,
-    words: tuple[str, ...],
-    model: str | None,
-    service_path: str | None,
-    format: str,
-    **options: Any,
-) -> None:
+def ask(words: tuple[str, ...], model: str | None, service_path: str | None, format: str, **options: Any) -> None:
     """duvet searches for requirements that match QUESTION, and sends them to a model with their sections and the code
     that cites them. The model answers only from these sources, and cites them by number; a list of the sources follows
     the answer. duvet removes citation numbers that the model made up. It sends nothing to a provider that you haven't
@@ -87,7 +79,7 @@ def ask(
     print_remark(describe_error_notice(catalogue))
     if not sources:
         _print_answer(ModelAnswer(NOTHING_FOUND, ()), format)
-        ctx.exit(FAILED)
+        raise Exit(FAILED)
     try:
         answer = _ask_model(question, sources, router, model)
     except (NoModelError, ModelError):

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import click
+from click.exceptions import Exit
 
 from duvet.config.project_file import find_config, require_config
 from duvet.config.schema import Setting, SettingOrigin, explain_file, json_schema, service_schema
@@ -91,10 +92,7 @@ def show_config(ctx: click.Context, /, config_path: str | None, format: str, sch
 @add_problem_format
 @add_service_option
 @add_config_option
-@click.pass_context
-def check(
-    ctx: click.Context, /, config_path: str | None, service_path: str | None, format: str | None, output: str | None
-) -> None:
+def check(config_path: str | None, service_path: str | None, format: str | None, output: str | None) -> None:
     """Check the project and service configurations.
 
     Exits with 1 for unknown keys, invalid values and undefined environment variables.
@@ -107,7 +105,7 @@ def check(
     problem_output = make_problem_output(format, output)
     paths, problems = _check_files(config_path or current_settings().config_path, service_path)
     if not problem_output.write(problems) or has_errors(problems):
-        ctx.exit(FAILED)
+        raise Exit(FAILED)
     print_remark(f"checked {' and '.join(escape_cell(show_path(path)) for path in paths)}: no errors")
 
 

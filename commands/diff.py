@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, BinaryIO
 
 import click
+from click.exceptions import Exit
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -46,10 +47,7 @@ _RENDERERS = {"text": render_difference, "json": render_difference_json}
 @click.option(
     "--format", type=click.Choice(["text", "json", "markdown"]), default="text", help="Output format. [default: text]"
 )
-@click.pass_context
-def diff(
-    ctx: click.Context, /, base: str | None, exact: bool, fail_on: tuple[str, ...], format: str, **options: Any
-) -> None:
+def diff(base: str | None, exact: bool, fail_on: tuple[str, ...], format: str, **options: Any) -> None:
     """Compare the working tree with the merge base of HEAD and BASE, as a pull request does. BASE defaults to the
     default branch of origin, or else to HEAD. Nothing is checked out or fetched; specifications that the
     commit lacks are read from disk.
@@ -86,8 +84,8 @@ def diff(
     gate = f"--fail-on {' and '.join(fail_on)}" if fail_on else ""
     write_stdout(render_bytes(partial(_choose_renderer(format, gate, now), diff_base, difference)))
     if gate and print_gate_failure(now.setup, gate, annotate=format == "text"):
-        ctx.exit(FAILED)
-    ctx.exit(_apply_gates(difference, diff_base, fail_on, annotate=format == "text"))
+        raise Exit(FAILED)
+    raise Exit(_apply_gates(difference, diff_base, fail_on, annotate=format == "text"))
 
 
 def _choose_renderer(format: str, gate: str, now: Catalogue) -> Callable[[DiffBase, Difference, BinaryIO], None]:

@@ -30,8 +30,7 @@ _RULE_COLUMNS = (
 )
 @click.option("--rules", is_flag=True, help="List all rules; `duvet rules` does the same.")
 @add_list_format
-@click.pass_context
-def explain(ctx: click.Context, /, topic: tuple[str, ...], rules: bool, format: str | None) -> None:
+def explain(topic: tuple[str, ...], rules: bool, format: str | None) -> None:
     """CODE is the code or name of a rule, such as DUV050. STATE is a requirement state, such as "needs tests". LEVEL
     is MUST, SHOULD or MAY. KEY is a key of .duvet/config.toml or of the service configuration; the last part of its
     path is enough if it is unambiguous. Without an argument, duvet lists everything that it can explain.
@@ -44,7 +43,7 @@ def explain(ctx: click.Context, /, topic: tuple[str, ...], rules: bool, format: 
       duvet explain --rules
     """
     if topic and (rules or format):
-        raise click.UsageError("--rules and --format only apply to a list; leave out the argument", ctx)
+        raise click.UsageError("--rules and --format only apply to a list; leave out the argument")
     if topic:
         print_markdown(explain_topic(" ".join(topic)))
     elif rules:
@@ -56,8 +55,7 @@ def explain(ctx: click.Context, /, topic: tuple[str, ...], rules: bool, format: 
 @click.command(cls=Subcommand)
 @click.argument("code", required=False, type=TEXT_TYPE, metavar="[CODE]", shell_complete=complete_values("rule_codes"))
 @add_list_format
-@click.pass_context
-def rules(ctx: click.Context, /, code: str | None, format: str | None) -> None:
+def rules(code: str | None, format: str | None) -> None:
     """List the rules, or explain one.
 
     CODE is the code or name of a rule, such as DUV050. Without CODE, duvet lists every kind of problem that it reports.
@@ -72,5 +70,5 @@ def rules(ctx: click.Context, /, code: str | None, format: str | None) -> None:
         print_list(Listing(_RULE_COLUMNS, list_rule_rows()), format)
         return
     if format:
-        raise click.UsageError("--format only applies to the list of rules; leave out CODE", ctx)
+        raise click.UsageError("--format only applies to the list of rules; leave out CODE")
     print_markdown(explain_topic(code))

@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.exceptions import Exit
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -20,13 +21,7 @@ from duvet.config.service_tables import ProviderKind
 from duvet.config.toml import format_one_line_string
 from duvet.console.application import enter_page_folder, find_service_problems, make_application, wants_json_log
 from duvet.console.command import Subcommand, current_settings
-from duvet.console.options import (
-    PACKS_KEY,
-    SERVICE_KEY,
-    add_pages_option,
-    add_service_options,
-    add_trace_options,
-)
+from duvet.console.options import PACKS_KEY, SERVICE_KEY, add_pages_option, add_service_options, add_trace_options
 from duvet.console.problems import has_errors, list_error_problems, print_problems
 from duvet.console.project import load_catalogue
 from duvet.console.streams import FAILED, OK, print_line, print_remark, write_stdout
@@ -83,8 +78,7 @@ _TERMINAL_NOTICE = (
     metavar="NUMBER",
     help="With --http, limit each client to this many requests per second; 0 means no limit [default: 1000].",
 )
-@click.pass_context
-def mcp(ctx: click.Context, /, client: str | None, check: bool, models: bool, describe: bool, **options: Any) -> None:
+def mcp(client: str | None, check: bool, models: bool, describe: bool, **options: Any) -> None:
     """An agent starts this server to ask about requirements and to check its citations before it writes them. The server
     ends when its input ends, or on SIGINT or SIGTERM.
 
@@ -110,9 +104,9 @@ def mcp(ctx: click.Context, /, client: str | None, check: bool, models: bool, de
     # Without these options, the configuration decides.
     mode = "http" if listening.http is not None else "stdio" if listening.stdio else ""
     if listening.stdio and listening.http is not None:
-        raise click.UsageError("--stdio and --http can't be used together", ctx)
+        raise click.UsageError("--stdio and --http can't be used together")
     if models and not check:
-        raise click.UsageError("--models only applies to --check", ctx)
+        raise click.UsageError("--models only applies to --check")
     if client is not None:
         _print_client_config(CLIENTS[client], options)
         return
@@ -143,7 +137,7 @@ def mcp(ctx: click.Context, /, client: str | None, check: bool, models: bool, de
             place = ":".join(str(part) for part in (one.path, one.place.line, one.place.column) if part)
             fields = {"code": one.code, "at": place, "hint": one.hint}
             log.write_event(EventLevel.ERROR, one.message, **{name: text for name, text in fields.items() if text})
-        ctx.exit(FAILED)
+        raise Exit(FAILED) from error
 
 
 class _ListenOptions(Struct, frozen=True):

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.exceptions import Exit
 
 from duvet.console.command import SubcommandGroup
 from duvet.console.options import TEXT_TYPE, add_list_format, add_trace_options
@@ -96,8 +97,7 @@ def show_page(slug: str, format: str, **options: Any) -> None:
 @pages.command("check")
 @add_problem_format
 @add_trace_options
-@click.pass_context
-def check(ctx: click.Context, /, format: str | None, output: str | None, **options: Any) -> None:
+def check(format: str | None, output: str | None, **options: Any) -> None:
     """Check links, slugs and front matter.
 
     Exits with 1 if a link points to a missing page or requirement, two pages share a slug, or a page can't be read.
@@ -116,7 +116,7 @@ def check(ctx: click.Context, /, format: str | None, output: str | None, **optio
     print_remark(f"checked {pages} with {links}: {outcome}")
     ##= man/spec/pages.md#checks
     ##% `duvet pages check` MUST exit with 1 if it finds a broken link, a duplicate slug or an unreadable page.
-    ctx.exit(OK if written and not findings.problems else FAILED)
+    raise Exit(OK if written and not findings.problems else FAILED)
 
 
 def _load_pages(options: Mapping[str, Any]) -> tuple[Project, catalogue.PageStore]:

@@ -39,16 +39,8 @@ _EXPLANATION = (
 @add_limit_option(20)
 @add_list_format
 @add_trace_options
-@click.pass_context
 def prioritize(
-    ctx: click.Context,
-    /,
-    finished: bool,
-    explain: bool,
-    prompt: str | None,
-    limit: int | None,
-    format: str | None,
-    **options: Any,
+    finished: bool, explain: bool, prompt: str | None, limit: int | None, format: str | None, **options: Any
 ) -> None:
     """duvet ranks requirements by level (MUST, SHOULD, MAY, none), then by progress (started, not started, done), then
     by the number of todos, then by their order in the specifications. Requirements that are to do or uncited count as
@@ -69,7 +61,7 @@ def prioritize(
       duvet prioritize --status needs-tests --prompt write_test
     """
     if prompt is not None and (explain or format):
-        raise click.UsageError("--prompt can't be used with --explain or --format", ctx)
+        raise click.UsageError("--prompt can't be used with --explain or --format")
     filters, options = split_filter(options)
     catalogue = require_requirements(load_catalogue(options))
     ranked = prioritize_requirements(catalogue, filters, finished=finished)

@@ -61,10 +61,7 @@ _COLUMNS = (
 @add_list_format
 @add_service_options
 @add_trace_options
-@click.pass_context
-def prompt(
-    ctx: click.Context, /, name: str | None, arguments: tuple[str, ...], format: str | None, **options: Any
-) -> None:
+def prompt(name: str | None, arguments: tuple[str, ...], format: str | None, **options: Any) -> None:
     """A prompt is an instruction for an agent that contains data from this project. `duvet mcp` serves the same prompts.
 
     Without NAME, duvet lists the prompts with their arguments; those in brackets are optional.
@@ -79,7 +76,7 @@ def prompt(
     """
     if name is None:
         if arguments:
-            raise click.UsageError("--arg requires the NAME of a prompt", ctx)
+            raise click.UsageError("--arg requires the NAME of a prompt")
         application = make_application(options)
         application.log_unloaded_tools()
         registry = application.tools.registry
@@ -88,14 +85,14 @@ def prompt(
         print_list(Listing(_COLUMNS, every), format)
         return
     if format:
-        raise click.UsageError("--format only applies to the list of prompts; leave out NAME", ctx)
+        raise click.UsageError("--format only applies to the list of prompts; leave out NAME")
     values: dict[str, str] = {}
     for argument in arguments:
         key, equals, value = argument.partition("=")
         if not equals:
-            raise click.UsageError(f"--arg {quote_text(argument)} has no `=`; write NAME=VALUE", ctx)
+            raise click.UsageError(f"--arg {quote_text(argument)} has no `=`; write NAME=VALUE")
         if key in values:
-            raise click.UsageError(f"--arg sets {quote_text(key)} twice", ctx)
+            raise click.UsageError(f"--arg sets {quote_text(key)} twice")
         values[key] = value
     if name not in prompt_names() and _print_pack_prompt(name, values, options):
         return

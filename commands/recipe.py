@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 import msgspec
+from click.exceptions import Exit
 from msgspec.structs import replace
 
 from duvet.config.service_tables import VariableType
@@ -184,10 +185,7 @@ def show_recipe(name: str, format: str, output: str | None) -> None:
 @add_problem_format
 @add_service_options
 @add_trace_options
-@click.pass_context
-def check(
-    ctx: click.Context, /, names: tuple[str, ...], format: str | None, output: str | None, **options: Any
-) -> None:
+def check(names: tuple[str, ...], format: str | None, output: str | None, **options: Any) -> None:
     """Check the named recipes, or all recipes in the project.
 
     Exits with 1 if there are errors.
@@ -211,7 +209,7 @@ def check(
     problems = [problem for one in found for problem in check_recipe(one, environment)]
     written = make_problem_output(format, output).write(problems)
     if not is_runnable(problems) or not written:
-        ctx.exit(FAILED)
+        raise Exit(FAILED)
     print_remark(f"checked {format_count(len(found), 'recipe')}: no errors")
     if not can_run and application.gateway_connection is None:
         print_remark(f"recipes can't run here: {_LEFT_OUT}")
@@ -227,17 +225,7 @@ recipe.add_old_name("validate", check)
 @add_text_format
 @add_service_options
 @add_trace_options
-@click.pass_context
-def run(
-    ctx: click.Context,
-    /,
-    name: str,
-    variables: tuple[str, ...],
-    given: str | None,
-    dry_run: bool,
-    format: str,
-    **options: Any,
-) -> None:
+def run(name: str, variables: tuple[str, ...], given: str | None, dry_run: bool, format: str, **options: Any) -> None:
     """Run a recipe and show the result of each step.
 
     duvet enables the tools of the pack `knowledge`. Exits with 1 if a step or a check fails. If `KM_GATEWAY_URL` is
@@ -271,7 +259,7 @@ def run(
         record = call_workflow_tool(application, tool, {"recipe": name, "vars": values})
     except ToolError as error:
         raise make_shell_error(error) from error
-    ctx.exit(print_run(record, format, make_recipe_output(name, record)))
+    raise Exit(print_run(record, format, make_recipe_output(name, record)))
 
 
 def _require_recipe(name: str, recipes: Mapping[str, RecipeFile]) -> RecipeFile:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
+from click.exceptions import Exit
 
 from duvet.console.command import Subcommand, current_settings, file_option, folder_option, show_path, wants_cache
 from duvet.console.options import TEXT_TYPE, SwitchType, add_gate, add_trace_options
@@ -50,10 +51,7 @@ _MAX_NAMES = 3
 @add_problem_format
 @click.option("--open", "opens", is_flag=True, help="Open the HTML report in the browser.")
 @click.option("--watch", is_flag=True, help="Report again after each change; stop with Ctrl-C.")
-@click.pass_context
-def report(
-    ctx: click.Context, /, format: str | None, output: str | None, opens: bool, watch: bool, **options: Any
-) -> None:
+def report(format: str | None, output: str | None, opens: bool, watch: bool, **options: Any) -> None:
     """duvet extracts requirements, reads the annotations in all sources, and writes the configured reports. It prints a
     summary to standard error.
 
@@ -83,7 +81,7 @@ def report(
     problem_output = make_problem_output(format, output, (request.json, request.json_v2, request.html))
     if watch:
         watch_reports(options, request, problem_output, opens=opens)
-    ctx.exit(report_project(open_cache({}), options, request, problem_output, opens=opens))
+    raise Exit(report_project(open_cache({}), options, request, problem_output, opens=opens))
 
 
 def watch_reports(

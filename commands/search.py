@@ -6,6 +6,7 @@ import os
 from typing import Any
 
 import click
+from click.exceptions import Exit
 from msgspec.structs import replace
 
 from duvet.console import filters
@@ -38,17 +39,7 @@ _COLUMNS = (*tables.REQUIREMENT_COLUMNS, replace(tables.TEXT_COLUMN, marks=lambd
 @add_limit_option(20)
 @add_list_format
 @add_trace_options
-@click.pass_context
-def search(
-    ctx: click.Context,
-    /,
-    words: tuple[str, ...],
-    raw: bool,
-    semantic: bool,
-    limit: int,
-    format: str | None,
-    **options: Any,
-) -> None:
+def search(words: tuple[str, ...], raw: bool, semantic: bool, limit: int, format: str | None, **options: Any) -> None:
     """The search covers requirement texts, section titles and specification names.
     Each result contains every word in any form (wait, waits, waiting). If no requirement contains every word, the
     results contain some of the words. Put phrases in double quotes.
@@ -96,4 +87,4 @@ def search(
     if not answer.rows:
         hint = escape_cell(suggest_similar(catalogue, query.query, files))
         print_remark(f"nothing found; {hint}" if hint else "nothing found")
-        ctx.exit(FAILED)
+        raise Exit(FAILED)

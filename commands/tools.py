@@ -25,8 +25,7 @@ _COLUMNS = (
 @add_list_format
 @add_service_options
 @add_trace_options
-@click.pass_context
-def tools(ctx: click.Context, /, name: str | None, format: str | None, **options: Any) -> None:
+def tools(name: str | None, format: str | None, **options: Any) -> None:
     """Without NAME, duvet lists the enabled tools with their packs and scopes. With NAME, it shows the arguments, the
     result, the safety notes and an example call of that tool.
 
@@ -54,6 +53,6 @@ def tools(ctx: click.Context, /, name: str | None, format: str | None, **options
         print_list(Listing(_COLUMNS, rows), format)
         return
     if format:
-        raise click.UsageError("--format only applies to the list of tools; leave out NAME", ctx)
+        raise click.UsageError("--format only applies to the list of tools; leave out NAME")
     application = make_tool_application(name, options)
     print_tool_help(require_tool(application, name), application.tools.registry)

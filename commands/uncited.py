@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import click
+from click.exceptions import Exit
 
 from duvet import rules
 from duvet.console.command import Subcommand
@@ -55,16 +56,8 @@ _GATE_PROBLEMS = {
 @add_limit_option()
 @add_list_format
 @add_trace_options
-@click.pass_context
 def uncited(
-    ctx: click.Context,
-    /,
-    untested: bool,
-    todo: bool,
-    fail_on: str | None,
-    limit: int | None,
-    format: str | None,
-    **options: Any,
+    untested: bool, todo: bool, fail_on: str | None, limit: int | None, format: str | None, **options: Any
 ) -> None:
     """The list contains the requirements that nothing cites (`uncited`) and those that only a `todo` cites (`to do`).
     Requirements that are not applicable are never listed. The count goes to standard error.
@@ -85,13 +78,11 @@ def uncited(
       duvet uncited --todo --format json
     """
     if untested and todo:
-        raise click.UsageError("--untested and --todo can't be used together", ctx)
+        raise click.UsageError("--untested and --todo can't be used together")
     filters, options = split_filter(options)
     gap = Gap.TEST if untested else Gap.TODO if todo else None if filters.states else Gap.CITATION
     catalogue = (
-        require_requirements(load_catalogue(options))
-        if fail_on is None
-        else _load_for_gate(ctx, options, fail_on, format)
+        require_requirements(load_catalogue(options)) if fail_on is None else _load_for_gate(options, fail_on, format)
     )
     found = find_gaps(catalogue, filters, gap)
     print_list(_make_listing(catalogue, found.indexes[: limit or None], gap), format)
@@ -104,18 +95,18 @@ def uncited(
             rows = (make_requirement_row(catalogue, card) for card in failing)
             print_annotations(make_gate_problem(row, *_GATE_PROBLEMS[gap]) for row in rows)
         if print_gate_failure(catalogue.setup, f"--fail-on {fail_on}", annotate=format is None):
-            ctx.exit(FAILED)
-        ctx.exit(_print_verdict(catalogue, len(failing), fail_on))
+            raise Exit(FAILED)
+        raise Exit(_print_verdict(catalogue, len(failing), fail_on))
 
 
-def _load_for_gate(ctx: click.Context, options: Mapping[str, Any], fail_on: str, format: str | None) -> Catalogue:
+def _load_for_gate(options: Mapping[str, Any], fail_on: str, format: str | None) -> Catalogue:
     try:
         catalogue = load_catalogue(options)
         problems = () if catalogue.requirements else (*catalogue.problems, *catalogue.setup)
     except DuvetError as error:
         problems = list_error_problems(error)
     if print_gate_failure(problems, f"--fail-on {fail_on}", annotate=format is None):
-        ctx.exit(FAILED)
+        raise Exit(FAILED)
     # The schema of awslabs duvet has no problem for this.
     return require_requirements(load_catalogue(options))
 

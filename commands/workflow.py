@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import click
+from click.exceptions import Exit
 
 from duvet.console.application import (
     find_workflow_problems,
@@ -99,8 +100,7 @@ def show_workflow(name: str, **options: Any) -> None:
 @add_problem_format
 @add_service_options
 @add_trace_options
-@click.pass_context
-def check(ctx: click.Context, /, name: str | None, format: str | None, output: str | None, **options: Any) -> None:
+def check(name: str | None, format: str | None, output: str | None, **options: Any) -> None:
     """Check one workflow, or all workflows.
 
     Exits with 1 if there are errors.
@@ -116,7 +116,7 @@ def check(ctx: click.Context, /, name: str | None, format: str | None, output: s
         _require_workflow(application, name)
     problems = find_workflow_problems(application, name)
     if not problem_output.write(problems) or has_errors(problems):
-        ctx.exit(FAILED)
+        raise Exit(FAILED)
     print_remark(
         f"checked {format_count(len(application.tools.workflows) if name is None else 1, 'workflow')}: no errors"
     )
@@ -128,10 +128,7 @@ def check(ctx: click.Context, /, name: str | None, format: str | None, output: s
 @add_text_format
 @add_service_options
 @add_trace_options
-@click.pass_context
-def run(
-    ctx: click.Context, /, name: str, variables: tuple[str, ...], given: str | None, format: str, **options: Any
-) -> None:
+def run(name: str, variables: tuple[str, ...], given: str | None, format: str, **options: Any) -> None:
     """Run a workflow and show the result of each step.
 
     Exits with 1 if a step or a check fails.
@@ -155,7 +152,7 @@ def run(
         record = call_workflow_tool(application, tool, arguments)
     except ToolError as error:
         raise make_shell_error(error) from error
-    ctx.exit(print_run(record, format))
+    raise Exit(print_run(record, format))
 
 
 def _require_workflow(application: Application, name: str) -> None:
