@@ -27,7 +27,7 @@ from duvet.queries.records import (
 )
 from duvet.reports import tables
 from duvet.text import format_count
-from duvet.trace.catalogue import Catalogue
+from duvet.trace.catalogue import Catalogue, RequirementCard
 
 _TODOS = tables.Column("todos", lambda row: "; ".join(todo.words for todo in row.todos), wraps=True)
 _PASSED = {
@@ -85,18 +85,15 @@ def uncited(
         require_requirements(load_catalogue(options)) if fail_on is None else _load_for_gate(options, fail_on, format)
     )
     found = find_gaps(catalogue, filters, gap)
-    print_list(_make_listing(catalogue, found.indexes[: limit or None], gap), format)
+    make_row = make_todo_row if gap is Gap.TODO else make_requirement_row
+    rows = [make_row(catalogue, catalogue.requirements[index]) for index in found.indexes[: limit or None]]
+    columns = (*tables.REQUIREMENT_COLUMNS, *((_TODOS,) if gap is Gap.TODO else ()), tables.TEXT_COLUMN)
+    print_list(tables.Listing(columns, rows, tables.format_section_heading), format)
     print_remark(describe_error_notice(catalogue))
     print_remark(_describe_count(found, filters, gap, limit))
     if fail_on is not None:
         cards = [catalogue.requirements[index] for index in found.indexes]
-        failing = [card for card in cards if card.level >= GATE_LEVELS[fail_on]]
-        if format is None and gap in _GATE_PROBLEMS:
-            rows = (make_requirement_row(catalogue, card) for card in failing)
-            print_annotations(make_gate_problem(row, *_GATE_PROBLEMS[gap]) for row in rows)
-        if print_gate_failure(catalogue.setup, f"--fail-on {fail_on}", annotate=format is None):
-            raise Exit(FAILED)
-        raise Exit(_print_verdict(catalogue, len(failing), fail_on))
+        raise Exit(_apply_gate(catalogue, cards, gap, fail_on, annotate=format is None))
 
 
 def _load_for_gate(options: Mapping[str, Any], fail_on: str, format: str | None) -> Catalogue:
@@ -109,13 +106,6 @@ def _load_for_gate(options: Mapping[str, Any], fail_on: str, format: str | None)
         raise Exit(FAILED)
     # The schema of awslabs duvet has no problem for this.
     return require_requirements(load_catalogue(options))
-
-
-def _make_listing(catalogue: Catalogue, indexes: tuple[int, ...], gap: Gap | None) -> tables.Listing:
-    make_row = make_todo_row if gap is Gap.TODO else make_requirement_row
-    rows = [make_row(catalogue, catalogue.requirements[index]) for index in indexes]
-    columns = (*tables.REQUIREMENT_COLUMNS, *((_TODOS,) if gap is Gap.TODO else ()), tables.TEXT_COLUMN)
-    return tables.Listing(columns, rows, tables.format_section_heading)
 
 
 def _describe_count(found: RequirementGaps, filters: RequirementFilter, gap: Gap | None, limit: int | None) -> str:
@@ -131,13 +121,22 @@ def _describe_count(found: RequirementGaps, filters: RequirementFilter, gap: Gap
     return "; ".join(notes)
 
 
-def _print_verdict(catalogue: Catalogue, failing: int, fail_on: str) -> int:
+def _apply_gate(
+    catalogue: Catalogue, cards: list[RequirementCard], gap: Gap | None, fail_on: str, *, annotate: bool
+) -> int:
     ##= man/spec/queries.md#uncited
     ##% With `--fail-on LEVEL`, `duvet uncited` MUST exit with 1 if it finds a requirement of this or a stronger level,
     ##% or if the project has errors.
-    errors = format_count(len(list_errors(catalogue)), "error")
-    if failing or not errors.startswith("0 "):
-        reason = format_count(failing, "requirement") if failing else f"not checked because of {errors} in the project"
+    failing = [card for card in cards if card.level >= GATE_LEVELS[fail_on]]
+    if annotate and gap in _GATE_PROBLEMS:
+        rows = (make_requirement_row(catalogue, card) for card in failing)
+        print_annotations(make_gate_problem(row, *_GATE_PROBLEMS[gap]) for row in rows)
+    if print_gate_failure(catalogue.setup, f"--fail-on {fail_on}", annotate=annotate):
+        return FAILED
+    errors = len(list_errors(catalogue))
+    if failing or errors:
+        reason = f"not checked because of {format_count(errors, 'error')} in the project"
+        reason = format_count(len(failing), "requirement") if failing else reason
         print_notice(f"FAIL: --fail-on {fail_on}: {reason}\n")
         return FAILED
     print_remark(f"PASS: {_PASSED[fail_on]} in the list")
