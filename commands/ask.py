@@ -67,7 +67,14 @@ def ask(words: tuple[str, ...], model: str | None, service_path: str | None, for
     OpenAI or Anthropic with the key in OPENAI_API_KEY or ANTHROPIC_API_KEY; `apiKey: $NAME` names another variable.
     With several providers, `routing.ask` selects one.
     """
-    router = _make_router(service_path, options["config_path"])
+    config, terminal = read_service(service_path, options["config_path"]).config, current_settings()
+    router = StaticRouter(
+        config.providers,
+        config.routing,
+        terminal.environ,
+        blobs=open_blobs(terminal),
+        spending_folder=find_spending_folder(terminal),
+    )
     catalogue = require_requirements(load_catalogue(options))
     files, cache = ProjectFiles(DiskTree(), os.getcwd().replace(os.sep, "/")), open_cache() or Cache()
     router.pick(ModelRequest(model=model, task=ASK_TASK))
@@ -88,17 +95,6 @@ def ask(words: tuple[str, ...], model: str | None, service_path: str | None, for
     _print_answer(answer, format)
     for warning in answer.warnings:
         print_remark(f"warning: {escape_cell(warning)}")
-
-
-def _make_router(service_path: str | None, config_path: str | None) -> StaticRouter:
-    config, terminal = read_service(service_path, config_path).config, current_settings()
-    return StaticRouter(
-        config.providers,
-        config.routing,
-        terminal.environ,
-        blobs=open_blobs(terminal),
-        spending_folder=find_spending_folder(terminal),
-    )
 
 
 def _ask_model(question: str, sources: Sequence[AnswerSource], router: StaticRouter, model: str | None) -> ModelAnswer:

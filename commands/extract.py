@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import posixpath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from click.core import ParameterSource
@@ -21,9 +21,6 @@ from duvet.reports.cells import escape_cell
 from duvet.specs.extraction import WRITERS_BY_EXTENSION, extract_specification, locate_configured
 from duvet.specs.locator import locate_specification
 from duvet.text import quote_text
-
-if TYPE_CHECKING:
-    from duvet.project.project import Project
 
 _FORMATS = {"auto": Format.AUTO, "ietf": Format.IETF, "markdown": Format.MARKDOWN, "md": Format.MARKDOWN}
 
@@ -62,7 +59,12 @@ def extract(target_path: str, written: str, extension: str, out: str, prune: boo
     if posixpath.splitext(out)[1]:
         raise DuvetError(f"single file extraction not supported, got {out}", hint="give --out a folder")
     project.progress.begin(f"Extracting requirements from {target}")
-    format = _find_format(project, target, written)
+    # The default is the configured format, or else IETF text, as in awslabs duvet.
+    format, source = _FORMATS[written.lower()], click.get_current_context().get_parameter_source("written")
+    if source is ParameterSource.DEFAULT and not project.is_like_upstream:
+        name = locate_specification(target).name
+        configured = locate_configured(project.config)
+        format = next((rule.format for rule, locator in configured if locator.name == name), format)
     specification = project.library.load(locate_specification(target, format))
     downloads = project.downloads if project.config else ""
     extraction, count = extract_specification(specification, out, downloads, project.root, extension)
@@ -70,13 +72,3 @@ def extract(target_path: str, written: str, extension: str, out: str, prune: boo
     if not count and format is Format.IETF and posixpath.splitext(target)[1] in (".md", ".markdown"):
         print_remark(f"{escape_cell(target)} was read as IETF text; read Markdown with `--format markdown`")
     project.progress.end(f"Extracted {count} requirements across {len(extraction.files)} sections")
-
-
-def _find_format(project: Project, target: str, written: str) -> Format:
-    context = click.get_current_context()
-    if context.get_parameter_source("written") is ParameterSource.DEFAULT and not project.is_like_upstream:
-        name = locate_specification(target).name
-        for rule, locator in locate_configured(project.config):
-            if locator.name == name:
-                return rule.format
-    return _FORMATS[written.lower()]

@@ -107,9 +107,8 @@ def check(format: str | None, output: str | None, **options: Any) -> None:
       duvet pages check
       duvet pages check --format github
     """
-    findings = cached_query(
-        "page-problems", PageFindings, options, catalogue.find_page_problems, load_page_rules(options)
-    )
+    rules = load_page_rules(options)
+    findings = cached_query("page-problems", PageFindings, options, catalogue.find_page_problems, rules)
     written = make_problem_output(format, output).write(findings.problems)
     outcome = format_count(len(findings.problems), "problem") if findings.problems else "no problems"
     pages, links = format_count(findings.pages, "page"), format_count(findings.links, "link")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
@@ -50,7 +50,6 @@ from duvet.workflows.recipe import (
     ORIGIN_SHIPPED,
     PlannedStep,
     RecipeFile,
-    RecipePlan,
     check_recipe,
     is_runnable,
     make_recipe_environment,
@@ -252,7 +251,11 @@ def run(name: str, variables: tuple[str, ...], given: str | None, dry_run: bool,
     values = read_variables(found.workflow, variables, read_json_argument(given))
     if dry_run:
         plan = plan_recipe_run(found.workflow, values)
-        print_detail(plan, _make_plan_blocks(plan), format)
+        blocks: list[Block] = [TitleBlock(plan.recipe, ("dry run",)), Listing(_PLAN_COLUMNS, plan.steps)]
+        if plan.vars:
+            facts = FactsBlock([(name, _encode(value)) for name, value in plan.vars.items()])
+            blocks += [TitleBlock("Variables", rank=2), facts]
+        print_detail(plan, blocks, format)
         return
     tool = application.tools.registry.require(records.RECIPE_TOOL)
     try:
@@ -300,14 +303,6 @@ def read_variables(workflow: records.Workflow, words: Sequence[str], json: bytes
         return records.resolve_variables(workflow, arguments)
     except ToolError as error:
         raise make_usage_error(error.message, error.hint) from error
-
-
-def _make_plan_blocks(plan: RecipePlan) -> Iterator[Block]:
-    yield TitleBlock(plan.recipe, ("dry run",))
-    yield Listing(_PLAN_COLUMNS, plan.steps)
-    if plan.vars:
-        yield TitleBlock("Variables", rank=2)
-        yield FactsBlock([(name, _encode(value)) for name, value in plan.vars.items()])
 
 
 def _describe_wait(step: PlannedStep) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from datetime import UTC, datetime
-from typing import BinaryIO
 
 import click
 
@@ -35,8 +34,14 @@ def restore(file: str, force: bool, service_path: str | None) -> None:
       duvet restore --force km.tgz
       ssh elsewhere 'cat km.tgz' | duvet restore -
     """
-    paths = locate_store(service_path)
-    stream = _open_stdin() if file in INPUT_NAMES else None
+    paths, stream = locate_store(service_path), None
+    if file in INPUT_NAMES:
+        hint = "pipe an archive to standard input, or give the path of its file"
+        if sys.stdin is None:
+            raise UnreadableError("standard input is closed", path=STANDARD_INPUT, hint=hint)
+        if sys.stdin.isatty():
+            raise QueryError("standard input is a terminal, not an archive", hint=hint)
+        stream = sys.stdin.buffer
     with audited(paths, "restore", file):
         restored = restore_backup(paths, file, datetime.now(UTC), keeps=not force, stream=stream)
     what = "the index" if STORE_MEMBER in restored.manifest.files else "only feedback"
@@ -45,12 +50,3 @@ def restore(file: str, force: bool, service_path: str | None) -> None:
         print_remark(f"restored {format_count(restored.votes, 'vote')}")
     if restored.kept:
         print_remark(f"backed up the previous index to {escape_cell(show_path(os.path.relpath(restored.kept)))}")
-
-
-def _open_stdin() -> BinaryIO:
-    hint = "pipe an archive to standard input, or give the path of its file"
-    if sys.stdin is None:
-        raise UnreadableError("standard input is closed", path=STANDARD_INPUT, hint=hint)
-    if sys.stdin.isatty():
-        raise QueryError("standard input is a terminal, not an archive", hint=hint)
-    return sys.stdin.buffer
