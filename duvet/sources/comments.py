@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Generic, TypeVar
 
@@ -79,10 +79,9 @@ def find_runs(text: str, finder: AnnotationFinder) -> Iterator[LineRun]:
 
 
 class LineToken(Struct, frozen=True):
-    """A line: its trimmed text after the prefix, and the offset of that text."""
+    """The trimmed text of a line after the prefix, and its offset."""
 
     line: int
-    is_meta: bool
     text: str
     start: int
 
@@ -91,31 +90,25 @@ class LineToken(Struct, frozen=True):
         return self.start + len(self.text)
 
 
-def tokenize_run(run: LineRun, meta: str, content: str) -> list[LineToken]:
-    found: list[LineToken] = []
-    end = run.start - 1
-    for number, written in enumerate(run.text.split("\n"), run.line):
-        end += len(written) + 1
-        line = written.lstrip(WHITESPACE)
-        is_meta = line.startswith(meta)
-        rest = line[len(meta if is_meta else content) :].lstrip(WHITESPACE)
-        found.append(LineToken(number, is_meta, rest.rstrip(WHITESPACE), end - len(rest)))
-    return found
-
-
 class AnnotationBlock(Struct):
     metas: list[LineToken]
     contents: list[LineToken]
 
 
-def split_blocks(tokens: Iterable[LineToken]) -> list[AnnotationBlock]:
+def split_blocks(run: LineRun, meta: str, content: str) -> list[AnnotationBlock]:
     block = AnnotationBlock([], [])
     found = [block]
-    for token in tokens:
-        if token.is_meta and block.contents:
+    end = run.start - 1
+    for number, written in enumerate(run.text.split("\n"), run.line):
+        end += len(written) + 1
+        line = written.lstrip(WHITESPACE)
+        is_meta = line.startswith(meta)
+        if is_meta and block.contents:
             block = AnnotationBlock([], [])
             found.append(block)
-        if token.is_meta:
+        rest = line[len(meta if is_meta else content) :].lstrip(WHITESPACE)
+        token = LineToken(number, rest.rstrip(WHITESPACE), end - len(rest))
+        if is_meta:
             block.metas.append(token)
         elif token.text:
             block.contents.append(token)
@@ -332,7 +325,7 @@ def scan_comments(path: str, text: str, style: SourceStyle) -> tuple[list[Annota
             found.append(annotation)
             before = None
             continue
-        for block in split_blocks(tokenize_run(run, style.meta, style.content)):
+        for block in split_blocks(run, style.meta, style.content):
             if block.metas:
                 found += parse_block(path, text, block, style, problems)
             else:

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from duvet import model, rules
 from duvet.config.toml import format_one_line_string
-from duvet.sources.comments import SourceStyle, find_runs, make_finder, split_blocks, tokenize_run
+from duvet.sources.comments import SourceStyle, find_runs, make_finder, split_blocks
 from duvet.text import trim
 from duvet.tools.context import ProjectSnapshot
 from duvet.tools.tool import ToolAnswer, declare_query
@@ -99,7 +99,7 @@ def _list_blocks(styles: StylesByPath, text: Callable[[str], SourceText], path: 
     stretches = []
     for style in styles.get(path, ()):
         for run in find_runs("\n".join(text(path).lines), make_finder(style.meta, style.content)):
-            for block in split_blocks(tokenize_run(run, style.meta, style.content)):
+            for block in split_blocks(run, style.meta, style.content):
                 numbers = [token.line for token in [*block.metas, *block.contents]]
                 stretches.append((min(numbers), max(numbers)))
     return stretches
