@@ -22,17 +22,6 @@ HTTP = Policy(allow_http=True)
 Call = tuple[str, str | None, int]
 
 
-class Heard(Progress):
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-
-    def begin(self, step: str) -> None:
-        self.lines.append(step)
-
-    def end(self, outcome: str) -> None:
-        self.lines.append(outcome)
-
-
 def fetch(url: str, path: Path, policy: Policy = HTTP) -> bytes:
     outcome = download_texts({url: str(path)}, policy, Progress())[url]
     if isinstance(outcome, DuvetError):
@@ -188,43 +177,45 @@ def test_a_file_and_a_folder_of_one_name_conflict_and_the_first_wins(
     assert content(tmp_path) == {paths[0][1:]: text("tea")}
 
 
-def test_forbidden_downloads_start_no_thread(held: Held, tmp_path: Path) -> None:
-    class Watched(Heard):
+def test_forbidden_downloads_show_no_progress(held: Held, tmp_path: Path) -> None:
+    class Watched(Progress):
         def downloads(self, count: int) -> Downloads:
             raise AssertionError("there is nothing to watch")
 
-    progress, urls = Watched(), [f"{held.url}/good/{name}" for name in "abc"]
-    files = {url: str(tmp_path / url[-1]) for url in urls}
-    found = download_texts(files, Policy(allow_http=True, offline=True), progress)
-    assert [(type(one), str(one)) for one in found.values()] == [
-        (FetchError, f"could not download {url}: downloads are disabled") for url in urls
-    ]
-    assert (progress.lines, held.seen) == ([f"Downloading {url}" for url in urls], [])
+    files = {f"{held.url}/good/{name}": str(tmp_path / name) for name in "abc"}
+    found = download_texts(files, Policy(allow_http=True, offline=True), Watched())
+    assert ([type(one) for one in found.values()], held.seen) == ([FetchError] * 3, [])
 
 
 def test_each_download_reports_progress(held: Held, tmp_path: Path) -> None:
-    class Amounts(Downloads):
+    class Lines(Downloads):
+        def begin(self, url: str) -> None:
+            lines.append(f"begun {url}")
+
         def amount(self, url: str, size: int) -> None:
-            progress.lines.append(f"{url} {size}")
+            lines.append(f"{url} {size}")
+
+        def end(self, url: str) -> None:
+            lines.append(f"ended {url}")
 
         def fail(self, url: str) -> None:
-            progress.lines.append(f"failed {url}")
+            lines.append(f"failed {url}")
 
         def __exit__(self, *error: object) -> None:
-            progress.lines.append("over")
+            lines.append("over")
 
-    class All(Heard):
+    class Watched(Progress):
         def downloads(self, count: int) -> Downloads:
-            self.lines.append(f"{count} to come")
-            return Amounts(self)
+            lines.append(f"{count} to come")
+            return Lines(self)
 
-    progress = All()
+    lines: list[str] = []
     good, bad = f"{held.url}/good/a", f"{held.url}/bad/b"
-    download_texts(dict.fromkeys((bad, good), str(tmp_path / "tea")), HTTP, progress)
+    download_texts(dict.fromkeys((bad, good), str(tmp_path / "tea")), HTTP, Watched())
     # If a download takes long, the amount is shown meanwhile, too.
-    assert list(dict.fromkeys(progress.lines)) == [
-        *("2 to come", f"Downloading {bad}", f"failed {bad}", f"Downloading {good}", f"{good} {len(text('a'))}"),
-        *(f"Downloaded {good}", "over"),
+    assert list(dict.fromkeys(lines)) == [
+        *("2 to come", f"begun {bad}", f"failed {bad}", f"begun {good}", f"{good} {len(text('a'))}"),
+        *(f"ended {good}", "over"),
     ]
 
 
