@@ -5,18 +5,11 @@ from __future__ import annotations
 import pytest
 from pytest_snapshot.plugin import Snapshot
 
-from duvet.model import Annotation, Format, Kind, Level, Problem, Source
+from duvet.model import Annotation, Format, Kind, Level, Source
 from duvet.sources import comments
 from duvet.text import WHITESPACE
 from tests.conftest import ROOT
 from tests.problems import show_problem
-
-
-def show(text: str, style: comments.SourceStyle = comments.SourceStyle()) -> list[tuple[int, str, str]]:  # noqa: B008 - frozen
-    """Return line, target and quote of each annotation; there must be no problems."""
-    found, problems = comments.scan_comments("a.rs", text, style)
-    assert problems == []
-    return [(one.line, one.target, one.quote) for one in found]
 
 
 def test_every_field_of_an_annotation_is_read() -> None:
@@ -65,7 +58,8 @@ def test_annotations_are_read_from_comments(
     ##= man/spec/trace.md#annotations
     ##% Consecutive lines that start with a prefix of the comment style MUST form one annotation, which ends at the next
     ##% target.
-    assert show(text, style) == expected
+    found, problems = comments.scan_comments("a.rs", text, style)
+    assert ([(one.line, one.target, one.quote) for one in found], problems) == (expected, [])
 
 
 def test_the_type_of_the_source_counts_where_none_is_given() -> None:
@@ -85,12 +79,9 @@ def test_the_type_of_the_source_counts_where_none_is_given() -> None:
     assert problem.message == "invalid key for type SPEC"
 
 
-def scanned(*fields: str) -> tuple[list[Annotation], list[Problem]]:
-    return comments.scan_comments("a.rs", "\n".join(f"  //= {field}" for field in fields), comments.SourceStyle())
-
-
 def read(*fields: str) -> Annotation:
-    found, problems = scanned(*fields)
+    text = "\n".join(f"  //= {field}" for field in fields)
+    found, problems = comments.scan_comments("a.rs", text, comments.SourceStyle())
     assert problems == []
     return found[0]
 

@@ -104,12 +104,6 @@ def scanned(data: bytes, *styles: SourceStyle) -> tuple[list[tuple[int, str, str
     return [(one.line, one.target, one.quote) for one in found.annotations], found.problems
 
 
-def refused(path: str, tree: MemoryTree) -> str:
-    with pytest.raises(DuvetError) as error:
-        scan.scan_file(scan.SourceFile(path, (SourceStyle(),)), tree)
-    return show_problem(scan.make_unreadable_problem(error.value))
-
-
 def test_a_file_may_have_two_comment_styles() -> None:
     data = b"//= a#1\n//# one\n*= a#2\n*# two\n//= a#3\n"
     found, problems = scanned(data, SourceStyle(), SourceStyle("*=", "*#"), SourceStyle("%=", "%#"))
@@ -143,7 +137,9 @@ def test_problems_of_a_file_have_its_path() -> None:
 )
 def test_files_that_can_not_be_read(path: str, expected: str) -> None:
     odd = {"a.rs": b"//= a#1\n'\xff'\n", "b.rs": b"no text\n'\xff'\n"}
-    assert refused(path, MemoryTree({**TREE.files, **odd})) == expected
+    with pytest.raises(DuvetError) as error:
+        scan.scan_file(scan.SourceFile(path, (SourceStyle(),)), MemoryTree({**TREE.files, **odd}))
+    assert show_problem(scan.make_unreadable_problem(error.value)) == expected
 
 
 FILTERED = scan.FilteredTree(

@@ -177,15 +177,7 @@ def test_no_sentence_is_lost(text: str, any_case: bool, needs_id: bool) -> None:
     ids=range(7),
 )
 def test_no_sentence_of_real_documents_is_lost(folder: str, form: RequirementForm, shared: Path) -> None:
-    library = Library(DiskTree(), "", forms=_Same(form))
-    paths = sorted([*(shared / folder).rglob("*.md"), *(shared / folder).rglob("rfc*.txt")])
-    found = {path.name: take_census(library.load(locate_specification(str(path)))).lost for path in paths}
+    paths = [str(path) for pattern in ("*.md", "rfc*.txt") for path in (shared / folder).rglob(pattern)]
+    library = Library(DiskTree(), "", forms=dict.fromkeys(paths, form))
+    found = {path: take_census(library.load(locate_specification(path))).lost for path in paths}
     assert paths and {name: lost for name, lost in found.items() if lost} == {}
-
-
-class _Same(dict[str, RequirementForm]):
-    def __init__(self, form: RequirementForm) -> None:
-        self.form = form
-
-    def get(self, key: str, default: object = None) -> RequirementForm:
-        return self.form

@@ -86,10 +86,6 @@ def extracted(files: dict[str, bytes]) -> tuple[extraction.Extraction, MemoryTre
     return extraction.extract_configured(read_config(CONFIG, ".duvet/config.toml", {}), library, ""), tree
 
 
-def stale(files: dict[str, bytes]) -> list[str]:
-    return [problem.path for problem in extraction.find_stale_files(*extracted(files))]
-
-
 def test_each_section_with_requirements_has_a_file() -> None:
     found, _ = extracted({})
     assert list(found.files) == list(found.annotations) == [f"{FOLDER}/pot.toml"]
@@ -125,7 +121,7 @@ def test_edited_files_are_not_stale(path: str, data: bytes) -> None:
     ##= man/spec/trace.md#requirement-files
     ##% With `--prune`, duvet MUST remove the requirement files that are no longer needed, but no file that a person
     ##% wrote or edited.
-    assert stale({path: data}) == []
+    assert list(extraction.find_stale_files(*extracted({path: data}))) == []
 
 
 def extract(*lines: str, breaks: frozenset[int] = frozenset()) -> list[tuple[str, str]]:

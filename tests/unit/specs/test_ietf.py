@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
@@ -310,28 +308,22 @@ def test_the_titles_of_real_documents_are_read(shared: Path) -> None:
     assert [number for number, title in found.items() if not title] == []
 
 
-def summary(section: Section) -> list[object]:
-    digest = sha256("\n".join(section.lines).encode()).hexdigest()
-    return [section.id, section.title, len(section.lines), digest[:16]]
-
-
-def quotes(section: Section) -> list[list[str]]:
-    return [[found.level.name, "\n".join(found.pieces) + "\n"] for found in extract_requirements(section)]
-
-
-def expected_answers(shared: Path) -> Iterator[dict[str, Any]]:
-    with gzip.open(shared / "rfc" / "expected.jsonl.gz", "rt", encoding="utf-8") as file:
-        yield from map(json.loads, file)
-
-
 def test_sections_and_requirements(shared: Path) -> None:
-    count = 0
-    for expected in expected_answers(shared):
-        sections = ietf.parse_ietf((shared / "rfc" / f"rfc{expected['rfc']}.txt").read_bytes())
-        assert [summary(section) for section in sections] == expected["sections"], expected["rfc"]
-        unreadable = {id for id, found in expected["requirements"].items() if isinstance(found, dict)}
-        known = {id: found for id, found in expected["requirements"].items() if id not in unreadable}
-        found = {section.id: quotes(section) for section in sections if section.id not in unreadable}
-        assert {id: each for id, each in found.items() if each} == known, expected["rfc"]
-        count += 1
-    assert count == len(list((shared / "rfc").glob("rfc*.txt"))) > 0
+    with gzip.open(shared / "rfc" / "expected.jsonl.gz", "rt", encoding="utf-8") as file:
+        records = [json.loads(line) for line in file]
+    assert len(records) == len(list((shared / "rfc").glob("rfc*.txt"))) > 0
+    for expected in records:
+        rfc, requirements = expected["rfc"], expected["requirements"]
+        sections = ietf.parse_ietf((shared / "rfc" / f"rfc{rfc}.txt").read_bytes())
+        digests = [sha256("\n".join(one.lines).encode()).hexdigest()[:16] for one in sections]
+        assert [
+            [one.id, one.title, len(one.lines), digest] for one, digest in zip(sections, digests, strict=True)
+        ] == expected["sections"], rfc
+        found = {
+            section.id: [[one.level.name, "\n".join(one.pieces) + "\n"] for one in extract_requirements(section)]
+            for section in sections
+            # Upstream could not read a few of its own files.
+            if not isinstance(requirements.get(section.id), dict)
+        }
+        known = {id: one for id, one in requirements.items() if not isinstance(one, dict)}
+        assert {id: one for id, one in found.items() if one} == known, rfc

@@ -16,18 +16,13 @@ from duvet.specs.markdown import MarkdownDocument, parse_markdown
 Shown = tuple[str, str, int, int, list[str | None]]
 
 
-def lines_and_breaks(section: Section) -> list[str | None]:
-    """Return the lines, with None for each break."""
-    shown: list[str | None] = []
-    for row, line in enumerate(section.lines):
-        if row in section.breaks:
-            shown.append(None)
-        shown.append(line)
-    return shown
-
-
 def show(document: MarkdownDocument) -> list[Shown]:
-    return [(s.id, s.title, *s.heading, lines_and_breaks(s)) for s in document.sections]
+    """Return each section with its lines, and None for each break."""
+    shown: list[Shown] = []
+    for one in document.sections:
+        rows = [[None, line] if row in one.breaks else [line] for row, line in enumerate(one.lines)]
+        shown.append((one.id, one.title, *one.heading, [line for row in rows for line in row]))
+    return shown
 
 
 def sections(text: str) -> list[Shown]:
