@@ -48,6 +48,19 @@ def _cleared(path: Path) -> Path:
 
 
 @contextmanager
+def small_files(size: int) -> Iterator[None]:
+    """Let this process write no file beyond a size."""
+    import resource
+
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+
+@contextmanager
 def small_disk(folder: Path, size: int) -> Iterator[None]:
     old = {path: path.read_bytes() for path in folder.iterdir()}
     command = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)]

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from duvet.errors import DuvetError
+from duvet.errors import DuvetError, OutputError
 from duvet.knowledge.feedback import append_lines, append_record, read_lines, read_votes
 from duvet.knowledge.restore import restore_backup
 from duvet.store.location import StorePaths
+from tests.cli.damage import small_files
 from tests.unit.knowledge import stored_project
 from tests.unit.knowledge.archives import manifest, member, members, packed
 
@@ -26,30 +27,6 @@ for number in range(10**6):
     print(sys.argv[2], number, flush=True)
 """
 """Appends lines, and prints each line that is written."""
-FULL = """
-import resource, sys
-from duvet.errors import OutputError
-from duvet.knowledge.feedback import append_lines
-append_lines(sys.argv[1], [b'{"number":0}'])
-resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
-try:
-    append_lines(sys.argv[1], [b'{"note":"%s"}' % (b"tea " * 1000)])
-except OutputError as error:
-    print(error.message, flush=True)
-append_lines(sys.argv[1], [b'{"number":1}'])
-"""
-LIMITED = """
-import resource, sys
-from pathlib import Path
-from duvet.errors import DuvetError
-from duvet.knowledge.restore import restore_backup
-from tests.unit.knowledge.stored_project import CLOCK, places
-resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[3]),) * 2)
-try:
-    restore_backup(places(Path(sys.argv[1])), sys.argv[2], CLOCK, keeps=False)
-except DuvetError as error:
-    print(error, flush=True)
-"""
 
 
 def test_lines_are_appended_in_order(tmp_path: Path) -> None:
@@ -86,9 +63,11 @@ def test_unfinished_and_invalid_lines_are_dropped(tmp_path: Path, left: bytes, v
 @posix
 def test_a_line_without_room_is_not_begun(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
-    with stored_project.run_program(FULL, path) as process:
-        assert "can't append to this file" in stored_project.first_lines(process)[0]
-        assert process.wait(60) == 0
+    append_lines(str(path), [b'{"number":0}'])
+    with small_files(1000):
+        with pytest.raises(OutputError, match="can't append to this file"):
+            append_lines(str(path), [b'{"note":"%s"}' % (b"tea " * 1000)])
+        append_lines(str(path), [b'{"number":1}'])
     assert path.read_bytes() == b'{"number":0}\n{"number":1}\n'
 
 
@@ -167,6 +146,6 @@ def test_feedback_is_restored_before_the_index(paths: StorePaths, tmp_path: Path
     limit = 4 * os.path.getsize(paths.store)
     line = b'{"request_id": "r", "note": "%s"}\n'
     Path(paths.feedback).write_bytes(line % (b"x" * (limit - len(line))))
-    with stored_project.run_program(LIMITED, tmp_path / "tea", archive, limit) as process:
-        assert process.communicate(timeout=60)[0].startswith(f"{paths.feedback}: can't append to this file: ")
-    assert stored_project.ask_store(paths.store) == before
+    with small_files(limit), pytest.raises(OutputError, match="can't append to this file: ") as caught:
+        restore_backup(paths, archive, stored_project.CLOCK, keeps=False)
+    assert (caught.value.path, stored_project.ask_store(paths.store)) == (paths.feedback, before)

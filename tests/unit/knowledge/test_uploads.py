@@ -11,11 +11,12 @@ import pytest
 import yaml
 from hypothesis import given, settings, strategies as st
 
-from duvet.config.settings import IngestRule, StoreSection
-from duvet.errors import QueryError
-from duvet.knowledge.uploads import StoredText, check_not_reserved, make_file_slug, resolve_destination
+from duvet.config.settings import IngestRule, StoreSection, UploadRule
+from duvet.errors import OutputError, QueryError
+from duvet.knowledge.uploads import ContentFolder, StoredText, check_not_reserved, make_file_slug, resolve_destination
 from duvet.store.location import KnowledgeSettings, find_store_paths
-from tests.unit.knowledge.stored_project import CLOCK, run_program
+from tests.cli.damage import small_files
+from tests.unit.knowledge.stored_project import CLOCK, places, run_program
 
 DESTINATIONS: dict[str, tuple[str | None, ...]] = {
     "docs/tea.md": (None, "", "  "),
@@ -174,30 +175,19 @@ def test_front_matter_is_written_as_yaml(title: str, metadata: dict[str, Any]) -
 
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="there is no such limit")
-CONTENT = """
-import resource, sys
+RACE = """
+import sys
+from contextlib import suppress
 from pathlib import Path
 from duvet.config.settings import UploadRule
-from duvet.errors import OutputError, QueryError
+from duvet.errors import QueryError
 from duvet.knowledge.uploads import ContentFolder
 from tests.unit.knowledge.stored_project import places
 content = ContentFolder(places(Path(sys.argv[1])), UploadRule())
-"""
-FULL = f"""{CONTENT}
-resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
-for overwrite in (False, True):
-    try:
-        content.store(b"x" * 2000, sys.argv[2 + overwrite], "x.md", overwrite=overwrite)
-    except OutputError as error:
-        print(error.message, flush=True)
-"""
-RACE = f"""{CONTENT}
 for number in range(50):
-    try:
+    with suppress(QueryError):
         content.store(sys.argv[2].encode() * 1000, str(number) + ".md", "x.md", overwrite=False)
         print(number, flush=True)
-    except QueryError:
-        pass
 """
 """Stores files, and prints the number of each file that is stored."""
 
@@ -208,9 +198,10 @@ def test_a_full_disk_changes_nothing(tmp_path: Path) -> None:
     ##% The server MUST write an upload completely or not at all, and MUST NOT overwrite a file unless `overwrite` is
     ##% set.
     (tmp_path / "old.md").write_text("old")
-    with run_program(FULL, tmp_path, "new.md", "old.md") as process:
-        lines = process.communicate(timeout=60)[0].splitlines()
-    assert len(lines) == 2 and all("can't write this file" in line for line in lines)
+    content = ContentFolder(places(tmp_path), UploadRule())
+    for overwrite, name in ((False, "new.md"), (True, "old.md")):
+        with small_files(1000), pytest.raises(OutputError, match="can't write this file"):
+            content.store(b"x" * 2000, name, "x.md", overwrite=overwrite)
     assert (os.listdir(tmp_path), (tmp_path / "old.md").read_text()) == (["old.md"], "old")
 
 
