@@ -15,10 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from duvet.store.location import open_store
+from duvet.store.sqlite import Store
 from tests.cli.command import NOBODY, environment, run
 from tests.cli.indexed_project import STORE, WITHOUT_VECTORS, list_indexed_files
-from tests.unit.knowledge.ingest.ingest_projects import LEDGER, opened, written
+from tests.unit.knowledge.ingest.ingest_projects import LEDGER, asked, written
+from tests.unit.knowledge.stored_project import ask_store
 
 
 def test_output_of_a_run(ledger: Path, duvet_command: str) -> None:
@@ -120,8 +121,7 @@ def test_a_file_that_may_not_be_read(public: Path, duvet_command: str) -> None:
     done = run(duvet_command, public, "-q", "ingest", "--format", "json", before=NOBODY)
     assert done.code == 0
     assert json.loads(done.out)["warnings"] == ["secret.md: Permission denied (os error 13)"]
-    with closing(opened(public)) as store:
-        assert store.artifacts()["secret.md"].skipped == "unreadable"
+    assert asked(public, lambda store: store.artifacts()["secret.md"].skipped) == "unreadable"
 
 
 def overwrite_parts(data: bytes) -> bytes:
@@ -132,35 +132,34 @@ def overwrite_parts(data: bytes) -> bytes:
     )
 
 
-@pytest.mark.parametrize(
-    "damage", [overwrite_parts, lambda data: b"no database at all\n" * 100, lambda data: data[: len(data) // 2]]
+DAMAGES: tuple[Callable[[bytes], bytes], ...] = (
+    overwrite_parts,
+    lambda data: data[: len(data) // 2],
+    lambda data: b"no database at all\n" * 100,
 )
-def test_a_store_that_is_damaged_is_replaced(
-    damage: Callable[[bytes], bytes], ledger: Path, duvet_command: str
-) -> None:
+
+
+def test_a_store_that_is_damaged_is_replaced(ledger: Path, duvet_command: str) -> None:
     assert run(duvet_command, ledger, "ingest").code == 0
     before = list_indexed_files(ledger)
-    for elsewhere in (False, True):
-        if elsewhere:
-            written(ledger, {"duvet.config.yaml": "ingest: {semantic: false}\nstore: {path: kept/all.db}\n"})
+    for place, damages in ((STORE, DAMAGES), ("kept/all.db", DAMAGES[::2])):
+        if place != STORE:
+            written(ledger, {"duvet.config.yaml": f"ingest: {{semantic: false}}\nstore: {{path: {place}}}\n"})
             assert run(duvet_command, ledger, "ingest").code == 0
-        file = ledger / ("kept/all.db" if elsewhere else STORE)
-        written(ledger, {str(file.relative_to(ledger)): damage(file.read_bytes())})
-        told = run(duvet_command, ledger, "ingest")
-        assert (
-            told.code == 1
-            and "Traceback" not in told.err
-            and "the index is damaged" in told.err
-            and file.name in told.err
-        )
-        is_ours = not elsewhere or file.read_bytes().startswith(b"SQLite")
-        assert ("run `duvet ingest --full` to rebuild it" in told.err) is is_ours
-        assert run(duvet_command, ledger, "ingest", "--full", "--dry-run").code == (0 if is_ours else 1)
-        done = run(duvet_command, ledger, "ingest", "--full")
-        assert (done.code, "Replacing" in done.err) == ((0, True) if is_ours else (1, False))
-        if is_ours:
-            with closing(open_store(str(file))) as store:
-                assert list(store.artifacts()) == before
+        for damage in damages:
+            file = ledger / place
+            written(ledger, {place: damage(file.read_bytes())})
+            told = run(duvet_command, ledger, "ingest")
+            assert (told.code, "Traceback" in told.err) == (1, False)
+            assert "the index is damaged" in told.err and file.name in told.err
+            # duvet replaces a file elsewhere only if it is a database.
+            is_ours = place == STORE or damage is overwrite_parts
+            assert ("run `duvet ingest --full` to rebuild it" in told.err) is is_ours
+            assert run(duvet_command, ledger, "ingest", "--full", "--dry-run").code == (0 if is_ours else 1)
+            done = run(duvet_command, ledger, "ingest", "--full")
+            assert (done.code, "Replacing" in done.err) == ((0, True) if is_ours else (1, False))
+            if is_ours:
+                assert ask_store(str(file), lambda store: list(store.artifacts())) == before
 
 
 def test_damage_that_no_reader_notices_is_replaced(ledger: Path, duvet_command: str) -> None:
@@ -169,8 +168,7 @@ def test_damage_that_no_reader_notices_is_replaced(ledger: Path, duvet_command: 
         database.execute("UPDATE text SET data = zeroblob(10)")
     done = run(duvet_command, ledger, "ingest", "--full")
     assert (done.code, "Replacing the damaged index" in done.err) == (0, True)
-    with closing(open_store(str(ledger / STORE))) as store:
-        store.check()
+    ask_store(str(ledger / STORE), Store.check)
     assert sorted(os.listdir((ledger / STORE).parent)) == [".gitignore", "store.db"]
 
 

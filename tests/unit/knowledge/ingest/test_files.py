@@ -22,6 +22,8 @@ FILES = {
     ".gitignore": "*.log\nbuild/\n",
     **dict.fromkeys(EMPTY.split(), ""),
 }
+TEMPORARY = ".t-0-18.md.16748-1765d643927350aa.new"
+WRITTEN = (TEMPORARY, f"docs/{TEMPORARY}", f"docs/deep/{TEMPORARY}", f"var/.km-backup-x.{TEMPORARY}/feedback.jsonl")
 
 
 def find_paths(folder: Path, include: tuple[str, ...] = ("**",), exclude: tuple[str, ...] = ()) -> tuple[str, ...]:
@@ -31,21 +33,14 @@ def find_paths(folder: Path, include: tuple[str, ...] = ("**",), exclude: tuple[
 def test_ignored_generated_and_linked_files_are_skipped(tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#files
     ##% `duvet ingest` MUST skip files that git ignores, symbolic links, and files that duvet wrote.
-    folder = written(tmp_path / "a", FILES)
+    folder = written(tmp_path / "a", {**FILES, **dict.fromkeys((*WRITTEN, "docs/.a.new"), "x")})
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside/x.md").write_text("x")
     (folder / "src/out").symlink_to(tmp_path / "outside")
     (folder / "src/loop").symlink_to(folder)
     (folder / "src/same.py").symlink_to(folder / "src/a.py")
-    indexed = ".duvet/config.toml .github/a.yml .gitignore docs/a.md docs/a/b.md src/a.py src/b/c.py"
+    indexed = ".duvet/config.toml .github/a.yml .gitignore docs/.a.new docs/a.md docs/a/b.md src/a.py src/b/c.py"
     assert " ".join(find_paths(folder)) == indexed
-
-
-def test_temporary_files_are_skipped(tmp_path: Path) -> None:
-    left = ".t-0-18.md.16748-1765d643927350aa.new"
-    names = (left, f"docs/{left}", f"docs/deep/{left}", f"var/.km-backup-x.{left}/feedback.jsonl")
-    folder = written(tmp_path, {**dict.fromkeys(names, "x"), "docs/new.md": "x", "docs/.a.new": "x"})
-    assert find_paths(folder) == ("docs/.a.new", "docs/new.md")
 
 
 def test_patterns_include_and_exclude_files(tmp_path: Path) -> None:
