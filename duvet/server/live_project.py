@@ -288,7 +288,7 @@ class LiveProject:
             if detector.handle is None:
                 await anyio.sleep(_POLL_SECONDS)
                 continue
-            with anyio.move_on_after(_POLL_SECONDS if detector.needs_polling else _DAY_CHECK_SECONDS):
+            with anyio.move_on_after(_POLL_SECONDS if detector.linked else _DAY_CHECK_SECONDS):
                 await anyio.wait_readable(detector.handle)
             await anyio.sleep(_COALESCE_SECONDS)
 
@@ -346,7 +346,7 @@ class ChangeDetector:
         """Without a descriptor, every check reads the disk."""
         self._descriptor = descriptor
         self._mounts = mounted
-        self._linked: set[str] = set()  # Files with several hard links, which can be changed without an event.
+        self.linked: set[str] = set()  # Files with several hard links; the system doesn't report all changes to them.
         self._retired: file_events.InotifyDescriptor | None = None
         self._followed: FollowedReading | None = None
         self._changed = _ANYTHING
@@ -356,16 +356,11 @@ class ChangeDetector:
         """A descriptor that becomes readable when a file changes; None if the system doesn't report changes."""
         return self._descriptor.handle if self._descriptor else None
 
-    @property
-    def needs_polling(self) -> bool:
-        """True if the system doesn't report changes to some files."""
-        return bool(self._linked)
-
     def is_silent(self) -> bool:
         """Return True if nothing can have changed; reads the disk only for files with several hard links."""
         if self._descriptor is None or self._changed or not self._descriptor.is_silent():
             return False
-        followed, linked = self._followed, self._linked
+        followed, linked = self._followed, self.linked
         return not (linked and followed and followed.answers.find_changes_among(linked))
 
     def wait_for_calm(self, milliseconds: int) -> None:
@@ -386,11 +381,11 @@ class ChangeDetector:
         """Return the files that changed or were written to, even with the same content."""
         events = self._read_events()
         written = followed.find_affected_paths(events) or set()
-        return written | followed.find_changes(events) | followed.answers.find_changes_among(self._linked)
+        return written | followed.find_changes(events) | followed.answers.find_changes_among(self.linked)
 
     def stop(self, *, is_changed: bool) -> None:
         """Stop watching, and treat the project as changed or unchanged until the next reading."""
-        self._followed, self._changed, self._linked = None, _ANYTHING if is_changed else set(), set()
+        self._followed, self._changed, self.linked = None, _ANYTHING if is_changed else set(), set()
 
     def follow(self, answers: RecordedAnswers) -> bool:
         """Watch the files of this reading; return whether it shows a single state of the project."""
@@ -403,7 +398,7 @@ class ChangeDetector:
             if self._mounts.are_blind(followed.folders):
                 self._retire()
             else:
-                self._linked = set(followed.answers.find_hard_linked_files(before, self._linked))
+                self.linked = set(followed.answers.find_hard_linked_files(before, self.linked))
         events = self._read_events()
         touched = followed.find_affected_paths(events)
         self._changed |= self._find_changes(followed, lambda: followed.find_changes(events))

@@ -220,9 +220,7 @@ class HttpApplication:
         ##% On SIGINT or SIGTERM, the server MUST answer the open requests, cancel those that are still open after
         ##% `shutdownTimeout` seconds, and exit with 0.
         self._bodies.refuse_arriving()
-        with anyio.move_on_after(self._limits.stopping):
-            await self._requests.drain()
-        self._requests.refuse_unanswered()
+        await self._requests.drain(self._limits.stopping)
         self._server.subscriptions.streams.close()
         await self._sessions.end()
 

@@ -480,12 +480,11 @@ class ConcurrencyLimit:
         if self._stopping and self._free[False] == self._requests:
             self._answered.set()
 
-    def refuse_unanswered(self) -> None:
-        for work in list(self._unanswered):
-            work.cancel()
-
-    async def drain(self) -> None:
-        """Refuse new requests, and wait for the answers to the others, except streams."""
+    async def drain(self, seconds: float) -> None:
+        """Refuse new requests, and wait a limited time for the answers to the others, except streams."""
         self._stopping = True
         if self._free[False] < self._requests:
-            await self._answered.wait()
+            with anyio.move_on_after(seconds):
+                await self._answered.wait()
+        for work in list(self._unanswered):
+            work.cancel()

@@ -15,6 +15,7 @@ from mcp.server import subscriptions
 from mcp.server.connection import Connection
 from mcp.server.context import CallNext, HandlerResult
 from mcp.server.lowlevel import NotificationOptions, Server
+from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from msgspec import json, to_builtins
@@ -356,7 +357,9 @@ class DuvetServer(Server[Any]):
         self.middleware[:] = [
             session.guard_request,
             *([partial(pin_version, rule.protocol_version)] if rule.protocol_version else []),
-            session.make_state_seal(rule.name),
+            ##= man/spec/service.md#models-of-clients
+            ##% The server MUST refuse a request state that it did not issue for the same call.
+            RequestStateBoundary(RequestStateSecurity.ephemeral(ttl=session.STATE_SECONDS), default_audience=rule.name),
             session.deliver_model_answers,
             session.log_request,
         ]

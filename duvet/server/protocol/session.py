@@ -17,7 +17,6 @@ import msgspec
 from blake3 import blake3
 from mcp.server.connection import Connection, allowed_log_levels
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
-from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import ServerMessageMetadata
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
@@ -47,7 +46,7 @@ _DEFAULT_LEVEL: types.LoggingLevel = "warning"
 MAX_ROUNDS = 32
 _MAX_STATE_BYTES = 8 << 20
 _MAX_ENCODED_LENGTH = 500_000  # Sealing adds a third to the size, and the result must fit into a request body.
-_STATE_SECONDS = 3600.0  # The client may ask its user first.
+STATE_SECONDS = 3600.0  # The client may ask its user first.
 _CANCELLED = {"action": "cancel"}  # A valid answer that no model would give.
 _NOT_TEXT = "the client's model returned something other than text"
 
@@ -157,13 +156,6 @@ class ModelWantedError(PendingError):
             hint = "reduce the results of earlier steps, or use another model"
             raise ModelError(ModelFault.TOO_LARGE, message, hint=hint)
         self.result = types.InputRequiredResult(input_requests={key: request}, request_state=state)
-
-
-def make_state_seal(audience: str) -> RequestStateBoundary:
-    """Return middleware that seals call state: clients can return it only unmodified and for the same call."""
-    ##= man/spec/service.md#models-of-clients
-    ##% The server MUST refuse a request state that it did not issue for the same call.
-    return RequestStateBoundary(RequestStateSecurity.ephemeral(ttl=_STATE_SECONDS), default_audience=audience)
 
 
 def attach_client_model(caller: Caller, request: ServerRequest, params: types.CallToolRequestParams) -> Caller:
