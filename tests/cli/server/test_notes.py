@@ -17,7 +17,7 @@ from mcp.shared.exceptions import MCPError
 from tests.cli.command import Done, environment, run
 from tests.cli.sample_project import make
 from tests.unit.llm.provider_server import Wire, openai_says
-from tests.unit.server.clients import OLDEST_AND_NEWEST, client_of, got, list_below, over_stdio
+from tests.unit.server.clients import client_of, got, list_below, over_stdio
 from tests.unit.server.stdio_server import Wire as Session
 
 NOTES = {
@@ -36,7 +36,6 @@ def vault(tmp_path: Path) -> Path:
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("version", OLDEST_AND_NEWEST)
 async def test_an_agent_gets_notes_and_nothing_else(duvet_command: str, vault: Path, version: str) -> None:
     ##= man/spec/pages.md#folders-of-notes
     ##% With `--pages FOLDER`, `duvet mcp` MUST serve the Markdown files in this folder as pages, without a project.
@@ -79,7 +78,6 @@ ABOUT_CODE = ("duvet:///requirements", "duvet:///specifications", "duvet:///cita
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("version", OLDEST_AND_NEWEST)
 async def test_nothing_about_code_can_be_read(duvet_command: str, vault: Path, version: str) -> None:
     make(vault, {".duvet/config.toml": "'$schema' = 'duvet-cli/config/v1'\n"})
     async with client_of(over_stdio(duvet_command, vault, "--pages", "."), version) as client:
@@ -257,7 +255,6 @@ def list_files(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("version", OLDEST_AND_NEWEST)
 async def test_a_vault_is_data(duvet_command: str, hostile: Path, provider: Wire, version: str) -> None:
     ##= man/spec/pages.md#folders-of-notes
     ##% With `--pages`, duvet MUST ignore configurations in the folder unless an option or an environment variable names

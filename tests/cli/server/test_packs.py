@@ -13,7 +13,7 @@ from mcp.shared.exceptions import MCPError
 
 from tests.cli.command import Run, failed, run
 from tests.cli.sample_project import make
-from tests.unit.server.clients import OLDEST_AND_NEWEST, client_of, over_stdio
+from tests.unit.server.clients import client_of, over_stdio
 from tests.unit.server.http.command import Command
 from tests.unit.server.stdio_server import Wire, request
 from tests.unit.specs.download_server import LONGEST
@@ -90,7 +90,6 @@ def kettle(folder: Path, config: dict[str, Any] = CONFIG, **server: Any) -> Path
 
 
 @pytest.mark.criterion("core 2.1.2", "core 2.1.3", "core 2.1.4", "core 2.4.2")
-@pytest.mark.parametrize("version", OLDEST_AND_NEWEST)
 async def test_a_file_of_the_project_is_a_pack(duvet_command: str, tmp_path: Path, version: str) -> None:
     ##= man/spec/service.md#packs
     ##% A function in the file of a pack MUST become a tool, a resource or a prompt if it has one of duvet's decorators.

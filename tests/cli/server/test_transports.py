@@ -16,7 +16,6 @@ from tests.edits import create, save_by_rename
 from tests.unit.server.clients import (
     LISTS,
     MODERN,
-    OLDEST_AND_NEWEST,
     Transport,
     client_of,
     got,
@@ -51,7 +50,6 @@ def connect(request: pytest.FixtureRequest, duvet_command: str, kettle: Path) ->
         yield lambda: streamable_http_client(command.url)
 
 
-@pytest.mark.parametrize("version", OLDEST_AND_NEWEST)
 async def test_our_own_methods(connect: Connect, version: str) -> None:
     with anyio.fail_after(LONGEST):
         async with client_of(connect(), version) as client:
@@ -68,8 +66,7 @@ async def test_our_own_methods(connect: Connect, version: str) -> None:
                     assert (refused.value.code, refused.value.data) == (code, {"uri": path})
 
 
-@pytest.mark.criterion("core 2.2.2", "core 2.1.1")
-@pytest.mark.parametrize("version", OLDEST_AND_NEWEST)
+@pytest.mark.criterion("core 2.2.2")
 @pytest.mark.parametrize("transport", ["stdio", "http"])
 def test_answers_are_bare_arrays_and_objects(duvet_command: str, kettle: Path, transport: str, version: str) -> None:
     asked: list[dict[str, Any]] = [{"path": "/specifications"}, {"uri": "duvet:///specifications"}]

@@ -1,5 +1,5 @@
 """Makes the servers of the unit tests available to slow tests."""
 
-from tests.unit.server.conftest import project, version, wire
+from tests.unit.server.conftest import project, wire
 
-__all__ = ["project", "version", "wire"]
+__all__ = ["project", "wire"]

@@ -14,7 +14,7 @@ from msgspec import json
 from duvet.project.project import Project
 from tests.interop.external_programs import listening
 from tests.slow.test_conformance import copy_with_links
-from tests.unit.server.clients import Transport, client_of, over_stdio, text
+from tests.unit.server.clients import VERSIONS, Transport, client_of, over_stdio, text
 from tests.unit.server.servers import server_of
 from tests.unit.server.walk import Plan, Walked, plan_of, walk
 
@@ -49,6 +49,8 @@ def transport(request: pytest.FixtureRequest, duvet_command: str, h3: Path, url:
     return streamable_http_client(url) if request.param == "http" else InMemoryTransport(server_of(h3))
 
 
+@pytest.mark.criterion("core 2.1.1")
+@pytest.mark.parametrize("version", VERSIONS)
 async def test_every_protocol_version_works_over_every_transport(
     transport: Transport, h3: Path, plan: Plan, version: str, walks: list[Walked]
 ) -> None:

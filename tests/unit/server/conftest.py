@@ -11,7 +11,7 @@ from mcp import Client
 from duvet.server.protocol.server import DuvetServer
 from tests.cli.sample_project import KETTLE, make
 from tests.cli.tea_project import TEA_PROJECT
-from tests.unit.server.clients import MODERN, VERSIONS
+from tests.unit.server.clients import HANDSHAKES, MODERN
 from tests.unit.server.servers import server_of
 from tests.unit.server.stdio_server import Wire
 
@@ -44,7 +44,7 @@ async def client(mode: str, server: DuvetServer) -> AsyncIterator[Client]:
         yield client
 
 
-@pytest.fixture(params=VERSIONS)
+@pytest.fixture(params=[HANDSHAKES[0], MODERN])
 def version(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
