@@ -147,8 +147,7 @@ class ApplicationSettings(Struct, frozen=True, kw_only=True):
     """Raises an error if the project has no configuration."""
     has_cache: Callable[[str], bool]
     blobs: BlobStore
-    spending_folder: str
-    """The folder for what the models of this project cost; empty if the user has no place for it."""
+    spending_folder: str  # The folder for what the models of this project cost; empty if the user has no place for it.
     today: Callable[[], date]
     write_line: Callable[[str], None]
     is_writable: Callable[[], bool]  # Returns whether the log accepts a line without blocking.

@@ -25,14 +25,13 @@ TOO_MUCH_CODE = -32010  # A code that the protocol leaves to servers: the server
 LISTEN_METHOD = "subscriptions/listen"  # Answered only when the client stops listening, so it counts as a stream.
 MessageId = int | str
 ARRAY_KEY = "duvet/array"
-CAPABILITIES: Mapping[str, Any] = {
+CAPABILITIES: Mapping[str, Any] = {  # In alphabetical order, as in the SDK's answer.
     "completions": {},
     "logging": {},
     "prompts": {"listChanged": True},
     "resources": {"listChanged": True, "subscribe": True},
     "tools": {"listChanged": True},
 }
-"""In alphabetical order, as in the SDK's answer."""
 
 
 _BLOB_NAME = "instructions"

@@ -17,7 +17,7 @@ from duvet.tools.dispatcher import ToolDispatcher
 from duvet.tools.tool import make_tool_error
 from duvet.tree.files import DiskTree, Tree
 
-_FIXED = (
+_FIXED = (  # Keys that apply only when the server starts.
     "name",
     "title",
     "version",
@@ -30,7 +30,6 @@ _FIXED = (
     "rate",
     "shutdown_timeout",
 )
-"""Keys that apply only when the server starts."""
 _GUARDED = ("uploads", "store")  # Tables that decide what a token may read and write on this machine.
 
 

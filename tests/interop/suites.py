@@ -20,7 +20,7 @@ _HANDSHAKE = (
     *("prompts-list", "completion-complete", "resources-subscribe", "resources-unsubscribe"),
     *("server-sse-multiple-streams", "dns-rebinding-protection"),
 )
-SCENARIOS = {
+SCENARIOS = {  # The scenarios that a server without the suite's own tools and resources can pass.
     "2025-06-18": _HANDSHAKE,
     "2025-11-25": _HANDSHAKE,
     "2026-07-28": (
@@ -29,20 +29,17 @@ SCENARIOS = {
         "server-stateless",
     ),
 }
-"""The scenarios that a server without the suite's own tools and resources can pass."""
-UNTESTABLE = [
+UNTESTABLE = [  # The checks of `server-stateless` that need tools of the suite's own.
     "sep-2575-http-server-no-independent-requests-on-stream",
     "sep-2575-missing-capability-http-400",
     "sep-2575-server-no-log-without-loglevel",
     "sep-2575-server-rejects-undeclared-capability",
 ]
-"""The checks of `server-stateless` that need tools of the suite's own."""
-VERSIONS = {
+VERSIONS = {  # The version that each client agrees on with the server.
     "@modelcontextprotocol/sdk": "2025-11-25",
     "@modelcontextprotocol/client": "2026-07-28",
     "fastmcp": "2026-07-28",
 }
-"""The version that each client agrees on with the server."""
 
 
 def _node(folder: Path) -> Path:

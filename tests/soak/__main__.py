@@ -18,13 +18,10 @@ from tests.bench.figures import p99
 from tests.soak.load import EDITED, Tally, Where, furnish, visit
 
 CLIENTS = 200
-SLOWEST = 1.0
-"""Seconds of all but a hundredth."""
+SLOWEST = 1.0  # Seconds of all but a hundredth.
 GROWTH = 1.05
-WARMING = 1 / 3
-"""The part of the time after which memory must not grow any more."""
-SLACK = 0.05
-"""Seconds in which a request may still be on its way."""
+WARMING = 1 / 3  # The part of the time after which memory must not grow any more.
+SLACK = 0.05  # Seconds in which a request may still be on its way.
 
 
 async def soak(process: subprocess.Popen[bytes], where: Where, edited: Path, seconds: float) -> tuple[str, list[str]]:

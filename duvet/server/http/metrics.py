@@ -36,13 +36,12 @@ _COMMON_FAILURES = (
     ErrorCode.UNSUPPORTED_OPERATION,
     ErrorCode.CANCELLED,
 )
-_EXTRA_COUNTERS = {
+_EXTRA_COUNTERS = {  # Additional counters of some tools: metric, description and label.
     "km-search": ("km_search_requests", "Searches", "status"),
     "km-upload": ("km_mcp_upload", "Uploaded files", "result"),
     "km-storetext": ("km_mcp_storetext", "Stored texts", "result"),
 }
-"""Additional counters of some tools: metric, description and label."""
-_FIGURES = {
+_FIGURES = {  # Gauges of the index, without their prefix `km_`, and their descriptions.
     "ingest_duration_seconds": "Duration of the last ingest run",
     "ingest_artifacts_total": "Files in the last ingest run",
     "ingest_chunks_total": "Chunks in the index after the last ingest run",
@@ -63,7 +62,6 @@ _FIGURES = {
     "lifecycle_removed_artifacts_total": "Files removed since the previous run",
     "lifecycle_history_snapshots": "Stored lifecycle reports",
 }
-"""Gauges of the index, without their prefix `km_`, and their descriptions."""
 
 
 class ServerMetrics:

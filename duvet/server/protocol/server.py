@@ -330,10 +330,9 @@ def _check_uris(uris: Collection[str]) -> None:
 
 
 _MAX_COMPLETIONS = 100
-_REFUSES_DOTS = re.compile(
+_REFUSES_DOTS = re.compile(  # Clients whose models accept only letters, digits, `_` and `-` in tool names.
     "claude|anthropic|openai|codex|cursor|vscode|visual studio code|windsurf|gemini", re.IGNORECASE
 )
-"""Clients whose models accept only letters, digits, `_` and `-` in tool names."""
 
 
 class DuvetServer(Server[Any]):

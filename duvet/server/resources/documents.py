@@ -89,7 +89,7 @@ def _load_pages(context: ProjectSnapshot) -> PageCollection:
 MIME_TYPE = "application/json"
 _SIZED = (tree.NodeKind.SPECIFICATION, tree.NodeKind.REQUIREMENT)
 """Kinds whose documents come from the catalogue alone, so that their size is cheap to compute."""
-COLLECTIONS = {
+COLLECTIONS = {  # Name, title and description of the collections that every project has.
     tree.NodeKind.SPECIFICATIONS: ("specifications", "Specifications", "Every specification of the project"),
     tree.NodeKind.ALL_REQUIREMENTS: (
         "requirements",
@@ -98,7 +98,6 @@ COLLECTIONS = {
     ),
     tree.NodeKind.ALL_CITATIONS: ("citations", "Citations", "Every citation, or a part with ?limit=&cursor="),
 }
-"""Name, title and description of the collections that every project has."""
 NO_DIGEST = ""  # The digest of a missing document.
 _LISTED = (
     ("specifications", attrgetter("id", "name", "description", "sections")),

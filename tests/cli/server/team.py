@@ -38,12 +38,11 @@ CHANGING: dict[str, Given] = {
 MAINTAINERS = {**LOOKING, **CHANGING}
 READING = {**READERS, **LOOKING}
 ALL = {**READERS, **MAINTAINERS}
-CALLERS: dict[str, dict[str, str]] = {
+CALLERS: dict[str, dict[str, str]] = {  # The variables of each, over pipes and in the shell.
     "nobody": {},
     "reader": {"KM_READER_TOKEN": READER},
     "admin": {"KM_ADMIN_TOKEN": ADMIN},
 }
-"""The variables of each, over pipes and in the shell."""
 
 
 def recipe(*steps: Given) -> str:
@@ -95,7 +94,7 @@ class Outcome(NamedTuple):
 
 
 Ask = Callable[[str, Given], Outcome]
-STATUSES = {
+STATUSES = {  # The status of plain HTTP for each code.
     "": 200,
     **dict.fromkeys(("invalid_request", "invalid_identifier", "unsupported_operation"), 400),
     "unauthorized": 401,
@@ -106,7 +105,6 @@ STATUSES = {
     **dict.fromkeys(("not_found", "recipe_not_found", "tool_failed"), 404),
     "upstream_error": 503,
 }
-"""The status of plain HTTP for each code."""
 
 
 def by_rest(client: HttpClient) -> Ask:

@@ -132,7 +132,7 @@ WRONG_SEARCHES: list[tuple[dict[str, Any], str]] = [
     ({"query": "a", "filters": {"tags": "a"}}, "filters.tags must be an array of strings"),
     ({"query": "a", "filters": {"artifact_types": ["poem"]}}, "Unsupported artifact type 'poem'"),
 ]
-FAILING: list[tuple[str, dict[str, Any], str, str]] = [
+FAILING: list[tuple[str, dict[str, Any], str, str]] = [  # The last one once the store is broken.
     *(("km-search", given, "invalid_request", message) for given, message in WRONG_SEARCHES),
     ("km-graph-node", {"node_id": "Code:gone.py"}, "not_found", "Node 'Code:gone.py' not found"),
     ("km-graph-node", {"node_id": "nowhere"}, "invalid_identifier", "Invalid node identifier"),
@@ -146,7 +146,6 @@ FAILING: list[tuple[str, dict[str, Any], str, str]] = [
     ("km-storetext", {"content": " "}, "invalid_request", ""),
     ("km-search", {"query": "boil"}, "upstream_error", ""),
 ]
-"""The last one once the store is broken."""
 
 
 @pytest.mark.parametrize("face", ["rest", "mcp", *LOCAL])

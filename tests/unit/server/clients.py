@@ -25,8 +25,7 @@ from tests.zygote import spawn
 HANDSHAKES = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 MODERN = "2026-07-28"
 VERSIONS = (*HANDSHAKES, MODERN)
-LISTS = "lists"
-"""The notification of a changed list."""
+LISTS = "lists"  # The notification of a changed list.
 
 Transport = AbstractAsyncContextManager[Any]
 

@@ -25,8 +25,7 @@ from duvet.tree.files import DiskTree
 
 INSTRUCTIONS = "Ask before you cite."
 PAGE_SIZE = 50
-LONGEST = 30
-"""Seconds after which a test gives up waiting."""
+LONGEST = 30  # Seconds after which a test gives up waiting.
 
 
 def opened(folder: Path, today: date | None = None) -> Project:
@@ -105,7 +104,7 @@ def _tool(name: str, handler: Callable[..., Any], output: object, scope: Scope =
     )
 
 
-TOOLS = Registry(
+TOOLS = Registry(  # Tools that answer, list, fail, and change something.
     [
         EnabledPack(
             Pack(
@@ -121,4 +120,3 @@ TOOLS = Registry(
         )
     ]
 )
-"""Tools that answer, list, fail, and change something."""

@@ -483,7 +483,7 @@ REFUSED = {
         "hint": f"1 error in the project; {MISSING}",
     },
 }
-TOOLS: dict[str, dict[str, Any]] = {
+TOOLS: dict[str, dict[str, Any]] = {  # Tools that fail while the specification is missing, and their arguments.
     "coverage_summary": {},
     "list_uncited_requirements": {},
     "get_prioritized_requirements": {},
@@ -492,7 +492,6 @@ TOOLS: dict[str, dict[str, Any]] = {
     "get_requirement_status": {"req_identifier": "5d4daa0c"},
     "get_section": {"reference": "spec#heating"},
 }
-"""Tools that fail while the specification is missing, and their arguments."""
 
 
 async def texts_of(client: Client, tool: str) -> list[str]:

@@ -12,20 +12,18 @@ from msgspec import Struct, json
 from duvet.project.project import Project
 from tests.unit.server.clients import blocks, list_all_resources, prompt_text, text
 
-KEYS = {
+KEYS = {  # The keys of an object of each kind, as the document of the resources says.
     "specifications": {"id", "name", "url", "description"},
     "sections": {"id", "title", "content"},
     "requirements": {"identifier", "text", "status"},
     "citations": {"file_path", "line_number", "comment_text", "context_lines"},
 }
-"""The keys of an object of each kind, as the document of the resources says."""
-ROWS = {
+ROWS = {  # The keys of each entry of a collection; an entry directly below its path has no `full_path`.
     "specifications": {"id", "name", "url", "description"},
     "sections": {"id", "title"},
     "requirements": {"identifier", "text"},
     "citations": {"id"},
 }
-"""The keys of each entry of a collection; an entry directly below its path has no `full_path`."""
 
 
 class Plan(Struct, frozen=True):

@@ -24,8 +24,7 @@ from tests.unit.server.stdio_server import enveloped, hello, request
 
 LONGEST = 30
 HOST = "127.0.0.1"
-ELSEWHERE = "127.0.0.2"
-"""The address of another client."""
+ELSEWHERE = "127.0.0.2"  # The address of another client.
 API = "/api/mcp"
 READER, ADMIN = "reader-token", "admin-token"
 TOKENS = {"KM_READER_TOKEN": READER, "KM_ADMIN_TOKEN": ADMIN}

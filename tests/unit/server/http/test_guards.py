@@ -324,8 +324,7 @@ def test_a_client_is_its_address_or_network() -> None:
     assert {host: find_client_address({"client": (host, 1234)}) for host in clients} == clients
 
 
-RARELY = HttpLimits(rate=0.0001, burst=3)
-"""Three requests, and no more for hours."""
+RARELY = HttpLimits(rate=0.0001, burst=3)  # Three requests, and no more for hours.
 
 
 @pytest.mark.parametrize(

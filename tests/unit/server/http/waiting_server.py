@@ -19,8 +19,7 @@ from duvet.tools.packs import Registry, enable_packs
 from duvet.tools.tool import EnabledPack, Pack, QueryTool, Scope, Tool, ToolAnswer
 from tests.unit.server.servers import server_of
 
-LARGE = "x" * (16 << 20)
-"""More than the system buffers for a client that does not read."""
+LARGE = "x" * (16 << 20)  # More than the system buffers for a client that does not read.
 
 Request = ServerRequestContext[Any, Any]
 
