@@ -169,7 +169,8 @@ def test_an_ingest_process_ends_with_its_server(duvet_command: str, project: Pat
     ##= man/spec/gateway.md#indexing
     ##% The server MUST end an ingest run when its call is cancelled or the server stops.
     assert run(duvet_command, project, "ingest").code == 0
-    make(project, {"docs/new.md": "# Marmalade\n"})
+    config = {**CONFIG, "server": {**CONFIG["server"], "shutdownTimeout": 0.2}}
+    make(project, {"docs/new.md": "# Marmalade\n", "duvet.config.json": json.dumps(config)})
     git = HeldGit(project.parent / "held")
     answers: list[int] = []
 

@@ -8,15 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-import httpx2
 import pytest
+from msgspec import to_builtins
 
 from duvet.llm.records import ModelError, ModelFault, ModelRequest, ModelResponse, NoModelError, ResolvedModel
-from duvet.server.live_project import ChangeDetector
+from duvet.server.live_project import ChangeDetector, LiveProject
+from duvet.tools.call_context import Caller
 from tests.cli.sample_project import make
 from tests.edits import create, delete, move, save_by_rename
 from tests.unit.knowledge.pages.page_projects import TRACE
-from tests.unit.server.http.http_server import API, connected, post, refused
+from tests.unit.server.http.http_server import API, post, refused
 from tests.unit.server.http.pages import ALPHA, BETA, DELTA, FIVE, GAMMA, NOTES, dated, default_tools, pages_client
 from tests.unit.server.servers import live_of, server_of
 
@@ -292,28 +293,29 @@ EDITS: dict[str, Callable[[Path], object]] = {
 }
 
 
-async def ask_everything(client: httpx2.AsyncClient) -> list[Any]:
-    status, pages = await post(client, "list_pages")
-    found = [status, pages, (await post(client, "search", query="a"))[1]]
-    for page in pages:
-        for tool in ("get_page", "get_connections"):
-            found.append(await post(client, tool, slug=page["slug"]))
-    return found
+async def ask_everything(live: LiveProject) -> list[Any]:
+    dispatcher = server_of(live, default_tools()).dispatcher
+
+    async def ask(tool: str, **given: str) -> Any:
+        return to_builtins((await dispatcher.call(tool, given, Caller())).value)
+
+    pages = await ask("list_pages")
+    slugs = [{"slug": page["slug"]} for page in pages]
+    about = [await ask(tool, **slug) for slug in slugs for tool in ("get_page", "get_connections")]
+    return [pages, await ask("search", query="a"), *about]
 
 
 @pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
 async def test_an_edit_is_in_the_next_answer(tmp_path: Path, edit: Callable[[Path], object]) -> None:
     folder = make(tmp_path / "tea", {**TRACE, **NOTES})
-    polling = live_of(folder, detector=ChangeDetector(None))
-    async with connected(server_of(folder, default_tools())) as client:
-        before = await ask_everything(client)
-        async with connected(server_of(polling, default_tools())) as unnotified:
-            assert await ask_everything(unnotified) == before
-            edit(folder)
-            after = await ask_everything(unnotified)
-        assert after == await ask_everything(client) != before
-    async with connected(server_of(folder, default_tools())) as client:
-        assert after == await ask_everything(client)
+    notified, polling, fresh = live_of(folder), live_of(folder, detector=ChangeDetector(None)), live_of(folder)
+    before = await ask_everything(notified)
+    assert await ask_everything(polling) == before
+    edit(folder)
+    after = await ask_everything(fresh)
+    assert await ask_everything(notified) == after == await ask_everything(polling) != before
+    notified.close()
+    fresh.close()
 
 
 async def test_many_requests_at_once_before_the_pages_are_read(tmp_path: Path) -> None:
