@@ -59,6 +59,17 @@ async def test_a_wait_ends_when_the_result_is_as_wanted() -> None:
     assert clock.slept == [5, 5]
 
 
+async def test_a_later_timeout_is_not_that_of_the_wait() -> None:
+    clock = Clock()
+
+    def slow(arguments: Mapping[str, Any]) -> Any:
+        clock.seconds += 9
+
+    world = World({"look": one_by_one([NO, OK], clock), "echo": slow})
+    found = await ran(waiting(), tool("next", time_limit=5), world=world, clock=clock)
+    assert why(found)[1:3] == ("next", "the step took longer than 5 s")
+
+
 async def test_a_wait_goes_on_while_nobody_answers() -> None:
     found, world, _ = await waited(AWAY, AWAY, OK)
     assert (found.status, len(world.calls)) == ("success", 4)
