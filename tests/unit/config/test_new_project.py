@@ -4,31 +4,16 @@ from __future__ import annotations
 
 import pytest
 from msgspec.structs import replace
+from pytest_snapshot.plugin import Snapshot
 
-from duvet.config import languages, new_project
+from duvet.config import new_project
 from duvet.config.languages import Language
 from duvet.config.new_project import STARTERS, SourceGroup, add_to_config, detect_languages
 from duvet.config.project_file import read_config
 from duvet.config.settings import Config, SourceRule, SpecificationRule
 from duvet.errors import DuvetError
 from duvet.model import Kind
-
-
-def test_the_order_of_starter_blocks() -> None:
-    assert [(starter.language.value, starter.pattern, starter.language.style) for starter in STARTERS] == [
-        ("c", "src/**/*.c", languages.STARS),
-        ("cryptoverif", "**/*.cv", languages.STARS),
-        ("go", "src/**/*.go", languages.SLASHES),
-        ("java", "src/**/*.java", languages.SLASHES),
-        ("javascript", "src/**/*.js", languages.SLASHES),
-        ("proverif", "**/*.pv", languages.STARS),
-        ("python", "src/**/*.py", languages.HASHES),
-        ("typescript", "src/**/*.ts", languages.SLASHES),
-        ("ruby", "lib/**/*.rb", languages.HASHES),
-        ("rust", "src/**/*.rs", languages.SLASHES),
-    ]
-    for starter in STARTERS:
-        assert "**/" + starter.pattern.rpartition("/")[2] in starter.language.patterns
+from tests.conftest import ROOT
 
 
 @pytest.mark.parametrize(
@@ -54,8 +39,11 @@ def read(data: bytes) -> Config:
     return read_config(data, "config.toml", {})
 
 
-def test_upstreams_configuration_can_be_read() -> None:
-    config = read(new_project.render_upstream_config(STARTERS, ["spec.md", ODD]))
+def test_upstreams_configuration_can_be_read(snapshot: Snapshot) -> None:
+    text = new_project.render_upstream_config(STARTERS, ["spec.md", ODD])
+    snapshot.snapshot_dir = ROOT / "tests/gold/init"
+    snapshot.assert_match(text.decode(), "starters.toml")
+    config = read(text)
     assert [(one.patterns, one.meta, one.content) for one in config.sources] == [
         ((starter.pattern,), *starter.language.style) for starter in STARTERS
     ]
@@ -63,6 +51,8 @@ def test_upstreams_configuration_can_be_read() -> None:
     assert (config.extended, config.report.snapshot.enabled) == (False, True)
     empty = read(new_project.render_upstream_config((), ()))
     assert (empty.sources, empty.specifications) == ((), ())
+    for starter in STARTERS:
+        assert "**/" + starter.pattern.rpartition("/")[2] in starter.language.patterns
 
 
 def test_a_new_configuration_can_be_read() -> None:
