@@ -10,8 +10,9 @@ import msgspec
 import pytest
 from msgspec import UNSET, json, to_builtins
 from msgspec.structs import replace
+from pytest_snapshot.plugin import Snapshot
 
-from duvet.config.service_tables import CaptureSection, VariableType as Kind, WorkflowSection
+from duvet.config.service_tables import VariableType as Kind, WorkflowSection
 from duvet.server.protocol.server import describe_tool
 from duvet.tools.arguments import output_schema
 from duvet.tools.knowledge.maintenance import run_recipe_tool, upload_file
@@ -20,8 +21,9 @@ from duvet.tools.tool import EnabledPack, ErrorCode, ToolError
 from duvet.workflows import workflow as workflows
 from duvet.workflows.engine import run_workflow
 from duvet.workflows.pack import make_workflow_tools
-from duvet.workflows.workflow import Check, ModelStep, ToolStep, Variable, Workflow, make_input_record
-from tests.unit.workflows.workflow_backend import World, echo, made_tool, states, tool, waiting, why, workflow
+from duvet.workflows.workflow import Variable, Workflow, make_input_record
+from tests.conftest import ROOT
+from tests.unit.workflows.workflow_backend import World, echo, made_tool, states, tool, why, workflow
 
 WHOLE = """
 {
@@ -52,30 +54,10 @@ WHOLE = """
 """
 
 
-def test_a_section_becomes_a_workflow() -> None:
-    section = msgspec.json.decode(WHOLE, type=WorkflowSection)
-    assert workflows.make_configured_workflow("sum", section) == Workflow(
-        name="sum",
-        description="Finds and sums up.",
-        variables={"query": Variable(Kind.STRING, "What"), "most": Variable(Kind.INTEGER, "", 5)},
-        steps=(
-            ToolStep(
-                id="find",
-                description="looks",
-                tool="search",
-                params={"query": "${vars.query}"},
-                expect={"total": 1},
-                asserts=(Check(path="a", equals=None), Check(path="b", not_equals=1), Check(path="c", exists=False)),
-                capture=(CaptureSection(name="first", path="result[0]"),),
-                time_limit=9,
-            ),
-            ModelStep(id="ask", model="summarize", prompt="Sum up", system="Be brief", params={"maxTokens": 9}),
-            waiting("look", Check(path="ok", equals=True), "wait", params={"a": 1}, interval=2, time_limit=60),
-            waiting("look", Check(path="ok", exists=True), "again", interval=5, time_limit=300),
-        ),
-        outputs={"text": "${steps.ask.result.text}"},
-        time_limit=100,
-    )
+def test_a_section_becomes_a_workflow(snapshot: Snapshot) -> None:
+    made = workflows.make_configured_workflow("sum", json.decode(WHOLE, type=WorkflowSection))
+    snapshot.snapshot_dir = ROOT / "tests/gold/workflows"
+    snapshot.assert_match(json.format(json.encode(made)), "section.json")
 
 
 OK, BOTH = {"path": "a", "exists": True}, {"path": "b", "equals": 1, "exists": False}
