@@ -313,11 +313,12 @@ def find_unresolved_names(at: DocumentLocation) -> Iterator[Problem]:
             message = f"`{task}` is also the name of a provider"
             yield route_at.problem(rules.CONFIG_BAD_VALUE, message, "choose another name", at_key=True)
         yield from _check_model(route.get("model"), providers, providers, route_at / "model")
-        for model, fallback_at in _list_items(route.get("fallbacks"), route_at / "fallbacks"):
-            yield from _check_model(model, providers, providers, fallback_at)
+        fallbacks = route.get("fallbacks")
+        for index, model in enumerate(fallbacks if isinstance(fallbacks, list) else ()):
+            yield from _check_model(model, providers, providers, route_at / "fallbacks" / index)
     for name, workflow in tables["workflows"].items():
         below = at / "workflows" / name
-        for step, here in _list_steps(workflow, below):
+        for step, here in list_tables(workflow.get("steps"), below / "steps"):
             yield from _check_model(step.get("model"), {**providers, **tasks}, providers, here / "model")
         yield from find_repeated_names(workflow, below)
 
@@ -326,12 +327,9 @@ def select_tables(value: Any) -> dict[str, dict[str, Any]]:
     return {name: inner for name, inner in value.items() if isinstance(inner, dict)} if isinstance(value, dict) else {}
 
 
-def _list_items(value: Any, at: DocumentLocation) -> Iterator[tuple[Any, DocumentLocation]]:
-    yield from ((item, at / index) for index, item in enumerate(value if isinstance(value, list) else ()))
-
-
-def _list_steps(workflow: dict[str, Any], at: DocumentLocation) -> list[tuple[dict[str, Any], DocumentLocation]]:
-    return [(step, here) for step, here in _list_items(workflow.get("steps"), at / "steps") if isinstance(step, dict)]
+def list_tables(value: Any, at: DocumentLocation) -> list[tuple[dict[str, Any], DocumentLocation]]:
+    items = enumerate(value) if isinstance(value, list) else ()
+    return [(item, at / index) for index, item in items if isinstance(item, dict)]
 
 
 def _check_model(
@@ -347,17 +345,12 @@ def _check_model(
 
 
 def find_repeated_names(workflow: dict[str, Any], at: DocumentLocation) -> Iterator[Problem]:
-    steps = _list_steps(workflow, at)
-    yield from _find_repeated([(step.get("id"), here / "id") for step, here in steps])
-    captures = [found for step, here in steps for found in _list_items(step.get("capture"), here / "capture")]
-    yield from _find_repeated(
-        [(capture.get("name"), here / "name") for capture, here in captures if isinstance(capture, dict)]
-    )
-
-
-def _find_repeated(names: list[tuple[Any, DocumentLocation]]) -> Iterator[Problem]:
-    seen: dict[str, DocumentLocation] = {}
-    for name, at in names:
-        if isinstance(name, str) and (first := seen.setdefault(name, at)) is not at:
-            message = f"duplicate name `{name}`, first used at line {first.place.line}"
-            yield at.problem(rules.CONFIG_BAD_VALUE, message, "choose another name")
+    steps = list_tables(workflow.get("steps"), at / "steps")
+    captures = [found for step, here in steps for found in list_tables(step.get("capture"), here / "capture")]
+    for key, tables in (("id", steps), ("name", captures)):
+        seen: dict[str, DocumentLocation] = {}
+        for table, here in tables:
+            name, where = table.get(key), here / key
+            if isinstance(name, str) and (first := seen.setdefault(name, where)) is not where:
+                message = f"duplicate name `{name}`, first used at line {first.place.line}"
+                yield where.problem(rules.CONFIG_BAD_VALUE, message, "choose another name")

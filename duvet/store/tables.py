@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from duvet.store import database as db, records
 from duvet.words import fold_name
 
-GraphItem = TypeVar("GraphItem", records.GraphNode, records.GraphEdge)
 SqlValues = tuple[object, ...]
 
 _ARTIFACT = "path, kind, subsystem, criticality, namespace, tags, digest, git_commit, git_timestamp, count, skipped"
@@ -60,7 +59,6 @@ _UPDATE_EDGES = (
     ON CONFLICT(source, relation, target) DO UPDATE SET properties = excluded.properties
     WHERE properties IS NOT excluded.properties""",
 )
-_BATCH = 1000
 _MAX_NODES = 400  # Nodes whose edges are read together.
 
 
@@ -317,21 +315,13 @@ def write_graph(database: db.Database, nodes: Iterable[records.GraphNode], edges
     """Replace the graph; return whether that changed anything."""
     for statement in (*_DROP_TABLES, *_NEW_TABLES):
         database.run(statement)
-    _insert(database, _NEW_NODE, nodes, _encode_node)
+    database.run_many(_NEW_NODE, (row for node in nodes if (row := _encode_node(node))))
     changed = sum([database.run(statement) for statement in _UPDATE_NODES])
-    _insert(database, _NEW_EDGE, edges, _encode_edge)
+    database.run_many(_NEW_EDGE, (row for edge in edges if (row := _encode_edge(edge))))
     changed += sum([database.run(statement) for statement in _UPDATE_EDGES])
     for statement in _DROP_TABLES:
         database.run(statement)
     return changed > 0
-
-
-def _insert(
-    database: db.Database, statement: str, items: Iterable[GraphItem], encode: Callable[[GraphItem], SqlValues | None]
-) -> None:
-    left = iter(items)
-    while batch := list(islice(left, _BATCH)):
-        database.run_many(statement, [row for item in batch if (row := encode(item)) is not None])
 
 
 def _encode_node(node: records.GraphNode) -> SqlValues | None:

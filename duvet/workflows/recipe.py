@@ -10,7 +10,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType, ValidationError, convert, fi
 
 from duvet import errors, rules
 from duvet.config import document_formats, service_tables, settings
-from duvet.config.check import DocumentLocation, check_table, find_repeated_names, respell_keys
+from duvet.config.check import DocumentLocation, check_table, find_repeated_names, list_tables, respell_keys
 from duvet.config.document import DataDocument, DocumentError
 from duvet.model import Place, Problem, Severity, sort_problems
 from duvet.text import quote_text, shorten_text, suggest_nearest
@@ -81,7 +81,7 @@ def _find_faults(values: Mapping[str, Any], at: DocumentLocation) -> Iterator[Pr
     if type(version) is int and version != RECIPE_VERSION:
         message, hint = f"unsupported recipe version {version}", f"write `version: {RECIPE_VERSION}`"
         yield (at / "version").problem(rules.CONFIG_BAD_VALUE, message, hint)
-    for step, here in _list_tables(values.get("steps"), at / "steps"):
+    for step, here in list_tables(values.get("steps"), at / "steps"):
         actions = ["tool", "wait"]
         try:
             service_tables.check_exactly_one([name for name in actions if step.get(name) is not None], actions)
@@ -91,17 +91,11 @@ def _find_faults(values: Mapping[str, Any], at: DocumentLocation) -> Iterator[Pr
         if step.get("wait") is not None and step.get("params"):
             message = "`params` can't be used with `wait`"
             yield (here / "params").problem(rules.CONFIG_BAD_VALUE, message, "move `params` into `wait`")
-        for check, where in _list_tables(step.get("assert"), here / "assert"):
+        for check, where in list_tables(step.get("assert"), here / "assert"):
             yield from _find_check_faults(check, where)
         match step.get("wait"):
             case {"until": dict() as until}:
                 yield from _find_check_faults(until, here / "wait" / "until")
-
-
-def _list_tables(value: Any, at: DocumentLocation) -> Iterator[tuple[dict[str, Any], DocumentLocation]]:
-    for number, inner in enumerate(value) if isinstance(value, list) else ():
-        if isinstance(inner, dict):
-            yield inner, at / number
 
 
 def _find_check_faults(check: Mapping[str, Any], at: DocumentLocation) -> Iterator[Problem]:

@@ -192,12 +192,6 @@ def test_every_spelling_of_a_key() -> None:
 def test_each_key_may_be_spelled_in_three_ways() -> None:
     ##= man/spec/service.md#configuration
     ##% duvet MUST accept each key of a configuration or recipe in kebab-case, camelCase and snake_case.
-    tree = MemoryTree({"duvet.config.yaml": SERVICE.encode(), ".duvet/config.toml": PROJECT.encode()})
-    with pytest.raises(ProblemsError) as both:
-        load_service(tree, {"KEY_OF_IT": "x"})
-    assert [(one.place.line, one.message) for one in both.value.problems] == [
-        (3, "server: this table is also in `.duvet/config.toml:10:2`")
-    ]
     tree = MemoryTree({"duvet.config.yaml": SERVICE.encode()})
     config = load_service(tree, {"KEY_OF_IT": "x"}).config
     assert (config.server.page_size, config.server.log_level) == (7, "info")
