@@ -98,7 +98,10 @@ class TextHistory:
         old_words, new_words = squeeze_text(annotation.quote), squeeze_text(new)
         revisions = self._read_revisions(specification.path)
         if not old_words:
-            return self._find_newer_requirement(annotation, new_words, text, revisions)
+            if all(new_words in one.text for one in revisions.known):
+                return ""
+            written = self._read_at(self._find_last_change(annotation, text), revisions)
+            return "" if new_words in written else "the requirement is newer than the citation"
         if source := self.find_source(specification, annotation.quote):
             return source
         if not revisions.known:
@@ -117,18 +120,8 @@ class TextHistory:
             # That version contains no other wording of the requirement, so the requirement is newer.
             return ""
         commit = self._find_last_change(annotation, text) if revisions.is_complete else ""
-        written = self._read_at(commit, revisions) if commit else ""
+        written = self._read_at(commit, revisions)
         return "" if new_words in written else "the specification may have changed since the citation was written"
-
-    def _find_newer_requirement(
-        self, annotation: Annotation, words: str, text: str, revisions: SpecificationRevisions
-    ) -> str:
-        """Return why a citation without a quote may be older than its requirement; empty if nothing suggests it."""
-        if all(words in one.text for one in revisions.known):
-            return ""
-        commit = self._find_last_change(annotation, text)
-        written = self._read_at(commit, revisions) if commit else ""
-        return "" if words in written else "the requirement is newer than the citation"
 
     @cached_property
     def _snapshot(self) -> str:
@@ -217,9 +210,8 @@ class TextHistory:
         return "HEAD" if not last_commit.strip("0") else last_commit
 
     def _read_at(self, commit: str, revisions: SpecificationRevisions) -> str:
-        assert self._git is not None
         for path in dict.fromkeys(one.path for one in revisions.known):
-            data = self._git.content("cat-file", "blob", f"{commit}:{path}")
+            data = self._git.content("cat-file", "blob", f"{commit}:{path}") if self._git and commit else None
             if data is not None:
                 return squeeze_text(data.decode(errors="replace"))
         return ""

@@ -287,7 +287,16 @@ def write_fixes(project: Project, found: FixResult) -> tuple[Problem, ...]:
     ##= man/spec/validate.md#fixes
     ##% If a file to fix is read-only or has changed since duvet read it, `duvet validate --fix` MUST report the file
     ##% and write nothing.
-    problems = [problem for path in found.after if (problem := _check_writable(project, path, found.before[path]))]
+    problems: list[Problem] = []
+    for path in found.after:
+        is_same = False
+        with suppress(DuvetError):
+            is_same = project.disk.read(path) == found.before[path]
+        if not is_same:
+            message, hint = "this file changed while it was checked, so it was not fixed", "run the same command again"
+            problems.append(rules.FILE_UNWRITABLE.problem(message, path, hint=hint))
+        elif not os.access(project.disk.at(path), os.W_OK):
+            problems.append(rules.FILE_UNWRITABLE.problem("this file is read-only, so it was not fixed", path))
     if problems:
         return tuple(problems)
     ##= man/spec/validate.md#fixes
@@ -300,13 +309,3 @@ def write_fixes(project: Project, found: FixResult) -> tuple[Problem, ...]:
     except OutputError as error:
         return (rules.FILE_UNWRITABLE.problem(error.message, error.path, hint=error.hint),)
     return ()
-
-
-def _check_writable(project: Project, path: str, before: bytes) -> Problem | None:
-    with suppress(DuvetError):
-        if project.disk.read(path) == before:
-            if os.access(project.disk.at(path), os.W_OK):
-                return None
-            return rules.FILE_UNWRITABLE.problem("this file is read-only, so it was not fixed", path)
-    message = "this file changed while it was checked, so it was not fixed"
-    return rules.FILE_UNWRITABLE.problem(message, path, hint="run the same command again")

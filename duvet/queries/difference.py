@@ -243,21 +243,20 @@ class _Unpaired:
 
         ours, theirs = self._group(present_section, _make_section_key)
         pairs: dict[int, int] = {}  # By the index then.
+        ratio = load_rapidfuzz().fuzz.ratio
+        then, now = (catalogue.requirements for catalogue in self.catalogues)
         for one in ours.keys() & theirs.keys():
             taken: set[int] = set()
-            for _, old, new in sorted(self._compute_scores(ours[one], theirs[one])):
+            near = (
+                (-ratio(then[old].text, now[new].text, score_cutoff=_MIN_LIKENESS), old, new)
+                for index, old in enumerate(ours[one])
+                for new in theirs[one][max(0, index - _MAX_DISTANCE) : index + _MAX_DISTANCE]
+            )
+            for _, old, new in sorted(found for found in near if found[0]):
                 if old not in pairs and new not in taken:
                     pairs[old] = new
                     taken.add(new)
         return self._remove(pairs.items())
-
-    def _compute_scores(self, ours: list[int], theirs: list[int]) -> Iterator[tuple[float, int, int]]:
-        ratio = load_rapidfuzz().fuzz.ratio
-        then, now = (catalogue.requirements for catalogue in self.catalogues)
-        for index, old in enumerate(ours):
-            for new in theirs[max(0, index - _MAX_DISTANCE) : index + _MAX_DISTANCE]:
-                if score := ratio(then[old].text, now[new].text, score_cutoff=_MIN_LIKENESS):
-                    yield -score, old, new
 
     def _group(self, then_key: _Key, now_key: _Key) -> tuple[dict[Hashable, list[int]], dict[Hashable, list[int]]]:
         ours, theirs = (defaultdict[Hashable, list[int]](list) for _ in range(2))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any
 
@@ -63,30 +63,27 @@ class RequirementFilter(Struct, frozen=True):
 
 def select_requirements(catalogue: Catalogue, filters: RequirementFilter) -> list[int]:
     """Return the indexes of the requirements that pass; raise NotFoundError for an unknown or ambiguous name."""
-    cards = catalogue.requirements
-    found = list(range(len(cards)))
-    for test in _make_tests(catalogue, filters):
-        found = [index for index in found if test(cards[index])]
-    return found
-
-
-def _make_tests(catalogue: Catalogue, filters: RequirementFilter) -> Iterator[Callable[[RequirementCard], bool]]:
+    found = list(enumerate(catalogue.requirements))
     if filters.specifications or filters.sections:
         from duvet.trace.locations import find_places, require_specification
     if filters.specifications:
         named = {index for name in filters.specifications for index in require_specification(catalogue, name)}
-        yield lambda card: card.specification in named
+        found = [(index, one) for index, one in found if one.specification in named]
     if filters.sections:
         spots = {spot for name in filters.sections for spot in find_places(catalogue, filters.specifications, name)}
-        yield (
-            lambda card: not spots.isdisjoint([(card.specification, card.section), (card.specification, "", card.name)])
-        )
+        found = [
+            (index, one)
+            for index, one in found
+            if (one.specification, one.section) in spots or (one.specification, "", one.name) in spots
+        ]
     if filters.levels:
-        yield lambda card: card.level in filters.levels
+        found = [(index, one) for index, one in found if one.level in filters.levels]
     if filters.states:
-        yield lambda card: card.state in filters.states
+        found = [(index, one) for index, one in found if one.state in filters.states]
     if filters.kinds:
-        yield lambda card: any(catalogue.citations[number].kind in filters.kinds for number in card.citations)
+        having = {number for number, one in enumerate(catalogue.citations) if one.kind in filters.kinds}
+        found = [(index, one) for index, one in found if not having.isdisjoint(one.citations)]
+    return [index for index, _ in found]
 
 
 class Gap(StrEnum):

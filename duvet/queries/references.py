@@ -88,8 +88,8 @@ def find_by_name(
     ##% duvet MUST accept a requirement id in upper or lower case, alone or as `SPEC#ID`, wherever it accepts the id
     ##% that duvet computes for a requirement.
     found: tuple[int, ...] = ()
+    chosen = range(len(catalogue.specifications)) if specifications is None else specifications
     for named in (catalogue.named.get(name, ()), catalogue.named_in_any_case.get(name.casefold(), ())):
-        chosen = range(len(catalogue.specifications)) if specifications is None else specifications
         found = found or tuple(i for i in named if catalogue.requirements[i].specification in chosen)
     cards = [catalogue.requirements[index] for index in found]
     if len({card.specification for card in cards}) > 1:
@@ -102,23 +102,15 @@ def find_by_name(
         if len(sections) == 1 and first.name in title:
             return SectionRef(first.specification, first.section)
         raise _make_ambiguous_error(catalogue, name, list(found))
-    return RequirementRef(found) if found else _find_section_by_title_id(catalogue, name, specifications)
-
-
-def _find_section_by_title_id(
-    catalogue: Catalogue, name: str, specifications: Collection[int] | None
-) -> SectionRef | None:
-    found = [
-        SectionRef(index, id)
-        for index, card in enumerate(catalogue.specifications)
-        if (specifications is None or index in specifications)
-        and (id := locations.find_section_by_title_id(card, name))
-    ]
-    if len(found) > 1:
-        targets = [f"{catalogue.specifications[one.specification].locator}#{one.section}" for one in found]
-        message = f"{quote_text(name)} is the id of sections in {len(found)} specifications"
+    if found:
+        return RequirementRef(found)
+    headed = [(index, catalogue.specifications[index]) for index in chosen]
+    headings = [(i, card, id) for i, card in headed if (id := locations.find_section_by_title_id(card, name))]
+    if len(headings) > 1:
+        targets = [f"{card.locator}#{id}" for _, card, id in headings]
+        message = f"{quote_text(name)} is the id of sections in {len(headings)} specifications"
         raise NotFoundError(message, hint=_list_candidates("use one of these:", targets))
-    return found[0] if found else None
+    return SectionRef(headings[0][0], headings[0][2]) if headings else None
 
 
 def find_requirements_by_id(catalogue: Catalogue, digits: str, files: locations.ProjectFiles) -> tuple[int, ...]:

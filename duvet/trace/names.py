@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise
 
@@ -210,34 +210,24 @@ def _find_gaps(specification: Specification, mentions: Iterable[_Mention]) -> It
         found = re.match(_NUMBERED, one.name)
         if found and one.is_head:
             series.setdefault(found["family"], {}).setdefault(int(found["number"]), one)
-    for members in series.values():
-        yield from _find_gap(specification, members, named)
-
-
-def _find_gap(
-    specification: Specification, members: Mapping[int, _Mention], named: AbstractSet[str]
-) -> Iterator[Problem]:
-    gaps = [(low, high) for low, high in pairwise(sorted(members)) if high - low > 1]
-    # With several gaps, or a long one, the numbers were never meant to be complete.
-    if len(members) < _FEWEST or len(gaps) != 1 or gaps[0][1] - gaps[0][0] - 1 > _MOST_MISSING:
-        return
-    (low, high) = gaps[0]
-    before, after = members[low], members[high]
-    family = re.match(_NUMBERED, after.name)
-    assert family is not None
-    width = len(family["number"])
-    missing = [f"{family['family']}{number:0{width}}" for number in range(low + 1, high)]
-    if not named.isdisjoint(missing):
-        return
-    ##= man/spec/names.md#checks
-    ##% duvet SHOULD warn about gaps in an otherwise complete series of ids.
-    verb = "is" if len(missing) == 1 else "are"
-    yield rules.NAME_GAP.problem(
-        f"{join_names(missing, _MOST_SHOWN)} {verb} missing between {before.name} and {after.name}",
-        specification.path,
-        after.place,
-        label=f"follows {before.name}",
-        hint="restore {}, or write in the specification that {} {} removed".format(
-            *(("it", missing[0], "was") if len(missing) == 1 else ("them", " and ".join(missing), "were"))
-        ),
-    )
+    for family, members in series.items():
+        gaps = [(low, high) for low, high in pairwise(sorted(members)) if high - low > 1]
+        # With several gaps, or a long one, the numbers were never meant to be complete.
+        if len(members) < _FEWEST or len(gaps) != 1 or gaps[0][1] - gaps[0][0] - 1 > _MOST_MISSING:
+            continue
+        (low, high) = gaps[0]
+        before, after = members[low], members[high]
+        width = len(after.name) - len(family)
+        missing = [f"{family}{number:0{width}}" for number in range(low + 1, high)]
+        if not named.isdisjoint(missing):
+            continue
+        ##= man/spec/names.md#checks
+        ##% duvet SHOULD warn about gaps in an otherwise complete series of ids.
+        words = ("is", "it", missing[0], "was") if len(missing) == 1 else ("are", "them", " and ".join(missing), "were")
+        yield rules.NAME_GAP.problem(
+            f"{join_names(missing, _MOST_SHOWN)} {words[0]} missing between {before.name} and {after.name}",
+            specification.path,
+            after.place,
+            label=f"follows {before.name}",
+            hint=f"restore {words[1]}, or write in the specification that {words[2]} {words[3]} removed",
+        )

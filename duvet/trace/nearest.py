@@ -406,15 +406,12 @@ class Neighbourhood:
         return self.specification.sections[section].name
 
     @cached_property
-    def _unspaced(self) -> list[str]:
-        return [
+    def _unspaced(self) -> tuple[list[str], str]:
+        texts = [
             remove_spacing("".join(section.lines) + ("\n" + section.plain.text if section.plain else ""))
             for section in self.specification.sections
         ]
-
-    @cached_property
-    def _unspaced_whole(self) -> str:
-        return "\n".join(self._unspaced)
+        return texts, "\n".join(texts)
 
     def find_containing_sections(self, quote: str) -> list[int]:
         if any(section.plain for section in self.specification.sections):
@@ -423,9 +420,10 @@ class Neighbourhood:
             quote = remove_markup(quote) or quote
         unspaced = remove_spacing(quote)
         # Most quotes are in no section, and one search in all of them together is faster.
-        if not unspaced or unspaced not in self._unspaced_whole:
+        texts, whole = self._unspaced
+        if not unspaced or unspaced not in whole:
             return []
-        candidates = [index for index, text in enumerate(self._unspaced) if unspaced in text]
+        candidates = [index for index, text in enumerate(texts) if unspaced in text]
         return [index for index in candidates if self.contains(index, quote)]
 
     def contains(self, section: int, quote: str) -> bool:

@@ -160,7 +160,16 @@ class PlainQuoteMatcher:
             return self.view.cut(start, start + len(data)), fit
         if self._near is None:
             self._near = NearQuoteFinder(self.view)
-        return self._near.find(quote, allows_edit=False) or self._find_led(quote, fit)
+        if near := self._near.find(quote, allows_edit=False):
+            return near
+        # A quote may consist of a list's lead-in and a part of one list item.
+        wanted = normalise(quote)
+        for text, statement in self._led:
+            lead = normalise(statement.lead)
+            if text.startswith(wanted) and len(wanted) > len(lead):
+                at = quote.find(statement.lead[-1:], len(lead) - 1) + 1
+                return self._find(quote[at:].strip(WHITESPACE), statement.name, fit)
+        return None
 
     def _find_named(self, quote: str, name: str, fit: Fit) -> FoundQuote | None:
         for statement in self.view.plain.statements:
@@ -179,15 +188,6 @@ class PlainQuoteMatcher:
                     index = bisect_right(offsets, place) - 1
                     ends.append(low + originals[index] + place - offsets[index])
                 return self.view.cut_characters(ends[0], ends[1] + 1), Fit.NORMALISED
-        return None
-
-    def _find_led(self, quote: str, fit: Fit) -> FoundQuote | None:
-        wanted = normalise(quote)
-        for text, statement in self._led:
-            lead = normalise(statement.lead)
-            if text.startswith(wanted) and len(wanted) > len(lead):
-                at = quote.find(statement.lead[-1:], len(lead) - 1) + 1
-                return self._find(quote[at:].strip(WHITESPACE), statement.name, fit)
         return None
 
     def _cut(self, ranges: Iterable[tuple[int, int]]) -> tuple[Piece, ...]:
