@@ -372,10 +372,16 @@ class AnnotationFixer:
             return fixed
         rivals = _find_rivals(corrected, fixed)
         note = "note: a citation with a different quote is also similar to this text; correct both quotes by hand"
-        return [
-            replace(problem, hint=f"{problem.hint}\n{note}", fix=None) if index in rivals else _explain_doubt(problem)
-            for index, problem in enumerate(fixed)
-        ]
+        for index, problem in enumerate(fixed):
+            fix = problem.fix
+            if index in rivals:
+                fixed[index] = replace(problem, hint=f"{problem.hint}\n{note}", fix=None)
+            elif fix and fix.applicability is Applicability.UNSAFE:
+                step = "check the code, then use `--unsafe-fixes` or `--interactive`"
+                hint = problem.hint.removesuffix(f"note: {fix.doubt}; check the code").rstrip("\n")
+                hint = "\n".join(filter(None, (hint, f"note: {fix.doubt}; {step}")))
+                fixed[index] = replace(problem, hint=hint)
+        return fixed
 
     def _correct(self, annotation: Annotation, problem: Problem) -> Correction:
         ##= man/spec/validate.md#fixes
@@ -542,16 +548,6 @@ def _find_rivals(corrected: Sequence[tuple[Annotation, Problem, Correction]], fi
         for index, key in keys.items()
         if len(quotes[key]) > 1 and (fix := fixed[index].fix) and fix.applicability is Applicability.UNSAFE
     }
-
-
-def _explain_doubt(problem: Problem) -> Problem:
-    fix = problem.fix
-    if fix is None or fix.applicability is Applicability.SAFE:
-        return problem
-    step = "check the code, then use `--unsafe-fixes` or `--interactive`"
-    known = f"note: {fix.doubt}; check the code"
-    hint = problem.hint.removesuffix(known).rstrip("\n")
-    return replace(problem, hint="\n".join(filter(None, (hint, f"note: {fix.doubt}; {step}"))))
 
 
 def _remove_place(annotation: Annotation) -> Annotation:

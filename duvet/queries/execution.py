@@ -81,30 +81,24 @@ class JavaModel:
         self.faults = classes.faults
         self._scopes = classes.scopes
         self._statements = list(accumulate(bool(one & java.STATEMENT) for one in properties))
-        self._targets = self._find_targets()
-        self._linear = self._find_linear_lines()
         self._smallest = self._find_smallest_scopes()
-
-    def _find_targets(self) -> list[int | None]:
-        found: list[int | None] = [None] * (self.last_line + 2)
+        # For each line, the next line of code at or below it; None if the scope or file ends first.
+        self._targets: list[int | None] = [None] * (self.last_line + 2)
         code = java.STATEMENT | java.DECLARATION | java.SCOPE_OPEN
         for line in range(self.last_line, 0, -1):
-            properties = self.properties[line]
-            if properties & java.ANNOTATION or properties in (java.BLANK, java.COMMENT):
-                found[line] = found[line + 1]
-            elif not (properties & java.SCOPE_CLOSE and not properties & code):
-                found[line] = line
-        return found
-
-    def _find_linear_lines(self) -> list[bool]:
-        """Return for each line whether it is inside a scope without labels, below the first line of that scope."""
-        labels = list(accumulate(bool(one & java.NON_LINEAR) for one in self.properties))
+            own = properties[line]
+            if own & java.ANNOTATION or own in (java.BLANK, java.COMMENT):
+                self._targets[line] = self._targets[line + 1]
+            elif not (own & java.SCOPE_CLOSE and not own & code):
+                self._targets[line] = line
+        # For each line, whether it is inside a scope without labels, below the first line of that scope.
+        labels = list(accumulate(bool(one & java.NON_LINEAR) for one in properties))
         changes = [0] * (self.last_line + 3)
         for scope in self._scopes:
             if scope.first <= self.last_line and labels[scope.last] == labels[scope.first - 1]:
                 changes[scope.first + 1] += 1
                 changes[scope.last + 1] -= 1
-        return [count > 0 for count in accumulate(changes)]
+        self._linear = [count > 0 for count in accumulate(changes)]
 
     def _find_smallest_scopes(self) -> list[java.LineScope | None]:
         """Return for each line the smallest scope around it; of equally small scopes, the one that ends first."""
@@ -126,9 +120,8 @@ class JavaModel:
         ##% If duvet cannot parse a Java file, or a coverage report lists lines that the file does not have, `duvet
         ##% query` MUST report the annotations in the file as unknown.
         is_stale = any(not 0 < line <= self.last_line for line in hits)
-        return partial(self._judge, frozenset() if self.faults or is_stale else self._find_executed(hits), is_stale)
-
-    def _find_executed(self, hits: LineHits) -> frozenset[int]:
+        if self.faults or is_stale:
+            return partial(self._judge, frozenset(), is_stale)
         ##= man/spec/query.md#executed-lines
         ##% In a Java file, `duvet query` MUST also treat the declarations, comments and blank lines directly above an
         ##% executed line as executed, up to the line that opens their block.
@@ -144,7 +137,7 @@ class JavaModel:
                 reached.add(line)
                 if properties & java.SCOPE_OPEN:
                     break
-        return frozenset(executed | reached)
+        return partial(self._judge, frozenset(executed | reached), is_stale)
 
     def _judge(self, executed: frozenset[int], is_stale: bool, lines: LineRange) -> Execution:
         if self.faults:

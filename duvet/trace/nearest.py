@@ -160,7 +160,16 @@ class TextWords:
         first = next(filter(_INK.search, quote), "")
         if not _ENDS.search(quote[-1]) or not self._begins_sentence(first):
             return None
-        scores = self._score_adjacent(counts, _MOST_JOINED + _count_sentences(quote) - 1)
+        # Score each requirement, and each run of adjacent ones, by the words shared with the quote.
+        scores: dict[_Span, float] = {}
+        most = _MOST_JOINED + _count_sentences(quote) - 1
+        for index, ((start, end), _) in enumerate(self._counts):
+            words = Counter[str]()
+            for (low, high), counted in self._counts[index : index + most]:
+                if low not in (start, end):
+                    break
+                end, words = high, words + counted
+                scores[start, end] = _score_words(counts, words)
         (start, end), score = max(scores.items(), key=lambda one: one[1], default=((0, 0), 0.0))
         if score < _REPLACED:
             return None
@@ -172,17 +181,6 @@ class TextWords:
         is_sure |= found is not None and found.is_clear and len(chosen) == 1 and found.text in text
         parts = len(chosen) if len(chosen) > _count_sentences(quote) else 0
         return TextStretch(text, score, second, is_whole=False, is_reworded=is_sure, parts=parts)
-
-    def _score_adjacent(self, counts: Counter[str], most: int) -> dict[_Span, float]:
-        scores: dict[_Span, float] = {}
-        for index, ((start, end), _) in enumerate(self._counts):
-            words = Counter[str]()
-            for (low, high), counted in self._counts[index : index + most]:
-                if low not in (start, end):
-                    break
-                end, words = high, words + counted
-                scores[start, end] = _score_words(counts, words)
-        return scores
 
     @cached_property
     def _counts(self) -> list[tuple[_Span, Counter[str]]]:
