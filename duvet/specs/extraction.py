@@ -305,36 +305,31 @@ def extract_configured(config: Config, library: Library, root: str) -> Extractio
     extraction = Extraction({}, {}, {}, [], folder if is_owner else "")
     library.prefetch(locator for _, locator in locate_configured(config))
     for index, rule in enumerate(config.specifications):
+        found: list[Problem] = []
         try:
             specification = library.load(locate_specification(rule.source, rule.format))
         except ProblemsError as error:
-            extraction.problems.append(_place_problem(error.problems[0], config, index))
-            continue
+            found.append(error.problems[0])
         except DuvetError as error:
-            broken = rules.find_broken_rule(error)
             message, hint = str(error), error.hint
             if config.extended and describe_plainly(error.message)[0] != error.message:
                 message = f"can't read the specification {quote_text(error.path)}: {error.message}"
                 message, _ = describe_plainly(message)
                 hint = "correct `source`, or create the file"
-            extraction.problems.append(_place_problem(broken.problem(message, hint=hint), config, index))
-            continue
-        if not rule.has_keywords and (warning := _make_keyword_warning(specification)):
-            extraction.problems.append(_place_problem(warning, config, index))
-        lost = _extract(config, library, specification, root, extraction)
-        if lost:
-            more = f" and {format_count(len(lost) - 1, 'more section')}" if len(lost) > 1 else ""
-            message = f"the requirement files of this specification overwrite those of {lost[0]}{more}"
-            hint = "rename one of the specifications: their names must differ in more than the extension"
-            extraction.problems.append(
-                _place_problem(rules.REQUIREMENT_CLASH.problem(message, hint=hint), config, index)
-            )
+            found.append(rules.find_broken_rule(error).problem(message, hint=hint))
+        else:
+            if not rule.has_keywords and (warning := _make_keyword_warning(specification)):
+                found.append(warning)
+            lost = _extract(config, library, specification, root, extraction)
+            if lost:
+                more = f" and {format_count(len(lost) - 1, 'more section')}" if len(lost) > 1 else ""
+                message = f"the requirement files of this specification overwrite those of {lost[0]}{more}"
+                hint = "rename one of the specifications: their names must differ in more than the extension"
+                found.append(rules.REQUIREMENT_CLASH.problem(message, hint=hint))
+        for problem in found:
+            place = config.toml.value_place("specification", index, "source")
+            extraction.problems.append(replace(problem, path=config.path, place=place, label="configured here"))
     return extraction
-
-
-def _place_problem(problem: Problem, config: Config, index: int) -> Problem:
-    place = config.toml.value_place("specification", index, "source")
-    return replace(problem, path=config.path, place=place, label="configured here")
 
 
 def _make_keyword_warning(specification: Specification) -> Problem | None:

@@ -192,9 +192,17 @@ def parse_ietf(data: bytes, *, has_paths: bool = False) -> tuple[Section, ...]:
     return tuple(sections.values())
 
 
+_ANNOUNCED = re.compile(rb"^Request for Comments: *0*([1-9][0-9]*)\b", re.MULTILINE | re.IGNORECASE)
+_DIVIDERS = "=-_* \t\r\f\n"
+
+
 def _qualify(sections: list[Section], data: bytes) -> tuple[Section, ...]:
     """Make section ids unique: add the RFC if the text contains several, and the title if a number is repeated."""
-    documents = _find_documents(data)
+    # Each of several RFCs begins with a block of lines that states its number.
+    documents: dict[str, int] = {}
+    for announced in _ANNOUNCED.finditer(data):
+        block = max(data.rfind(b"\n\n", 0, announced.start()), data.rfind(b"\n\r\n", 0, announced.start()))
+        documents.setdefault(f"rfc{int(announced[1])}", block + 1 if block >= 0 else 0)
     names, starts = list(documents), list(documents.values())
     ##= man/spec/trace.md#sections
     ##% In a text that contains several RFCs, the name of a section MUST begin with its RFC, as in `rfc8174/section-2`.
@@ -219,19 +227,6 @@ def _qualify(sections: list[Section], data: bytes) -> tuple[Section, ...]:
         anchors = (*above, *reversed(ends)) if above or len(ends) > 1 else ()
         found.append(replace(section, id=id, path=path, anchors=anchors))
     return tuple(found)
-
-
-_ANNOUNCED = re.compile(rb"^Request for Comments: *0*([1-9][0-9]*)\b", re.MULTILINE | re.IGNORECASE)
-_DIVIDERS = "=-_* \t\r\f\n"
-
-
-def _find_documents(data: bytes) -> dict[str, int]:
-    """Return the RFCs that a text consists of, and where each begins: with the block of lines that states its number."""
-    found: dict[str, int] = {}
-    for announced in _ANNOUNCED.finditer(data):
-        block = max(data.rfind(b"\n\n", 0, announced.start()), data.rfind(b"\n\r\n", 0, announced.start()))
-        found.setdefault(f"rfc{int(announced[1])}", block + 1 if block >= 0 else 0)
-    return found
 
 
 def _cut(section: Section, end: int) -> Section:

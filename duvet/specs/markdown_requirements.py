@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -190,8 +190,10 @@ class _SectionReader:
             for block, at in zip(self.blocks, self.offsets, strict=False)
             for start, end in block.code
         ]
-        self.bare = _blank(self.text, self.code)
-        """The text with blanks instead of code, because keywords in code don't count."""
+        # The text with blanks instead of code, because keywords in code don't count.
+        bounds = [0, *(bound for span in self.code for bound in span), len(self.text)]
+        parts = [self.text[low:high] for low, high in pairwise(bounds)]
+        self.bare = "".join([" " * len(part) if index % 2 else part for index, part in enumerate(parts)])
         self.statements: list[Statement] = []
         self.uncounted: list[tuple[str, int, int]] = []
         """The character ranges that are not a requirement, each after the reason."""
@@ -509,14 +511,6 @@ def _drop_fields(text: str, cells: list[tuple[str, int, int]]) -> list[tuple[str
     words = max((text[low:high].split() for _, low, high in kept), key=len, default=[])
     # A few words may be a name, and the cell left out may say what is required of it.
     return kept if len(words) >= (_FEW_WORDS - 1 if find_level(" ".join(words)) else _FEW_WORDS) else cells
-
-
-def _blank(text: str, spans: Iterable[Span]) -> str:
-    parts, at = [], 0
-    for start, end in spans:
-        parts += [text[at:start], " " * (end - start)]
-        at = end
-    return "".join([*parts, text[at:]])
 
 
 def _remove_title_markup(title: str) -> str:

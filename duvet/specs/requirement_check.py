@@ -115,20 +115,17 @@ def read_requirements_checked(path: str, data: bytes) -> tuple[list[Annotation],
     for name in REQUIREMENT_TABLES:
         tables = toml.values.get(name)
         for index, table in enumerate(tables if isinstance(tables, list) else ()):
+            keys = (name, index)
             own = list(check_requirement_table(toml, name, index, table))
             problems += own
-            if not own and ("target" in table or inheritable):
-                annotations.append(_make_checked_annotation(toml, name, index, table))
+            if own or not ("target" in table or inheritable):
+                continue
+            strings = {key: toml.string(*keys, key) for key, value in table.items() if isinstance(value, str)}
+            target = (*keys, "target") if "target" in table else ("target",)
+            strings["target"] = toml.string(*target)
+            source = Source(*toml.value_span(*target), *toml.value_span(*keys), *toml.value_span(*keys, "quote"))
+            line, tags = toml.value_place(*keys).line, tuple(sorted(set(table.get("tags", ()))))
+            annotations.append(make_entry_annotation(path, line, REQUIREMENT_TABLES[name], strings, tags, source))
     annotations.sort(key=lambda annotation: annotation.source.text)
     problems.sort(key=lambda problem: problem.sort_key)
     return annotations, problems
-
-
-def _make_checked_annotation(toml: TomlDocument, name: str, index: int, table: dict[str, Any]) -> Annotation:
-    keys = (name, index)
-    strings = {key: toml.string(*keys, key) for key, value in table.items() if isinstance(value, str)}
-    target_keys = (*keys, "target") if "target" in table else ("target",)
-    strings["target"] = toml.string(*target_keys)
-    source = Source(*toml.value_span(*target_keys), *toml.value_span(*keys), *toml.value_span(*keys, "quote"))
-    line, tags = toml.value_place(*keys).line, tuple(sorted(set(table.get("tags", ()))))
-    return make_entry_annotation(toml.path, line, REQUIREMENT_TABLES[name], strings, tags, source)

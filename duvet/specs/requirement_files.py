@@ -48,18 +48,6 @@ class _Table(Struct, frozen=True):
     values: dict[str, _Span]
 
 
-def read_requirements_plain(path: str, data: bytes) -> list[Annotation] | None:
-    """Read a valid file that has only plain strings, much faster than a TOML parser does; return None for other files."""
-    if has_control_characters(data):
-        return None
-    try:
-        text = data.decode()
-    except UnicodeDecodeError:
-        return None
-    tables = _read_tables(text)
-    return _make_annotations(path, text, tables) if tables else None
-
-
 @cache
 def _compile_statement() -> re.Pattern[str]:
     """Compile the pattern for a statement; the first alternative is the form that duvet writes."""
@@ -99,7 +87,14 @@ def _read_tables(text: str) -> list[_Table] | None:
     return tables if position == len(text) else None
 
 
-def _make_annotations(path: str, text: str, tables: list[_Table]) -> list[Annotation] | None:
+def read_requirements_plain(path: str, data: bytes) -> list[Annotation] | None:
+    """Read a valid file that has only plain strings, much faster than a TOML parser does; return None for other files."""
+    try:
+        tables = None if has_control_characters(data) else _read_tables(text := data.decode())
+    except UnicodeDecodeError:
+        return None
+    if tables is None:
+        return None
     top = tables[0].values
     names = {table.name for table in tables[1:]}
     # Each kind of table must have one spelling.

@@ -388,9 +388,6 @@ class GitTree:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self.close()
-
-    def close(self) -> None:
         self.paths.objects.close()
 
     def _find(self, path: str, *, follow: bool = True) -> GitPlace | str | None:
