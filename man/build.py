@@ -15,15 +15,7 @@ from duvet.templates import environment
 
 JsonSchema = dict[str, Any]
 
-_ROFF_ESCAPES = {
-    "\\": r"\e",
-    "-": r"\-",
-    '"': r"\(dq",
-    "'": r"\(aq",
-    "`": r"\(ga",
-    "^": r"\(ha",
-    "~": r"\(ti",
-}
+_ROFF_ESCAPES = {"\\": r"\e", "-": r"\-", '"': r"\(dq", "'": r"\(aq", "`": r"\(ga", "^": r"\(ha", "~": r"\(ti"}
 _CODE = re.compile(r"`([^`]+)`")
 _OPTION = re.compile(r"(?<![\w-])--?[A-Za-z][\w-]*")
 _EXAMPLES = "Examples:"

@@ -190,10 +190,7 @@ def render_list_table(listing: Listing, look: TableLook) -> str:
     columns = listing.grouped
     head = [_Cell(escape_cell(column.name)) for column in columns]
     groups = [
-        (
-            _Cell(escape_cell(title)),
-            [[_make_cell(column, row, look) for column in columns] for row in rows],
-        )
+        (_Cell(escape_cell(title)), [[_make_cell(column, row, look) for column in columns] for row in rows])
         for title, rows in listing.groups
     ]
     counting = [row for _, rows in groups for row in rows] + ([] if listing.heading else [head])
