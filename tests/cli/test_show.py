@@ -73,33 +73,26 @@ use one of these ids:
 
 
 @pytest.mark.parametrize(
-    ("reference", "message", "hint"),
+    ("changes", "reference", "message", "hint"),
     [
-        ("5bfa", 'no requirement matches "5bfa"', "did you mean 5bfbf88bbb38?"),
-        ("tea#pots", 'unknown section "pots" of tea.md', "did you mean pot?"),
-        ("tea.md:7", '"tea.md:7" matches 2 requirements', TWO),
+        ({}, "5bfa", 'no requirement matches "5bfa"', "did you mean 5bfbf88bbb38?"),
+        ({}, "tea#pots", 'unknown section "pots" of tea.md', "did you mean pot?"),
+        ({}, "tea.md:7", '"tea.md:7" matches 2 requirements', TWO),
+        # Files that became unreadable.
+        ({"src/pot.rs": b"//= tea.md#cup\nfn \xff() {}\n"}, "src/pot.rs:3", 'no annotations in "src/pot.rs"', ""),
+        ({"tea.md": None}, "tea#pot", 'unknown specification "tea"', "available: rfc7168"),
     ],
 )
-def test_unknown_references(reference: str, message: str, hint: str, duvet: Run) -> None:
-    done = failed(f"{message} [DUV120]", hint=hint)
-    assert duvet("show", reference) == done._replace(err=ERRORS + done.err)
-
-
-@pytest.mark.parametrize(
-    ("path", "now", "reference", "message", "hint"),
-    [
-        ("src/pot.rs", b"//= tea.md#cup\nfn \xff() {}\n", "src/pot.rs:3", 'no annotations in "src/pot.rs"', ""),
-        ("tea.md", None, "tea#pot", 'unknown specification "tea"', "available: rfc7168"),
-    ],
-)
-def test_a_file_that_became_unreadable_is_reported(
-    path: str, now: bytes | None, reference: str, message: str, hint: str, duvet: Run, folder: Path
+def test_unknown_references(
+    changes: dict[str, bytes | None], reference: str, message: str, hint: str, duvet: Run, folder: Path
 ) -> None:
-    (folder / path).unlink()
-    if now is not None:
-        (folder / path).write_bytes(now)
+    for path, data in changes.items():
+        (folder / path).unlink()
+        if data is not None:
+            (folder / path).write_bytes(data)
     done = failed(f"{message} [DUV120]", hint=hint)
-    assert duvet("show", reference) == done._replace(err=ERRORS.replace("2 errors", "1 error") + done.err)
+    errors = ERRORS.replace("2 errors", "1 error") if changes else ERRORS
+    assert duvet("show", reference) == done._replace(err=errors + done.err)
 
 
 def test_colours_and_width_of_a_terminal(duvet_command: str, folder: Path, gold: Snapshot) -> None:

@@ -30,12 +30,8 @@ def kettle(tmp_path: Path) -> Path:
     config = yaml.encode({"repos": [{"repo": "local", "hooks": hooks}]}).decode()
     ignored = "/.duvet/cache/\n/.duvet/reports/\n/.duvet/requirements/\n"
     folder = history(tmp_path / "kettle", {**KETTLE, ".pre-commit-config.yaml": config, ".gitignore": ignored})
-    assert pre_commit(folder, "install").returncode == 0
+    assert called(folder, "pre-commit", "install").returncode == 0
     return folder
-
-
-def pre_commit(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
-    return called(folder, str(BIN / "pre-commit"), *args)
 
 
 def committed(folder: Path) -> subprocess.CompletedProcess[str]:

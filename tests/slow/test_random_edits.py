@@ -11,7 +11,6 @@ from random import Random
 import pytest
 
 from duvet import MemoryTree, Project
-from duvet.model import Problem
 from duvet.project.validation import fix_project, overlay_project
 from duvet.trace.records import Requirement, State
 from tests.slow.edits import Document, Edit, Edited, edit_randomly, renumber_items, rewrap_paragraphs, tick_boxes
@@ -78,10 +77,6 @@ class Traced:
         return Project("/project", tree=MemoryTree({**self.files, self.name: data}))
 
 
-def changes_only_target(problem: Problem, _: str) -> bool:
-    return problem.fix is not None and not problem.fix.change
-
-
 def check(traced: Traced, edited: Edited) -> Iterator[str]:
     after = traced.project(edited.text.encode())
     expected = traced.document.texts()
@@ -91,7 +86,7 @@ def check(traced: Traced, edited: Edited) -> Iterator[str]:
     yield from (f"lost: {text}" for text in (+expected - found))
     yield from (f"unexpected: {text}" for text in (found - +expected))
     if edited.is_renumbered:
-        fixes = fix_project(after, lambda findings: findings.files, changes_only_target)
+        fixes = fix_project(after, lambda findings: findings.files, lambda one, _: bool(one.fix and not one.fix.change))
         after = overlay_project(after, fixes.after)
     failed = {after.trace.annotations[id].line for id in after.trace.failures}
     done = Counter(one.text for one in after.requirements if one.state is State.DONE)

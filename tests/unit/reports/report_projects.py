@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import date
+from functools import partial
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -77,13 +78,6 @@ def summary_of(report: Finished, look: TableLook = TableLook()) -> str:  # noqa:
     return summary.format_summary(summary.summarize_run(report, (), ()), look)
 
 
-def json_v1_of(report: Finished) -> str:
-    return rendered(report, json_v1.render_json_v1)
-
-
-def json_v2_of(report: Finished) -> str:
-    return rendered(report, json_v2.render_json_v2)
-
-
-def snapshot_of(report: Finished) -> str:
-    return rendered(report, snapshot.render_snapshot)
+json_v1_of: Callable[[Finished], str] = partial(rendered, render=json_v1.render_json_v1)
+json_v2_of: Callable[[Finished], str] = partial(rendered, render=json_v2.render_json_v2)
+snapshot_of: Callable[[Finished], str] = partial(rendered, render=snapshot.render_snapshot)

@@ -88,23 +88,10 @@ def test_every_format_is_text_that_drives_no_terminal(
     assert controls <= {"\n"}
 
 
-@pytest.mark.parametrize(
-    ("path", "folder", "expected"),
-    [
-        ("a.rs", "", "a.rs"),
-        ("a.rs", "b/c", "b/c/a.rs"),
-        ("../a.rs", "b/c", "b/a.rs"),
-        ("../../../a.rs", "b/c", "../a.rs"),
-        ("/a.rs", "b", "/a.rs"),
-        ("C:/a.rs", "b", "C:/a.rs"),
-        ("C:\\a.rs", "b", "C:\\a.rs"),
-        ("\\\\host\\a.rs", "b", "\\\\host\\a.rs"),
-        ("", "b", ""),
-        *((path, "b", f"b/{path}") for path in ("a", "a/b", "a:b", "c:")),
-    ],
-)
-def test_paths_begin_at_the_root(path: str, folder: str, expected: str) -> None:
-    assert make_root_relative(path, folder) == expected
+def test_paths_begin_at_the_root() -> None:
+    # The tests of SARIF have absolute paths and those of Windows.
+    paths = (("a.rs", ""), ("a.rs", "b/c"), ("../../../a.rs", "b/c"), ("", "b"))
+    assert [make_root_relative(*one) for one in paths] == ["a.rs", "b/c/a.rs", "../a.rs", ""]
 
 
 def test_json_is_as_documented() -> None:
