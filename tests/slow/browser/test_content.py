@@ -90,43 +90,21 @@ def test_features_and_issues_lead_to_their_requirements(visit: Visits, reports: 
         expect(page.locator("#count")).to_have_text("1 of 10 requirements")
 
 
-RUNS = """pre => {
-  const runs = []
-  const walk = (node, marked) => {
-    for (const child of node.childNodes)
-      if (child.nodeType === Node.TEXT_NODE) runs.push([marked, child.data])
-      else walk(child, marked || child.matches("a, mark"))
-  }
-  walk(pre, false)
-  return runs
-}"""
+# The text of each section by anchor, with ⟦⟧ around cited text.
+MARKED = r"""parts => parts.map(part => [part.dataset.id ?? part.id, [...part.querySelectorAll('pre:not(li pre)')].map(pre => {
+  const copy = pre.cloneNode(true)
+  for (const one of copy.querySelectorAll('a, mark')) one.replaceWith(one.textContent.replace(/[^\n]+/g, '⟦$&⟧'))
+  return copy.textContent.replaceAll('⟧⟦', '')
+}).join('')])"""
 
 
-def lines_of(runs: list[tuple[bool, str]]) -> list[str]:
-    """Return the lines with ⟦⟧ around cited text."""
-    text = "".join("⟦" + text.replace("\n", "⟧\n⟦") + "⟧" if marked else text for marked, text in runs)
-    return text.replace("⟧⟦", "").replace("⟦⟧", "").split("\n")
-
-
-def text_of(section: dict[str, Any]) -> list[str]:
-    """Return the same lines from the JSON report, without trailing blanks."""
+def text_of(section: dict[str, Any]) -> str:
+    """Return the same text from the JSON report."""
     lines = [
-        [(False, line)] if isinstance(line, str) else [(bool(ids), text) for ids, _, text in line]
+        line if isinstance(line, str) else "".join(f"⟦{text}⟧" if ids and text else text for ids, _, text in line)
         for line in section["lines"]
     ]
-    while lines and lines[-1] and not lines[-1][-1][1].strip():
-        lines[-1].pop()
-    return lines_of([run for line in lines for run in [*line, (False, "\n")]][:-1])
-
-
-def read_section_texts(page: Page, specification: str) -> dict[str, list[str]]:
-    go(page, f"#{specification}")
-    parts = page.locator(f'[id="{specification}"] section.part')
-    found: list[tuple[str, list[tuple[bool, str]]]] = parts.evaluate_all(
-        f"parts => parts.map(part => [part.dataset.id ?? part.id, [...part.querySelectorAll('pre:not(li pre)')]"
-        f".flatMap({RUNS})])"
-    )
-    return {id.removeprefix(f"{specification}/"): lines_of(runs) for id, runs in found}
+    return "\n".join(lines).replace("⟧⟦", "").rstrip()
 
 
 REPEATED = re.compile(r"~(\d+)$")
@@ -136,18 +114,20 @@ def use_upstream_number(number: re.Match[str]) -> str:
     return f"-{int(number[1]) - 1}" if number[1] != "1" else ""
 
 
-def assert_text_is_that_of_json(page: Page, report: projects.Report) -> dict[str, dict[str, list[str]]]:
+def assert_text_is_that_of_json(page: Page, report: projects.Report) -> dict[str, dict[str, str]]:
     """Check that the page's sections equal the JSON report, and contain every cited one."""
     found = {}
     for specification, locator in locators(page).items():
         sections = {one["id"]: text_of(one) for one in report.json["specifications"][locator]["sections"]}
         # The page numbers repeated sections as targets do (`same~2`), the JSON report as awslabs duvet does (`same-1`).
-        texts = read_section_texts(page, specification)
-        found[specification] = parts = {REPEATED.sub(use_upstream_number, id): text for id, text in texts.items()}
+        go(page, f"#{specification}")
+        texts = page.locator(f'[id="{specification}"] section.part').evaluate_all(MARKED)
+        found[specification] = parts = {
+            REPEATED.sub(use_upstream_number, id.removeprefix(f"{specification}/")): text for id, text in texts
+        }
         assert views(page) == [specification]
         assert parts == {id: sections[id] for id in parts}
-        cited = {id for id, lines in sections.items() if any("⟦" in line for line in lines)}
-        assert cited <= parts.keys()
+        assert {id for id, text in sections.items() if "⟦" in text} <= parts.keys()
     return found
 
 
@@ -168,8 +148,7 @@ def test_letters_and_markdown_of_all_kinds_and_a_million_letters_keep_their_plac
     assert {"guide", "same", "nested", "deeper"} <= parts["guide"].keys() and "pot" in parts["long"]
     titles = page.locator("#guide section.part h3 a:first-child").all_text_contents()
     assert titles == ["Guide", "Same~1", "Nested", "Deeper", "Same~2", "Same~3"]
-    lines = [re.sub("[⟦⟧]", "", line) for line in parts["letters"]["wide"]]
-    assert lines == files["letters.md"].splitlines()[4:7]
+    assert re.sub("[⟦⟧]", "", parts["letters"]["wide"]).split("\n") == files["letters.md"].splitlines()[4:7]
     # A quote that stands twice in its section is one requirement.
     twice = page.locator('section.part[id$="/twice"] > pre :is(a, mark)')
     assert twice.all_text_contents() == ["A cup MUST be clean."]
