@@ -85,14 +85,7 @@ def insert_section(document: Document, random: Random) -> Edited | None:
 def insert_paragraph(document: Document, random: Random) -> Edited | None:
     lines = document.lines
     first = min(document.headings)
-    places = [
-        at
-        for at in range(first + 3, len(lines) - 3)
-        if not any(map(str.strip, (lines[at], lines[at + 2])))
-        and lines[at - 1].endswith(".")
-        and lines[at - 1].startswith("   ")
-        and not any("\f" in line or "[Page " in line for line in lines[at - 4 : at + 4])
-    ] + [at for at in range(first + 3, len(lines) - 3) if _is_between_paragraphs(lines, at)]
+    places = [at for at in range(first + 3, len(lines) - 3) if _is_between_paragraphs(lines, at)]
     if not places:
         return None
     text = f"The added part {random.randrange(10**6)} MUST start by itself."
