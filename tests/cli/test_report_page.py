@@ -186,7 +186,7 @@ def test_no_page_could_be_written(kettle: Path, duvet: Run, browser: Path) -> No
     (kettle / PAGE).mkdir(parents=True)
     done = duvet("report", "--open", environ={"BROWSER": str(browser)})
     assert (done.code, list_opened(browser)) == (1, [])
-    assert "can't write this file" in done.err and "no page to open" not in done.err
+    assert "can't write this file" in done.err and "no HTML report to open" not in done.err
 
 
 @pytest.mark.parametrize("name", ["/no/browser", "/no/browser 'of mine %s"])

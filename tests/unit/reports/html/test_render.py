@@ -222,7 +222,7 @@ def test_a_whole_overview_is_rendered(snapshot: Snapshot) -> None:
 def test_no_change_since_the_snapshot() -> None:
     shown = overview(finished(STATES), since=SnapshotDiff())
     assert "<h3>Changes since the committed snapshot</h3>\n<p>No changes.</p>\n" in shown
-    assert "What changed" not in overview(finished(STATES))
+    assert "Changes since" not in overview(finished(STATES))
 
 
 HELD = GateResult("snapshot", "snapshot is up to date", 0)
