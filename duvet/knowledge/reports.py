@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -39,55 +39,29 @@ class ProjectFacts(Struct, frozen=True, kw_only=True):
     rule: IngestRule = IngestRule()
 
 
-def gather_facts(
-    run: records.IngestRun,
-    artifacts: Mapping[str, records.Artifact],
-    nodes: Iterable[records.GraphNode],
-    edges: Iterable[records.GraphEdge],
-    rule: IngestRule,
-) -> ProjectFacts:
-    known = {node.id: node for node in nodes}
-    connected, citing = set[str](), dict[str, set[str]]()
-    for edge in edges:
-        if edge.source in known and edge.target in known:
-            if edge.relation in _CONNECTING:
-                connected |= {edge.source, edge.target}
-            if edge.relation is records.Relation.CITES:
-                citing.setdefault(edge.target, set()).add(known[edge.source].key)
-    alone = (node for node in known.values() if node.label in _CONNECTED_LABELS and node.id not in connected)
-    return ProjectFacts(
-        run=run,
-        artifacts=artifacts,
-        isolated=_sort_searchable(artifacts, alone),
-        cited=_sort_citing((known[id], files) for id, files in citing.items()),
-        rule=rule,
-    )
-
-
 def load_facts(store: Store, rule: IngestRule, *, graph: bool = True) -> ProjectFacts:
     """Return the facts that reports need; without `graph`, leave out those about the graph."""
     artifacts = store.artifacts()
-    isolated: tuple[records.GraphNode, ...] = ()
-    cited: tuple[RequirementFiles, ...] = ()
+    isolated: list[records.GraphNode] = []
+    cited: list[RequirementFiles] = []
     if graph:
         # Few nodes have no outgoing edges, so incoming edges are read only for those.
         alone = list(store.find_isolated(_CONNECTED_LABELS, _CONNECTING))
-        isolated = _sort_searchable(artifacts, (node for node, edges in _load_edges(store, alone) if not edges))
-        requirements = list(store.nodes(records.NodeLabel.REQUIREMENT))
-        citing = (
-            (
-                node,
-                {
-                    other.key
-                    for edge, other in edges
-                    if edge.relation is records.Relation.CITES and edge.target == node.id
-                },
-            )
-            for node, edges in _load_edges(store, requirements)
-        )
-        cited = _sort_citing((node, files) for node, files in citing if files)
-    run = next((run for run in store.runs(limit=_MAX_RUNS) if run.success), None)
-    return ProjectFacts(run=run, artifacts=artifacts, isolated=isolated, cited=cited, rule=rule)
+        # The connections of a file without chunks are unknown, because its text was not read.
+        alone = [node for node in alone if node.key in artifacts and artifacts[node.key].chunk_count]
+        isolated = [node for node, edges in _load_edges(store, alone) if not edges]
+        for node, edges in _load_edges(store, list(store.nodes(records.NodeLabel.REQUIREMENT))):
+            incoming = (end for end in edges if end[0].target == node.id)
+            files = {other.key for edge, other in incoming if edge.relation is records.Relation.CITES}
+            if files:
+                cited.append(RequirementFiles(node, tuple(sorted(files))))
+    return ProjectFacts(
+        run=next((run for run in store.runs(limit=_MAX_RUNS) if run.success), None),
+        artifacts=artifacts,
+        isolated=sorted(isolated, key=lambda node: (node.label, node.key)),
+        cited=sorted(cited, key=lambda found: found.requirement.key),
+        rule=rule,
+    )
 
 
 def _load_edges(
@@ -97,19 +71,6 @@ def _load_edges(
         some = nodes[start : start + _BATCH]
         around = store.neighbours([node.id for node in some])
         yield from ((node, around.get(node.id, ())) for node in some)
-
-
-def _sort_citing(citing: Iterable[tuple[records.GraphNode, set[str]]]) -> tuple[RequirementFiles, ...]:
-    ordered = sorted(citing, key=lambda found: found[0].key)
-    return tuple(RequirementFiles(node, tuple(sorted(files))) for node, files in ordered)
-
-
-def _sort_searchable(
-    artifacts: Mapping[str, records.Artifact], nodes: Iterable[records.GraphNode]
-) -> tuple[records.GraphNode, ...]:
-    # The connections of a file without chunks are unknown, because its text was not read.
-    searchable = (node for node in nodes if node.key in artifacts and artifacts[node.key].chunk_count)
-    return tuple(sorted(searchable, key=lambda node: (node.label, node.key)))
 
 
 class RunReference(Struct, frozen=True):

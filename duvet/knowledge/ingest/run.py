@@ -360,7 +360,7 @@ class _Run(Struct):
                 writing.keep(key, data)
         outcome = self.make_outcome(files)
         writing.put_run(outcome.run)
-        facts = reports.gather_facts(outcome.run, files.artifacts, graph.nodes, graph.edges, self.rule)
+        facts = structs.replace(reports.load_facts(store, self.rule), run=outcome.run)
         reports.save_reports(writing, facts, time.time())
         return outcome
 

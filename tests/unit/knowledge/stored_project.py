@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from msgspec import json
@@ -16,11 +17,11 @@ from msgspec.structs import replace
 from duvet.config.settings import IngestRule, StoreSection
 from duvet.knowledge.backup import create_backup
 from duvet.knowledge.feedback import Vote
-from duvet.knowledge.reports import ProjectFacts, gather_facts, save_reports
+from duvet.knowledge.reports import ProjectFacts, load_facts, save_reports
 from duvet.store import records
 from duvet.store.location import KnowledgeSettings, StorePaths, find_store_paths, open_store
-from duvet.store.records import Artifact, FileKind, GraphNode, IngestedFile, IngestRun, Relation, RemovedFile
-from duvet.store.sqlite import Store
+from duvet.store.records import Artifact, FileKind, GraphEdge, GraphNode, IngestedFile, IngestRun, Relation, RemovedFile
+from duvet.store.sqlite import Store, StoreWriter
 from tests.cli.command import environment
 from tests.unit.store.store_files import edge, node, read_whole_store, symbol
 
@@ -107,9 +108,31 @@ RUN = IngestRun(
 )
 
 
-def facts(rule: IngestRule = IngestRule()) -> ProjectFacts:  # noqa: B008 - frozen
+def facts(
+    rule: IngestRule = IngestRule(),  # noqa: B008 - frozen
+    artifacts: Sequence[Artifact] = ARTIFACTS,
+    nodes: Sequence[GraphNode] = NODES,
+    edges: Sequence[GraphEdge] = EDGES,
+    run: IngestRun = RUN,
+) -> ProjectFacts:
     """Return the facts about this project from which reports are made."""
-    return gather_facts(RUN, {one.path: one for one in ARTIFACTS}, NODES, EDGES, rule)
+    with TemporaryDirectory() as folder, closing(open_store(f"{folder}/store.db", create=True)) as store:
+        with store.writing() as writing:
+            _write(writing, artifacts, nodes, edges, run)
+        return load_facts(store, rule)
+
+
+def _write(
+    writing: StoreWriter,
+    artifacts: Sequence[Artifact],
+    nodes: Sequence[GraphNode],
+    edges: Sequence[GraphEdge],
+    run: IngestRun,
+) -> None:
+    for one in artifacts:
+        writing.put(make_ingested_file(one))
+    writing.replace_graph(nodes, edges)
+    writing.put_run(run)
 
 
 def plain(value: object) -> Any:
@@ -138,11 +161,8 @@ def fill(folder: Path, runs: Sequence[IngestRun] = (RUN,)) -> Path:
     with closing(open_store(str(path), create=True)) as store:
         for number, run in enumerate(runs):
             with store.writing() as writing:
-                for one in ARTIFACTS:
-                    writing.put(make_ingested_file(one))
-                writing.replace_graph(NODES, EDGES)
-                writing.put_run(run)
-                save_reports(writing, replace(facts(), run=run), NOW + number)
+                _write(writing, ARTIFACTS, NODES, EDGES, run)
+                save_reports(writing, replace(load_facts(store, IngestRule()), run=run), NOW + number)
     return folder
 
 

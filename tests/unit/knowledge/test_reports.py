@@ -8,8 +8,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from duvet.config.settings import IngestRule
-from duvet.knowledge.reports import LifecycleReport, gather_facts, make_coverage_report, make_lifecycle_report
-from duvet.store.records import Artifact, FileKind, GraphEdge, GraphNode, IngestRun, Relation
+from duvet.knowledge.reports import LifecycleReport, make_coverage_report, make_lifecycle_report
+from duvet.store.records import Artifact, FileKind, GraphEdge, GraphNode, Relation
 from tests.unit.knowledge.stored_project import (
     ARTIFACTS,
     EDGES,
@@ -88,8 +88,7 @@ def test_the_lifecycle_report_lists_stale_entries() -> None:
 def lifecycle(
     artifacts: Sequence[Artifact], nodes: Sequence[GraphNode] = NODES, edges: Sequence[GraphEdge] = EDGES
 ) -> LifecycleReport:
-    known = {one.path: one for one in artifacts}
-    return make_lifecycle_report(gather_facts(replace(RUN, removed=()), known, nodes, edges, IngestRule()), NOW)
+    return make_lifecycle_report(facts(IngestRule(), artifacts, nodes, edges, replace(RUN, removed=())), NOW)
 
 
 def test_small_and_empty_files_need_no_tests_and_connections() -> None:
@@ -162,5 +161,5 @@ def test_the_coverage_report_lists_gaps() -> None:
         "removed_artifacts": REMOVED,
     }
     assert (rows[4]["path"], rows[4]["skipped"]) == ("src/kettle/empty.py", "empty")
-    nothing = gather_facts(IngestRun(run_id="r", profile="p", started_at=1.0), {}, (), (), IngestRule())
+    nothing = facts(IngestRule(), (), (), ())
     assert make_coverage_report(nothing, NOW).summary.artifact_total == 0
