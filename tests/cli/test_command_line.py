@@ -137,8 +137,6 @@ def test_old_forms_do_the_same_and_say_so_with_verbose(old: str, new: str, note:
 @pytest.mark.parametrize(
     ("line", "same"),
     [
-        ("recipe", "recipe list"),
-        ("recipe --format json", "recipe list --format json"),
         ("recipe --format json show stale-audit", "recipe show stale-audit --format json"),
         ("recipe list --format text --config none.json --offline", "recipe list"),
         ("pages --format csv", "pages list --format csv"),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import pty
 import select
-import shlex
 import shutil
 import subprocess
 from contextlib import suppress
@@ -29,62 +28,61 @@ def asked(shell: str, *words: str) -> dict[str, str]:
     return {"_DUVET_COMPLETE": f"{shell}_complete", "COMP_WORDS": f"duvet {' '.join(words)}", "COMP_CWORD": last}
 
 
-def bash(folder: Path, duvet_command: str, *words: str) -> list[str]:
-    given = " ".join(map(shlex.quote, words))
-    script = f"""
-        source /dev/stdin <<< "$(duvet completion bash)"
-        compopt() {{ COMPREPLY=("$2"); }}
-        COMP_WORDS=(duvet {given}) COMP_CWORD={len(words)}
-        _duvet_completion duvet
-        printf '%s\\n' "${{COMPREPLY[@]}}"
-    """
-    done = shell(duvet_command, folder, script)
-    assert (done.code, done.err) == (0, "")
-    return done.out.split("\n")[:-1]
+IN_BASH: dict[str, list[str]] = {
+    "rep": ["report"],
+    "--off": [""],
+    "help rep": ["report"],
+    "-q -C . rep": ["report"],
+    "report --off": ["--offline"],
+    "report --format ''": [one.value for one in ProblemFormat],
+    "report --format = s": ["sarif"],
+    "report --format =": [one.value for one in ProblemFormat],
+    "report --format = json --off": ["--offline"],
+    "report --json ''": ["default"],
+    "report --lcov ''": ["dirnames"],
+    "validate src/a.rs ''": ["default"],
+    "completion z": ["zsh"],
+    "recipe ch": ["check"],
+    "recipe va": [""],
+    "recipe --dry": [""],
+    "recipe --form": ["--format"],
+    "recipe --format p": ["plain"],
+    "recipe run --dry": ["--dry-run"],
+    "recipe ''": ["list", "show", "check", "run"],
+    "cache cl": ["clear"],
+    "config schema s": ["service"],
+    "recipe run s": ["stale-audit", "subsystem-freshness"],
+    "recipe check s": ["stale-audit", "subsystem-freshness"],
+    "recipe check recipes/s": ["default"],
+    "recipe validate recipes/s": ["default"],
+    "help recipe r": ["run"],
+    "--color al": ["always"],
+    "frobnicate x": [""],
+    "report --frobnicate x": [""],
+    'report "\'"': [""],
+    "''": list(COMMANDS),
+}
+"""What bash offers for the last word after `duvet`."""
 
 
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        ("rep", ["report"]),
-        ("--off", [""]),
-        ("help rep", ["report"]),
-        ("-q -C . rep", ["report"]),
-        ("report --off", ["--offline"]),
-        ("report --format ''", [one.value for one in ProblemFormat]),
-        ("report --format = s", ["sarif"]),
-        ("report --format =", [one.value for one in ProblemFormat]),
-        ("report --format = json --off", ["--offline"]),
-        ("report --json ''", ["default"]),
-        ("report --lcov ''", ["dirnames"]),
-        ("validate src/a.rs ''", ["default"]),
-        ("completion z", ["zsh"]),
-        ("recipe ch", ["check"]),
-        ("recipe va", [""]),
-        ("recipe --dry", [""]),
-        ("recipe --form", ["--format"]),
-        ("recipe --format p", ["plain"]),
-        ("recipe run --dry", ["--dry-run"]),
-        ("recipe ''", ["list", "show", "check", "run"]),
-        ("cache cl", ["clear"]),
-        ("config schema s", ["service"]),
-        ("recipe run s", ["stale-audit", "subsystem-freshness"]),
-        ("recipe check s", ["stale-audit", "subsystem-freshness"]),
-        ("recipe check recipes/s", ["default"]),
-        ("recipe validate recipes/s", ["default"]),
-        ("help recipe r", ["run"]),
-        ("--color al", ["always"]),
-        ("frobnicate x", [""]),
-        ("report --frobnicate x", [""]),
-        ('report "\'"', [""]),
-        ("''", list(COMMANDS)),
-    ],
-)
-def test_bash_completes_commands_and_options(words: str, expected: list[str], kettle: Path, duvet_command: str) -> None:
+def test_bash_completes_commands_and_options(kettle: Path, duvet_command: str) -> None:
     ##= man/spec/completion.md#completing
     ##% `duvet completion` MUST print a script for bash, zsh or fish that completes commands, subcommands, options and
     ##% their values.
-    assert bash(kettle, duvet_command, *shlex.split(words)) == expected
+    script = """
+        source /dev/stdin <<< "$(duvet completion bash)"
+        compopt() { COMPREPLY=("$2"); }
+        complete_last() {
+            COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=()
+            _duvet_completion duvet
+            printf '%s\\n' "${COMPREPLY[@]}"
+            printf '%s\\n' --
+        }
+    """
+    done = shell(duvet_command, kettle, script + "".join(f"complete_last duvet {words}\n" for words in IN_BASH))
+    assert (done.code, done.err) == (0, "")
+    offered = [part.split("\n")[:-1] for part in done.out.split("--\n")[:-1]]
+    assert dict(zip(IN_BASH, offered, strict=True)) == IN_BASH
 
 
 def test_typing_into_bash(kettle: Path) -> None:

@@ -63,33 +63,32 @@ def test_problems_and_fixes(format: str, duvet: Run, folder: Path, gold: Snapsho
     gold.assert_match(duvet("validate", "--format", format, "--output", "-").out, f"validate.{format}")
 
 
-def test_a_changed_requirement(duvet: Run, folder: Path) -> None:
-    (folder / "login.rs").write_text(
-        "//= login.md#FR-002\n//# System MUST lock an account after 5 failures.\nfn lock();\n"
-    )
+def cite(folder: Path, target: str, quote: str) -> None:
+    (folder / "login.rs").write_text(f"//= {target}\n//# {quote}\nfn lock();\n")
+
+
+def test_the_hint_shows_the_words_that_differ(duvet: Run, folder: Path) -> None:
+    cite(folder, "login.md#FR-002", "System MUST lock an account after 5 failures.")
     assert duvet("report").code == 0
     (folder / "login.md").write_text(SPECIFICATION.replace("5 failures", "7 failures"))
     change = "System MUST lock an account after [-{}-]{{+7+}} failures.\n"
     assert f"= help: FR-002 has changed:\n          {change.format(5)}" in duvet("validate").err
-    (folder / "login.rs").write_text(
-        "//= login.md#FR-002\n//# System MUST lock an account after 6 failures.\nfn lock();\n"
-    )
+    cite(folder, "login.md#FR-002", "System MUST lock an account after 6 failures.")
     assert f"= help: FR-002 reads:\n          {change.format(6)}" in duvet("validate").err
+    # Markup is no difference.
+    cite(folder, "login.md#FR-002", "- **FR-002**: System **MUST** lock an _account_ after **3** failures.")
+    assert f"\n          {change.format(3)}" in duvet("validate").err
 
 
 def test_an_id_of_a_specification_that_is_not_configured(duvet: Run, folder: Path) -> None:
     (folder / "other.md").write_text(SPECIFICATION)
-    (folder / "login.rs").write_text(
-        "//= other.md#FR-002\n//# System MUST lock an account after 5 failures.\nfn lock();\n"
+    cite(folder, "other.md#FR-002", "System MUST lock an account after 5 failures.")
+    said = duvet("validate").err
+    assert said.startswith(
+        'error: "FR-002" is the id of a requirement, but other.md is not configured [DUV043]\n --> login.rs:1:5\n'
+        "  |\n1 | //= other.md#FR-002\n  |     ^^^^^^^^^^^^^^^ referenced here\n"
     )
-    assert duvet("validate").err.splitlines()[:5] == [
-        'error: "FR-002" is the id of a requirement, but other.md is not configured [DUV043]',
-        " --> login.rs:1:5",
-        "  |",
-        "1 | //= other.md#FR-002",
-        "  |     ^^^^^^^^^^^^^^^ referenced here",
-    ]
-    assert '  = help: add a `[[specification]]` table with `source = "other.md"`\n' in duvet("validate").err
+    assert '  = help: add a `[[specification]]` table with `source = "other.md"`\n' in said
 
 
 def test_a_missing_quote_is_added(duvet: Run, folder: Path) -> None:
@@ -104,25 +103,14 @@ def test_a_missing_quote_is_added(duvet: Run, folder: Path) -> None:
 
 
 def test_a_wrong_id_is_corrected(duvet: Run, folder: Path) -> None:
-    """The quote is correct, so the fix keeps the kind of target that the author chose."""
     ##= man/spec/names.md#targets
     ##% If the id of a requirement changed but not its text, `duvet validate --fix` MUST replace the id in targets.
     (folder / "login.md").write_text(SPECIFICATION.replace("FR-003", "FR-009"))
-    (folder / "login.rs").write_text(
-        "//= login.md#FR-003\n//# System **SHOULD** mail the owner of a locked account.\nfn mail();\n"
-    )
+    cite(folder, "login.md#FR-003", "System **SHOULD** mail the owner of a locked account.")
+    wrong = (folder / "login.rs").read_text()
     assert "= help: the quote is in #FR-009\n" in duvet("validate").err
     assert duvet("validate", "--fix").code == 0
-    assert (folder / "login.rs").read_text() == (
-        "//= login.md#FR-009\n//# System **SHOULD** mail the owner of a locked account.\nfn mail();\n"
-    )
-
-
-def test_markup_is_no_difference(duvet: Run, folder: Path) -> None:
-    (folder / "login.rs").write_text(
-        "//= login.md#FR-002\n//# - **FR-002**: System **MUST** lock an _account_ after **3** failures.\nfn lock();\n"
-    )
-    assert "\n          System MUST lock an account after [-3-]{+5+} failures.\n" in duvet("validate").err
+    assert (folder / "login.rs").read_text() == wrong.replace("FR-003", "FR-009")
 
 
 @pytest.mark.parametrize(
@@ -149,11 +137,7 @@ def test_cite_accepts_the_id_of_a_requirement(duvet: Run, folder: Path) -> None:
 @pytest.mark.parametrize("words", ["show FR", "cite FR", "uncited --section FR"])
 def test_ids_are_completed(words: str, duvet: Run, folder: Path) -> None:
     assert duvet("search", "FR-001").code == 0
-    assert duvet(environ=asked("bash", *words.split())).out.splitlines() == [
-        "plain,FR-001",
-        "plain,FR-002",
-        "plain,FR-003",
-    ]
+    assert duvet(environ=asked("bash", *words.split())).out == "plain,FR-001\nplain,FR-002\nplain,FR-003\n"
 
 
 def test_entries_may_name_an_id(duvet: Run, folder: Path) -> None:
@@ -163,11 +147,8 @@ def test_entries_may_name_an_id(duvet: Run, folder: Path) -> None:
     entry = '[[not-applicable]]\ntarget = "login.md#FR-002"\nreason = "There are no accounts."\n'
     make(folder, {".duvet/config.toml": CONFIG + entry, "login.rs": RIGHT})
     rows = json.loads(duvet("prioritize", "--all", "--format", "json").out)
-    assert {row["name"]: row["status"] for row in rows} == {
-        "FR-001": "needs tests",
-        "FR-002": "not applicable",
-        "FR-003": "uncited",
-    }
+    statuses = {"FR-001": "needs tests", "FR-002": "not applicable", "FR-003": "uncited"}
+    assert {row["name"]: row["status"] for row in rows} == statuses
     unknown = entry.replace("FR-002", "FR-009")
     make(folder, {".duvet/config.toml": CONFIG + unknown})
     assert "did you mean FR-001 or FR-002 or FR-003?" in duvet("validate").err
