@@ -14,7 +14,7 @@ from tests.cli.command import Done, Run, failed, failed_like_upstream, files, in
 from tests.cli.sample_project import CONFIG, make
 from tests.cli.tea_project import TEA_PROJECT
 from tests.unit.project.faulty_project import FILES as WRONG
-from tests.unit.queries.query_projects import FILES as QUERIES, SEARCH_FILES as SEARCH
+from tests.unit.queries.query_projects import FILES as QUERIES
 from tests.unit.specs.download_server import LONGEST, Held, text
 
 CLOSED = "standard output is closed [DUV015]", "-"
@@ -23,8 +23,6 @@ INTERRUPTED = Done(130, "", "\ninterrupted\n")
 SNAPSHOT = ".duvet/snapshot.txt"
 COMMANDS: dict[str, dict[str, str]] = {
     "uncited --fail-on must": QUERIES,
-    "prioritize": QUERIES,
-    "search pot": SEARCH,
     "show src/pot.rs --context 1000": TEA_PROJECT,
     "-q validate --format json src/right.py": WRONG,
     "-q validate --diff src/broken.rs": WRONG,
