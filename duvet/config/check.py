@@ -42,7 +42,7 @@ def respell_keys(document: Document, table: type[Struct]) -> Document:
     ##% duvet MUST accept each key of a configuration or recipe in kebab-case, camelCase and snake_case.
     renamed: dict[KeyPath, str] = {}
     values = _respell_value(fields.inspect_table(table), document.values, (), renamed)
-    return document.rename_keys(values, renamed) if renamed else document
+    return document.replace_values(values, renamed) if renamed else document
 
 
 def _respell_value(kind: inspect.Type, value: Any, path: KeyPath, renamed: dict[KeyPath, str]) -> Any:

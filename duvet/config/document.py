@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from copy import copy
 from functools import cached_property
 from typing import Any, Self
@@ -53,18 +53,13 @@ class DataDocument:
             keys = keys[:-1]
         return (0, 0)
 
-    def with_values(self, values: dict[str, Any]) -> DataDocument:
-        return DataDocument(values, self.text, self.path, lambda _: self.spans)
-
-    def select(self, names: Collection[str]) -> DataDocument:
-        return self.with_values({name: value for name, value in self.values.items() if name in names})
-
-    def rename_keys(self, values: dict[str, Any], renamed: Mapping[KeyPath, str]) -> Self:
-        result = copy(self)
+    def replace_values(self, values: dict[str, Any], renamed: Mapping[KeyPath, str] | None = None) -> Self:
+        """Return a copy with other values, of which some keys may be renamed; positions refer to the same file."""
+        result, names = copy(self), renamed or {}
         result.__dict__.pop("spans", None)
         result.values = values
         result._find_spans = lambda _: {
-            tuple(renamed.get(keys[: end + 1], key) for end, key in enumerate(keys)): spans
+            tuple(names.get(keys[: end + 1], key) for end, key in enumerate(keys)): spans
             for keys, spans in self.spans.items()
         }
         return result

@@ -519,11 +519,12 @@ def _resolve_tables(
     kind: type[Record], document: DataDocument, environ: Mapping[str, str], project: TomlDocument | None
 ) -> tuple[Record, tuple[Problem, ...]]:
     is_whole = kind is ServiceConfig
-    tables = document if is_whole else document.select(kind.__struct_encode_fields__)
+    names = document.values if is_whole else kind.__struct_encode_fields__
+    tables = document.replace_values({name: value for name, value in document.values.items() if name in names})
     info, expander = inspect_table(kind), VariableExpander(list_unneeded_parts(document.values))
     place = DocumentLocation(tables, environ, is_private=True)
     converted = convert_leaves(info, tables.values, place, expander.convert_scalar)
-    at = place._replace(document=tables.with_values(converted))
+    at = place._replace(document=tables.replace_values(converted))
     values = convert_leaves(info, converted, at, expander.expand)
     problems = [
         *check_table(kind, at),
