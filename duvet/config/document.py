@@ -10,8 +10,9 @@ from typing import Any, Self
 
 from msgspec import Struct
 
+from duvet import rules
 from duvet.errors import DuvetError
-from duvet.model import Place
+from duvet.model import Place, Problem
 from duvet.text import find_line_index, find_place, line_starts, quote_text, trim
 
 KeyPath = tuple[str | int, ...]
@@ -82,10 +83,14 @@ class DocumentError(DuvetError):
     """Raised for a file that is invalid or too large; the message quotes keys, but no values."""
 
     def __init__(self, message: str, path: str, place: Place, hint: str = "", *, is_text: bool = True) -> None:
-        super().__init__(message, path=path, line=place.line, hint=hint)
+        super().__init__(message, path=path, line=place.line, hint=hint if is_text else "save the file as UTF-8")
         self.place = place
         self.is_text = is_text
         """False if the file is not UTF-8."""
+
+    def make_problem(self, rule: rules.Rule = rules.CONFIG_SYNTAX) -> Problem:
+        rule = rule if self.is_text else rules.FILE_NOT_UTF8
+        return rule.problem(self.message, self.path, self.place, hint=self.hint)
 
 
 class DocumentDraft:

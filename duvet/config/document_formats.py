@@ -169,7 +169,7 @@ def read_document(data: bytes, path: str) -> DataDocument:
         before = data[: error.start].decode()
         message = f"invalid UTF-8 at byte offset {error.start}"
         place = find_place(before, len(before), len(before))
-        raise DocumentError(message, path, place, "save the file as UTF-8", is_text=False) from None
+        raise DocumentError(message, path, place, is_text=False) from None
     parsers = {DocumentFormat.JSON: _parse_json, DocumentFormat.TOML: _parse_toml, DocumentFormat.YAML: parse_yaml}
     parsed = parsers[detect_document_format(path)](text, path)
     document.check_document_size(parsed)

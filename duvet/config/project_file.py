@@ -249,8 +249,7 @@ def _parse_config(data: bytes, path: str, environ: Mapping[str, str]) -> setting
     try:
         toml = parse_toml_bytes(data, path)
     except DocumentError as error:
-        rule, hint = (rules.CONFIG_SYNTAX, "") if error.is_text else (rules.FILE_NOT_UTF8, "save the file as UTF-8")
-        raise ProblemsError((rule.problem(error.message, path, error.place, hint=hint),)) from error
+        raise ProblemsError((error.make_problem(),)) from error
     try:
         return read_tables(toml, environ).resolve(path, toml)
     except ProblemsError:

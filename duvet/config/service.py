@@ -510,9 +510,7 @@ def _read_service_document(tree: Tree, path: str, kind: type[Struct]) -> DataDoc
     try:
         return respell_keys(read_document(tree.read(path), path), kind)
     except DocumentError as error:
-        rule = rules.CONFIG_SYNTAX if error.is_text else rules.FILE_NOT_UTF8
-        problem = rule.problem(error.message, path, error.place, hint=error.hint)
-        raise ProblemsError((replace(problem, is_private=True),)) from None
+        raise ProblemsError((replace(error.make_problem(), is_private=True),)) from None
 
 
 def _resolve_tables(

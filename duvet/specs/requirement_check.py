@@ -105,10 +105,7 @@ def read_requirements_checked(path: str, data: bytes) -> tuple[list[Annotation],
     try:
         toml = parse_toml_bytes(data, path)
     except DocumentError as error:
-        if error.is_text:
-            return [], [rules.REQUIREMENT_SYNTAX.problem(error.message, path, error.place)]
-        hint = "save the file as UTF-8"
-        return [], [rules.FILE_NOT_UTF8.problem(error.message, path, error.place, hint=hint)]
+        return [], [error.make_problem(rules.REQUIREMENT_SYNTAX)]
     problems = list(check_requirement_file(toml))
     inheritable = isinstance(toml.values.get("target"), str)
     annotations = []

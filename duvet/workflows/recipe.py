@@ -123,8 +123,7 @@ def read_recipe(data: bytes, path: str, origin: str) -> RecipeFile:
     try:
         document = respell_keys(document_formats.read_document(data, path), Recipe)
     except DocumentError as error:
-        rule = rules.CONFIG_SYNTAX if error.is_text else rules.FILE_NOT_UTF8
-        return structs.replace(found, problems=(rule.problem(error.message, path, error.place, hint=error.hint),))
+        return structs.replace(found, problems=(error.make_problem(),))
     problems = sort_problems(_find_problems(document))
     # The name in the file counts even if the rest is wrong.
     own_name = document.values.get("name")
