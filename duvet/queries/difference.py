@@ -100,21 +100,36 @@ class StaleCitation(Struct, frozen=True, kw_only=True):
 
 
 def compare_catalogues(then: Catalogue, now: Catalogue) -> Difference:
-    pairing = pair_requirements(then, now)
+    # Pair the requirements: unmoved, then moved, then reworded ones, by id or by similarity.
+    rest = _Unpaired(then, now)
+    same = rest.take(lambda catalogue, card: (*_make_section_key(catalogue, card), card.text))
+    moved = rest.take(lambda catalogue, card: (catalogue.specifications[card.specification].locator, card.text))
+    moved = sorted([*moved, *rest.take(lambda catalogue, card: card.text)], key=lambda pair: pair[1])
+    ##= man/spec/diff.md#differences
+    ##% `duvet diff` MUST list the requirements that were added, removed, reworded, or moved to another section.
+    changed = [
+        # A requirement without an id gets a separate key.
+        *rest.take(
+            lambda old, card: (old.specifications[card.specification].locator, card.name) if card.name else object()
+        ),
+        *rest.take_alike({}),
+        *rest.take_alike(_find_successors(then, now, moved)),
+    ]
+    pairs = sorted([*same, *moved, *changed], key=lambda pair: pair[1])
     # A requirement file may give the same text a different level, and a specification a different id.
     relabelled = [
         (old, new)
-        for old, new in (*pairing.same, *pairing.moved)
+        for old, new in (*same, *moved)
         for before, after in ((then.requirements[old], now.requirements[new]),)
         if before.level is not after.level or (before.name and after.name and before.name != after.name)
     ]
-    coverage = list(_find_coverage_changes(then, now, pairing.pairs))
+    coverage = list(_find_coverage_changes(then, now, pairs))
     ##= man/spec/diff.md#differences
     ##% `duvet diff` MUST list each citation that was added or removed, and each unedited citation that became invalid.
     stale = _pair_citations(then, now, are_valid=False)
     # Skip unchanged citations whose text has become a requirement, or is no longer one.
     unchanged = _pair_citations(then, now, are_valid=True)
-    present = dict(pairing.pairs)
+    present = dict(pairs)
     our_keys: dict[int, _CitedText] = {
         old: ("now", present[old]) if old in present else ("then", old) for old in range(len(then.requirements))
     }
@@ -127,10 +142,10 @@ def compare_catalogues(then: Catalogue, now: Catalogue) -> Difference:
         coverage_lost=tuple(change for change, is_loss in coverage if is_loss),
         citations_stale=tuple(_make_stale_rows(now, stale)),
         coverage_gained=tuple(change for change, is_loss in coverage if not is_loss),
-        requirements_added=make_requirement_rows(now, pairing.added),
-        requirements_removed=make_requirement_rows(then, pairing.removed),
-        requirements_changed=_make_changes(then, now, [*pairing.changed, *relabelled]),
-        requirements_moved=_make_changes(then, now, pairing.moved),
+        requirements_added=make_requirement_rows(now, rest.now),
+        requirements_removed=make_requirement_rows(then, rest.then),
+        requirements_changed=_make_changes(then, now, [*changed, *relabelled]),
+        requirements_moved=_make_changes(then, now, moved),
         citations_removed=ours.subtract(theirs),
         citations_added=theirs.subtract(ours),
     )
@@ -188,39 +203,6 @@ def find_regressions(difference: Difference) -> Iterator[Problem]:
     for one in difference.citations_stale:
         message = f"this citation was valid and is now invalid: {one.message}"
         yield rules.CITATION_STALE.problem(message, one.file_path, Place(one.line_number))
-
-
-class RequirementPairing(Struct, frozen=True):
-    """The indexes of the requirements in both catalogues, and of those in only one."""
-
-    same: list[IndexPair]
-    moved: list[IndexPair]
-    changed: list[IndexPair]
-    removed: list[int]
-    added: list[int]
-
-    @property
-    def pairs(self) -> list[IndexPair]:
-        return sorted([*self.same, *self.moved, *self.changed], key=lambda pair: pair[1])
-
-
-def pair_requirements(then: Catalogue, now: Catalogue) -> RequirementPairing:
-    """Pair the requirements of two catalogues: unmoved, then moved, then reworded ones, by id or by similarity."""
-    rest = _Unpaired(then, now)
-    same = rest.take(lambda catalogue, card: (*_make_section_key(catalogue, card), card.text))
-    moved = rest.take(lambda catalogue, card: (catalogue.specifications[card.specification].locator, card.text))
-    moved = sorted([*moved, *rest.take(lambda catalogue, card: card.text)], key=lambda pair: pair[1])
-    ##= man/spec/diff.md#differences
-    ##% `duvet diff` MUST list the requirements that were added, removed, reworded, or moved to another section.
-    changed = [
-        # A requirement without an id gets a separate key.
-        *rest.take(
-            lambda old, card: (old.specifications[card.specification].locator, card.name) if card.name else object()
-        ),
-        *rest.take_alike({}),
-        *rest.take_alike(_find_successors(then, now, moved)),
-    ]
-    return RequirementPairing(same, moved, changed, rest.then, rest.now)
 
 
 class _Unpaired:

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from duvet.queries.vectors import Matrix
 
 MatchSpans = tuple[tuple[int, int], ...]  # The offsets of the matching parts of a text.
-IndexedTexts = tuple[str, str, str]
-"""The text of a requirement, the title of its section, and the names of its specification."""
 
 ##= man/spec/search.md#queries
 ##% `duvet search` MUST search requirements, titles of sections and names of specifications, for every form of a word,
@@ -53,7 +51,8 @@ class RequirementIndex:
     def __init__(self, catalogue: Catalogue, memory: Cache) -> None:
         names = [" ".join(dict.fromkeys((one.name.lower(), one.id.lower()))) for one in catalogue.specifications]
         titles = [one.titles for one in catalogue.specifications]
-        self._texts: list[IndexedTexts] = [
+        # The text of each requirement, the title of its section, and the names of its specification.
+        self._texts: list[tuple[str, str, str]] = [
             (card.text, titles[card.specification].get(card.section, ""), names[card.specification])
             for card in catalogue.requirements
         ]
