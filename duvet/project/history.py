@@ -50,13 +50,6 @@ class SpecificationRevision(NamedTuple):
     text: str
 
 
-class SpecificationRevisions(NamedTuple):
-    """The latest committed versions of a specification, newest first."""
-
-    known: list[SpecificationRevision]
-    is_complete: bool  # False if there are older versions, or if the clone lacks them.
-
-
 class TextHistory:
     """Finds out whether a quote was never valid, or was valid until the specification changed."""
 
@@ -79,13 +72,13 @@ class TextHistory:
         """Return True if the last commit with these words contains them as often as the specification does now."""
         words = squeeze_text(quote)
         now = squeeze_text(specification.data.decode(errors="replace")).count(words)
-        counts = (one.text.count(words) for one in self._read_revisions(specification.path).known)
+        counts = (one.text.count(words) for one in self._read_revisions(specification.path)[0])
         return next(filter(None, counts), 0) == now
 
     def find_source(self, specification: Specification, quote: str) -> str:
         """Return a clause that says which commit or snapshot contains the quoted words; empty if none does."""
         words = squeeze_text(quote)
-        for revision in self._read_revisions(specification.path).known:
+        for revision in self._read_revisions(specification.path)[0]:
             if words in revision.text:
                 return f"the specification had the quoted words in commit {revision.commit[:_SHORT]}"
         return (
@@ -96,31 +89,31 @@ class TextHistory:
 
     def _compare(self, specification: Specification, annotation: Annotation, new: str, text: str) -> str:
         old_words, new_words = squeeze_text(annotation.quote), squeeze_text(new)
-        revisions = self._read_revisions(specification.path)
+        known, is_complete = self._read_revisions(specification.path)
         if not old_words:
-            if all(new_words in one.text for one in revisions.known):
+            if all(new_words in one.text for one in known):
                 return ""
-            written = self._read_at(self._find_last_change(annotation, text), revisions)
+            written = self._read_at(self._find_last_change(annotation, text), known)
             return "" if new_words in written else "the requirement is newer than the citation"
         if source := self.find_source(specification, annotation.quote):
             return source
-        if not revisions.known:
+        if not known:
             return (
                 ""
                 if new_words in self._find_snapshot_text(specification)
                 else "no earlier version of the specification is available"
             )
-        if new_words not in revisions.known[0].text:
+        if new_words not in known[0].text:
             return "the specification has uncommitted changes"
-        before = next((one for one in revisions.known if new_words not in one.text), None)
-        if before is None and revisions.is_complete:
+        before = next((one for one in known if new_words not in one.text), None)
+        if before is None and is_complete:
             return ""
         fuzz = load_rapidfuzz().fuzz
         if before is not None and fuzz.partial_ratio(old_words, before.text, score_cutoff=_SIMILAR) == 0:
             # That version contains no other wording of the requirement, so the requirement is newer.
             return ""
-        commit = self._find_last_change(annotation, text) if revisions.is_complete else ""
-        written = self._read_at(commit, revisions)
+        commit = self._find_last_change(annotation, text) if is_complete else ""
+        written = self._read_at(commit, known)
         return "" if new_words in written else "the specification may have changed since the citation was written"
 
     @cached_property
@@ -168,10 +161,11 @@ class TextHistory:
         except DuvetError:
             return None
 
-    def _load_revisions(self, path: str) -> SpecificationRevisions:
+    def _load_revisions(self, path: str) -> tuple[list[SpecificationRevision], bool]:
+        """Return the latest committed versions, newest first, and whether these are all of them."""
         git = self._git
         if git is None:
-            return SpecificationRevisions([], is_complete=False)
+            return [], False
         listed = list(_list_versions(git, path))
         found: list[SpecificationRevision] = []
         size = 0
@@ -183,7 +177,7 @@ class TextHistory:
             found.append(SpecificationRevision(commit, at, squeeze_text(data.decode(errors="replace"))))
         objects.close()
         is_shallow = git.ask("rev-parse", "--is-shallow-repository") == "true"
-        return SpecificationRevisions(found, len(found) == len(listed) and not is_shallow)
+        return found, len(found) == len(listed) and not is_shallow
 
     def _find_last_change(self, annotation: Annotation, text: str) -> str:
         """Return the last commit that changed a quote; `HEAD` if the change is uncommitted, empty if unknown."""
@@ -209,8 +203,8 @@ class TextHistory:
         last_commit = max(times, key=lambda one: times[one], default="")
         return "HEAD" if not last_commit.strip("0") else last_commit
 
-    def _read_at(self, commit: str, revisions: SpecificationRevisions) -> str:
-        for path in dict.fromkeys(one.path for one in revisions.known):
+    def _read_at(self, commit: str, known: list[SpecificationRevision]) -> str:
+        for path in dict.fromkeys(one.path for one in known):
             data = self._git.content("cat-file", "blob", f"{commit}:{path}") if self._git and commit else None
             if data is not None:
                 return squeeze_text(data.decode(errors="replace"))
