@@ -7,7 +7,6 @@ from __future__ import annotations
 import can_ada
 import pytest
 from hypothesis import given, strategies as st
-from rapidfuzz import fuzz
 
 from duvet.errors import ProblemsError
 from duvet.model import Format, Locator, Section, Specification
@@ -24,7 +23,6 @@ IN_ORDER = [
 TREE = MemoryTree({path: b"" for path in ("spec.md", "./dot.md", "docs/a.md", "reqs/near.md", "/top/far.md")})
 PIECES = "a B example.com xn-- 1 . .. / - _ %2e %41 ~ @ : 443 ? é '"
 RFC9000 = "https://www.rfc-editor.org/rfc/rfc9000.txt"
-NAMES = st.text(st.sampled_from("abc-"), max_size=8)
 
 
 @pytest.mark.parametrize(
@@ -228,17 +226,6 @@ def test_nearest_sections_of_ietf_text(wanted: str, near: list[str]) -> None:
     assert locator.SectionNames(RFC.sections).find_nearest(wanted) == near
 
 
-@given(st.dictionaries(NAMES, NAMES, max_size=12), NAMES)
-def test_nearest_sections_are_the_likest(titles: dict[str, str], wanted: str) -> None:
-    names = [*((id, id) for id in titles), *((locator.make_anchor(title), id) for id, title in titles.items())]
-    ratios = [(fuzz.ratio(wanted, name), id) for name, id in names]
-    likest = [id for ratio, id in sorted(ratios, key=lambda one: -one[0]) if ratio >= 70]
-    assert (
-        locator.SectionNames(specification(Format.MARKDOWN, titles).sections).find_nearest(wanted)
-        == list(dict.fromkeys(likest))[:3]
-    )
-
-
 @pytest.mark.parametrize(
     ("wanted", "near"),
     [
@@ -258,6 +245,9 @@ def test_sections_of_markdown() -> None:
     assert [locator.find_section_index(PAGE, id) for id in wanted] == [1, 2, None, None]
     assert locator.SectionNames(PAGE.sections).find_nearest("Sub-Parts") == ["sub-part"]
     assert locator.SectionNames(()).find_nearest("x") == []
+    many = specification(Format.MARKDOWN, {f"pot-{number}": "Cups" for number in (3, 1, 4, 2)})
+    assert locator.SectionNames(many.sections).find_nearest("pot-9") == ["pot-3", "pot-1", "pot-4"]
+    assert locator.SectionNames(many.sections).find_nearest("pot-2") == ["pot-2", "pot-3", "pot-1"]
 
 
 @pytest.mark.parametrize(
