@@ -28,7 +28,7 @@ from duvet.store.location import KnowledgeSettings, find_store_paths
 from duvet.tools import packs, plugins
 from duvet.tools.arguments import is_inside_project
 from duvet.tools.audit import AuditLog, CallObserver, CallRecord
-from duvet.tools.call_context import FACTS_SERVICE, ServerFacts, ServerInfo, get_current_time, run_blocking
+from duvet.tools.call_context import FACTS_SERVICE, Caller, ServerFacts, ServerInfo, get_current_time, run_blocking
 from duvet.tools.packs import KNOWLEDGE, PAGES, TRACE
 from duvet.tools.plugins import find_entry_point_stamps, stamp_file
 from duvet.tools.tool import (
@@ -63,26 +63,17 @@ if TYPE_CHECKING:
     from duvet.workflows.recipes import RecipeCatalogue
     from duvet.workflows.workflow import Workflow
 
-_READER = ("DUVET_READER_TOKEN", "KM_READER_TOKEN")
-_ADMIN = ("DUVET_ADMIN_TOKEN", "KM_ADMIN_TOKEN")
+_READER_NAMES = ("DUVET_READER_TOKEN", "KM_READER_TOKEN")
+_ADMIN_NAMES = ("DUVET_ADMIN_TOKEN", "KM_ADMIN_TOKEN")
 _VISIBLE = re.compile(r"[\x21-\x7e]+")
 
 
-class TokenHolder(Struct, frozen=True):
-    """The owner of a token or, without configured tokens, any caller."""
-
-    name: str
-    scopes: frozenset[Scope]
+READER = Caller(holder="reader", scopes=frozenset({Scope.READER}))  # Also any caller if no tokens are configured.
+ADMIN = Caller(holder="admin")
+AccessTokens = tuple[tuple[bytes, Caller], ...]  # The digests of the known tokens, with their holders.
 
 
-READER_HOLDER = TokenHolder("reader", frozenset({Scope.READER}))
-ADMIN_HOLDER = TokenHolder("admin", frozenset(Scope))
-
-
-AccessTokens = tuple[tuple[bytes, TokenHolder], ...]  # The digests of the known tokens, with their holders.
-
-
-def find_holder(tokens: AccessTokens, token: str) -> TokenHolder | None:
+def find_holder(tokens: AccessTokens, token: str) -> Caller | None:
     """Return the holder of a token, or None, comparing in constant time."""
     digest = _digest(token)
     holders = [holder for known, holder in tokens if compare_digest(known, digest)]
@@ -91,14 +82,13 @@ def find_holder(tokens: AccessTokens, token: str) -> TokenHolder | None:
 
 def read_tokens(environ: Mapping[str, str]) -> AccessTokens:
     reader, admin = read_raw_tokens(environ)
-    held = ((ADMIN_HOLDER, admin), (READER_HOLDER, reader))
-    return tuple((_digest(token), holder) for holder, token in held if token)
+    return tuple((_digest(token), holder) for holder, token in ((ADMIN, admin), (READER, reader)) if token)
 
 
 def read_raw_tokens(environ: Mapping[str, str]) -> tuple[str | None, str | None]:
     """Return the reader's and the maintainer's token; raise QueryError if one is invalid or both are the same."""
     tokens: list[str | None] = []
-    for names in (_READER, _ADMIN):
+    for names in (_READER_NAMES, _ADMIN_NAMES):
         values = {name: environ[name] for name in names if name in environ}
         ##= man/spec/mcp.md#http
         ##% duvet MUST refuse to start if a token is empty or has different values in its two environment variables.
@@ -112,7 +102,7 @@ def read_raw_tokens(environ: Mapping[str, str]) -> tuple[str | None, str | None]
     reader, admin = tokens
     if admin and admin == reader:
         raise QueryError(
-            f"{_READER[0]} and {_ADMIN[0]} are the same",
+            f"{_READER_NAMES[0]} and {_ADMIN_NAMES[0]} are the same",
             hint="use two different tokens; otherwise every reader has maintainer access",
         )
     return reader, admin
@@ -245,7 +235,7 @@ class Application:
         ##% On standard input and output and in the shell, a caller MUST have all scopes, unless only a reader's token is
         ##% set.
         reader, admin = read_raw_tokens(self.settings.environ if self.gateway_connection is None else {})
-        return (READER_HOLDER if reader and not admin else ADMIN_HOLDER).scopes
+        return (READER if reader and not admin else ADMIN).scopes
 
     @cached_property
     def root(self) -> str:

@@ -26,7 +26,6 @@ from duvet.project.project import Project
 from duvet.server.resources.documents import NO_DIGEST, digest_document, find_changed_documents
 from duvet.tools.call_context import Caller
 from duvet.tools.context import ProjectSnapshot
-from duvet.tools.tool import Scope
 from duvet.trace.catalogue import Catalogue
 from duvet.tree import file_events
 from duvet.tree.recorder import RecordedTree
@@ -44,8 +43,8 @@ backpressure: ContextVar[CountingSendStream | None] = ContextVar("backpressure",
 
 
 @contextmanager
-def set_caller(scopes: frozenset[Scope], holder: str = "") -> Iterator[None]:
-    token = _CALLER.set(Caller(scopes=scopes, holder=holder))
+def set_caller(caller: Caller) -> Iterator[None]:
+    token = _CALLER.set(caller)
     try:
         yield
     finally:

@@ -22,8 +22,9 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from duvet.server import messages
-from duvet.server.application import ADMIN_HOLDER, READER_HOLDER, AccessTokens, TokenHolder, find_holder
+from duvet.server.application import ADMIN, READER, AccessTokens, find_holder
 from duvet.server.live_project import set_caller
+from duvet.tools.call_context import Caller
 from duvet.tools.tool import ErrorCode, MissingArgumentError, ToolError
 
 API_PREFIX = "/api/"
@@ -248,8 +249,8 @@ class RequestRates:
     def refuse(self, scope: Scope, cost: float = 1) -> HttpRefusal | None:
         ##= man/spec/mcp.md#limits
         ##% The server MUST answer a client that exceeds the rate limit with 429 and `Retry-After`.
-        holder = find_token_holder(scope, self._tokens) if self._tokens else None
-        seconds = self._buckets.take(f"token {holder.name}" if holder else find_client_address(scope), cost)
+        caller = find_token_holder(scope, self._tokens) if self._tokens else None
+        seconds = self._buckets.take(f"token {caller.holder}" if caller else find_client_address(scope), cost)
         return make_busy_refusal("Too many requests", seconds, 429) if seconds else None
 
 
@@ -273,19 +274,19 @@ class Authentication:
         self._tokens = tokens
         # The SDK compares the user of a session with the user who started it.
         self._users = {
-            holder: AuthenticatedUser(AccessToken(token="", client_id=holder.name, scopes=sorted(holder.scopes)))
-            for holder in (READER_HOLDER, ADMIN_HOLDER)
+            one.holder: AuthenticatedUser(AccessToken(token="", client_id=one.holder, scopes=sorted(one.scopes)))
+            for one in (READER, ADMIN)
         }
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         ##= man/spec/mcp.md#http
         ##% Without tokens, the server MUST give HTTP clients only the scope `reader`.
-        holder = find_token_holder(scope, self._tokens) if self._tokens else READER_HOLDER
-        if holder is not None:
-            with set_caller(holder.scopes, holder.name):
+        caller = find_token_holder(scope, self._tokens) if self._tokens else READER
+        if caller is not None:
+            with set_caller(caller):
                 ##= man/spec/mcp.md#http
                 ##% The server MUST accept the requests of a session only with the token that opened the session.
-                await self._app({**scope, "user": self._users[holder]}, receive, send)
+                await self._app({**scope, "user": self._users[caller.holder]}, receive, send)
             return
         ##= man/spec/mcp.md#http
         ##% If tokens are configured, the server MUST answer a request to `/mcp` without a valid token with 401.
@@ -296,7 +297,7 @@ class Authentication:
         await send_refusal(scope, send, HttpRefusal(401, ErrorCode.UNAUTHORIZED, message, hint, headers))
 
 
-def find_token_holder(scope: Scope, tokens: AccessTokens) -> TokenHolder | None:
+def find_token_holder(scope: Scope, tokens: AccessTokens) -> Caller | None:
     """Return the holder of the request's token; None if the token is missing, repeated or unknown."""
     values = Headers(scope=scope).getlist("authorization")
     if len(values) != 1:

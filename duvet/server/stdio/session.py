@@ -26,6 +26,7 @@ from duvet.server.live_project import backpressure, set_caller
 from duvet.server.log import forward_logging
 from duvet.server.protocol.server import DuvetServer
 from duvet.server.stdio.handshake import CHUNK_BYTES, MAX_LINE_BYTES, ClientPipes, LineSplitter, SessionOpening
+from duvet.tools.call_context import Caller
 
 GRACE_SECONDS = 10.0  # Seconds that open requests get after the end of the input.
 _FLUSH_SECONDS = 2.0
@@ -48,7 +49,7 @@ def serve_client(wire: ClientPipes, opening: SessionOpening, application: Applic
     # The command line disables garbage collection for short runs. Imported modules are never freed, so freeze them.
     gc.enable()
     gc.freeze()
-    with set_caller(application.scopes):
+    with set_caller(Caller(scopes=application.scopes)):
         anyio.run(converse, wire, opening, server, GRACE_SECONDS, stopping)
 
 

@@ -14,7 +14,7 @@ import httpx2
 import pytest
 
 from duvet.errors import QueryError
-from duvet.server.application import ADMIN_HOLDER, READER_HOLDER, AccessTokens, find_holder, read_tokens
+from duvet.server.application import ADMIN, READER, AccessTokens, find_holder, read_tokens
 from duvet.server.http.guards import AllowedHosts, HttpLimits, RequestRates, TokenBuckets, find_client_address
 from duvet.server.messages import encode_message
 from duvet.server.protocol.server import DuvetServer
@@ -385,14 +385,14 @@ async def test_a_batch_counts_for_each_request_of_its_token(server: DuvetServer)
 )
 def test_a_token_has_two_names(names: tuple[str, ...]) -> None:
     found = read_tokens(dict.fromkeys(names, "secret"))
-    assert [find_holder(found, token) for token in ("secret", "other", "")] == [READER_HOLDER, None, None]
+    assert [find_holder(found, token) for token in ("secret", "other", "")] == [READER, None, None]
     assert "secret" not in repr(found)
 
 
 def test_holders_of_tokens_have_their_scopes() -> None:
-    assert find_holder(read_tokens({"DUVET_ADMIN_TOKEN": "a", "DUVET_READER_TOKEN": "b"}), "a") == ADMIN_HOLDER
-    assert ADMIN_HOLDER.scopes == {Scope.READER, Scope.MAINTAINER}
-    assert READER_HOLDER.scopes == {Scope.READER}
+    assert find_holder(read_tokens({"DUVET_ADMIN_TOKEN": "a", "DUVET_READER_TOKEN": "b"}), "a") == ADMIN
+    assert ADMIN.scopes == {Scope.READER, Scope.MAINTAINER}
+    assert READER.scopes == {Scope.READER}
     assert not read_tokens({"PATH": "/bin"})
 
 

@@ -19,6 +19,7 @@ from pytest_snapshot.plugin import Snapshot
 from duvet.config.settings import ServerRule
 from duvet.server.live_project import LiveProject, ProjectReader, set_caller
 from duvet.server.protocol.server import DuvetServer
+from duvet.tools.call_context import Caller
 from duvet.tools.context import ProjectSnapshot
 from duvet.tools.tool import Scope
 from duvet.version import VERSION
@@ -216,7 +217,7 @@ class TestMadeTools:
 
     async def test_tools_above_the_scopes_of_the_caller_are_neither_listed_nor_run(self, server: DuvetServer) -> None:
         async with Client(server, mode=MODERN, cache=None) as client:
-            with set_caller(frozenset([Scope.READER])):
+            with set_caller(Caller(scopes=frozenset([Scope.READER]))):
                 names = [tool.name for tool in (await client.list_tools()).tools]
                 assert names == ["twice", "numbers", "refuse", "burst"]
                 (block,) = blocks(await client.call_tool("repair", {"number": 1}))
