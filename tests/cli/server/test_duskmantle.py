@@ -187,9 +187,3 @@ def test_2_help_embeds_the_document(admin: Admin) -> None:
     headings = [line.removeprefix("## ") for line in spec.splitlines() if line.startswith("## ")]
     about = ["Scopes and tokens", "Nodes", "Tools", "Forms of answers", "Answers and errors"]
     assert headings == [*about, "Telemetry", "Security", "Not supported"]
-
-
-def test_the_variable_for_symbols(duvet_command: str, tmp_path: Path) -> None:
-    here = team(tmp_path / "pot")
-    assert run(duvet_command, here, "ingest", environ={"KM_SYMBOLS_ENABLED": "false"}).code == 0
-    assert "KM_SYMBOLS_ENABLED" in run(duvet_command, here, "ingest", environ={"KM_SYMBOLS_ENABLED": "maybe"}).err

@@ -1,4 +1,4 @@
-"""The server's instructions, the tokens of instructions and answers, and arrays in JSON-RPC."""
+"""The server's instructions, and the tokens of instructions and answers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from duvet.config.settings import ServerRule
 from duvet.prompts.library import list_prompts
-from duvet.server.messages import ARRAY_KEY, load_instructions, render_instructions, unwrap_array
+from duvet.server.messages import load_instructions, render_instructions
 from duvet.server.protocol.server import DuvetServer
 from duvet.tools.context import ProjectSnapshot
 from duvet.tools.packs import Registry
@@ -93,12 +93,6 @@ def test_cached_instructions_are_used_for_the_same_configuration_alone(tmp_path:
     # A damaged file is written again.
     (tmp_path / name).write_bytes(b"x")
     assert load(RULE, blobs) == text
-
-
-def test_an_array_goes_through_the_sdk_as_an_object_and_comes_out_bare() -> None:
-    assert unwrap_array({ARRAY_KEY: [{"id": "a"}]}) == [{"id": "a"}]
-    assert unwrap_array({ARRAY_KEY: [], "resultType": "complete"}) == []
-    assert unwrap_array({"id": "a"}) == {"id": "a"}
 
 
 async def test_tools_and_instructions_are_short(client: Client) -> None:

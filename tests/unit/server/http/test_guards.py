@@ -327,23 +327,22 @@ def test_a_client_is_its_address_or_network() -> None:
 RARELY = HttpLimits(rate=0.0001, burst=3)  # Three requests, and no more for hours.
 
 
-@pytest.mark.parametrize(
-    ("shown", "tokens", "key"),
-    [
-        ([f"Bearer {http_server.READER}"], http_server.BOTH, "token reader"),
+def test_a_rate_is_that_of_a_token_or_an_address() -> None:
+    reader, address = f"Bearer {http_server.READER}", "192.0.2.1"
+    keys: Sequence[tuple[list[str], AccessTokens, str]] = (
+        ([reader], http_server.BOTH, "token reader"),
         ([f"bearer  {http_server.ADMIN} "], http_server.BOTH, "token admin"),
-        (["Bearer nobody"], http_server.BOTH, "192.0.2.1"),
-        ([f"Basic {http_server.READER}"], http_server.BOTH, "192.0.2.1"),
-        ([f"Bearer {http_server.READER}", f"Bearer {http_server.READER}"], http_server.BOTH, "192.0.2.1"),
-        ([], http_server.BOTH, "192.0.2.1"),
-        ([f"Bearer {http_server.READER}"], http_server.NOBODY, "192.0.2.1"),
-    ],
-)
-def test_a_rate_is_that_of_a_token_or_an_address(shown: list[str], tokens: AccessTokens, key: str) -> None:
-    headers = [(b"authorization", value.encode()) for value in shown]
-    buckets = TokenBuckets(1, 1, 10, Clock())
-    assert RequestRates(buckets, tokens).refuse({"client": ("192.0.2.1", 5), "headers": headers}) is None
-    assert buckets.take(key) == 1
+        (["Bearer nobody"], http_server.BOTH, address),
+        ([f"Basic {http_server.READER}"], http_server.BOTH, address),
+        ([reader, reader], http_server.BOTH, address),
+        ([], http_server.BOTH, address),
+        ([reader], http_server.NOBODY, address),
+    )
+    for shown, tokens, key in keys:
+        headers = [(b"authorization", value.encode()) for value in shown]
+        buckets = TokenBuckets(1, 1, 10, Clock())
+        assert RequestRates(buckets, tokens).refuse({"client": (address, 5), "headers": headers}) is None
+        assert buckets.take(key) == 1, shown
 
 
 async def statuses(*clients: httpx2.AsyncClient) -> list[int]:
@@ -380,13 +379,11 @@ async def test_a_batch_counts_for_each_request_of_its_token(server: DuvetServer)
             assert (await client.get("/health")).status_code == 429
 
 
-@pytest.mark.parametrize(
-    "names", [("DUVET_READER_TOKEN",), ("KM_READER_TOKEN",), ("DUVET_READER_TOKEN", "KM_READER_TOKEN")]
-)
-def test_a_token_has_two_names(names: tuple[str, ...]) -> None:
-    found = read_tokens(dict.fromkeys(names, "secret"))
-    assert [find_holder(found, token) for token in ("secret", "other", "")] == [READER, None, None]
-    assert "secret" not in repr(found)
+def test_a_token_has_two_names() -> None:
+    for names in (("DUVET_READER_TOKEN",), ("KM_READER_TOKEN",), ("DUVET_READER_TOKEN", "KM_READER_TOKEN")):
+        found = read_tokens(dict.fromkeys(names, "secret"))
+        assert [find_holder(found, token) for token in ("secret", "other", "")] == [READER, None, None]
+        assert "secret" not in repr(found)
 
 
 def test_holders_of_tokens_have_their_scopes() -> None:
@@ -398,19 +395,18 @@ def test_holders_of_tokens_have_their_scopes() -> None:
 
 ##= man/spec/mcp.md#http
 ##% duvet MUST refuse to start if a token is empty or has different values in its two environment variables.
-@pytest.mark.parametrize(
-    ("environ", "message"),
-    [
+def test_wrong_tokens_are_refused() -> None:
+    not_allowed = "contains characters that are not allowed in an HTTP header"
+    wrong: Sequence[tuple[dict[str, str], str]] = (
         ({"DUVET_READER_TOKEN": ""}, "DUVET_READER_TOKEN is empty"),
         ({"DUVET_READER_TOKEN": "a", "KM_READER_TOKEN": ""}, "KM_READER_TOKEN is empty"),
-        ({"KM_ADMIN_TOKEN": "a b"}, "KM_ADMIN_TOKEN contains characters that are not allowed in an HTTP header"),
-        ({"KM_ADMIN_TOKEN": "a\n"}, "KM_ADMIN_TOKEN contains characters that are not allowed in an HTTP header"),
-        ({"DUVET_ADMIN_TOKEN": "é"}, "DUVET_ADMIN_TOKEN contains characters that are not allowed in an HTTP header"),
+        ({"KM_ADMIN_TOKEN": "a b"}, f"KM_ADMIN_TOKEN {not_allowed}"),
+        ({"KM_ADMIN_TOKEN": "a\n"}, f"KM_ADMIN_TOKEN {not_allowed}"),
+        ({"DUVET_ADMIN_TOKEN": "é"}, f"DUVET_ADMIN_TOKEN {not_allowed}"),
         ({"DUVET_ADMIN_TOKEN": "a", "KM_ADMIN_TOKEN": "b"}, "DUVET_ADMIN_TOKEN and KM_ADMIN_TOKEN differ"),
         ({"DUVET_ADMIN_TOKEN": "a", "KM_READER_TOKEN": "a"}, "DUVET_READER_TOKEN and DUVET_ADMIN_TOKEN are the same"),
-    ],
-)
-def test_wrong_tokens_are_refused(environ: dict[str, str], message: str) -> None:
-    with pytest.raises(QueryError) as caught:
-        read_tokens(environ)
-    assert str(caught.value) == message
+    )
+    for environ, message in wrong:
+        with pytest.raises(QueryError) as caught:
+            read_tokens(environ)
+        assert str(caught.value) == message

@@ -32,32 +32,35 @@ from tests.unit.specs.download_server import at_work
 
 pytestmark = pytest.mark.anyio
 
-OTHER_HOST = "choose an address of this machine, such as 127.0.0.1"
 
-
-@pytest.mark.parametrize(
-    ("text", "host", "port", "authority"),
-    [
-        ("8931", "127.0.0.1", 8931, "127.0.0.1:8931"),
-        ("0", "127.0.0.1", 0, "127.0.0.1:0"),
-        ("localhost:80", "localhost", 80, "localhost:80"),
-        ("[::1]:8080", "::1", 8080, "[::1]:8080"),
-        ("0.0.0.0:65535", "0.0.0.0", 65535, "0.0.0.0:65535"),
-    ],
-)
-def test_an_address_is_a_port_or_a_host_and_a_port(text: str, host: str, port: int, authority: str) -> None:
-    found = parse_address(text)
-    assert (found.host, found.port, found.authority) == (host, port, authority)
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["", ":", ":80", "localhost", "localhost:", "::1:80", "[::1]", "[localhost]:80", "a b:80", "1:65536", "-1", "٣"],
-)
-def test_anything_else_is_not_an_address(text: str) -> None:
-    with pytest.raises(QueryError) as caught:
-        parse_address(text)
-    assert str(caught.value) == f"{text!r} is not an address"
+def test_an_address_is_a_port_or_a_host_and_a_port() -> None:
+    addresses = {
+        "8931": ("127.0.0.1", 8931, "127.0.0.1:8931"),
+        "0": ("127.0.0.1", 0, "127.0.0.1:0"),
+        "localhost:80": ("localhost", 80, "localhost:80"),
+        "[::1]:8080": ("::1", 8080, "[::1]:8080"),
+        "0.0.0.0:65535": ("0.0.0.0", 65535, "0.0.0.0:65535"),
+    }
+    found = {text: parse_address(text) for text in addresses}
+    assert {text: (one.host, one.port, one.authority) for text, one in found.items()} == addresses
+    wrong = (
+        "",
+        ":",
+        ":80",
+        "localhost",
+        "localhost:",
+        "::1:80",
+        "[::1]",
+        "[localhost]:80",
+        "a b:80",
+        "1:65536",
+        "-1",
+        "٣",
+    )
+    for text in wrong:
+        with pytest.raises(QueryError) as caught:
+            parse_address(text)
+        assert str(caught.value) == f"{text!r} is not an address"
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1"])
@@ -70,30 +73,26 @@ def test_an_address_that_others_can_reach_needs_tokens(host: str) -> None:
     assert caught.value.hint == "set DUVET_READER_TOKEN or DUVET_ADMIN_TOKEN, or listen on 127.0.0.1"
 
 
-@pytest.mark.parametrize(
-    ("host", "anywhere"), [("127.0.0.1", False), ("localhost", False), ("127.8.9.1", False), ("0.0.0.0", True)]
-)
-def test_the_server_listens_at_a_free_port(host: str, anywhere: bool) -> None:
-    with open_listener(ServerAddress(host, 0), anywhere=anywhere) as listening:
-        found, port = listening.getsockname()
-    assert port > 0 and found == ("127.0.0.1" if host == "localhost" else host)
+def test_the_server_listens_at_a_free_port() -> None:
+    for host, anywhere in (("127.0.0.1", False), ("localhost", False), ("127.8.9.1", False), ("0.0.0.0", True)):
+        with open_listener(ServerAddress(host, 0), anywhere=anywhere) as listening:
+            found, port = listening.getsockname()
+        assert port > 0 and found == ("127.0.0.1" if host == "localhost" else host)
 
 
-@pytest.mark.parametrize(
-    ("host", "reason", "hint"),
-    [
-        ("192.0.2.1", "Cannot assign requested address", OTHER_HOST),
-        ("no-such-host.invalid", "unknown host", OTHER_HOST),
-        ("127.0.0.1", "Address already in use", "choose another port"),
-    ],
-)
-def test_an_address_that_is_not_free_is_an_error(host: str, reason: str, hint: str) -> None:
+def test_an_address_that_is_not_free_is_an_error() -> None:
+    other_host = "choose an address of this machine, such as 127.0.0.1"
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        with pytest.raises(DuvetError) as caught:
-            open_listener(ServerAddress(host, port), anywhere=True)
-    assert str(caught.value) == f"cannot listen on {host}:{port}: {reason}"
-    assert caught.value.hint == hint
+        for host, reason, hint in (
+            ("192.0.2.1", "Cannot assign requested address", other_host),
+            ("no-such-host.invalid", "unknown host", other_host),
+            ("127.0.0.1", "Address already in use", "choose another port"),
+        ):
+            with pytest.raises(DuvetError) as caught:
+                open_listener(ServerAddress(host, port), anywhere=True)
+            assert str(caught.value) == f"cannot listen on {host}:{port}: {reason}"
+            assert caught.value.hint == hint
 
 
 class RecordingTransport:
