@@ -10,7 +10,7 @@ from typing import Any
 
 import mcp_types as types
 import pytest
-from mcp import StdioServerParameters
+from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.shared.exceptions import MCPError
 
@@ -39,10 +39,7 @@ def vault(tmp_path: Path) -> Path:
 async def test_an_agent_gets_notes_and_nothing_else(duvet_command: str, vault: Path, version: str) -> None:
     ##= man/spec/pages.md#folders-of-notes
     ##% With `--pages FOLDER`, `duvet mcp` MUST serve the Markdown files in this folder as pages, without a project.
-    server = StdioServerParameters(
-        command=duvet_command, args=["mcp", "--pages", "vault"], env=environment(), cwd=vault.parent
-    )
-    async with client_of(stdio_client(server), version) as client:
+    async with client_of(over_stdio(duvet_command, vault.parent, "--pages", "vault"), version) as client:
         tools = [tool.name for tool in (await client.list_tools()).tools]
         found = await client.call_tool("search", {"query": "where is the clay pot?"})
         page = await client.call_tool("get_page", {"slug": "index"})
@@ -255,7 +252,7 @@ def list_files(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.anyio
-async def test_a_vault_is_data(duvet_command: str, hostile: Path, provider: Wire, version: str) -> None:
+async def test_a_vault_is_data(duvet_command: str, hostile: Path, provider: Wire) -> None:
     ##= man/spec/pages.md#folders-of-notes
     ##% With `--pages`, duvet MUST ignore configurations in the folder unless an option or an environment variable names
     ##% them.
@@ -266,7 +263,7 @@ async def test_a_vault_is_data(duvet_command: str, hostile: Path, provider: Wire
     args = ["mcp", "--pages", str(hostile), "--allow-http"]
     server = StdioServerParameters(command=duvet_command, args=args, env=environ, cwd=hostile)
     with (hostile.parent / "log").open("w+") as log:
-        async with client_of(stdio_client(server, errlog=log), version) as client:
+        async with Client(stdio_client(server, errlog=log)) as client:
             tools = [tool.name for tool in (await client.list_tools()).tools]
             pages: Any = (await client.call_tool("list_pages", {})).structured_content
             answer = await client.call_tool("ask", {"question": "Where is the pot?"})

@@ -22,6 +22,7 @@ import pytest
 from tests.cli.command import environment
 from tests.unit.server.stdio_server import CLIENT, Message, Wire, enveloped, hello, request
 from tests.unit.specs.download_server import LONGEST
+from tests.zygote import spawn
 
 Start = Callable[..., Wire]
 NOTICE = {"jsonrpc": "2.0", "method": "notifications/initialized"}
@@ -69,9 +70,9 @@ def test_a_file_of_messages_is_answered(duvet_command: str, project: Path) -> No
     path.write_text("\n".join(json.dumps(one) for one in (hello(), NOTICE, CALL)))
     with path.open("rb") as messages, (project / "answers").open("wb") as answers:
         streams: dict[str, Any] = {"stdin": messages, "stdout": answers, "stderr": subprocess.PIPE}
-        command = [duvet_command, "mcp"]
-        done = subprocess.run(command, cwd=project, env=environment(), timeout=LONGEST, check=False, **streams)
-    assert (done.returncode, done.stderr) == (0, b"")
+        process = spawn([duvet_command, "mcp"], cwd=project, env=environment(), **streams)
+        _, told = process.communicate(timeout=LONGEST)
+    assert (process.returncode, told) == (0, b"")
     greeting, called = (json.loads(line) for line in (project / "answers").read_bytes().splitlines())
     assert (greeting["id"], called["id"]) == (0, "call")
     assert called["result"]["structuredContent"] == {"spec_id": "tea"}
@@ -102,7 +103,7 @@ def test_pipes_that_do_not_block(duvet_command: str, project: Path) -> None:
     with theirs, ours:
         theirs.setblocking(False)
         streams: dict[str, Any] = {"stdin": theirs.fileno(), "stdout": theirs.fileno(), "stderr": subprocess.PIPE}
-        process = subprocess.Popen([duvet_command, "mcp"], cwd=project, env=environment(), **streams)
+        process = spawn([duvet_command, "mcp"], cwd=project, env=environment(), **streams)
         try:
             ours.settimeout(LONGEST)
             # Once this is read, there is nothing else to read.
@@ -159,7 +160,7 @@ def test_a_closed_output_ends_it(wire: Start) -> None:
 def test_a_person_at_a_terminal_reads_what_it_waits_for(duvet_command: str, project: Path) -> None:
     ours, theirs = pty.openpty()
     streams: dict[str, Any] = {"stdin": theirs, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    process = subprocess.Popen([duvet_command, "mcp"], cwd=project, env=environment(), bufsize=0, **streams)
+    process = spawn([duvet_command, "mcp"], cwd=project, env=environment(), bufsize=0, **streams)
     os.close(theirs)
     try:
         assert process.stderr is not None
