@@ -175,7 +175,6 @@ def has_trace(service: Service) -> bool:
 
 
 def _replace_default_texts(service: Service, texts: Mapping[str, str]) -> Service:
-    """Return the configuration with these texts instead of the default ones, which are about requirements."""
     ##= man/spec/service.md#packs
     ##% If the configuration disables the pack `trace`, the server MUST NOT offer the prompts and resources of the
     ##% pack, or mention them in its instructions.
@@ -185,7 +184,6 @@ def _replace_default_texts(service: Service, texts: Mapping[str, str]) -> Servic
 
 
 def _limit_to_pages(service: Service) -> Service:
-    """Apply the defaults of `--pages` to the configuration."""
     ##= man/spec/pages.md#folders-of-notes
     ##% With `--pages FOLDER`, `duvet mcp` MUST serve the Markdown files in this folder as pages, without a project.
     service = _replace_default_texts(service, _NOTES_TEXTS)
@@ -447,7 +445,6 @@ class Application:
         )
 
     def log_unloaded_tools(self) -> None:
-        """Log each pack that could not be loaded, and each problem of a workflow."""
         for pack in self.tools.choice.unloaded:
             self.log.write_event(EventLevel.WARN, "a pack was not loaded", pack=pack.name, reason=pack.reason)
             self.log.record_traceback(pack.traceback)

@@ -123,7 +123,6 @@ class ProjectReader:
         return self._follow(context.project, recalled=True)
 
     def _read_again(self) -> ProjectReading:
-        """Read the project until it stops changing, or until a time limit."""
         deadline = time.monotonic() + self._patience
         while True:
             self.checks += 1
@@ -251,7 +250,6 @@ class LiveProject:
             listener()
 
     async def watch(self, changed: ChangeListener, renewed: Callable[[], Awaitable[None]]) -> None:
-        """Report readings and changes of the project until cancelled."""
         loop, news = asyncio.get_running_loop(), asyncio.Event()
 
         def notify() -> None:
@@ -321,7 +319,6 @@ class WatchedResources:
                 del self._subscribers[uri], self._digests[uri]
 
     async def find_changes(self, after: ProjectSnapshot) -> AsyncIterator[str]:
-        """Yield the URIs of the resources that changed since they were last reported."""
         rest = iter(tuple(self._digests))
         while part := [uri for uri in islice(rest, _DIGESTS_PER_TURN) if uri in self._digests]:
             changes = find_changed_documents({uri: self._digests[uri] for uri in part}, after)

@@ -169,7 +169,6 @@ def _format_json(time: str, level: EventLevel, message: str, fields: Mapping[str
 
 
 def _escape(text: str) -> str:
-    """Replace characters that could start a new line or control a terminal."""
     ##= man/spec/service.md#operations
     ##% A client MUST NOT be able to forge a log line.
     return _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", text).encode(errors="replace").decode()

@@ -88,7 +88,6 @@ def make_refusal(reason: str, id: MessageId | None = None) -> InvalidMessageErro
 
 
 def unwrap_array(result: Mapping[str, Any]) -> Mapping[str, Any] | list[Any]:
-    """Return the array that the result contains, or else the result."""
     array: list[Any] | None = result.get(ARRAY_KEY)
     return result if array is None else array
 

@@ -407,7 +407,6 @@ def _count_escapes(body: bytearray) -> int:
 
 
 def replay_body(body: bytes, receive: Receive) -> Receive:
-    """Return a `receive` function that begins with the whole body."""
     parts = [body]
 
     async def receive_body() -> Message:

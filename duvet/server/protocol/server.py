@@ -154,7 +154,6 @@ class ResourcesPart:
 
 
 def _require_trace(registry: Registry) -> None:
-    """Raise NotFoundError if the server offers no resources about requirements."""
     if registry.has_only_pages:
         raise NotFoundError("only pages are resources", hint=f"read {documents.PAGE_TEMPLATE.uri}")
     if not registry.has_trace:
@@ -373,20 +372,11 @@ class DuvetServer(Server[Any]):
         assert value is None
 
     def get_capabilities(
-        self,
-        notification_options: NotificationOptions | None = None,
-        experimental_capabilities: dict[str, dict[str, Any]] | None = None,
-        extensions: dict[str, dict[str, Any]] | None = None,
-        *,
-        protocol_version: str | None = None,
+        self, notification_options: NotificationOptions | None = None, *more: Any, **named: Any
     ) -> types.ServerCapabilities:
         # The manager of HTTP sessions passes no options.
-        return super().get_capabilities(
-            NotificationOptions(prompts_changed=True, resources_changed=True, tools_changed=True),
-            experimental_capabilities,
-            extensions,
-            protocol_version=protocol_version,
-        )
+        changing = NotificationOptions(prompts_changed=True, resources_changed=True, tools_changed=True)
+        return super().get_capabilities(changing, *more, **named)
 
 
 @asynccontextmanager
@@ -403,7 +393,6 @@ async def _run_parts(server: Server[Any]) -> AsyncIterator[dict[str, Any]]:
 
 
 async def pin_version(version: str, ctx: session.ServerRequest, call_next: CallNext) -> HandlerResult:
-    """Answer every handshake with the same protocol version."""
     result = await call_next(ctx)
     if ctx.method != "initialize" or not isinstance(result, dict):
         return result
@@ -487,7 +476,6 @@ def describe_tool(tool: Tool) -> types.Tool:
 
 
 def name_for_client(request: session.ServerRequest, tool: Tool, described: types.Tool) -> types.Tool:
-    """Return the tool under a name that this client accepts; calls may use any of its names."""
     params = request.session.client_params
     if "." not in tool.name or not tool.aliases or not params or not _REFUSES_DOTS.search(params.client_info.name):
         return described

@@ -178,7 +178,6 @@ def attach_client_model(caller: Caller, request: ServerRequest, params: types.Ca
 
 
 async def _ask_client(request: ServerRequest, question: ModelRequest) -> ProviderAnswer:
-    """Ask the client's model while the call waits."""
     metadata = ServerMessageMetadata(related_request_id=request.request_id)
     try:
         result = await request.session.send_request(

@@ -32,7 +32,6 @@ PAGE_TEMPLATE = UriTemplate(f"{_PREFIX}{{slug}}", "page", "Page", "Text of a pag
 
 
 def list_templates(registry: Registry) -> Sequence[UriTemplate]:
-    """Return the templates of the resources that clients see."""
     return [PAGE_TEMPLATE] if registry.has_only_pages else TEMPLATES if registry.has_trace else []
 
 

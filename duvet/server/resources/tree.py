@@ -231,7 +231,6 @@ _SEPARATOR = re.compile(r"[/\\]")
 
 
 def find_resource_node(tree: ResourceTree, request: ResourceRequest) -> ResourceNode:
-    """Return the requested node; raise NotFoundError if it does not exist."""
     failures = []
     for path, is_encoded in request.spellings:
         try:

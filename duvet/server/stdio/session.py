@@ -81,7 +81,6 @@ async def converse(
     grace: float = GRACE_SECONDS,
     stopping: StopSignal | None = None,
 ) -> None:
-    """Run the server until the client disconnects or a signal stops it."""
     open_stream: type[ByteStream] = PolledStream if hasattr(select, "poll") else ThreadedStream
     reading, writing = open_stream(wire.reading), open_stream(wire.writing)
     outbound = OutboundChannel(writing)
@@ -158,7 +157,6 @@ class PolledStream:
 
     @property
     def hung_up(self) -> bool:
-        """True if the system reports that the other side has closed."""
         return bool(self._poll_end(0))
 
 
@@ -302,7 +300,6 @@ class OutboundChannel:
             request.batch.pending.append(request)
 
     async def settle(self, request: PendingRequest) -> None:
-        """Remove a request that needs no further answer."""
         self._requests.remove(request)
         self._short -= not request.is_stream
         self._bytes -= request.size
@@ -350,7 +347,6 @@ class InboundChannel:
         self._reading.cancel()
 
     async def run(self, server: MemoryObjectSendStream[InboundItem]) -> None:
-        """Read to the end of the input, then wait a limited time for open requests."""
         async with server:
             with self._reading:
                 async for line in self._read_lines():
