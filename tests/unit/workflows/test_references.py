@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
+from pytest_snapshot.plugin import Snapshot
 
 from duvet.workflows import references
 from duvet.workflows.references import UnresolvedError, copy_plain_value, expand_references, parse_path
@@ -25,7 +26,6 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
     max_leaves=8,
 )
-HOW = "write a reference like ${vars.NAME}, and a literal ${ as $${"
 
 
 @pytest.mark.parametrize(
@@ -71,28 +71,20 @@ def test_references_are_filled_in(written: object, value: object) -> None:
     assert (found, type(found)) == (value, type(value))
 
 
-SECOND, FAR = "steps.one-two.result.result[1]", "${vars[9999999999]}"
-VARS = "available: n, text, none, yes, ref, a.b"
 WRONG = [
-    ("${vars.m}", "${vars.m}: vars.m does not exist", VARS),
-    ("a ${var.n}", "${var.n}: var does not exist", "available: vars, steps, captures"),
-    ("${vars.n.x}", "${vars.n.x}: vars.n.x does not exist", "vars.n is 3"),
-    ("${vars[0]}", "${vars[0]}: vars[0] does not exist", VARS),
-    ("${vars.text[0]}", "${vars.text[0]}: vars.text[0] does not exist", 'vars.text is "tea"'),
-    ("${captures.x}", "${captures.x}: captures.x does not exist", "captures is empty"),
-    (f"${{{SECOND}}}", f"${{{SECOND}}}: {SECOND} does not exist", "steps.one-two.result.result is a list of 1 item"),
-    *((written, f'invalid reference "{written}"', HOW) for written in ("${}", "${vars.n", "${ vars.n }", "${vars..n}")),
-    *((written, f'invalid reference "{written}"', HOW) for written in ("${vars.${vars.n}}", "${vars[-1]}", FAR)),
-    ('${vars["\\x"]}', 'invalid JSON string in "[\\"\\\\x\\"]"', 'write it like result.items[0]["a.b"]'),
-    ("${vars.\x1b}", "${vars.\x1b}: vars.\x1b does not exist", VARS),
+    *("${vars.m}", "a ${var.n}", "${vars.n.x}", "${vars[0]}", "${vars.text[0]}", "${captures.x}", "${vars.\x1b}"),
+    *("${steps.one-two.result.result[1]}", "${}", "${vars.n", "${ vars.n }", "${vars..n}", "${vars.${vars.n}}"),
+    *("${vars[-1]}", "${vars[9999999999]}", '${vars["\\x"]}'),
 ]
 
 
-@pytest.mark.parametrize(("written", "message", "hint"), WRONG, ids=range(len(WRONG)))
-def test_a_reference_that_leads_nowhere_is_an_error(written: str, message: str, hint: str) -> None:
-    with pytest.raises(UnresolvedError) as raised:
-        expand_references({"q": written}, SCOPE, ("params",))
-    assert (raised.value.message, raised.value.hint) == (f"params.q: {message}", hint)
+def test_a_reference_that_leads_nowhere_is_an_error(problem_files: Snapshot) -> None:
+    lines = []
+    for written in WRONG:
+        with pytest.raises(UnresolvedError) as raised:
+            expand_references({"q": written}, SCOPE, ("params",))
+        lines.append(f"{raised.value.message}; {raised.value.hint}")
+    problem_files.assert_match("\n".join(lines), "expansions.txt")
 
 
 def test_many_available_names_are_shortened() -> None:
