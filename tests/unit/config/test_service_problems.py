@@ -33,6 +33,8 @@ workflows:
       - {id: v3, tool: x, model: a}
       - {id: w, wait: {tool: x, until: {path: x}, intervalSeconds: 0.1}}
       - {id: y, tool: x, assert: [{path: x, equals: 1, exists: true}]}
+      - {id: z, wait: {tool: x, until: {path: x, exists: true}}, system: b}
+      - {id: z2, wait: {tool: x, until: {path: x, exists: true}}, params: {b: 1}}
   leer: {description: x, steps: []}
 routing:
   b: {fallbacks: a}
