@@ -100,20 +100,11 @@ async def test_arguments_come_by_name_or_as_a_record() -> None:
     assert found.outputs == {"all": {"query": "tea", **DEFAULTS, "share": 2.0, "of-kinds": []}}
 
 
-REFUSED: list[tuple[dict[str, object], str, str]] = [
-    ({}, "missing variable query", "What to look for"),
-    ({"query": None}, "variable query must be a string", "What to look for"),
-    ({"query": 1}, "variable query must be a string", "What to look for"),
-    ({"query": "a", "most": True}, "variable most must be an integer", ""),
-    ({"query": "a", "most": 1.5}, "variable most must be an integer", ""),
-    ({"query": "a", "share": float("nan")}, "variable share must be a number", ""),
-    ({"query": "a", "deep": 1}, "variable deep must be true or false", ""),
-    ({"query": "a", "of-kinds": "a"}, "variable of-kinds must be a list", "Which"),
-    ({"query": "a", "class": []}, "variable class must be an object", ""),
-    ({"query": "a", "mots": 1}, 'w has no variable "mots"', "did you mean most?"),
-    ({"\0\ud800": 1}, 'w has no variable "\\0\\u{d800}"', "available: query, most, share, deep, of-kinds, class"),
-    ({"query": object()}, "the input is not JSON: Encoding objects of type object is unsupported", ""),
-    ({"query": "a" * 1_000_001}, "the input is larger than 1,000,000 bytes", ""),
+REFUSED: list[Mapping[str, object]] = [
+    *({}, {"query": None}, {"query": 1}, {"query": "a", "most": True}, {"query": "a", "most": 1.5}),
+    *({"query": "a", "share": float("nan")}, {"query": "a", "deep": 1}, {"query": "a", "of-kinds": "a"}),
+    *({"query": "a", "class": []}, {"query": "a", "mots": 1}, {"\0\ud800": 1}, {"query": object()}),
+    {"query": "a" * 1_000_001},
 ]
 
 
@@ -173,9 +164,13 @@ def test_a_workflow_may_replace_something_if_one_of_its_tools_may(name: str, rep
     assert [one and one.destructive_hint for one in hints] == [replaces, True]
 
 
-@pytest.mark.parametrize(("given", "message", "hint"), REFUSED, ids=range(len(REFUSED)))
-async def test_wrong_variables_are_refused_before_any_step(given: dict[str, object], message: str, hint: str) -> None:
-    world = World({"echo": echo})
-    found = await run_workflow(flow(), given, world)
-    assert why(found) == ("invalid_request", "", message, hint, "")
-    assert states(found) == [("s", "skipped", "")] and world.calls == []
+async def test_wrong_variables_are_refused_before_any_step(problem_files: Snapshot) -> None:
+    lines = []
+    for given in REFUSED:
+        world = World({"echo": echo})
+        found = await run_workflow(flow(), given, world)
+        code, step, message, hint, cause = why(found)
+        assert (code, step, cause) == ("invalid_request", "", "")
+        assert states(found) == [("s", "skipped", "")] and world.calls == []
+        lines.append(f"{message}; {hint}")
+    problem_files.assert_match("\n".join(lines), "workflow_variables.txt")
