@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
-from typing import Any, BinaryIO
+from typing import Any
 
 import click
 from click.exceptions import Exit
@@ -82,20 +82,17 @@ def diff(base: str | None, exact: bool, fail_on: tuple[str, ...], format: str, *
         print_remark(f"{format_count(errors, 'error')} in that revision; its results may be incomplete")
     difference = compare_catalogues(then.catalogue, now)
     gate = f"--fail-on {' and '.join(fail_on)}" if fail_on else ""
-    write_stdout(render_bytes(partial(_choose_renderer(format, gate, now), diff_base, difference)))
+    render = _RENDERERS.get(format)
+    if render is None:
+        obstacles = promote_setup_problems(now.setup) if gate else []
+        failure = "" if now.requirements else "the project has no requirements"
+        failure = describe_obstacles(obstacles) if obstacles else failure
+        verdict = f"{gate} failed: {failure}" if gate and failure else ""
+        render = partial(render_difference_markdown, verdict=verdict, obstacles=obstacles)
+    write_stdout(render_bytes(partial(render, diff_base, difference)))
     if gate and print_gate_failure(now.setup, gate, annotate=format == "text"):
         raise Exit(FAILED)
     raise Exit(_apply_gates(difference, diff_base, fail_on, annotate=format == "text"))
-
-
-def _choose_renderer(format: str, gate: str, now: Catalogue) -> Callable[[DiffBase, Difference, BinaryIO], None]:
-    if format != "markdown":
-        return _RENDERERS[format]
-    obstacles = promote_setup_problems(now.setup) if gate else []
-    verdict = f"{gate} failed: {describe_obstacles(obstacles)}" if obstacles else ""
-    if gate and not obstacles and not now.requirements:
-        verdict = f"{gate} failed: the project has no requirements"
-    return partial(render_difference_markdown, verdict=verdict, obstacles=obstacles)
 
 
 class RevisionCatalogue(Struct, frozen=True):

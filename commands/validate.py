@@ -107,8 +107,12 @@ def validate(
         raise click.UsageError("`-` and --stdin-path require each other", ctx)
     if request.writes and request.stdin_path:
         raise click.UsageError("--fix can't change standard input; use --diff", ctx)
-    if request.interactive:
-        require_terminal(ctx, request.diff, request.unsafe_fixes)
+    if request.interactive and (request.diff or request.unsafe_fixes):
+        other = "--diff" if request.diff else "--unsafe-fixes"
+        raise click.UsageError(f"--interactive and {other} can't be used together", ctx)
+    is_terminal = sys.stdin is not None and sys.stderr is not None and sys.stdin.isatty() and sys.stderr.isatty()
+    if request.interactive and not is_terminal:
+        raise click.UsageError("--interactive requires a terminal; use --diff, then --unsafe-fixes", ctx)
     problem_output = make_problem_output(format, output, ("-" if request.diff else None,))
     try:
         code = (_fix if request.diff or request.writes else _check)(options, request, problem_output)
@@ -264,14 +268,6 @@ _LINES_BELOW = 8  # Lines of code to show below the first line of a citation.
 _LINES_ABOVE = 2
 _ANSWERS = {"y": "yes", "n": "no", "s": "skip this file", "q": "quit"}
 _QUESTION = "Apply this fix? (y)es, (n)o, (s)kip this file, (q)uit: "
-
-
-def require_terminal(ctx: click.Context, diff: bool, unsafe: bool) -> None:
-    if diff or unsafe:
-        other = "--diff" if diff else "--unsafe-fixes"
-        raise click.UsageError(f"--interactive and {other} can't be used together", ctx)
-    if sys.stdin is None or sys.stderr is None or not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise click.UsageError("--interactive requires a terminal; use --diff, then --unsafe-fixes", ctx)
 
 
 class FixPrompt:

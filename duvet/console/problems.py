@@ -258,14 +258,12 @@ def _find_folder() -> str:
 
 def make_patch(path: str, before: bytes, after: bytes) -> Iterator[str]:
     is_terminal = sys.stdout is not None and sys.stdout.isatty()
-    old, new = (_split_lines(data.decode()) for data in (before, after))
+    old, new = (data.decode().split("\n") for data in (before, after))
+    for lines in (old, new):
+        # A last line without a line end gets the note that unified diffs use.
+        if last := lines.pop():
+            lines.append(f"{last}\n\\ No newline at end of file")
     rows = (f"--- a/{path}", f"+++ b/{path}", *make_unified_diff(old, new, context=3))
     for line in (line for row in rows for line in row.split("\n")):
         text = escape_cell(line) if is_terminal else line
         yield (colour_diff_line(text) if is_terminal and current_settings().colour else text) + "\n"
-
-
-def _split_lines(text: str) -> list[str]:
-    """Split text into lines; a last line without a line end gets the note that unified diffs use."""
-    *lines, last = text.split("\n")
-    return [*lines, f"{last}\n\\ No newline at end of file"] if last else lines

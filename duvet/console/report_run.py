@@ -219,14 +219,6 @@ def _render_files(
 
         render_html(make_report_data(project, finished, problems, snapshot, gates), out)
 
-    html_paths = (*html_paths, _find_internal_path(project, "HTML"))
-    if snapshot is None:
-        ##= man/spec/trace.md#reports
-        ##% If an annotation is invalid, `duvet report` MUST write the HTML report with every problem, but no JSON, LCOV
-        ##% or snapshot.
-        yield from _render_copies(render_page, *html_paths)
-        return
-
     def render_json(out: BinaryIO) -> None:
         from duvet.reports.json_v1 import render_json_v1
 
@@ -237,11 +229,23 @@ def _render_files(
 
         render_json_v2(finished, out)
 
-    config = project.config
-    json_path = config.report.json.path if config and config.report.json.enabled else None
-    yield from _render_copies(render_json, request.json, json_path, _find_internal_path(project, "JSON"))
-    yield from _render_copies(render_json_v2, request.json_v2, _find_internal_path(project, "JSON_V2"))
-    yield from _render_copies(render_page, *html_paths)
+    kinds = ("JSON", "JSON_V2", "HTML", "SNAPSHOT")
+    internal = {kind: project.environ.get(f"DUVET_INTERNAL_CI_{kind}") or None for kind in kinds}
+    json = project.config.report.json if project.config else None
+    json_path = json.path if json and json.enabled else None
+    copies: list[tuple[Callable[[BinaryIO], None], tuple[str | None, ...]]] = [
+        (render_json, (request.json, json_path, internal["JSON"])),
+        (render_json_v2, (request.json_v2, internal["JSON_V2"])),
+        (render_page, (*html_paths, internal["HTML"])),
+    ]
+    ##= man/spec/trace.md#reports
+    ##% If an annotation is invalid, `duvet report` MUST write the HTML report with every problem, but no JSON, LCOV
+    ##% or snapshot.
+    for render, paths in copies[-1:] if snapshot is None else copies:
+        make = cache(partial(render_bytes, render))
+        yield from ((path, make) for path in dict.fromkeys(paths) if path is not None)
+    if snapshot is None:
+        return
     if request.lcov is not None:
         from duvet.reports.lcov import render_lcov
 
@@ -253,18 +257,8 @@ def _render_files(
     ##% With `--ci`, or if the environment variable `CI` is true, `duvet report` MUST compare the current coverage with
     ##% the configured snapshot instead of overwriting the snapshot.
     if snapshot_path is None or not is_ci:
-        for path in (snapshot_path, _find_internal_path(project, "SNAPSHOT")):
-            if path is not None:
-                yield path, partial(bytes, snapshot)
-
-
-def _render_copies(render: Callable[[BinaryIO], None], *paths: str | None) -> ReportFiles:
-    make = cache(partial(render_bytes, render))
-    yield from ((path, make) for path in dict.fromkeys(paths) if path is not None)
-
-
-def _find_internal_path(project: Project, kind: str) -> str | None:
-    return project.environ.get(f"DUVET_INTERNAL_CI_{kind}") or None
+        paths = (snapshot_path, internal["SNAPSHOT"])
+        yield from ((path, partial(bytes, snapshot)) for path in paths if path is not None)
 
 
 def _write_files(project: Project, files: ReportFiles) -> tuple[list[Problem], str]:
