@@ -23,7 +23,7 @@ class RecordedAnswers:
     """Everything that a run has read so far, to detect changes."""
 
     def __init__(self, project: Project, *, recalled: bool = False) -> None:
-        """Copy the project's record, because the project may read more; with `recalled`, every new file is a change."""
+        """With `recalled`, the patterns of the project are unknown, so every new file counts as a change."""
         if not isinstance(project.tree, RecordedTree):
             raise TypeError("the project's tree must be a RecordedTree")
         self.tree = project.tree

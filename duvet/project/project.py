@@ -88,10 +88,6 @@ class InputFiles(Struct, frozen=True):
     problems: list[Problem]
     unmatched: list[Problem] = []  # A warning for each pattern of a source that matches no file.
 
-    @property
-    def count(self) -> int:
-        return sum(len(styles) * len(paths) for styles, paths in self.sources) + len(self.requirements)
-
 
 class InputPatterns(Struct, frozen=True):
     """The patterns of a project's inputs: those of the configuration, then those of the command line."""
@@ -360,8 +356,9 @@ class Project:
                 unneeded = list_unneeded_files(extracted, self.library, writes=self.config.writes_requirements)
                 kept = [path for path in found.requirements if path in extracted.files or path not in unneeded]
                 found = replace(found, requirements=kept)
-        hidden = len(extracted.files) if self._hides_extracted else 0
-        self.progress.end(f"Scanned {self.progress.count(found.count - hidden, 'source')}")
+        count = sum([len(styles) * len(paths) for styles, paths in found.sources]) + len(found.requirements)
+        count -= len(extracted.files) if self._hides_extracted else 0
+        self.progress.end(f"Scanned {self.progress.count(count, 'source')}")
         self.matched = (patterns, found)
         return found
 
@@ -376,13 +373,16 @@ class Project:
 
         extraction, inputs = self.extraction, self.inputs
         problems = [*extraction.problems, *inputs.problems]
+        # The last part of each configured source, without extension; targets of the source contain it.
+        ours = self.config.specifications if self.config and not self.is_like_upstream else ()
+        names = {strip_extension(rule.source.rstrip("/").rpartition("/")[2]).encode() for rule in ours}
         reading = InputReader(
             self.tree,
             self.memory,
             extraction,
             problems.append,
             self.progress,
-            specifications=() if self.is_like_upstream else self._specification_names,
+            specifications=tuple(sorted(filter(None, names))),
             hides_extracted=self._hides_extracted,
         )
         annotations = reading.annotations(inputs)
@@ -414,13 +414,6 @@ class Project:
     @property
     def _hides_extracted(self) -> bool:
         return self.config is not None and self.config.extended and not self.config.writes_requirements
-
-    @property
-    def _specification_names(self) -> tuple[bytes, ...]:
-        """The last part of each configured source, without extension; targets of the source contain it."""
-        rules = self.config.specifications if self.config else ()
-        names = (strip_extension(rule.source.rstrip("/").rpartition("/")[2]) for rule in rules)
-        return tuple(sorted({name.encode() for name in names if name}))
 
     def _find_unread_styles(
         self, trace: records.Trace, unread: Mapping[str, list[scan.UnreadCitation]]

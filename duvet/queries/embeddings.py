@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from duvet.queries.transformer import MiniLm, MiniLmSpace
     from duvet.queries.vectors import WordLlama, WordLlamaSpace
 
-# The vector space of a corpus; only vectors of the same space are comparable. A row consists of `width` signed bytes and
+# The vector space of a corpus; only vectors of the same space are comparable. A row is `width` signed bytes and
 # their scale as a little-endian float32. A query is little-endian float32 of length 1, or zeros for text without words.
 # `share` is the weight of the cosine in the score of a match, from 0 to 1; the words weigh the rest.
 VectorSpace: TypeAlias = "WordLlamaSpace | MiniLmSpace | DummyEmbedder"
@@ -100,7 +100,7 @@ _EXTRA_HINT = "install it: pip install 'duvet-cli[semantic]'"
 def find_embedder(
     model: SearchModel = SearchModel.AUTO, *, for_chunks: bool = False, count: int = 0, required: bool = False
 ) -> Embedder | None:
-    """Return the embedder for this many texts; if there is none, None, or DuvetError if it is `required`."""
+    """Return the embedder for this many texts, or None without one; raise DuvetError if it is `required`."""
     ##= man/spec/knowledge.md#vectors
     ##% duvet MUST compute vectors with an installed model and without the network.
     ##= man/spec/knowledge.md#vectors

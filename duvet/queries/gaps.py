@@ -172,7 +172,7 @@ class Priority(Struct, frozen=True):
 
 
 def prioritize_requirements(catalogue: Catalogue, filters: RequirementFilter, *, finished: bool = False) -> list[int]:
-    """Return the requirements that pass the filters, most urgent first; with `finished`, also those without work."""
+    """Return the requirements that pass the filters, most urgent first; with `finished`, also finished ones."""
     ##= man/spec/queries.md#priorities
     ##% Unless an option includes them, `duvet prioritize` MUST leave out requirements that are done, excepted or not
     ##% applicable.

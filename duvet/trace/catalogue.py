@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from operator import attrgetter
 from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
@@ -170,7 +171,7 @@ class Catalogue(Struct, frozen=True, array_like=True, dict=True):
     @cached_property
     def named(self) -> dict[str, tuple[int, ...]]:
         """Maps the ids that specifications give their requirements to requirement indexes."""
-        found = _group_indexes([card.name for card in self.requirements])
+        found = _group_indexes(map(attrgetter("name"), self.requirements))
         found.pop("", None)
         return found
 
@@ -184,11 +185,11 @@ class Catalogue(Struct, frozen=True, array_like=True, dict=True):
     @cached_property
     def stated(self) -> dict[tuple[int, str], tuple[int, ...]]:
         """Maps a specification index and a section id to the requirements of that section."""
-        return _group_indexes([(card.specification, card.section) for card in self.requirements])
+        return _group_indexes(map(attrgetter("specification", "section"), self.requirements))
 
     @cached_property
     def cited_in(self) -> dict[str, tuple[int, ...]]:
-        return _group_indexes([card.path for card in self.citations])
+        return _group_indexes(map(attrgetter("path"), self.citations))
 
     def target_of(self, card: RequirementCard) -> str:
         return self.specifications[card.specification].section_target(card.section)

@@ -136,7 +136,7 @@ class TextWords:
     def find_replacement(
         self, quote: list[str], candidates: Container[str], found: TextStretch | None
     ) -> TextStretch | None:
-        """Return the requirements that replaced the quote, or `found` if it is more similar; None if both differ."""
+        """Return the requirements that replaced the quote, or `found` if it is more similar; None if neither is."""
         counts = _count_words(quote)
         whole = self._find_whole(quote, counts, candidates, found)
         if whole is not None and found is not None:
@@ -156,7 +156,7 @@ class TextWords:
     def _find_whole(
         self, quote: list[str], counts: Counter[str], candidates: Container[str], found: TextStretch | None
     ) -> TextStretch | None:
-        """Return the adjacent requirements with the most words of a quote of whole sentences; None if few."""
+        """Return the adjacent requirements that share most words with a quote of whole sentences; None if few."""
         first = next(filter(_INK.search, quote), "")
         if not _ENDS.search(quote[-1]) or not self._begins_sentence(first):
             return None
@@ -187,7 +187,7 @@ class TextWords:
         return [(span, _count_words(self.words[slice(*span)])) for span in sorted(set(self._requirements.values()))]
 
     def _extend_to_requirement(self, quote: list[str], found: TextStretch, start: int, end: int) -> TextStretch:
-        """Extend the match to its requirement or sentence if the quote or the requirement demands it."""
+        """Extend the match to its requirement, or to its sentence if the quote ends with a full stop."""
         around = [one for one in self._requirements.values() if one[0] <= start and end <= one[1]]
         first, last = min(around, key=lambda one: one[1] - one[0], default=(start, end))
         is_ended = _ENDS.search(quote[-1]) is not None
@@ -250,7 +250,7 @@ class TextWords:
         return TextStretch(text, score, second, self._is_whole(quote, start, end))
 
     def _is_whole(self, quote: list[str], start: int, end: int) -> bool:
-        """Return True if each end keeps the quoted words, except one of the same sentence, or ends a sentence."""
+        """Return True if both ends of the quote are kept, apart from one word, or a whole sentence replaces them."""
         quoted, found = self._find_common(quote, start, end)
         if not quoted:
             return False

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable
-from itertools import accumulate
+from itertools import accumulate, chain
 
 from msgspec import Struct
 
@@ -150,8 +149,10 @@ class PlainQuoteMatcher:
     def _find(self, quote: str, name: str, fit: Fit) -> FoundQuote | None:
         same = self._stated.get(normalise(quote), [])
         for statement in same:
-            if (not name or statement.name == name) and (pieces := self._cut(statement.ranges)):
-                return pieces, fit
+            if not name or statement.name == name:
+                pieces = [self.view.cut_characters(low, high) for low, high in statement.ranges]
+                if any(pieces):
+                    return tuple(chain.from_iterable(pieces)), fit
         if name:
             return self._find_named(quote, name, fit)
         data = quote.encode()
@@ -189,9 +190,6 @@ class PlainQuoteMatcher:
                     ends.append(low + originals[index] + place - offsets[index])
                 return self.view.cut_characters(ends[0], ends[1] + 1), Fit.NORMALISED
         return None
-
-    def _cut(self, ranges: Iterable[tuple[int, int]]) -> tuple[Piece, ...]:
-        return tuple([piece for low, high in ranges for piece in self.view.cut_characters(low, high)])
 
     def find_edited(self, quote: str) -> FoundQuote | None:
         words = remove_quote_markup(quote)
