@@ -85,16 +85,13 @@ def test_threads_of_packs_do_not_keep_the_process_alive(context: ProjectSnapshot
     stuck.door.set()
 
 
-@pytest.mark.parametrize("name", ["echo", "echo_later"])
-async def test_a_call_is_answered_and_recorded(context: ProjectSnapshot, name: str) -> None:
-    guests = Guesthouse(context, GUESTS, {"before": "> "})
-    assert await guests.call(name, words="tea ", times=2) == Said("> tea tea ")
-    (seen,) = guests.seen
-    told = (seen.tool, seen.pack, seen.face, seen.code, seen.arguments, seen.bytes_out)
-    assert told == (name, "guests", "library", "", "words=str(4) times=2", len('{"said":"> tea tea "}'))
-
-
-async def test_a_tool_asks_the_project_and_other_tools(context: ProjectSnapshot) -> None:
+async def test_a_call_is_answered_and_recorded_and_asks_other_tools(context: ProjectSnapshot) -> None:
+    for name in ("echo", "echo_later"):
+        guests = Guesthouse(context, GUESTS, {"before": "> "})
+        assert await guests.call(name, words="tea ", times=2) == Said("> tea tea ")
+        (seen,) = guests.seen
+        told = (seen.tool, seen.pack, seen.face, seen.code, seen.arguments, seen.bytes_out)
+        assert told == (name, "guests", "library", "", "words=str(4) times=2", len('{"said":"> tea tea "}'))
     guests = Guesthouse(context, GUESTS)
     assert await guests.call("ask_others") == Said("CoverageSummaryOutput 8 RFC 2324")
     assert guests.heard == [(1, 2, "half")]

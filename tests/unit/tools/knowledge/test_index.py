@@ -57,23 +57,14 @@ HINTS = {
 }
 
 
-def test_a_store_can_be_repaired_in_place(known: Asking) -> None:
-    whole = known.file.read_bytes()
-    first_page = int.from_bytes(whole[16:18])
-    known.file.write_bytes(whole[:first_page].ljust(len(whole), b"\0"))
-    assert "the index is damaged" in known.refusal("km-coverage-summary")[1]
-    file = known.file.stat().st_ino
-    known.file.write_bytes(whole)
-    assert known.file.stat().st_ino == file
-    assert known.value("km-coverage-summary")["status"] == "ok"
-
-
 def test_a_missing_store_is_an_upstream_error_until_it_is_made(tmp_path: Path) -> None:
     known = Asking(tmp_path)
     for tool, arguments in CALLS.items():
         message = "this project has no index yet"
         assert known.refusal(tool, **arguments) == ("upstream_error", message, INGEST)
         assert known.refusal(tool, "shell", **arguments) == ("upstream_error", message, "run `duvet ingest` first")
+    assert known.value(STATUS) == {"status": "not_found"}
+    assert known.value(STATUS, profile="scheduled") == {"status": "not_found", "profile": "scheduled"}
     assert list(tmp_path.iterdir()) == []
     fill(tmp_path)
     assert known.value(STATUS)["run_id"] == "r1"
@@ -91,7 +82,14 @@ def test_a_store_without_a_run_has_no_reports(tmp_path: Path) -> None:
     known.knowledge.close()
 
 
-def test_a_replaced_store_is_read(known: Asking) -> None:
+def test_a_replaced_or_repaired_store_is_read(known: Asking) -> None:
+    whole = known.file.read_bytes()
+    first_page = int.from_bytes(whole[16:18])
+    known.file.write_bytes(whole[:first_page].ljust(len(whole), b"\0"))
+    assert "the index is damaged" in known.refusal("km-coverage-summary")[1]
+    file = known.file.stat().st_ino
+    known.file.write_bytes(whole)
+    assert known.file.stat().st_ino == file
     assert known.value(STATUS)["run_id"] == "r1"
     shutil.rmtree(known.file.parent)
     assert known.refusal("km-coverage-summary")[1] == "this project has no index yet"

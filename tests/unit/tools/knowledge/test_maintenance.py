@@ -54,6 +54,8 @@ def test_a_run_indexes_the_project_and_is_answered_like_its_status(kept: Asking)
 
 
 def test_a_dry_run_and_a_wrong_profile_change_nothing(kept: Asking) -> None:
+    assert refused(kept, BACKUP) == ("upstream_error", "this project has no index yet")
+    assert not kept.file.parent.exists()
     found = kept.value(INGEST, dry_run=True)
     assert (found["status"], found["dry_run"], found["changed"]) == ("success", True, 7)
     assert not kept.file.exists() and kept.value(STATUS) == {"status": "not_found"}
@@ -214,9 +216,7 @@ def test_a_backup_is_written_to_a_new_file(known: Asking) -> None:
     before = (known.folder / "my.tar.gz").read_bytes()
     assert refused(known, BACKUP, destination="my.tar.gz") == ("invalid_request", '"my.tar.gz" already exists')
     assert (known.folder / "my.tar.gz").read_bytes() == before
-
-
-def test_git_ignores_a_backup_of_any_name(known: Asking) -> None:
+    # Git ignores a backup of any name.
     subprocess.run(["git", "init", "--quiet", str(known.folder)], check=True)
     known.value(BACKUP, destination=".duvet/knowledge/backups/mine.tgz")
     told = ["git", "-C", str(known.folder), "status", "--short", "--untracked-files=all", ".duvet/knowledge"]
@@ -267,11 +267,6 @@ def test_backups_have_a_configured_folder(known: Asking, tmp_path_factory: pytes
     assert refused(known, BACKUP, destination=str(elsewhere.parent))[0] == "invalid_request"
 
 
-def test_without_an_index_there_is_nothing_to_back_up(kept: Asking) -> None:
-    assert refused(kept, BACKUP) == ("upstream_error", "this project has no index yet")
-    assert not kept.file.parent.exists()
-
-
 ASKED: dict[str, dict[str, Any]] = {SEARCH: {"query": "boil the kettle", "limit": 25}, STATUS: {"history": 5}}
 
 
@@ -316,9 +311,7 @@ def test_a_file_is_copied_to_its_destination(kept: Asking, source: Path) -> None
         assert (kept.folder / relative).read_bytes() == b"# Design\r\n\xff"
     # A relative path begins at the project.
     assert kept.value(UPLOAD, source_path="./notes/design.md", destination="c") == stored(kept, "c/design.md")
-
-
-def test_an_upload_overwrites_a_file_only_where_it_is_told_to(kept: Asking, source: Path) -> None:
+    # A file is overwritten only on request.
     given: dict[str, object] = {"source_path": str(source), "destination": "tool.sh"}
     assert refused(kept, UPLOAD, **given) == ("invalid_request", '"tool.sh" already exists')
     assert (kept.folder / "tool.sh").read_text() == "echo\n"
@@ -349,7 +342,9 @@ def test_an_upload_is_indexed_where_that_is_asked_or_configured(kept: Asking, so
     assert kept.value(UPLOAD, source_path=str(source), destination="y.md", ingest=False)["ingest_run"] is None
 
 
-def test_an_upload_that_the_index_leaves_out_has_a_warning(kept: Asking, source: Path, tmp_path: Path) -> None:
+def test_an_upload_that_is_not_indexed_is_stored_with_a_warning_or_an_error(
+    kept: Asking, source: Path, tmp_path: Path
+) -> None:
     ##= man/spec/gateway.md#uploads
     ##% If the server stored a file but could not index it, the server MUST say so.
     def warning(destination: str) -> str:
@@ -361,9 +356,8 @@ def test_an_upload_that_the_index_leaves_out_has_a_warning(kept: Asking, source:
     (tmp_path / "content").mkdir()
     kept.uploads = UploadRule(root=str(tmp_path / "content"))
     assert warning("a.md") == f"a.md {start}it is not in the project"
-
-
-def test_an_upload_that_cannot_be_indexed_is_stored_all_the_same(kept: Asking, source: Path) -> None:
+    # An upload that can't be indexed is stored, too.
+    kept.uploads = UploadRule()
     (kept.folder / "subsystems.yaml").write_text("Tea: [\n")
     code, message = refused(kept, UPLOAD, source_path=str(source), ingest=True)
     assert code == "upstream_error"

@@ -109,13 +109,6 @@ def test_the_status_is_that_of_the_last_run_of_a_profile(known: Asking, tmp_path
     runs.knowledge.close()
 
 
-def test_without_an_index_there_is_no_status(tmp_path: Path) -> None:
-    known = Asking(tmp_path)
-    assert known.value(STATUS) == {"status": "not_found"}
-    assert known.value(STATUS, profile="scheduled") == {"status": "not_found", "profile": "scheduled"}
-    assert list(tmp_path.iterdir()) == []
-
-
 READING = "help search graph-node graph-subsystem graph-search coverage-summary lifecycle-report ingest-status"
 CHANGING = "ingest-trigger feedback-submit backup-trigger recipe-run upload storetext"
 NAMES = [f"km-{name}" for name in f"{READING} {CHANGING}".split()]
@@ -147,9 +140,6 @@ def test_every_tool_has_a_description_with_its_arguments_and_scope(indexed: Aski
     search = indexed.value("km-help", tool="km-search")["usage"]["details"]
     assert "\nlimit (integer; default 10; at least 1; at most 25): Number of results\n" in search
     assert "\nfilters.symbol_kinds (list of class, function, interface, method, module or type; optional)\n" in search
-
-
-def test_the_specification_describes_every_tool(indexed: Asking) -> None:
     spec = indexed.value("km-help", include_spec=True)["spec"]
     assert indexed.value("km-help", tool="km-help", include_spec=True)["spec"] == spec
     for name in NAMES:
@@ -159,15 +149,14 @@ def test_the_specification_describes_every_tool(indexed: Asking) -> None:
     assert "None" not in spec and "{{" not in spec and "\n\n\n" not in spec
 
 
-def test_disabled_tools_are_left_out(tmp_path: Path) -> None:
-    known = Asking(tmp_path, packs=[EnabledPack(KNOWLEDGE, switches={"km-graph-node": False})])
-    assert list(known.value("km-help")["tools"]) == [name for name in NAMES if name != "km-graph-node"]
-    assert "km-graph-node" not in known.value("km-help", include_spec=True)["spec"].partition("## Tools")[2]
-    assert known.refusal("km-help", tool="km-graph-node")[0] == "invalid_request"
-
-
-def test_an_unknown_tool_is_refused_with_all_names(indexed: Asking) -> None:
+def test_unknown_tools_are_refused_with_all_names_and_disabled_tools_are_left_out(
+    indexed: Asking, tmp_path: Path
+) -> None:
     for name in ("km-recipe", "coverage_summary", "x" * 19_000):
         code, message, _ = indexed.refusal("km-help", tool=name)
         assert code == "invalid_request"
         assert message.startswith("Unknown tool '") and message.endswith(", ".join(sorted(NAMES)))
+    known = Asking(tmp_path, packs=[EnabledPack(KNOWLEDGE, switches={"km-graph-node": False})])
+    assert list(known.value("km-help")["tools"]) == [name for name in NAMES if name != "km-graph-node"]
+    assert "km-graph-node" not in known.value("km-help", include_spec=True)["spec"].partition("## Tools")[2]
+    assert known.refusal("km-help", tool="km-graph-node")[0] == "invalid_request"

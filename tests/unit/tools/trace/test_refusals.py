@@ -21,6 +21,8 @@ IDS = "use one of these ids: 1dd64a535306, a5415b83517f"
 LISTED = "list the sections with /specifications/tea/sections"
 NEAR = "nearest: src/main.rs:3, src/main.rs:9, src/main.rs:15"
 FILE_LINE = "write it like src/main.rs:42"
+LID = "/specifications/pot/sections/lid"
+USE_PATH = "use /specifications/rfc2324/sections/section-2.1/requirements/fe96266417b9"
 REFERENCES = [
     (REQUIREMENT, "tea.md#cup", INVALID, "the reference is not a requirement", "use an id from get_section"),
     (REQUIREMENT, "src/pot.rs:25", NOT_FOUND, "the citation at src/pot.rs:25 quotes no requirement", HAS_SUGAR),
@@ -40,22 +42,16 @@ REFERENCES = [
     (STATUS, "pot", NOT_FOUND, '"pot" is not a requirement', ID_OR_PATH),
     (STATUS, "zzzz", NOT_FOUND, '"zzzz" is not a requirement', ID_OR_PATH),
     (STATUS, "src/main.rs:3", NOT_FOUND, '"src/main.rs:3" is not a requirement', ID_OR_PATH),
-    (
-        STATUS,
-        "/specifications/pot/sections/lid/requirements/fe962664",
-        NOT_FOUND,
-        'requirement "fe962664" is not in section "lid"',
-        "use /specifications/rfc2324/sections/section-2.1/requirements/fe96266417b9",
-    ),
+    (STATUS, f"{LID}/requirements/fe962664", NOT_FOUND, 'requirement "fe962664" is not in section "lid"', USE_PATH),
     (CITATION, "src/main.rs:6", NOT_FOUND, "no citation at src/main.rs:6", NEAR),
     (CITATION, "src/main.rs", INVALID, '"src/main.rs" is not in the form `file:line`', FILE_LINE),
     (CITATION, ":1", INVALID, '":1" is not in the form `file:line`', FILE_LINE),
     (CITATION, "src/mian.rs:3", NOT_FOUND, 'no citations in "src/mian.rs"', "did you mean src/main.rs?"),
     (
         CITATION,
-        "/specifications/rfc2324/sections/section-2.1",
+        LID,
         NOT_FOUND,
-        '"/specifications/rfc2324/sections/section-2.1" is not a citation',
+        f'"{LID}" is not a citation',
         "find the citations of a requirement with get_requirement",
     ),
     ((COFFEE, "coverage_summary", "spec"), "pod", NOT_FOUND, 'unknown specification "pod"', "did you mean pot?"),
@@ -76,6 +72,7 @@ PLACES = """\
 use one of these paths:
 /specifications/tea/sections/pot/requirements/1dd64a535306  The pot MUST be warm.
 /specifications/tea/sections/cup/requirements/1dd64a535306  The pot MUST be warm."""
+WHY = "set `reason` to the reason why the requirement is not met"
 UNWRITTEN = "src/none.rs does not exist, so it has no line 1"
 NO_TARGET = "only requirements and sections can be cited"
 
@@ -86,12 +83,7 @@ NO_TARGET = "only requirements and sections can be cited"
         ({"line": 1000}, INVALID, "line 1000 does not exist; the file has 36 lines", "choose another line"),
         ({"line": 4}, INVALID, "this line is inside the annotation at src/pot.rs:3", "choose line 3 or line 5"),
         ({"file": "src/none.rs", "line": 1}, INVALID, UNWRITTEN, "omit line, or create the file first"),
-        (
-            {"type": "exception"},
-            INVALID,
-            "an exception needs a reason",
-            "set `reason` to the reason why the requirement is not met",
-        ),
+        ({"type": "exception"}, INVALID, "an exception needs a reason", WHY),
         ({"requirement": "1dd64a535306"}, NOT_FOUND, "requirement 1dd64a535306 occurs in 2 places", PLACES),
         ({"requirement": "tea"}, NOT_FOUND, NO_TARGET, "give a requirement id or SPEC#SECTION"),
     ],

@@ -91,9 +91,7 @@ def test_a_long_section_comes_in_parts() -> None:
         more = f"{offset} of {len(TEXT)} characters shown; for more, set offset={offset}."
         assert step == (more if offset else "")
     assert "".join(parts) == TEXT and len(parts) > 4
-
-
-def test_more_or_less_of_a_section_can_be_asked_for() -> None:
+    # More or less of it can be asked for.
     found = value(LONG, SECTION, reference="tea#sugar", offset=6, limit=150_000)
     assert found["content"] == TEXT[6:] and "next_offset" not in found
     assert value(LONG, SECTION, reference="tea#cup", limit=5)["content"] == "A cup"
@@ -147,14 +145,11 @@ def test_a_path_is_known_in_every_spelling(tmp_path: Path) -> None:
         assert value(context, RESOLVE, url=url) == {"spec_id": "pot"}
 
 
-@pytest.mark.parametrize(
-    ("url", "near"),
-    [
+def test_an_unknown_url_is_answered_with_the_nearest_names(context: ProjectSnapshot) -> None:
+    for url, near in (
         ("https://www.rfc-editor.org/rfc/rfc2325", "Did you mean rfc2324?"),
         ("docs/pod.md", "Did you mean pot?"),
         ("/etc/passwd", "Available: rfc2324, pot"),
         ("", "Available: rfc2324, pot"),
-    ],
-)
-def test_an_unknown_url_is_answered_with_the_nearest_names(context: ProjectSnapshot, url: str, near: str) -> None:
-    assert answer(context, RESOLVE, url=url) == ({"error": "Specification not found"}, near)
+    ):
+        assert answer(context, RESOLVE, url=url) == ({"error": "Specification not found"}, near)
