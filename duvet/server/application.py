@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from datetime import date
+from datetime import UTC, date, datetime
 from functools import cached_property, partial
 from hashlib import sha256
 from hmac import compare_digest
@@ -28,7 +28,7 @@ from duvet.store.location import KnowledgeSettings, find_store_paths
 from duvet.tools import packs, plugins
 from duvet.tools.arguments import is_inside_project
 from duvet.tools.audit import AuditLog, CallObserver, CallRecord
-from duvet.tools.call_context import FACTS_SERVICE, Caller, ServerFacts, ServerInfo, get_current_time, run_blocking
+from duvet.tools.call_context import FACTS_SERVICE, Caller, ServerFacts, ServerInfo, run_blocking
 from duvet.tools.packs import KNOWLEDGE, PAGES, TRACE
 from duvet.tools.plugins import find_entry_point_stamps, stamp_file
 from duvet.tools.tool import (
@@ -374,7 +374,7 @@ class Application:
             lambda: self.service.config.uploads.rule(settings.environ),
             find_source,
             settings.environ,
-            get_current_time,
+            partial(datetime.now, UTC),
         )
 
     def require_variables(self) -> None:
@@ -487,7 +487,7 @@ class Application:
 
         await AuditLog(
             lambda: find_store_paths(self.knowledge.rules()),
-            get_current_time,
+            partial(datetime.now, UTC),
             log_entry,
             lambda reason: self.log.write_event(EventLevel.ERROR, "the audit log could not be written", reason=reason),
         ).record_call(call)

@@ -95,7 +95,8 @@ class ConfigReloader:
 
     def _apply(self, application: Application, dispatcher: ToolDispatcher) -> None:
         self._instructions = messages.render_instructions(application.service.rule, application.tools.registry)
-        dispatcher.renew(application.tools.registry, application.make_environment(dispatcher.environment.observers))
+        dispatcher.registry = application.tools.registry
+        dispatcher.environment = application.make_environment(dispatcher.environment.observers)
         before, after = self._application.service.config.server, application.service.config.server
         self._warn_of_restart([name for name in _FIXED if getattr(before, name) != getattr(after, name)])
         self._application = application

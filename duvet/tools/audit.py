@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
 from functools import partial
 
@@ -45,7 +45,6 @@ class CallRecord(Struct, frozen=True, kw_only=True):
 
 
 CallObserver = Callable[[CallRecord], None]
-CallRecorder = Callable[[CallRecord], Awaitable[None]]
 
 
 def format_warning(pack: str, warning: str) -> str:

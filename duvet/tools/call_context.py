@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from msgspec import Struct, field, structs
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
     from duvet.tools.dispatcher import ToolDispatcher
 
 Result = TypeVar("Result")
-ProgressCallback = Callable[[float, float | None, str], Awaitable[None]]
-"""Called with the amount done, the total, and the current action."""
 FACTS_SERVICE = "facts"
 
 
@@ -84,7 +81,8 @@ class Caller(Struct, frozen=True, kw_only=True):
     behind: str = ""  # The interface that the client of a forwarding server uses, if it is a different one.
     holder: str = ""  # The name of the token; empty for a local caller, who has the process to itself.
     request: str = ""
-    progress: ProgressCallback = ignore_progress
+    progress: Callable[[float, float | None, str], Awaitable[None]] = ignore_progress
+    """Called with the amount done, the total, and the current action."""
     sampler: Sampler | None = None  # Asks the caller's own model, if it offers one.
     journal: CallJournal | None = None  # Set if the caller may have to repeat the call.
     time_limit: float | None = None  # Time limit for a tool of an installed pack, in seconds.
@@ -115,12 +113,6 @@ class CallContext(Struct, frozen=True, kw_only=True):
     settings: Mapping[str, Any] = field(default_factory=dict)
     own_names: Mapping[str, str] = field(default_factory=dict)  # The tools of a pack with a prefix.
 
-    async def reading(self) -> ProjectSnapshot:
-        return await self.readings.context()
-
-    async def ask(self, question: Callable[[ProjectSnapshot], Result]) -> Result:
-        return await self.readings.ask(question)
-
     async def call(
         self, name: str, arguments: Mapping[str, object] | None = None, *, face: str = "", seconds: float | None = None
     ) -> ToolAnswer:
@@ -147,9 +139,6 @@ class CallContext(Struct, frozen=True, kw_only=True):
             request = structs.replace(request, model=None, task=request.model)
         return await router.invoke(request)
 
-    async def progress(self, done: float, total: float | None = None, message: str = "") -> None:
-        await self.caller.progress(done, total, message)
-
 
 async def run_blocking(
     work: Callable[[], Result], *, limiter: CapacityLimiter | None = None, abandon: bool = False
@@ -173,10 +162,6 @@ def get_loop_limiter(name: str, tokens: int) -> CapacityLimiter:
 
 
 _LOOP_VARIABLES: dict[str, RunVar[CapacityLimiter | None]] = {}
-
-
-def get_current_time() -> datetime:
-    return datetime.now(UTC)
 
 
 class ServerInfo(Struct, frozen=True, kw_only=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -38,7 +38,9 @@ CloseCallback = Callable[[], Awaitable[None]]
 class ToolEnvironment(msgspec.Struct, frozen=True, kw_only=True):
     services: Mapping[str, Any] = msgspec.field(default_factory=dict)
     observers: Sequence[audit.CallObserver] = ()  # Called with the record of each finished call.
-    record_change: audit.CallRecorder | None = None  # Stores the record of a change before the caller gets the answer.
+    record_change: Callable[[audit.CallRecord], Awaitable[None]] | None = (
+        None  # Stores the record of a change before the caller gets the answer.
+    )
     measures: Callable[[], bool] = lambda: True  # Whether the sizes of successful calls are needed.
     time_limit: float = 30.0  # Seconds for a tool of an installed pack that sets no limit.
     clock: Callable[[], float] = time.perf_counter
@@ -58,15 +60,9 @@ class ToolDispatcher:
         self._readings = readings
         self._guests = PluginRunner(self.environment.clock)
 
-    def renew(self, registry: Registry, environment: ToolEnvironment) -> None:
-        self.registry, self.environment = registry, environment
-
     async def tools(self) -> Registry:
         await self._readings.catch_up()
         return self.registry
-
-    def shown(self) -> Iterator[Tool]:
-        return self.registry.list_shown(self.environment.is_relevant)
 
     async def call(self, name: str, arguments: Mapping[str, object], caller: Caller) -> ToolAnswer:
         ##= man/spec/service.md#calls

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from enum import StrEnum
 from functools import partial
 
@@ -38,11 +39,11 @@ async def check_health(request: NoArguments, ctx: call_context.CallContext) -> D
     problems += [f"the workflow {name} is invalid: `duvet mcp --check` shows why" for name in facts.faulty]
     status = HealthState.DEGRADED if problems else HealthState.HEALTHY
     try:
-        await ctx.reading()
+        await ctx.readings.context()
     except DuvetError as error:
         status, problems = HealthState.UNHEALTHY, [str(tool.make_tool_error(error)), *problems]
     return DuvetHealthOutput(
-        status=status, timestamp=call_context.get_current_time().isoformat(timespec="seconds"), problems=tuple(problems)
+        status=status, timestamp=datetime.now(UTC).isoformat(timespec="seconds"), problems=tuple(problems)
     )
 
 

@@ -71,10 +71,10 @@ async def answer_from_pages(
     question: Callable[[ProjectSnapshot, PageFacts], Result],
 ) -> Result:
     """Answer a question from the pages, which are read in a thread to keep the event loop free."""
-    context = await ctx.reading()
+    context = await ctx.readings.context()
     if not context.has_read(read):
         await call_context.run_blocking(lambda: context.read(read))
-    return await ctx.ask(lambda now: question(now, now.read(read)))
+    return await ctx.readings.ask(lambda now: question(now, now.read(read)))
 
 
 class AskPagesInput(Struct, frozen=True, forbid_unknown_fields=True):

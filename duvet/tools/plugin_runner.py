@@ -44,11 +44,11 @@ class PackContext:
         self.scopes = ctx.caller.scopes  # The permissions of the caller.
 
     def reading(self) -> ProjectSnapshot:
-        return self._wait(self._ctx.reading())
+        return self._wait(self._ctx.readings.context())
 
     def ask(self, question: Callable[[ProjectSnapshot], Result]) -> Result:
         """Return `question(snapshot)`, which must be quick: it blocks the server, and may be called several times."""
-        return self._wait(self._ctx.ask(question))
+        return self._wait(self._ctx.readings.ask(question))
 
     def call(self, name: str, arguments: Mapping[str, object] | None = None) -> ToolAnswer:
         return self._wait(self._ctx.call(name, arguments))
@@ -72,7 +72,7 @@ class PackContext:
         return self._wait(self._ctx.ask_model(request)).text
 
     def progress(self, done: float, total: float | None = None, message: str = "") -> None:
-        self._wait(self._ctx.progress(done, total, message))
+        self._wait(self._ctx.caller.progress(done, total, message))
 
     def _wait(self, result: Awaitable[Result]) -> Result:
         async def wait() -> Result:
@@ -103,7 +103,7 @@ class PluginRunner:
         ##= man/spec/service.md#packs
         ##% If a tool of an installed pack exceeds its time limit, the server MUST answer with an error.
         late = ToolError(ErrorCode.UPSTREAM_ERROR, f"{tool.name} did not answer within {seconds:g} s")
-        context: object = await ctx.reading() if isinstance(tool, QueryTool) else PackContext(ctx, loop)
+        context: object = await ctx.readings.context() if isinstance(tool, QueryTool) else PackContext(ctx, loop)
         done = _start_thread(partial(_run_handler, tool, arguments, context), self._clock, loop)
         try:
             async with asyncio.timeout(seconds):

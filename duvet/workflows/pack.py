@@ -62,7 +62,7 @@ def _make_tool(workflow: records.Workflow, known: check.WorkflowEnvironment) -> 
         from duvet.workflows.engine import run_workflow
 
         log = ctx.services.get(RUNS_SERVICE, steps.discard_run)
-        run = await run_workflow(workflow, request, CallerBackend(ctx), ctx.progress, log, ctx.caller.journal)
+        run = await run_workflow(workflow, request, CallerBackend(ctx), ctx.caller.progress, log, ctx.caller.journal)
         if run.error is None:
             return ToolAnswer(value=run)
         message = run.error.describe(run.workflow)

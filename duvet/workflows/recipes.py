@@ -74,7 +74,9 @@ class RecipeCatalogue:
 
         ##= man/spec/gateway.md#recipes
         ##% A recipe MUST have the rights of its caller, and no others.
-        return await run_workflow(found.workflow, given, pack.CallerBackend(ctx), ctx.progress, log, ctx.caller.journal)
+        return await run_workflow(
+            found.workflow, given, pack.CallerBackend(ctx), ctx.caller.progress, log, ctx.caller.journal
+        )
 
     def _read_project(self) -> Iterator[recipe.RecipeFile]:
         inside = FolderMembership(self._disk.root or ".", self._disk)

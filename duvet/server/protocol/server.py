@@ -424,10 +424,11 @@ class ToolsPart:
 
     async def list(self, request: session.ServerRequest, params: types.PaginatedRequestParams) -> types.ListToolsResult:
         session.refuse_cursor(params)
-        scopes, descriptions = current_caller().scopes, self._describe_tools(await self._dispatcher.tools())
+        registry, scopes = await self._dispatcher.tools(), current_caller().scopes
+        descriptions = self._describe_tools(registry)
         tools = [
             name_for_client(request, tool, descriptions[tool.name])
-            for tool in self._dispatcher.shown()
+            for tool in registry.list_shown(self._dispatcher.environment.is_relevant)
             if tool.scope in scopes
         ]
         return types.ListToolsResult(tools=tools)

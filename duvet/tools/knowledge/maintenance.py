@@ -60,7 +60,7 @@ async def run_ingest_or_fail(ctx: CallContext, maintenance: Maintenance, options
     async def report(done: float, step: str) -> None:
         # Continue if the progress can't be reported.
         with suppress(Exception):
-            await ctx.progress(done, None, step)
+            await ctx.caller.progress(done, None, step)
 
     try:
         ##= man/spec/gateway.md#indexing
