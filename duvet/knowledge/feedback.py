@@ -16,7 +16,6 @@ from duvet.errors import OutputError, UnreadableError, describe_os_error
 from duvet.store.location import StorePaths
 from duvet.tree.outputs import sync_folder
 
-VOTE_SOURCE = "mcp.manual"
 APPEND_PATIENCE = 5.0  # Seconds to wait for another process that appends.
 _PAUSE = 0.002
 _TAIL_BLOCK = 1 << 16
@@ -32,7 +31,7 @@ class Vote(Struct, frozen=True, kw_only=True):
     note: str | None = None
     context: dict[str, Any] | None = field(default=None)
     timestamp: str  # In ISO 8601.
-    source: str = VOTE_SOURCE
+    source: str = "mcp.manual"
 
 
 class AuditEntry(Struct, frozen=True, kw_only=True):

@@ -26,16 +26,11 @@ _MAX_RUNS = 100  # Number of runs to search for the last successful one.
 _DAY_SECONDS = 86_400
 
 
-class RequirementFiles(Struct, frozen=True):
-    requirement: records.GraphNode
-    files: tuple[str, ...]
-
-
 class ProjectFacts(Struct, frozen=True, kw_only=True):
     run: records.IngestRun | None  # The last successful run.
     artifacts: Mapping[str, records.Artifact]
     isolated: Sequence[records.GraphNode] = ()  # Searchable files without connections.
-    cited: Sequence[RequirementFiles] = ()
+    cited: Sequence[tuple[records.GraphNode, Sequence[str]]] = ()  # Requirements with the files that cite them.
     rule: IngestRule = IngestRule()
 
 
@@ -43,7 +38,7 @@ def load_facts(store: Store, rule: IngestRule, *, graph: bool = True) -> Project
     """Return the facts that reports need; without `graph`, leave out those about the graph."""
     artifacts = store.artifacts()
     isolated: list[records.GraphNode] = []
-    cited: list[RequirementFiles] = []
+    cited: list[tuple[records.GraphNode, Sequence[str]]] = []
     if graph:
         # Few nodes have no outgoing edges, so incoming edges are read only for those.
         alone = list(store.find_isolated(_CONNECTED_LABELS, _CONNECTING))
@@ -54,12 +49,12 @@ def load_facts(store: Store, rule: IngestRule, *, graph: bool = True) -> Project
             incoming = (end for end in edges if end[0].target == node.id)
             files = {other.key for edge, other in incoming if edge.relation is records.Relation.CITES}
             if files:
-                cited.append(RequirementFiles(node, tuple(sorted(files))))
+                cited.append((node, sorted(files)))
     return ProjectFacts(
         run=next((run for run in store.runs(limit=_MAX_RUNS) if run.success), None),
         artifacts=artifacts,
         isolated=sorted(isolated, key=lambda node: (node.label, node.key)),
-        cited=sorted(cited, key=lambda found: found.requirement.key),
+        cited=sorted(cited, key=lambda found: found[0].key),
         rule=rule,
     )
 
@@ -278,7 +273,9 @@ def make_lifecycle_report(facts: ProjectFacts, now: float) -> LifecycleReport:
     )
     docs = tuple(sorted(old, key=lambda doc: (doc.git_timestamp, doc.path)))
     untested, common = tuple(_find_untested(facts)), _make_common_fields(facts, now)
-    requirements = tuple(found for cited in facts.cited if (found := _find_stale(cited, facts, before)))
+    requirements = tuple(
+        found for node, paths in facts.cited if (found := _find_stale(node, paths, facts.artifacts, before))
+    )
     isolated: dict[str, list[IsolatedNode]] = {}
     for node in facts.isolated:
         isolated.setdefault(node.label.value, []).append(IsolatedNode(node.id, node.key, node.name or node.key))
@@ -314,12 +311,14 @@ def _find_untested(facts: ProjectFacts) -> Iterator[UntestedSubsystem]:
             yield UntestedSubsystem(names[name], code[name], 0)
 
 
-def _find_stale(cited: RequirementFiles, facts: ProjectFacts, before: float) -> StaleRequirement | None:
-    times = [(path, facts.artifacts[path].git_timestamp) for path in cited.files if path in facts.artifacts]
+def _find_stale(
+    node: records.GraphNode, paths: Sequence[str], artifacts: Mapping[str, records.Artifact], before: float
+) -> StaleRequirement | None:
+    times = [(path, artifacts[path].git_timestamp) for path in paths if path in artifacts]
     files = tuple(CitingFile(path, time) for path, time in times if time is not None and time < before)
-    if not files or len(files) < len(cited.files):
+    if not files or len(files) < len(paths):
         return None
-    node, properties = cited.requirement, cited.requirement.properties
+    properties = node.properties
     return StaleRequirement(
         id=node.id,
         full_path=str(properties.get("full_path", node.key)),

@@ -126,9 +126,10 @@ def find_ingest_files(
     todo = [("", False)]
     while todo:
         folder, is_inside = todo.pop()
-        start, entries = f"{folder}/" if folder else "", list[TreeEntry]()
+        start = f"{folder}/" if folder else ""
+        entries: list[TreeEntry] = []
         try:
-            entries += project.tree.entries(folder)
+            entries = list(project.tree.entries(folder))
         except errors.DuvetError as error:
             problems.append(make_warning(error.message, make_valid_text(error.path or folder)))
         is_inside = is_inside or defaults.excludes_folder(folder, [entry.name for entry in entries])

@@ -187,11 +187,8 @@ class LinkResolver:
     def __init__(self, targets: LinkTargets) -> None:
         self.targets = targets
         self._answers: dict[tuple[str, str, LinkSyntax], str | None] = {}
-        roots = targets.roots
-        self._roots = roots
-        self._top_folders = tuple(dict.fromkeys((*roots.values(), "")))
-        self._slugs = targets.slugs
-        paths = sorted({*roots, *targets.others})
+        self._top_folders = tuple(dict.fromkeys((*targets.roots.values(), "")))
+        paths = sorted({*targets.roots, *targets.others})
         self._paths = targets.linked.union(paths)
         self._composed: dict[str, str] = {}
         self._folded: dict[str, str] = {}
@@ -240,9 +237,9 @@ class LinkResolver:
                 return found
         if not is_folder and not is_relative:
             plain = posixpath.normpath(target.lstrip("/"))
-            roots = dict.fromkeys((self._roots.get(source, ""), *self._top_folders))
+            roots = dict.fromkeys((self.targets.roots.get(source, ""), *self._top_folders))
             below = filter(None, (self._find_path(root + plain) for root in roots))
-            slug = self._slugs.get(normalise_slug(target))
+            slug = self.targets.slugs.get(normalise_slug(target))
             if found := slug or next(below, None) or self._find_end(source, plain):
                 return found
         alias = fold_name(target)
