@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from copy import copy
 from functools import cached_property
+from itertools import islice
 from typing import Any, Self
 
 from msgspec import Struct
@@ -152,7 +153,8 @@ def check_document_size(document: DataDocument) -> None:
             raise DocumentError(message, document.path, document.value_place(*keys))
         if isinstance(value, dict | list):
             items = value.items() if isinstance(value, dict) else enumerate(value)
-            pending += [((*keys, key), item) for key, item in items][::-1]
+            # The values beyond the limit are never checked.
+            pending += [((*keys, key), item) for key, item in islice(items, values)][::-1]
 
 
 class ExpressionError(DuvetError):

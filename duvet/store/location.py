@@ -124,7 +124,7 @@ def _connect(path: str, mode: str, stamp: db.StoreStamp | None = None) -> db.Dat
         )
     database = db.Database(connection, path, stamp)
     try:
-        # A store may come from somebody else, so its schema must not run code.
+        # A store may come from somebody else, so its schema must not run code. The cache has 16 MB.
         for setting in ("cache_size=-16000", "mmap_size=0", "trusted_schema=OFF", "synchronous=NORMAL"):
             database.run(f"PRAGMA {setting}")
         database.row("SELECT count(*) FROM sqlite_schema")
@@ -190,6 +190,7 @@ def can_be_replaced(path: str) -> bool:
             head = file.read(100)
     except OSError:
         return False
+    # The header of a file contains the id of its program.
     return head.startswith(_MAGIC) and head[68:72] == db.APPLICATION_ID.to_bytes(4)
 
 
