@@ -17,7 +17,6 @@ from duvet.tree.files import DiskTree, FolderMembership
 from duvet.workflows import pack, recipe, steps, workflow
 
 MAX_RECIPE_FILES = 1_000
-_ENDINGS = (".yaml", ".yml")
 _SHIPPED_PREFIX = "duvet:"  # The prefix in the names of duvet's own files.
 _MAX_NAMES = 20
 
@@ -80,26 +79,23 @@ class RecipeCatalogue:
 
     def _read_project(self) -> Iterator[recipe.RecipeFile]:
         inside = FolderMembership(self._disk.root or ".", self._disk)
-        for path in self._list_paths():
-            if inside.has(path):
-                yield self.read(path, recipe.ORIGIN_PROJECT)
-            else:
-                message, hint = "the link points outside the project", "copy the recipe into the project"
-                error = errors.UnreadableError(message, path=path, hint=hint)
-                yield recipe.make_broken_recipe(path, recipe.ORIGIN_PROJECT, error)
-
-    def _list_paths(self) -> Iterator[str]:
         ##= man/spec/gateway.md#recipes
         ##% duvet MUST read the recipes of the project from `recipes` and `.duvet/recipes`, and prefer them to built-in
         ##% recipes with the same name.
         for folder in RECIPE_FOLDERS:
-            names = sorted(one.name for one in self._disk.entries(folder))
             # Backup files of editors begin with a dot.
-            names = [name for name in names if name.endswith(_ENDINGS) and not name.startswith(".")]
-            if len(names) > MAX_RECIPE_FILES:
+            names = [one.name for one in self._disk.entries(folder) if not one.name.startswith(".")]
+            paths = sorted(f"{folder}/{name}" for name in names if name.endswith((".yaml", ".yml")))
+            if len(paths) > MAX_RECIPE_FILES:
                 message = f"the folder has more than {MAX_RECIPE_FILES:,} recipes"
                 raise errors.DuvetError(message, path=folder, hint="move some of them to another folder")
-            yield from (f"{folder}/{name}" for name in names)
+            for path in paths:
+                if inside.has(path):
+                    yield self.read(path, recipe.ORIGIN_PROJECT)
+                else:
+                    message, hint = "the link points outside the project", "copy the recipe into the project"
+                    error = errors.UnreadableError(message, path=path, hint=hint)
+                    yield recipe.make_broken_recipe(path, recipe.ORIGIN_PROJECT, error)
 
     def read(self, path: str, origin: str = recipe.ORIGIN_FILE) -> recipe.RecipeFile:
         try:
