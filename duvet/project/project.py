@@ -114,8 +114,9 @@ class InputPatterns(Struct, frozen=True):
             problems: list[Problem] = []
             unmatched: list[Problem] = []
             groups: dict[tuple[SourceStyle, ...], list[str]] = {}
-            for file in scan.find_sources(rules, tree, self.root, problems.append, unmatched=unmatched.append):
-                groups.setdefault(file.styles, []).append(file.path)
+            found = scan.find_sources(rules, tree, self.root, problems.append, unmatched=unmatched.append)
+            for path, styles in found.items():
+                groups.setdefault(styles, []).append(path)
             return InputFiles(list(groups.items()), [], problems, unmatched)
 
         def list_requirement_files() -> InputFiles:
@@ -171,7 +172,7 @@ class InputReader(Struct):
             try:
                 if styles is None:
                     return scan.ScannedFile(*read_requirement_file(path, self.tree.read(path)))
-                return scan.scan_file(scan.SourceFile(path, styles), self.tree, self.specifications)
+                return scan.scan_file(path, styles, self.tree, self.specifications)
             except DuvetError as error:
                 self.report(scan.make_unreadable_problem(error))
                 return None

@@ -51,11 +51,6 @@ ProblemReporter = Callable[[Problem], None]
 _FOLDER_HINT = "write a pattern that matches files, such as `src/**/*.rs`; `src/**` matches only folders"
 
 
-class SourceFile(Struct, frozen=True):
-    path: str
-    styles: tuple[SourceStyle, ...]
-
-
 class RuleOrigin(Struct, frozen=True):
     path: str = ""
     place: Callable[[str, int], Place] = lambda key, index: Place()
@@ -83,7 +78,7 @@ def find_sources(
     report: ProblemReporter,
     within: Callable[[Tree], Tree] | None = None,
     unmatched: ProblemReporter | None = None,
-) -> list[SourceFile]:
+) -> dict[str, tuple[SourceStyle, ...]]:
     """Return every path that the rules match, including folders, with all its styles.
 
     `within` narrows the tree for each rule. `unmatched` gets a problem for each pattern that matches no file.
@@ -102,7 +97,7 @@ def find_sources(
                 unmatched(problem)
         for path in chain.from_iterable(found.values()):
             styles.setdefault(path, {})[style] = None
-    return [SourceFile(path, tuple(found)) for path, found in styles.items()]
+    return {path: tuple(found) for path, found in styles.items()}
 
 
 def _make_unmatched_problems(
@@ -156,20 +151,22 @@ def _compile(
             report(rules.CONFIG_BAD_PATTERN.problem(error.message, origin.path, place, hint=error.hint))
 
 
-def scan_file(file: SourceFile, tree: Tree, specifications: Sequence[bytes] = ()) -> ScannedFile:
+def scan_file(
+    path: str, styles: Sequence[SourceStyle], tree: Tree, specifications: Sequence[bytes] = ()
+) -> ScannedFile:
     """Return the annotations of a file, and unread citations if it contains one of these specification names."""
-    data = tree.read(file.path)
+    data = tree.read(path)
     # The search for a name is many times faster than that for targets.
     found = ScannedFile([], [], [])
     if any(name in data for name in specifications):
-        found.unread.extend(find_unread_citations(file.path, data, file.styles))
+        found.unread.extend(find_unread_citations(path, data, styles))
     # Most files contain no prefix, and need not be parsed.
-    relevant = [one for one in file.styles if one.meta.encode() in data or one.content.encode() in data]
+    relevant = [one for one in styles if one.meta.encode() in data or one.content.encode() in data]
     if not relevant and data.isascii():
         return found
-    text = decode_utf8(data, file.path)
+    text = decode_utf8(data, path)
     for style in relevant:
-        annotations, problems = scan_comments(file.path, text, style)
+        annotations, problems = scan_comments(path, text, style)
         found.annotations.extend(annotations)
         found.problems.extend(problems)
     return found

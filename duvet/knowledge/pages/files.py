@@ -104,8 +104,7 @@ class _PageWalk:
         def find(pattern: str, unmatched: ProblemReporter | None) -> list[str]:
             source = SourceRule(patterns=(pattern,), exclude=rule.exclude)
             root = self._patterns.root
-            files = find_sources([(source, origin)], self._tree, root, self.problems.append, limit, unmatched)
-            return [file.path for file in files]
+            return [*find_sources([(source, origin)], self._tree, root, self.problems.append, limit, unmatched)]
 
         matches: PathPredicate | None = None
         with suppress(PatternError, IndexError):

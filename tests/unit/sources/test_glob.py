@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given, strategies as st
 
 from duvet.config.settings import SourceRule
 from duvet.errors import DuvetError, UnreadableError
@@ -243,16 +242,6 @@ def test_a_tree_may_be_deeper_than_the_stack() -> None:
     deep = "/".join("a" * 2000)
     assert find_files(MemoryTree({f"{deep}/b": b""}), "**/b") == [f"{deep}/b"]
     assert len(find_files(MemoryTree({f"{deep}/b": b""}), "**")) == 2000
-
-
-@given(st.text(st.sampled_from("ab*?[]!-./é\0"), max_size=10))
-def test_any_text_is_a_pattern_or_an_error(text: str) -> None:
-    try:
-        pattern = compile_pattern(text)
-    except PatternError:
-        return
-    tree = MemoryTree({"a": b"", "b/é/.a": b"", "/a/b!": b""})
-    assert set(find_files(tree, text)) == set(expand_pattern(pattern, tree, lambda _: None))
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ def found(*rules: SourceRule, tree: MemoryTree = TREE) -> list[str]:
     problems: list[Problem] = []
     wanted = scan.find_sources([(rule, scan.RuleOrigin()) for rule in rules], tree, "/root", problems.append)
     assert problems == []
-    return sorted(one.path for one in wanted)
+    return sorted(wanted)
 
 
 def test_a_file_of_several_rules_is_read_once_in_each_style() -> None:
@@ -38,10 +38,10 @@ def test_a_file_of_several_rules_is_read_once_in_each_style() -> None:
     ]
     wanted = scan.find_sources([(rule, scan.RuleOrigin()) for rule in rules], TREE, "/root", print)
     linked = SourceStyle(blob_link="https://host")
-    assert wanted == [
-        scan.SourceFile("src/a.rs", (SourceStyle(), SourceStyle("//@", "//-", Kind.TEST), linked)),
-        scan.SourceFile("src/b.rs", (SourceStyle(),)),
-    ]
+    assert wanted == {
+        "src/a.rs": (SourceStyle(), SourceStyle("//@", "//-", Kind.TEST), linked),
+        "src/b.rs": (SourceStyle(),),
+    }
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_invalid_patterns_are_reported() -> None:
     place: Callable[[str, int], Place] = lambda key, index: Place(len(key), index + 1)
     rule = SourceRule(("src/*.rs", "a**"), exclude=("[", "src/b.rs", "***"))
     wanted = scan.find_sources([(rule, scan.RuleOrigin("c.toml", place))], TREE, "/root", problems.append)
-    assert [one.path for one in wanted] == ["src/a.rs"]
+    assert [*wanted] == ["src/a.rs"]
     error = "DUV006 Pattern syntax error near position"
     assert list(map(show_problem, problems)) == [
         f"c.toml:7:1 {error} 0: invalid range pattern; check `[`: {HINT}",
@@ -99,8 +99,7 @@ def test_invalid_patterns_are_reported() -> None:
 
 
 def scanned(data: bytes, *styles: SourceStyle) -> tuple[list[tuple[int, str, str]], list[Problem]]:
-    wanted = scan.SourceFile("a.rs", styles or (SourceStyle(),))
-    found = scan.scan_file(wanted, MemoryTree({"a.rs": data}))
+    found = scan.scan_file("a.rs", styles or (SourceStyle(),), MemoryTree({"a.rs": data}))
     return [(one.line, one.target, one.quote) for one in found.annotations], found.problems
 
 
@@ -138,7 +137,7 @@ def test_problems_of_a_file_have_its_path() -> None:
 def test_files_that_can_not_be_read(path: str, expected: str) -> None:
     odd = {"a.rs": b"//= a#1\n'\xff'\n", "b.rs": b"no text\n'\xff'\n"}
     with pytest.raises(DuvetError) as error:
-        scan.scan_file(scan.SourceFile(path, (SourceStyle(),)), MemoryTree({**TREE.files, **odd}))
+        scan.scan_file(path, (SourceStyle(),), MemoryTree({**TREE.files, **odd}))
     assert show_problem(scan.make_unreadable_problem(error.value)) == expected
 
 
