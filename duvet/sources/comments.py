@@ -176,12 +176,8 @@ def parse_field(text: str, start: int) -> CommentField:
     return CommentField(key.rstrip(WHITESPACE), trimmed, start, start + len(text) - len(trimmed))
 
 
-class AnnotationFields(Struct):
-    """The fields of an annotation block, as an annotation without path, line and quote."""
-
-    annotation: Annotation
-    target_at: tuple[int, int] = (0, 0)
-    problems: tuple[Problem, ...] = ()
+AnnotationFields = tuple[Annotation, tuple[int, int], list[Problem]]
+"""An annotation without path, line and quote, the range of its target, and the problems of its fields."""
 
 
 def read_fields(path: str, text: str, fields: list[CommentField], default: Kind) -> AnnotationFields:
@@ -189,9 +185,7 @@ def read_fields(path: str, text: str, fields: list[CommentField], default: Kind)
     if len(fields) == 1 and not first.named:
         ##= man/spec/trace.md#annotations
         ##% An annotation without a type MUST have the type of its `[[source]]`, by default `citation`.
-        return AnnotationFields(
-            Annotation("", 0, default, first.value, ""), (first.start, first.start + len(first.value))
-        )
+        return Annotation("", 0, default, first.value, ""), (first.start, first.start + len(first.value)), []
     return _FieldReader(path, text).read(fields, default)
 
 
@@ -221,8 +215,7 @@ class _FieldReader:
             " ".join(field.value for field in by_key.get(key, ())) for key in ("reason", "feature", "tracking-issue")
         )
         annotation = Annotation("", 0, kind, target.value, "", level, format, reason, feature, issue)
-        span = (target.value_start, target.value_start + len(target.value))
-        return AnnotationFields(annotation, span, tuple(self.problems))
+        return annotation, (target.value_start, target.value_start + len(target.value)), self.problems
 
     def _group(self, fields: list[CommentField]) -> dict[str, list[CommentField]]:
         ##= man/spec/trace.md#annotations
@@ -306,8 +299,8 @@ def parse_usual_run(path: str, run: LineRun, style: SourceStyle, finder: Annotat
 def _parse_usual_fields(kind: Kind, meta: str, fields: str) -> Annotation | None:
     """Parse the fields below a target, or return None if they are invalid; cached because fields often recur."""
     texts = [line.lstrip(WHITESPACE)[len(meta) :].strip(WHITESPACE) for line in fields.split("\n")[1:]]
-    parsed = read_fields("", "", [parse_field("", 0), *(parse_field(text, 0) for text in texts)], kind)
-    return None if parsed.problems else parsed.annotation
+    annotation, _, problems = read_fields("", "", [parse_field("", 0), *(parse_field(text, 0) for text in texts)], kind)
+    return None if problems else annotation
 
 
 # Within this many lines, quoted text probably belongs to the target above.
@@ -339,15 +332,16 @@ def parse_block(
 ) -> list[Annotation]:
     """Return the annotation of a block, or add its problems to `problems` and return nothing."""
     metas, contents = block.metas, block.contents
-    fields = read_fields(path, text, [parse_field(token.text, token.start) for token in metas], style.kind)
-    if fields.problems:
-        problems += fields.problems
+    fields = [parse_field(token.text, token.start) for token in metas]
+    annotation, target, found = read_fields(path, text, fields, style.kind)
+    if found:
+        problems += found
         return []
     start, end = metas[0].start, (contents or metas)[-1].end
-    source = Source(*fields.target_at, start, end, *((contents[0].start, end) if contents else (0, 0)))
+    source = Source(*target, start, end, *((contents[0].start, end) if contents else (0, 0)))
     quote = " ".join([token.text for token in contents])
     line, link = metas[0].line, style.blob_link
-    return [replace(fields.annotation, path=path, line=line, quote=quote, blob_link=link, source=source)]
+    return [replace(annotation, path=path, line=line, quote=quote, blob_link=link, source=source)]
 
 
 def _make_missing_target_problem(
