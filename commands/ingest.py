@@ -23,8 +23,9 @@ from duvet.reports.cells import escape_cell
 from duvet.store.database import StoreDamagedError, StoreMissingError, StoreOutdatedError
 from duvet.store.location import (
     IngestOptions,
+    KnowledgeSettings,
     can_be_replaced,
-    list_own_files,
+    find_store_paths,
     open_store,
     replace_store,
     require_profile,
@@ -85,7 +86,7 @@ def ingest(
     project = open_project(**options)
     config_path = options["config_path"] or settings.config_path
     rule, paths = load_service_ingest(project.tree, settings.environ, config_path, service_path, settings.folder)
-    own = list_own_files(paths.path, paths.backups or "")
+    own = find_store_paths(KnowledgeSettings("", rule, paths)).own
     request = IngestOptions(profile=profile or "", dry_run=dry_run, full=full, dummy=dummy_embeddings)
 
     def run(store: Store | None) -> IngestOutcome:

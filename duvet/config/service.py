@@ -37,6 +37,7 @@ from duvet.config.duvet_tables import ServerTable
 from duvet.config.fields import FieldType, did_you_mean, inspect_table, list_field_types, list_fields
 from duvet.config.project_file import find_config
 from duvet.config.service_tables import (
+    SHARED_KEYS,
     IngestSection,
     LogFormat,
     PagesSection,
@@ -367,9 +368,6 @@ class Service(Struct, frozen=True, kw_only=True):
     def rule(self) -> ServerRule:
         return self.config.server.rule(self.packs)
 
-    def has_same_content(self, other: Service) -> bool:
-        return replace(self, document=None) == replace(other, document=None)
-
 
 def load_service(
     tree: Tree,
@@ -396,7 +394,8 @@ def load_service(
     if project and "server" in project.values:
         with suppress(ValidationError):
             table = convert(project.values["server"], ServerTable)
-            config, packs = replace(config, server=ServerSection.from_project(table)), tuple(table.packs)
+            server = ServerSection(**{name: getattr(table, name) for name in SHARED_KEYS})
+            config, packs = replace(config, server=server), tuple(table.packs)
     config = _apply_overrides(config, environ)
     return Service(
         config=config,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, UnsetType, field
 from msgspec.structs import asdict
@@ -42,7 +42,7 @@ _EMPTY: Any = field(default_factory=dict)
 Seconds = Annotated[float, Meta(gt=0, le=86_400)]
 
 _DEFAULT = ServerRule()
-_SHARED = ("name", "title", "version", "description", "protocol_version", "page_size")
+SHARED_KEYS = ("name", "title", "version", "description", "protocol_version", "page_size")
 
 
 class Mode(StrEnum):
@@ -93,12 +93,8 @@ class ServerSection(ServiceSection, frozen=True, kw_only=True):
     tool_timeout: Annotated[Seconds, doc("Time limit in seconds for tools of installed packs")] = 30.0
     shutdown_timeout: Annotated[Seconds, doc("Seconds that running calls get to finish when the server stops")] = 3.0
 
-    @classmethod
-    def from_project(cls, table: duvet_tables.ServerTable) -> Self:
-        return cls(**{name: getattr(table, name) for name in _SHARED})
-
     def rule(self, packs: tuple[str, ...] = _DEFAULT.packs) -> ServerRule:
-        return ServerRule(**{name: getattr(self, name) for name in _SHARED}, packs=packs)
+        return ServerRule(**{name: getattr(self, name) for name in SHARED_KEYS}, packs=packs)
 
 
 ModelName = Annotated[

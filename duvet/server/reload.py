@@ -65,7 +65,9 @@ class ConfigReloader:
             service = self._keep_guarded(self._application.settings.read_service(project.tree))
             dispatcher = self._application.dispatcher
             files = _read_pack_files(service, project.tree)
-            changed = not service.has_same_content(self._application.service) or files != self._pack_files
+            # The text of the file doesn't matter.
+            before, now = (replace(one, document=None) for one in (self._application.service, service))
+            changed = now != before or files != self._pack_files
             self._pack_files = files
             if dispatcher is not None and changed:
                 self._apply(self._application.with_service(service), dispatcher)

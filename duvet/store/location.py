@@ -280,9 +280,5 @@ def find_store_paths(rules: KnowledgeSettings) -> StorePaths:
     )
 
 
-def list_own_files(path: str, backups: str = "") -> tuple[str, ...]:
-    return StorePaths("", path, backups or os.path.join(os.path.dirname(path), BACKUPS_FOLDER)).own
-
-
 def is_backup(name: str) -> bool:
     return name.startswith(BACKUP_PREFIX) and name.endswith(BACKUP_ENDINGS)
