@@ -110,7 +110,7 @@ def test_fixed_and_fresh_entries_leave_the_report() -> None:
     fresh = [replace(one, git_timestamp=NEW) for one in ARTIFACTS]
     fresh.append(artifact("tests/test_tea.py", FileKind.TEST, "tea", chunk_count=1))
     links = [
-        edge("DesignDoc:README.md", Relation.LINKS_TO, "DesignDoc:docs/tea.md"),
+        edge("DesignDoc:docs/tea.md", Relation.LINKS_TO, "DesignDoc:README.md"),
         edge("SourceFile:src/odd::name:1.py", Relation.CITES, MUST_BOIL.id),
     ]
     for found in (lifecycle(fresh, NODES, [*EDGES, *links]), lifecycle((), (), ())):

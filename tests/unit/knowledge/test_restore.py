@@ -262,6 +262,7 @@ HOSTILE: dict[str, list[Member] | bytes] = {
     "a shorter store": [GOOD, member("store.db", STORE[1:])],
     "twice": [GOOD, WHOLE, WHOLE],
     "no store of duvet": [GOOD, WHOLE],
+    "a folder with the type of a file": [manifest({"store.db": b""}), member("store.db/", kind=tarfile.AREGTYPE)],
     **{f"header {name}": [member("x", b"10 path=x\n", kind), GOOD, WHOLE] for name, kind in HEADERS.items()},
     **{f"escape {name}": [GOOD, WHOLE, member(name, b"x")] for name in ESCAPES},
     **{f"a {name}": [GOOD, member("store.db", kind=kind, link="/etc/passwd")] for name, kind in LINKS.items()},

@@ -375,6 +375,7 @@ def test_a_search_without_usable_vectors_and_with_dummies(
 
 SPOUT = ("src/kettle/boil.py::1", "a.py::0", "b.py::0")
 NAMES = {
+    "boil": (BOIL_PY,),
     **dict.fromkeys(("pourSlowly", "pour_slowly", "Spout.pourSlowly", "Spout::pourSlowly()"), SPOUT),
     **dict.fromkeys(("leaves", "what is in ./src/tea/leaves.py?", "leaves.py:3", "src\\tea\\leaves.py"), (LEAVES_PY,)),
 }
