@@ -79,9 +79,7 @@ def _parse_identifier(text: str) -> tuple[NodeLabel, list[str]]:
     ##= man/spec/knowledge.md#graph
     ##% `km-graph-node` MUST find a node by `LABEL:KEY`, a requirement by four or more digits of its id, and a
     ##% specification, section or requirement by its full path.
-    whole = text.strip()
-    if ":" not in whole:
-        whole = unquote(whole)
+    whole = text if ":" in text else unquote(text)
     name, colon, written = whole.partition(":")
     if not colon or not written.strip() or len(whole) > _MAX_IDENTIFIER:
         raise IdentifierError("Invalid node identifier", hint="write LABEL:KEY, such as DesignDoc:docs/README.md")
@@ -157,7 +155,7 @@ def find_node(store: Store, text: str) -> GraphNode:
         others = [node for node in nodes if node is not None]
     known = ", ".join(node.id for node in others[:5])
     hint = f"available: {known}" if known else "call km-graph-search to find nodes by part of a name"
-    raise NotFoundError(f"Node '{shorten_text(text.strip())}' not found", hint=hint)
+    raise NotFoundError(f"Node '{shorten_text(text)}' not found", hint=hint)
 
 
 class NodeWithEdges(Struct, frozen=True):
@@ -192,7 +190,7 @@ def search_nodes(store: Store, term: str, limit: int) -> tuple[FoundNode, ...]:
     """Return the nodes with the term in their name or key, and requirements with it in their text, best first."""
     ##= man/spec/knowledge.md#graph
     ##% `km-graph-search` MUST search the names of nodes and the texts of requirements, ignoring case.
-    term = term.strip()[:_MAX_TERM]
+    term = term[:_MAX_TERM]
     folded = term.casefold()
     # The name of a requirement is only the beginning of its text.
     with_term = (
@@ -251,11 +249,11 @@ def find_subsystem(
     cut: Callable[[Sequence[RelatedNode]], Sequence[RelatedNode]] = lambda nodes: nodes,
 ) -> SubsystemView:
     """Return a subsystem with a page of related nodes, which `cut` may shorten; raise NotFoundError if unknown."""
-    node = store.node(NodeLabel.SUBSYSTEM, name.strip())
+    node = store.node(NodeLabel.SUBSYSTEM, name)
     if node is None:
         known = [subsystem.key for subsystem in store.nodes(NodeLabel.SUBSYSTEM)]
         hint = suggest_nearest(shorten_text(name), known) or "call km-graph-search to find subsystems by part of a name"
-        raise NotFoundError(f"Subsystem '{shorten_text(name.strip())}' not found", hint=hint)
+        raise NotFoundError(f"Subsystem '{shorten_text(name)}' not found", hint=hint)
     hops = sorted(
         store.walk_from(node.id, max(depth, 1)),
         key=lambda hop: ((hop.node.name or hop.node.key).casefold(), hop.node.id),
