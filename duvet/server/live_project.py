@@ -375,7 +375,7 @@ class ChangeDetector:
 
     def _find_touched(self, followed: FollowedReading) -> set[str]:
         """Return the files that changed or were written to, even with the same content."""
-        events = self._read_events()
+        events = self._descriptor.read() if self._descriptor else file_events.UNKNOWN_EVENTS
         written = followed.find_affected_paths(events) or set()
         return written | followed.find_changes(events) | followed.answers.find_changes_among(self.linked)
 
@@ -395,15 +395,12 @@ class ChangeDetector:
                 self._retire()
             else:
                 self.linked = set(followed.answers.find_hard_linked_files(before, self.linked))
-        events = self._read_events()
+        events = self._descriptor.read() if self._descriptor else file_events.UNKNOWN_EVENTS
         touched = followed.find_affected_paths(events)
         self._changed |= self._find_changes(followed, lambda: followed.find_changes(events))
         # If only one file has changed since the reading began, the reading is consistent: it has the old or the new file.
         is_only_one = touched is not None and len(touched | self._changed) == 1
         return not self._changed or (is_only_one and followed.folders <= watched_before)
-
-    def _read_events(self) -> Iterable[file_events.FolderEvent]:
-        return self._descriptor.read() if self._descriptor else file_events.UNKNOWN_EVENTS
 
     def _find_changes(self, followed: FollowedReading, find: Callable[[], set[str]]) -> set[str]:
         """Return the changed files; read the disk from now on if the system can't watch all folders."""

@@ -30,7 +30,7 @@ from duvet.server import messages as jsonrpc
 from duvet.server.application import AccessTokens
 from duvet.server.http import guards
 from duvet.server.http.metrics import METRICS_PATH, ServerMetrics
-from duvet.server.http.rest import REPORT_PATHS, REST_METHODS, REST_PATH, ReportEndpoint, RestEndpoint
+from duvet.server.http.rest import REPORT_PATHS, REST_METHODS, REST_PATH, RestEndpoint, serve_report
 from duvet.server.live_project import LiveProject
 from duvet.server.log import EventLevel, ServerLog
 
@@ -177,7 +177,7 @@ class HttpApplication:
         endpoints: dict[str, ASGIApp] = {
             MCP_PATH: MessageSplitter(StreamableHTTPASGIApp(self._sessions), limits.batch, rates),
             REST_PATH: RestEndpoint(server.dispatcher, server.rule),
-            **dict.fromkeys(REPORT_PATHS, ReportEndpoint(server.dispatcher)),
+            **dict.fromkeys(REPORT_PATHS, partial(serve_report, server.dispatcher)),
         }
         self._requests = guards.ConcurrencyLimit(endpoints, limits)
         # This comes before the limit, because a request that is still arriving doesn't count.

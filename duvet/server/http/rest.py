@@ -147,28 +147,24 @@ def _parse_call(body: bytes) -> tuple[str, dict[str, Any]]:
     return name, arguments or {}
 
 
-class ReportEndpoint:
-    def __init__(self, dispatcher: ToolDispatcher) -> None:
-        self._dispatcher = dispatcher
+async def serve_report(dispatcher: ToolDispatcher, scope: Scope, receive: Receive, send: Send) -> None:
+    await _send_result(scope, send, lambda: _get_report(dispatcher, scope), partial(_refuse_report, scope["path"]))
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await _send_result(scope, send, lambda: self._report(scope), partial(_refuse_report, scope["path"]))
 
-    async def _report(self, scope: Scope) -> object:
-        ##= man/spec/gateway.md#access
-        ##% `GET /api/v1/coverage`, `/api/v1/lifecycle` and `/api/v1/lifecycle/history` MUST return the stored reports
-        ##% to callers that may call the corresponding tools.
-        path, arguments = scope["path"], {}
-        if path == _HISTORY_PATH:
-            query = parse_qs(scope["query_string"].decode("latin-1"), keep_blank_values=True)
-            limits = query.get("limit", [str(_DEFAULT_LIMIT)])
-            if len(limits) != 1 or not _NUMBER.fullmatch(limits[0]) or not 1 <= int(limits[0]) <= _MAX_LIMIT:
-                message = f"limit must be a number from 1 to {_MAX_LIMIT}"
-                raise ToolError(ErrorCode.INVALID_REQUEST, message, f"omit it for the last {_DEFAULT_LIMIT}")
-            arguments = {"history": int(limits[0]), "limit": 1}
-        caller = replace(current_caller(), face=REST_SOURCE)
-        report = (await self._dispatcher.call(_REPORT_TOOLS[path], arguments, caller)).value
-        return {"status": "ok", "history": msgspec.to_builtins(report)["history"]} if arguments else report
+async def _get_report(dispatcher: ToolDispatcher, scope: Scope) -> object:
+    ##= man/spec/gateway.md#access
+    ##% `GET /api/v1/coverage`, `/api/v1/lifecycle` and `/api/v1/lifecycle/history` MUST return the stored reports to
+    ##% callers that may call the corresponding tools.
+    path, arguments = scope["path"], {}
+    if path == _HISTORY_PATH:
+        query = parse_qs(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+        limits = query.get("limit", [str(_DEFAULT_LIMIT)])
+        if len(limits) != 1 or not _NUMBER.fullmatch(limits[0]) or not 1 <= int(limits[0]) <= _MAX_LIMIT:
+            message = f"limit must be a number from 1 to {_MAX_LIMIT}"
+            raise ToolError(ErrorCode.INVALID_REQUEST, message, f"omit it for the last {_DEFAULT_LIMIT}")
+        arguments = {"history": int(limits[0]), "limit": 1}
+    report = (await dispatcher.call(_REPORT_TOOLS[path], arguments, replace(current_caller(), face=REST_SOURCE))).value
+    return {"status": "ok", "history": msgspec.to_builtins(report)["history"]} if arguments else report
 
 
 def _refuse_report(path: str, error: ToolError) -> guards.HttpRefusal:

@@ -203,10 +203,6 @@ class PendingRequest(Struct, eq=False):
     is_answered: bool  # True if the client has its answer and gets no other.
     settled: anyio.Event = field(default_factory=anyio.Event)
 
-    @property
-    def is_stream(self) -> bool:
-        return self.method == jsonrpc.LISTEN_METHOD
-
 
 class CountingSendStream(ObjectSendStream[SessionMessage]):
     """The server's output stream; counts the bytes of the answers that wait in it."""
@@ -294,14 +290,14 @@ class OutboundChannel:
 
     def add(self, request: PendingRequest) -> None:
         self._requests.append(request)
-        self._short += not request.is_stream
+        self._short += request.method != jsonrpc.LISTEN_METHOD
         self._bytes += request.size
         if request.batch:
             request.batch.pending.append(request)
 
     async def settle(self, request: PendingRequest) -> None:
         self._requests.remove(request)
-        self._short -= not request.is_stream
+        self._short -= request.method != jsonrpc.LISTEN_METHOD
         self._bytes -= request.size
         request.settled.set()
         self._eased.set()
