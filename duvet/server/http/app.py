@@ -188,7 +188,7 @@ class HttpApplication:
         may_stream = guards.allow_methods("GET", "POST", "DELETE")
 
         def authenticated(path: str, app: ASGIApp, *checks: guards.Check) -> Route:
-            return Route(path, guards.Authentication(guards.Guard(app, *checks), tokens))
+            return Route(path, guards.Authentication(guards.Guard(app, *checks)))
 
         routes = [
             Route(HEALTH_PATH, guards.Guard(healthy, may_read)),

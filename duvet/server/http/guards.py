@@ -240,17 +240,20 @@ class TokenBuckets:
 
 
 class RequestRates:
-    """Limits the requests of each access token, or of each address without a known token."""
+    """Finds the caller of each request; limits the requests of each token, or of each address without a known token."""
 
     def __init__(self, buckets: TokenBuckets, tokens: AccessTokens) -> None:
         self._buckets = buckets
         self._tokens = tokens
 
     def refuse(self, scope: Scope, cost: float = 1) -> HttpRefusal | None:
+        ##= man/spec/mcp.md#http
+        ##% Without tokens, the server MUST give HTTP clients only the scope `reader`.
+        caller = scope["caller"] = find_token_holder(scope, self._tokens) if self._tokens else READER
+        key = f"token {caller.holder}" if caller and self._tokens else find_client_address(scope)
         ##= man/spec/mcp.md#limits
         ##% The server MUST answer a client that exceeds the rate limit with 429 and `Retry-After`.
-        caller = find_token_holder(scope, self._tokens) if self._tokens else None
-        seconds = self._buckets.take(f"token {caller.holder}" if caller else find_client_address(scope), cost)
+        seconds = self._buckets.take(key, cost)
         return make_busy_refusal("Too many requests", seconds, 429) if seconds else None
 
 
@@ -267,11 +270,10 @@ def find_client_address(scope: Scope) -> str:
 
 
 class Authentication:
-    """Refuses requests without a known token, and sets the caller's scopes for the rest of the request."""
+    """Refuses requests without a known token, and sets the caller for the rest of the request."""
 
-    def __init__(self, app: ASGIApp, tokens: AccessTokens) -> None:
+    def __init__(self, app: ASGIApp) -> None:
         self._app = app
-        self._tokens = tokens
         # The SDK compares the user of a session with the user who started it.
         self._users = {
             one.holder: AuthenticatedUser(AccessToken(token="", client_id=one.holder, scopes=sorted(one.scopes)))
@@ -279,9 +281,7 @@ class Authentication:
         }
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        ##= man/spec/mcp.md#http
-        ##% Without tokens, the server MUST give HTTP clients only the scope `reader`.
-        caller = find_token_holder(scope, self._tokens) if self._tokens else READER
+        caller: Caller | None = scope["caller"]
         if caller is not None:
             with set_caller(caller):
                 ##= man/spec/mcp.md#http
