@@ -76,9 +76,7 @@ _LEGACY_FLAGS = ("--source-pattern", "--spec-pattern", "--spec-path")  # They de
 
 @click.group(
     cls=LazyGroup,
-    package="duvet.commands",
     sections=COMMAND_GROUPS,
-    unlisted={"rules": "explain"},
     context_settings={"help_option_names": ["-h", "--help"]},
     subcommand_metavar="COMMAND",
     epilog="`duvet help COMMAND` shows the options of a command, and `duvet rules` lists the problems that duvet reports.",

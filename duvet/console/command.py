@@ -288,17 +288,8 @@ def print_deprecation(old: str, new: str) -> None:
 class LazyGroup(CommandGroup):
     """Lists commands with their summaries under headings, and imports a command's module only to run it."""
 
-    def __init__(
-        self,
-        *args: Any,
-        package: str,
-        sections: Mapping[str, Mapping[str, str]],
-        unlisted: Mapping[str, str],
-        **kwargs: Any,
-    ) -> None:
+    def __init__(self, *args: Any, sections: Mapping[str, Mapping[str, str]], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.package = package
-        self.unlisted = unlisted  # The module of each command that is not listed.
         self.sections = sections
         self.summaries = {name: summary for section in sections.values() for name, summary in section.items()}
 
@@ -306,10 +297,11 @@ class LazyGroup(CommandGroup):
         return list(self.summaries)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name in self.unlisted and cmd_name not in self.commands:
-            self.add_command(getattr(import_module(f"{self.package}.{self.unlisted[cmd_name]}"), cmd_name))
-        if cmd_name in self.summaries and cmd_name not in self.commands:
-            command = getattr(import_module(f"{self.package}.{cmd_name}"), cmd_name)
+        if cmd_name == "rules":
+            # Not listed, because `duvet explain` does the same.
+            self.add_command(import_module("duvet.commands.explain").rules)
+        elif cmd_name in self.summaries and cmd_name not in self.commands:
+            command = getattr(import_module(f"duvet.commands.{cmd_name}"), cmd_name)
             assert isinstance(command, click.Command)
             command.help = f"{self.summaries[cmd_name]}\n\n{cleandoc(command.help or '')}"
             self.add_command(command)
