@@ -106,6 +106,9 @@ def test_the_flags_of_awslabs_duvet_describe_the_working_directory(kettle: Path,
     make(kettle, {"src/spec.md": SPECIFICATION})
     assert inside("-q", "report", "--source-pattern", "*.rs", "--json", "out.json").code == 0
     assert json.loads((kettle / "src/out.json").read_text())["annotations"][0]["source"] == "a.rs"
+    for flag in ("--source-pattern", "--spec-pattern", "--spec-path"):
+        inside("report", f"{flag}=.")
+    assert not (kettle / ".duvet/snapshot.txt").exists()
     assert inside("init").err.startswith("error: this folder is inside the project in `..` [DUV122]\n")
     assert inside("init", "--nested").code == 0 and (kettle / "src/.duvet/config.toml").exists()
 
