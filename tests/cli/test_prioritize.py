@@ -74,25 +74,25 @@ def test_not_applicable_requirements(tea: Run, tmp_path: Path) -> None:
     assert tea("prioritize", "--spec", "spoon", "--all", "--prompt") == nothing
 
 
-@pytest.mark.parametrize(
-    ("args", "listed", "among"),
-    [
-        ("--spec pot", 2, 2),
-        ("--section pot#lid --level none", 1, 1),
-        ("--status done", 2, 2),
-        ("--status in-progress --status needs-tests", 3, 3),
-        ("--all", 12, 12),
-        ("--all --status not-started", 5, 5),
-        ("--limit 1", 1, 9),
-        ("--limit 0", 9, 9),
-        ("--spec spoon", 0, 0),
-    ],
-)
-def test_listed_requirements(args: str, listed: int, among: int, tea: Run) -> None:
-    done = tea("prioritize", *args.split())
-    noun = "requirement" if among == 1 else "requirements"
-    said = f"{listed} of {among} {noun} listed, most urgent first\n"
-    assert (done.code, done.out.count("\n"), done.err) == (0, listed, said)
+LISTED = {
+    "--spec pot": (2, 2),
+    "--section pot#lid --level none": (1, 1),
+    "--status done": (2, 2),
+    "--status in-progress --status needs-tests": (3, 3),
+    "--all": (12, 12),
+    "--all --status not-started": (5, 5),
+    "--limit 1": (1, 9),
+    "--limit 0": (9, 9),
+    "--spec spoon": (0, 0),
+}
+"""How many requirements are listed, and among how many."""
+
+
+def test_listed_requirements(tea: Run) -> None:
+    for args, (listed, among) in LISTED.items():
+        done = tea("prioritize", *args.split())
+        said = f"{listed} of {among} requirement{'' if among == 1 else 's'} listed, most urgent first\n"
+        assert (args, done.code, done.out.count("\n"), done.err) == (args, 0, listed, said)
     assert tea("-q", "prioritize", *args.split()) == Done(0, done.out, "")
 
 

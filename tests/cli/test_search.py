@@ -131,21 +131,21 @@ def test_without_the_extra_for_meaning(folder: Path) -> None:
     assert "pip install 'duvet-cli[semantic]'" in done.stderr
 
 
-@pytest.mark.parametrize(
-    ("query", "hint"),
-    [
-        ("rettry", "; did you mean retry?"),
-        ("D586E4D0", "; did you mean d587e4d0eaaf?"),
-        ("tea.md#bruwing", '; unknown section "bruwing" of tea.md; did you mean brewing?'),
-        ("src/sever.rs:3", '; nothing matches "src/sever.rs:3"; did you mean src/server.rs?'),
-        ("src/server.rs:90", f"; no annotation at src/server.rs:90; nearest: {NEAR}"),
-        ("d587e4d0eaab", '; no requirement matches "d587e4d0eaab"; did you mean d587e4d0eaaf?'),
-        ("zzz", ""),
-        ("zzz rettry", ""),
-    ],
-)
-def test_suggestions_if_nothing_is_found(query: str, hint: str, duvet: Run) -> None:
-    assert duvet("search", query) == Done(1, "", f"nothing found{hint}\n")
+HINTS = {
+    "rettry": "; did you mean retry?",
+    "D586E4D0": "; did you mean d587e4d0eaaf?",
+    "tea.md#bruwing": '; unknown section "bruwing" of tea.md; did you mean brewing?',
+    "src/sever.rs:3": '; nothing matches "src/sever.rs:3"; did you mean src/server.rs?',
+    "src/server.rs:90": f"; no annotation at src/server.rs:90; nearest: {NEAR}",
+    "d587e4d0eaab": '; no requirement matches "d587e4d0eaab"; did you mean d587e4d0eaaf?',
+    "zzz": "",
+    "zzz rettry": "",
+}
+
+
+def test_suggestions_if_nothing_is_found(duvet: Run) -> None:
+    expected = {query: Done(1, "", f"nothing found{hint}\n") for query, hint in HINTS.items()}
+    assert {query: duvet("search", query) for query in HINTS} == expected
 
 
 @pytest.mark.parametrize("columns", [40, 80, 120])
