@@ -134,21 +134,21 @@ def test_old_forms_do_the_same_and_say_so_with_verbose(old: str, new: str, note:
     assert duvet("-v", *old.split()) == duvet(*old.split(), "-v") == said
 
 
-@pytest.mark.parametrize(
-    ("line", "same"),
-    [
-        ("recipe --format json show stale-audit", "recipe show stale-audit --format json"),
-        ("recipe list --format text --config none.json --offline", "recipe list"),
-        ("pages --format csv", "pages list --format csv"),
-        ("feedback --format json", "feedback list --format json"),
-        ("workflow", "workflow list"),
-        ("config --format json", "config show --format json"),
-        ("cache", "cache show"),
-    ],
-)
-def test_a_group_runs_its_default(line: str, same: str, kettle: Path, duvet: Run) -> None:
-    done = duvet(*line.split())
-    assert done == duvet(*same.split()) and done.code == 0
+DEFAULTS = {
+    "recipe --format json show stale-audit": "recipe show stale-audit --format json",
+    "recipe list --format text --config none.json --offline": "recipe list",
+    "pages --format csv": "pages list --format csv",
+    "feedback --format json": "feedback list --format json",
+    "workflow": "workflow list",
+    "config --format json": "config show --format json",
+    "cache": "cache show",
+}
+
+
+def test_a_group_runs_its_default(kettle: Path, duvet: Run) -> None:
+    for line, same in DEFAULTS.items():
+        done = duvet(*line.split())
+        assert done == duvet(*same.split()) and done.code == 0
 
 
 NO_COMMAND = misused("duvet", "No such command 'reprot'; did you mean `duvet report`?")
@@ -160,45 +160,44 @@ TWICE, NOT_UTF8 = (
 NOT_GIVEN = "the following required arguments were not provided:\n  "
 
 
-@pytest.mark.parametrize(
-    ("line", "done"),
-    [
-        ("reprot", NO_COMMAND),
-        ("help reprot", misused("duvet", "No such topic or command 'reprot'; did you mean `duvet help report`?")),
-        ("check", misused("duvet", "No such command 'check'; did you mean `duvet validate`?")),
-        ("list", misused("duvet", "No such command 'list'; did you mean `duvet uncited`?")),
-        ("serve", misused("duvet", "No such command 'serve'; did you mean `duvet mcp`?")),
-        ("status", misused("duvet", "No such command 'status'; did you mean `duvet report`?")),
-        ("fix", misused("duvet", "No such command 'fix'; did you mean `duvet validate --fix`?")),
-        ("chekc", misused("duvet", "No such command 'chekc'; did you mean `duvet validate`?")),
-        ("version", misused("duvet", "No such command 'version'; did you mean `duvet --version`?")),
-        (
-            "re",
-            misused("duvet", "No such command 're'; did you mean `duvet report` or `duvet recipe` or `duvet restore`?"),
-        ),
-        ("searches", misused("duvet", "No such command 'searches'; did you mean `duvet search`?")),
-        ("--colour always report", misused("duvet", "No such option '--colour'; did you mean `--color`?")),
-        ("--frobnicate", misused("duvet", "No such option '--frobnicate'")),
-        ("uncited --json", misused("duvet uncited", "No such option '--json'; did you mean `--format json`?")),
-        ("report --off", misused("duvet report", "No such option '--off'; did you mean `--offline`?")),
-        ("frobnicate", misused("duvet", "No such command 'frobnicate'")),
-        ("--color maybe report", COLOUR),
-        ("report extra", misused("duvet report", "Got unexpected extra argument (extra)")),
-        ("report --json", misused("duvet report", "Option '--json' requires an argument.")),
-        ("report --json a --json b", misused("duvet report", TWICE.format("--json <JSON>"))),
-        ("init --lang-c --lang-c", misused("duvet init", TWICE.format("--lang-c"))),
-        ("report --ci=maybe", misused("duvet report", "Invalid value for '--ci': 'maybe' is not true or false")),
-        ("extract", misused("duvet extract", f"{NOT_GIVEN}<TARGET_PATH>")),
-        ("merge", misused("duvet merge", f"{NOT_GIVEN}--input <INPUT>\n  --output <OUTPUT>")),
-        *(
-            (f"{line} caf\udce9", misused(f"duvet {line.split()[0]}", NOT_UTF8.format(line.split()[1])))
-            for line in ("report --blob-link", "report --issue-link", "report --source-pattern", "init --specification")
-        ),
-    ],
-)
-def test_misuse(line: str, done: Done, kettle: Path, duvet: Run) -> None:
+MISUSED = [
+    ("reprot", NO_COMMAND),
+    ("help reprot", misused("duvet", "No such topic or command 'reprot'; did you mean `duvet help report`?")),
+    ("check", misused("duvet", "No such command 'check'; did you mean `duvet validate`?")),
+    ("list", misused("duvet", "No such command 'list'; did you mean `duvet uncited`?")),
+    ("serve", misused("duvet", "No such command 'serve'; did you mean `duvet mcp`?")),
+    ("status", misused("duvet", "No such command 'status'; did you mean `duvet report`?")),
+    ("fix", misused("duvet", "No such command 'fix'; did you mean `duvet validate --fix`?")),
+    ("chekc", misused("duvet", "No such command 'chekc'; did you mean `duvet validate`?")),
+    ("version", misused("duvet", "No such command 'version'; did you mean `duvet --version`?")),
+    (
+        "re",
+        misused("duvet", "No such command 're'; did you mean `duvet report` or `duvet recipe` or `duvet restore`?"),
+    ),
+    ("searches", misused("duvet", "No such command 'searches'; did you mean `duvet search`?")),
+    ("--colour always report", misused("duvet", "No such option '--colour'; did you mean `--color`?")),
+    ("--frobnicate", misused("duvet", "No such option '--frobnicate'")),
+    ("uncited --json", misused("duvet uncited", "No such option '--json'; did you mean `--format json`?")),
+    ("report --off", misused("duvet report", "No such option '--off'; did you mean `--offline`?")),
+    ("frobnicate", misused("duvet", "No such command 'frobnicate'")),
+    ("--color maybe report", COLOUR),
+    ("report extra", misused("duvet report", "Got unexpected extra argument (extra)")),
+    ("report --json", misused("duvet report", "Option '--json' requires an argument.")),
+    ("report --json a --json b", misused("duvet report", TWICE.format("--json <JSON>"))),
+    ("init --lang-c --lang-c", misused("duvet init", TWICE.format("--lang-c"))),
+    ("report --ci=maybe", misused("duvet report", "Invalid value for '--ci': 'maybe' is not true or false")),
+    ("extract", misused("duvet extract", f"{NOT_GIVEN}<TARGET_PATH>")),
+    ("merge", misused("duvet merge", f"{NOT_GIVEN}--input <INPUT>\n  --output <OUTPUT>")),
+    *(
+        (f"{line} caf\udce9", misused(f"duvet {line.split()[0]}", NOT_UTF8.format(line.split()[1])))
+        for line in ("report --blob-link", "report --issue-link", "report --source-pattern", "init --specification")
+    ),
+]
+
+
+def test_misuse(kettle: Path, duvet: Run) -> None:
     before = files(kettle)
-    assert duvet(*line.split()) == done
+    assert {line: duvet(*line.split()) for line, _ in MISUSED} == dict(MISUSED)
     assert files(kettle) == before
 
 

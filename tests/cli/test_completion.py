@@ -187,21 +187,20 @@ def test_names_of_another_folder_and_control_characters(kettle: Path, tmp_path: 
     assert done == Done(0, "plain\nspec\nKett\\u{1b}[31mle\n", "")
 
 
-@pytest.mark.parametrize(
-    ("words", "answer"),
-    [
-        (("prompt", "w"), "write_test"),
-        (("prioritize", "--prompt", "s"), ""),
-        (("prompt", "triage_uncited", "--arg", '""'), "spec= level="),
-        (("prompt", "triage_uncited", "--arg", "level=m"), "level=must level=may"),
-        (("prompt", "triage_uncited", "--arg", "level", "=", "m"), "must may"),
-        (("prompt", "triage_uncited", "--arg", "level", "="), "must should may none"),
-        (("prompt", "triage_uncited", "--arg", "spec=t"), "spec=tea"),
-        (("prompt", "triage_uncited", "--arg", "section="), ""),
-        (("prompt", "--arg", '""'), ""),
-    ],
-)
-def test_names_arguments_and_values_of_prompts(words: tuple[str, ...], answer: str, tea: Run) -> None:
+OF_PROMPTS = {
+    ("prompt", "w"): "write_test",
+    ("prioritize", "--prompt", "s"): "",
+    ("prompt", "triage_uncited", "--arg", '""'): "spec= level=",
+    ("prompt", "triage_uncited", "--arg", "level=m"): "level=must level=may",
+    ("prompt", "triage_uncited", "--arg", "level", "=", "m"): "must may",
+    ("prompt", "triage_uncited", "--arg", "level", "="): "must should may none",
+    ("prompt", "triage_uncited", "--arg", "spec=t"): "spec=tea",
+    ("prompt", "triage_uncited", "--arg", "section="): "",
+    ("prompt", "--arg", '""'): "",
+}
+
+
+def test_names_arguments_and_values_of_prompts(tea: Run) -> None:
     tea("uncited")
-    told = tea(environ=asked("bash", *words)).out.split()
-    assert " ".join(line.removeprefix("plain,") for line in told) == answer
+    told = {words: tea(environ=asked("bash", *words)).out.split() for words in OF_PROMPTS}
+    assert {words: " ".join(one.removeprefix("plain,") for one in told[words]) for words in told} == OF_PROMPTS
