@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command import Done, Run, failed, files, runner
+from tests.cli.command import Run, failed, files, runner
 from tests.cli.sample_project import CONFIG, SOURCE, make
 from tests.cli.tea_project import TEA_PROJECT
 from tests.unit.knowledge.pages.page_projects import TRACE
@@ -24,35 +24,32 @@ def test_a_folder_without_a_configuration(line: str, duvet_command: str, tmp_pat
     assert (done.code, done.out, done.err.startswith(wanted.err)) == (1, "", True)
 
 
-@pytest.mark.parametrize("line", ["uncited", "prioritize", "search pot"])
-def test_a_project_without_requirements(line: str, duvet: Run, kettle: Path) -> None:
-    def without(hint: str) -> Done:
-        return failed("the project has no requirements [DUV120]", hint=hint)
+def test_a_project_without_requirements(duvet: Run, kettle: Path) -> None:
+    def check(hint: str) -> None:
+        done = failed("the project has no requirements [DUV120]", hint=hint)
+        assert [duvet(*line.split()) for line in ("uncited", "prioritize", "search pot")] == [done] * 3
 
     make(kettle, {"spec.md": "# Kettle\n", "src/a.rs": ""})
-    none = "no sentence of the specifications has an RFC 2119 keyword such as MUST"
-    assert duvet(*line.split()) == without(none)
+    check("no sentence of the specifications has an RFC 2119 keyword such as MUST")
     make(kettle, {".duvet/config.toml": CONFIG.partition("[[specification]]")[0]})
-    assert duvet(*line.split()) == without("add a specification with `duvet init --specification URL|FILE`")
+    check("add a specification with `duvet init --specification URL|FILE`")
     make(kettle, {"src/a.rs": SOURCE})
     (kettle / "spec.md").unlink()
-    assert duvet(*line.split()) == without("2 errors in the project; run `duvet validate` to list them")
+    check("2 errors in the project; run `duvet validate` to list them")
 
 
-@pytest.mark.parametrize(
-    "line",
-    ["uncited", "prioritize", "prioritize --prompt", "search leaves", "show tea.md#brewing", "prompt review_citations"],
-)
-def test_errors_in_the_project_are_counted(line: str, tea: Run, tmp_path: Path) -> None:
-    code, out, err = tea(*line.split())
+def test_errors_in_the_project_are_counted(tea: Run, tmp_path: Path) -> None:
+    unchanged = ("uncited", "prioritize", "prioritize --prompt", "search leaves")
+    lines = (*unchanged, "show tea.md#brewing", "prompt review_citations")
+    before = {line: tea(*line.split()) for line in lines}
     make(tmp_path / "tea", {"src/wrong.rs": "//= tea.md#brewing\n//# The water MUST freeze.\n"})
-    done = tea(*line.split())
+    done = {line: tea(*line.split()) for line in lines}
     said = "1 error in the project; results may be incomplete; run `duvet validate` to list them\n"
-    assert (done.code, done.err) == (code, said + err) and code == 0
-    if line.startswith("prompt"):
-        assert "- src/wrong.rs:1, `tea.md#brewing`: " in done.out
-    elif not line.startswith("show"):
-        assert done.out == out
+    assert {(line, 0, said + one.err) for line, one in before.items()} == {
+        (line, one.code, one.err) for line, one in done.items()
+    }
+    assert [line for line in unchanged if done[line].out != before[line].out] == []
+    assert "- src/wrong.rs:1, `tea.md#brewing`: " in done["prompt review_citations"].out
 
 
 PAGE = {**TRACE, "docs/kettle.md": "# Kettle\n"}
