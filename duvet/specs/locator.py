@@ -419,11 +419,6 @@ class PhysicalLines(Struct, frozen=True):
     starts: list[int]
     ends: list[int]
 
-    def forget(self, row: int) -> None:
-        """Remove a line; the offsets of the other lines don't change."""
-        for column in (self.texts, self.starts, self.ends):
-            del column[row]
-
 
 def split_rows(text: str) -> PhysicalLines:
     """Split a file into lines; a carriage return belongs to a line end only before a line feed."""

@@ -38,7 +38,8 @@ def walk_markdown(parser: Markdown, text: str, *, is_outline: bool = False) -> I
     value: Any
     is_shown = not is_outline
     try:
-        for event, span in _parse_events(parser, text, merge_text=is_outline):
+        events, failure = _parse_events(parser, text, merge_text=is_outline)
+        for event, span in events:
             if isinstance(event, str):
                 kind = event
                 if is_shown:
@@ -53,6 +54,8 @@ def walk_markdown(parser: Markdown, text: str, *, is_outline: bool = False) -> I
             tag, attributes = (value, None) if isinstance(value, str) else value.popitem()
             is_shown = not is_outline or (tag == "Heading" and kind == "Start") or (is_shown and tag != "Heading")
             yield kind, tag, attributes, span["start"], span["end"]
+        if failure is not None:
+            raise failure
     except BaseException as error:
         if not _is_panic(error):
             raise
@@ -68,10 +71,13 @@ _RISKY = re.compile(r"\{[^{}\n]*\}[ \t\r]*\n[ \t>]*[=-]")
 _stderr_lock = Lock()
 
 
-def _parse_events(parser: Markdown, text: str, *, merge_text: bool) -> Iterable[tuple[Any, Any]]:
+def _parse_events(
+    parser: Markdown, text: str, *, merge_text: bool
+) -> tuple[Iterable[tuple[Any, Any]], BaseException | None]:
+    """Return the events, and the failure of the parser after them; other texts fail while their events are read."""
     events: Iterable[tuple[Any, Any]] = parser.events_with_range(text, merge_text=merge_text)
     if "}" not in text or not _RISKY.search(text):
-        return events
+        return events, None
     found: list[tuple[Any, Any]] = []
     try:
         with _silence_stderr():
@@ -79,13 +85,8 @@ def _parse_events(parser: Markdown, text: str, *, merge_text: bool) -> Iterable[
     except BaseException as error:
         if not _is_panic(error):
             raise
-        return _follow_by(found, error)
-    return found
-
-
-def _follow_by(events: Iterable[tuple[Any, Any]], error: BaseException) -> Iterator[tuple[Any, Any]]:
-    yield from events
-    raise error
+        return found, error
+    return found, None
 
 
 def _is_panic(error: BaseException) -> bool:
@@ -248,7 +249,8 @@ class _Outline:
         anchor = attributes["id"]
         if self.is_like_upstream and self.break_due and last > self.row:
             # If an item ends on the first line of a heading, awslabs duvet loses that line and keeps the last.
-            self.rows.forget(self.row)
+            for column in (self.rows.texts, self.rows.starts, self.rows.ends):
+                del column[self.row]
             self._add_break(self.row)
             self._advance(offset)
             last = self.row

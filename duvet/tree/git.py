@@ -7,9 +7,9 @@ import os
 import posixpath
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -384,12 +384,6 @@ class GitTree:
             raise UnreadableError(describe_os_error(error), path=folder) from error
         return self.disk.identity(place) if isinstance(place, str) else place.path
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self.paths.objects.close()
-
     def _find(self, path: str, *, follow: bool = True) -> GitPlace | str | None:
         try:
             return self._locate(path, follow=follow)
@@ -470,5 +464,10 @@ class GitRevisions:
     def names(self) -> list[str]:
         return (self.git.ask("for-each-ref", "--format=%(refname:short)") or "").splitlines()
 
-    def tree(self, commit: str, disk: Tree) -> GitTree:
-        return GitTree(GitPaths(GitObjects(self.git, len(commit) // 2), commit, self.tops, self.prefix), disk)
+    @contextmanager
+    def tree(self, commit: str, disk: Tree) -> Iterator[GitTree]:
+        objects = GitObjects(self.git, len(commit) // 2)
+        try:
+            yield GitTree(GitPaths(objects, commit, self.tops, self.prefix), disk)
+        finally:
+            objects.close()

@@ -265,12 +265,6 @@ def test_texts_are_split_into_rows(text: str, rows: locator.PhysicalLines) -> No
     assert locator.split_rows(text) == rows
 
 
-def test_a_forgotten_row_is_gone() -> None:
-    rows = locator.split_rows("a\nb\nc\n")
-    rows.forget(1)
-    assert rows == locator.PhysicalLines(["a", "c"], [0, 4], [1, 5])
-
-
 @pytest.mark.parametrize(
     ("title", "anchor"),
     [

@@ -217,7 +217,7 @@ def test_nothing_is_left_running(checkout: Path) -> None:
     program = (
         "import os; from duvet.tree.files import DiskTree; from duvet.tree.git import GitRevisions\n"
         "revisions = GitRevisions(os.getcwd(), os.environ)\n"
-        "tree = revisions.tree(revisions.find('HEAD'), DiskTree()); tree.read('a.rs')\n"
+        "opened = revisions.tree(revisions.find('HEAD'), DiskTree()); tree = opened.__enter__(); tree.read('a.rs')\n"
         "print(tree.paths.objects._process.pid, flush=True); os.kill(os.getpid(), 9)\n"
     )
     killed = subprocess.run(
