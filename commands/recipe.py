@@ -278,6 +278,7 @@ def _make_application(options: Mapping[str, Any]) -> Application:
 
 
 def read_variables(workflow: records.Workflow, words: Sequence[str], json: bytes | None) -> dict[str, Any]:
+    recipe = workflow.name.removeprefix(records.RECIPE_PREFIX)
     for word in words:
         name, equals, _ = word.partition("=")
         if not equals:
@@ -287,14 +288,14 @@ def read_variables(workflow: records.Workflow, words: Sequence[str], json: bytes
             available = f"available: {', '.join(known)}" if known else "this recipe has no variables"
             hint = suggest_nearest(shorten_text(name), known) or available
             unknown = quote_text(shorten_text(name))
-            raise make_usage_error(f"{records.recipe_name(workflow.name)} has no variable {unknown}", hint)
+            raise make_usage_error(f"{recipe} has no variable {unknown}", hint)
     # The variables are the arguments of a tool; a variable of any type is parsed as a string.
     variables = {
         name: replace(one, kind=VariableType.STRING) if one.kind is None else one
         for name, one in workflow.variables.items()
     }
-    record, name = records.make_input_record(replace(workflow, variables=variables)), records.recipe_name(workflow.name)
-    tool = Tool(name=name, title="", description="", input=record, output=None, handler=lambda input, ctx: None)
+    record = records.make_input_record(replace(workflow, variables=variables))
+    tool = Tool(name=recipe, title="", description="", input=record, output=None, handler=lambda input, ctx: None)
     try:
         arguments = parse_arguments(tool, [f"--{word}" for word in words], json)
     except ToolError as error:

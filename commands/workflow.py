@@ -32,7 +32,7 @@ from duvet.reports.tables import Column, Listing, encode_json
 from duvet.server.application import Application
 from duvet.text import format_count, quote_text, suggest_nearest
 from duvet.tools.tool import ToolError
-from duvet.workflows.workflow import tool_name
+from duvet.workflows.workflow import WORKFLOW_PREFIX
 
 _COLUMNS = (
     Column("name", lambda row: row["name"]),
@@ -144,7 +144,7 @@ def run(name: str, variables: tuple[str, ...], given: str | None, format: str, *
     if has_errors(problems):
         raise ProblemsError(problems)
     try:
-        tool = application.tools.registry.require(tool_name(name))
+        tool = application.tools.registry.require(WORKFLOW_PREFIX + name)
         for variable in variables:
             if "=" not in variable:
                 raise click.UsageError(f"--var needs NAME=VALUE, not {quote_text(variable)}")

@@ -53,17 +53,14 @@ class WorkflowEnvironment(Struct, frozen=True, kw_only=True):
                 continue
             seen.add(name)
             if inner := self.workflow(name):
-                ahead += list_step_tools(inner)
+                ahead += filter(None, map(find_step_tool, inner.steps))
             elif name in self.tools:
                 yield self.tools[name]
 
 
 def find_step_tool(step: records.Step) -> str:
+    """Return the tool that a step calls; empty if it asks a model."""
     return step.tool if isinstance(step, records.ToolStep | records.WaitStep) else ""
-
-
-def list_step_tools(workflow: records.Workflow) -> Iterator[str]:
-    return (step.tool for step in workflow.steps if isinstance(step, records.ToolStep | records.WaitStep))
 
 
 def check_workflow(workflow: records.Workflow, known: WorkflowEnvironment) -> list[WorkflowFault]:
@@ -145,7 +142,7 @@ def _check_calls(step: records.Step, keys: references.ValuePath, known: Workflow
     at = _find_params_path(step, keys)
     tool = find_step_tool(step)
     if tool not in known:
-        hint = _suggest(tool, sorted({*known.tools, *map(records.tool_name, known.workflows)}))
+        hint = _suggest(tool, sorted({*known.tools, *(records.WORKFLOW_PREFIX + name for name in known.workflows)}))
         yield WorkflowFault((*at, "tool"), f"unknown tool {_quote(tool)}", hint)
         return
     inner = known.workflow(tool)

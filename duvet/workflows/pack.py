@@ -70,10 +70,10 @@ def _make_tool(workflow: records.Workflow, known: check.WorkflowEnvironment) -> 
 
     ##= man/spec/service.md#workflows
     ##% The server MUST offer a workflow only to callers that may call every tool in the workflow.
-    inner = list(known.list_reachable(check.list_step_tools(workflow)))
+    inner = list(known.list_reachable(filter(None, map(check.find_step_tool, workflow.steps))))
     reads = all(one.only_reads for one in inner)
     return Tool(
-        name=records.tool_name(workflow.name),
+        name=records.WORKFLOW_PREFIX + workflow.name,
         title=workflow.name,
         description=workflow.description,
         input=records.make_input_record(workflow),

@@ -67,7 +67,7 @@ def make_recipe_workflow(name: str, recipe: Recipe) -> records.Workflow:
         kind = kinds.NUMBER if isinstance(value, float) else next((kind for kind in kinds if kind.takes(value)), None)
         variables[key] = records.Variable(None) if value is None else records.Variable(kind, "", value)
     return records.Workflow(
-        name=records.recipe_workflow(name),
+        name=records.RECIPE_PREFIX + name,
         description=recipe.summary,
         steps=tuple(map(records.compile_step, recipe.steps)),
         variables=variables,
@@ -227,7 +227,7 @@ def make_recipe_environment(tools: Iterable[Tool], recipes: Mapping[str, RecipeF
     for name, one in recipes.items():
         # Other recipes check their calls to a faulty recipe against its readable parts.
         draft = None if one.workflow else _read_draft(one)
-        nothing = records.Workflow(name=records.recipe_workflow(one.name), description="", steps=())
+        nothing = records.Workflow(name=records.RECIPE_PREFIX + one.name, description="", steps=())
         workflows[name] = one.workflow or (draft.workflow if draft else nothing)
     return WorkflowEnvironment(
         tools={tool.name: tool for tool in tools},
@@ -293,7 +293,7 @@ def _check_called_recipes(workflow: records.Workflow, known: WorkflowEnvironment
             hint = suggest_nearest(shorten_text(name), list(known.recipes))
             yield WorkflowFault(keys, f"unknown recipe {shown}", hint)
         # A recipe that calls itself has a separate error.
-        elif name in known.faulty and records.recipe_workflow(name) != workflow.name:
+        elif name in known.faulty and records.RECIPE_PREFIX + name != workflow.name:
             message, hint = f"the recipe {shown} has errors", "run `duvet recipe check` to list them"
             yield WorkflowFault(keys, message, hint)
 
@@ -342,7 +342,7 @@ def plan_recipe_run(workflow: records.Workflow, variables: Mapping[str, Any]) ->
             )
         params, tool = _expand_known(step.params, scope), find_step_tool(step)
         steps.append(PlannedStep(id=step.id, tool=tool, params=params, description=step.description, until=until))
-    return RecipePlan(recipe=records.recipe_name(workflow.name), vars=variables, steps=steps)
+    return RecipePlan(recipe=workflow.name.removeprefix(records.RECIPE_PREFIX), vars=variables, steps=steps)
 
 
 def _expand_known(value: Any, scope: references.ValueScope) -> Any:

@@ -23,7 +23,7 @@ MAX_STEPS = 100
 WORKFLOW_PREFIX = "workflow."
 WORKFLOW_ALIAS_PREFIX = "workflow_"  # For clients that reject dots in the names of tools.
 RECIPE_TOOL, RECIPE_ARGUMENT = "km-recipe-run", "recipe"  # The tool that runs recipes, and its argument for the name.
-_RECIPE = "recipe "
+RECIPE_PREFIX = "recipe "  # Begins the workflow names of recipes; no configured workflow can have such a name.
 _VARIABLE_TYPES: Mapping[service_tables.VariableType | None, tuple[Any, str]] = {
     None: (Any, "a value"),
     service_tables.VariableType.STRING: (str, "a string"),
@@ -89,24 +89,11 @@ class Workflow(msgspec.Struct, frozen=True, kw_only=True):
     time_limit: float = 600.0  # Seconds after which the workflow fails.
 
 
-def tool_name(workflow: str) -> str:
-    return WORKFLOW_PREFIX + workflow
-
-
 def find_called_workflow(tool: str) -> str:
     for prefix in (WORKFLOW_PREFIX, WORKFLOW_ALIAS_PREFIX):
         if tool.startswith(prefix):
             return tool.removeprefix(prefix)
     return ""
-
-
-def recipe_workflow(recipe: str) -> str:
-    """Return a workflow name for a recipe; no configured workflow can have it."""
-    return _RECIPE + recipe
-
-
-def recipe_name(workflow: str) -> str:
-    return workflow.removeprefix(_RECIPE)
 
 
 class WorkflowFailure(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

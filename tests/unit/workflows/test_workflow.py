@@ -122,7 +122,7 @@ async def test_a_default_has_the_type_of_its_variable() -> None:
 
 
 def test_a_workflow_is_the_tool_of_its_name() -> None:
-    assert (workflows.tool_name("a-b"), workflows.WORKFLOW_ALIAS_PREFIX) == ("workflow.a-b", "workflow_")
+    assert (workflows.WORKFLOW_PREFIX, workflows.WORKFLOW_ALIAS_PREFIX) == ("workflow.", "workflow_")
     names = ("workflow.a", "workflow_a", "workflows", "a")
     assert [workflows.find_called_workflow(name) for name in names] == ["a", "a", "", ""]
 
