@@ -10,13 +10,14 @@ import pytest
 
 from tests.cli.command import Done, Run, refuses, run, runner
 from tests.cli.terminals import answered
-from tests.histories import commit, history
+from tests.histories import commit, git, history
 
 OURS = "'$schema' = 'duvet-cli/config/v1'\n[[source]]\nlanguage = 'python'\npattern = 'src/*.py'\n"
 REST = "[[specification]]\nsource = 'spec.md'\n[report.html]\nenabled = false\n"
 CONFIG = ".duvet/config.toml"
 BOIL = "The kettle MUST boil water within two minutes."
 STOP = "The kettle MUST stop heating when the water boils."
+BEFORE = STOP.replace("when", "before")
 BEEP = "A kettle SHOULD beep twice."
 SPEC = f"# Kettle\n\n## Heating\n\n{BOIL}\n{STOP}\n{BEEP}\n\n## Cleaning\n\nThe kettle MUST be clean.\n"
 TEXTS = {CONFIG: OURS + REST, "spec.md": SPEC, ".gitignore": ".duvet/cache\n"}
@@ -87,14 +88,12 @@ def test_a_changed_requirement(tmp_path: Path, duvet_command: str) -> None:
     folder = history(tmp_path, {**TEXTS, "src/a.py": cite(STOP)})
     duvet = runner(duvet_command, folder)
     assert duvet("validate") == Done(0, "", OK)
-    before = commit(folder)
-    new = STOP.replace("when", "before")
-    (folder / "spec.md").write_text(SPEC.replace(STOP, new), encoding="utf-8")
+    commit(folder)
+    (folder / "spec.md").write_text(SPEC.replace(STOP, BEFORE), encoding="utf-8")
     change = "The kettle MUST stop heating [-when-]{+before+} the water boils."
-    note = f"the specification had the quoted words in commit {before[:12]}; {STEP}"
     # The commit that had the words is the one that wrote them.
-    first = run_git_log(folder)
-    said = drifted(STOP, change, note.replace(before[:12], first[:12]))
+    note = f"the specification had the quoted words in commit {run_git_log(folder)[:12]}; {STEP}"
+    said = drifted(STOP, change, note)
     for _ in range(2):
         assert duvet("validate", "--fix") == Done(1, "", f"{said}{UNSAFE}{WRONG}")
         assert quoted(folder) == [STOP]
@@ -105,16 +104,11 @@ def test_a_changed_requirement(tmp_path: Path, duvet_command: str) -> None:
     assert sarif["fixes"][0]["properties"] == {"applicability": "unsafe"}
     ##= man/spec/validate.md#safe-fixes
     ##% With `--unsafe-fixes`, `duvet validate` MUST apply all fixes.
-    ##= man/spec/validate.md#safe-fixes
-    ##% `duvet validate --interactive` MUST ask about each unsafe fix, and show the changed words and the code around
-    ##% the citation.
     assert duvet("validate", "--unsafe-fixes") == Done(0, "", f"{LISTED}{change}\n{FIXED}{OK}")
-    assert quoted(folder) == [new]
+    assert quoted(folder) == [BEFORE]
 
 
 def run_git_log(folder: Path) -> str:
-    from tests.histories import git
-
     return git(folder, "log", "--format=%H", "--", "spec.md").splitlines()[-1]
 
 
@@ -124,13 +118,9 @@ def run_git_log(folder: Path) -> str:
         (BEEP.replace("SHOULD", "MUST"), "the keyword", "A kettle [-MUST-]{+SHOULD+} beep twice."),
         (STOP.replace("MUST", "MUST NOT"), "the keyword", "The kettle MUST [-NOT-] stop heating when the water boils."),
         (BOIL.replace("two", "2"), "a number", "The kettle MUST boil water within [-2-]{+two+} minutes."),
+        (STOP.replace("the", "no"), "a negation", "The kettle MUST stop heating when [-no-]{+the+} water boils."),
         (
-            STOP.replace("when the", "when no"),
-            "a negation",
-            "The kettle MUST stop heating when [-no-]{+the+} water boils.",
-        ),
-        (
-            STOP.replace("stop", "_not_ stop"),
+            STOP.replace("MUST", "MUST _not_"),
             "a negation",
             "The kettle MUST [-not-] stop heating when the water boils.",
         ),
@@ -147,7 +137,6 @@ def test_words_that_change_the_meaning(quote: str, noun: str, change: str, tmp_p
 
 
 TYPO = STOP.replace("heating", "haeting")
-BEFORE = STOP.replace("when", "before")
 
 
 def test_a_typo_in_a_quote_of_older_words(tmp_path: Path, duvet_command: str) -> None:
@@ -288,8 +277,6 @@ Apply this fix? (y)es, (n)o, (s)kip this file, (q)uit: """
 
 
 def test_fixes_are_confirmed_interactively(reworded: Path, duvet_command: str) -> None:
-    ##= man/spec/validate.md#safe-fixes
-    ##% With `--unsafe-fixes`, `duvet validate` MUST apply all fixes.
     ##= man/spec/validate.md#safe-fixes
     ##% `duvet validate --interactive` MUST ask about each unsafe fix, and show the changed words and the code around
     ##% the citation.

@@ -243,12 +243,8 @@ def test_an_unreadable_configuration_is_an_error(tmp_path: Path, named: str, mes
     (tmp_path / ".duvet/config.toml").symlink_to("nothing")
     with pytest.raises(UnreadableError):
         _ = Project(str(tmp_path)).trace
-
-
-def test_a_missing_folder_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(UnreadableError) as caught:
+    with pytest.raises(UnreadableError, match=r"nowhere: no such folder$"):
         _ = Project(str(tmp_path / "nowhere")).trace
-    assert str(caught.value) == f"{tmp_path.as_posix()}/nowhere: no such folder"
 
 
 def test_a_named_folder_stays_when_the_process_goes_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ from duvet.specs.locator import locate_specification
 from tests.sample_project import TEA, in_memory, written
 from tests.unit.specs.download_server import Held, text
 
+PLAIN = b"'$schema' = 'duvet-cli/config/v1'\nsource = [{ pattern = '*.rs' }]\n"
 ALLOWED = Options(policy=Policy(allow_http=True))
 
 
@@ -44,14 +45,9 @@ class _Turn(Downloads):
 
 
 def project(folder: Path, configured: list[str], source: str = "") -> Path:
-    """Open a project with these specifications and the comments in `a.rs`."""
+    """Write a project with these specifications and the comments in `a.rs`."""
     rules = "".join(f"[[specification]]\nsource = '{name}'\n" for name in configured)
-    (folder / ".duvet").mkdir(parents=True)
-    (folder / ".duvet/config.toml").write_text(
-        f"'$schema' = 'duvet-cli/config/v1'\nsource = [{{ pattern = '*.rs' }}]\n{rules}"
-    )
-    (folder / "a.rs").write_text(source)
-    return folder
+    return written(folder, {".duvet/config.toml": PLAIN + rules.encode(), "a.rs": source.encode()})
 
 
 def read_downloads(folder: Path) -> dict[str, bytes]:
@@ -104,11 +100,6 @@ def test_urls_in_comments_are_downloaded_in_parallel(held: Held, tmp_path: Path)
 
 
 def test_nothing_is_downloaded_but_what_targets_name(held: Held, tmp_path: Path) -> None:
-    root = project(tmp_path / "project", ["tea.md", "https://", "file:///etc/passwd"])
-    (root / "tea.md").write_bytes(text("pot"))
-    there = root / ".duvet/specifications/127.0.0.1/good/there.txt"
-    there.parent.mkdir(parents=True)
-    there.write_bytes(text("there"))
     targets = [
         f"{held.url}/good/there.md#tea",
         f"tea.md#{held.url}/good/section",
@@ -118,7 +109,9 @@ def test_nothing_is_downloaded_but_what_targets_name(held: Held, tmp_path: Path)
         "http://[#tea",
         f"{held.url}/good/whole",
     ]
-    (root / "a.rs").write_text("".join(f"//= {target}\n//# MUST be\n\n" for target in targets))
+    comments = "".join(f"//= {target}\n//# MUST be\n\n" for target in targets)
+    root = project(tmp_path / "project", ["tea.md", "https://", "file:///etc/passwd"], comments)
+    written(root, {"tea.md": text("pot"), ".duvet/specifications/127.0.0.1/good/there.txt": text("there")})
     found = Project(str(root), ALLOWED).trace
     assert held.seen == ["/good/whole"]
     assert [(one.code, one.path, one.place.line) for one in found.problems] == [
@@ -133,7 +126,6 @@ def test_nothing_is_downloaded_but_what_targets_name(held: Held, tmp_path: Path)
     ]
 
 
-PLAIN = b"'$schema' = 'duvet-cli/config/v1'\nsource = [{ pattern = '*.rs' }]\n"
 URL = "https://host.example/tea.md"
 
 

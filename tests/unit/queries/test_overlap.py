@@ -19,7 +19,7 @@ SPECIFICATION = """\
 The kettle MUST stop,  and
 it MUST whistle. A cup MUST be
 washed. A pot MUST be washed.
-\N{LATIN SMALL LETTER E WITH ACUTE}tude MUST be fun.
+\u00e9tude MUST be fun.
 
 ## B
 
@@ -59,12 +59,7 @@ def pool_of(*quotes: str, target: str = "s.md#a", config: str = CONFIG) -> tuple
         ("A cup MUST be washed.", ["MUST be washed.", "A cup"], [1, 2], False),
         ("A pot MUST be washed.", ["A pot MUST be", "be washed."], [1, 2], True),
         ("A cup MUST be washed. A pot MUST be washed.", ["washed.", "washed. A pot"], [1, 2], False),
-        (
-            "\N{LATIN SMALL LETTER E WITH ACUTE}tude MUST",
-            ["tude MUST", "\N{LATIN SMALL LETTER E WITH ACUTE}tude"],
-            [1, 2],
-            True,
-        ),
+        ("\u00e9tude MUST", ["tude MUST", "\u00e9tude"], [1, 2], True),
         ("", ["", "it"], [], True),
     ],
 )
