@@ -160,7 +160,11 @@ class Backend(Struct, frozen=True):
 
 
 def make_backend(
-    name: str, section: ProviderSection, key: Secret | None, http: endpoints.ProviderClient, sampler: Sampler | None
+    name: str,
+    section: ProviderSection,
+    key: Secret | None,
+    http: endpoints.ProviderClient,
+    sampler: Sampler | None = None,
 ) -> Backend:
     if not section.enabled:
         hint = f"set `providers.{name}.enabled` to true"

@@ -149,10 +149,8 @@ class StaticRouter:
         spending_folder: str = "",
         log: Callable[[str], None] = lambda words: None,
         report: Callable[[records.ModelCall], None] = lambda call: None,
-        sampler: Sampler | None = None,
     ) -> None:
         """`log` is called with each warning, and `report` with each call that a model has answered."""
-        self._keys = {name: key for name, section in providers.items() if (key := find_provider_key(section, environ))}
         self.providers = {name: structs.replace(section, api_key=None) for name, section in providers.items()}
         self.routing = routing
         self.log = log
@@ -162,18 +160,20 @@ class StaticRouter:
         self.budget = SpendingBudget(clock, spending_folder)
         self._report = report
         self._working: dict[str, str] = {}  # The discovered model of each provider that has answered last.
-        self._backends = self._make_backends(sampler)
-
-    def _make_backends(self, sampler: Sampler | None) -> dict[str, Backend]:
-        return {
-            name: make_backend(name, section, self._keys.get(name), self._http, sampler)
-            for name, section in self.providers.items()
+        keys = {name: find_provider_key(section, environ) for name, section in providers.items()}
+        self._backends = {
+            name: make_backend(name, section, keys[name], self._http) for name, section in self.providers.items()
         }
 
     def with_sampler(self, sampler: Sampler) -> StaticRouter:
         """Return a router that also offers the client's model, and shares this router's connections and model lists."""
         other = copy(self)
-        other._backends = self._make_backends(sampler)
+        other._backends = {
+            name: make_backend(name, one.section, None, self._http, sampler)
+            if one.section.kind is service_tables.ProviderKind.CLIENT
+            else one
+            for name, one in self._backends.items()
+        }
         return other
 
     async def aclose(self) -> None:

@@ -74,9 +74,8 @@ class Gateway(Struct, frozen=True):
         if tool.scope is Scope.READER or self.admin is not None:
             return None
         code = ErrorCode.UNAUTHORIZED if self.reader is None else ErrorCode.FORBIDDEN
-        return WithheldReason(
-            code, f"{tool.name} requires the scope {tool.scope}", f"set {ADMIN_TOKEN} as well as {GATEWAY_VARIABLE}"
-        )
+        hint = f"set {ADMIN_TOKEN} as well as {GATEWAY_VARIABLE}"
+        return WithheldReason(code, f"{tool.name} requires the scope {tool.scope}", hint)
 
 
 def parse_gateway(url: str, reader: str | None, admin: str | None) -> Gateway:
@@ -165,10 +164,8 @@ class GatewayConnection:
 
     def make_pack(self) -> Pack:
         """Return the knowledge pack; all its tools except `km-help` forward their calls."""
-        tools = EnabledPack(KNOWLEDGE).tools()
-        return structs.replace(
-            KNOWLEDGE, tools=[tool if tool.name in LOCAL_TOOLS else _forward(tool, self) for tool in tools]
-        )
+        tools = (one if one.name in LOCAL_TOOLS else _forward(one, self) for one in EnabledPack(KNOWLEDGE).tools())
+        return structs.replace(KNOWLEDGE, tools=[*tools])
 
     async def call(self, tool: Tool, arguments: Mapping[str, Any], ctx: CallContext) -> ToolAnswer:
         seconds = self.seconds if tool.only_reads else max(self.seconds, MAX_WORK_SECONDS)

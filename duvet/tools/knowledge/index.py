@@ -70,9 +70,9 @@ def make_store_refusal(error: StoreError, ctx: CallContext) -> tool.ToolError:
     ##= man/spec/knowledge.md#answers
     ##% If the index is unreadable, `km-` tools MUST answer `upstream_error`, and work again without a restart once the
     ##% index is repaired.
-    message = (
-        NOTHING_INGESTED if isinstance(error, StoreMissingError) else f"{os.path.basename(error.path)}: {error.message}"
-    )
+    message = f"{os.path.basename(error.path)}: {error.message}"
+    if isinstance(error, StoreMissingError):
+        message = NOTHING_INGESTED
     if isinstance(error, (StoreMissingError, StoreOutdatedError)) and ctx.caller.face != tool.SHELL_SOURCE:
         hint = INGEST_HINT
     elif isinstance(error, StoreDamagedError) and can_be_replaced(error.path):

@@ -168,13 +168,10 @@ class _Texts(SpecificationTexts):
     def _open_neighbourhood(self, number: int) -> Neighbourhood:
         if number not in self._neighbourhoods:
             known = self.specifications.known(number)
-            indexes = {
-                place: self.catalogue.stated.get((number, one.id), ()) for place, one in enumerate(known.sections)
-            }
             sentences = {
                 place: [self.catalogue.requirements[index].text for index in found]
-                for place, found in indexes.items()
-                if found
+                for place, one in enumerate(known.sections)
+                if (found := self.catalogue.stated.get((number, one.id)))
             }
             self._neighbourhoods[number] = _Neighbourhood(known, sentences, names=self.specifications.names(number))
         return self._neighbourhoods[number]

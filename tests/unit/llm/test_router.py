@@ -205,9 +205,9 @@ async def test_the_model_of_a_client(wire: Wire) -> None:
         await router.discover()
     assert requests == [replace(request, max_tokens=1024)]
     for answer in ("", " \n"):
-        async with routing({"providers": own}, sampler=sampler(answer, [])) as made:
+        async with routing({"providers": own}) as made:
             with pytest.raises(records.ModelError, match="provider `own` sent an empty answer"):
-                await made.ask()
+                await made.router.with_sampler(sampler(answer, [])).invoke(request)
 
 
 HINTS = """\
