@@ -11,16 +11,7 @@ from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
-from tests.bench.budgets import (
-    NOTES_EDITED,
-    NOTES_FIRST,
-    NOTES_FIRST_ANSWER,
-    NOTES_GOT,
-    NOTES_LATER,
-    NOTES_MEMORY,
-    NOTES_SEARCHED,
-    Budget,
-)
+from tests.bench import budgets
 from tests.bench.calibration import Clock
 from tests.bench.clients import post, post_unread, spent, talking_http
 from tests.bench.figures import Figure, seconds_of, show_figures
@@ -39,12 +30,12 @@ aliases:
 ---
 """
 _SIX_WORDS = " ".join(f"word{{{letter}}}" for letter in "abcdef")
-_ASKED: Mapping[str, tuple[str, Mapping[str, str], Budget]] = {
-    "get_page": ("get_page", {"slug": "page-{number}"}, NOTES_GOT),
-    "get_connections": ("get_connections", {"slug": "page-{number}"}, NOTES_LATER),
-    "search of one word": ("search", {"query": "word{a}"}, NOTES_SEARCHED),
-    "search of six words": ("search", {"query": _SIX_WORDS}, NOTES_SEARCHED),
-    "list_pages": ("list_pages", {}, NOTES_LATER),
+_ASKED: Mapping[str, tuple[str, Mapping[str, str], budgets.Budget]] = {
+    "get_page": ("get_page", {"slug": "page-{number}"}, budgets.NOTES_GOT),
+    "get_connections": ("get_connections", {"slug": "page-{number}"}, budgets.NOTES_LATER),
+    "search of one word": ("search", {"query": "word{a}"}, budgets.NOTES_SEARCHED),
+    "search of six words": ("search", {"query": _SIX_WORDS}, budgets.NOTES_SEARCHED),
+    "list_pages": ("list_pages", {}, budgets.NOTES_LATER),
 }
 
 
@@ -78,10 +69,10 @@ def measured(command: Sequence[str], folder: Path, unit: float) -> Iterator[Figu
         count = len(call("list_pages", {}))
         assert count == len(list((folder / "docs").iterdir()))
         first = spent(server.process)
-        yield Figure("pages: start to the first answer, ms of CPU", first * 1000, NOTES_FIRST_ANSWER)
-        yield Figure("pages: start to the first answer, cu", first / unit, NOTES_FIRST)
+        yield Figure("pages: start to the first answer, ms of CPU", first * 1000, budgets.NOTES_FIRST_ANSWER)
+        yield Figure("pages: start to the first answer, cu", first / unit, budgets.NOTES_FIRST)
         call("search", {"query": "word1"})
-        yield Figure("pages: start to the first search, cu", spent(server.process) / unit, NOTES_FIRST)
+        yield Figure("pages: start to the first search, cu", spent(server.process) / unit, budgets.NOTES_FIRST)
         for name, (tool, given, budget) in _ASKED.items():
             asked = [_fill_in(given, number % count, chance) for number in range(CALLS)]
             before = spent(server.process)
@@ -96,9 +87,9 @@ def measured(command: Sequence[str], folder: Path, unit: float) -> Iterator[Figu
             before = spent(server.process)
             times.append(seconds_of(partial(_check_found, call, f"edit{number}")))
             costs.append(spent(server.process) - before)
-        yield Figure("pages: search after an edit, p50 in ms", statistics.median(times) * 1000, NOTES_EDITED)
-        yield Figure("pages: search after an edit, ms of CPU", statistics.median(costs) * 1000, NOTES_EDITED)
-        yield Figure("pages: memory, MB", server.memory, NOTES_MEMORY)
+        yield Figure("pages: search after an edit, p50 in ms", statistics.median(times) * 1000, budgets.NOTES_EDITED)
+        yield Figure("pages: search after an edit, ms of CPU", statistics.median(costs) * 1000, budgets.NOTES_EDITED)
+        yield Figure("pages: memory, MB", server.memory, budgets.NOTES_MEMORY)
 
 
 def _fill_in(given: Mapping[str, str], number: int, chance: random.Random) -> dict[str, str]:

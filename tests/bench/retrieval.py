@@ -13,15 +13,7 @@ from typing import Any
 from duvet import MemoryTree, Options, Project
 from duvet.config.settings import SearchModel
 from duvet.words import extract_words
-from tests.bench import docstrings
-from tests.bench.budgets import (
-    FOUND_BY_BOTH,
-    FOUND_BY_WORDS,
-    FOUND_DOCSTRINGS,
-    FOUND_PARAPHRASES,
-    RANKED_BY_BOTH,
-    RANKED_BY_WORDS,
-)
+from tests.bench import budgets, docstrings
 from tests.bench.table import align
 from tests.unit.queries.search_quality import Rank, Scores, read, scores, systems
 
@@ -39,8 +31,8 @@ def main(options: Namespace) -> int:
     others = {f"paraphrases, {name}": scores(rank, paraphrases) for name, rank in systems(sentences).items()}
     others |= docstrings.measure([SearchModel.NONE, SearchModel.STATIC, SearchModel.TRANSFORMER])
     print(render(others))
-    finds = others["paraphrases, both"].among_five >= FOUND_PARAPHRASES
-    finds &= others["docstrings, transformer"].among_five >= FOUND_DOCSTRINGS
+    finds = others["paraphrases, both"].among_five >= budgets.FOUND_PARAPHRASES
+    finds &= others["docstrings, transformer"].among_five >= budgets.FOUND_DOCSTRINGS
     return 0 if passes(found) and finds else 1
 
 
@@ -83,6 +75,6 @@ def render(found: Mapping[str, Scores]) -> str:
 
 def passes(found: Mapping[str, Scores]) -> bool:
     words, both = found["words"], found["both"]
-    enough = words.recall_5 >= FOUND_BY_WORDS and words.reciprocal >= RANKED_BY_WORDS
-    enough &= both.recall_5 >= FOUND_BY_BOTH and both.reciprocal >= RANKED_BY_BOTH
+    enough = words.recall_5 >= budgets.FOUND_BY_WORDS and words.reciprocal >= budgets.RANKED_BY_WORDS
+    enough &= both.recall_5 >= budgets.FOUND_BY_BOTH and both.reciprocal >= budgets.RANKED_BY_BOTH
     return enough and both.recall_5 > words.recall_5 and both.reciprocal > words.reciprocal
