@@ -25,8 +25,6 @@ from duvet.tools.tool import MODELS_SERVICE, EnabledPack
 from duvet.tree.cache import DiskCache
 from duvet.tree.files import DiskTree
 
-_PAGE_SIZE = 50
-
 
 class FunctionRouter:
     """A model that is a function from prompt to answer."""
@@ -66,7 +64,7 @@ async def connect(
         cache = DiskCache(DiskTree(str(project)), {}, kept=False, today=None)
         return Project(str(project), tree=cache.tree, memory=cache)
 
-    live = LiveProject(ProjectReader(open_project, _PAGE_SIZE))
+    live = LiveProject(ProjectReader(open_project, page_size=50))
     services = {} if model is None else {MODELS_SERVICE: FunctionRouter(model)}
     try:
         registry = Registry([*enable_packs(["trace"]), *packs])

@@ -155,7 +155,6 @@ def _unwrap(text: bytes) -> bytes:
 
 
 MCP_PATH, HEALTH_PATH, READY_PATH = "/mcp", "/health", "/ready"
-_READY_SECONDS = 1.0
 _TURNS = 3  # Event loop turns that it takes to accept a connection, read the request, and start to answer.
 
 
@@ -229,7 +228,7 @@ async def serve_readiness(live: LiveProject, scope: Scope, receive: Receive, sen
     ##= man/spec/service.md#operations
     ##% `/ready` MUST answer 200 if the project can be read, and otherwise 503.
     try:
-        with anyio.fail_after(_READY_SECONDS):
+        with anyio.fail_after(1):
             await live.context()
     except TimeoutError:
         reason = "the server is still reading the project"

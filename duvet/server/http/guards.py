@@ -56,7 +56,6 @@ class HttpRefusal(Struct, frozen=True):
 
 
 Check = Callable[[Scope], HttpRefusal | None]
-UNEXPECTED_ERROR = HttpRefusal(500, ErrorCode.UPSTREAM_ERROR, "Internal server error")
 
 
 def make_busy_refusal(message: str, seconds: float, status: int = 503) -> HttpRefusal:
@@ -112,7 +111,6 @@ ERROR_HANDLERS: Mapping[Any, Any] = dict.fromkeys((HTTPException, Exception), _r
 _AUTHORITY = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::[0-9]{1,5})?", re.ASCII)
 _ORIGIN = re.compile(r"https?://(?P<authority>.+)")
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
-_EVERYWHERE = ("0.0.0.0", "::")
 _ALLOW_HOST = "start the server with `--allow-host NAME`"
 _BAD_HOST = HttpRefusal(421, ErrorCode.FORBIDDEN, "The Host header is not allowed", _ALLOW_HOST)
 _BAD_ORIGIN = HttpRefusal(403, ErrorCode.FORBIDDEN, "The Origin header is not allowed", _ALLOW_HOST)
@@ -125,9 +123,8 @@ _OTHER_ACCEPTED = HttpRefusal(
     "The Accept header must allow application/json and text/event-stream",
     hint="accept both",
 )
-_JSON = {"application/json", "application/*", "*/*"}
 _EVENTS = {"text/event-stream", "text/*", "*/*"}
-_ACCEPTED = {"POST": (_JSON, _EVENTS), "GET": (_EVENTS,)}
+_ACCEPTED = {"POST": ({"application/json", "application/*", "*/*"}, _EVENTS), "GET": (_EVENTS,)}
 _CLOSE = {"connection": "close"}
 _ESCAPE = re.compile(rb"\\u([0-9A-Fa-f]{4})")
 _MAX_ESCAPED_FACTOR = 6  # An escape takes at most six times as many bytes as its character.
@@ -177,7 +174,7 @@ class AllowedHosts:
     def __init__(self, host: str, more: Iterable[str] = ()) -> None:
         self._names = {_normalize_host(name)[0] for name in (*_LOOPBACK, host, *more)}
         # A server on all interfaces doesn't know all its names. An IP address is safe: DNS can't rebind it.
-        self._any_address = host in _EVERYWHERE
+        self._any_address = host in ("0.0.0.0", "::")
 
     def allow(self, authority: str) -> bool:
         match = _AUTHORITY.fullmatch(authority)

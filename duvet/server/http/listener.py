@@ -36,9 +36,7 @@ from duvet.version import VERSION
 
 _ADDRESS = re.compile(r"(?:(?:\[(?P<six>[0-9A-Fa-f:.]+)\]|(?P<name>[A-Za-z0-9._-]+)):)?(?P<port>[0-9]{1,5})", re.ASCII)
 _LOOPBACK = "127.0.0.1"
-_BACKLOG = 1024
 _OTHER_HOST = "choose an address of this machine, such as 127.0.0.1"
-_STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _MALFORMED = {431: "The headers are too large", 400: "This is not HTTP"}
 
 
@@ -81,7 +79,7 @@ def parse_address(text: str) -> ServerAddress:
 def open_listener(address: ServerAddress, anywhere: bool) -> socket.socket:
     family, place = address.check_reach(anywhere)
     try:
-        return socket.create_server(place, family=family, backlog=_BACKLOG)
+        return socket.create_server(place, family=family, backlog=1024)
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else str(error)
         hint = _OTHER_HOST if error.errno == EADDRNOTAVAIL else "choose another port"
@@ -136,7 +134,7 @@ def serve_over_http(
 
 @contextmanager
 def _handle_signals(handler: Callable[[int, FrameType | None], object]) -> Iterator[None]:
-    before = {number: signal.signal(number, handler) for number in _STOP_SIGNALS}
+    before = {number: signal.signal(number, handler) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
     finally:

@@ -21,7 +21,6 @@ from duvet.tools.dispatcher import ToolDispatcher
 from duvet.tools.tool import KNOWLEDGE_SERVICE, ErrorCode
 
 METRICS_PATH = "/metrics"
-CALL_PATHS = ("/mcp", "/api/mcp")  # The paths on which tools are called.
 _REFUSALS = {401: "unauthorized", 429: "rate_limited"}  # The statuses of refusals before the tool is known.
 UNKNOWN_LABEL = "unknown"  # The label of all unknown tools.
 _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
@@ -103,7 +102,7 @@ class ServerMetrics:
 
     def record_request(self, path: str, status: int) -> None:
         self._requests.labels(path, status).inc()
-        if path in CALL_PATHS and status in _REFUSALS:
+        if path in ("/mcp", "/api/mcp") and status in _REFUSALS:
             self._knowledge.failures.labels(UNKNOWN_LABEL, _REFUSALS[status]).inc()
 
 

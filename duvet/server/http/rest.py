@@ -29,7 +29,6 @@ from duvet.tools.tool import MCP_SOURCE, REST_SOURCE, ErrorCode, ToolError, spli
 REST_PATH = "/api/mcp"
 REST_METHODS = ("GET", "HEAD", "POST")
 REQUEST_ID_HEADER = "x-request-id"
-_MAX_ID_LENGTH = 128
 _SHAPE = 'send {"tool": NAME, "input": {...}}'
 _COVERAGE_PATH, _HISTORY_PATH = "/api/v1/coverage", "/api/v1/lifecycle/history"
 _REPORT_TOOLS = {
@@ -53,7 +52,7 @@ class RestEndpoint:
             return
         body = (await receive())["body"]
         ids = Headers(scope=scope).getlist(REQUEST_ID_HEADER)
-        is_usable = len(ids) == 1 and 0 < len(ids[0]) <= _MAX_ID_LENGTH and ids[0].isascii() and ids[0].isprintable()
+        is_usable = len(ids) == 1 and 0 < len(ids[0]) <= 128 and ids[0].isascii() and ids[0].isprintable()
         request_id = ids[0] if is_usable else uuid.uuid4().hex
         headers = {REQUEST_ID_HEADER: request_id}
         async with anyio.create_task_group() as tasks:
@@ -127,7 +126,9 @@ async def _send_result(
         await guards.send_refusal(scope, send, refuse(error))
     except Exception:  # noqa: BLE001 - clients must not see internals
         PROTOCOL_LOGGER.exception("%s failed", scope["path"])
-        await guards.send_refusal(scope, send, guards.UNEXPECTED_ERROR)
+        await guards.send_refusal(
+            scope, send, guards.HttpRefusal(500, ErrorCode.UPSTREAM_ERROR, "Internal server error")
+        )
     else:
         await guards.send_body(send, 200, msgspec.json.encode(result), headers)
 

@@ -42,7 +42,6 @@ ServerRequest = ServerRequestContext[Any, Any]  # A request without its paramete
 PROTOCOL_LOGGER = logging.getLogger("duvet.server")  # The log of failures that clients don't see, on standard error.
 _SEVERITIES = {level: number for number, level in enumerate(get_args(types.LoggingLevel))}
 _LEVEL_KEY = "duvet/level"
-_DEFAULT_LEVEL: types.LoggingLevel = "warning"
 MAX_ROUNDS = 32
 _MAX_STATE_BYTES = 8 << 20
 _MAX_ENCODED_LENGTH = 500_000  # Sealing adds a third to the size, and the result must fit into a request body.
@@ -107,7 +106,7 @@ async def log_request(ctx: ServerRequest, call_next: CallNext) -> HandlerResult:
 def wants_level(request: ServerRequest, level: types.LoggingLevel) -> bool:
     if request.protocol_version in MODERN_PROTOCOL_VERSIONS:
         return level in allowed_log_levels(request.protocol_version, request.meta)
-    lowest = get_connection(request).state.get(_LEVEL_KEY, _DEFAULT_LEVEL)
+    lowest = get_connection(request).state.get(_LEVEL_KEY, "warning")
     return _SEVERITIES[level] >= _SEVERITIES[lowest]
 
 

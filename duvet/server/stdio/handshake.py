@@ -17,7 +17,6 @@ from duvet.server import messages
 
 CHUNK_BYTES = 1 << 16
 MAX_LINE_BYTES = 4 * 1024 * 1024
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _INPUT, _OUTPUT, _ERRORS = range(3)
 HANDSHAKES = tuple(version.value for version in ProtocolVersion)
 """The versions that a handshake can negotiate; clients that request another are offered the last one."""
@@ -125,7 +124,7 @@ class LineSplitter:
         self._line.clear()
         if self._is_first:
             # Some shells put a byte order mark before piped data.
-            line = line.removeprefix(_BYTE_ORDER_MARK)
+            line = line.removeprefix(b"\xef\xbb\xbf")
             self._is_first = False
         if line.strip():
             yield line
