@@ -99,7 +99,7 @@ def test_an_unread_log_does_not_block_the_server(duvet_command: str, project: Pa
     ##% Logging MUST NOT block the server, and the server MUST log the number of lines that it dropped.
     (project / "duvet.config.json").write_text('{"server": {"logLevel": "info", "logFormat": "json"}}')
     # No pipe buffers so many lines; those with the names of arguments are longer than a page.
-    calls, status = 600, 400 if names else 200
+    calls, status = (60, 400) if names else (600, 200)
     asked = {"tool": "coverage_summary", "input": {name * 80: 1 for name in names}}
     with Command(duvet_command, project) as command:
         log = command.process.stderr
