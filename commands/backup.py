@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from datetime import UTC, datetime
-from tempfile import gettempdir
 
 import click
 
@@ -46,7 +45,7 @@ def backup(output: str | None, service_path: str | None) -> None:
                     "won't write an archive to a terminal", hint="redirect standard output to a file or a pipe"
                 )
             with open_stdout() if to_stdout else open_stream(output) as file:
-                write_archive(paths, file, datetime.now(UTC), gettempdir())
+                write_archive(paths, file, datetime.now(UTC))
             return
         # A path that ends with / is a folder, whatever its name is.
         target = (

@@ -94,10 +94,8 @@ def create_backup(places: StorePaths, destination: str, now: datetime) -> Backup
     check_backup_name(destination)
     is_inside = leads_into_folder(places.root, destination)
     # Write scratch files outside the project, because the store's folder may be read-only.
-    with _copy_to_scratch(places, now, gettempdir() if is_inside else find_existing_folder(destination)) as (
-        folder,
-        names,
-    ):
+    elsewhere = gettempdir() if is_inside else find_existing_folder(destination)
+    with _copy_to_scratch(places, now, elsewhere) as (folder, names):
         if leads_into_folder(places.folder, destination):
             # Do this before writing the backup, so that git never sees the backup.
             places.prepare(places.backups)
@@ -115,9 +113,8 @@ def create_backup(places: StorePaths, destination: str, now: datetime) -> Backup
     raise OutputError(f"{_MAX_PER_SECOND} backups have already been written within this second", path=destination)
 
 
-def write_archive(places: StorePaths, file: BinaryIO, now: datetime, elsewhere: str) -> None:
-    """Write an archive to a stream; `elsewhere` is for scratch files if the store's folder is read-only."""
-    with _copy_to_scratch(places, now, elsewhere) as (folder, names):
+def write_archive(places: StorePaths, file: BinaryIO, now: datetime) -> None:
+    with _copy_to_scratch(places, now, gettempdir()) as (folder, names):
         _pack(folder, names, file, now)
 
 
