@@ -321,7 +321,7 @@ _NO_VECTORS = "searched by words only: the index has no vectors"
 
 
 def make_editor_uri_formatter(template: str | None, root: str) -> Callable[[str, Symbol], str] | None:
-    """Return a function that builds a symbol's editor URI, or None without a template; raise DuvetError if it is invalid."""
+    """Return a function that builds editor URIs, or None without a template; raise DuvetError for an invalid template."""
     if not template:
         return None
     try:

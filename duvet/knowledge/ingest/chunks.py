@@ -113,7 +113,7 @@ _GRAMMARS = {
 
 
 def wants_symbols(wanted: bool | None) -> bool:
-    """Return whether to find symbols, for None if all grammars are installed; raise DuvetError if a grammar is missing."""
+    """Return whether to find symbols, with None if their grammars are installed; with True, raise DuvetError if not."""
     if wanted is False:
         return False
     packages = ("tree_sitter", *sorted({grammar.package for grammar in _GRAMMARS.values()}))
@@ -494,7 +494,7 @@ def _make_heading(start: int, level: int, title: str) -> OutlineHeading:
 
 
 def make_heading_titles(outline: DocumentOutline, title: str = "") -> TitleLookup:
-    """Return the headings above a range, as in `Guide > Installation`; a title that differs from the first is above all."""
+    """Return a lookup of the headings above a range, as in `Guide > Setup`, below `title` if the first heading differs."""
     starts = [heading.start for heading in outline.headings]
     trails: list[str] = []
     above: list[OutlineHeading] = []
@@ -516,7 +516,7 @@ def make_heading_titles(outline: DocumentOutline, title: str = "") -> TitleLooku
 
 
 def make_symbol_titles(text: str, symbols: Sequence[Symbol]) -> TitleLookup:
-    """Return the symbol around the start of a range, and the first ones in it; outer symbols are before inner ones."""
+    """Return a lookup of the symbol around the start of a range and the first ones in it; outer ones come first."""
     lines, firsts = line_starts(text), [symbol.line_start for symbol in symbols]
 
     def find_title(start: int, end: int) -> str:
