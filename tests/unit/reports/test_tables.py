@@ -93,6 +93,7 @@ def test_colours_are_only_in_tables(snapshot: Snapshot) -> None:
         "plain": render(CUPS[:1], "plain", COLOURED),
         "grouped": render(CUPS[:1], "table", COLOURED, heading=by_place),
         "wrapped": render((marked,), "table", TableLook(40, colour=True)),
+        "hostile": render(HOSTILE, "table", COLOURED),
     }
     snapshot.assert_match(with_names(found).replace("\x1b", "ESC"), "colours.txt")
     assert render(CUPS[:1], "markdown", COLOURED) == render(CUPS[:1], "markdown")
@@ -152,6 +153,7 @@ BANDS = {
     "one of two long texts is too long": (([4, 10, 200], [1, 2], 45), [(0, {0: 4}), (2, {1: 10}), (2, {2: 43})]),
     "what is below just fits": (([12, 12, 12], [], 28), [(0, {0: 12, 1: 12}), (2, {2: 12})]),
     "no room for the others": (([12, 12, 12], [], 30), [(0, {0: 12, 1: 12}), (2, {2: 12})]),
+    "no room for a gap": (([12, 13, 12], [], 28), [(0, {0: 12}), (2, {1: 13}), (2, {2: 12})]),
     "no room for one": (([40], [], 30), [(0, {0: 28})]),
 }
 

@@ -79,6 +79,7 @@ MARKDOWN = {
     "</tr></thead>\n<tbody>\n<tr><td>1 | 2</td><td>&lt;i&gt;</td></tr>\n</tbody></table>\n",
     "- [ ] a\n- [x] b": "<ul>\n<li>\u2610 a</li><li>\u2611 b</li></ul>\n",
     "<!-- a\n\nb -->": "",
+    "<!-- a -->\n\nb": "<p>b</p>",
     "<!-- a --> <b>": "<p> &lt;b&gt;</p>\n",
     "a <!-- b --> c": "<p>a  c</p>",
     "<div>\n<!-- a\nb -->\n</div>": "<p>&lt;div&gt;\n\n&lt;/div&gt;</p>\n",
