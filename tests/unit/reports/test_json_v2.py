@@ -66,6 +66,12 @@ def test_annotations_on_one_line_are_one() -> None:
     assert list(requirement["coverage"].values()) == [[{"start": 66, "end": 70}]]
 
 
+def test_a_citation_beside_a_requirement_does_not_cover_it() -> None:
+    more = 'target = "tea.md#cup"\nspec = [{ quote = "A cu" }]\ntodo = [{ quote = "p MAY" }]\n'
+    found = document({"more/b.toml": more, "src/a.rs": ""})["annotations"][f"{ANNOTATIONS}requirement"].values()
+    assert [one.get("coverage") for one in found if one["level"] == "AUTO"] == [None]
+
+
 def test_a_specification_from_the_web_has_a_url() -> None:
     url, path = "https://example.com/tea.md", ".duvet/specifications/example.com/tea.txt"
     texts = {name: TYPES[name].replace("tea.md", url) for name in (".duvet/config.toml", "src/a.rs")}
