@@ -14,7 +14,7 @@ from duvet import rules
 from duvet.config.toml import format_one_line_string
 from duvet.errors import DuvetError
 from duvet.model import Annotation, Applicability, Edit, Fix, Format, Kind, Problem, Source, Specification
-from duvet.project.history import TextHistory, differs_in_form, squeeze_text
+from duvet.project.history import TextHistory, squeeze_text
 from duvet.sources import editor
 from duvet.sources.comments import SourceStyle, scan_comments
 from duvet.specs import requirement_files
@@ -155,7 +155,8 @@ def correct_drifted_quote(texts: SpecificationTexts, annotation: Annotation) -> 
         elsewhere = _correct_misplaced_quote(texts, annotation, spot.near)
         is_plain = spot.near.specification.sections[spot.section].plain is not None
         return elsewhere if elsewhere.hint or not is_plain else Correction(_NOT_SIMILAR)
-    return _quote_nearest(quote, own, spot.near.names.find_only_id(spot.section, own.text))
+    names = {one.name for one in spot.near.names.find_containing(own.text) if one.section == spot.section}
+    return _quote_nearest(quote, own, names.pop() if len(names) == 1 else "")
 
 
 def _correct_named_quote(annotation: Annotation, spot: ResolvedTarget) -> Correction:
@@ -434,7 +435,8 @@ class AnnotationFixer:
         ##% case of the first letter.
         if new is None:
             return self._find_target_doubt(annotation, correction)
-        if differs_in_form(old, new):
+        one, other = squeeze_text(old), squeeze_text(new)
+        if one == other or (one[1:] == other[1:] and one[:1].casefold() == other[:1].casefold()):
             return ""
         ##= man/spec/validate.md#safe-fixes
         ##% A fix that changes a keyword, a negation or a number MUST be unsafe.
@@ -444,7 +446,7 @@ class AnnotationFixer:
         if spot is None:
             return "no earlier version of the specification is available"
         doubt = self.history.find_doubt(spot.near.specification, annotation, new, text)
-        is_typo = not old or load_rapidfuzz().fuzz.ratio(squeeze_text(old), squeeze_text(new)) >= _TYPO
+        is_typo = not old or load_rapidfuzz().fuzz.ratio(one, other) >= _TYPO
         return doubt or ("" if is_typo else "the quote and the specification differ in more than a typo")
 
     def _find_target_doubt(self, annotation: Annotation, correction: Correction) -> str:

@@ -36,12 +36,6 @@ def squeeze_text(text: str) -> str:
     return _MARKUP.sub("", _LINK_TARGET.sub("]", _LEAD.sub("", text)))
 
 
-def differs_in_form(old: str, new: str) -> bool:
-    """Return True if two quotes differ only in white space, markup or the case of the first letter."""
-    one, other = squeeze_text(old), squeeze_text(new)
-    return one == other or (one[1:] == other[1:] and one[:1].casefold() == other[:1].casefold())
-
-
 class SpecificationRevision(NamedTuple):
     """A committed version of a specification, and its squeezed text."""
 

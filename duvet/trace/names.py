@@ -59,11 +59,6 @@ class RequirementNames:
         texts = "".join([f"{remove_spacing(one.text)}\n" for one in all])
         return all, texts, line_starts(texts)
 
-    def find_only_id(self, section: int, words: str) -> str:
-        """Return the id of the requirement in a section that contains these words; empty unless exactly one does."""
-        found = {one.name for one in self.find_containing(words) if one.section == section}
-        return found.pop() if len(found) == 1 else ""
-
     def __iter__(self) -> Iterator[str]:
         return iter(self._exact)
 
