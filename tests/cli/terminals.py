@@ -93,9 +93,10 @@ class Screen:
 def show_on_terminal(
     command: str, folder: Path, *args: str, columns: int = 80, stream: str = "stdout", **environ: str
 ) -> str:
-    """Return what the command writes to a standard stream that is a terminal with this many columns."""
+    """Return what the command writes to the standard streams that are a terminal with this many columns."""
     reader, writer = _open_terminal(columns)
-    streams: dict[str, Any] = {**dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL), stream: writer}
+    streams: dict[str, Any] = {**dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)}
+    streams |= dict.fromkeys(stream.split(), writer)
     process = spawn([command, *args], cwd=folder, env=environment(**{"TERM": "xterm", **environ}), **streams)
     os.close(writer)
     return _read_to_the_end(process, reader)[1]

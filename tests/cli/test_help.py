@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -12,7 +10,8 @@ from click.testing import CliRunner
 
 from duvet.cli import COMMANDS, cli
 from duvet.templates import guide_parts, guide_text, guide_topics
-from tests.cli.command import LINUX, Done, environment, run
+from tests.cli.command import LINUX, Done, run
+from tests.cli.terminals import show_on_terminal
 
 TOPICS = """\
 Guide (duvet help TOPIC):
@@ -84,49 +83,35 @@ def test_no_help_is_wider_than_a_terminal() -> None:
     assert folded in CliRunner().invoke(cli, ["uncited", "--help"], terminal_width=80).output
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["tutorials"], "No such topic or command 'tutorials'; did you mean `duvet help tutorial`?"),
-        (["concept"], "No such topic or command 'concept'; did you mean `duvet help concepts`?"),
-        (["gate"], "No such topic or command 'gate'; did you mean `duvet help gates`?"),
-        (["duv050"], "No such topic or command 'duv050'; did you mean `duvet explain duv050`?"),
-        (["needs-tests"], "No such topic or command 'needs-tests'; did you mean `duvet explain needs-tests`?"),
-        (["fix"], "No such topic or command 'fix'; did you mean `duvet help validate`?"),
-        (["zzzzzz"], "No such topic or command 'zzzzzz'; run `duvet help` to list the topics and commands"),
-        (["reprot"], "No such topic or command 'reprot'; did you mean `duvet help report`?"),
-        (["report", "now"], "No such topic or command 'now'"),
-        (["cache", "cler"], "No such topic or command 'cler'; did you mean `duvet help cache clear`?"),
-    ],
-)
-def test_an_unknown_topic_is_refused(duvet_command: str, tmp_path: Path, words: list[str], message: str) -> None:
-    done = run(duvet_command, tmp_path, "help", *words)
-    assert (done.code, done.out, done.err.splitlines()[-1]) == (2, "", f"Error: {message}")
+UNKNOWN = {
+    "tutorials": "; did you mean `duvet help tutorial`?",
+    "concept": "; did you mean `duvet help concepts`?",
+    "gate": "; did you mean `duvet help gates`?",
+    "duv050": "; did you mean `duvet explain duv050`?",
+    "needs-tests": "; did you mean `duvet explain needs-tests`?",
+    "fix": "; did you mean `duvet help validate`?",
+    "zzzzzz": "; run `duvet help` to list the topics and commands",
+    "reprot": "; did you mean `duvet help report`?",
+    "report now": "",
+    "cache cler": "; did you mean `duvet help cache clear`?",
+}
+
+
+def test_an_unknown_topic_is_refused(duvet_command: str, tmp_path: Path) -> None:
+    for words, hint in UNKNOWN.items():
+        done = run(duvet_command, tmp_path, "help", *words.split())
+        message = f"Error: No such topic or command '{words.split()[-1]}'{hint}"
+        assert (done.code, done.out, done.err.splitlines()[-1]) == (2, "", message)
 
 
 @LINUX
 def test_on_a_terminal_a_topic_opens_in_the_pager(duvet_command: str, tmp_path: Path) -> None:
-    reader, writer = os.openpty()
     pager = tmp_path / "pager"
     pager.write_text("#!/bin/sh\nsed 's/^/| /'\n")
     pager.chmod(0o755)
-    command = [duvet_command, "--color", "never", "help", "concepts"]
-    environ = environment(PAGER=str(pager), TERM="xterm")
-    process = subprocess.Popen(command, cwd=tmp_path, env=environ, stdin=writer, stdout=writer, stderr=writer)
-    os.close(writer)
-    written = b""
-    while chunk := _read(reader):
-        written += chunk
-    os.close(reader)
-    assert process.wait() == 0
-    lines = [line.removeprefix("| ").strip() for line in written.decode().splitlines()]
-    assert all(line.startswith("| ") for line in written.decode().splitlines())
-    assert {"Specifications and requirements", "States", "Gates"} <= {line.strip(" ┃│") for line in lines}
-    assert "\x1b" not in written.decode()
-
-
-def _read(reader: int) -> bytes:
-    try:
-        return os.read(reader, 1 << 16)
-    except OSError:
-        return b""
+    args, streams = ("--color", "never", "help", "concepts"), "stdin stdout stderr"
+    written = show_on_terminal(duvet_command, tmp_path, *args, stream=streams, PAGER=str(pager))
+    lines = [line.removeprefix("| ").strip(" ┃│") for line in written.splitlines()]
+    assert all(line.startswith("| ") for line in written.splitlines())
+    assert {"Specifications and requirements", "States", "Gates"} <= set(lines)
+    assert "\x1b" not in written
