@@ -154,16 +154,7 @@ def test_each_keyword_has_its_level(keyword: str, level: str) -> None:
 
 
 KEYWORDS_APART = [
-    "MUST-NOT",
-    "MUST's",
-    "'MUST'",
-    "(MUST)",
-    "MUST NOTE",
-    "MUST NOT_",
-    '"MUST',
-    "MAY NOT",
-    "MUST NOTé",
-    "é MUST be",
+    *("MUST-NOT", "MUST's", "'MUST'", "(MUST)", "MUST NOTE", "MUST NOT_", '"MUST', "MAY NOT", "MUST NOTé", "é MUST be"),
 ]
 NO_KEYWORDS = [
     *("must", "Must", "MUSTY", "AMUST", "MUST_", "_MAY", "MAY2", 'MUST"', 'MUST NOT"', '"OPTIONAL"', "REQUIREDS"),

@@ -216,12 +216,8 @@ def test_a_text_of_several_rfcs() -> None:
         ["rfc2119/section-2"],
         [],
     ]
-    assert [one.id for one in parse_ietf(COMPOSITE.encode())] == [
-        "section-2",
-        "name-abstract",
-        "section-1",
-        "section-3",
-    ]
+    plain = parse_ietf(COMPOSITE.encode())
+    assert [one.id for one in plain] == ["section-2", "name-abstract", "section-1", "section-3"]
 
 
 def test_the_name_of_a_text_of_several_rfcs_is_that_of_its_file() -> None:
