@@ -111,6 +111,8 @@ def test_a_file_may_have_two_comment_styles() -> None:
 
 def test_problems_of_a_file_have_its_path() -> None:
     assert scanned('fn main() { "é" }\n'.encode()) == ([], [])
+    assert scanned(b"//= a#1\n") == ([(1, "a#1", "")], [])
+    assert [one.code for one in scanned(b"//# two\n")[1]] == ["DUV027"]
     found, problems = scanned(b"//= a#1\n//= type=x\n//# one\n\n//# two\n")
     assert found == []
     assert [(one.code, one.path, one.place, one.severity) for one in problems] == [

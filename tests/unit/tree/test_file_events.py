@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from duvet.tree.file_events import MODIFIED_EVENT, UNKNOWN_EVENTS, parse_mounts, read_mounts
+from duvet.tree.file_events import MODIFIED_EVENT, UNKNOWN_EVENTS, FolderWatcher, parse_mounts, read_mounts
 from tests.edits import Edit, append, create as created, delete, move
 
 if sys.platform != "linux":
@@ -112,6 +112,15 @@ def test_folders_that_are_others_now(folder: Path, descriptor: InotifyDescriptor
     for gone in ("none", "a/old/none"):
         with pytest.raises(FileNotFoundError):
             descriptor.open({str(folder / gone)})
+
+
+def test_folders_whose_names_are_not_utf8_are_not_watched(folder: Path) -> None:
+    odd = folder / os.fsdecode(b"\xff")
+    odd.mkdir()
+    watcher = FolderWatcher({})
+    watcher.open({str(folder), str(odd)})
+    assert watcher.folders == {str(folder), str(odd)}
+    watcher.close()
 
 
 def test_more_events_than_fit_into_one_read(folder: Path, descriptor: InotifyDescriptor) -> None:
