@@ -321,7 +321,7 @@ _NO_VECTORS = "searched by words only: the index has no vectors"
 
 
 def make_editor_uri_formatter(template: str | None, root: str) -> Callable[[str, Symbol], str] | None:
-    """Return a function that builds editor URIs, or None without a template; raise DuvetError for an invalid template."""
+    """Return a function that builds editor URIs, None without a template; raise DuvetError for an invalid one."""
     if not template:
         return None
     try:

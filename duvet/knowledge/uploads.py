@@ -47,7 +47,7 @@ class ContentFolder:
         self.rule = rule
 
     def read(self, source: str, *, is_local: bool) -> bytes:
-        """Read a visible file of the project or, if the caller is not local, of the content root; or raise QueryError."""
+        """Read a visible file of the project or, for a caller elsewhere, the content root; or raise QueryError."""
         ##= man/spec/gateway.md#uploads
         ##% `km-upload` MUST read only files of the project or, over HTTP, under the content root.
         folder, name = (self._places.root, "the project") if is_local else (self.root, "the content root")

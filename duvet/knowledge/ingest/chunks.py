@@ -1,4 +1,4 @@
-"""Reads a file with its front matter, finds its symbols with tree-sitter, and splits it into chunks at headings and symbols."""
+"""Reads a file with its front matter, finds its symbols with tree-sitter, and splits it into chunks."""
 
 from __future__ import annotations
 
@@ -494,7 +494,7 @@ def _make_heading(start: int, level: int, title: str) -> OutlineHeading:
 
 
 def make_heading_titles(outline: DocumentOutline, title: str = "") -> TitleLookup:
-    """Return a lookup of the headings above a range, as in `Guide > Setup`, below `title` if the first heading differs."""
+    """Return a lookup of the headings above a range, as `Guide > Setup`, below `title` if the first one differs."""
     starts = [heading.start for heading in outline.headings]
     trails: list[str] = []
     above: list[OutlineHeading] = []

@@ -109,7 +109,7 @@ def detect_namespace(path: str) -> str:
 def find_ingest_files(
     project: Project, rule: IngestRule, own: Iterable[str] = ()
 ) -> tuple[tuple[str, ...], tuple[Problem, ...]]:
-    """Find the files to index, and report unreadable folders; `own` lists duvet's files and folders, which are skipped."""
+    """Find the files to index, and report problems; `own` lists duvet's files and folders, which are skipped."""
     skipped = {posixpath.normpath(path) for path in (*OWN_FOLDERS, ".duvet/reports", *own)}
     # The run reports errors in the configuration when it reads the trace.
     with suppress(errors.DuvetError):

@@ -182,7 +182,7 @@ class _WordTable:
                 scores[row] += weight * count / (count + norms[row])
 
     def _add_related(self, scores: list[float], words: Sequence[str], weight: float) -> None:
-        """Raise the scores of matching rows; all words count less than one occurrence of the word they are related to."""
+        """Raise the scores of matching rows; all words count less than one occurrence of the related word."""
         counts: defaultdict[int, int] = defaultdict(int)
         for word in words:
             for entry in self._rows[word]:
