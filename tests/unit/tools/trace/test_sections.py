@@ -76,7 +76,8 @@ def test_a_section_is_found_by_any_name_and_by_its_content(reference: str) -> No
     assert answer(TEA, SECTION, reference=reference) == (CUP, "")
 
 
-TEXT = "\n".join(f"{number:05} grains of sugar, counted by hand; they MAY be more." for number in range(1000))
+MANY = "if it is an afternoon with many guests, and if each of them likes sugar"
+TEXT = "\n".join(f"{number:05} grains of sugar, counted by hand; they MAY be more, {MANY}." for number in range(1000))
 LONG = context_of({**TEA_PROJECT, "tea.md": f"{TEA_PROJECT['tea.md']}\n{TEXT}\n"})
 
 
@@ -86,6 +87,7 @@ def test_a_long_section_comes_in_parts() -> None:
         found, step = answer(LONG, SECTION, reference="tea#sugar", offset=offset)
         assert len(json.encode(found)) < MAX_PAGE_BYTES * 1.1
         assert ("requirements" in found) == (offset == 0)
+        assert all(len(row["text"]) <= 100 for row in found.get("requirements", ()))
         parts.append(found["content"])
         offset = found.get("next_offset")
         more = f"{offset} of {len(TEXT)} characters shown; for more, set offset={offset}."
