@@ -123,7 +123,7 @@ def make_document(context: ProjectSnapshot, node: tree.ResourceNode) -> Document
             (found, *_) = context.read_citations().by_type(node.citations)
             names = ("file_path", "line_number", "comment_text", "context_lines")
             return {name: getattr(found, name) for name in names}
-    return [make_entry(context, node, child) for child in tree.get_resource_tree(context).children(node)]
+    return [make_entry(context, node, child) for child in context.once(tree.make_resource_tree).children(node)]
 
 
 def make_entry(context: ProjectSnapshot, collection: tree.ResourceNode, node: tree.ResourceNode) -> Document:
@@ -137,10 +137,10 @@ def make_entry(context: ProjectSnapshot, collection: tree.ResourceNode, node: tr
         case tree.NodeKind.CITATIONS:
             return {"id": catalogue.citations[node.citations[0]].id}
         case tree.NodeKind.ALL_REQUIREMENTS:
-            path = tree.make_node_path(tree.get_resource_tree(context), node)
+            path = tree.make_node_path(context.once(tree.make_resource_tree), node)
             return {"full_path": path, **_make_requirement(catalogue, node)}
         case tree.NodeKind.ALL_CITATIONS:
-            path = tree.make_node_path(tree.get_resource_tree(context), node)
+            path = tree.make_node_path(context.once(tree.make_resource_tree), node)
             return {"full_path": path, "id": catalogue.citations[node.citations[0]].id}
     return _make_specification(catalogue, node)
 
@@ -165,7 +165,7 @@ def describe_resource(
     if collection is not None and node.kind in tree.SINGLE_KINDS:
         meta = {"duvet/object": make_entry(context, collection, node)}
     return {
-        "uri": tree.make_node_uri(tree.get_resource_tree(context), node),
+        "uri": tree.make_node_uri(context.once(tree.make_resource_tree), node),
         "name": name,
         "title": title,
         "description": description,
@@ -208,7 +208,7 @@ def _describe(catalogue: Catalogue, node: tree.ResourceNode) -> tuple[str, str, 
 def read_resource(
     context: ProjectSnapshot, request: tree.ResourceRequest
 ) -> tuple[Document | Sequence[Document], ResultPage | None]:
-    resources = tree.get_resource_tree(context)
+    resources = context.once(tree.make_resource_tree)
     node = tree.find_resource_node(resources, request)
     if node is tree.ROOT:
         raise NotFoundError("the root can only be listed")
@@ -226,7 +226,7 @@ def list_resources(
 ) -> tuple[Sequence[dict[str, Any]], ResultPage]:
     ##= man/spec/mcp.md#resources
     ##% `resources/list` MUST list every resource once, or with `path` only the resources directly below that path.
-    resources = tree.get_resource_tree(context)
+    resources = context.once(tree.make_resource_tree)
     key = partial(tree.make_node_path, resources)
     if path is None:
         page = PageRequest(("resources/list",), cursor, context.page_size or None)
@@ -244,7 +244,7 @@ def digest_document(context: ProjectSnapshot, uri: str) -> str:
     try:
         if is_page_uri(uri):
             return blake3(read_page_resource(context, uri).encode()).hexdigest(16)
-        node = tree.find_resource_node(tree.get_resource_tree(context), tree.parse_resource_request(uri))
+        node = tree.find_resource_node(context.once(tree.make_resource_tree), tree.parse_resource_request(uri))
         return blake3(json.encode(make_document(context, node))).hexdigest(16)
     except DuvetError:
         return NO_DIGEST

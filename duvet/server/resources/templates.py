@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from duvet.errors import NotFoundError, QueryError
 from duvet.model import RESOURCE_SCHEME
-from duvet.server.resources.tree import NodeKind, ResourceNode, ResourceTree, find_named_node, get_resource_tree
+from duvet.server.resources.tree import NodeKind, ResourceNode, ResourceTree, find_named_node, make_resource_tree
 from duvet.text import quote_text
 from duvet.trace.catalogue import SHORT_ID_DIGITS
 from duvet.trace.locations import ResourcePath
@@ -85,7 +85,7 @@ def complete_variable(
         hint = f"available: {', '.join(variables)}"
         raise QueryError(f"the template has no variable {quote_text(variable)}", hint=hint)
     with suppress(NotFoundError):
-        return match_values(_list_choices(get_resource_tree(context), variable, arguments), prefix)
+        return match_values(_list_choices(context.once(make_resource_tree), variable, arguments), prefix)
     return ()
 
 

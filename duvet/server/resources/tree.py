@@ -155,11 +155,7 @@ class ResourceTree:
         return replace(self.requirement(index), kind=NodeKind.CITATION, citations=numbers)
 
 
-def get_resource_tree(context: ProjectSnapshot) -> ResourceTree:
-    return context.once(_make_tree)
-
-
-def _make_tree(context: ProjectSnapshot) -> ResourceTree:
+def make_resource_tree(context: ProjectSnapshot) -> ResourceTree:
     return ResourceTree(context.catalogue, context.files)
 
 

@@ -10,7 +10,7 @@ from mcp import Client
 
 from duvet.project.project import Project
 from duvet.server.resources import documents
-from duvet.server.resources.tree import get_resource_tree, make_node_uri
+from duvet.server.resources.tree import make_node_uri, make_resource_tree
 from duvet.tools.context import ProjectSnapshot
 from duvet.tree.files import MemoryTree
 from tests.golden_projects import PROJECTS
@@ -38,7 +38,7 @@ def context_of(*paths: str, tea: str = TEA_TEXT, above: str = "", code: str = ""
 
 
 def digests_of(context: ProjectSnapshot) -> dict[str, str]:
-    tree = get_resource_tree(context)
+    tree = context.once(make_resource_tree)
     return {uri: documents.digest_document(context, uri) for uri in (make_node_uri(tree, node) for node in tree.all)}
 
 
@@ -92,7 +92,7 @@ def golden(shared: Path, tmp_path: Path, request: pytest.FixtureRequest) -> Path
 def test_the_tree_contains_what_a_real_project_has(golden: Path) -> None:
     project = Project(str(golden))
     context = ProjectSnapshot(project, project.catalogue, page_size=50)
-    made = [documents.make_document(context, node) for node in get_resource_tree(context).all]
+    made = [documents.make_document(context, node) for node in context.once(make_resource_tree).all]
     stated = Counter(one.state.words for one in project.requirements)
     assert Counter(one["status"] for one in made if isinstance(one, dict) and "status" in one) == stated
     placed = {
