@@ -225,9 +225,9 @@ class _Unpaired:
 
         ours, theirs = self._group(present_section, _make_section_key)
         pairs: dict[int, int] = {}  # By the index then.
-        ratio = load_rapidfuzz().fuzz.ratio
         then, now = (catalogue.requirements for catalogue in self.catalogues)
         for one in ours.keys() & theirs.keys():
+            ratio = load_rapidfuzz().fuzz.ratio
             taken: set[int] = set()
             near = (
                 (-ratio(then[old].text, now[new].text, score_cutoff=_MIN_LIKENESS), old, new)
