@@ -29,7 +29,7 @@ class ProblemFormat(StrEnum):
 class ProblemContext(Struct, frozen=True):
     read_line: LineReader = lambda path, line: None
     colour: bool = False
-    folder: str = ""  # The path of the folder of the run, to which paths are relative, in the repository.
+    folder: str = ""  # The folder that paths are relative to, as a path from the root of the repository.
     counts_like_upstream: bool = False  # Whether the text ends with awslabs duvet's counts.
 
 
