@@ -369,6 +369,8 @@ def test_steps_have_plurals_and_paths_of_the_user(kettle: Path, duvet_command: s
     shown = run(duvet_command, kettle / "src", "config").out
     assert re.search(r"^config-path +\.\./\.duvet/config\.toml ", shown)
     assert re.search(r"(?m)^source\[0\]\.pattern .* \.\./\.duvet/config\.toml:3$", shown)
+    narrow = show_on_terminal(duvet_command, kettle / "src", "--color", "never", "config", columns=60)
+    assert re.search(r"(?m)^config-path +\.\./\.duvet/config\.toml$", narrow), narrow
 
 
 @pytest.mark.criterion("core 2.2.1")
