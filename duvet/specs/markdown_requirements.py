@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import accumulate, pairwise
+from itertools import accumulate
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -191,9 +191,11 @@ class _SectionReader:
             for start, end in block.code
         ]
         # The text with blanks instead of code, because keywords in code don't count.
-        bounds = [0, *(bound for span in self.code for bound in span), len(self.text)]
-        parts = [self.text[low:high] for low, high in pairwise(bounds)]
-        self.bare = "".join([" " * len(part) if index % 2 else part for index, part in enumerate(parts)])
+        parts, end = list[str](), 0
+        for low, high in self.code:
+            parts += [self.text[end:low], " " * (high - low)]
+            end = high
+        self.bare = "".join([*parts, self.text[end:]]) if parts else self.text
         self.statements: list[Statement] = []
         self.uncounted: list[tuple[str, int, int]] = []
         """The character ranges that are not a requirement, each after the reason."""

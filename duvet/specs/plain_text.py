@@ -235,25 +235,14 @@ class _BlockReader:
             number = self._opening[1] if self._opening and is_first else None
             if is_first:
                 self._opening = None
-            self.blocks.append(
-                Block(
-                    pieces,
-                    self.depth,
-                    is_first,
-                    number,
-                    tuple(_pairs([offsets[one] for one in self._cells])),
-                    is_head,
-                    tuple(_pairs([offsets[one] for one in self._code])),
-                    tuple(offsets[one] for one in self._breaks),
-                    0 if self._cells else offsets[self._marked],
-                )
-            )
+            bounds, breaks = [offsets[one] for one in self._cells], tuple([offsets[one] for one in self._breaks])
+            cells = tuple(zip(bounds[::2], bounds[1::2], strict=False)) if bounds else ()
+            bounds = [offsets[one] for one in self._code]
+            code = tuple(zip(bounds[::2], bounds[1::2], strict=False)) if bounds else ()
+            marked = 0 if cells else offsets[self._marked]
+            self.blocks.append(Block(pieces, self.depth, is_first, number, cells, is_head, code, breaks, marked))
         self._pieces, self._code, self._breaks, self._cells = [], [], [], []
         self._marks = self._marked = 0
-
-
-def _pairs(bounds: list[int]) -> Iterator[tuple[int, int]]:
-    return zip(bounds[::2], bounds[1::2], strict=False)
 
 
 def _find_offsets(pieces: list[Run]) -> list[int]:
