@@ -180,7 +180,7 @@ class Access(StrEnum):
     READ_WRITE = "read-write"
 
 
-_PREFIX = "up to 32 letters, digits, `.`, `-` and `_`"
+_PREFIX = "a prefix of up to 32 letters, digits, `.`, `-` and `_`"
 
 
 class PackSection(ServiceSection, frozen=True, kw_only=True):

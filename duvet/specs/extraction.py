@@ -444,14 +444,14 @@ def _match(data: bytes) -> re.Match[bytes] | None:
 
 
 def find_stale_files(extraction: Extraction, tree: Tree) -> Iterator[Problem]:
-    """Yield a problem for each file that an earlier extraction wrote for sections that no longer have requirements."""
+    """Yield a problem for each file that an earlier extraction wrote and this one did not."""
     current = set(map(posixpath.normpath, extraction.files))
     for folder, target in sorted(extraction.folders.items()):
         for name in sorted(entry.name for entry in tree.entries(folder)):
             path = f"{folder}/{name}"
             is_other = name.endswith(".toml") and posixpath.normpath(path) not in current
             if is_other and _is_generated(folder, path, target, tree):
-                message = "this extracted file is outdated: its section no longer contains requirements"
+                message = "this extracted file is outdated: its section was removed or no longer contains requirements"
                 yield rules.REQUIREMENT_STALE.problem(message, path, Place(1), hint="remove it with `--prune`")
 
 

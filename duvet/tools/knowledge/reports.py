@@ -134,5 +134,5 @@ async def show_ingest_status(arguments: KmIngestStatusInput, ctx: CallContext) -
     last = reports.make_run_row(runs[0])
     flat = {name: value for name, value in structs.asdict(last).items() if value != ""}
     past = tuple(map(reports.make_run_row, runs)) if arguments.history else UNSET
-    warning = "" if last.success else "The last run failed; the index is from an earlier run."
+    warning = "" if last.success else "This run failed and did not change the index."
     return ToolAnswer(value=KmIngestStatusOutput(status="ok", run=last, history=past, **flat), warning=warning)

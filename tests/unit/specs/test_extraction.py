@@ -97,7 +97,7 @@ def test_a_file_without_requirements_is_reported() -> None:
     ##= man/spec/trace.md#requirement-files
     ##% With `--prune`, duvet MUST remove the requirement files that are no longer needed, but no file that a person
     ##% wrote or edited.
-    message = "this extracted file is outdated: its section no longer contains requirements"
+    message = "this extracted file is outdated: its section was removed or no longer contains requirements"
     warning = Problem("DUV036", message, CUP, Place(1), hint="remove it with `--prune`", severity=Severity.WARNING)
     assert list(extraction.find_stale_files(*extracted({CUP: OLD, f"{FOLDER}/pot.toml": b""}))) == [warning]
 

@@ -100,7 +100,7 @@ def test_the_status_is_that_of_the_last_run_of_a_profile(known: Asking, tmp_path
     last = runs.value(STATUS)
     assert (last["run_id"], last["success"], last["error"]) == ("r3", False, "no room is left")
     assert "repo_head" not in last and "history" not in last
-    assert runs.answer(STATUS).warning == "The last run failed; the index is from an earlier run."
+    assert runs.answer(STATUS).warning == "This run failed and did not change the index."
     assert runs.value(STATUS, profile="scheduled") == {"status": "not_found", "profile": "scheduled"}
     assert runs.value(STATUS, profile="%")["status"] == "not_found"
     history = runs.value(STATUS, history=100)["history"]
