@@ -88,7 +88,7 @@ def mcp(client: str | None, check: bool, models: bool, describe: bool, **options
     connections only from this machine, unless DUVET_READER_TOKEN or DUVET_ADMIN_TOKEN is set; clients must then send
     one of these tokens.
 
-    With KM_GATEWAY_URL, the server forwards calls to the km- tools to the team's server, with KM_READER_TOKEN or
+    With KM_GATEWAY_URL, the server forwards km- tool calls to the team's server, with KM_READER_TOKEN or
     KM_ADMIN_TOKEN. Without KM_ADMIN_TOKEN, tools for maintainers are not available.
 
     \b
