@@ -49,7 +49,7 @@ class ContentFolder:
     def read(self, source: str, *, is_local: bool) -> bytes:
         """Read a visible file of the project or, for a caller elsewhere, the content root; or raise QueryError."""
         ##= man/spec/gateway.md#uploads
-        ##% `km-upload` MUST read only files of the project or, over HTTP, under the content root.
+        ##% Over HTTP, `km-upload` MUST read only files under the content root, and otherwise only files of the project.
         folder, name = (self._places.root, "the project") if is_local else (self.root, "the content root")
         at = os.path.join(folder, source)
         ##= man/spec/gateway.md#uploads

@@ -217,8 +217,8 @@ class Application:
         self.gateway_connection: GatewayConnection | None = None
         self.dispatcher: ToolDispatcher | None = None  # Editing the configuration replaces its tools.
         ##= man/spec/gateway.md#forwarding
-        ##% With `KM_GATEWAY_URL`, `duvet call` and `duvet mcp` on standard input and output MUST forward calls to `km-`
-        ##% tools to the gateway.
+        ##% With `KM_GATEWAY_URL`, `duvet call` and `duvet mcp` on standard input and output MUST forward `km-` tool
+        ##% calls to the gateway.
         # An HTTP server answers from its own index: otherwise two servers could forward calls to each other forever.
         if is_forwarded(settings.environ) and self.mode != HTTP_MODE:
             from duvet.tools.gateway import GatewayConnection, parse_gateway

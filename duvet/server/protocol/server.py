@@ -139,7 +139,7 @@ class ResourcesPart:
         if (params.path is None) == (params.uri is None):
             raise QueryError("set `path` or `uri`")
         ##= man/spec/mcp.md#resources
-        ##% `resources/get` MUST return the object or the array itself as the result.
+        ##% `resources/get` MUST return the resource itself, an object or an array, as the result.
         value, _ = await self._read(request, params.path or params.uri or "")
         plain = to_builtins(value)
         return {messages.ARRAY_KEY: plain} if isinstance(plain, list) else plain

@@ -49,7 +49,7 @@ async def test_the_list_is_what_a_walk_reaches(project: Path, client: Client) ->
 
 async def test_every_listed_resource_is_described_and_can_be_read(client: Client, snapshot: Snapshot) -> None:
     ##= man/spec/mcp.md#resources
-    ##% `resources/get` MUST return the object or the array itself as the result.
+    ##% `resources/get` MUST return the resource itself, an object or an array, as the result.
     described, documents = [], []
     for one in await list_all_resources(client):
         read = await text(client, one.uri)
