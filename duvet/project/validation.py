@@ -254,7 +254,7 @@ def fix_project(
     chosen: Callable[[Findings], Iterable[str]],
     approve: Callable[[Problem, str], bool] = is_safely_fixed,
 ) -> FixResult:
-    """Apply the fixes that `approve` accepts, given the text of the file, to the chosen inputs in memory."""
+    """Fix the chosen inputs in memory; `approve` accepts or refuses each fix, given the text of the file."""
     before: dict[str, bytes] = {}
     after: dict[str, bytes] = {}
     ids: set[int] = set()

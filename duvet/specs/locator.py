@@ -1,4 +1,4 @@
-"""Names in specifications: URLs and paths, anchors of sections, and ids before requirements such as `FR-001`."""
+"""Names of specifications, sections and requirements: URLs and paths, anchors, and ids such as `FR-001`."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ _MAGIC = b"SQLite format 3\0"
 def open_store(path: str, *, create: bool = False) -> sqlite.Store:
     """Open a store file; `create` makes a new store if it is missing or has an older schema.
 
-    Without `create`, these raise StoreMissingError and StoreOutdatedError.
+    Without `create`, raise StoreMissingError or StoreOutdatedError instead.
     """
     ##= man/spec/knowledge.md#storage
     ##% duvet MUST NOT read or write an index through a symbolic link.
