@@ -324,8 +324,7 @@ def read_subsystem_catalogue(tree: Tree) -> tuple[CatalogueSubsystem, ...]:
     try:
         document = document_formats.read_document(tree.read(path), path)
     except DocumentError as error:
-        problem = rules.CONFIG_SYNTAX.problem(error.message, path, error.place, hint=error.hint)
-        raise errors.ProblemsError((problem,)) from None
+        raise errors.ProblemsError((error.make_problem(),)) from None
     if set(document.values) != {_SUBSYSTEMS}:
         # The file omits the key above its subsystems.
         inner = document

@@ -65,6 +65,15 @@ def test_errors_in_the_catalogue_have_their_line() -> None:
         assert message in problem.message
 
 
+def test_a_catalogue_that_is_not_utf_8_gets_the_code_of_such_files() -> None:
+    found = []
+    for text in (b"a: {\n", b"a: {owner: \xff}\n"):
+        with pytest.raises(ProblemsError) as error:
+            read_catalogue(text)
+        found += [(one.code, one.hint) for one in error.value.problems]
+    assert found == [("DUV001", ""), ("DUV011", "save the file as UTF-8")]
+
+
 def index_of(files: dict[str, bytes]) -> subsystems.SubsystemIndex:
     tree, paths = MemoryTree(files), sorted(files)
     catalogue = subsystems.read_subsystem_catalogue(tree)
