@@ -157,7 +157,7 @@ KNOWLEDGE = Pack(
     ToolTable(
         "duvet.tools.knowledge",
         {
-            "km-help": "help:show_help",
+            "km-help": "reports:show_help",
             "km-search": "search:search_everything",
             "km-graph-node": "search:show_graph_node",
             "km-graph-subsystem": "search:show_subsystem",

@@ -1,4 +1,4 @@
-"""`km-coverage-summary`, `km-lifecycle-report` and `km-ingest-status`."""
+"""`km-coverage-summary`, `km-lifecycle-report` and `km-ingest-status`, and the usage notes of `km-help`."""
 
 from __future__ import annotations
 
@@ -10,9 +10,12 @@ from msgspec import UNSET, Meta, Struct, UnsetType, structs
 from duvet.knowledge import reports
 from duvet.knowledge.index import OpenStore
 from duvet.store import database, records
+from duvet.templates import KNOWLEDGE_TEMPLATE, environment
+from duvet.text import shorten_text
+from duvet.tools.arguments import input_schema, make_argument_lines, output_schema
 from duvet.tools.call_context import CallContext
 from duvet.tools.knowledge import index
-from duvet.tools.tool import ErrorCode, Scope, ToolAnswer, ToolError
+from duvet.tools.tool import ErrorCode, Scope, Tool, ToolAnswer, ToolError
 
 _Report = TypeVar("_Report", reports.CoverageReport, reports.LifecycleReport)
 _PastReport = TypeVar("_PastReport", reports.PastCoverage, reports.PastLifecycle)
@@ -136,3 +139,56 @@ async def show_ingest_status(arguments: KmIngestStatusInput, ctx: CallContext) -
     past = tuple(map(reports.make_run_row, runs)) if arguments.history else UNSET
     warning = "" if last.success else "This run failed and did not change the index."
     return ToolAnswer(value=KmIngestStatusOutput(status="ok", run=last, history=past, **flat), warning=warning)
+
+
+class ToolUsage(Struct, frozen=True):
+    description: str
+    details: str
+
+
+def _describe_usage(tool: Tool) -> ToolUsage:
+    lines = [
+        f"{one.name} ({one.terms}){': ' if one.description else ''}{one.description}"
+        for one in make_argument_lines(input_schema(tool))
+    ]
+    return ToolUsage(tool.description, "\n".join([*lines, f"Scope: {tool.scope}."]))
+
+
+class KmHelpInput(Struct, frozen=True, forbid_unknown_fields=True):
+    tool: Annotated[str, Meta(description="The name of a tool, such as km-search [default: all]")] = ""
+    include_spec: Annotated[bool, Meta(description="Also return the full reference of all enabled tools")] = False
+
+
+class KmHelpOutput(Struct, frozen=True, kw_only=True):
+    status: str = "ok"
+    tools: dict[str, ToolUsage] | UnsetType = UNSET
+    tool: str | UnsetType = UNSET
+    usage: ToolUsage | UnsetType = UNSET
+    spec: str | UnsetType = UNSET
+
+
+@index.declare_knowledge_tool("km-help", "Help", KmHelpInput, KmHelpOutput)
+async def show_help(request: KmHelpInput, ctx: CallContext) -> ToolAnswer:
+    """Return usage notes for one km- tool or for all of them; include_spec adds the full reference of all enabled tools."""
+    registry = await ctx.calls.tools()
+    own = registry.pack_of(registry.require(ctx.tool))
+    tools = {tool.name: tool for tool in registry.list_usable() if registry.pack_of(tool) is own}
+    spec: str | UnsetType = UNSET
+    if request.include_spec:
+        described = [
+            {
+                "tool": tool,
+                "arguments": list(make_argument_lines(input_schema(tool))),
+                "answers": list(output_schema(tool)["properties"]),
+            }
+            for tool in tools.values()
+        ]
+        spec = environment().get_template(KNOWLEDGE_TEMPLATE).render(tools=described)
+    name = request.tool.strip()
+    if not name:
+        usages = {name: _describe_usage(tool) for name, tool in tools.items()}
+        return ToolAnswer(value=KmHelpOutput(tools=usages, spec=spec))
+    if name not in tools:
+        message = f"Unknown tool '{shorten_text(name)}'. Available tools: {', '.join(sorted(tools))}"
+        raise ToolError(ErrorCode.INVALID_REQUEST, message, "use one of these names, or omit tool for all")
+    return ToolAnswer(value=KmHelpOutput(tool=name, usage=_describe_usage(tools[name]), spec=spec))
