@@ -1,13 +1,13 @@
-"""Collects the data of the HTML report."""
+"""Collects the data of the HTML report: the trace, the pages, and the snippets of code below citations."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
-from duvet.config.settings import PageRule
+from duvet.config.settings import PageRule, SourceRule
 from duvet.console.command import current_settings
 from duvet.console.streams import render_bytes
 from duvet.errors import DuvetError
@@ -16,8 +16,8 @@ from duvet.model import Kind, Problem
 from duvet.project.project import Project
 from duvet.queries.gaps import RequirementFilter, make_priority_rows, prioritize_requirements
 from duvet.queries.revisions import SnapshotDiff, compare_snapshots
-from duvet.queries.snippets import list_comment_styles, read_code_below
-from duvet.reports.html.anchors import ReportData
+from duvet.reports.html.anchors import CommentStyle, ReportData
+from duvet.sources.editor import CommentPair, find_comment_pair
 from duvet.trace.catalogue import Catalogue
 from duvet.trace.records import Finished, GateResult
 from duvet.tree.files import FolderMembership
@@ -27,6 +27,11 @@ from duvet.version import VERSION
 
 if TYPE_CHECKING:
     from duvet.knowledge.pages.catalogue import PageCollection
+
+_MAX_CODE_LINE = 160
+_COMMENT_ENDS = frozenset(("", "*", "/*", "*/", "(*", "*)", "<!--", "-->"))
+"""The first and last lines of block comments, which are not code."""
+_MAX_COMMENT_ENDS = 8
 
 
 def make_report_data(
@@ -103,6 +108,66 @@ def _make_reader(project: Project) -> Callable[[str], str | None]:
             return None
 
     return read
+
+
+def read_code_below(
+    annotations: Iterable[tuple[int, str, tuple[int, int]]], read: Callable[[str], str | None], max_lines: int
+) -> dict[int, str]:
+    """Return up to `max_lines` lines of code after each annotation; each file is read once."""
+    if not max_lines:
+        return {}
+    by_path: dict[str, list[tuple[tuple[int, int], int]]] = {}
+    for number, path, span in annotations:
+        by_path.setdefault(path, []).append((span, number))
+    found: dict[int, str] = {}
+    for path, own in by_path.items():
+        text = read(path)
+        if text is not None:
+            code, end = "", len(text)
+            for (start, stop), number in sorted(own, reverse=True):
+                after = text.find("\n", max(stop - 1, 0)) + 1 or len(text)
+                ##= man/spec/page.md#requirements-and-citations
+                ##% The report MUST show the code below each citation, up to the next annotation and at most
+                ##% `snippet-lines` lines.
+                code = _cut_code(text, after, end, max_lines) or code
+                if code:
+                    found[number] = code
+                end = text.rfind("\n", 0, start) + 1
+    return found
+
+
+def _cut_code(text: str, start: int, end: int, max_lines: int) -> str:
+    """Return the first lines of code between two offsets, without the rest of surrounding comments."""
+    stop = min(end, start + (max_lines + _MAX_COMMENT_ENDS) * _MAX_CODE_LINE)
+    part = text[start:stop] if stop == end else f"{text[start:stop]}…"
+    lines = part.split("\n", max_lines + _MAX_COMMENT_ENDS)
+    first, last = 0, min(len(lines), max_lines + _MAX_COMMENT_ENDS)
+    while first < last and lines[first].strip() in _COMMENT_ENDS:
+        first += 1
+    last = min(last, first + max_lines)
+    while last > first and lines[last - 1].strip() in _COMMENT_ENDS:
+        last -= 1
+    if first >= last:
+        return ""
+    plain = [line.rstrip() for line in lines[first:last]]
+    common = plain[0][: len(plain[0]) - len(plain[0].lstrip(" \t"))]
+    for line in plain:
+        while line and not line.startswith(common):
+            common = common[:-1]
+    plain = [line[len(common) :] for line in plain]
+    return "\n".join([line if len(line) <= _MAX_CODE_LINE else f"{line[: _MAX_CODE_LINE - 1]}…" for line in plain])
+
+
+def list_comment_styles(rules: Iterable[SourceRule]) -> tuple[CommentStyle, ...]:
+    found: dict[tuple[str, str, CommentPair, Kind], dict[str, None]] = {}
+    for rule in rules:
+        for pattern in rule.patterns:
+            pair = find_comment_pair(pattern, rule.meta) or CommentPair("", "")
+            found.setdefault((rule.meta, rule.content, pair, rule.kind), {})[pattern] = None
+    return tuple(
+        CommentStyle(label=", ".join(patterns), meta=meta, content=content, first=pair.first, last=pair.last, kind=kind)
+        for (meta, content, pair, kind), patterns in found.items()
+    )
 
 
 def _load_pages(project: Project, catalogue: Catalogue) -> tuple[PageCollection | None, dict[str, str]]:

@@ -10,11 +10,10 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
-from duvet.model import BREADCRUMB_SIGN, Format, Level, Problem, Specification
+from duvet.model import BREADCRUMB_SIGN, Format, Kind, Level, Problem, Specification
 from duvet.queries.gaps import STATES_BY_WORD, PriorityRow
 from duvet.queries.records import make_fragment_link
 from duvet.queries.revisions import SnapshotDiff
-from duvet.queries.snippets import CommentStyle
 from duvet.text import collapse_whitespace
 from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue
 from duvet.trace.records import Finished, GateResult, State
@@ -46,6 +45,15 @@ class AnchorNames:
             name = f"{wanted}-{count}"
         self._counts[name] = 1
         return name
+
+
+class CommentStyle(Struct, frozen=True, kw_only=True):
+    label: str  # The patterns of the sources.
+    meta: str
+    content: str
+    first: str = ""  # The delimiters of a comment, if its lines need them.
+    last: str = ""
+    kind: Kind = Kind.CITATION  # The type of an annotation that doesn't name one.
 
 
 class ReportData(Struct, frozen=True, kw_only=True):

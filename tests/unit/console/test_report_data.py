@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import click
 import pytest
 
+from duvet.config.settings import SourceRule
 from duvet.console.command import TerminalSettings
-from duvet.console.report_data import make_report_data
+from duvet.console.report_data import list_comment_styles, make_report_data, read_code_below
 from duvet.console.streams import render_bytes
+from duvet.model import Kind
 from duvet.project.project import Options, Project
 from duvet.queries.revisions import SnapshotChange, SnapshotDiff
-from duvet.queries.snippets import CommentStyle
 from duvet.reports import json_v1
-from duvet.reports.html.anchors import ReportData
+from duvet.reports.html.anchors import CommentStyle, ReportData
 from duvet.reports.snapshot import render_snapshot
 from duvet.sources.glob import parse_legacy_pattern
 from duvet.version import VERSION
@@ -141,3 +143,85 @@ def test_a_source_removed_during_the_run_has_no_code(tmp_path: Path, now: bytes 
     if now is not None:
         (tmp_path / "src/a.rs").write_bytes(now)
     assert make_report_data(project, finished, (), None).snippets == {}
+
+
+def test_comment_styles_are_listed() -> None:
+    rules = [
+        SourceRule(("src/**/*.rs", "x/*.rs")),
+        SourceRule(("src/**/*.c", "src/**/*.ml", "src/**/*.h"), "*=", "*#"),
+        SourceRule(("tests/*.rs",), kind=Kind.TEST),
+        SourceRule(("x/*.rs", "y/*.rs"), blob_link="https://x"),
+    ]
+    assert list_comment_styles(rules) == (
+        CommentStyle(label="src/**/*.rs, x/*.rs, y/*.rs", meta="//=", content="//#"),
+        CommentStyle(label="src/**/*.c, src/**/*.h", meta="*=", content="*#", first="/*", last="*/"),
+        CommentStyle(label="src/**/*.ml", meta="*=", content="*#", first="(*", last="*)"),
+        CommentStyle(label="tests/*.rs", meta="//=", content="//#", kind=Kind.TEST),
+    )
+    assert list_comment_styles(()) == ()
+
+
+def read_code(text: str, most: int = 3) -> list[str | None]:
+    """Return the code below each `@`, which stands for an annotation."""
+    spots = [(number, "src/a.rs", found.span()) for number, found in enumerate(re.finditer("@+", text))]
+    found = read_code_below(spots[::-1], lambda path: text if path == "src/a.rs" else None, most)
+    return [found.get(number) for number, _, _ in spots]
+
+
+CODE_BELOW = {
+    "the first lines": ("@\na\nb\nc\nd\n", ["a\nb\nc"]),
+    "no line end": ("@\na", ["a"]),
+    "blank lines around": ("@\n\n \t\na\n\n\n", ["a"]),
+    "blank lines between": ("@\na\n\nc\n", ["a\n\nc"]),
+    "as many lines from the first one": ("@\n\n\na\nb\nc\nd\n", ["a\nb\nc"]),
+    "nothing": ("@", [None]),
+    "nothing but blanks": ("@\n \n\t\n", [None]),
+    "CRLF": ("@\r\n  a\r\n  b\r\n", ["a\nb"]),
+    "dedented": ("@\n    a\n      b\n\n    c\n", ["a\n  b"]),
+    "dedented to the least": ("@\n    a\n  b\n", ["  a\nb"]),
+    "tabs": ("@\n\t\ta\tb\n\tc\n", ["\ta\tb\nc"]),
+    "tabs and blanks": ("@\n\t  a\n\t b\n", [" a\nb"]),
+    "tabs or blanks": ("@\n\ta\n  b\n", ["\ta\n  b"]),
+    "up to the next one": ("@\na\n  @\nb\n", ["a", "b"]),
+    "one upon the other": ("@\n@\na\n@", ["a", "a", None]),
+    "a gap between": ("@\n\n@@\n\na\n", ["a", "a"]),
+    "in comments of their own": ("/*\n * @\n */\n/*\n * @\n */\nint a;\n", ["int a;", "int a;"]),
+    "the comment of the next one": ("/*\n * @\n */\nint a;\n/*\n * @\n */\nint b;\n", ["int a;", "int b;"]),
+    "at the end of a line of code": ("a @\nb\n", ["b"]),
+    "a long line": (f"@\n{'x' * 160}\n{'y' * 161}\n", [f"{'x' * 160}\n{'y' * 159}…"]),
+    "a long indent": (f"@\n{' ' * 200}{'x' * 160}\n", ["x" * 160]),
+    "a minified file": (f"@\n{'x' * 100_000}", [f"{'x' * 159}…"]),
+    "other line ends": ("@\na\vb\x85c\u2028d\n", ["a\vb\x85c\u2028d"]),
+    "wide characters": ("@\n  é😀\n", ["é😀"]),
+}
+
+
+@pytest.mark.parametrize("case", CODE_BELOW)
+def test_the_code_below_an_annotation_is_shown(case: str) -> None:
+    ##= man/spec/page.md#requirements-and-citations
+    ##% The report MUST show the code below each citation, up to the next annotation and at most `snippet-lines` lines.
+    text, expected = CODE_BELOW[case]
+    assert read_code(text) == expected
+
+
+def test_the_code_below_has_at_most_the_given_number_of_lines() -> None:
+    text = "@\n" + "".join(f"{number}\n" for number in range(60))
+    lines = "\n".join(map(str, range(50)))
+    assert [read_code(text, most) for most in (0, 1, 50)] == [[None], ["0"], [lines]]
+
+
+def test_each_file_is_read_once() -> None:
+    read: list[str] = []
+    texts = {"a": "@\na\n@\nb\n", "b": "@\nc\n"}
+
+    def text_of(path: str) -> str | None:
+        read.append(path)
+        return texts.get(path)
+
+    spots = [(0, "a", (0, 1)), (1, "b", (0, 1)), (2, "a", (4, 5)), (3, "gone", (0, 1))]
+    assert read_code_below(spots, text_of, 3) == {0: "a", 1: "c", 2: "b"}
+    assert read == ["a", "b", "gone"]
+
+
+def test_a_file_that_has_become_shorter_has_less_code() -> None:
+    assert read_code_below([(0, "a", (50, 60)), (1, "a", (1, 2))], lambda path: "x\ny\n", 3) == {1: "y"}
