@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, strategies as st
 from pytest_snapshot.plugin import Snapshot
 
-from duvet.model import Annotation, Format, Kind, Level, Source
+from duvet.model import Annotation, Format, Kind, Level, Problem, Source
 from duvet.sources import comments
 from duvet.text import WHITESPACE
 from tests.conftest import ROOT
@@ -146,6 +147,16 @@ def test_malformed_annotations_are_reported(snapshot: Snapshot) -> None:
     snapshot.assert_match("\n".join(found), "annotations.txt")
 
 
+def split_tokens(text: str, meta: str, content: str) -> list[tuple[int, bool, str, int]]:
+    return [
+        (token.line, is_meta, token.text, token.start)
+        for run in comments.find_runs(text, comments.make_finder(meta, content))
+        for block in comments.split_blocks(run, meta, content)
+        for is_meta, tokens in ((True, block.metas), (False, block.contents))
+        for token in tokens
+    ]
+
+
 @pytest.mark.parametrize(
     ("text", "prefixes", "tokens"),
     [
@@ -170,13 +181,31 @@ def test_malformed_annotations_are_reported(snapshot: Snapshot) -> None:
 def test_lines_are_split_into_tokens(
     text: str, prefixes: tuple[str, str], tokens: list[tuple[int, bool, str, int]]
 ) -> None:
-    found = [
-        (token.line, token in block.metas, token.text, token.start)
-        for run in comments.find_runs(text, comments.make_finder(*prefixes))
-        for block in comments.split_blocks(run, *prefixes)
-        for token in [*block.metas, *block.contents]
-    ]
-    assert found == tokens
+    assert split_tokens(text, *prefixes) == tokens
+
+
+PREFIXES = [("//=", "//#"), ("*=", "*#"), ("//", "//="), ("//=", "//"), ("", "#"), ("=", ""), ("", ""), ("=#", "=")]
+TOKEN_TEXTS = st.lists(
+    st.sampled_from(["//=", "//#", "*", "=", "#", "/", "a", "é", " ", "\t", "\r", "\n", "\n\n", "\x85"])
+)
+
+
+def split_plainly(text: str, meta: str, content: str) -> list[tuple[int, bool, str, int]]:
+    found, end = [], -1
+    for number, line in enumerate(text.split("\n"), 1):
+        end += len(line) + 1
+        tail = line.lstrip(WHITESPACE)
+        prefix = next((prefix for prefix in (meta, content) if tail.startswith(prefix)), None)
+        if tail and prefix is not None:
+            rest = tail[len(prefix) :].lstrip(WHITESPACE)
+            if rest or prefix is meta:
+                found.append((number, prefix is meta, rest.rstrip(WHITESPACE), end - len(rest)))
+    return found
+
+
+@given(TOKEN_TEXTS.map("".join), st.sampled_from(PREFIXES))
+def test_any_text_is_split_by_the_plain_rules(text: str, prefixes: tuple[str, str]) -> None:
+    assert split_tokens(text, *prefixes) == split_plainly(text, *prefixes)
 
 
 @pytest.mark.parametrize(
@@ -218,11 +247,54 @@ STYLES = [
     comments.SourceStyle(" *=", "*#"),
     comments.SourceStyle("*=", "\u3000*#"),
 ]
+EASY_STYLES = [
+    comments.SourceStyle(),
+    comments.SourceStyle("*=", "*#", Kind.TEST, "https://host"),
+    comments.SourceStyle("-- =", "-- #"),
+    comments.SourceStyle("#= ", "#% "),
+    comments.SourceStyle("é", "e"),
+]
+WORDS = st.sampled_from(["a.md#b", "two  words", "é", "type=test", "level = MAY", "reason=x", "type=x", "source=a", ""])
+BLANKS = st.sampled_from(["", "", "", " ", "\t", "\r", "\u00a0", "\x85", "\x1c"])
 
 
 def in_usual_form(text: str, style: comments.SourceStyle) -> list[Annotation | None]:
     finder = comments.make_finder(style.meta, style.content)
     return [comments.parse_usual_run("a.rs", run, style, finder) for run in comments.find_runs(text, finder)]
+
+
+@st.composite
+def sources(draw: st.DrawFn) -> tuple[str, comments.SourceStyle]:
+    """Generate a few annotations, with what may go wrong around them."""
+    style = draw(st.sampled_from([*EASY_STYLES, *STYLES]))
+    lines = []
+    for _ in range(draw(st.integers(1, 9))):
+        first = draw(st.sampled_from([style.meta, style.content, style.content, "x = 1; " + style.meta, ""]))
+        lines.append("".join([draw(BLANKS), first, draw(BLANKS), draw(WORDS), draw(BLANKS)]))
+    usual = f" {style.meta} a.md#b\n {style.meta} type=test\n {style.content} one\n{style.content} two"
+    lines.insert(draw(st.integers(0, len(lines))), draw(st.sampled_from([usual, f"\n{usual}\n", ""])))
+    return "\n".join(lines), style
+
+
+@given(sources())
+def test_the_usual_form_equals_what_comes_out_line_by_line(source: tuple[str, comments.SourceStyle]) -> None:
+    text, style = source
+    finder = comments.make_finder(style.meta, style.content)
+    for run in comments.find_runs(text, finder):
+        annotation = comments.parse_usual_run("a.rs", run, style, finder)
+        problems: list[Problem] = []
+        (block, *others) = comments.split_blocks(run, style.meta, style.content)
+        if annotation is not None:
+            assert comments.parse_block("a.rs", text, block, style, problems) == [annotation]
+            assert (others, problems) == ([], [])
+
+
+@given(st.text(st.sampled_from("//=//#\n\n =#ab\u00a0é"), max_size=60))
+def test_places_are_those_of_the_text(text: str) -> None:
+    for found in comments.scan_comments("a.rs", text, comments.SourceStyle())[0]:
+        assert text[slice(*found.source.target)] == found.target
+        assert found.source.text[0] <= found.source.text[1]
+        assert text[slice(*found.source.quote)].startswith(found.quote[:1])
 
 
 def test_an_annotation_in_another_form_has_the_same_places() -> None:

@@ -14,7 +14,10 @@ RUST = SourceStyle()
 STARS = SourceStyle("*=", "*#")
 PYTHON = SourceStyle("##=", "##%")
 TESTS = SourceStyle("##=", "##%", Kind.TEST)
+STYLES = (RUST, STARS, PYTHON, SourceStyle("-- =", "-- #"), SourceStyle("!=", "!#", Kind.TEST))
 C, ML = editor.CommentPair("/*", "*/"), editor.CommentPair("(*", "*)")
+WORDS = st.text("aZé.,-日\"'", min_size=1, max_size=9)
+QUOTES = st.lists(WORDS, min_size=1, max_size=25)
 WARM = editor.NewAnnotation("tea.md#pot", "The pot MUST be warm, and it SHOULD be round.", Kind.CITATION)
 TITLE = editor.NewAnnotation("tea.md#pot", "", Kind.CITATION)
 
@@ -132,6 +135,38 @@ def test_lines_of_a_reworded_quote_are_filled(quote: str, lines: list[str]) -> N
         return "fn f() {\n  //= a.md#b\n" + "".join(f"  //#   {line}\n" for line in quoted) + "}\n"
 
     assert requote(write(["one two three", "four five six", "seven eight"]), quote) == write(lines)
+
+
+@given(st.sampled_from(STYLES), st.sampled_from(Kind), st.sampled_from(["", "  ", "\t"]), QUOTES, st.integers(1, 90))
+def test_inserted_annotations_can_be_read(
+    style: SourceStyle, kind: Kind, indent: str, quote: list[str], most: int
+) -> None:
+    fields = {"reason": "so be it"} if kind is Kind.EXCEPTION else {}
+    lines = editor.format_annotation(style, indent, "a.md#b", " ".join(quote), kind=kind, fields=fields, most=most)
+    found = only("".join(f"{line}\n" for line in lines), style)
+    assert (found.kind, found.target, found.quote) == (kind, "a.md#b", " ".join(quote))
+    assert found.reason == fields.get("reason", "")
+
+
+@given(
+    style=st.sampled_from(STYLES),
+    lines=st.lists(st.lists(WORDS, max_size=6), min_size=1, max_size=6).filter(lambda lines: bool(lines[0])),
+    quote=QUOTES,
+    end=st.sampled_from(["\n", "\r\n"]),
+    keep=st.booleans(),
+)
+def test_a_corrected_quote_is_read_again(
+    style: SourceStyle, lines: list[list[str]], quote: list[str], end: str, keep: bool
+) -> None:
+    """For any old and new quote, all other bytes are kept."""
+    old = [word for line in lines for word in line]
+    wanted = [*old[: len(old) // 2], *quote, *old[len(old) // 2 :]] if keep else quote
+    head, tail = f"x{end}{style.meta} a#b{end}", f"{end}  y{end}"
+    text = head + end.join(f"\t{style.content} {' '.join(line)}".rstrip() for line in lines) + tail
+    new = requote(text, " ".join(wanted), style)
+    assert only(new, style).quote == " ".join(wanted)
+    assert new.startswith(head) and new.endswith(tail)
+    assert requote(new, " ".join(wanted), style) == new
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import given, strategies as st
 
 from duvet.config.settings import SourceRule
 from duvet.errors import DuvetError, UnreadableError
@@ -26,8 +27,12 @@ from tests.sample_project import written
 STARS = "wildcards are either regular `*` or recursive `**`"
 WHOLE = "recursive wildcards must form a single path component"
 RANGE = "invalid range pattern"
+BRACKETS = st.sampled_from(["a", "b", "**", "**/", "*", "?", "[", "]", "!", "-", "/", "[ab]"])
 LOOP = "{} warning DUV013 this link points back to a parent folder, so duvet does not follow it"
 FILES = ["src/a.rs", "src/.h/b.rs", "src/.c.rs", "src/é日.rs", "src/d/e/f.rs", "src/{g,h}.rs", "top.rs", "x/S.RS"]
+NAMES = st.sampled_from(["a", "b", ".a", "ab", "a.b"])
+PATHS = st.lists(NAMES, min_size=1, max_size=4).map("/".join)
+PATTERNS = st.lists(st.sampled_from(["**", "*", "a", ".*", "[!b]*", "?", "*.b", "a.b"]), min_size=1, max_size=4)
 
 
 @pytest.mark.parametrize(
@@ -119,6 +124,53 @@ def test_patterns_are_split_into_components(pattern: str, root: str, literals: l
 def test_any_of_several_patterns_matches(patterns: list[str], matching: str, other: str) -> None:
     covers = match_any(map(compile_pattern, patterns))
     assert [one for one in f"{matching} {other}".split() if covers(one)] == matching.split()
+
+
+def first_error(pattern: str) -> int | None:
+    """Return the first error in a pattern, from left to right."""
+    at = 0
+    while at < len(pattern):
+        if pattern[at] == "[":
+            content = at + 2 if pattern.startswith("[!", at) else at + 1
+            close = pattern.find("]", content + 1)
+            if close < 0 or content >= len(pattern):
+                return at
+            at = close + 1
+        elif pattern[at] == "*":
+            size = len(pattern) - at - len(pattern[at:].lstrip("*"))
+            before, after = pattern[max(0, at - 1) : at], pattern[at + size : at + size + 1]
+            if size > 2:
+                return at + 2
+            if size == 2 and before not in ("", "/"):
+                return at - 1
+            if size == 2 and after not in ("", "/"):
+                return at + size
+            at += size
+        else:
+            at += 1
+    return None
+
+
+def split_bracket(pattern: str) -> int | None:
+    at = 0
+    for name in pattern.split("/"):
+        wrong = first_error(name)
+        if wrong is not None:
+            return at + wrong
+        at += len(name) + 1
+    return None
+
+
+@given(st.lists(BRACKETS, max_size=8).map("".join))
+def test_errors_are_found_from_left_to_right(pattern: str) -> None:
+    # A bracket that closes behind a slash is whole in the pattern, but in none of its names.
+    wrong = [found for found in (first_error(pattern), split_bracket(pattern)) if found is not None]
+    try:
+        compile_pattern(pattern)
+    except PatternError as error:
+        assert int(error.message.split(":")[0].rsplit(" ", 1)[1]) == wrong[0]
+    else:
+        assert wrong == []
 
 
 def touch(folder: Path, *names: str, **links: str) -> DiskTree:
@@ -242,6 +294,41 @@ def test_a_tree_may_be_deeper_than_the_stack() -> None:
     deep = "/".join("a" * 2000)
     assert find_files(MemoryTree({f"{deep}/b": b""}), "**/b") == [f"{deep}/b"]
     assert len(find_files(MemoryTree({f"{deep}/b": b""}), "**")) == 2000
+
+
+def matches(pattern: list[str], parts: list[str], is_folder: bool) -> bool:
+    """Return whether the names match; `**` stands for any number of folders, and for at least one at the end."""
+    if not pattern:
+        return not parts
+    if pattern[0] != "**":
+        return bool(parts) and fits(pattern[0], parts[0]) and matches(pattern[1:], parts[1:], is_folder)
+    if len(pattern) == 1:
+        return bool(parts) and is_folder
+    return any(matches(pattern[1:], parts[taken:], is_folder) for taken in range(len(parts) + 1))
+
+
+def fits(pattern: str, name: str) -> bool:
+    """Return whether a name matches one of the few patterns used here."""
+    known = {"*": True, ".*": name[0] == ".", "[!b]*": name[0] != "b", "?": len(name) == 1, "*.b": name.endswith(".b")}
+    return known.get(pattern, name == pattern)
+
+
+@given(st.sets(PATHS, max_size=8), PATTERNS)
+def test_equals_the_plain_rules(paths: set[str], pattern: list[str]) -> None:
+    folders = {path.rsplit("/", up)[0] for path in paths for up in range(1, path.count("/") + 1)}
+    files = paths - folders
+    wanted = [path for path in sorted(files | folders) if matches(pattern, path.split("/"), is_folder=path in folders)]
+    assert find_files(MemoryTree(dict.fromkeys(files, b"")), "/".join(pattern)) == wanted
+
+
+@given(st.text(st.sampled_from("ab*?[]!-./é\0"), max_size=10))
+def test_any_text_is_a_pattern_or_an_error(text: str) -> None:
+    try:
+        pattern = compile_pattern(text)
+    except PatternError:
+        return
+    tree = MemoryTree({"a": b"", "b/é/.a": b"", "/a/b!": b""})
+    assert set(find_files(tree, text)) == set(expand_pattern(pattern, tree, lambda _: None))
 
 
 @pytest.mark.parametrize(

@@ -128,6 +128,22 @@ def test_each_section_has_a_name_of_its_own(headings: list[tuple[int, str]]) -> 
     ]
 
 
+@given(HEADINGS, st.integers(0, 9), st.integers(1, 4), st.sampled_from(["a", "b", "new"]))
+def test_an_added_section_never_takes_a_path(
+    headings: list[tuple[int, str]], place: int, level: int, title: str
+) -> None:
+    before = parse(write(headings))
+    place = min(place, len(headings))
+    after = parse(write([*headings[:place], (level, title), *headings[place:]]))
+    for index, section in enumerate(before.sections):
+        same = after.sections[index + (index >= place)]
+        repeated = [one for one in after.sections if one.anchors == same.anchors]
+        path = section.name.partition("~")[0]
+        if "/" in path and section.anchors == same.anchors and len(repeated) == 1:
+            found = find_section_indexes(after, path, has_prefixes=False)
+            assert after.sections.index(same) in found
+
+
 @pytest.mark.parametrize(
     ("text", "found"),
     [
