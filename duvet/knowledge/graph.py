@@ -267,7 +267,8 @@ def find_subsystem(
     ##% path to it.
     begin = 0
     with suppress(ValueError):
-        begin = max(int(urlsafe_b64decode((cursor or "").encode()).decode("ascii")), 0)
+        written = urlsafe_b64decode((cursor or "").encode()).decode("ascii")
+        begin = int(written) if written.isdecimal() else 0
     nodes = tuple(cut([_make_related(hop, node.id) for hop in hops[begin : begin + limit]]))
     end = begin + len(nodes)
     following = urlsafe_b64encode(str(end).encode()).decode() if end < len(hops) else None

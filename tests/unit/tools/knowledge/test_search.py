@@ -270,7 +270,8 @@ def test_the_nodes_around_a_subsystem_come_page_by_page(indexed: Asking) -> None
     assert parts == whole and len(whole) == len(set(whole))
 
 
-BROKEN = ["", "garbage", "\u00fc", "x" * 19_000, "!!!!", urlsafe_b64encode(b"-5").decode(), "MTA", "\0"]
+NO_NUMBERS = (urlsafe_b64encode(data).decode() for data in (b"-5", b"1_0", b"+1", b" 1"))
+BROKEN = ["", "garbage", "\u00fc", "x" * 19_000, "!!!!", "MTA", "\0", *NO_NUMBERS]
 
 
 def test_a_cursor_that_cannot_be_read_begins_anew_and_one_past_the_end_shows_nothing(indexed: Asking) -> None:
