@@ -221,8 +221,8 @@ def find_roots(tree: Tree, paths: Sequence[str]) -> list[SourceRoot]:
     go_modules = (SourceRoot(path.rpartition("/")[0], is_whole=True) for path in paths if path.endswith("/go.mod"))
     usual = (SourceRoot(name) for name in (_SOURCE_FOLDER, *_USUAL_FOLDERS))
     found = {*_find_crates(tree, paths), *go_modules, *_find_packages(tree, paths), *usual}
-    code = (path.split("/") for path in paths if detect_kind(path) is FileKind.CODE)
-    inner = {parts[1] for parts in code if parts[0] == _SOURCE_FOLDER and len(parts) > 2}
+    below = [path for path in paths if path.startswith(f"{_SOURCE_FOLDER}/") and detect_kind(path) is FileKind.CODE]
+    inner = {parts[1] for parts in (path.split("/") for path in below) if len(parts) > 2}
     if len(inner) == 1:
         # The only package in `src`.
         found.add(SourceRoot(f"{_SOURCE_FOLDER}/{inner.pop()}"))
