@@ -171,6 +171,15 @@ def test_the_imports_of_a_test_name_its_subsystem() -> None:
     assert {find(path, text, code, "src/db/x.py") for path, text, code in OTHER_LANGUAGES} == {"http"}
 
 
+def test_an_imported_folder_means_its_module() -> None:
+    script, path = "import { a } from '../src/pkg/http'\n", "tests/all.test.js"
+    for other, module, text in (("Aa.py", "__init__.py", "import pkg.http"), ("client.js", "index.js", script)):
+        files = tree(f"src/pkg/http/{other}", f"src/pkg/http/{module}")
+        files["subsystems.yaml"] = f"Other: {{paths: src/pkg/http/{other}}}\n".encode()
+        imports = subsystems.find_imports(path, text)
+        assert index_of(files).find_membership(path, detect_kind(path), imports=imports).name == "http"
+
+
 def test_the_requirements_that_a_test_cites_name_its_subsystem(tmp_path: Path) -> None:
     folder = written(tmp_path, {"tests/test_all.py": LEDGER["tests/ledger/test_book.py"], **LEDGER})
     for _ in range(2):
