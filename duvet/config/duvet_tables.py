@@ -3,7 +3,6 @@
 # Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
 import re
 from collections.abc import Mapping
-from datetime import date
 from enum import StrEnum
 from typing import Annotated, Any, Self
 
@@ -106,32 +105,6 @@ class ExtendedSource(project_file.SourceTable, frozen=True, kw_only=True):
         )
 
 
-class NotApplicableTable(settings.Table, frozen=True, kw_only=True):
-    """Requirements that don't apply to the project. Counts and gates exclude them."""
-
-    target: Annotated[
-        settings.NonBlankText,
-        settings.doc(
-            "Specification, or section as SPEC#SECTION; a numbered section of an IETF document includes its subsections"
-        ),
-    ]
-    quote: Annotated[
-        settings.NonBlankText | None, settings.doc("Text of one requirement; by default all requirements of the target")
-    ] = None
-    reason: Annotated[settings.NonBlankText, settings.doc("Reason why the requirements don't apply")]
-    owner: Annotated[str | None, settings.doc("Person or team that made the decision")] = None
-    expiry: Annotated[date | None, settings.doc("Last day on which the entry is valid, such as 2027-12-31")] = None
-
-    def __post_init__(self) -> None:
-        if self.quote is not None and not self.target.partition("#")[2]:
-            raise settings.TableError(
-                CONFIG_BAD_VALUE, "`quote` requires a section in `target`", "write the target as SPEC#SECTION"
-            )
-
-    def rule(self) -> settings.NotApplicableRule:
-        return settings.NotApplicableRule(self.target, self.reason, self.quote or "", self.owner or "", self.expiry)
-
-
 class PagesTable(settings.Table, frozen=True, kw_only=True):
     """Pages: Markdown notes that link to each other and to requirements."""
 
@@ -163,19 +136,8 @@ class ExtendedHtmlReport(settings.HtmlReport, frozen=True, kw_only=True):
     spec_text: Annotated[
         SpecText, settings.doc("Sections without requirements: `full` shows them all; `cited` shows only cited ones")
     ] = SpecText.CITED
-    snippet_lines: Annotated[int, settings.doc("Lines of code to show below each annotation", ge=0, le=50)] = (
-        settings.PageRule().snippet_lines
-    )
+    snippet_lines: Annotated[int, settings.doc("Lines of code to show below each annotation", ge=0, le=50)] = 6
     embed_json: Annotated[bool, settings.doc("Embed the JSON report, for programs that read it from the HTML")] = False
-
-    def rule(self) -> settings.PageRule:
-        return settings.PageRule(
-            title=self.title or "",
-            logo=self.logo or "",
-            whole_text=self.spec_text is SpecText.FULL,
-            snippet_lines=self.snippet_lines,
-            embeds_json=self.embed_json,
-        )
 
 
 class RequirementFileTable(settings.Table, frozen=True, kw_only=True):
@@ -199,7 +161,7 @@ class ExtendedReport(settings.Report, frozen=True, kw_only=True):
 _ONE_OF_BOTH = {"anyOf": [{"required": ["pattern"]}, {"required": ["language"]}]}
 _Source = Annotated[ExtendedSource, Meta(extra_json_schema=_ONE_OF_BOTH)]
 _SECTION_OF_QUOTE = {"if": {"required": ["quote"]}, "then": {"properties": {"target": {"pattern": r"#[\s\S]"}}}}
-_NotApplicable = Annotated[NotApplicableTable, Meta(extra_json_schema=_SECTION_OF_QUOTE)]
+_NotApplicable = Annotated[settings.NotApplicableTable, Meta(extra_json_schema=_SECTION_OF_QUOTE)]
 
 
 class KeywordCase(StrEnum):
@@ -268,8 +230,7 @@ class ExtendedConfig(project_file.ConfigTable, frozen=True, kw_only=True):
     def resolve(self, path: str, toml: TomlDocument) -> settings.Config:
         return replace(
             super().resolve(path, toml),
-            not_applicable=tuple(one.rule() for one in self.not_applicable),
-            page=self.report.html.rule(),
+            not_applicable=self.not_applicable,
             writes_requirements=self.report.requirements.enabled,
             notes=tuple(one.rule() for one in self.pages) or None,
         )

@@ -7,7 +7,6 @@ from enum import StrEnum
 from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, UnsetType, field
-from msgspec.structs import asdict
 
 from duvet.config import duvet_tables
 from duvet.config.project_file import Excluded, PatternSetting, make_pattern_tuple
@@ -18,7 +17,6 @@ from duvet.config.settings import (
     NonBlankText,
     NotesRule,
     SearchModel,
-    SearchRule,
     Secret,
     ServerRule,
     ServiceSection,
@@ -320,10 +318,6 @@ class SearchSection(ServiceSection, frozen=True, kw_only=True):
     )
     weights: Annotated[WeightsSection, doc("Weights from 0 to 1 that override those of the profile")] = WeightsSection()
     feedback: Annotated[bool, doc("Let `km-feedback-submit` votes adjust the ranking slightly")] = False
-
-    def rule(self) -> SearchRule:
-        weights = {name: value for name, value in asdict(self.weights).items() if value is not None}
-        return SearchRule(profile=self.profile.value, weights=weights, feedback=self.feedback)
 
 
 _UPLOADS_DEFAULT = UploadRule()

@@ -2,7 +2,6 @@
 
 # Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
 import posixpath
-from collections.abc import Mapping
 from datetime import date
 from enum import StrEnum
 from typing import Annotated, Any
@@ -11,7 +10,7 @@ from msgspec import Meta, Struct
 
 from duvet.config.toml import TomlDocument
 from duvet.model import Format, Kind, Place, RequirementForm
-from duvet.rules import Rule
+from duvet.rules import CONFIG_BAD_VALUE, Rule
 from duvet.tree.files import STORE_FOLDER
 from duvet.version import VERSION
 
@@ -52,16 +51,6 @@ class SpecificationRule(Struct, frozen=True):
     format: Format = Format.AUTO
     form: RequirementForm = RequirementForm()
     has_keywords: bool = False  # Whether the configuration says which keywords count.
-
-
-class NotApplicableRule(Struct, frozen=True):
-    """Requirements that don't apply to the project."""
-
-    target: str  # A specification, or one of its sections.
-    reason: str
-    quote: str = ""
-    owner: str = ""
-    expiry: date | None = None  # The last day on which the rule is valid.
 
 
 class NotesRule(Struct, frozen=True, kw_only=True):
@@ -107,24 +96,6 @@ class StoreSection(ServiceSection, frozen=True, kw_only=True):
 
     path: Annotated[ExpandedText, doc("Index file; sqlite creates more files next to it")] = f"{STORE_FOLDER}/store.db"
     backups: Annotated[ExpandedText | None, doc("Folder for backups; by default `backups` next to the index")] = None
-
-
-class SearchRule(Struct, frozen=True, kw_only=True):
-    """The ranking of search results in the index."""
-
-    profile: str = "default"  # The name of the set of weights.
-    weights: Mapping[str, float] = {}  # Weights that override the profile's.
-    feedback: bool = False  # Whether votes on earlier results count.
-
-
-class PageRule(Struct, frozen=True, kw_only=True):
-    """Settings of the HTML report's content."""
-
-    title: str = ""
-    logo: str = ""
-    whole_text: bool = False  # Whether to include uncited text.
-    snippet_lines: int = 6
-    embeds_json: bool = False
 
 
 class ServerRule(Struct, frozen=True, kw_only=True):
@@ -184,6 +155,29 @@ class Report(Table, frozen=True, kw_only=True):
     snapshot: Annotated[SnapshotReport, doc("The coverage snapshot")] = SnapshotReport()
 
 
+class NotApplicableTable(Table, frozen=True, kw_only=True):
+    """Requirements that don't apply to the project. Counts and gates exclude them."""
+
+    target: Annotated[
+        NonBlankText,
+        doc(
+            "Specification, or section as SPEC#SECTION; a numbered section of an IETF document includes its subsections"
+        ),
+    ]
+    quote: Annotated[NonBlankText | None, doc("Text of one requirement; by default all requirements of the target")] = (
+        None
+    )
+    reason: Annotated[NonBlankText, doc("Reason why the requirements don't apply")]
+    owner: Annotated[str | None, doc("Person or team that made the decision")] = None
+    expiry: Annotated[date | None, doc("Last day on which the entry is valid, such as 2027-12-31")] = None
+
+    def __post_init__(self) -> None:
+        if self.quote is not None and not self.target.partition("#")[2]:
+            raise TableError(
+                CONFIG_BAD_VALUE, "`quote` requires a section in `target`", "write the target as SPEC#SECTION"
+            )
+
+
 class Config(Struct, frozen=True):
     """A configuration file of a project."""
 
@@ -195,8 +189,7 @@ class Config(Struct, frozen=True):
     specifications: tuple[SpecificationRule, ...]
     report: Report
     toml: TomlDocument  # The file with the places of its values.
-    not_applicable: tuple[NotApplicableRule, ...] = ()
-    page: PageRule = PageRule()
+    not_applicable: tuple[NotApplicableTable, ...] = ()
     notes: tuple[NotesRule, ...] | None = None
     """The patterns of pages; None if the file has no such table."""
     writes_requirements: bool = True  # Whether `duvet report` writes extracted requirements to files.

@@ -7,7 +7,8 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
-from duvet.config.settings import PageRule, SourceRule
+from duvet.config.duvet_tables import ExtendedHtmlReport, SpecText
+from duvet.config.settings import SourceRule
 from duvet.console.command import current_settings
 from duvet.console.streams import render_bytes
 from duvet.errors import DuvetError
@@ -43,7 +44,8 @@ def make_report_data(
 ) -> ReportData:
     """Collect the data of the HTML report; after errors, it contains no snapshot, JSON or changes."""
     config, catalogue = project.config, project.catalogue
-    rule = config.page if config else PageRule()
+    html = config.report.html if config else None
+    page = html if isinstance(html, ExtendedHtmlReport) else ExtendedHtmlReport()
     # The folders above the project are not recorded, so changes there don't trigger runs.
     repository, commit = GitRepository(project.disk, project.root), ""
     if (top := repository.top(repository.start)) is not None:
@@ -56,13 +58,13 @@ def make_report_data(
     ##= man/spec/page.md#data
     ##% With `embed-json`, the HTML report MUST contain the JSON report, unless an annotation is invalid.
     embedded = None
-    if rule.embeds_json and snapshot is not None:
+    if page.embed_json and snapshot is not None:
         from duvet.reports.json_v1 import render_json_v1
 
         embedded = render_bytes(partial(render_json_v1, finished))
     citations = enumerate(one for one in finished.trace.annotations if one.kind is not Kind.SPEC)
     comments = ((index, one.path, one.source.text) for index, one in citations if not one.from_file)
-    snippets = read_code_below(comments, _make_reader(project), rule.snippet_lines)
+    snippets = read_code_below(comments, _make_reader(project), page.snippet_lines)
     pages, texts = _load_pages(project, catalogue)
     ##= man/spec/page.md#data
     ##% The same inputs MUST produce the same report, whatever the folder, the locale, the time zone and the time.
@@ -74,9 +76,9 @@ def make_report_data(
         gates=gates,
         ##= man/spec/page.md#overview
         ##% The report MUST show the configured title and logo.
-        title=rule.title,
-        logo=rule.logo,
-        whole_text=rule.whole_text,
+        title=page.title or "",
+        logo=page.logo or "",
+        whole_text=page.spec_text is SpecText.FULL,
         snippets=snippets,
         version=VERSION,
         commit=commit,

@@ -240,9 +240,10 @@ PROFILES: Mapping[str, WeightProfile] = {
 DEFAULT_PROFILE = PROFILES["default"]
 
 
-def find_profile(name: str = DEFAULT_PROFILE.name, **overrides: float) -> WeightProfile:
+def find_profile(name: str = DEFAULT_PROFILE.name, **overrides: float | None) -> WeightProfile:
     known = PROFILES[name]
-    return WeightProfile(f"{name}+overrides", replace(known.weights, **overrides)) if overrides else known
+    weights = {key: weight for key, weight in overrides.items() if weight is not None}
+    return WeightProfile(f"{name}+overrides", replace(known.weights, **weights)) if weights else known
 
 
 def compute_score(
@@ -543,7 +544,7 @@ def open_engine(store: Store, rules: KnowledgeSettings, votes: VoteMeans | None,
         shared.embedder(lambda: find_chunk_embedder(ingest, store.chunk_total())),
         ingest.editor_uri,
         rules.root,
-        profile=find_profile(search.profile, **search.weights),
+        profile=find_profile(search.profile, **structs.asdict(search.weights)),
         votes=votes,
         shared=shared,
     )

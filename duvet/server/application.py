@@ -345,7 +345,7 @@ class Application:
             root,
             service.config.ingest.rule(settings.environ, service.config.search.model),
             service.config.store,
-            service.config.search.rule(),
+            service.config.search,
             reserved,
         )
 

@@ -11,7 +11,8 @@ from urllib.parse import quote
 from msgspec import Struct
 
 from duvet import errors, text
-from duvet.config.settings import IngestRule, SearchRule, StoreSection
+from duvet.config.service_tables import SearchSection
+from duvet.config.settings import IngestRule, StoreSection
 from duvet.errors import OutputError, describe_os_error
 from duvet.store import database, database as db, sqlite
 from duvet.tree.outputs import store_file
@@ -215,7 +216,7 @@ class KnowledgeSettings(Struct, frozen=True):
     root: str
     ingest: IngestRule
     store: StoreSection
-    search: SearchRule = SearchRule()
+    search: SearchSection = SearchSection()
     configurations: tuple[str, ...] = ()  # Paths of the configuration files and of the packs that it names.
 
     @property

@@ -9,7 +9,7 @@ from datetime import date
 from msgspec.structs import asdict, replace
 
 from duvet import rules
-from duvet.config.settings import Config, NotApplicableRule
+from duvet.config.settings import Config, NotApplicableTable
 from duvet.errors import DuvetError, NotFoundError
 from duvet.model import Format, Place, Problem, Specification
 from duvet.specs.locator import canonical_url, resolve_specification
@@ -211,7 +211,8 @@ def resolve_not_applicable(
             problems.append(rules.NOT_APPLICABLE_EXPIRED.problem(message, config.path, place, hint=hint))
         else:
             freed.update((one, index) for one in found if one not in freed)
-        entries.append(records.NotApplicable(**asdict(rule), requirements=len(found), has_expired=has_expired))
+        written = {name: value for name, value in asdict(rule).items() if value is not None}
+        entries.append(records.NotApplicable(**written, requirements=len(found), has_expired=has_expired))
     ##= man/spec/gates.md#not-applicable
     ##% duvet MUST NOT count a requirement that `[[not-applicable]]` names, or require code or tests for it, even if
     ##% code cites it.
@@ -224,7 +225,7 @@ def resolve_not_applicable(
 
 
 def _match_entry(
-    rule: NotApplicableRule, scopes: RequirementsByTarget
+    rule: NotApplicableTable, scopes: RequirementsByTarget
 ) -> tuple[list[int], tuple[rules.Rule, str, str, str] | None]:
     """Return the requirements of an entry, and its problem, if any, as a rule, a key, a message and a hint."""
     target = rule.target

@@ -8,6 +8,7 @@ import pytest
 from msgspec import convert, structs
 
 from duvet.config import settings
+from duvet.config.duvet_tables import ExtendedHtmlReport, SpecText
 from duvet.config.project_file import CONFIG_PATH, find_config, read_config
 from duvet.config.toml import TomlDocument
 from duvet.model import Format, Kind, Place
@@ -101,9 +102,9 @@ def test_our_schema_holds_upstreams_keys() -> None:
 
 def test_settings_of_the_report() -> None:
     text = "title = 'Tea'\nlogo = 'ACME'\nspec-text = 'full'\nsnippet-lines = 0\nembed-json = true\n"
-    wanted = settings.PageRule(title="Tea", logo="ACME", whole_text=True, snippet_lines=0, embeds_json=True)
-    assert read(f"[report.html]\n{text}", EXTENDED).page == wanted
-    assert read("", EXTENDED).page == read("").page == settings.PageRule(snippet_lines=6)
+    wanted = ExtendedHtmlReport(title="Tea", logo="ACME", spec_text=SpecText.FULL, snippet_lines=0, embed_json=True)
+    assert read(f"[report.html]\n{text}", EXTENDED).report.html == wanted
+    assert read("", EXTENDED).report.html == ExtendedHtmlReport(snippet_lines=6)
 
 
 def test_requirements_that_are_not_applicable() -> None:
@@ -113,9 +114,11 @@ def test_requirements_that_are_not_applicable() -> None:
         "{ target = 'spec.md', reason = 'no', expiry = '2030-02-28' }",
     )
     assert read(f"not-applicable = [{', '.join(entries)}]", EXTENDED).not_applicable == (
-        settings.NotApplicableRule("spec.md", "too hot"),
-        settings.NotApplicableRule("spec.md#pot", "cold", "It MUST be warm.", "me", date(2030, 1, 31)),
-        settings.NotApplicableRule("spec.md", "no", expiry=date(2030, 2, 28)),
+        settings.NotApplicableTable(target="spec.md", reason="too hot"),
+        settings.NotApplicableTable(
+            target="spec.md#pot", quote="It MUST be warm.", reason="cold", owner="me", expiry=date(2030, 1, 31)
+        ),
+        settings.NotApplicableTable(target="spec.md", reason="no", expiry=date(2030, 2, 28)),
     )
 
 

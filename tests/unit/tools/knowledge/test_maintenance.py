@@ -15,7 +15,7 @@ import pytest
 from msgspec.structs import replace
 
 from duvet.config.service_tables import SearchSection
-from duvet.config.settings import SearchRule, StoreSection, UploadRule
+from duvet.config.settings import StoreSection, UploadRule
 from duvet.knowledge.restore import restore_backup
 from duvet.text import quote_text, shorten_text
 from duvet.tools.call_context import Caller
@@ -172,8 +172,7 @@ def test_votes_order_search_results_where_that_is_configured(known: Asking) -> N
     for chunk, vote in ((first, -1), (first, -0.5), (second, 1), ("gone::0", 1)):
         known.value(FEEDBACK, request_id="r", chunk_id=chunk, vote=vote)
     assert search() == before
-    assert SearchSection(feedback=True).rule() == SearchRule(feedback=True)
-    known.turn_to(search=SearchRule(feedback=True))
+    known.turn_to(search=SearchSection(feedback=True))
     after = search()
     signals = {chunk: one["signals"]["feedback"] for chunk, one in after.items()}
     assert signals == {**dict.fromkeys(before, 0.0), first: -0.75, second: 1.0}

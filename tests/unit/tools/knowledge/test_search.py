@@ -12,7 +12,7 @@ from msgspec import json
 from msgspec.structs import replace
 
 from duvet.config.service_tables import ProfileName, SearchSection, WeightsSection
-from duvet.config.settings import IngestRule, SearchRule
+from duvet.config.settings import IngestRule
 from duvet.knowledge.search_query import ArtifactType
 from duvet.store.location import open_store
 from duvet.store.records import GraphNode, Relation, SymbolKind
@@ -71,8 +71,7 @@ def test_the_schema_of_a_search_has_bounds_defaults_and_choices() -> None:
 
 def test_edited_weights_are_those_of_the_next_search(searched: Asking) -> None:
     assert searched.value(SEARCH, query="boil")["metadata"]["weight_profile"] == "default"
-    given = SearchSection(profile=ProfileName.OPERATIONS, weights=WeightsSection(support=0.5)).rule()
-    assert given == SearchRule(profile="operations", weights={"support": 0.5})
+    given = SearchSection(profile=ProfileName.OPERATIONS, weights=WeightsSection(support=0.5))
     searched.turn_to(search=given)
     told = searched.value(SEARCH, query="boil")["metadata"]
     weights = {"subsystem": 0.22, "relationship": 0.08, "support": 0.5, "criticality": 0.1}
