@@ -133,7 +133,7 @@ def _describe_contents(run: IngestRun) -> str:
 def _run_with_store(
     path: str, run: Callable[[Store | None], Result], progress: Progress, *, full: bool, dry_run: bool
 ) -> Result:
-    """Call `run` with the existing or a new index; `--full` replaces a damaged index."""
+    """Call `run` with the index, or with None if a dry run finds none; `--full` replaces a damaged index."""
     store = None
     try:
         with suppress(StoreMissingError, StoreOutdatedError):

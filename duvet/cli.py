@@ -121,7 +121,7 @@ cli.params[-1:-1] = [click.Option(names, **attributes) for names, attributes in 
 
 
 def main(program: str = "duvet") -> NoReturn:
-    """Run the command line and exit at once; cleaning up would take a tenth of the time."""
+    """Run the command line and exit without Python's cleanup, to save time."""
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - open to the end
     try:

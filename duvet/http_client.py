@@ -55,7 +55,7 @@ class HttpClient:
         max_bytes: int,
         max_error_bytes: int | None = None,
     ) -> HttpReply:
-        """Raise UnreachableError if no response arrives; `max_error_bytes` limits those with other status than 200."""
+        """Send a request, or raise UnreachableError; `max_error_bytes` limits responses whose status is not 200."""
         import httpx2
 
         try:

@@ -1,4 +1,4 @@
-"""Checks an invalid configuration, reports every problem with its position and a fix, and knows the spellings of keys."""
+"""Finds every problem in an invalid configuration, and converts keys to their declared spelling."""
 
 from __future__ import annotations
 
@@ -235,7 +235,7 @@ def _check_named_values(kind: inspect.DictType, values: dict[str, Any], at: Docu
 
 
 def _check_free(value: Any, at: DocumentLocation) -> Iterator[Problem]:
-    """Check that JSON can represent a value; TOML and YAML have more types."""
+    """Yield a problem for each value that JSON can't represent, such as a date."""
     match value:
         case dict():
             for name, inner in value.items():

@@ -56,7 +56,7 @@ class DataDocument:
         return (0, 0)
 
     def replace_values(self, values: dict[str, Any], renamed: Mapping[KeyPath, str] | None = None) -> Self:
-        """Return a copy with other values, of which some keys may be renamed; positions refer to the same file."""
+        """Return a copy with other values and renamed keys; its positions still refer to the original text."""
         result, names = copy(self), renamed or {}
         result.__dict__.pop("spans", None)
         result.values = values

@@ -77,7 +77,7 @@ def add_to_config(
     environ: Mapping[str, str],
     any_case: Collection[str] = (),
 ) -> bytes:
-    """Return the configuration with these tables appended; raise DuvetError if the result would be invalid."""
+    """Append tables for these sources and specifications; raise DuvetError if the result would be invalid."""
     ##= man/spec/init.md#existing-projects
     ##% In an existing project, `duvet init` MUST add only the specifications and languages that the user names or
     ##% accepts, and change nothing else in the configuration.

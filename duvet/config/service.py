@@ -1,4 +1,4 @@
-"""Finds and reads the service configuration, expands environment variables, and overrides keys by `DUVET_SERVER__PORT` and others."""
+"""Finds and reads the service configuration, and applies environment variables to it."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class VariableExpander:
     """Expands variables in typed values, and collects the problems."""
 
     def __init__(self, unneeded: Collection[KeyPath] = ()) -> None:
-        """Below the keys in `unneeded`, report variables that can't be expanded as warnings."""
+        """Below the keys in `unneeded`, a variable that can't be expanded is only a warning."""
         self.problems: list[Problem] = []
         self.warnings: list[Problem] = []
         self.failed: set[KeyPath] = set()
@@ -293,8 +293,8 @@ def find_service_file(
 ) -> ServiceFile:
     """Return the given file, the file that an environment variable names, or the file in this folder or the project.
 
-    Raise DuvetError if a named file doesn't exist or several files are found. If `folder` is None, only a named file
-    counts.
+    Raise DuvetError if the named file doesn't exist or has an unknown extension, or if there are several candidates.
+    If `folder` is None, only a named file counts.
     """
     ##= man/spec/service.md#configuration
     ##% duvet MUST read the service configuration from the named file, or else from `duvet.config.*` or

@@ -317,7 +317,7 @@ def _split_pairs(tool: Tool, schemas: Mapping[str, Schema], words: Sequence[str]
 
 
 def _parse_value(name: str, kind: object, value: str | None) -> object:
-    """Convert a value to the argument's type; raise ToolError for invalid JSON, and leave the rest to the tool."""
+    """Convert a value to the argument's type; raise ToolError for invalid JSON. The tool checks the rest."""
     if value is None:
         return True
     match kind:

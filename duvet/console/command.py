@@ -1,4 +1,4 @@
-"""Click classes of the commands, global options, the environment, and the project and paths that they name."""
+"""Click classes of the commands, the global settings, and paths relative to the project."""
 
 from __future__ import annotations
 

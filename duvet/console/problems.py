@@ -212,7 +212,7 @@ def add_problem_format(function: click.decorators.FC) -> click.decorators.FC:
 
 
 def make_problem_output(format: str | None, output: str | None, others: Iterable[str | None] = ()) -> ProblemOutput:
-    """Return the requested output; raise UsageError if two of it and `others` are standard output."""
+    """Return the requested output; raise UsageError if standard output would get several results."""
     on_stdout = sum(path is not None and path in OUTPUT_NAMES for path in others)
     if format not in (None, ProblemFormat.TEXT) or output is not None:
         path = "-" if output is None else output

@@ -150,7 +150,7 @@ class FileContextFinder(Struct, frozen=True):
 def score_named_chunks(
     store: Store, names: tuple[str, ...], filters: ChunkFilters, *, alone: bool
 ) -> Mapping[int, float]:
-    """Score the chunks of the files and symbols that a query names; `alone` adds those that contain a compound name."""
+    """Score the chunks of the files and symbols that a query names and, with `alone`, those that contain the name."""
     scores: dict[int, float] = defaultdict(float)
     for name in names:
         ##= man/spec/knowledge.md#search
@@ -322,7 +322,7 @@ _NO_VECTORS = "searched by words only: the index has no vectors"
 
 
 def make_editor_uri_formatter(template: str | None, root: str) -> Callable[[str, Symbol], str] | None:
-    """Return a function that builds editor URIs, None without a template; raise DuvetError for an invalid one."""
+    """Return a function that builds editor URIs, or None without a template; raise DuvetError if it is invalid."""
     if not template:
         return None
     try:

@@ -47,7 +47,7 @@ class ContentFolder:
         self.rule = rule
 
     def read(self, source: str, *, is_local: bool) -> bytes:
-        """Read a visible file of the project or, for a caller elsewhere, the content root; or raise QueryError."""
+        """Read a visible file of the project, or of the content root if the caller is remote; else raise QueryError."""
         ##= man/spec/gateway.md#uploads
         ##% Over HTTP, `km-upload` MUST read only files under the content root, and otherwise only files of the project.
         folder, name = (self._places.root, "the project") if is_local else (self.root, "the content root")

@@ -1,4 +1,4 @@
-"""Proposes fixes for drift, which are quotes that are no longer in their section, and for wrong targets."""
+"""Proposes fixes for wrong targets, and for quotes that are no longer in their section."""
 
 from __future__ import annotations
 

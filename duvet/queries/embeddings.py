@@ -100,7 +100,7 @@ _EXTRA_HINT = "install it: pip install 'duvet-cli[semantic]'"
 def find_embedder(
     model: SearchModel = SearchModel.AUTO, *, for_chunks: bool = False, count: int = 0, required: bool = False
 ) -> Embedder | None:
-    """Return the embedder for this many texts, or None without one; raise DuvetError if it is `required`."""
+    """Return the embedder for this many texts; if none is usable, return None, or raise DuvetError if `required`."""
     ##= man/spec/knowledge.md#vectors
     ##% duvet MUST compute vectors with an installed model and without the network.
     ##= man/spec/knowledge.md#vectors
@@ -165,7 +165,7 @@ class PurePythonMatrix:
         return len(self._rows)
 
     def best(self, query: bytes, limit: int, allowed: Sequence[int] | None = None) -> list[tuple[int, float]]:
-        """Return the numbers and cosines of the nearest vectors, nearest first, without those that are not positive."""
+        """Return the numbers and cosines of the nearest vectors with a positive cosine, nearest first."""
         components = unpack(f"<{self._width}f", query)
         among = None if allowed is None else frozenset(allowed)
         scores = (

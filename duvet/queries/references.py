@@ -82,7 +82,7 @@ def resolve_reference(catalogue: Catalogue, reference: str, files: locations.Pro
 def find_by_name(
     catalogue: Catalogue, name: str, specifications: Collection[int] | None = None
 ) -> RequirementRef | SectionRef | None:
-    """Return the requirement with this id, or the section with it in its title; raise NotFoundError for several."""
+    """Return the requirement with this id, or the section with it in its title; raise NotFoundError if several match."""
 
     ##= man/spec/names.md#references
     ##% duvet MUST accept a requirement id in upper or lower case, alone or as `SPEC#ID`, wherever it accepts the id
@@ -114,7 +114,7 @@ def find_by_name(
 
 
 def find_requirements_by_id(catalogue: Catalogue, digits: str, files: locations.ProjectFiles) -> tuple[int, ...]:
-    """Return all places of the requirement whose id begins with these digits; raise NotFoundError unless one does."""
+    """Return all places of the only requirement whose id begins with these digits, or raise NotFoundError."""
     ##= man/spec/show.md#references
     ##% duvet MUST accept each unambiguous prefix of a requirement id with at least four digits.
     prefix = digits.lower()

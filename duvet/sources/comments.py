@@ -330,7 +330,7 @@ def scan_comments(path: str, text: str, style: SourceStyle) -> tuple[list[Annota
 def parse_block(
     path: str, text: str, block: AnnotationBlock, style: SourceStyle, problems: list[Problem]
 ) -> list[Annotation]:
-    """Return the annotation of a block, or add its problems to `problems` and return nothing."""
+    """Return the annotation of a block, or add its problems to `problems` and return an empty list."""
     metas, contents = block.metas, block.contents
     fields = [parse_field(token.text, token.start) for token in metas]
     annotation, target, found = read_fields(path, text, fields, style.kind)

@@ -150,7 +150,7 @@ class IgnoredPaths:
         return known[0] or self._is_ignored(f"{whole}/" if is_folder else whole, known[1])
 
     def _is_ignored(self, path: str, top: str) -> bool:
-        """Return True if the nearest `.gitignore` with a matching line ignores the path; folders end with a slash."""
+        """Return True if the nearest `.gitignore` with a matching line, or else the exclude list, ignores the path."""
         start = len(path)
         while start > len(top):
             start = path.rfind("/", 0, start - 1) + 1
@@ -191,7 +191,7 @@ class DefaultExcludes:
         self.folders_with_included = {folder for path in self._included for folder in _parents(path)}
 
     def excludes_folder(self, folder: str, names: Iterable[str]) -> bool:
-        """Return whether these entries show a virtual environment; False for the root and for included folders."""
+        """Return whether a folder with these entries is a virtual environment; False for the root and included folders."""
         # The project folder itself may be a virtual environment.
         return bool(folder) and folder not in self._included and VIRTUAL_ENVIRONMENT in names
 

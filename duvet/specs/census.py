@@ -136,10 +136,7 @@ def _explain(specification: Specification, keyword: re.Match[bytes], first: int)
 
 
 def _find_owners(stretches: Sequence[_Stretch], bounds: Sequence[int]) -> list[_Stretch | None]:
-    """Return for each boundary the first range that contains the bytes after it.
-
-    Ranges are nested or side by side, so that each boundary changes the first one.
-    """
+    """Return for each boundary the first range that contains the bytes after it."""
     places = {bound: index for index, bound in enumerate(bounds)}
     owners: list[_Stretch | None] = [None] * (len(bounds) + 1)
     following = list(range(len(bounds) + 1))

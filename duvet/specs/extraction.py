@@ -132,8 +132,8 @@ _BLANK = " \t\n"
 class SentenceOpenings:
     """Finds the beginnings of sentences in linear time.
 
-    A sentence begins after the full stop before it or, if no blank follows that, after the first one on its line that
-    ends a sentence.
+    A sentence begins after the full stop before it. If no blank follows that full stop, the sentence begins after the
+    first full stop on the same line that ends a sentence.
     """
 
     def __init__(self, text: str) -> None:
@@ -264,7 +264,7 @@ _LONGEST, _KEPT = 240, 50
 
 
 def requirements_folder(source: str, out: str, downloads: str = "") -> str:
-    """Return the folder below `out` that mirrors the path of a specification, if possible below `downloads` or `out`."""
+    """Return the folder below `out` for a specification, named by its path, relative to `downloads` or `out` if inside."""
     parts = path_parts(source)
     kept = (
         _list_parts_below(parts, downloads)
@@ -472,7 +472,7 @@ def _is_generated(folder: str, path: str, target: str, tree: Tree) -> bool:
 
 
 def list_unneeded_files(extraction: Extraction, library: Library, *, writes: bool) -> dict[str, Problem]:
-    """Return a problem for each extracted file that is no longer needed: for all of them unless `writes`."""
+    """Return a problem for each extracted file that is no longer needed; without `writes`, none is needed."""
     needed = extraction if writes else replace(extraction, files={})
     found = (*find_stale_files(needed, library.tree), *_find_orphaned_files(extraction, library))
     return {problem.path: problem for problem in found}

@@ -74,7 +74,7 @@ _stderr_lock = Lock()
 def _parse_events(
     parser: Markdown, text: str, *, merge_text: bool
 ) -> tuple[Iterable[tuple[Any, Any]], BaseException | None]:
-    """Return the events, and the failure of the parser after them; other texts fail while their events are read."""
+    """Return the events, and for a risky text the failure after them; other texts fail while their events are read."""
     events: Iterable[tuple[Any, Any]] = parser.events_with_range(text, merge_text=merge_text)
     if "}" not in text or not _RISKY.search(text):
         return events, None
@@ -120,7 +120,7 @@ class MarkdownDocument(Struct, frozen=True):
 
 
 def parse_markdown(data: bytes, form: RequirementForm | None = None, stem: str = "") -> MarkdownDocument:
-    """Parse a document, without `form` as awslabs duvet does; raise MarkdownError if the parser fails."""
+    """Parse a document; without `form`, parse it as awslabs duvet does. Raise MarkdownError if the parser fails."""
     text = data.decode()
     outline = _Outline(data, text, is_like_upstream=form is None)
     if form is None:

@@ -113,7 +113,7 @@ _GRAMMARS = {
 
 
 def wants_symbols(wanted: bool | None) -> bool:
-    """Return whether to find symbols, with None if their grammars are installed; with True, raise DuvetError if not."""
+    """Return whether to find symbols; None means if their grammars are installed. With True, they must be installed."""
     if wanted is False:
         return False
     packages = ("tree_sitter", *sorted({grammar.package for grammar in _GRAMMARS.values()}))
@@ -494,7 +494,7 @@ def _make_heading(start: int, level: int, title: str) -> OutlineHeading:
 
 
 def make_heading_titles(outline: DocumentOutline, title: str = "") -> TitleLookup:
-    """Return a lookup of the headings above a range, as `Guide > Setup`, below `title` if the first one differs."""
+    """Return a lookup of the headings above a range, as `Guide > Setup`; a different `title` comes first."""
     starts = [heading.start for heading in outline.headings]
     trails: list[str] = []
     above: list[OutlineHeading] = []
@@ -516,7 +516,7 @@ def make_heading_titles(outline: DocumentOutline, title: str = "") -> TitleLooku
 
 
 def make_symbol_titles(text: str, symbols: Sequence[Symbol]) -> TitleLookup:
-    """Return a lookup of the symbol around the start of a range and the first ones in it; outer ones come first."""
+    """Return a lookup that names the symbol around the start of a range, then the first symbols in the range."""
     lines, firsts = line_starts(text), [symbol.line_start for symbol in symbols]
 
     def find_title(start: int, end: int) -> str:

@@ -80,7 +80,7 @@ class SubsystemIndex:
     def find_membership(
         self, path: str, kind: FileKind, named: str = "", imports: Sequence[str] = ()
     ) -> CatalogueSubsystem:
-        """Return the subsystem of a file, whose name may be empty; `named` is the one in its front matter."""
+        """Return the subsystem of a file, unnamed if it has none; `named` is the subsystem in its front matter."""
         ##= man/spec/knowledge.md#subsystems
         ##% `duvet ingest` MUST assign a file to the subsystem in its front matter, or else to the subsystem with the
         ##% longest matching pattern, or else to the subsystem whose name its path contains.
@@ -140,7 +140,7 @@ class SubsystemIndex:
 
     @cached_property
     def _modules(self) -> dict[str, str]:
-        """The subsystems of modules, by the paths by which files may import them."""
+        """The subsystem of each module, by the paths under which files may import it."""
         found: dict[str, str] = {}
         for path, name in self._code.items():
             above = [""]
@@ -157,7 +157,7 @@ class SubsystemIndex:
         return found
 
     def _find_by_citations(self, path: str) -> str:
-        """Return the subsystem of most code that cites the same requirements."""
+        """Return the most frequent subsystem of code that cites the same requirements."""
         cited, citing = self._citations
         names = (name for requirement in sorted(cited.get(path, ())) for name in citing.get(requirement, ()))
         votes = Counter(names)

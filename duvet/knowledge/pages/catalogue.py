@@ -311,7 +311,7 @@ class PageCollection:
                     yield page, link
 
     def requirements(self, page: Page) -> Iterator[PageReference]:
-        """Yield what a page's wikilinks name in the trace; links to the same requirements, or to none, count once."""
+        """Yield the parts of the trace that a page's wikilinks name; parts with the same requirements count once."""
         seen: set[tuple[int, ...]] = set()
         for link in page.content.links:
             found = self.find_reference(page, link)

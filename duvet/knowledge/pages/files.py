@@ -61,7 +61,7 @@ class PagePatterns(Struct, frozen=True):
 
 
 def _find_place(config: Config, number: int, index: int, key: str, other: int) -> model.Place:
-    """Return the place of a value of a rule; each pattern of a rule is searched for on its own."""
+    """Return the place of a value in a `pages` table; `index` is that of a pattern, `other` that of another value."""
     return config.toml.value_place("pages", number, key, index if key == "pattern" else other)
 
 

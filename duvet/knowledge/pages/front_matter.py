@@ -174,7 +174,7 @@ def _convert_text(value: object) -> str:
 
 
 def parse_date(value: object) -> float:
-    """Convert a date or time, by default in UTC, to seconds since 1970; raise TypeError or ValueError for others."""
+    """Convert a date or time, in UTC by default, to seconds since 1970; raise TypeError or ValueError if that fails."""
     # Obsidian shows a link to a daily note as a date.
     text = _convert_text(value).replace("/", "-").removeprefix("[[").removesuffix("]]")
     if text[:1].isalpha():

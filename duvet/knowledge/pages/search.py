@@ -312,7 +312,7 @@ class _WordTable:
                 scores[row] += weight * count / (count + norms[row])
 
     def _add_related(self, scores: list[float], words: Sequence[str], weight: float) -> None:
-        """Raise the scores of matching rows; all words count less than one occurrence of the related word."""
+        """Raise the scores of matching rows; all these words together count less than one word of the query."""
         counts: defaultdict[int, int] = defaultdict(int)
         for word in words:
             for entry in self._rows[word]:

@@ -51,8 +51,10 @@ class ServerAddress(Struct, frozen=True):
         return f"{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}"
 
     def check_reach(self, anywhere: bool) -> tuple[int, tuple[str, int]]:
-        """Return the family and the place of a socket; raise DuvetError if the address can't be resolved, or if other
-        machines can reach it, unless `anywhere` is true."""
+        """Return the family and the address of the socket.
+
+        Raise DuvetError if the host is unknown or, without `anywhere`, if other machines can reach it.
+        """
         try:
             resolved = socket.getaddrinfo(self.host, self.port, type=socket.SOCK_STREAM)
         except (OSError, UnicodeError) as error:
