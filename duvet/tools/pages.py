@@ -216,16 +216,11 @@ class GetConnectionsInput(Struct, frozen=True, forbid_unknown_fields=True):
     slug: SlugArgument
 
 
-class LocalGraph(Struct, frozen=True):
-    nodes: tuple[catalogue.PageNode, ...]
-    edges: tuple[catalogue.PageEdge, ...]
-
-
 class GetConnectionsOutput(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
     slug: str
     outlinks: tuple[str, ...]
     backlinks: tuple[str, ...]
-    local_graph: LocalGraph
+    local_graph: catalogue.PageGraph
     requirements: tuple[catalogue.PageRequirement, ...] | None = None
 
 
@@ -246,7 +241,7 @@ async def get_connections(arguments: GetConnectionsInput, ctx: call_context.Call
                 slug=page.slug,
                 outlinks=short.cut_list("outlinks", pages.outlinks(page)),
                 backlinks=short.cut_list("backlinks", pages.backlinks(page)),
-                local_graph=LocalGraph(nodes, short.cut_list("edges", edges)),
+                local_graph=catalogue.PageGraph(nodes, short.cut_list("edges", edges)),
                 requirements=catalogue.find_page_requirements(pages, page),
             ),
             warning=" ".join(short.notes),
