@@ -22,7 +22,7 @@ from duvet import errors, model
 from duvet.errors import DuvetError
 from duvet.knowledge.ingest.files import make_warning, make_warnings
 from duvet.knowledge.ingest.subsystems import find_imports
-from duvet.knowledge.pages.front_matter import MAX_TAG_LENGTH, MAX_TAGS, find_body_start, parse_front_matter
+from duvet.knowledge.pages.front_matter import MAX_TAG_LENGTH, PageFrontMatter, find_body_start, read_front_matter
 from duvet.project.project import Project
 from duvet.store.records import FileKind, Symbol, SymbolKind, SymbolLanguage, TextPiece
 from duvet.text import BOM, collapse_whitespace, find_line_index, line_starts, shorten_text
@@ -244,6 +244,7 @@ class FileRecord(Struct, frozen=True, array_like=True, gc=False, omit_defaults=T
     tags: tuple[str, ...] = ()
     title: str = ""
     slug: str = ""
+    aliases: tuple[str, ...] = ()
     links: tuple[str, ...] = ()  # Paths as written in the file, relative to it.
     pages: tuple[str, ...] = ()  # Targets of `[[links]]`.
     imports: tuple[str, ...] = ()  # Modules that a test imports.
@@ -323,15 +324,27 @@ class IngestReader(Struct, frozen=True):
                 symbols = (*make_module_symbol(path), *symbols)
             return replace(found, text=text, symbols=symbols, pieces=tuple(pieces), record=record)
         problems: tuple[model.Problem, ...] = ()
-        record, start = FileRecord(), find_body_start(text)
+        front, start = PageFrontMatter(), find_body_start(text)
+        ##= man/spec/knowledge.md#files
+        ##% `duvet ingest` MUST read titles, slugs, tags and aliases in front matter as in that of pages.
         try:
-            record = read_document_front(path, text[:start])
+            front = read_front_matter(text[:start], path)
         except errors.DuvetError as error:
             problems = (make_warning(f"invalid front matter: {error.message}", path),)
         outline = read_outline(path, text, start)
-        titles = make_heading_titles(outline, record.title)
-        title = record.title or outline.title
-        record = replace(record, seen=found.record.seen, title=title, links=outline.links, pages=outline.pages)
+        title = shorten_text(front.title, MAX_TAG_LENGTH)
+        titles = make_heading_titles(outline, title)
+        subsystem = front.fields.get("subsystem")
+        record = FileRecord(
+            found.record.seen,
+            shorten_text(collapse_whitespace(subsystem), MAX_TAG_LENGTH) if isinstance(subsystem, str) else "",
+            front.tags,
+            title or outline.title,
+            front.slug or "",
+            front.aliases,
+            outline.links,
+            outline.pages,
+        )
         pieces = cut_pieces(text, [heading.start for heading in outline.headings], titles)
         return replace(found, text=text, pieces=tuple(pieces), record=record, problems=problems)
 
@@ -372,22 +385,6 @@ def _find_end(text: str, start: int, headings: Sequence[int]) -> tuple[int, bool
         return len(text), False
     line = text.rfind("\n", start + _MIN_TO_BREAK, most) + 1
     return line or text.rfind(" ", start + _MIN_TO_WORD, most) + 1 or most, False
-
-
-def read_document_front(path: str, text: str) -> FileRecord:
-    """Read front matter, ignoring values of the wrong type; raise DuvetError if it is not YAML."""
-    if not text:
-        return FileRecord()
-    values = parse_front_matter(text, path).values
-    tags = values.get("tags")
-    words = tags.split(",") if isinstance(tags, str) else tags if isinstance(tags, list) else ()
-    known = tuple(dict.fromkeys(filter(None, map(_remove_markup, words[:MAX_TAGS]))))
-    subsystem, title, slug = (_remove_markup(values.get(key)) for key in ("subsystem", "title", "slug"))
-    return FileRecord(subsystem=subsystem, title=title, slug=slug, tags=known)
-
-
-def _remove_markup(value: object) -> str:
-    return shorten_text(collapse_whitespace(value), MAX_TAG_LENGTH) if isinstance(value, str) else ""
 
 
 class OutlineHeading(Struct, frozen=True):

@@ -244,7 +244,7 @@ class _LinkResolver:
 SPACE_SIZE_KEY = "space-size"  # Key of the number of chunks to which the vector space was fitted.
 _SENTENCES_KEY = "sentences"  # Key of the vectors that take long to compute, by the digests of their texts.
 _FILES_KEY, _TIMES_KEY, _GRAPH_KEY = "files", "times", "graph"
-_READER_VERSION = "2"  # After a change of this number, the next run reads all files again.
+_READER_VERSION = "3"  # After a change of this number, the next run reads all files again.
 
 Value = TypeVar("Value")
 _SAMPLE = 10_000  # Maximum number of chunks to which a vector space is fitted.

@@ -16,7 +16,7 @@ from duvet.model import Place, Problem
 from duvet.text import shorten_text
 from duvet.words import compose
 
-MAX_TAGS, MAX_TAG_LENGTH = 100, 300
+_MAX_TAGS, MAX_TAG_LENGTH = 100, 300
 _MAX_FRONT_MATTER = 1 << 16
 _MAX_PLAIN_LINE = 1_000  # YAML reads longer lines.
 _FRONT_MATTER = re.compile(r"---[ \t]*\r?\n(?![ \t]*\r?\n)((?:.*?\n)??)(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL)
@@ -50,7 +50,11 @@ class PageFrontMatter(Struct, frozen=True):
 def split_page(text: str, path: str) -> tuple[PageFrontMatter, int]:
     """Return the front matter of a page, and the offset of the text after it."""
     if start := find_body_start(text):
-        return _read_front_matter(text[:start], path), start
+        try:
+            return read_front_matter(text[:start], path), start
+        except DocumentError as error:
+            problem = rules.PAGE_FRONT_MATTER.problem(error.message, path, error.place, hint=error.hint)
+            return PageFrontMatter(problems=(problem,)), start
     if not _FRONT_MATTER.match(text, 0, _MAX_FRONT_MATTER):
         return PageFrontMatter(), 0
     message = "the text between the `---` lines is not front matter, so it is part of the page"
@@ -125,13 +129,10 @@ def _fold_key(key: str) -> str:
     return _SEPARATORS.sub(" ", key).casefold()
 
 
-def _read_front_matter(text: str, path: str) -> PageFrontMatter:
+def read_front_matter(text: str, path: str) -> PageFrontMatter:
+    """Read front matter with its `---` lines, and report invalid values; raise DocumentError if it is not YAML."""
     problems: list[Problem] = []
-    try:
-        document = parse_front_matter(text, path)
-    except DocumentError as error:
-        problem = rules.PAGE_FRONT_MATTER.problem(error.message, path, error.place, hint=error.hint)
-        return PageFrontMatter(problems=(problem,))
+    document = parse_front_matter(text, path)
 
     def read(key: str, convert: Callable[[Any], Any], hint: str) -> Any:
         value = document.values.get(key)
@@ -196,5 +197,5 @@ def _convert_words(value: Any) -> tuple[str, ...]:
     words = value.split(",") if isinstance(value, str) else value
     if not isinstance(words, list):
         raise TypeError
-    texts = (shorten_text(_convert_text(word), MAX_TAG_LENGTH) for word in words[:MAX_TAGS] if word is not None)
+    texts = (shorten_text(_convert_text(word), MAX_TAG_LENGTH) for word in words[:_MAX_TAGS] if word is not None)
     return tuple(filter(None, texts))

@@ -179,17 +179,21 @@ def test_only_changed_files_are_read(tmp_path: Path) -> None:
 
 
 def test_a_document_with_front_matter(tmp_path: Path) -> None:
-    front = "subsystem: Ledger\nslug: a\ntags: [money, 1.10, money, {a: b}]\nmore: 1"
+    ##= man/spec/knowledge.md#files
+    ##% `duvet ingest` MUST read titles, slugs, tags and aliases in front matter as in that of pages.
+    front = "subsystem: ' Ledger  1'\nslug: a\ntags: [money, 1.10, money]\nalias: An A, a\nmore: 1"
     text = f"\ufeff---\n{front}\n---\n# Title\n\nSee [b](b.md), [[c]].\n"
-    named = "---\ntags: a, b\ntitle: A  title\n---\n# Title\n"
-    folder = written(tmp_path, {"a.md": text, "b.md": "---\na: *b\n---\n# Title\n", "c.md": named})
+    named = "---\ntags: 'a, b #c'\ntag: [d]\ntitle: A  title\n---\n# Title\n"
+    wrong = "---\ntags: [a, {b: c}]\nsubsystem: [x]\ncreated: soon\ntitle: Wrong\n---\n"
+    folder = written(tmp_path, {"a.md": text, "b.md": "---\na: *b\n---\n# Title\n", "c.md": named, "d.md": wrong})
     found, other = reader(folder, 200).read("a.md", FileKind.DOC, ""), read(folder, "c.md").record
     assert found is not None and replace(found.record, seen=None) == chunks.FileRecord(
-        subsystem="Ledger", slug="a", tags=("money", "1.10"), title="Title", links=("b.md",), pages=("c",)
+        None, "Ledger 1", ("money", "1.10"), "Title", "a", ("An A", "a"), ("b.md",), ("c",)
     )
-    assert [(one.title, one.line_start, one.line_end) for one in found.pieces] == [("Title", 1, 9)]
-    assert (other.tags, other.title) == (("a", "b"), "A title")
-    # Invalid front matter is a problem; the rest of the file is indexed.
+    assert [(one.title, one.line_start, one.line_end) for one in found.pieces] == [("Title", 1, 10)]
+    assert (other.tags, other.title) == (("a", "b", "c", "d"), "A title")
+    # Invalid values are ignored. Invalid front matter is a problem; the rest of the file is indexed.
+    assert (read(folder, "d.md").record.title, read(folder, "d.md").record.tags) == ("Wrong", ())
     invalid = read(folder, "b.md")
     assert [format_problem_line(one).partition(": ")[0] for one in invalid.problems] == ["b.md"]
     assert invalid.pieces and invalid.record.title == "Title"
