@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from itertools import chain
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 from uuid import uuid4
 
 from blake3 import blake3
@@ -22,6 +22,8 @@ from duvet.knowledge.ingest import files as ingest_files
 from duvet.knowledge.ingest.chunks import FileRecord, IngestReader, wants_symbols
 from duvet.knowledge.ingest.subsystems import CatalogueSubsystem, SubsystemIndex, find_roots, read_subsystem_catalogue
 from duvet.knowledge.pages.front_matter import normalise_slug
+from duvet.knowledge.pages.links import PageLink
+from duvet.knowledge.pages.page import LinkResolver, LinkTargets, PageReferenceFinder
 from duvet.progress import CountedStep, Progress
 from duvet.project.project import Project
 from duvet.queries.embeddings import DummyEmbedder, Embedder, find_chunk_embedder, row_size
@@ -44,10 +46,8 @@ from duvet.store.sqlite import Store, StoreWriter
 from duvet.text import format_count
 from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue
 
-if TYPE_CHECKING:
-    from duvet.knowledge.pages.page import PageReferenceFinder
-
 _MAX_NAME = 80
+_PAGE_ENDINGS = (".md", ".markdown")
 _FOLDER_PAGES = ("README.md", "index.md")  # The files that a link to a folder leads to.
 _SUBSYSTEM_RELATIONS = {FileKind.DOC: Relation.DESCRIBES, FileKind.TEST: Relation.VALIDATES}
 
@@ -105,7 +105,7 @@ def build_graph(
         source = f"{NodeLabel.SUBSYSTEM}:{name}"
         targets = (f"{NodeLabel.SUBSYSTEM}:{other}" for other in others)
         edges += (GraphEdge(source=source, relation=Relation.DEPENDS_ON, target=target) for target in targets)
-    edges += _LinkResolver(artifacts, records, trace).edges()
+    edges += _LinkGraph(artifacts, records, trace).edges()
     if trace:
         nodes += trace.nodes()
         edges += trace.edges()
@@ -180,30 +180,23 @@ class _TraceGraph:
             yield GraphEdge(source=source, relation=Relation.CITES, target=target, properties=properties)
 
 
-class _LinkResolver:
+class _LinkGraph:
     def __init__(
         self, artifacts: Mapping[str, Artifact], records: Mapping[str, FileRecord], trace: _TraceGraph | None
     ) -> None:
         self._artifacts = artifacts
         self._records = records
         self._trace = trace
-        self._references: PageReferenceFinder | None = None
-        self._slugs: dict[str, str] = {}
-        for path, record in records.items():
-            if path in artifacts and (record.slug or path.endswith(".md")):
-                stem = path.removesuffix(".md")
-                self._slugs.setdefault(normalise_slug(record.slug or stem), path)
-                while "/" in stem and not record.slug:
-                    stem = stem.partition("/")[2]
-                    self._slugs.setdefault(normalise_slug(stem), path)
+        self._references = PageReferenceFinder(trace.catalogue) if trace else None
+        pages = {path: one for path, one in records.items() if one.slug or path.lower().endswith(_PAGE_ENDINGS)}
+        slugs = {normalise_slug(one.slug): path for path, one in reversed(pages.items()) if one.slug}
+        aliases = tuple((alias, path) for path, one in pages.items() for alias in one.aliases)
+        self._pages = LinkResolver(LinkTargets(dict.fromkeys(pages, ""), slugs=slugs, aliases=aliases))
 
     def edges(self) -> Iterator[GraphEdge]:
         for path, record in self._records.items():
-            artifact = self._artifacts.get(path)
-            if artifact is None or not (record.links or record.pages):
-                continue
-            source = _make_file_id(artifact)
-            targets = dict.fromkeys((*self._resolve_links(path, record), *self._resolve_pages(record)))
+            source = _make_file_id(self._artifacts[path])
+            targets = dict.fromkeys((*self._resolve_links(path, record), *self._resolve_pages(path, record)))
             for target in targets:
                 if target != source:
                     yield GraphEdge(source=source, relation=Relation.LINKS_TO, target=target)
@@ -217,22 +210,17 @@ class _LinkResolver:
                     yield _make_file_id(found)
                     break
 
-    def _resolve_pages(self, record: FileRecord) -> Iterator[str]:
+    def _resolve_pages(self, path: str, record: FileRecord) -> Iterator[str]:
         for written in record.pages:
-            name, _, heading = written.partition("#")
-            slug = normalise_slug(name)
-            page = self._artifacts.get(self._slugs.get(slug, ""))
-            if page is not None:
-                yield _make_file_id(page)
+            ##= man/spec/knowledge.md#files
+            ##% `duvet ingest` MUST resolve `[[links]]` to Markdown files and requirements as in pages.
+            # In a table, the bar before a label is escaped.
+            link = PageLink(written.removesuffix("\\").strip())
+            if page := self._pages.resolve(path, link):
+                yield _make_file_id(self._artifacts[page])
                 continue
-            if self._trace is None:
-                continue
-            if self._references is None:
-                from duvet.knowledge.pages.page import PageReferenceFinder
-
-                self._references = PageReferenceFinder(self._trace.catalogue)
-            found = self._references.find(slug, heading.strip())
-            if found is None:
+            found = self._references.find(link.target, link.heading or "") if self._references else None
+            if found is None or self._trace is None:
                 continue
             yield from (self._trace.ids[index] for index in found.indexes)
             if found.specification is not None and not found.indexes:

@@ -342,12 +342,18 @@ def test_the_nodes_and_edges_of_a_project(tmp_path: Path) -> None:
 
 
 def test_links_by_path_and_slug(tmp_path: Path) -> None:
+    ##= man/spec/knowledge.md#files
+    ##% `duvet ingest` MUST resolve `[[links]]` to Markdown files and requirements as in pages.
     pages = {
         "docs/a.md": "[up](../README.md) [folder](.) [abs](/docs/b.md) [no](no.md) [out](../../x.md) [web](http://x/a.md)",
-        "docs/b.md": "---\nslug: named\n---\n[[named]] [[deep/c]] [[nothing]] [[c|label]] [[docs/a#part]]",
-        "docs/deep/c.md": "[[named]]",
+        "docs/b.md": "---\nslug: named\n---\n[[named]] [[deep/c]] [[nothing]] [[c|label]] [[docs/a#part]] [[#here]]",
+        "docs/deep/c.md": "---\nalias: Sea\n---\n[[named]]",
+        "docs/other/c.md": "[[B]] | [[./d\\|label]] |",
+        "docs/other/d.markdown": "[[c]] [[readme]] [[tool.sh]]",
+        "notes/e.md": "[[sea]] [[d]]",
         "docs/README.md": "x",
         "README.md": "x",
+        "tool.sh": "x",
     }
     ingest_files(written(tmp_path, pages))
     assert [one.replace("DesignDoc:", "") for one in edges(tmp_path)] == [
@@ -357,4 +363,10 @@ def test_links_by_path_and_slug(tmp_path: Path) -> None:
         "docs/b.md LINKS_TO docs/a.md",
         "docs/b.md LINKS_TO docs/deep/c.md",
         "docs/deep/c.md LINKS_TO docs/b.md",
+        "docs/other/c.md LINKS_TO docs/b.md",
+        "docs/other/c.md LINKS_TO docs/other/d.markdown",
+        "docs/other/d.markdown LINKS_TO README.md",
+        "docs/other/d.markdown LINKS_TO docs/other/c.md",
+        "notes/e.md LINKS_TO docs/deep/c.md",
+        "notes/e.md LINKS_TO docs/other/d.markdown",
     ]
