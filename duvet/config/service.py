@@ -172,9 +172,11 @@ class VariableExpander:
 def list_unneeded_parts(values: Mapping[str, Any]) -> Collection[KeyPath]:
     providers, packs, workflows, routes = (select_tables(values.get(name)) for name in TABLES_OF_NAMES)
     enabled = [name for name, one in providers.items() if one.get("enabled", True) is not False]
-    steps = [step for one in workflows.values() for step in one.get("steps") or () if isinstance(step, dict)]
+    lists = [one.get("steps") for one in workflows.values()]
+    steps = [step for one in lists if isinstance(one, list) for step in one if isinstance(step, dict)]
     models = [one.get("model") for one in [*routes.values(), *steps]]
-    models += [model for one in routes.values() for model in one.get("fallbacks") or ()]
+    fallbacks = [one.get("fallbacks") for one in routes.values()]
+    models += [model for one in fallbacks if isinstance(one, list) for model in one]
     used = {*enabled[:1], *(model.partition("/")[0] for model in models if isinstance(model, str))}
     disabled = [("toolPacks", name) for name, one in packs.items() if one.get("enabled", True) is False]
     return [*disabled, *(("providers", name) for name in providers if name not in enabled or name not in used)]
@@ -434,7 +436,10 @@ def salvage_service(
             part = convert_leaves(kind, part, at, expander.convert_scalar)
             if not any(check_value(kind, part, at)) and not expander.problems:
                 part = convert_leaves(kind, part, at, expander.expand)
-                values[name] = {**values.get(name, {}), **part} if has_entries else part
+                # A variable may make a value invalid.
+                with suppress(ValidationError):
+                    convert({name: part}, ServiceConfig)
+                    values[name] = {**values.get(name, {}), **part} if has_entries else part
     config = convert(values, ServiceConfig)
     return Service(config=config, path=found.path, origin=found.origin, document=document, packs=config.packs())
 

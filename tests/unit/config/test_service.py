@@ -144,6 +144,9 @@ def test_the_valid_parts_of_an_invalid_configuration_are_kept() -> None:
     text = b"workflows: [1]\nserver: {port: x}\nproviders: {a: {}, b: {kind: x}}\n"
     config = salvage_service(MemoryTree({"duvet.config.yaml": text}), {}).config
     assert (config.workflows, list(config.providers), config.server.port) == ({}, ["a"], 8931)
+    text = b"server: {host: $BLANK}\nproviders: {a: {apiKey: $NO}}\n"
+    config = salvage_service(MemoryTree({"duvet.config.yaml": text}), {"BLANK": " "}).config
+    assert (config.server.host, list(config.providers)) == ("127.0.0.1", ["a"])
 
 
 def test_packs_are_switched_off_and_on() -> None:

@@ -36,7 +36,9 @@ workflows:
       - {id: z, wait: {tool: x, until: {path: x, exists: true}}, system: b}
       - {id: z2, wait: {tool: x, until: {path: x, exists: true}}, params: {b: 1}}
   leer: {description: x, steps: []}
+  number: {description: x, steps: 1}
 routing:
+  a2: {fallbacks: 1}
   b: {fallbacks: a}
   c: {model: "a/ b"}
 severs: {}
