@@ -14,7 +14,7 @@ from duvet.tree.files import CACHE_FOLDER
 
 @click.group(cls=SubcommandGroup, default="show")
 def cache() -> None:
-    """duvet stores what it has read in .duvet/cache, so that the next run reads only what has changed. The cache is
+    """In .duvet/cache, duvet stores what it has read, so that the next run reads only what has changed. The cache is
     optional: without it every answer is the same, only slower. `duvet --no-cache` neither reads nor writes it.
 
     Without a COMMAND, `duvet cache` shows the cache.

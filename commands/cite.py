@@ -120,8 +120,8 @@ def insert_citation(
     new = insert_annotation(path, decode_utf8(before, path), line, annotation, style, width)
     after = new.text.encode()
     ##= man/spec/cite.md#refusals
-    ##% `duvet cite` MUST NOT write a citation that `duvet validate` would report, except for quoting only a part of
-    ##% its requirement.
+    ##% `duvet cite` MUST NOT write a citation that `duvet validate` would report for any reason other than a partial
+    ##% quote.
     old, found = (
         [one.problem for one in validate(tree).found if one.problem.code != QUOTE_PARTIAL.code]
         for tree in (project, overlay_project(project, {path: after}))

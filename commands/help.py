@@ -11,7 +11,7 @@ from duvet.templates import find_topic, guide_parts, guide_topics
 @click.argument("names", metavar="[TOPIC | COMMAND]", nargs=-1, shell_complete=complete_values("help_topics"))
 @click.pass_context
 def help(ctx: click.Context, /, names: tuple[str, ...]) -> None:
-    """Without an argument, list the topics of the guide and the commands. On a terminal, a topic opens in your pager.
+    """Without an argument, list the commands and the topics of the guide. On a terminal, a topic opens in your pager.
 
     \b
     Examples:

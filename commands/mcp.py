@@ -84,9 +84,9 @@ def mcp(client: str | None, check: bool, models: bool, describe: bool, **options
 
     With --pages, the server serves a folder of Markdown notes, which needs no project.
 
-    With --http, the server accepts many clients, at /mcp for MCP and at /api/mcp for other programs. It accepts
-    connections only from this machine, unless DUVET_READER_TOKEN or DUVET_ADMIN_TOKEN is set; clients must then send
-    one of these tokens.
+    With --http, the server accepts many clients, at /mcp for MCP and at /api/mcp for other programs. To
+    listen on an address that other machines can reach, set DUVET_READER_TOKEN or DUVET_ADMIN_TOKEN; clients must then
+    send one of these tokens.
 
     With KM_GATEWAY_URL, the server forwards km- tool calls to the team's server, with KM_READER_TOKEN or
     KM_ADMIN_TOKEN. Without KM_ADMIN_TOKEN, tools for maintainers are not available.

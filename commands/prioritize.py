@@ -43,8 +43,8 @@ def prioritize(
     finished: bool, explain: bool, prompt: str | None, limit: int | None, format: str | None, **options: Any
 ) -> None:
     """duvet ranks requirements by level (MUST, SHOULD, MAY, none), then by progress (started, not started, done), then
-    by the number of todos, then by their order in the specifications. Requirements that are to do or uncited count as
-    not started.
+    by the number of todos, then by their order in the specifications. Requirements in the states `to do` and `uncited`
+    count as not started.
 
     Requirements that are done, excepted or not applicable are left out; use --all or `--status done` to include them.
 

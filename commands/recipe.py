@@ -95,9 +95,9 @@ def recipe() -> None:
     maps names to default values; a variable whose default is null must be set with `--var` or `--json`. `outputs` maps
     names to values.
 
-    A step has an `id` and either `tool` or `wait`. `tool` names the tool to call, `params` its arguments. `wait` has
-    the keys `tool`, `params`, `until`, `interval_seconds` (default 5) and `timeout_seconds` (default 300): it calls the
-    tool repeatedly until the answer meets the condition.
+    A step has an `id` and either `tool` or `wait`. `tool` names the tool to call, `params` its arguments. `wait` calls
+    a tool repeatedly until its answer meets a condition. The keys of `wait` are `tool`, `params`, `until` (the
+    condition), `interval_seconds` (default 5) and `timeout_seconds` (default 300).
 
     Further keys of a step: `expect` maps paths in the answer to the values they must have. `assert` lists checks, each
     with a `path` and one of `exists`, `equals` and `not_equals`. `capture` lists values to keep, each with a `name` and a

@@ -25,8 +25,8 @@ from duvet.text import format_count
 @add_service_option
 def restore(file: str, force: bool, service_path: str | None) -> None:
     """duvet checks the whole archive first, and backs up the current index. Then it replaces the index in one step;
-    running servers use the new one at once. Feedback that is newer than the backup is kept. With - as FILE, duvet reads the
-    archive from standard input.
+    running servers use the new one at once. Feedback from the backup is added to the current feedback. With - as FILE,
+    duvet reads the archive from standard input.
 
     \b
     Examples:

@@ -43,9 +43,9 @@ _GATE_PROBLEMS = {
 
 
 @click.command(cls=Subcommand)
-@click.option("--untested", is_flag=True, help="List the requirements that need a test instead.")
+@click.option("--untested", is_flag=True, help="Instead, list the requirements that need a test.")
 @click.option(
-    "--todo", is_flag=True, help="List the requirements with a `todo` instead, with their features and issues."
+    "--todo", is_flag=True, help="Instead, list the requirements with a `todo`, with their features and issues."
 )
 @add_filters
 @click.option(

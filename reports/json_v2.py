@@ -169,7 +169,7 @@ def encode_v2_report(report: V2Report) -> bytes:
 def _insert_urls(prefix: str, buckets: V2Sources | V2Annotations) -> dict[str, object]:
     found = {name: getattr(buckets, name) for name in buckets.__struct_fields__ if name != "extensions"}
     ##= man/spec/trace.md#reports
-    ##% With awslabs duvet's schema, both versions of JSON, LCOV and the snapshot MUST equal the files that awslabs
+    ##% With awslabs duvet's schema, the snapshot, LCOV and both versions of JSON MUST equal the files that awslabs
     ##% duvet writes, except for known defects of awslabs duvet.
     written = {name: dict(sorted(bucket.items())) for name, bucket in found.items() if bucket or name not in _OWN}
     known = {_OWN.get(name, prefix + name): bucket for name, bucket in written.items()}
@@ -421,7 +421,7 @@ def build_v2_report(report: Finished) -> V2Report:
     cites, cite_ids = make_cite_records(report.trace.annotations, files, targets)
     requirements = make_requirement_records(report, files, targets, cite_ids)
     ##= man/spec/gates.md#not-applicable
-    ##% The summary, the HTML report, both versions of JSON and the snapshot MUST list every `[[not-applicable]]` entry.
+    ##% The summary, the HTML report, the snapshot and both versions of JSON MUST list every `[[not-applicable]]` entry.
     not_applicable = {
         make_entity_id("not", one.target, one.quote, one.reason, one.owner, str(one.expiry or "")): NotApplicableRecord(
             one.target, one.reason, one.requirements, one.quote or None, one.owner or None, one.expiry
@@ -583,8 +583,8 @@ def _merge_sets(earlier: dict[str, T], later: dict[str, T], reporter: _Reporter)
         if old == new:
             continue
         ##= man/spec/trace.md#reports
-        ##% `duvet merge` MUST refuse reports that contradict each other and list the contradictions, and its result
-        ##% MUST NOT depend on the order of its inputs.
+        ##% `duvet merge` MUST refuse contradictory reports and list the contradictions, and its result MUST NOT depend
+        ##% on the order of its inputs.
         for rule in _RULES[type(old)]:
             was, now = (getattr(record, rule.field) if rule.field else record for record in (old, new))
             if was != now and not (rule.may_be_absent and None in (was, now)):

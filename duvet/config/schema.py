@@ -104,7 +104,7 @@ def json_schema(*, extended: bool) -> dict[str, Any]:
 def service_schema() -> dict[str, Any]:
     ##= man/spec/service.md#configuration
     ##% The schema that `duvet config schema service` prints MUST accept exactly the files that duvet accepts, except
-    ##% for checks of names, variables and alternative spellings of keys.
+    ##% that it does not check names and variables or accept alternative spellings of keys.
     # The hook is for secrets, the only type that msgspec does not support.
     schema = json.schema(ServiceConfig, schema_hook=lambda _: {"type": "string", "pattern": VARIABLE_PATTERN})
     return {"$schema": DIALECT, "title": "duvet service configuration", **_drop_null(schema)}

@@ -74,7 +74,7 @@ def list_error_problems(error: DuvetError) -> tuple[Problem, ...]:
         # `duvet report` accepts a project without a configuration with a warning.
         return (replace(problem, severity=Severity.ERROR),)
     ##= man/spec/problems.md#rules
-    ##% Every error message MUST end with the code of its rule, except errors in the command line.
+    ##% Every error message MUST end with the code of its rule, except for errors in the command line.
     return (Problem(error.rule_code, error.message, error.path, Place(error.line), hint=error.hint),)
 
 

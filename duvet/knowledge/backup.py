@@ -153,7 +153,7 @@ def _copy_to_scratch(places: StorePaths, now: datetime, elsewhere: str) -> Itera
         folder = stack.enter_context(make_scratch_folder(places.folder, elsewhere))
         with report_write_errors(os.path.dirname(folder)):
             ##= man/spec/gateway.md#backups
-            ##% A backup MUST contain a consistent copy of the index, the feedback, the history of reports, and a
+            ##% A backup MUST contain a consistent copy of the index, the feedback and the history of reports, and a
             ##% manifest with digests.
             revision = "" if store is None else _copy_store(store, places, folder)
             if lines := list(read_lines(places.feedback)):

@@ -77,7 +77,7 @@ class IdentifierError(QueryError):
 def _parse_identifier(text: str) -> tuple[NodeLabel, list[str]]:
     """Return the label and the keys to try: as written and URL-decoded, with full paths and ids shortened."""
     ##= man/spec/knowledge.md#graph
-    ##% `km-graph-node` MUST find a node by `LABEL:KEY`, a requirement by four or more digits of its id, and a
+    ##% `km-graph-node` MUST find a node by `LABEL:KEY`, a requirement by the first four or more digits of its id, and a
     ##% specification, section or requirement by its full path.
     whole = text if ":" in text else unquote(text)
     name, colon, written = whole.partition(":")

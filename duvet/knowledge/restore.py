@@ -133,7 +133,7 @@ def swap_store(places: StorePaths, copy: str, keep: Callable[[], str] | None, as
     ##= man/spec/gateway.md#backups
     ##% `duvet restore` MUST replace the index in one step, even while servers use it.
     ##= man/spec/gateway.md#backups
-    ##% `duvet restore` MUST save the index and the feedback that it replaces, unless `--force` is given.
+    ##% `duvet restore` MUST back up the current index before replacing it, unless `--force` is given.
     for _ in range(_MAX_TRIES):
         try:
             with closing(location.open_store(places.store)) as store:

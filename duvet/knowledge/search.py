@@ -267,7 +267,7 @@ def compute_score(
     criticality = _CRITICALITY.get(artifact.criticality.lower(), 0.0)
     count = len(context.outgoing) + len(context.incoming) + len(context.cited)
     ##= man/spec/knowledge.md#search
-    ##% `km-search` MUST use weights and votes only to order results with equal scores.
+    ##% `km-search` MUST use weights and votes only to reorder results with nearly equal scores.
     signals = (
         weights.subsystem * affinity
         + weights.relationship * min(count, 5)

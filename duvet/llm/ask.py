@@ -158,8 +158,8 @@ class ProjectRetriever(Struct, frozen=True):
     def sources(self, question: str) -> tuple[AnswerSource, ...]:
         """Return the best sources for a question, numbered; raise QueryError if it contains no words."""
         ##= man/spec/ask.md#answers
-        ##% `duvet ask` MUST send the model, as sources, the requirements that `duvet search` finds, their sections and
-        ##% the code that cites them, in about 3,000 tokens.
+        ##% As sources, `duvet ask` MUST send the model up to about 3,000 tokens of the requirements that `duvet search`
+        ##% finds, their sections and the code that cites them.
         found = find_hits(self.catalogue, SearchQuery(question), self.index, self.files).indexes[:_REQUIREMENTS]
         cards = [self.catalogue.requirements[index] for index in found]
         requirements = fit_sources(map(self._make_requirement_source, cards), _REQUIREMENTS_ROOM)

@@ -54,7 +54,7 @@ def find_provider_key(section: service_tables.ProviderSection, environ: Mapping[
     if text is None and is_default_provider(section):
         ##= man/spec/ask.md#keys
         ##% duvet MUST send the keys in `OPENAI_API_KEY` and `ANTHROPIC_API_KEY` only to OpenAI and Anthropic, unless
-        ##% the configuration names the variable.
+        ##% the `apiKey` of another provider names the variable.
         text = environ.get(PROVIDER_DEFAULTS[section.kind].variable)
     text = (text or "").strip()
     return Secret(text) if text else None

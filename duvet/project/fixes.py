@@ -274,7 +274,7 @@ def correct_section(texts: SpecificationTexts, annotation: Annotation) -> Correc
         (id,) = named
         return Correction(f"did you mean #{id}?", f"{name}#{id}")
     ##= man/spec/names.md#targets
-    ##% If the id of a requirement changed but not its text, `duvet validate --fix` MUST replace the id in targets.
+    ##% If a requirement has a new id but the same text, `duvet validate --fix` MUST replace the id in targets.
     series = section.rstrip(_DIGITS)
     renumbered = {one.name for one in spot.near.names.find_containing(remove_quote_markup(annotation.quote))}
     if len(renumbered) == 1 and len(annotation.quote.split()) >= _FEWEST_WORDS:

@@ -423,7 +423,7 @@ class Project:
             return
         ##= man/spec/trace.md#annotations
         ##% With its own schema, duvet MUST warn about citations that it does not read because their `[[source]]` has
-        ##% another comment style, and name that style.
+        ##% another comment style, and name both styles.
         known = {coverage.specification.locator.name for coverage in trace.coverages}
         known |= {specification.locator.name for specification in self._list_configured()}
         styles_by_path = {path: styles for styles, paths in self.inputs.sources if styles for path in paths}

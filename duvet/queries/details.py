@@ -111,7 +111,8 @@ def _make_requirement(citations: CitationReader, indexes: Sequence[int]) -> reco
     cited = [number for index in indexes for number in requirements[index].citations]
     together = {index for number in cited for index in catalogue.citations[number].requirements}
     ##= man/spec/show.md#details
-    ##% `duvet show` MUST show a requirement with the reason for its state and its citations grouped by type.
+    ##% `duvet show` MUST show a requirement with its state, the reason for this state, and its citations grouped by
+    ##% type.
     return records.RequirementDetail(
         **records.make_row_fields(catalogue, card),
         id=card.id,

@@ -116,7 +116,7 @@ def find_by_name(
 def find_requirements_by_id(catalogue: Catalogue, digits: str, files: locations.ProjectFiles) -> tuple[int, ...]:
     """Return all places of the only requirement whose id begins with these digits, or raise NotFoundError."""
     ##= man/spec/show.md#references
-    ##% duvet MUST accept each unambiguous prefix of a requirement id with at least four digits.
+    ##% duvet MUST accept the first four or more digits of a requirement id if they are unambiguous.
     prefix = digits.lower()
     if len(prefix) < _MIN_DIGITS:
         raise NotFoundError(f"{quote_text(digits)} is too short for an id", hint=f"give at least {_MIN_DIGITS} digits")
@@ -135,7 +135,7 @@ def find_requirements_by_id(catalogue: Catalogue, digits: str, files: locations.
 def _find_by_earlier_id(catalogue: Catalogue, prefix: str, files: locations.ProjectFiles) -> list[int]:
     """Return the requirements that had this id when ids still depended on Markdown markup."""
     ##= man/spec/show.md#references
-    ##% duvet SHOULD also accept the ids that awslabs duvet gives requirements with Markdown markup.
+    ##% For requirements with Markdown markup, duvet SHOULD also accept the ids that awslabs duvet computes.
     from duvet.specs.extraction import list_markup_texts
 
     found: dict[int, None] = {}

@@ -316,8 +316,8 @@ def describe_answer(answer: SearchAnswer | SearchHits) -> Iterator[str]:
 def find_named_requirements(catalogue: Catalogue, query: str, files: ProjectFiles) -> list[int]:
     name = query.strip()
     ##= man/spec/search.md#results
-    ##% If a query is an id, a file, a `file:line`, a target, a section or a specification, `duvet search` MUST list the
-    ##% requirements that it names before all others.
+    ##% If a query is an id, a file, a `file:line`, a target, a section or a specification, `duvet search` MUST first
+    ##% list the requirements that the query names.
     return sorted({index for one in _resolve_all(catalogue, name, files) for index in _list_below(catalogue, one)})
 
 

@@ -65,8 +65,8 @@ class Gateway(Struct, frozen=True):
 
     def find_token(self, scope: Scope) -> Secret | None:
         ##= man/spec/gateway.md#forwarding
-        ##% duvet MUST call the gateway's tools for maintainers with `KM_ADMIN_TOKEN`, and all others with
-        ##% `KM_READER_TOKEN` if it is set.
+        ##% duvet MUST send the gateway `KM_READER_TOKEN`, or `KM_ADMIN_TOKEN` if the tool is for maintainers or
+        ##% `KM_READER_TOKEN` is not set.
         return self.admin if scope is Scope.MAINTAINER else self.reader or self.admin
 
     def withheld(self, tool: Tool) -> WithheldReason | None:
@@ -228,8 +228,8 @@ def _forward(tool: Tool, connection: GatewayConnection) -> Tool:
 
 def _read_upload(source: str) -> dict[str, str]:
     ##= man/spec/gateway.md#forwarding
-    ##% If duvet forwards a call to `km-upload`, it MUST read the file on its own machine and send the content.
-    ##% duvet MUST refuse to send the gateway a file that may contain secrets.
+    ##% If duvet forwards a `km-upload` call, it MUST read the file on its own machine and send the content. duvet MUST
+    ##% refuse to send the gateway a file that may contain secrets.
     hint = f"pass the path of a file on this machine that may be sent to the server in {GATEWAY_VARIABLE}"
     try:
         path = os.path.realpath(source)

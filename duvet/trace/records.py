@@ -262,13 +262,13 @@ def _state_of_bytes(flags: int) -> State:
     if flags & EXCUSED:
         return State.EXCEPTED
     ##= man/spec/trace.md#coverage
-    ##% A requirement MUST be `needs tests` if all of it is implemented, implied or excepted with a reason, but some of
-    ##% it is not tested.
+    ##% A requirement MUST be `needs tests` if a part of it is implemented but not tested, and the rest is done or
+    ##% excepted.
     if flags & CITATION:
         return State.NEEDS_TESTS
     ##= man/spec/trace.md#coverage
-    ##% A requirement MUST be `needs code` if all of it is tested, implied or excepted with a reason, but some of it is
-    ##% not implemented.
+    ##% A requirement MUST be `needs code` if a part of it is tested but not implemented, and the rest is done or
+    ##% excepted.
     if flags & TEST:
         return State.NEEDS_CODE
     if flags & EXCEPTION:

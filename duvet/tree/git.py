@@ -446,7 +446,7 @@ class GitRevisions:
 
     def _verify(self, name: str) -> str | None:
         ##= man/spec/diff.md#reading-a-revision
-        ##% `duvet diff` MUST NOT pass a revision to git as an option.
+        ##% `duvet diff` MUST NOT let git read the name of a revision as an option.
         found = self.git.ask("rev-parse", "--verify", "--quiet", "--end-of-options", name)
         return found if found and _COMMIT.fullmatch(found) else None
 

@@ -134,8 +134,8 @@ class PageWriter:
 
     def _write_article(self, note: Note, text: str | None) -> str:
         ##= man/spec/pages.md#in-the-html-report
-        ##% The HTML report MUST show each page with its text, its outlinks and its backlinks, and with each requirement
-        ##% the pages that link to it.
+        ##% The HTML report MUST show each page with its text, its outlinks and its backlinks, and list, for each
+        ##% requirement, the pages that link to it.
         spot = self.places.notes[note.slug]
         facts = " · ".join(filter(None, (note.path, format_moment(note.created)[:10], ", ".join(note.content.tags))))
         if text is None:

@@ -142,8 +142,8 @@ REFUSED: dict[str, list[str]] = {
 @pytest.mark.parametrize("what", REFUSED)
 def test_refused_citations(what: str, duvet: Run, folder: Path, gold: Snapshot) -> None:
     ##= man/spec/cite.md#refusals
-    ##% `duvet cite` MUST NOT write a citation that `duvet validate` would report, except for quoting only a part of
-    ##% its requirement.
+    ##% `duvet cite` MUST NOT write a citation that `duvet validate` would report for any reason other than a partial
+    ##% quote.
     before, said = files(folder), []
     for line in REFUSED[what]:
         args = shlex.split(line)

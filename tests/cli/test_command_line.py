@@ -312,7 +312,7 @@ ERRORS: dict[str, Done] = {
 @pytest.mark.parametrize("line", ERRORS)
 def test_an_error_has_plain_words_a_code_and_a_remedy(line: str, kettle: Path, duvet: Run) -> None:
     ##= man/spec/problems.md#rules
-    ##% Every error message MUST end with the code of its rule, except errors in the command line.
+    ##% Every error message MUST end with the code of its rule, except for errors in the command line.
     make(kettle, {".duvet/config.toml": OURS})
     done, expected = duvet(*line.split()), ERRORS[line]
     assert (done.code, done.out) == (expected.code, expected.out)

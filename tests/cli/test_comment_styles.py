@@ -43,7 +43,7 @@ warning: duvet does not read this citation: no `[[source]]` of this file has the
 def test_a_style_that_the_source_does_not_have(tmp_path: Path, duvet_command: str) -> None:
     ##= man/spec/trace.md#annotations
     ##% With its own schema, duvet MUST warn about citations that it does not read because their `[[source]]` has
-    ##% another comment style, and name that style.
+    ##% another comment style, and name both styles.
     make(tmp_path, {**TEXTS, "src/b.c": WRONG})
     said = Done(0, "", f"{WARNING}checked 1 annotation in 3 files: 1 warning\n")
     for _ in range(2):

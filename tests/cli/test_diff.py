@@ -267,7 +267,7 @@ def test_examples_and_a_closed_pipe(folder: Path, diff: Run, duvet_command: str)
 )
 def test_an_unknown_revision(revision: str, hint: str, folder: Path, diff: Run) -> None:
     ##= man/spec/diff.md#reading-a-revision
-    ##% `duvet diff` MUST NOT pass a revision to git as an option.
+    ##% `duvet diff` MUST NOT let git read the name of a revision as an option.
     git(folder, "branch", "feature/steam")
     git(folder, "tag", "v1.0")
     shown = revision.replace("\x1b", "\\u{1b}")

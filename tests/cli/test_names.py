@@ -104,7 +104,7 @@ def test_a_missing_quote_is_added(duvet: Run, folder: Path) -> None:
 
 def test_a_wrong_id_is_corrected(duvet: Run, folder: Path) -> None:
     ##= man/spec/names.md#targets
-    ##% If the id of a requirement changed but not its text, `duvet validate --fix` MUST replace the id in targets.
+    ##% If a requirement has a new id but the same text, `duvet validate --fix` MUST replace the id in targets.
     (folder / "login.md").write_text(SPECIFICATION.replace("FR-003", "FR-009"))
     cite(folder, "login.md#FR-003", "System **SHOULD** mail the owner of a locked account.")
     wrong = (folder / "login.rs").read_text()

@@ -91,8 +91,8 @@ def test_when_a_snapshot_is_checked(ci: str | None, args: str, code: int, kettle
 )
 def test_without_a_snapshot(args: str, found: list[str], kettle: Path, duvet: Run, gold: Snapshot) -> None:
     ##= man/spec/gates.md#snapshots-and-coverage
-    ##% With `--ci` and without a configured snapshot, `duvet report` MUST list the lines with requirements or other
-    ##% annotated text that no code cites, and those that code cites but no test.
+    ##% With `--ci` and without a configured snapshot, `duvet report` MUST list the lines of requirements and other
+    ##% annotated text that no code cites, and the lines that code cites but no test does.
     lines = SPECIFICATION.replace(". It SHOULD", ".\n\nIt should")
     make(kettle, {**WITHOUT_SNAPSHOT, "src/a.rs": HALF, "spec.md": lines})
     done = duvet("-q", "report", "--ci", *args.split())

@@ -32,7 +32,8 @@ ERRORS = "2 errors in the project; results may be incomplete; run `duvet validat
 @pytest.mark.parametrize("name", THINGS)
 def test_each_kind_of_reference_in_every_format(name: str, duvet: Run, gold: Snapshot) -> None:
     ##= man/spec/show.md#details
-    ##% `duvet show` MUST show a requirement with the reason for its state and its citations grouped by type.
+    ##% `duvet show` MUST show a requirement with its state, the reason for this state, and its citations grouped by
+    ##% type.
     ##= man/spec/show.md#details
     ##% `duvet show` MUST show a citation with its place, its problems and the code around it.
     assert duvet("show", THINGS[name]) == duvet("show", THINGS[name], "--format=text")
@@ -102,7 +103,8 @@ def test_colours_and_width_of_a_terminal(duvet_command: str, folder: Path, gold:
 
 def test_the_reason_of_a_state_counts_partial_quotes(tmp_path: Path, duvet_command: str) -> None:
     ##= man/spec/show.md#details
-    ##% `duvet show` MUST show a requirement with the reason for its state and its citations grouped by type.
+    ##% `duvet show` MUST show a requirement with its state, the reason for this state, and its citations grouped by
+    ##% type.
     part = "//= spec.md#heating\n//# The kettle MUST\n"
     whole = "//= spec.md#heating\n//= type=test\n//# The kettle MUST boil water.\n"
     folder = make(tmp_path, {**KETTLE, "src/a.rs": f"{part}fn a() {{}}\n\n{whole}"})

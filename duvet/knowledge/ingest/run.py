@@ -276,7 +276,7 @@ def ingest_project(
         return run.make_outcome(run.update_files(store, None, None))
     try:
         ##= man/spec/knowledge.md#ingest-runs
-        ##% If another ingest run is active, `duvet ingest` MUST wait up to 10 seconds for it to end, and then fail.
+        ##% If another ingest run is active, `duvet ingest` MUST wait for it to end, but fail after 10 seconds.
         with ExitStack() as stack:
             try:
                 writing = stack.enter_context(store.writing())

@@ -83,7 +83,7 @@ class SubsystemIndex:
         """Return the subsystem of a file, unnamed if it has none; `named` is the subsystem in its front matter."""
         ##= man/spec/knowledge.md#subsystems
         ##% `duvet ingest` MUST assign a file to the subsystem in its front matter, or else to the subsystem with the
-        ##% longest matching pattern, or else to the subsystem whose name its path contains.
+        ##% longest matching pattern, or else to the subsystem whose name occurs in the file's path.
         name = named or self._code.get(path) or self._find_by_path(path) or self._find_by_subject(path, kind, imports)
         key = _key(name)
         return self.catalogue.get(key) or CatalogueSubsystem(self._names.setdefault(key, name) if name else "")

@@ -116,7 +116,7 @@ class _PageWalk:
         found = [path for path in beside if matches and matches(path.rpartition("/")[2])]
         for path in found or find(pattern, unmatched.append):
             ##= man/spec/pages.md#files
-            ##% duvet MUST skip files that are behind a symbolic link out of the project.
+            ##% duvet MUST NOT read pages through a symbolic link that leads out of the project.
             if self._patterns.is_of_disk and not self._inside.has(path):
                 self.outside[path] = None
             else:

@@ -71,8 +71,7 @@ def make_page_filter(tag: str, folder: str, since: str) -> Callable[[Page], bool
 
     def is_selected(page: Page) -> bool:
         ##= man/spec/pages.md#tools
-        ##% `list_pages` MUST list all pages, or only those with a given tag, in a given folder, and created on or after
-        ##% a given date.
+        ##% `list_pages` MUST list all pages, or only those that match the given tag, folder and earliest date.
         return (
             (not tag or any(f"{fold_name(own)}/".startswith(f"{tag}/") for own in page.content.tags))
             and (not folder or f"{fold_name(page.slug.rpartition('/')[0])}/".startswith(f"{folder}/"))
@@ -313,8 +312,8 @@ class PageReferenceFinder:
 
     def _resolve(self, target: str, heading: str) -> PageReference | None:
         ##= man/spec/pages.md#links
-        ##% duvet MUST resolve `[[rfc2324#section-2.1.1]]` to the requirements of that section, and
-        ##% `[[req:ab12cd34]]` to the requirement with that id, unless a page has this slug.
+        ##% duvet MUST resolve `[[rfc2324#section-2.1.1]]` to the requirements of that section, and `[[req:ab12cd34]]`
+        ##% to the requirement with that id, unless a file matches the link.
         written = f"{target}#{heading}" if heading else target
         if is_requirement_id(target):
             name = target[len(REQUIREMENT_PREFIX) :].strip()

@@ -280,9 +280,9 @@ class _WordTable:
                 ]
                 self._add_related(scores, related, self._weigh(found))
             ##= man/spec/pages.md#search
-            ##% `search` MUST first list the pages whose name, title or alias equals the query, then the pages that
-            ##% contain all words of a query of up to three words, then the other pages with any word of the query, best
-            ##% first.
+            ##% `search` MUST first list the pages whose name, title or alias equals the query, then, if the query has
+            ##% up to three words, the pages that contain all of them, and then the other pages with any word of the
+            ##% query, best first.
             own = " ".join(split_words(query))
             first = [*self._named.get(own, ()), *self._similar.get(_join_stems(own), ())] * 2
             if forms and len(forms) <= _SHORT_QUERY:

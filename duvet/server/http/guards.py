@@ -286,7 +286,7 @@ class Authentication:
                 await self._app({**scope, "user": self._users[caller.holder]}, receive, send)
             return
         ##= man/spec/mcp.md#http
-        ##% If tokens are configured, the server MUST answer a request to `/mcp` without a valid token with 401.
+        ##% If tokens are configured, the server MUST answer 401 if a request to `/mcp` has no valid token.
         is_wrong = "authorization" in Headers(scope=scope)
         challenge = 'Bearer realm="duvet"' + (', error="invalid_token"' if is_wrong else "")
         message = "The token is unknown" if is_wrong else "A token is required"
@@ -351,7 +351,7 @@ class BodyLimit:
         except _TooLargeError:
             ##= man/spec/mcp.md#limits
             ##% The server MUST refuse a line of more than 4 MiB on standard input, and an HTTP body above the
-            ##% configured limit, before it has read all of it.
+            ##% configured limit, before reading the rest.
             hint = f"the limit is {self._limits.body:,} bytes; split the request"
             await send_refusal(scope, send, structs.replace(_TOO_LARGE, hint=hint))
             return

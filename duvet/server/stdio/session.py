@@ -357,7 +357,7 @@ class InboundChannel:
         try:
             ##= man/spec/mcp.md#limits
             ##% The server MUST refuse a line of more than 4 MiB on standard input, and an HTTP body above the
-            ##% configured limit, before it has read all of it.
+            ##% configured limit, before reading the rest.
             if line is None:
                 raise jsonrpc.make_refusal(f"the line is too long: the limit is {MAX_LINE_BYTES:,} bytes")
             value = jsonrpc.decode_message(line)

@@ -122,8 +122,8 @@ def test_errors_of_the_gateway_are_passed_on(duvet_command: str, project: Path, 
 @pytest.mark.criterion("knowledge 3.11")
 def test_an_upload_is_the_file_of_this_machine(duvet_command: str, project: Path, desk: Open) -> None:
     ##= man/spec/gateway.md#forwarding
-    ##% If duvet forwards a call to `km-upload`, it MUST read the file on its own machine and send the content.
-    ##% duvet MUST refuse to send the gateway a file that may contain secrets.
+    ##% If duvet forwards a `km-upload` call, it MUST read the file on its own machine and send the content. duvet MUST
+    ##% refuse to send the gateway a file that may contain secrets.
     with Command(duvet_command, project, **TOKENS) as command:
         here = desk(command.url, **TOKENS)
         make(here.folder, {"given.md": "# Ours \u00e9\n", "large.bin": "x" * 750_001})

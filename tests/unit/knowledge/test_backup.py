@@ -45,8 +45,8 @@ for number in itertools.count():
 
 def test_the_content_of_a_backup(paths: StorePaths) -> None:
     ##= man/spec/gateway.md#backups
-    ##% A backup MUST contain a consistent copy of the index, the feedback, the history of reports, and a manifest with
-    ##% digests.
+    ##% A backup MUST contain a consistent copy of the index, the feedback and the history of reports, and a manifest
+    ##% with digests.
     first, second = make_backup(paths), create_backup(paths, paths.backups, CLOCK)
     names = [f"km-backup-{STAMP}.tgz", f"km-backup-{STAMP}-2.tgz"]
     assert [os.path.relpath(one, paths.backups) for one in (first, second.path)] == names

@@ -429,7 +429,7 @@ def test_queries_find_chunks(words: SearchEngine, both: SearchEngine) -> None:
 
 def test_weights_order_equally_good_results(tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#search
-    ##% `km-search` MUST use weights and votes only to order results with equal scores.
+    ##% `km-search` MUST use weights and votes only to reorder results with nearly equal scores.
     same = [
         make_ingested_file(f"src/{name}.py", BOIL, subsystem=subsystem, criticality=criticality)
         for name, subsystem, criticality in (("a", "", ""), ("b", "Other", "low"), ("c", "Spout", "critical"))

@@ -79,8 +79,8 @@ def test_requirements_are_those_of_the_search(question: str) -> None:
 
 def test_the_sources_of_a_large_project_are_about_3000_tokens() -> None:
     ##= man/spec/ask.md#answers
-    ##% `duvet ask` MUST send the model, as sources, the requirements that `duvet search` finds, their sections and
-    ##% the code that cites them, in about 3,000 tokens.
+    ##% As sources, `duvet ask` MUST send the model up to about 3,000 tokens of the requirements that `duvet search`
+    ##% finds, their sections and the code that cites them.
     long = "word \u00e4\u00f6\u00fc " * 40
     sentences = "".join(f"The pot {number} MUST be {long}.\n\n" for number in range(40))
     tea = "# Tea\n\n" + "".join(f"## Part {number}\n\n{sentences}" for number in range(5))

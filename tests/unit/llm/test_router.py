@@ -142,7 +142,7 @@ def test_base_urls_and_keys_are_checked() -> None:
 def test_a_key_of_the_environment_is_sent_to_its_own_host_alone(section: dict[str, Any], sent: bool) -> None:
     ##= man/spec/ask.md#keys
     ##% duvet MUST send the keys in `OPENAI_API_KEY` and `ANTHROPIC_API_KEY` only to OpenAI and Anthropic, unless the
-    ##% configuration names the variable.
+    ##% `apiKey` of another provider names the variable.
     environ = {"OPENAI_API_KEY": "key-openai", "ANTHROPIC_API_KEY": "key-anthropic"}
     made = Made({"providers": {"one": {**section, "defaultModel": "m"}}}, environ)
     endpoint = made.router._backends["one"].endpoint

@@ -92,8 +92,8 @@ def test_gaps_of_each_kind_are_listed(
     wanted: gaps.RequirementFilter, gap: gaps.Gap | None, indexes: tuple[int, ...], among: int
 ) -> None:
     ##= man/spec/queries.md#uncited
-    ##% `duvet uncited` MUST list the requirements that are uncited or `to do`, with `--untested` those that need tests,
-    ##% and with `--todo` those that a todo cites.
+    ##% `duvet uncited` MUST list the requirements that are uncited or `to do`; with `--untested`, those that need
+    ##% tests; and with `--todo`, those that a todo cites.
     assert gaps.find_gaps(CATALOGUE, wanted, gap) == gaps.RequirementGaps(indexes, among)
 
 

@@ -116,7 +116,7 @@ MEANT = {
 @pytest.mark.parametrize("reference", MEANT)
 def test_resolved_references(reference: str) -> None:
     ##= man/spec/show.md#references
-    ##% duvet MUST accept each unambiguous prefix of a requirement id with at least four digits.
+    ##% duvet MUST accept the first four or more digits of a requirement id if they are unambiguous.
     ##= man/spec/show.md#references
     ##% duvet MUST resolve a line of code to the annotations directly above it.
     ##= man/spec/show.md#references
@@ -221,7 +221,7 @@ def test_all_requirements_and_sections_of_an_ambiguous_reference_are_listed() ->
 
 def test_ids_that_were_saved_before() -> None:
     ##= man/spec/show.md#references
-    ##% duvet SHOULD also accept the ids that awslabs duvet gives requirements with Markdown markup.
+    ##% For requirements with Markdown markup, duvet SHOULD also accept the ids that awslabs duvet computes.
     text = "# Tea\n\n- **FR-001**: The *pot* MUST be `hot`.\n- [x] It MUST be full.\n\nTea SHOULD be __good__.\n"
     tables = '[[source]]\npattern = "*.py"\n[[specification]]\nsource = "tea.md"\n'
     schemas = ("https://awslabs.github.io/duvet/config/v0.4.0.json", "duvet-cli/config/v1")

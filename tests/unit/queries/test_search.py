@@ -191,8 +191,8 @@ def test_a_query_without_words_is_refused(query: str) -> None:
 
 def test_named_requirements_come_first() -> None:
     ##= man/spec/search.md#results
-    ##% If a query is an id, a file, a `file:line`, a target, a section or a specification, `duvet search` MUST list the
-    ##% requirements that it names before all others.
+    ##% If a query is an id, a file, a `file:line`, a target, a section or a specification, `duvet search` MUST first
+    ##% list the requirements that the query names.
     tea = SEARCH_FILES["tea.md"] + "The packet MUST name d587 and tea.\n"
     found = search("d587", catalogue=make_catalogue(SEARCH_FILES | {"tea.md": tea}))
     assert [(row.text, row.score is None) for row in found.rows] == [

@@ -110,8 +110,8 @@ CHANGES: dict[str, list[tuple[v2.V2Record, dict[str, Any]]]] = {
 
 def test_conflicting_reports_are_refused(snapshot: Snapshot) -> None:
     ##= man/spec/trace.md#reports
-    ##% `duvet merge` MUST refuse reports that contradict each other and list the contradictions, and its result MUST
-    ##% NOT depend on the order of its inputs.
+    ##% `duvet merge` MUST refuse contradictory reports and list the contradictions, and its result MUST NOT depend on
+    ##% the order of its inputs.
     first, second = {}, {}
     for bucket, changes in CHANGES.items():
         first[bucket] = {f"{bucket}-{number}": record for number, (record, _) in enumerate(changes)}

@@ -123,11 +123,11 @@ def test_coverage_decides_the_state(cited: tuple[str, tuple[Annotation, ...]]) -
     ##= man/spec/trace.md#coverage
     ##% A requirement MUST be `excepted` if exceptions with a reason cover everything that keeps it from being `done`.
     ##= man/spec/trace.md#coverage
-    ##% A requirement MUST be `needs tests` if all of it is implemented, implied or excepted with a reason, but some of
-    ##% it is not tested.
+    ##% A requirement MUST be `needs tests` if a part of it is implemented but not tested, and the rest is done or
+    ##% excepted.
     ##= man/spec/trace.md#coverage
-    ##% A requirement MUST be `needs code` if all of it is tested, implied or excepted with a reason, but some of it is
-    ##% not implemented.
+    ##% A requirement MUST be `needs code` if a part of it is tested but not implemented, and the rest is done or
+    ##% excepted.
     ##= man/spec/trace.md#coverage
     ##% A requirement MUST be `in progress` if only a part of it is covered, if a part needs code and another part needs
     ##% tests, or if it is excepted without a reason.

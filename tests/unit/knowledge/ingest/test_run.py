@@ -262,7 +262,7 @@ def test_readers_see_the_last_run_during_another_one(ledger: Path) -> None:
 
 def test_a_second_run_waits_with_a_time_limit(ledger: Path) -> None:
     ##= man/spec/knowledge.md#ingest-runs
-    ##% If another ingest run is active, `duvet ingest` MUST wait up to 10 seconds for it to end, and then fail.
+    ##% If another ingest run is active, `duvet ingest` MUST wait for it to end, but fail after 10 seconds.
     assert IngestOptions().patience == 10
     with closing(opened(ledger)) as store, store.writing(), pytest.raises(StoreBusyError):
         ingest_files(ledger, wishes=IngestOptions(patience=0.1))

@@ -204,7 +204,7 @@ Book of books:
 def test_front_matter_comes_before_patterns_and_paths() -> None:
     ##= man/spec/knowledge.md#subsystems
     ##% `duvet ingest` MUST assign a file to the subsystem in its front matter, or else to the subsystem with the
-    ##% longest matching pattern, or else to the subsystem whose name its path contains.
+    ##% longest matching pattern, or else to the subsystem whose name occurs in the file's path.
     files = tree("lib/book/a.py", "lib/book/books/b.py", "scripts/x.sh", "docs/c.md", "src/ledger/d.py")
     files["subsystems.yaml"] = CATALOGUE
     front = {"docs/c.md": "Mail", "lib/book/a.py": "mail"}

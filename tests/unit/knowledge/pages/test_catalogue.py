@@ -53,8 +53,8 @@ def test_links_of_pages_are_listed() -> None:
 
 def test_links_to_requirements() -> None:
     ##= man/spec/pages.md#links
-    ##% duvet MUST resolve `[[rfc2324#section-2.1.1]]` to the requirements of that section, and
-    ##% `[[req:ab12cd34]]` to the requirement with that id, unless a page has this slug.
+    ##% duvet MUST resolve `[[rfc2324#section-2.1.1]]` to the requirements of that section, and `[[req:ab12cd34]]` to
+    ##% the requirement with that id, unless a file matches the link.
     ids = notes_of({}).references.catalogue.ids
     text = f"[[spec#brewing]] [[docs/spec.md#Brewing]] [[req:{ids[1][:8]}]] [[REQ:{ids[1]}]] [[spec]] [[spec#history]]"
     files = {"docs/a.md": text, "docs/b.md": "[[a]]"}
@@ -87,7 +87,7 @@ DANGLING = [
 
 def test_dangling_links_are_reported_with_their_place() -> None:
     ##= man/spec/pages.md#checks
-    ##% duvet MUST warn about each broken link in a page with its path and line.
+    ##% For each broken link in a page, duvet MUST print a warning with the path and line of the link.
     lines = "".join(f"\u00e9 [[brewing]] {link}\n" for link, _, _ in DANGLING)
     files = {
         "docs/a.md": f"---\ntags: x\n---\n# A\n\n{lines}",

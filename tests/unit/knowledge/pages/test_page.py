@@ -95,8 +95,7 @@ FILTERED = [
 
 def test_pages_are_filtered() -> None:
     ##= man/spec/pages.md#tools
-    ##% `list_pages` MUST list all pages, or only those with a given tag, in a given folder, and created on or after a
-    ##% given date.
+    ##% `list_pages` MUST list all pages, or only those that match the given tag, folder and earliest date.
     files = {
         "docs/a.md": "---\ncreated: 1970-01-04\n---\n",
         "docs/b.md": "---\ncreated: 1970-01-03\ntags: Tea\n---\n",
@@ -290,7 +289,7 @@ def test_front_matter_without_end_and_many_brackets_are_text() -> None:
 
 def test_files_and_folders_outside_of_the_project_are_skipped(tmp_path: Path) -> None:
     ##= man/spec/pages.md#files
-    ##% duvet MUST skip files that are behind a symbolic link out of the project.
+    ##% duvet MUST NOT read pages through a symbolic link that leads out of the project.
     make(tmp_path / "elsewhere", {"secret.md": "# Secret\n", "more/secret.md": "# Secret\n"})
     named = configured("pattern = ['docs/**/*.md', '../elsewhere/*.md']")
     folder = make(tmp_path / "tea", {**TRACE, **named, "docs/a.md": "", "own/b.md": ""})

@@ -75,8 +75,9 @@ def test_pages_are_ordered_by_relevance() -> None:
     index = index_of(RANKED)
     ranked = {query: [page.slug for page in index.rank(query)] for query in ("kettle", "Hot Green", "hot green kettle")}
     ##= man/spec/pages.md#search
-    ##% `search` MUST first list the pages whose name, title or alias equals the query, then the pages that contain all
-    ##% words of a query of up to three words, then the other pages with any word of the query, best first.
+    ##% `search` MUST first list the pages whose name, title or alias equals the query, then, if the query has up to
+    ##% three words, the pages that contain all of them, and then the other pages with any word of the query, best
+    ##% first.
     assert ranked == {
         "kettle": ["kettle", "title", "heading", "tagged", "hot green", "body", "half"],
         "Hot Green": ["hot green", "body", "half"],

@@ -29,8 +29,8 @@ def written(files: dict[str, str | bytes]) -> str:
 
 def test_the_view_of_pages_is_rendered(snapshot: Snapshot) -> None:
     ##= man/spec/pages.md#in-the-html-report
-    ##% The HTML report MUST show each page with its text, its outlinks and its backlinks, and with each requirement the
-    ##% pages that link to it.
+    ##% The HTML report MUST show each page with its text, its outlinks and its backlinks, and list, for each
+    ##% requirement, the pages that link to it.
     text = written(NOTES)
     view = text[text.index('<section class="view" id="pages">') :].partition("</section>\n")
     snapshot.snapshot_dir = ROOT / "tests" / "gold" / "html"

@@ -70,7 +70,7 @@ UNKNOWN = http_server.error_of("unauthorized", "The token is unknown", "send Aut
 
 
 ##= man/spec/mcp.md#http
-##% If tokens are configured, the server MUST answer a request to `/mcp` without a valid token with 401.
+##% If tokens are configured, the server MUST answer 401 if a request to `/mcp` has no valid token.
 async def test_a_known_token_is_needed(server: DuvetServer) -> None:
     known = f"Bearer {http_server.READER}"
     schemes = (f"Basic {http_server.READER}", http_server.READER, "Bearer \xe9")
@@ -91,8 +91,8 @@ async def test_a_known_token_is_needed(server: DuvetServer) -> None:
 @pytest.mark.parametrize("chunked", [False, True])
 async def test_a_large_body_is_refused(server: DuvetServer, chunked: bool) -> None:
     ##= man/spec/mcp.md#limits
-    ##% The server MUST refuse a line of more than 4 MiB on standard input, and an HTTP body above the configured
-    ##% limit, before it has read all of it.
+    ##% The server MUST refuse a line of more than 4 MiB on standard input, and an HTTP body above the configured limit,
+    ##% before reading the rest.
     async def parts() -> Any:
         for _ in range(4):
             yield b"[" * 1000

@@ -152,8 +152,8 @@ def test_odd_spellings_of_a_message_are_answered(words: bytes, server: DuvetServ
 
 def test_a_line_that_is_too_long_is_refused(server: DuvetServer) -> None:
     ##= man/spec/mcp.md#limits
-    ##% The server MUST refuse a line of more than 4 MiB on standard input, and an HTTP body above the configured
-    ##% limit, before it has read all of it.
+    ##% The server MUST refuse a line of more than 4 MiB on standard input, and an HTTP body above the configured limit,
+    ##% before reading the rest.
     long = b'"' + b"x" * 10_000_000 + b'"'
     longest = json.dumps({**PING, "id": "longest"}).encode().ljust(handshake.MAX_LINE_BYTES)
     too_long = refused(f"the line is too long: the limit is {handshake.MAX_LINE_BYTES:,} bytes")

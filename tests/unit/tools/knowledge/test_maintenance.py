@@ -162,7 +162,7 @@ def test_empty_feedback_and_feedback_on_an_unknown_chunk_are_stored_with_a_warni
 
 def test_votes_order_search_results_where_that_is_configured(known: Asking) -> None:
     ##= man/spec/knowledge.md#search
-    ##% `km-search` MUST use weights and votes only to order results with equal scores.
+    ##% `km-search` MUST use weights and votes only to reorder results with nearly equal scores.
     def search() -> dict[str, Any]:
         found = known.value(SEARCH, query="boil heat", limit=25)["results"]
         return {one["chunk"]["chunk_id"]: one["scoring"] for one in found}

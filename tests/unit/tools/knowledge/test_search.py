@@ -179,7 +179,7 @@ NAMES = {
 
 def test_a_node_is_found_by_each_of_its_names(indexed: Asking) -> None:
     ##= man/spec/knowledge.md#graph
-    ##% `km-graph-node` MUST find a node by `LABEL:KEY`, a requirement by four or more digits of its id, and a
+    ##% `km-graph-node` MUST find a node by `LABEL:KEY`, a requirement by the first four or more digits of its id, and a
     ##% specification, section or requirement by its full path.
     assert {name: indexed.value(NODE, node_id=name, relationships="none")["node"]["id"] for name in NAMES} == NAMES
 
