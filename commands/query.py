@@ -117,7 +117,8 @@ class QueryCommand(Subcommand):
     type=TEXT_TYPE,
     multiple=True,
     metavar="<SECTION>",
-    help="Check only annotations of these specifications or sections, as PATH or PATH#SECTION, separated by commas; repeatable.",
+    help="Check only annotations of these specifications or sections, as PATH or PATH#SECTION, separated by commas; "
+    "repeatable.",
 )
 @click.option(
     "-q",
