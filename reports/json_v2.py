@@ -369,7 +369,7 @@ def _make_repository(blob_link: str | None, known: dict[str, RepositoryRecord]) 
 def make_specification_records(
     report: Finished,
 ) -> tuple[dict[str, InlineSource], dict[str, SpecificationRecord], dict[str, SectionRecord], dict[int, SourceRanges]]:
-    """Return the specifications, and the byte ranges that each annotation cites.
+    """Return the sources, specifications and sections by id, and the byte ranges that each annotation cites.
 
     If a text has several names, the first name is used. Equal quotes share one record.
     """

@@ -1,4 +1,4 @@
-"""The current state of the project, read again after changes; the detection of changes; and the caller of the current request."""
+"""Reads the project again after changes, detects these changes, and sets the caller of the current request."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ ChangeListener = Callable[[ProjectSnapshot, ProjectSnapshot], Awaitable[None]]  
 
 
 class ProjectReading(Struct, frozen=True):
-    number: int  # The number of checks that had begun before that moment.
+    number: int  # The number of checks that had begun before this reading.
     context: ProjectSnapshot | None = None
     error: DuvetError | None = None  # Why there is no context.
 

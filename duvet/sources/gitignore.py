@@ -191,7 +191,7 @@ class DefaultExcludes:
         self.folders_with_included = {folder for path in self._included for folder in _parents(path)}
 
     def excludes_folder(self, folder: str, names: Iterable[str]) -> bool:
-        """Return whether a folder with these entries is a virtual environment; False for the root and included folders."""
+        """Return whether a folder with these entries is a virtual environment that is neither the root nor included."""
         # The project folder itself may be a virtual environment.
         return bool(folder) and folder not in self._included and VIRTUAL_ENVIRONMENT in names
 

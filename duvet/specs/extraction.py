@@ -264,7 +264,7 @@ _LONGEST, _KEPT = 240, 50
 
 
 def requirements_folder(source: str, out: str, downloads: str = "") -> str:
-    """Return the folder below `out` for a specification, named by its path, relative to `downloads` or `out` if inside."""
+    """Return the folder below `out` that mirrors a specification's path, without a leading `downloads` or `out`."""
     parts = path_parts(source)
     kept = (
         _list_parts_below(parts, downloads)

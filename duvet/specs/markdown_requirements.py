@@ -198,7 +198,7 @@ class _SectionReader:
         self.bare = "".join([*parts, self.text[end:]]) if parts else self.text
         self.statements: list[Statement] = []
         self.uncounted: list[tuple[str, int, int]] = []
-        """The character ranges that are not a requirement, each after the reason."""
+        """The reasons why texts are not requirements, each with the range of the text."""
         self.number = _find_number(section)
         self.heading_id = ""  # The id of the heading if several requirements share it.
 

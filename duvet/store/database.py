@@ -31,7 +31,7 @@ _DISK = {10, 14}  # The codes of disk errors, some of which mean a full disk.
 _FULL_BYTES = 1 << 16  # A disk with less free space counts as full.
 _CORRUPT = 11
 _DAMAGE_MESSAGES = ("file format", "vtable constructor")
-"""Parts of sqlite's messages about damaged files that have the error code of an invalid statement."""
+"""Parts of messages about damaged files to which sqlite gives the error code of an invalid statement."""
 DatabaseRow = tuple[Any, ...]
 Value = TypeVar("Value")
 BUSY_TIMEOUT = 5000  # Milliseconds to wait for other processes that are checkpointing.

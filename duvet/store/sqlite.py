@@ -261,7 +261,7 @@ def _join_words(words: Iterable[str], between: str = " OR ") -> str:
 def _list_any_expressions(counts: Mapping[str, int], candidates: int) -> Iterator[tuple[str, int]]:
     """Yield expressions that together find the chunks with any of the words, and how often each counts a word.
 
-    The first expressions find only chunks with the rarest words, to whose scores the more common words only add.
+    The first expressions find only chunks with the rarest words; more common words only add to the scores.
     """
     words = sorted((word for word, count in counts.items() if count), key=counts.__getitem__)
     sums = accumulate(counts[word] for word in words)

@@ -74,7 +74,7 @@ class ProjectSnapshot:
         return len(self._read)
 
     def earlier(self, read: Callable[[ProjectSnapshot], Value]) -> Value | None:
-        """Within `renew`, return what this function returned for the previous snapshot, to reuse it; otherwise None."""
+        """Within `renew`, return the result of `read` for the previous snapshot, to reuse it; otherwise None."""
         return self._earlier.get(read)
 
     def renew(self, before: ProjectSnapshot) -> None:

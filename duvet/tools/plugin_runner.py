@@ -92,7 +92,7 @@ class PluginRunner:
     ) -> ToolAnswer:
         """Return the tool's answer; raise ToolError after a time limit, or if too many earlier calls still run.
 
-        The limit is the shorter one of the caller's and the tool's, which is `limit` seconds by default.
+        The shorter limit of the caller's and the tool's applies; a tool without its own limit gets `limit` seconds.
         """
         if self._stuck[pack] >= MAX_STUCK_CALLS or self._left[pack] >= MAX_ABANDONED_CALLS:
             hint = "earlier calls are still running; try again later"

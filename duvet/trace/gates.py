@@ -100,7 +100,7 @@ def find_not_applicable_annotations(requirements: Iterable[records.Requirement])
 
 
 def find_incomplete(requirements: Iterable[records.Requirement], *, tests: bool) -> Iterator[Problem]:
-    """Yield a problem for each requirement without code for all of it or, with `tests`, without tests."""
+    """Yield a problem for each requirement that code does not fully cover or, with `tests`, that tests do not."""
     ##= man/spec/gates.md#gates-for-targets
     ##% `--require-citations TARGET` MUST list each requirement of the target that is not fully implemented, and
     ##% `--require-tests TARGET` each one that is neither done nor fully tested.

@@ -136,7 +136,7 @@ class TextWords:
     def find_replacement(
         self, quote: list[str], candidates: Container[str], found: TextStretch | None
     ) -> TextStretch | None:
-        """Return the requirements that replaced the quote, or `found` if it is more similar; None if neither is."""
+        """Return the requirements that replaced the quote, or `found` if it is more similar; None without either."""
         counts = _count_words(quote)
         whole = self._find_whole(quote, counts, candidates, found)
         if whole is not None and found is not None:
@@ -156,7 +156,10 @@ class TextWords:
     def _find_whole(
         self, quote: list[str], counts: Counter[str], candidates: Container[str], found: TextStretch | None
     ) -> TextStretch | None:
-        """Return the adjacent requirements that share most words with a quote of whole sentences; None if few."""
+        """Return the adjacent requirements that share the most words with the quote.
+
+        Return None if they share few, or if the quote does not consist of whole sentences.
+        """
         first = next(filter(_INK.search, quote), "")
         if not _ENDS.search(quote[-1]) or not self._begins_sentence(first):
             return None

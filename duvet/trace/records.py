@@ -411,7 +411,7 @@ def group_totals(found: Iterable[Total]) -> list[tuple[Total, ...]]:
 def judge_run(
     problems: Iterable[Problem], gates: Sequence[GateResult] = (), annotations: int = 0, *, counts: bool = True
 ) -> RunVerdict:
-    """Return the verdict of a run, which only a gate can pass; `counts` adds the numbers of problems."""
+    """Return the verdict of a run, which can pass only with a gate; `counts` adds the numbers of problems."""
     found = Counter(problem.severity for problem in problems)
     errors, warnings = found[Severity.ERROR], found[Severity.WARNING]
     others = errors - sum(gate.problems or 0 for gate in gates)

@@ -274,7 +274,7 @@ class GitPaths:
         return GitPlace(posixpath.join(place.path, name), node)
 
     def _split(self, path: str) -> list[str]:
-        """Return the parts of an absolute path below the top, in reverse order; it must be in the repository."""
+        """Return the parts of an absolute path below the top, in reverse order, or raise OutsideRepositoryError."""
         for spelt in (path, posixpath.normpath(path)):
             for top in self.tops:
                 if f"{spelt}/".startswith(f"{top}/"):

@@ -35,7 +35,7 @@ class WorkflowBackend(Protocol):
     async def tool(self, name: str, arguments: Mapping[str, object], time_limit: float | None) -> StepResult:
         """Return the answer of a tool; raise ToolError if it fails.
 
-        It must abandon a tool that doesn't stop at its time limit, because the engine waits for this call.
+        The backend must abandon a tool that doesn't stop at its time limit, because the engine waits for this call.
         """
 
     async def model(self, request: ModelRequest) -> ModelResponse:

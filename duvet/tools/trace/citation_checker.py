@@ -266,7 +266,7 @@ class CitationChecker:
         return CitationVerdict(error=error, nearest=nearest, hint=shorten_text(collapse_whitespace(hint), _MAX_HINT))
 
     def _find_quote(self, annotation: Annotation) -> tuple[str, str]:
-        """Return the nearest text and a hint, as do the two methods below."""
+        """Return the nearest text, which may be empty, and a hint."""
         answer = correct_drifted_quote(self.texts, annotation)
         spot = self.texts.resolve_target(annotation)
         if spot is None or spot.section is None:

@@ -85,7 +85,7 @@ def _count(cards: Sequence[RequirementCard], *, id: str = "") -> CoverageCounts:
 
 
 def _summarize_all(context: ProjectSnapshot) -> ToolAnswer:
-    """Return the counts of all specifications, leaving out some if they don't fit."""
+    """Return the counts of all specifications; if they don't fit, leave out the levels, and then specifications."""
     whole = context.once(_count_all)
     if len(json.encode(whole)) <= MAX_PAGE_BYTES or not context.page_size:
         return ToolAnswer(value=whole)
