@@ -164,7 +164,7 @@ def _serve_stdio(application: Application) -> None:
         signal.signal(number, lambda number, frame: os._exit(OK))
     if os.isatty(streams.reading):
         _print_message(application, _TERMINAL_NOTICE.format(click.get_current_context().command_path))
-    opening = answer_handshake(streams, application.service.rule, application.instructions)
+    opening = answer_handshake(streams, application.service.config.server, application.instructions)
     if opening.read:
         # The client has its answer, so it doesn't wait for these imports.
         application.live.begin()
@@ -388,7 +388,7 @@ def _summarise_service(application: Application, address: str) -> Iterator[str]:
     path = f"{service.path} ({service.origin})" if service.path else "no configuration; the defaults apply"
     path += f"; overridden by {', '.join(service.overrides)}" if service.overrides else ""
     yield f"service        {path}"
-    yield f"server         {application.service.rule.name} {application.service.rule.version}, {address}"
+    yield f"server         {application.service.config.server.name} {application.service.config.server.version}, {address}"
     if application.gateway_connection is not None:
         gateway = application.gateway_connection.gateway
         tokens = f"showing {' or '.join(gateway.tokens)}" if gateway.tokens else "without a token"

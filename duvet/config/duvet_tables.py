@@ -14,8 +14,7 @@ from duvet.config.languages import Language
 from duvet.config.toml import TomlDocument
 from duvet.model import RequirementForm
 from duvet.rules import CONFIG_BAD_VALUE, CONFIG_MISSING_KEY
-
-_DEFAULT = settings.ServerRule()
+from duvet.version import VERSION
 
 
 class ProtocolVersion(StrEnum):
@@ -55,12 +54,14 @@ PageSize = Annotated[
 class ServerTable(settings.Table, frozen=True, kw_only=True):
     """Identity and limits of the server that `duvet mcp` runs."""
 
-    name: Annotated[settings.NonBlankText, SERVER_NAME] = _DEFAULT.name
-    title: Annotated[settings.NonBlankText, SERVER_TITLE] = _DEFAULT.title
-    version: Annotated[settings.NonBlankText, SERVER_VERSION] = _DEFAULT.version
-    description: Annotated[settings.NonBlankText, SERVER_DESCRIPTION] = _DEFAULT.description
+    name: Annotated[settings.NonBlankText, SERVER_NAME] = "duvet"
+    title: Annotated[settings.NonBlankText, SERVER_TITLE] = "duvet: requirements traceability"
+    version: Annotated[settings.NonBlankText, SERVER_VERSION] = VERSION
+    description: Annotated[settings.NonBlankText, SERVER_DESCRIPTION] = (
+        "Links the requirements of specifications to the code that implements and tests them"
+    )
     protocol_version: ProtocolVersionSetting = None
-    page_size: PageSize = _DEFAULT.page_size
+    page_size: PageSize = 50
     packs: Annotated[tuple[PackName, ...], settings.doc("Tool packs to enable")] = (PackName.TRACE,)
 
 

@@ -45,7 +45,7 @@ from duvet.config.service_tables import (
     ServerSection,
     ServiceConfig,
 )
-from duvet.config.settings import EXTENDED_SCHEMA, IngestRule, NotesRule, Secret, ServerRule, StoreSection
+from duvet.config.settings import DEFAULT_PACKS, EXTENDED_SCHEMA, IngestRule, NotesRule, Secret, StoreSection
 from duvet.config.toml import TomlDocument, parse_toml_bytes
 from duvet.errors import DuvetError, ProblemsError, UnreadableError
 from duvet.model import Problem, Severity, sort_problems
@@ -361,14 +361,10 @@ class Service(Struct, frozen=True, kw_only=True):
     path: str = ""  # Empty if the defaults apply.
     origin: str  # `--service-config`, the name of a variable, `found` or `defaults`.
     document: DataDocument | None = None
-    packs: tuple[str, ...] = ServerRule().packs  # The packs that are switched on.
+    packs: tuple[str, ...] = DEFAULT_PACKS  # The packs that are switched on.
     warnings: tuple[Problem, ...] = ()
     ignored: tuple[Problem, ...] = ()  # A warning for each configuration that is not trusted.
     overrides: tuple[str, ...] = ()  # The environment variables that override keys.
-
-    @property
-    def rule(self) -> ServerRule:
-        return self.config.server.rule(self.packs)
 
 
 def load_service(
@@ -392,7 +388,7 @@ def load_service(
         # Most projects have no such file: skip its tables to answer sooner.
         document = _read_service_document(tree, found.path, ServiceConfig)
         config, warnings = _resolve_tables(ServiceConfig, document, environ, project)
-    packs = ServerRule().packs
+    packs: tuple[str, ...] = DEFAULT_PACKS
     if project and "server" in project.values:
         with suppress(ValidationError):
             table = convert(project.values["server"], ServerTable)

@@ -11,6 +11,7 @@ from msgspec import UNSET, Meta, UnsetType, field
 from duvet.config import duvet_tables
 from duvet.config.project_file import Excluded, PatternSetting, make_pattern_tuple
 from duvet.config.settings import (
+    DEFAULT_PACKS,
     EDITOR_FIELDS,
     ExpandedText,
     IngestRule,
@@ -18,7 +19,6 @@ from duvet.config.settings import (
     NotesRule,
     SearchModel,
     Secret,
-    ServerRule,
     ServiceSection,
     StoreSection,
     TableError,
@@ -39,7 +39,7 @@ Name = Annotated[str, Meta(pattern=NAME_PATTERN, extra={"expected": _NAME})]  # 
 _EMPTY: Any = field(default_factory=dict)
 Seconds = Annotated[float, Meta(gt=0, le=86_400)]
 
-_DEFAULT = ServerRule()
+_DEFAULT = duvet_tables.ServerTable()
 SHARED_KEYS = ("name", "title", "version", "description", "protocol_version", "page_size")
 
 
@@ -90,9 +90,6 @@ class ServerSection(ServiceSection, frozen=True, kw_only=True):
     log_format: Annotated[LogFormat, doc("Format of log lines")] = LogFormat.TEXT
     tool_timeout: Annotated[Seconds, doc("Time limit in seconds for tools of installed packs")] = 30.0
     shutdown_timeout: Annotated[Seconds, doc("Seconds that running calls get to finish when the server stops")] = 3.0
-
-    def rule(self, packs: tuple[str, ...] = _DEFAULT.packs) -> ServerRule:
-        return ServerRule(**{name: getattr(self, name) for name in SHARED_KEYS}, packs=packs)
 
 
 ModelName = Annotated[
@@ -528,7 +525,7 @@ class ServiceConfig(ServiceSection, frozen=True, kw_only=True):
     def notes(self) -> tuple[NotesRule, ...] | None:
         return tuple(one.rule() for one in self.pages) or None
 
-    def packs(self, by_default: tuple[str, ...] = ServerRule().packs) -> tuple[str, ...]:
+    def packs(self, by_default: tuple[str, ...] = DEFAULT_PACKS) -> tuple[str, ...]:
         """Return the enabled packs; packs in `by_default` are enabled without a table."""
         named = self.tool_packs
         kept = [name for name in by_default if name not in named or named[name].enabled]

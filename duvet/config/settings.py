@@ -12,7 +12,6 @@ from duvet.config.toml import TomlDocument
 from duvet.model import Format, Kind, Place, RequirementForm
 from duvet.rules import CONFIG_BAD_VALUE, Rule
 from duvet.tree.files import STORE_FOLDER
-from duvet.version import VERSION
 
 BUILT_IN_REQUIREMENTS = (".duvet/requirements/**/*.toml", ".duvet/todos/**/*.toml", ".duvet/exceptions/**/*.toml")
 
@@ -60,6 +59,7 @@ class NotesRule(Struct, frozen=True, kw_only=True):
     exclude: tuple[str, ...] = ()
 
 
+DEFAULT_PACKS = ("trace",)
 RECIPE_FOLDERS = ("recipes", ".duvet/recipes")
 EDITOR_FIELDS = ("abs_path", "path", "line_start", "line_end", "name")
 """The fields of a URI template that opens a file in an editor."""
@@ -96,17 +96,6 @@ class StoreSection(ServiceSection, frozen=True, kw_only=True):
 
     path: Annotated[ExpandedText, doc("Index file; sqlite creates more files next to it")] = f"{STORE_FOLDER}/store.db"
     backups: Annotated[ExpandedText | None, doc("Folder for backups; by default `backups` next to the index")] = None
-
-
-class ServerRule(Struct, frozen=True, kw_only=True):
-    name: str = "duvet"
-    title: str = "duvet: requirements traceability"
-    version: str = VERSION
-    description: str = "Links the requirements of specifications to the code that implements and tests them"
-    protocol_version: str | None = None
-    """The only protocol version to offer in a handshake; None to negotiate it."""
-    page_size: int = 50  # The default number of entries in a list; 0 means all.
-    packs: tuple[str, ...] = ("trace",)  # The packs that are switched on.
 
 
 class Table(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="kebab"):

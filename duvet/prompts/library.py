@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, json, yaml
 
-from duvet.config.settings import ServerRule
+from duvet.config.duvet_tables import ServerTable
 from duvet.errors import NotFoundError, QueryError
 from duvet.queries.gaps import LEVELS_BY_WORD
 from duvet.reports.cells import escape_cell
@@ -20,12 +20,13 @@ from duvet.tools.tool import Tool
 from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue
 
 if TYPE_CHECKING:
+    from duvet.config.service_tables import ServerSection
     from duvet.tools.packs import Registry
 
 _FENCE = "---\n"
 REQUIREMENT_PROMPTS = ("implement_requirement", "write_test")  # The prompts whose only argument is a requirement.
 SYSTEM_PROMPT = "system"
-_DEFAULT_TITLE = ServerRule().title
+_DEFAULT_TITLE = ServerTable().title
 
 
 class PromptArgument(Struct, frozen=True, forbid_unknown_fields=True):
@@ -102,13 +103,13 @@ class ResourceKind(Struct, frozen=True):
     holds: str
 
 
-def render_system_prompt(rule: ServerRule, registry: Registry, resources: Iterable[ResourceKind]) -> str:
+def render_system_prompt(server: ServerSection, registry: Registry, resources: Iterable[ResourceKind]) -> str:
     ##= man/spec/mcp.md#connecting
     ##% The server's instructions MUST name exactly the enabled tools, the kinds of resources and the supported methods.
     values = {
-        "title": "the Duvet MCP server" if rule.title == _DEFAULT_TITLE else rule.title,
-        "description": rule.description.rstrip("."),
-        "page_size": rule.page_size,
+        "title": "the Duvet MCP server" if server.title == _DEFAULT_TITLE else server.title,
+        "description": server.description.rstrip("."),
+        "page_size": server.page_size,
         "tools": [_describe_tool(tool) for tool in registry],
         "tool_for": lambda name: f" (`{name}`)" if name in registry else "",
         "has_trace": registry.has_trace,

@@ -250,9 +250,9 @@ class Application:
         tokens = None if self.gateway_connection is None else self.gateway_connection.gateway.tokens
         pack_files = (stamp_file(pack.path) for pack in self.service.config.tool_packs.values() if pack.path)
         stamps = (*find_entry_point_stamps(sys.path), *pack_files)
-        key = make_cache_key((self.service.rule, self.service.config, self.settings.packs, stamps, tokens))
+        key = make_cache_key((self.service.packs, self.service.config, self.settings.packs, stamps, tokens))
         return load_instructions(
-            key, lambda: render_instructions(self.service.rule, self.tools.registry), self.settings.blobs
+            key, lambda: render_instructions(self.service.config.server, self.tools.registry), self.settings.blobs
         )
 
     @cached_property
@@ -458,8 +458,8 @@ class Application:
         config, tools = self.service.config, self.tools
         providers = tuple(name for name, provider in config.providers.items() if provider.enabled)
         info = ServerInfo(
-            name=self.service.rule.name,
-            version=self.service.rule.version,
+            name=self.service.config.server.name,
+            version=self.service.config.server.version,
             mode=self.mode,
             enabled_tool_packs=tuple(pack.name for pack in tools.registry.packs),
             tool_count=len(list(tools.registry)),

@@ -11,8 +11,7 @@ from typing import Any
 
 from mcp.client import Client
 
-from duvet.config.service_tables import RouteSection
-from duvet.config.settings import ServerRule
+from duvet.config.service_tables import RouteSection, ServerSection
 from duvet.llm.providers import Sampler
 from duvet.llm.records import ModelRequest, ModelResponse
 from duvet.project.project import Project
@@ -73,7 +72,7 @@ async def connect(
             live,
             ToolEnvironment(services=services, report_exception=lambda _, error: traceback.print_exception(error)),
         )
-        async with Client(DuvetServer(ServerRule(), lambda: "", live, dispatcher)) as client:
+        async with Client(DuvetServer(ServerSection(), lambda: "", live, dispatcher)) as client:
             yield client
     finally:
         live.close()

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from duvet.config.settings import ServerRule
+from duvet.config.service_tables import ServerSection
 from duvet.model import RESOURCE_SCHEME
 from duvet.prompts.library import ResourceKind, list_prompts, render_system_prompt
 from duvet.server.resources import documents, templates
 from duvet.tools.arguments import make_client_schema, output_schema
-from duvet.tools.packs import Registry, enable_packs
+from duvet.tools.packs import Registry
 from duvet.tools.tool import Tool
 from duvet.tree.cache import BlobStore
 
@@ -108,8 +108,8 @@ def load_instructions(key: str, render: Callable[[], str], blobs: BlobStore) -> 
     return text
 
 
-def render_instructions(rule: ServerRule, registry: Registry | None = None) -> str:
-    return render_system_prompt(rule, registry or Registry(enable_packs(rule.packs)), list_resource_kinds())
+def render_instructions(server: ServerSection, registry: Registry) -> str:
+    return render_system_prompt(server, registry, list_resource_kinds())
 
 
 def list_resource_kinds() -> Iterator[ResourceKind]:
@@ -127,11 +127,11 @@ def list_resource_kinds() -> Iterator[ResourceKind]:
 
 def describe_service(application: Application) -> dict[str, Any]:
     """Return what the server offers, for `duvet mcp --describe`."""
-    registry = application.tools.registry
+    registry, server = application.tools.registry, application.service.config.server
     gateway = application.gateway_connection.gateway if application.gateway_connection else None
     return {
         "server": {
-            **{name: getattr(application.service.rule, name) for name in ("name", "title", "version", "description")},
+            **{name: getattr(server, name) for name in ("name", "title", "version", "description")},
             "mode": application.mode,
         },
         "gateway": {"at": gateway.authority, "tokens": gateway.tokens} if gateway else None,

@@ -81,7 +81,7 @@ class ConfigReloader:
                 log.EventLevel.ERROR, "the configuration is invalid; the previous one remains in effect", reason=fault
             )
         self._fault = fault
-        return self._application.service.rule.page_size
+        return self._application.service.config.server.page_size
 
     def _keep_guarded(self, service: Service) -> Service:
         """Over HTTP, restore the tables that callers with a token must not be able to change."""
@@ -96,7 +96,7 @@ class ConfigReloader:
         return replace(service, config=replace(service.config, **kept))
 
     def _apply(self, application: Application, dispatcher: ToolDispatcher) -> None:
-        self._instructions = messages.render_instructions(application.service.rule, application.tools.registry)
+        self._instructions = messages.render_instructions(application.service.config.server, application.tools.registry)
         dispatcher.registry = application.tools.registry
         dispatcher.environment = application.make_environment(dispatcher.environment.observers)
         before, after = self._application.service.config.server, application.service.config.server

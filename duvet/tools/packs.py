@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from duvet.config.check import DocumentLocation
 from duvet.config.service_tables import Access, PackSection
+from duvet.config.settings import DEFAULT_PACKS
 from duvet.errors import QueryError
 from duvet.model import RESOURCE_SCHEME, Problem
 from duvet.rules import CONFIG_BAD_VALUE
@@ -183,7 +184,6 @@ INTROSPECT = Pack(
     "Server information and health",
 )
 BUILT_IN_PACKS: Mapping[str, Pack] = {pack.name: pack for pack in (TRACE, PAGES, KNOWLEDGE, INTROSPECT)}
-DEFAULT_PACKS = ("trace",)
 WORKFLOWS_PACK = "workflows"  # The pack whose tools are the configured workflows.
 _ALWAYS = ("pages",)  # Packs whose tools can be called even when the pack is not enabled.
 

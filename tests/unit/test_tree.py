@@ -17,7 +17,7 @@ import pytest
 from click.testing import CliRunner
 
 from duvet.cli import cli
-from duvet.config.settings import ServerRule
+from duvet.config.service_tables import ServerSection
 from duvet.version import VERSION
 from man.build import escape_roff
 from man.house import draw_house
@@ -144,7 +144,7 @@ def test_contributing_draws_the_imports_and_names_modules_that_exist() -> None:
 
 def test_server_json_is_valid_and_says_what_the_server_says() -> None:
     assert SERVER["$schema"] == "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"
-    assert (SERVER["title"], SERVER["description"]) == (ServerRule().title, ServerRule().description)
+    assert (SERVER["title"], SERVER["description"]) == (ServerSection().title, ServerSection().description)
     assert SERVER["version"] == VERSION
     assert re.fullmatch(r"[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+", SERVER["name"])
     assert SERVER.keys() <= {"$schema", "name", "title", "description", "version", "repository", "packages"}

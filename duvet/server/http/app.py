@@ -175,7 +175,7 @@ class HttpApplication:
         rates = guards.RequestRates(guards.TokenBuckets(limits.rate, limits.burst, limits.clients), tokens)
         endpoints: dict[str, ASGIApp] = {
             MCP_PATH: MessageSplitter(StreamableHTTPASGIApp(self._sessions), limits.batch, rates),
-            REST_PATH: RestEndpoint(server.dispatcher, server.rule),
+            REST_PATH: RestEndpoint(server.dispatcher, server.settings),
             **dict.fromkeys(REPORT_PATHS, partial(serve_report, server.dispatcher)),
         }
         self._requests = guards.ConcurrencyLimit(endpoints, limits)

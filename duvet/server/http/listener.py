@@ -121,7 +121,7 @@ def serve_over_http(
             dispatcher = application.make_dispatcher([log.record_call, metrics.record_call])
             metrics.dispatcher = dispatcher
             server = DuvetServer(
-                application.service.rule, application.reloader.instructions, application.live, dispatcher
+                application.service.config.server, application.reloader.instructions, application.live, dispatcher
             )
             hosts = guards.AllowedHosts(address.host, more_hosts)
             stopping = application.service.config.server.shutdown_timeout

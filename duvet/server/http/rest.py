@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from starlette.datastructures import Headers
 from starlette.types import Receive, Scope, Send
 
-from duvet.config.settings import ServerRule
+from duvet.config.service_tables import ServerSection
 from duvet.server import messages
 from duvet.server.http import guards
 from duvet.server.live_project import current_caller
@@ -42,9 +42,9 @@ _NUMBER = re.compile("[0-9]{1,9}")
 
 
 class RestEndpoint:
-    def __init__(self, dispatcher: ToolDispatcher, rule: ServerRule) -> None:
+    def __init__(self, dispatcher: ToolDispatcher, settings: ServerSection) -> None:
         self._dispatcher = dispatcher
-        self._rule = rule
+        self._settings = settings
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] != "POST":
@@ -74,9 +74,9 @@ class RestEndpoint:
         ##% each.
         granted, registry = current_caller().scopes, await self._dispatcher.tools()
         return {
-            "name": self._rule.name,
-            "version": self._rule.version,
-            "description": self._rule.description,
+            "name": self._settings.name,
+            "version": self._settings.version,
+            "description": self._settings.description,
             ##= man/spec/pages.md#tools
             ##% On `/api/mcp`, the server MUST offer the pack `pages` unless the configuration disables it.
             "tools": [

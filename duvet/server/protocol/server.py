@@ -20,7 +20,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from msgspec import json, to_builtins
 
-from duvet.config.settings import ServerRule
+from duvet.config.service_tables import ServerSection
 from duvet.errors import ConfigAbsentError, DuvetError, NotFoundError, QueryError
 from duvet.prompts import content, library
 from duvet.server import live_project, messages
@@ -336,13 +336,17 @@ _REFUSES_DOTS = re.compile(  # Clients whose models accept only letters, digits,
 
 class DuvetServer(Server[Any]):
     def __init__(
-        self, rule: ServerRule, instructions: Callable[[], str], live: LiveProject, dispatcher: ToolDispatcher
+        self, settings: ServerSection, instructions: Callable[[], str], live: LiveProject, dispatcher: ToolDispatcher
     ) -> None:
         self._instructions = instructions
         super().__init__(
-            rule.name, version=rule.version, title=rule.title, description=rule.description, lifespan=_run_parts
+            settings.name,
+            version=settings.version,
+            title=settings.title,
+            description=settings.description,
+            lifespan=_run_parts,
         )
-        self.rule = rule
+        self.settings = settings
         self.live = live
         self.dispatcher = dispatcher
         self.subscriptions = Subscriptions(self)
@@ -354,10 +358,12 @@ class DuvetServer(Server[Any]):
         # Outermost first. This replaces the SDK's middleware, which collects traces.
         self.middleware[:] = [
             session.guard_request,
-            *([partial(pin_version, rule.protocol_version)] if rule.protocol_version else []),
+            *([partial(pin_version, settings.protocol_version)] if settings.protocol_version else []),
             ##= man/spec/service.md#models-of-clients
             ##% The server MUST refuse a request state that it did not issue for the same call.
-            RequestStateBoundary(RequestStateSecurity.ephemeral(ttl=session.STATE_SECONDS), default_audience=rule.name),
+            RequestStateBoundary(
+                RequestStateSecurity.ephemeral(ttl=session.STATE_SECONDS), default_audience=settings.name
+            ),
             session.deliver_model_answers,
             session.log_request,
         ]

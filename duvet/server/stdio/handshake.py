@@ -12,7 +12,7 @@ from typing import Any, Literal
 import msgspec
 
 from duvet.config.duvet_tables import ProtocolVersion
-from duvet.config.settings import ServerRule
+from duvet.config.service_tables import ServerSection
 from duvet.server import messages
 
 CHUNK_BYTES = 1 << 16
@@ -69,10 +69,10 @@ def _copy_descriptor(descriptor: int) -> int:
     return copy
 
 
-def answer_handshake(wire: ClientPipes, rule: ServerRule, instructions: str) -> SessionOpening:
+def answer_handshake(wire: ClientPipes, settings: ServerSection, instructions: str) -> SessionOpening:
     read = _read_first_line(wire.reading)
     line, end, _ = read.partition(b"\n")
-    answer = make_early_answer(line, rule, instructions) if end else None
+    answer = make_early_answer(line, settings, instructions) if end else None
     ##= man/spec/mcp.md#connecting
     ##% The server MUST answer `initialize` even if the configuration is invalid.
     if answer:
@@ -186,7 +186,7 @@ class _Params(_Record, frozen=True):
     meta: _Meta | msgspec.UnsetType = msgspec.field(name="_meta", default=msgspec.UNSET)
 
 
-def make_early_answer(line: bytes, rule: ServerRule, instructions: str) -> dict[str, Any] | None:
+def make_early_answer(line: bytes, settings: ServerSection, instructions: str) -> dict[str, Any] | None:
     """Return the answer to a plain handshake; None for any other line."""
     try:
         message = messages.check_message(messages.decode_message(line))
@@ -200,12 +200,12 @@ def make_early_answer(line: bytes, rule: ServerRule, instructions: str) -> dict[
     result = {
         "capabilities": messages.CAPABILITIES,
         "instructions": instructions,
-        "protocolVersion": rule.protocol_version or version,
+        "protocolVersion": settings.protocol_version or version,
         "serverInfo": {
-            "description": rule.description,
-            "name": rule.name,
-            "title": rule.title,
-            "version": rule.version,
+            "description": settings.description,
+            "name": settings.name,
+            "title": settings.title,
+            "version": settings.version,
         },
     }
     return {"jsonrpc": "2.0", "id": message["id"], "result": result}

@@ -45,7 +45,9 @@ def serve_client(wire: ClientPipes, opening: SessionOpening, application: Applic
     log = application.log
     forward_logging(log)
     dispatcher = application.make_dispatcher([log.record_call])
-    server = DuvetServer(application.service.rule, application.reloader.instructions, application.live, dispatcher)
+    server = DuvetServer(
+        application.service.config.server, application.reloader.instructions, application.live, dispatcher
+    )
     # The command line disables garbage collection for short runs. Imported modules are never freed, so freeze them.
     gc.enable()
     gc.freeze()

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from duvet.config.settings import ServerRule
+from duvet.config.service_tables import ServerSection
 from duvet.server.messages import render_instructions
+from duvet.tools.packs import Registry
 from tests.cli.sample_project import make
 from tests.cli.tea_project import CONFIG
 from tests.unit.knowledge.stored_project import fill
@@ -55,7 +56,7 @@ def test_the_configured_identity(wire: Start, project: Path) -> None:
     assert (result["serverInfo"], result["protocolVersion"], result["instructions"]) == (
         {"name": "teas", "title": "Teas", "version": "7", "description": "All tea"},
         "2024-11-05",
-        render_instructions(ServerRule(title="Teas", description="All tea")),
+        render_instructions(ServerSection(title="Teas", description="All tea"), Registry()),
     )
 
 

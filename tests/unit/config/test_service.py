@@ -7,9 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from pytest_snapshot.plugin import Snapshot
 
-from duvet.config.duvet_tables import PackName
+from duvet.config.duvet_tables import PackName, ProtocolVersion, ServerTable
 from duvet.config.project_file import CONFIG_PATH, read_config
 from duvet.config.service import (
     SERVICE_FILE_NAMES,
@@ -19,11 +20,11 @@ from duvet.config.service import (
     load_service_ingest,
     salvage_service,
 )
-from duvet.config.service_tables import ProviderKind, ServiceConfig
-from duvet.config.settings import EXTENDED_SCHEMA, IngestRule, Secret, ServerRule, StoreSection, UploadRule
+from duvet.config.service_tables import ProviderKind, ServerSection, ServiceConfig
+from duvet.config.settings import DEFAULT_PACKS, EXTENDED_SCHEMA, IngestRule, Secret, StoreSection, UploadRule
 from duvet.errors import DuvetError, ProblemsError
 from duvet.knowledge.uploads import resolve_destination
-from duvet.tools.packs import BUILT_IN_PACKS, DEFAULT_PACKS
+from duvet.tools.packs import BUILT_IN_PACKS
 from duvet.tree.files import MemoryTree
 from tests.conftest import ROOT
 from tests.unit.config.configurations import load, show
@@ -88,7 +89,7 @@ def test_files_that_can_not_be_chosen_are_errors(problem_files: Snapshot) -> Non
 
 def test_defaults_apply_without_a_configuration() -> None:
     read = load_service(MemoryTree({}), {})
-    assert (read.config, read.rule) == (ServiceConfig(), ServerRule())
+    assert (read.config, read.packs) == (ServiceConfig(), DEFAULT_PACKS)
     assert (read.path, read.origin, read.document) == ("", "defaults", None)
 
 
@@ -118,14 +119,16 @@ def test_the_example_with_every_section() -> None:
     assert config.providers["claude"].kind is ProviderKind.ANTHROPIC
     assert config.tool_packs["introspect"].settings == {"greeting": "Hello me, a coffee is $5"}
     assert config.workflows["audit"].steps[0].params["level"] == "${vars.level}"
-    assert read.rule == ServerRule(
+    assert config.server == replace(
+        config.server,
         name="kettle",
         title="Requirements of the kettle",
         version="2.1",
         description="Links the requirements of the kettle to its code",
+        protocol_version=None,
         page_size=20,
-        packs=("trace", "introspect"),
     )
+    assert read.packs == ("trace", "introspect")
 
 
 def test_one_table_in_two_files_is_an_error() -> None:
@@ -155,9 +158,9 @@ def test_packs_are_switched_off_and_on() -> None:
     assert read.config.tool_packs["x"].settings == {"day": "2027-12-31"}
     files = {"duvet.config.yaml": b"toolPacks: {introspect: {}}", "other.toml": OF_PROJECT}
     read = load_service(MemoryTree(files), {}, None, "other.toml")
-    assert read.rule == ServerRule(name="tea", packs=("introspect",))
+    assert (read.config.server, read.packs) == (ServerSection(name="tea"), ("introspect",))
     assert [pack.value for pack in PackName] == list(BUILT_IN_PACKS)
-    assert ServerRule().packs == DEFAULT_PACKS
+    assert ServerTable().packs == DEFAULT_PACKS
 
 
 PROGRAM = """
@@ -181,20 +184,21 @@ BEGIN = f"'$schema' = '{EXTENDED_SCHEMA}'\n"
 WORDS = {"name": "tea", "title": "Tea", "version": "1.2.3", "description": "What tea has to be"}
 WRITTEN = "".join(f'{key} = "{value}"\n' for key, value in WORDS.items())
 SERVER = f'[server]\n{WRITTEN}protocol-version = "2025-03-26"\npage-size = 7\npacks = []\n'
-TEA = ServerRule(**WORDS, protocol_version="2025-03-26", page_size=7, packs=())
+TEA = replace(ServerSection(), **WORDS, protocol_version=ProtocolVersion.SECOND, page_size=7)
 LATEST = "'$schema' = 'https://awslabs.github.io/duvet/config/v0.4.0.json'\n"
 
 
-def rule(data: bytes | None, path: str | None = None) -> ServerRule:
-    """Return the server's rule from a project configuration."""
+def server_and_packs(data: bytes | None, path: str | None = None) -> tuple[ServerSection, tuple[str, ...]]:
+    """Return the server's settings from a project configuration."""
     tree = MemoryTree({} if data is None else {path or CONFIG_PATH: data})
-    return load_service(tree, {}, project_path=path).rule
+    read = load_service(tree, {}, project_path=path)
+    return read.config.server, read.packs
 
 
 @pytest.mark.parametrize("path", [None, "other.toml"])
 @pytest.mark.parametrize("wrong", ["", "[[source]]\n", "[report.pdf]\n", "[[specification]]\nformat = 'x'\n"])
 def test_the_server_is_read_even_if_another_table_is_wrong(wrong: str, path: str | None) -> None:
-    assert rule((BEGIN + SERVER + wrong).encode(), path) == TEA
+    assert server_and_packs((BEGIN + SERVER + wrong).encode(), path) == (TEA, ())
     assert read_config((BEGIN + SERVER).encode(), CONFIG_PATH, {}).extended
 
 
@@ -211,8 +215,9 @@ def test_the_server_is_read_even_if_another_table_is_wrong(wrong: str, path: str
 def test_the_defaults_serve_where_the_project_says_nothing_right(data: bytes | None) -> None:
     ##= man/spec/mcp.md#connecting
     ##% The server MUST answer `initialize` even if the configuration is invalid.
-    assert rule(data) == ServerRule()
-    assert load_service(MemoryTree({CONFIG_PATH: OF_PROJECT}), {}, project_path="absent.toml").rule == ServerRule()
+    assert server_and_packs(data) == (ServerSection(), DEFAULT_PACKS)
+    absent = load_service(MemoryTree({CONFIG_PATH: OF_PROJECT}), {}, project_path="absent.toml")
+    assert (absent.config.server, absent.packs) == (ServerSection(), DEFAULT_PACKS)
 
 
 def ingest_rules(text: bytes, **environ: str) -> tuple[IngestRule, StoreSection]:

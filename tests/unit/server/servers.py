@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import anyio
 from msgspec import Struct
 
-from duvet.config.settings import ServerRule
+from duvet.config.service_tables import ServerSection
 from duvet.project.project import Project
 from duvet.server.live_project import LiveProject, ProjectReader
 from duvet.server.protocol.server import DuvetServer
@@ -58,7 +58,7 @@ def server_of(
     project: Path | LiveProject,
     registry: Registry | None = None,
     *,
-    rule: ServerRule = ServerRule(),  # noqa: B008 - frozen
+    rule: ServerSection = ServerSection(),  # noqa: B008 - frozen
     instructions: str = INSTRUCTIONS,
     page_size: int = PAGE_SIZE,
     parts: Sequence[Any] = (),

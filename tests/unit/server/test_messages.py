@@ -10,12 +10,12 @@ import pytest
 from mcp import Client
 from msgspec.structs import replace
 
-from duvet.config.settings import ServerRule
+from duvet.config.service_tables import ServerSection
 from duvet.prompts.library import list_prompts
 from duvet.server.messages import load_instructions, render_instructions
 from duvet.server.protocol.server import DuvetServer
 from duvet.tools.context import ProjectSnapshot
-from duvet.tools.packs import Registry
+from duvet.tools.packs import Registry, enable_packs
 from duvet.tree.cache import BlobStore, NoBlobStore
 from tests.slow.test_conformance import copy_with_links
 from tests.tokens import MOST, tokens
@@ -24,7 +24,7 @@ from tests.unit.server.servers import server_of
 
 pytestmark = pytest.mark.anyio
 
-RULE = ServerRule()
+RULE = ServerSection()
 
 
 def tools_of(text: str) -> list[str]:
@@ -32,14 +32,14 @@ def tools_of(text: str) -> list[str]:
 
 
 def test_the_instructions_name_the_enabled_tools_and_no_others() -> None:
-    assert tools_of(render_instructions(RULE)) == [tool.name for tool in Registry()]
-    text = render_instructions(replace(RULE, packs=()))
+    assert tools_of(render_instructions(RULE, Registry())) == [tool.name for tool in Registry()]
+    text = render_instructions(RULE, Registry(enable_packs(())))
     assert (tools_of(text), "tools/call" in text, "resources/read" in text) == ([], False, True)
     assert [tool.name for tool in Registry() if tool.name in text] == []
 
 
 async def test_the_instructions_name_each_kind_of_resource(client: Client) -> None:
-    part = render_instructions(RULE).partition("### Available Resources")[2].partition("###")[0]
+    part = render_instructions(RULE, Registry()).partition("### Available Resources")[2].partition("###")[0]
     path, paths = "", []
     for written in re.findall(r"^- `(\S+)`: .+$", part, re.MULTILINE):
         path = written.replace("…", path)
@@ -51,13 +51,13 @@ async def test_the_instructions_name_each_kind_of_resource(client: Client) -> No
 
 def test_the_instructions_begin_with_the_title_and_the_description() -> None:
     rule = replace(RULE, title="Tea", description="What tea has to be.", page_size=7)
-    text = render_instructions(rule)
+    text = render_instructions(rule, Registry())
     assert text.startswith("You are interacting with Tea, which provides access to project specifications, ")
     assert " traceability. What tea has to be.\n" in text
     default = "You are interacting with the Duvet MCP server, which provides access to"
-    assert render_instructions(RULE).startswith(default)
+    assert render_instructions(RULE, Registry()).startswith(default)
     assert ("A list has up to 7 entries. For more, " in text, "Lists are complete" in text) == (True, False)
-    text = render_instructions(replace(rule, page_size=0))
+    text = render_instructions(replace(rule, page_size=0), Registry())
     assert ("A list has up to" in text, "Lists are complete unless you set `limit`. For more, " in text) == (
         False,
         True,
@@ -65,7 +65,7 @@ def test_the_instructions_begin_with_the_title_and_the_description() -> None:
 
 
 async def test_the_instructions_name_methods_that_the_server_has(server: DuvetServer) -> None:
-    text = " ".join(render_instructions(RULE).split())
+    text = " ".join(render_instructions(RULE, Registry()).split())
     ##= man/spec/mcp.md#connecting
     ##% The server's instructions MUST name exactly the enabled tools, the kinds of resources and the supported methods.
     assert "use `subscriptions/listen` (protocol 2026-07-28 or newer) or `resources/subscribe` (older)." in text
@@ -76,19 +76,19 @@ async def test_the_instructions_name_methods_that_the_server_has(server: DuvetSe
 
 
 def test_cached_instructions_are_used_for_the_same_configuration_alone(tmp_path: Path) -> None:
-    def load(rule: ServerRule, blobs: BlobStore) -> str:
-        return load_instructions(repr(rule), lambda: render_instructions(rule), blobs)
+    def load(rule: ServerSection, blobs: BlobStore) -> str:
+        return load_instructions(repr(rule), lambda: render_instructions(rule, Registry()), blobs)
 
     blobs = BlobStore(str(tmp_path))
     text = load(RULE, blobs)
-    assert text == render_instructions(RULE) == load(RULE, NoBlobStore())
+    assert text == render_instructions(RULE, Registry()) == load(RULE, NoBlobStore())
     (name,) = blobs.names()
     kept = blobs.load(name, tuple[str, str])
     assert kept is not None
     blobs.save(name, (kept[0], "what was kept"))
     assert load(RULE, blobs) == "what was kept"
     other = replace(RULE, title="Tea")
-    assert load(other, blobs) == render_instructions(other)
+    assert load(other, blobs) == render_instructions(other, Registry())
     assert load(RULE, blobs) == text
     # A damaged file is written again.
     (tmp_path / name).write_bytes(b"x")
@@ -99,7 +99,7 @@ async def test_tools_and_instructions_are_short(client: Client) -> None:
     ##= man/spec/mcp.md#connecting
     ##% The list of tools and the instructions together MUST have fewer than 4,000 tokens.
     tools = [one.model_dump_json(by_alias=True, exclude_none=True) for one in (await client.list_tools()).tools]
-    instructions = tokens(render_instructions(ServerRule()))
+    instructions = tokens(render_instructions(ServerSection(), Registry()))
     assert len(tools) == len(list(Registry()))
     assert (instructions < 1_100, tokens("\n".join(tools)) + instructions < MOST) == (True, True)
 

@@ -28,9 +28,9 @@ async def test_the_manifest_lists_the_tools_of_the_caller(server: DuvetServer) -
         async with http_server.asking(where, http_server.ADMIN) as client:
             everything = await http_server.tools_of(client)
     assert (answer.status_code, answer.headers["content-type"]) == (200, "application/json")
-    manifest, rule = answer.json(), server.rule
+    manifest, settings = answer.json(), server.settings
     about = [manifest[name] for name in ("name", "version", "description")]
-    assert about == [rule.name, rule.version, rule.description]
+    assert about == [settings.name, settings.version, settings.description]
     tools = {tool["name"]: tool for tool in manifest["tools"]}
     assert list(tools) == [tool.name for tool in server.dispatcher.registry if tool.only_reads]
     assert list(everything)[-1] == "fix"

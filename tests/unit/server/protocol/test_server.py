@@ -16,7 +16,8 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import LoggingMessageNotificationParams
 from pytest_snapshot.plugin import Snapshot
 
-from duvet.config.settings import ServerRule
+from duvet.config.duvet_tables import ProtocolVersion
+from duvet.config.service_tables import ServerSection
 from duvet.server.live_project import LiveProject, ProjectReader, set_caller
 from duvet.server.protocol.server import DuvetServer
 from duvet.tools.call_context import Caller
@@ -33,7 +34,9 @@ pytestmark = pytest.mark.anyio
 
 
 async def test_a_configured_version_leaves_the_era_without_a_handshake_alone(kettle: Path) -> None:
-    async with Client(server_of(kettle, rule=ServerRule(protocol_version="2025-03-26")), mode="auto") as client:
+    async with Client(
+        server_of(kettle, rule=ServerSection(protocol_version=ProtocolVersion.SECOND)), mode="auto"
+    ) as client:
         assert client.protocol_version == MODERN
 
 

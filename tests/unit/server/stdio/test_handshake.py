@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as some
 
-from duvet.config.settings import ServerRule
+from duvet.config.duvet_tables import ProtocolVersion
+from duvet.config.service_tables import ServerSection
 from duvet.server.messages import encode_message
 from duvet.server.stdio.handshake import HANDSHAKES, LineSplitter, make_early_answer
 from tests.unit.server.clients import MODERN
@@ -118,7 +119,7 @@ def line_of(message: Message | bytes) -> bytes:
 @pytest.mark.parametrize("case", EARLY)
 def test_the_early_answer_is_that_of_the_server(case: str) -> None:
     line = line_of(EARLY[case])
-    early = make_early_answer(line, ServerRule(), INSTRUCTIONS)
+    early = make_early_answer(line, ServerSection(), INSTRUCTIONS)
     assert [encode_message(early)] == said(server_of(Path("/no/such/folder")), line + b"\n")
     if case.startswith("version ") and early:
         asked = case.removeprefix("version ")
@@ -126,14 +127,16 @@ def test_the_early_answer_is_that_of_the_server(case: str) -> None:
 
 
 def test_unusual_handshakes_are_left_to_the_server() -> None:
-    early = {case: make_early_answer(line_of(message), ServerRule(), INSTRUCTIONS) for case, message in LATE.items()}
+    early = {case: make_early_answer(line_of(message), ServerSection(), INSTRUCTIONS) for case, message in LATE.items()}
     assert early == dict.fromkeys(LATE)
 
 
 @pytest.mark.parametrize("asked", [*HANDSHAKES, MODERN, "1999-12-31"])
 @pytest.mark.parametrize("pinned", HANDSHAKES)
 def test_a_configured_version_is_the_answer_to_all(asked: str, pinned: str) -> None:
-    rule = ServerRule(name="spexus mcp", title="Ü", version="1.0.0", description="", protocol_version=pinned)
+    rule = ServerSection(
+        name="spexus mcp", title="Ü", version="1.0.0", description="", protocol_version=ProtocolVersion(pinned)
+    )
     server = server_of(Path("/no/such/folder"), rule=rule, instructions="")
     line = line_of(hello(asked))
     early = make_early_answer(line, rule, "")
@@ -187,7 +190,7 @@ handshakes = some.fixed_dictionaries(
 @given(handshakes)
 def test_no_handshake_has_two_different_answers(message: Message) -> None:
     line = line_of(message)
-    early = make_early_answer(line, ServerRule(), INSTRUCTIONS)
+    early = make_early_answer(line, ServerSection(), INSTRUCTIONS)
     assert early is None or [encode_message(early)] == said(server_of(Path()), line + b"\n")
 
 

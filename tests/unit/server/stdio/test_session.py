@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings, strategies as some
 from mcp.server.lowlevel import Server
 from mcp_types import RequestParams
 
-from duvet.config.settings import ServerRule
+from duvet.config.service_tables import ServerSection
 from duvet.server.live_project import LiveProject
 from duvet.server.messages import LISTEN_METHOD, encode_message
 from duvet.server.protocol.server import MAX_SUBSCRIPTIONS, DuvetServer
@@ -240,10 +240,10 @@ def test_an_early_answer_is_not_repeated(server: DuvetServer) -> None:
     with pipes() as (wire, writing, reading):
         writing.write(words)
         writing.close()
-        early = handshake.answer_handshake(wire, ServerRule(), INSTRUCTIONS)
+        early = handshake.answer_handshake(wire, ServerSection(), INSTRUCTIONS)
         anyio.run(session.converse, wire, early, server)
         assert (early.read, early.is_answered) == (words, True)
-        greeting = handshake.make_early_answer(json.dumps(hello(id="a")).encode(), ServerRule(), INSTRUCTIONS)
+        greeting = handshake.make_early_answer(json.dumps(hello(id="a")).encode(), ServerSection(), INSTRUCTIONS)
         assert reading.read(1 << 16) == encode_message(greeting) + lines_of(result_of("a")).replace(b" ", b"")
 
 
@@ -251,7 +251,7 @@ def test_an_incomplete_first_line_is_not_answered_early() -> None:
     with pipes() as (wire, writing, _):
         writing.write(lines_of(hello())[:-1])
         writing.close()
-        assert handshake.answer_handshake(wire, ServerRule(), INSTRUCTIONS).is_answered is False
+        assert handshake.answer_handshake(wire, ServerSection(), INSTRUCTIONS).is_answered is False
 
 
 def test_a_request_without_an_answer_does_not_keep_the_server_from_ending(patient: DuvetServer) -> None:
