@@ -1,10 +1,11 @@
-"""Finds every problem in an invalid configuration, and converts keys to their declared spelling."""
+"""Describes the keys that a configuration may have, finds every problem, and converts keys to their declared spelling."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date, datetime, time
+from functools import cache
 from math import isfinite
 from typing import Any, NamedTuple, TypeVar
 
@@ -12,11 +13,19 @@ from msgspec import Struct, ValidationError, convert, inspect
 from msgspec.structs import replace
 
 from duvet import rules
-from duvet.config import fields
-from duvet.config.document import DataDocument, ExpressionError, KeyPath, expand_template, is_variable
+from duvet.config.document import (
+    DataDocument,
+    ExpressionError,
+    KeyPath,
+    describe_invalid_type,
+    describe_unknown_field,
+    describe_value,
+    did_you_mean,
+    expand_template,
+    is_variable,
+)
 from duvet.config.document_formats import DocumentFormat, detect_document_format
 from duvet.config.duvet_tables import ExtendedConfig, ExtendedHtmlReport, ExtendedSource
-from duvet.config.fields import list_field_types
 from duvet.config.project_file import SchemaName, UpstreamConfig, UpstreamSource
 from duvet.config.settings import EXTENDED_SCHEMA, HtmlReport, Secret, Table, TableError
 from duvet.config.toml import TomlDocument
@@ -26,6 +35,50 @@ from duvet.text import quote_text
 _WORD_START = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[-_]")
 
 Document = TypeVar("Document", bound=DataDocument)
+
+
+class FieldType(NamedTuple):
+    """One of the types that a key accepts, with attributes that msgspec doesn't support."""
+
+    type: inspect.Type
+    template: bool = False  # Whether `${{ NAME }}` is replaced with an environment variable.
+    expands: bool = False  # Whether `$NAME` is replaced with an environment variable.
+    expected: str = ""  # A description of the values that match the pattern.
+    fault: Callable[[str], str] = lambda value: ""  # Returns why a string that matches is still invalid.
+
+    def refuses(self, value: str) -> bool:
+        pattern = self.type.pattern if isinstance(self.type, inspect.StrType) else None
+        return bool(pattern and not re.search(pattern, value)) or bool(self.fault(value))
+
+
+inspect_table = cache(inspect.type_info)
+"""Describes the fields of a record; cached, because that takes milliseconds."""
+
+
+def list_fields(table: type[Struct]) -> dict[str, inspect.Field]:
+    kind = inspect_table(table)
+    return {field.encode_name: field for field in kind.fields} if isinstance(kind, inspect.StructType) else {}
+
+
+def list_field_types(kind: inspect.Type) -> list[FieldType]:
+    """Return the types that a field accepts, without null, which stands for a missing value."""
+    match kind:
+        case inspect.Metadata(type=inner, extra=extra):
+            return [option._replace(**(extra or {})) for option in list_field_types(inner)]
+        case inspect.UnionType(types=types):
+            return [option for inner in types for option in list_field_types(inner)]
+    return [] if isinstance(kind, inspect.NoneType) else [FieldType(kind)]
+
+
+def format_key_path(keys: Iterable[str | int]) -> str:
+    """Format the path of a value, as in `workflows.audit.steps[0].tool`."""
+    parts = (
+        f"[{key}]"
+        if isinstance(key, int)
+        else f".{key if key.replace('-', '_').replace('$', '_').isidentifier() else quote_text(key)}"
+        for key in keys
+    )
+    return "".join(parts).removeprefix(".")
 
 
 def list_spellings(key: str) -> tuple[str, str, str]:
@@ -41,7 +94,7 @@ def respell_keys(document: Document, table: type[Struct]) -> Document:
     ##= man/spec/service.md#configuration
     ##% duvet MUST accept each key of a configuration or recipe in kebab-case, camelCase and snake_case.
     renamed: dict[KeyPath, str] = {}
-    values = _respell_value(fields.inspect_table(table), document.values, (), renamed)
+    values = _respell_value(inspect_table(table), document.values, (), renamed)
     return document.replace_values(values, renamed) if renamed else document
 
 
@@ -90,7 +143,7 @@ class DocumentLocation(NamedTuple):
             return rule.problem(message, self.document.path, place, hint=hint)
         ##= man/spec/service.md#configuration
         ##% duvet MUST list all problems of a configuration at once, each with its line, column and key path.
-        path = f"{fields.format_key_path(self.keys)}: " if self.keys else ""
+        path = f"{format_key_path(self.keys)}: " if self.keys else ""
         return replace(rule.problem(path + message, self.document.path, place, hint=hint), is_private=True)
 
 
@@ -131,11 +184,11 @@ _SCHEMA_HINT = f"start the file with `'$schema' = \"{SchemaName.V0_4_0}\"`"
 def check_table(table: type[Struct], at: DocumentLocation) -> Iterable[Problem]:
     ##= man/spec/trace.md#configuration
     ##% duvet MUST report each configuration key that is unknown, missing or of the wrong type, with its path and line.
-    return check_value(fields.inspect_table(table), at.document.values, at)
+    return check_value(inspect_table(table), at.document.values, at)
 
 
 def check_value(kind: inspect.Type, value: Any, at: DocumentLocation) -> Iterator[Problem]:
-    choices = fields.list_field_types(kind)
+    choices = list_field_types(kind)
     if isinstance(value, str) and any(isinstance(choice.type, inspect.DateType) for choice in choices):
         # A date in quotes means the same as a date without quotes.
         try:
@@ -150,11 +203,11 @@ def check_value(kind: inspect.Type, value: Any, at: DocumentLocation) -> Iterato
             return
     expected = " or ".join(_TYPES[type(choice.type)][1] for choice in choices)
     is_secret = any(isinstance(choice.type, inspect.CustomType) for choice in choices)
-    message = f"invalid type, expected {expected}" if is_secret else fields.describe_invalid_type(value, expected)
+    message = f"invalid type, expected {expected}" if is_secret else describe_invalid_type(value, expected)
     yield at.problem(rules.CONFIG_WRONG_TYPE, message, _suggest_rewrite(value, expected, at))
 
 
-def _check_typed(choice: fields.FieldType, value: Any, at: DocumentLocation) -> Iterator[Problem]:
+def _check_typed(choice: FieldType, value: Any, at: DocumentLocation) -> Iterator[Problem]:
     match choice.type:
         case inspect.StructType() as table:
             yield from _check_struct(table, value, at)
@@ -171,18 +224,18 @@ def _check_typed(choice: fields.FieldType, value: Any, at: DocumentLocation) -> 
             if not is_in_range(number, value):
                 low = f"from {least}" if above is None else f"greater than {above}"
                 hint = f"write a number {low} {'to' if above is None else 'and up to'} {most}"
-                yield at.problem(rules.CONFIG_BAD_VALUE, f"{fields.describe_value(value)} is out of range", hint)
+                yield at.problem(rules.CONFIG_BAD_VALUE, f"{describe_value(value)} is out of range", hint)
         case _:
             yield from _check_text(choice, value, at)
 
 
-def _check_text(choice: fields.FieldType, value: str, at: DocumentLocation) -> Iterator[Problem]:
+def _check_text(choice: FieldType, value: str, at: DocumentLocation) -> Iterator[Problem]:
     match choice.type:
         case inspect.EnumType(cls=variants):
             known = [str(variant.value) for variant in variants]
             if value not in known:
-                hint = fields.did_you_mean(value, known)
-                message = fields.describe_unknown_field(value, known, noun="variant")
+                hint = did_you_mean(value, known)
+                message = describe_unknown_field(value, known, noun="variant")
                 yield at.problem(rules.CONFIG_BAD_VALUE, message, hint)
         case inspect.CustomType(cls=kind):
             if kind is Secret and not is_variable(value):
@@ -225,7 +278,7 @@ def _suggest_rewrite(value: Any, expected: str, at: DocumentLocation) -> str:
 
 
 def _check_named_values(kind: inspect.DictType, values: dict[str, Any], at: DocumentLocation) -> Iterator[Problem]:
-    (name_kind,) = fields.list_field_types(kind.key_type)
+    (name_kind,) = list_field_types(kind.key_type)
     pattern = name_kind.type.pattern if isinstance(name_kind.type, inspect.StrType) else None
     for name, value in values.items():
         below = at / name
@@ -246,13 +299,13 @@ def _check_free(value: Any, at: DocumentLocation) -> Iterator[Problem]:
         case float() if not isfinite(value):
             yield at.problem(rules.CONFIG_BAD_VALUE, "the number is not finite")
         case date() | time():
-            message = fields.describe_invalid_type(value, _TYPES[inspect.AnyType][1])
+            message = describe_invalid_type(value, _TYPES[inspect.AnyType][1])
             yield at.problem(rules.CONFIG_WRONG_TYPE, message, "put it in quotes")
 
 
 def _check_struct(kind: inspect.StructType, values: dict[str, Any], at: DocumentLocation) -> Iterator[Problem]:
     known = {field.encode_name: field for field in kind.fields}
-    wider = fields.list_fields(_EXTENSIONS[kind.cls]) if kind.cls in _EXTENSIONS else {}
+    wider = list_fields(_EXTENSIONS[kind.cls]) if kind.cls in _EXTENSIONS else {}
     found: list[Problem] = []
     for name in (name for name, field in known.items() if field.required and name not in values):
         hint = _SCHEMA_HINT if name == "$schema" else ""
@@ -268,7 +321,7 @@ def _check_struct(kind: inspect.StructType, values: dict[str, Any], at: Document
                 message, hint = f"`{name}` and `{other}` are two spellings of one key", "remove one of them"
                 wrong = [below.problem(rules.CONFIG_BAD_VALUE, message, hint, at_key=True)]
             else:
-                message, hint = fields.describe_unknown_field(name, list(known)), fields.did_you_mean(name, known)
+                message, hint = describe_unknown_field(name, list(known)), did_you_mean(name, known)
                 wrong = [below.problem(rules.CONFIG_UNKNOWN_KEY, message, hint, at_key=True)]
         if wrong and name in wider and not any(check_value(wider[name].type, value, below)):
             wrong = [replace(problem, hint=_EXTEND) for problem in wrong]
@@ -340,7 +393,7 @@ def _check_model(
     name, slash, _ = model.partition("/")
     known = providers if slash else names
     if name not in known:
-        hint = fields.did_you_mean(name, known) or "add it to `providers`"
+        hint = did_you_mean(name, known) or "add it to `providers`"
         yield at.problem(rules.CONFIG_BAD_VALUE, f"unknown provider `{name}`", hint)
 
 

@@ -1,10 +1,11 @@
-"""The values of a file in any format, with their positions, and the expansion of variables."""
+"""The values of a file in any format with their positions, the expansion of variables, and the wording of errors."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
+from datetime import date, datetime, time
 from functools import cached_property
 from itertools import islice
 from typing import Any, Self
@@ -237,3 +238,44 @@ def expand_variables(text: str, environ: Mapping[str, str]) -> str:
         return environ[name]
 
     return re.sub(_DOLLAR, value, text)
+
+
+def describe_unknown_field(name: str, known: Sequence[str], *, noun: str = "field") -> str:
+    names = [f"`{one}`" for one in known]
+    expected = f"one of {', '.join(names)}" if len(names) > 2 else " or ".join(names)
+    return f"unknown {noun} `{name}`, {f'expected {expected}' if names else 'there are no fields'}"
+
+
+def describe_invalid_type(value: Any, expected: str) -> str:
+    """Describe a value of the wrong type; `expected` names the right one, as in `a string`."""
+    return f"invalid type: {describe_value(value)}, expected {expected}"
+
+
+def describe_value(value: Any) -> str:
+    """Return the type of a value and, for most scalars, the value or its beginning."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return f"boolean `{str(value).lower()}`"
+        case int():
+            # Python refuses to convert integers with thousands of digits to text.
+            return f"integer `{value}`" if value.bit_length() < 64 else "integer"
+        case float():
+            return f"floating point `{value}`"
+        case str():
+            return f"string {quote_text(value)}"
+        case datetime() | date() | time():
+            return "datetime"
+        case list():
+            return "sequence"
+        case _:
+            return "map"
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    from difflib import get_close_matches
+
+    by_lower = {name.lower(): name for name in known}
+    near = get_close_matches(word.lower(), by_lower, 1)
+    return f"did you mean `{by_lower[near[0]]}`?" if near else ""

@@ -9,9 +9,9 @@ from typing import Any
 from msgspec import Struct, inspect, json, to_builtins
 
 from duvet.config import settings
+from duvet.config.check import format_key_path, list_field_types, list_fields
 from duvet.config.document import VARIABLE_PATTERN, expand_template
 from duvet.config.duvet_tables import ExtendedConfig
-from duvet.config.fields import format_key_path, list_field_types, list_fields
 from duvet.config.project_file import DuplicatesTable, UpstreamConfig, read_config, read_tables, require_config
 from duvet.config.service_tables import ServiceConfig
 from duvet.config.toml import TomlDocument

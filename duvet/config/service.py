@@ -14,11 +14,15 @@ from duvet import rules
 from duvet.config.check import (
     TABLES_OF_NAMES,
     DocumentLocation,
+    FieldType,
     check_table,
     check_value,
     describe_type,
     find_unresolved_names,
+    inspect_table,
     is_in_range,
+    list_field_types,
+    list_fields,
     respell_keys,
     respell_project_keys,
     select_tables,
@@ -29,12 +33,12 @@ from duvet.config.document import (
     DocumentError,
     ExpressionError,
     KeyPath,
+    did_you_mean,
     expand_variables,
     is_variable,
 )
 from duvet.config.document_formats import DOCUMENT_ENDINGS, find_file_ending, read_document
 from duvet.config.duvet_tables import ServerTable
-from duvet.config.fields import FieldType, did_you_mean, inspect_table, list_field_types, list_fields
 from duvet.config.project_file import find_config
 from duvet.config.service_tables import (
     SHARED_KEYS,

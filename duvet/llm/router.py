@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct, structs
 
-from duvet.config import fields, service_tables
+from duvet.config import service_tables
+from duvet.config.document import did_you_mean
 from duvet.http_client import Clock, SystemClock
 from duvet.llm import records
 from duvet.llm.budget import SpendingBudget
@@ -230,7 +231,7 @@ class StaticRouter:
         for provider in (name.partition("/")[0] for name in troubles):
             backend = self._backends.get(provider)
             if backend is None and self.providers:
-                hints.append(fields.did_you_mean(provider, self.providers) or f"available: {', '.join(self.providers)}")
+                hints.append(did_you_mean(provider, self.providers) or f"available: {', '.join(self.providers)}")
             elif backend is not None and backend.hint:
                 hints.append(backend.hint)
             elif backend is not None and not backend.trouble:
@@ -242,7 +243,7 @@ class StaticRouter:
         listed = self._discovery.listing(self._backends[choice.provider]).models
         if not listed or not choice.model or choice.model in listed:
             return []
-        near = fields.did_you_mean(choice.model, listed)
+        near = did_you_mean(choice.model, listed)
         return [f"provider `{choice.provider}` does not list the model `{choice.model}`{near and '; '}{near}"]
 
     async def invoke(

@@ -1,25 +1,30 @@
-"""Reads requirement files in the usual form, and writes them."""
+"""Reads and checks requirement files, fast in the usual form, and writes them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import cache, lru_cache
+from typing import Any
 
 from msgspec import Struct
 
+from duvet import rules
+from duvet.config.document import DocumentError, describe_invalid_type, describe_unknown_field, did_you_mean
 from duvet.config.toml import (
+    TomlDocument,
     format_multi_line_string,
     format_one_line_string,
     has_control_characters,
+    parse_toml_bytes,
     strip_control_characters,
 )
 from duvet.model import Annotation, ExtractedSentence, Format, Kind, Level, Problem, Section, Source
-from duvet.text import WHITESPACE
+from duvet.text import WHITESPACE, quote_text
 
 ##= man/spec/trace.md#requirement-files
 ##% duvet MUST read requirement files as awslabs duvet does.
-REQUIREMENT_TABLES = {
+_REQUIREMENT_TABLES = {
     "spec": Kind.SPEC,
     "specs": Kind.SPEC,
     "exception": Kind.EXCEPTION,
@@ -28,15 +33,20 @@ REQUIREMENT_TABLES = {
     "todo": Kind.TODO,
     "todos": Kind.TODO,
 }
-TOP_LEVEL_KEYS = ("target", *REQUIREMENT_TABLES)
-FIELDS_BY_KIND = {
+_TOP_LEVEL_KEYS = ("target", *_REQUIREMENT_TABLES)
+_FIELDS_BY_KIND = {
     Kind.SPEC: ("target", "level", "format", "quote"),
     Kind.EXCEPTION: ("target", "quote", "reason"),
     Kind.TODO: ("target", "quote", "feature", "tracking-issue", "tracking_issue", "reason", "tags"),
 }
-REQUIRED_FIELDS = {Kind.SPEC: ("quote",), Kind.EXCEPTION: ("quote", "reason"), Kind.TODO: ("quote",)}
-LEVELS_BY_NAME = {level.name: level for level in Level}
-FORMATS_BY_NAME = {"md": Format.MARKDOWN, **{name: form for form in Format for name in (form.name, form.name.lower())}}
+_REQUIRED_FIELDS = {Kind.SPEC: ("quote",), Kind.EXCEPTION: ("quote", "reason"), Kind.TODO: ("quote",)}
+_LEVELS_BY_NAME = {level.name: level for level in Level}
+_FORMATS_BY_NAME = {"md": Format.MARKDOWN, **{name: form for form in Format for name in (form.name, form.name.lower())}}
+_ONLY_IN_COMMENTS = ("citation", "implementation", "implication", "test")
+_CHOICES: dict[str, tuple[str, Collection[str], str]] = {
+    "level": ("annotation level", _LEVELS_BY_NAME, '["AUTO", "MUST", "SHOULD", "MAY"]'),
+    "format": ("spec type", _FORMATS_BY_NAME, '["auto", "ietf", "markdown"]'),
+}
 
 
 _Span = tuple[int, int]
@@ -98,7 +108,7 @@ def read_requirements_plain(path: str, data: bytes) -> list[Annotation] | None:
     top = tables[0].values
     names = {table.name for table in tables[1:]}
     # Each kind of table must have one spelling.
-    is_usual = names <= REQUIREMENT_TABLES.keys() and len({REQUIREMENT_TABLES[name] for name in names}) == len(names)
+    is_usual = names <= _REQUIREMENT_TABLES.keys() and len({_REQUIREMENT_TABLES[name] for name in names}) == len(names)
     if not top.keys() <= {"target"} or not is_usual:
         return None
     found = []
@@ -108,18 +118,18 @@ def read_requirements_plain(path: str, data: bytes) -> list[Annotation] | None:
         line += text.count("\n", position, start)
         position = start
         target = table.values.get("target") or top.get("target")
-        if target is None or not _is_complete(REQUIREMENT_TABLES[table.name], tuple(table.values)):
+        if target is None or not _is_complete(_REQUIREMENT_TABLES[table.name], tuple(table.values)):
             return None
         strings = {key: _read_string(text, span) for key, span in table.values.items()}
         strings["target"] = _read_string(text, target)
-        if strings.get("level", "AUTO") not in LEVELS_BY_NAME or strings.get("format", "AUTO") not in FORMATS_BY_NAME:
+        if strings.get("level", "AUTO") not in _LEVELS_BY_NAME or strings.get("format", "AUTO") not in _FORMATS_BY_NAME:
             return None
         source = Source(*target, *table.header, *table.values["quote"])
-        found.append(make_entry_annotation(path, line, REQUIREMENT_TABLES[table.name], strings, (), source))
+        found.append(_make_entry_annotation(path, line, _REQUIREMENT_TABLES[table.name], strings, (), source))
     return found
 
 
-def make_entry_annotation(
+def _make_entry_annotation(
     path: str, line: int, kind: Kind, strings: dict[str, str], tags: tuple[str, ...], source: Source
 ) -> Annotation:
     # duvet searches for a quote with trimmed lines and single spaces between them.
@@ -130,8 +140,8 @@ def make_entry_annotation(
         kind,
         strings["target"],
         quote,
-        LEVELS_BY_NAME[strings.get("level", "AUTO")],
-        FORMATS_BY_NAME[strings.get("format", "AUTO")],
+        _LEVELS_BY_NAME[strings.get("level", "AUTO")],
+        _FORMATS_BY_NAME[strings.get("format", "AUTO")],
         strings["quote"] if kind is Kind.SPEC else strings.get("reason", ""),
         strings.get("feature", ""),
         strings.get("tracking-issue", strings.get("tracking_issue", "")),
@@ -145,7 +155,7 @@ def make_entry_annotation(
 def _is_complete(kind: Kind, keys: tuple[str, ...]) -> bool:
     """Return True if a table has all required keys, and only keys that the fast reader supports."""
     unfit = {"tags", *(["tracking_issue"] if "tracking-issue" in keys else [])}
-    return set(REQUIRED_FIELDS[kind]) <= set(keys) <= set(FIELDS_BY_KIND[kind]) - unfit
+    return set(_REQUIRED_FIELDS[kind]) <= set(keys) <= set(_FIELDS_BY_KIND[kind]) - unfit
 
 
 def _read_string(text: str, span: _Span) -> str:
@@ -158,11 +168,107 @@ def _read_string(text: str, span: _Span) -> str:
 def read_requirement_file(path: str, data: bytes) -> tuple[list[Annotation], list[Problem]]:
     """Return the valid annotations of a requirement file in order, and all problems in it."""
     plain = read_requirements_plain(path, data)
-    if plain is not None:
-        return plain, []
-    from duvet.specs.requirement_check import read_requirements_checked
+    return read_requirements_checked(path, data) if plain is None else (plain, [])
 
-    return read_requirements_checked(path, data)
+
+def _check_requirement_file(toml: TomlDocument) -> Iterator[Problem]:
+    spelt: dict[Kind, str] = {}
+    for name, value in toml.values.items():
+        if name == "target":
+            yield from _check_type(toml, ("target",), value, str, "a string")
+        elif name in _REQUIREMENT_TABLES:
+            if not isinstance(value, list):
+                hint = f"write `[[{name}]]` with double brackets" if isinstance(value, dict) else ""
+                message = describe_invalid_type(value, "a sequence")
+                yield rules.REQUIREMENT_WRONG_TYPE.problem(message, toml.path, toml.value_place(name), hint=hint)
+            kind = _REQUIREMENT_TABLES[name]
+            if spelt.setdefault(kind, name) != name:
+                message = f"duplicate field `{kind.name.lower()}s`"
+                hint = f"keep either [[{spelt[kind]}]] or [[{name}]]"
+                yield rules.REQUIREMENT_REPEATED_KEY.problem(message, toml.path, toml.value_place(name), hint=hint)
+        else:
+            hint = did_you_mean(name, _TOP_LEVEL_KEYS)
+            if name in _ONLY_IN_COMMENTS:
+                hint = (
+                    "requirement files can only contain [[spec]], [[exception]] and [[todo]]; "
+                    f"write the {name} as a comment in the source"
+                )
+            message = describe_unknown_field(name, _TOP_LEVEL_KEYS)
+            yield rules.REQUIREMENT_UNKNOWN_KEY.problem(message, toml.path, toml.key_place(name), hint=hint)
+
+
+def _check_requirement_table(toml: TomlDocument, name: str, index: int, table: Any) -> Iterator[Problem]:
+    if not isinstance(table, dict):
+        yield from _check_type(toml, (name, index), table, dict, "a table")
+        return
+    kind = _REQUIREMENT_TABLES[name]
+    for key, value in table.items():
+        yield from _check_field(toml, kind, (name, index, key), value)
+    if "tracking-issue" in table and "tracking_issue" in table:
+        message, place = ("duplicate field `tracking_issue`", toml.key_place(name, index, "tracking_issue"))
+        hint = "keep either `tracking-issue` or `tracking_issue`"
+        yield rules.REQUIREMENT_REPEATED_KEY.problem(message, toml.path, place, hint=hint)
+    place = toml.value_place(name, index)
+    for key in _REQUIRED_FIELDS[kind]:
+        if key not in table:
+            yield rules.REQUIREMENT_MISSING_KEY.problem(f"missing field `{key}`", toml.path, place)
+    if "target" not in table and "target" not in toml.values:
+        hint = 'add `target = "specification#section"` here, or at the top of the file for all its tables'
+        yield rules.REQUIREMENT_MISSING_KEY.problem("missing target", toml.path, place, hint=hint)
+
+
+def _check_field(toml: TomlDocument, kind: Kind, keys: tuple[str, int, str], value: Any) -> Iterator[Problem]:
+    key = keys[2]
+    known = _FIELDS_BY_KIND[kind]
+    if key not in known:
+        message, hint = describe_unknown_field(key, known), did_you_mean(key, known)
+        yield rules.REQUIREMENT_UNKNOWN_KEY.problem(message, toml.path, toml.key_place(*keys), hint=hint)
+    elif key == "tags":
+        yield from _check_type(toml, keys, value, list, "a sequence")
+        for index, tag in enumerate(value if isinstance(value, list) else ()):
+            yield from _check_type(toml, (*keys, index), tag, str, "a string")
+    elif not isinstance(value, str):
+        yield from _check_type(toml, keys, value, str, "a string")
+    elif key in _CHOICES and value not in _CHOICES[key][1]:
+        noun, names, expected = _CHOICES[key]
+        message = f"Invalid {noun} {quote_text(value)}, expected one of {expected}"
+        hint, place = did_you_mean(value, names), toml.value_place(*keys)
+        yield rules.REQUIREMENT_BAD_VALUE.problem(message, toml.path, place, label=f"unknown {noun}", hint=hint)
+
+
+def _check_type(
+    toml: TomlDocument, keys: tuple[str | int, ...], value: Any, type: type, noun: str
+) -> Iterator[Problem]:
+    if not isinstance(value, type):
+        message = describe_invalid_type(value, noun)
+        yield rules.REQUIREMENT_WRONG_TYPE.problem(message, toml.path, toml.value_place(*keys))
+
+
+def read_requirements_checked(path: str, data: bytes) -> tuple[list[Annotation], list[Problem]]:
+    try:
+        toml = parse_toml_bytes(data, path)
+    except DocumentError as error:
+        return [], [error.make_problem(rules.REQUIREMENT_SYNTAX)]
+    problems = list(_check_requirement_file(toml))
+    inheritable = isinstance(toml.values.get("target"), str)
+    annotations = []
+    for name, kind in _REQUIREMENT_TABLES.items():
+        tables = toml.values.get(name)
+        for index, table in enumerate(tables if isinstance(tables, list) else ()):
+            keys = (name, index)
+            own = list(_check_requirement_table(toml, name, index, table))
+            problems += own
+            if own or not ("target" in table or inheritable):
+                continue
+            strings = {key: toml.string(*keys, key) for key, value in table.items() if isinstance(value, str)}
+            target = (*keys, "target") if "target" in table else ("target",)
+            strings["target"] = toml.string(*target)
+            source = Source(*toml.value_span(*target), *toml.value_span(*keys), *toml.value_span(*keys, "quote"))
+            line, tags = toml.value_place(*keys).line, tuple(sorted(set(table.get("tags", ()))))
+            annotations.append(_make_entry_annotation(path, line, kind, strings, tags, source))
+    annotations.sort(key=lambda annotation: annotation.source.text)
+    problems.sort(key=lambda problem: problem.sort_key)
+    return annotations, problems
 
 
 _BEFORE_TARGET = "target = "

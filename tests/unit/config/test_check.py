@@ -7,7 +7,7 @@ import datetime
 import pytest
 from pytest_snapshot.plugin import Snapshot
 
-from duvet.config import fields
+from duvet.config import document
 from duvet.config.check import list_spellings
 from duvet.config.project_file import read_config
 from duvet.config.service import load_service
@@ -143,14 +143,14 @@ def test_problems_are_reported_with_place_and_hint(problem_files: Snapshot) -> N
 
 
 def test_wrong_keys_and_types_are_described() -> None:
-    assert fields.describe_unknown_field("x", ["a"]) == "unknown field `x`, expected `a`"
-    assert fields.describe_unknown_field("x", []) == "unknown field `x`, there are no fields"
-    assert fields.describe_unknown_field("X", ["a"], noun="variant") == "unknown variant `X`, expected `a`"
+    assert document.describe_unknown_field("x", ["a"]) == "unknown field `x`, expected `a`"
+    assert document.describe_unknown_field("x", []) == "unknown field `x`, there are no fields"
+    assert document.describe_unknown_field("X", ["a"], noun="variant") == "unknown variant `X`, expected `a`"
     types = {'a"\n': 'string "a\\"\\n"', datetime.date(2000, 1, 1): "datetime", datetime.time(): "datetime"}
-    found = [fields.describe_invalid_type(value, "a string") for value in types]
+    found = [document.describe_invalid_type(value, "a string") for value in types]
     assert found == [f"invalid type: {words}, expected a string" for words in types.values()]
     keys = ["pattern", "type", "TODO"]
-    assert [fields.did_you_mean(word, keys) for word in ("todo", "colour")] == ["did you mean `TODO`?", ""]
+    assert [document.did_you_mean(word, keys) for word in ("todo", "colour")] == ["did you mean `TODO`?", ""]
 
 
 SERVICE = """\

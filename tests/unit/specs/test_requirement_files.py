@@ -11,9 +11,13 @@ from hypothesis import given, strategies as st
 from pytest_snapshot.plugin import Snapshot
 
 from duvet.model import Annotation, ExtractedSentence, Format, Kind, Level, Section, Source
-from duvet.specs import requirement_check, requirement_files
-from duvet.specs.requirement_check import read_requirements_checked
-from duvet.specs.requirement_files import read_requirement_file, read_requirements_plain, render_toml_file
+from duvet.specs import requirement_files
+from duvet.specs.requirement_files import (
+    read_requirement_file,
+    read_requirements_checked,
+    read_requirements_plain,
+    render_toml_file,
+)
 from duvet.text import trim
 from tests.conftest import ROOT
 from tests.problems import show_problem
@@ -303,7 +307,7 @@ def test_annotations_are_those_that_reading_gives(
     assert (
         (made, [])
         == requirement_files.read_requirement_file("x.toml", data)
-        == requirement_check.read_requirements_checked("x.toml", data)
+        == read_requirements_checked("x.toml", data)
     )
     assert requirement_files.make_requirement_file("x.toml", target, whole, found) == (data, made)
 
