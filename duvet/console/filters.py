@@ -45,7 +45,7 @@ _STATUS_TYPE = _Words(
     lambda word: [state.words for state in STATES_BY_WORD[word]],
 )
 _LEVEL_TYPE = _Words(LEVELS_BY_WORD, LEVEL_SYNONYMS)
-KIND_TYPE = _Words(_KINDS, {"implementation": "citation"})  # An annotation type that is a citation.
+KIND_TYPE = _Words(_KINDS, {"implementation": "citation"})  # The types of annotations that are citations.
 
 add_spec_option = click.option(
     "--spec",

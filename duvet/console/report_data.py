@@ -68,7 +68,7 @@ def make_report_data(
     pages, texts = _load_pages(project, catalogue)
     ##= man/spec/page.md#data
     ##% The same inputs MUST produce the same report, whatever the folder, the locale, the time zone and the time.
-    # So the data contains neither the date nor the path of the project.
+    # For this reason, the data contains neither the date nor the path of the project.
     return ReportData(
         finished=finished,
         catalogue=catalogue,

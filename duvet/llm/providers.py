@@ -18,7 +18,7 @@ AnswerType = TypeVar("AnswerType", bound=Struct)
 ANTHROPIC_VERSION = "2023-06-01"
 _MAX_LIST_BYTES = 1024 * 1024
 _MAX_MODELS = 1000
-# Some templates of models open the block in the prompt, and an answer that was cut has no end of it.
+# Some models' templates open the block in the prompt, and an answer that was cut off may not close it.
 _THOUGHT = re.compile(r"\A\s*(?:<think>.*?(?:</think>\s*|\Z)|(?:(?!<think>).)*?</think>\s*)", re.DOTALL)
 Sampler = Callable[[ModelRequest], Awaitable[ProviderAnswer]]  # Asks an MCP client's model during its call.
 

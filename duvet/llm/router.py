@@ -160,7 +160,7 @@ class StaticRouter:
         self._discovery = ModelDiscovery(self._http, clock, blobs or NoBlobStore())
         self.budget = SpendingBudget(clock, spending_folder)
         self._report = report
-        self._working: dict[str, str] = {}  # The discovered model of each provider that has answered last.
+        self._working: dict[str, str] = {}  # The discovered model that answered last, by provider.
         keys = {name: find_provider_key(section, environ) for name, section in providers.items()}
         self._backends = {
             name: make_backend(name, section, keys[name], self._http) for name, section in self.providers.items()

@@ -86,7 +86,7 @@ def _list_input_paths(inputs: InputFiles) -> set[str]:
 
 
 class EventHints(Struct):
-    paths: set[str]  # Paths whose answers may have changed, as they were asked.
+    paths: set[str]  # Paths whose answers may have changed, spelled as in the record.
     listing: bool = False  # True if an entry was added to or removed from a folder that was listed.
     whole: bool = False  # True if a folder around the answers was added or removed, with everything in it.
 

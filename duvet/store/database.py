@@ -176,7 +176,7 @@ def make_version_error(path: str, version: int, schema: int) -> StoreVersionErro
 class Database:
     """An open store file; failed queries raise StoreError.
 
-    With a stamp, later changes by other processes are not seen.
+    With a stamp, the file is read as if it could not change, so later changes by other processes are not seen.
     """
 
     def __init__(self, connection: sqlite3.Connection, path: str, stamp: StoreStamp | None = None) -> None:

@@ -105,7 +105,7 @@ def _open(path: str, *, create: bool) -> db.Database:
     try:
         return _connect(path, "mode=rwc" if create else "mode=rw")
     except db.StoreError as error:
-        # There, sqlite can open the file only without its log, which must be empty.
+        # In a read-only folder or on a full disk, sqlite can open the file only without its log, which must be empty.
         is_logged = os.path.exists(log) and os.path.getsize(log)
         has_room = not isinstance(error, db.StoreFullError) and os.access(db.find_store_folder(path), os.W_OK)
         if create or has_room or is_logged:

@@ -20,7 +20,7 @@ FROM artifact JOIN piece ON number >= first AND number < first + count"""
 
 _NODE_FIELDS = "node.label, node.key, node.name, node.properties"
 _NODE = f"SELECT {_NODE_FIELDS} FROM node WHERE label = ? AND key = ?"
-# Cross joins keep their order, with which sqlite uses the indexes.
+# Sqlite keeps the order of cross joins, and uses its indexes in this order.
 _WANTED = "(SELECT column1 AS label, column2 AS key FROM (VALUES {pairs})) AS wanted CROSS JOIN node"
 _NODES = f"SELECT {_NODE_FIELDS} FROM {_WANTED} ON node.label = wanted.label AND node.key = wanted.key"
 _EDGES = f"""SELECT * FROM (SELECT here.label, here.key, edge.relation, edge.properties, {_NODE_FIELDS},

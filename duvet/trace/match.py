@@ -96,7 +96,7 @@ def _is_within_one_edit(one: bytes, other: bytes) -> bool:
 
 
 _BLANK = re.compile(b" ")
-_FIRST, _MOST = 24, 256  # The number of bytes by which words are sorted, and by which equal words are sorted.
+_FIRST, _MOST = 24, 256  # Words are sorted by the first 24 bytes, and then by the bytes up to the 256th.
 
 
 class WordOrder:

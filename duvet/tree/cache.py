@@ -361,7 +361,7 @@ class DiskCache(Cache):
         last = outputs.rows("").get(path)
         if last is None or last[1] != recorder.digest_content(data):
             return False
-        # A file's stamp is valid only if nobody touches the file.
+        # A stamp is recalled only if the file has not changed since.
         ((_, known),) = outputs.recall([path], "")
         return known is not None
 

@@ -144,7 +144,7 @@ def open_output(path: str, *, replaces: bool = True) -> Iterator[BinaryIO]:
 
 def move_into_place(temporary: str, path: str, *, replaces: bool) -> None:
     """Move a written file to `path`; if the path exists and `replaces` is False, raise OutputExistsError."""
-    # Otherwise, the temporary file may remain; the caller removes it.
+    # Without `replaces`, the temporary file may remain; the caller removes it.
     if replaces:
         os.replace(temporary, path)
         return

@@ -45,9 +45,9 @@ _MAX_COUNT = (1 << _COUNT_BITS) - 1
 # How much a related word counts, compared with the word of the query, and how much all of them count at most.
 _RELATED_SHARE, _MOST_RELATED = 0.3, 0.9
 _FIRST = 1_000.0  # More than any sum of words.
-_SHORT_QUERY = 3  # The most words for which pages with all of them come first.
+_SHORT_QUERY = 3  # For queries of up to this many words, pages with all of the words come first.
 _MAX_FORMS = 50  # Maximum number of words that stand for an unknown word.
-_MAX_UNKNOWN, _MAX_UNKNOWN_LENGTH = 4, 40  # Other words are looked for only for these unknown words.
+_MAX_UNKNOWN, _MAX_UNKNOWN_LENGTH = 4, 40  # Limits for unknown words that are replaced with similar words.
 
 # Words of computing and of notes that people use for one another, a group in each line.
 _RELATED_GROUPS = """
