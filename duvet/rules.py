@@ -169,5 +169,8 @@ def find_broken_rule(error: DuvetError) -> Rule:
         OutputError: FILE_UNWRITABLE,
         NotRegularError: FILE_NOT_REGULAR,
     }
+    for kind, rule in kinds.items():
+        if isinstance(error, kind):
+            return rule
     # Only an error in a file's content has a line.
-    return kinds.get(type(error), FILE_NOT_UTF8 if error.line else FILE_UNREADABLE)
+    return FILE_NOT_UTF8 if error.line else FILE_UNREADABLE

@@ -351,7 +351,7 @@ def test_a_new_pack_passes_its_test(duvet: Run, tmp_path: Path, duvet_command: s
     pytest_command = str(Path(duvet_command).with_name("pytest"))
     assert run(pytest_command, folder, "-q", "-p", "no:cacheprovider", "packs").code == 0
     assert run(duvet_command, folder, "pack", "new", "tea") == failed(
-        "the file already exists [DUV010]", "packs/tea.py", "choose another name, or remove the file"
+        "the file already exists [DUV015]", "packs/tea.py", "choose another name, or remove the file"
     )
     added = run(duvet_command, folder, "pack", "new", "milk").err
     assert 'add this to `toolPacks` in duvet.config.yaml: "milk": {"path": "packs/milk.py"}\n' in added
