@@ -102,8 +102,9 @@ def find_not_applicable_annotations(requirements: Iterable[records.Requirement])
 def find_incomplete(requirements: Iterable[records.Requirement], *, tests: bool) -> Iterator[Problem]:
     """Yield a problem for each requirement that code does not fully cover or, with `tests`, that tests do not."""
     ##= man/spec/gates.md#gates-for-targets
-    ##% `--require-citations TARGET` MUST list each requirement of the target that is not fully implemented, and
-    ##% `--require-tests TARGET` each one that is neither done nor fully tested.
+    ##% `--require-citations TARGET` MUST list the requirements of the target in the states `uncited`, `to do`, `in
+    ##% progress` and `needs code`, and `--require-tests TARGET` those in the states `uncited`, `to do`, `in progress`
+    ##% and `needs tests`.
     started = {records.State.UNCITED, records.State.TO_DO, records.State.IN_PROGRESS}
     lacking = started | {records.State.NEEDS_TESTS if tests else records.State.NEEDS_CODE}
     rule, participle = (rules.GATE_NOT_TESTED, "tested") if tests else (rules.GATE_NOT_CITED, "implemented")

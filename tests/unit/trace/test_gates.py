@@ -81,8 +81,9 @@ def test_requirements_that_lack_code_or_tests() -> None:
 @pytest.mark.parametrize("state", State)
 def test_a_requirement_passes_by_its_state(state: State) -> None:
     ##= man/spec/gates.md#gates-for-targets
-    ##% `--require-citations TARGET` MUST list each requirement of the target that is not fully implemented, and
-    ##% `--require-tests TARGET` each one that is neither done nor fully tested.
+    ##% `--require-citations TARGET` MUST list the requirements of the target in the states `uncited`, `to do`, `in
+    ##% progress` and `needs code`, and `--require-tests TARGET` those in the states `uncited`, `to do`, `in progress`
+    ##% and `needs tests`.
     lacking_code = (State.UNCITED, State.TO_DO, State.IN_PROGRESS, State.NEEDS_CODE)
     lacking_tests = (State.UNCITED, State.TO_DO, State.IN_PROGRESS, State.NEEDS_TESTS)
     (requirement,) = stated(citing(FRONT, Kind.SPEC), citing(FRONT, Kind.TEST))
