@@ -52,7 +52,7 @@ def diff(base: str | None, exact: bool, fail_on: tuple[str, ...], format: str, *
     default branch of origin, or else to HEAD. Nothing is checked out or fetched; specifications that the
     commit lacks are read from disk.
 
-    A requirement loses coverage when its state gets worse, or when it no longer has an implementation or tests. A
+    A requirement loses coverage when its state gets worse, or when it loses its implementation or its tests. A
     citation goes stale when it becomes invalid without being edited. Renamed files and moved lines don't count.
 
     --fail-on regression fails for lost coverage and stale citations. --fail-on new fails for new requirements that

@@ -314,8 +314,8 @@ def _ask_models(application: Application) -> tuple[Sequence[str], Sequence[str]]
             for provider in usable:
                 for model in router.list_models(provider)[:_MAX_PINGS]:
                     ##= man/spec/ask.md#discovery
-                    ##% `duvet mcp --check --models` MUST send a short prompt to every configured and discovered model,
-                    ##% and print its latency or its error.
+                    ##% `duvet mcp --check --models` MUST send a short prompt to the configured and discovered models,
+                    ##% and print the latency or the error of each model.
                     try:
                         call = await router.ping(provider, model)
                         outcome = f"answered in {call.seconds * 1000:.0f} ms"

@@ -50,7 +50,7 @@ _MAX_SKIPPED_NAMES = 10
 @click.option("--fix", is_flag=True, help="Correct each target or quote that has exactly one safe correction.")
 @click.option("--unsafe-fixes", is_flag=True, help="Also apply unsafe fixes, such as quotes of changed requirements.")
 @click.option("--interactive", is_flag=True, help="Apply safe fixes, and ask about each unsafe fix.")
-@click.option("--diff", is_flag=True, help="Print what --fix would change as a diff, and write nothing.")
+@click.option("--diff", is_flag=True, help="Print the fixes as a diff, and write nothing.")
 @click.option("--strict", is_flag=True, help="Treat warnings as errors.")
 @file_option(
     "--stdin-path", type=TEXT_TYPE, metavar="PATH", help="Treat standard input (`-`) as the content of this file."
@@ -79,9 +79,9 @@ def validate(
     --stdin-path.
 
     --fix applies only safe fixes: for quotes that moved, white space, markup, renamed specifications, and typos. A
-    difference counts as a typo if git or the snapshot shows that the specification has not changed. If it has changed,
-    check the code first; then accept the new words with --unsafe-fixes, or one by one with --interactive. Both options
-    include --fix. With awslabs duvet's schema, --fix applies all fixes.
+    difference counts as a typo if git or the snapshot shows that the specification has not changed since the citation
+    was written. If it has changed, check the code first; then accept the new words with --unsafe-fixes, or one by one
+    with --interactive. Both options include --fix. With awslabs duvet's schema, --fix applies all fixes.
 
     Exits with 1 if there are errors.
 

@@ -214,8 +214,8 @@ def _fold(name: str) -> str:
 
 def _set_value(record: Record, path: list[str], text: str, variable: str) -> Record:
     ##= man/spec/service.md#configuration
-    ##% An environment variable `DUVET_TABLE__KEY` MUST override the key in that table of the service configuration,
-    ##% with one more `__` for each nested table.
+    ##% An environment variable `DUVET_TABLE__KEY` MUST override `KEY` in `TABLE` of the service configuration, with one
+    ##% more `__` for each nested table.
     fields = list_fields(type(record))
     field = next((field for key, field in fields.items() if _fold(key) == _fold(path[0])), None)
     if field is None:

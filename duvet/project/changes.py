@@ -204,7 +204,7 @@ class FollowedReading:
             return self.find_all_changes(anew=True)
         ##= man/spec/watch.md#noticing-changes
         ##% Until it is interrupted, `duvet report --watch` MUST report again when a file that it read is changed, moved
-        ##% or removed, even during a run, or when the patterns match other files.
+        ##% or removed, or when the patterns match other files, even if this happens during a run.
         changed = self.answers.find_changes_among(hints.paths)
         if not hints.listing:
             return changed

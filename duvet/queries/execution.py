@@ -60,8 +60,8 @@ class DirectModel:
 
     def _judge(self, hits: LineHits, lines: LineRange) -> Execution:
         ##= man/spec/query.md#executed-lines
-        ##% Except in Java files, an annotation MUST count as executed if the next line below it was executed, not
-        ##% counting blank lines and annotations.
+        ##% Except in Java files, an annotation MUST count as executed if the next line below it that is neither blank
+        ##% nor an annotation was executed.
         line = self._below[min(lines[1] + 1, len(self._below) - 1)]
         if not line or line not in hits:
             return Execution(Outcome.UNKNOWN, line)

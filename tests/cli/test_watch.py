@@ -27,7 +27,7 @@ HEATING = ".duvet/requirements/spec/heating.toml"
 def test_output_of_each_run(kettle: Path, duvet_command: str, duvet: Run, watch: Watch) -> None:
     ##= man/spec/watch.md#noticing-changes
     ##% Until it is interrupted, `duvet report --watch` MUST report again when a file that it read is changed, moved or
-    ##% removed, even during a run, or when the patterns match other files.
+    ##% removed, or when the patterns match other files, even if this happens during a run.
     other = make(kettle.with_name("other"), {name: data.decode() for name, data in files(kettle).items()})
     once = [run(duvet_command, other, "report").err]
     for text in (HALF, WRONG):

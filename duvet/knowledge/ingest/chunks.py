@@ -327,7 +327,7 @@ class IngestReader(Struct, frozen=True):
         problems: tuple[model.Problem, ...] = ()
         front, start = PageFrontMatter(), find_body_start(text)
         ##= man/spec/knowledge.md#files
-        ##% `duvet ingest` MUST read titles, slugs, tags and aliases in front matter as in that of pages.
+        ##% `duvet ingest` MUST read titles, slugs, tags and aliases from front matter by the same rules as for pages.
         try:
             front = read_front_matter(text[:start], path)
         except errors.DuvetError as error:

@@ -213,7 +213,8 @@ class _LinkGraph:
     def _resolve_pages(self, path: str, record: FileRecord) -> Iterator[str]:
         for written in record.pages:
             ##= man/spec/knowledge.md#files
-            ##% `duvet ingest` MUST resolve `[[links]]` to Markdown files and requirements as in pages.
+            ##% `duvet ingest` MUST resolve `[[links]]` to Markdown files and requirements by the same rules as for
+            ##% pages.
             # In a table, the bar before a label is escaped.
             link = PageLink(written.removesuffix("\\").strip())
             if page := self._pages.resolve(path, link):

@@ -38,8 +38,8 @@ OVERRIDES: list[tuple[dict[str, str], str, Any]] = [
 @pytest.mark.parametrize(("environ", "path", "expected"), OVERRIDES)
 def test_a_variable_overrides_a_key(environ: dict[str, str], path: str, expected: Any, has_file: bool) -> None:
     ##= man/spec/service.md#configuration
-    ##% An environment variable `DUVET_TABLE__KEY` MUST override the key in that table of the service configuration,
-    ##% with one more `__` for each nested table.
+    ##% An environment variable `DUVET_TABLE__KEY` MUST override `KEY` in `TABLE` of the service configuration, with one
+    ##% more `__` for each nested table.
     tree = MemoryTree({"duvet.config.json": FILE.encode()} if has_file else {})
     service = load_service(tree, environ)
     value: Any = service.config

@@ -47,8 +47,8 @@ def test_the_direct_model_judges_lines(
     lines: tuple[int, int], hits: dict[int, bool], expected: execution.Execution
 ) -> None:
     ##= man/spec/query.md#executed-lines
-    ##% Except in Java files, an annotation MUST count as executed if the next line below it was executed, not counting
-    ##% blank lines and annotations.
+    ##% Except in Java files, an annotation MUST count as executed if the next line below it that is neither blank nor
+    ##% an annotation was executed.
     assert judge(execution.DirectModel(DIRECT, [(1, 2), (6, 6), (9, 9)]), hits, lines) == expected
 
 

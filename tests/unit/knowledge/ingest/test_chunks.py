@@ -180,7 +180,7 @@ def test_only_changed_files_are_read(tmp_path: Path) -> None:
 
 def test_a_document_with_front_matter(tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#files
-    ##% `duvet ingest` MUST read titles, slugs, tags and aliases in front matter as in that of pages.
+    ##% `duvet ingest` MUST read titles, slugs, tags and aliases from front matter by the same rules as for pages.
     front = "subsystem: ' Ledger  1'\nslug: a\ntags: [money, 1.10, money]\nalias: An A, a\nmore: 1"
     text = f"\ufeff---\n{front}\n---\n# Title\n\nSee [b](b.md), [[c]].\n"
     named = "---\ntags: 'a, b #c'\ntag: [d]\ntitle: A  title\n---\n# Title\n"

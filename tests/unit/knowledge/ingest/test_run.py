@@ -344,7 +344,7 @@ def test_the_nodes_and_edges_of_a_project(tmp_path: Path) -> None:
 
 def test_links_by_path_and_slug(tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#files
-    ##% `duvet ingest` MUST resolve `[[links]]` to Markdown files and requirements as in pages.
+    ##% `duvet ingest` MUST resolve `[[links]]` to Markdown files and requirements by the same rules as for pages.
     pages = {
         "docs/a.md": "[up](../README.md) [folder](.) [abs](/docs/b.md) [no](no.md) [out](../../x.md) [web](http://x/a.md)",
         "docs/b.md": "---\nslug: named\n---\n[[named]] [[deep/c]] [[nothing]] [[c|label]] [[docs/a#part]] [[#here]]",
