@@ -61,7 +61,7 @@ def arrange_bands(needs: Sequence[int], wrapping: Sequence[int], room: int) -> l
 
 
 def _share_width(needs: Mapping[int, int], room: int) -> dict[int, int]:
-    """Divide the width equally, but give the width that a column doesn't need to the others."""
+    """Divide the width equally; the other columns share the width that a column doesn't need."""
     shares: dict[int, int] = {}
     for index in sorted(needs, key=lambda index: needs[index]):
         shares[index] = min(needs[index], room // (len(needs) - len(shares)))

@@ -70,7 +70,7 @@ class OpenStore(Struct, dict=True):
 
 
 class Knowledge:
-    """Lets threads read the index, each through its own connection, which follows changes of the file and settings."""
+    """Lets each thread read the index through its own connection; follows changes of the file and the settings."""
 
     def __init__(self, rules: Callable[[], KnowledgeSettings]) -> None:
         self.rules = rules

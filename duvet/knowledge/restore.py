@@ -169,7 +169,7 @@ def swap_store(places: StorePaths, copy: str, keep: Callable[[], str] | None, as
 
 
 def _move_aside(path: str, aside: str, *, keeps: bool) -> str:
-    """Move an unusable store to the folder `aside` and return that; without `keeps`, delete it and return ""."""
+    """Move an unusable store to the folder `aside`, and return `aside`; without `keeps`, delete it and return ""."""
     if not any(map(os.path.lexists, db.list_store_files(path))):
         return ""
     sqlite.move_store_aside(path, aside)

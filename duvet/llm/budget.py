@@ -115,7 +115,7 @@ class SpendingBudget:
         return True
 
     def _load(self) -> list[_Entry]:
-        """Return today's entries, also those of other processes."""
+        """Return today's entries, including those of other processes."""
         day = self._find_today()
         found = [*self._unsaved[1]] if self._unsaved[0] == day else []
         if self._folder:

@@ -163,7 +163,7 @@ class ProviderClient:
     async def _send(
         self, endpoint: Endpoint, url: str, headers: Mapping[str, str], content: bytes | None, max_bytes: int
     ) -> bytes:
-        """Post the content, or get the URL if it is None."""
+        """Post the content to the URL; if `content` is None, get the URL."""
         name, method = endpoint.name, "GET" if content is None else "POST"
         try:
             reply = await self._http.send(

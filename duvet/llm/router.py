@@ -282,7 +282,7 @@ class StaticRouter:
     ) -> tuple[str, records.ProviderAnswer]:
         """Return the name and answer of `model`.
 
-        If it is empty and the provider has discovery, use the first discovered model that answers.
+        If `model` is empty and the provider has discovery, use the first discovered model that answers.
         """
         candidates = [model] if model or not backend.is_discovered else self._rank_discovered(backend, request.task)
         if not candidates:

@@ -43,7 +43,7 @@ class RecordedAnswers:
         return set(find_altered_paths(self.record.select(paths), self.tree))
 
     def find_hard_linked_files(self, earlier: TreeRecord | None = None, known: Collection[str] = ()) -> Iterator[str]:
-        """Yield the files that have several hard links; `known` are those of an `earlier` record."""
+        """Yield the files that have several hard links; `known` are those found for the `earlier` record."""
         before = earlier.files if earlier else {}
         for path, stamp in self.record.files.items():
             # A new hard link changes the times of the file, too.

@@ -119,7 +119,7 @@ class TodoRow(RequirementRow, frozen=True, kw_only=True):
 
 
 def find_gaps(catalogue: Catalogue, filters: RequirementFilter, gap: Gap | None) -> RequirementGaps:
-    """Return the applicable requirements that pass the filters and have this gap; None selects all of them."""
+    """Return the applicable requirements that pass the filters and have this gap; without a gap, all that pass."""
     cards = catalogue.requirements
     examined = select_requirements(catalogue, replace(filters, states=()))
     applicable = [index for index in examined if cards[index].state is not State.NOT_APPLICABLE]

@@ -185,7 +185,10 @@ class SentenceOpenings:
             known[place] = known[dot]
 
     def _find_first_end(self, line: int, dot: int) -> int:
-        """Return the end of the first sentence on a line if it is before `dot`, `dot` if another dot hides it, or 0."""
+        """Return the end of the first sentence on a line if that is before `dot`.
+
+        Otherwise, return `dot` if another dot hides it, or 0.
+        """
         text, ends = self.text, self._ends
         if line not in ends:
             stop = text.find("\n", dot)

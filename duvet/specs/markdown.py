@@ -199,7 +199,7 @@ class _OutlinePart(Struct, frozen=True):
 
 
 class _Outline:
-    """Collects headings and list breaks from events in the order of awslabs duvet, and tracks the current line."""
+    """Collects headings and list breaks from events, as awslabs duvet does, and tracks the current line."""
 
     def __init__(self, data: bytes, text: str, *, is_like_upstream: bool = True) -> None:
         self.data = data

@@ -250,7 +250,7 @@ class StoreTables:
         return {id: [*outgoing[id], *incoming[id]] for id in outgoing}
 
     def walk_from(self, id: str, depth: int) -> Sequence[records.GraphHop]:
-        """Return each other node within `depth` steps in any direction once, except chunks; none for an unknown id."""
+        """Return the other nodes within `depth` steps in any direction, except chunks; none for an unknown id."""
         label, key = _split_id(id)
         if label is None or label is records.NodeLabel.CHUNK:
             return []

@@ -366,7 +366,7 @@ def _find_in_equal_section(
     matcher_of: Callable[[Section], QuoteMatcher],
     quote: str,
 ) -> tuple[int, records.FoundQuote | None]:
-    """Return the only other section with this path that contains the quote, and its place; else no place."""
+    """Find the quote in the other sections with this path; its place is None unless exactly one contains it."""
     from duvet.trace.nearest import Neighbourhood
 
     specification = target.specification

@@ -199,7 +199,7 @@ def find_section_by_title_id(card: SpecificationCard, name: str) -> str | None:
 
 
 def find_sections(card: SpecificationCard, name: str, *, below: bool = True) -> Iterator[str]:
-    """Yield the id of the section with this name, if it exists, and with `below`, those of its numbered subsections."""
+    """Yield the ids of the section with this name, if it exists, and, with `below`, of its numbered subsections."""
     section = find_section(card, name)
     if section is not None:
         yield from list_section_tree(card, section, below=below)

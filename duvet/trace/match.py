@@ -114,7 +114,7 @@ class WordOrder:
         return lambda place: data[place + start : place + end]
 
     def range(self, part: bytes) -> tuple[int, int, int]:
-        """Return how many words are like the first whole word in the part, the index of the first, and its offset."""
+        """Return how many words equal the first whole word of the part, the first one's index, and its offset in the part."""
         shift = part.find(b" ") + 1
         word = part[shift : shift + _MOST]
         if not shift or not word:

@@ -124,7 +124,7 @@ def store_together() -> Iterator[FileWriter]:
 
 @contextmanager
 def open_output(path: str, *, replaces: bool = True) -> Iterator[BinaryIO]:
-    """Open a new file that is moved into place at the end, as `move_into_place` does."""
+    """Open a temporary file, and move it to `path` at the end as `move_into_place` does."""
     with _translate_errors(path):
         mode, temporary = _find_mode(path), _make_temporary_path(path)
         try:

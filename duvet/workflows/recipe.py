@@ -169,7 +169,7 @@ class _RecipeDraft:
         return fault.root not in self.vague and not any(fault.keys[: len(one)] == one for one in self.unread)
 
     def read(self, kind: type[_Table], raw: Any, keys: references.ValuePath, **inner: Any) -> _Table:
-        """Read a table; `inner` has the nested tables, which were read before."""
+        """Read a table; `inner` contains the nested tables, which have already been read."""
         raw, values = self._check_table(raw, keys), dict(inner)
         for key in structs.fields(kind):
             name = key.encode_name

@@ -113,7 +113,10 @@ _GRAMMARS = {
 
 
 def wants_symbols(wanted: bool | None) -> bool:
-    """Return whether to find symbols; None means if their grammars are installed. With True, they must be installed."""
+    """Return whether to find symbols.
+
+    None means yes if their grammars are installed. True without the grammars raises DuvetError.
+    """
     if wanted is False:
         return False
     packages = ("tree_sitter", *sorted({grammar.package for grammar in _GRAMMARS.values()}))

@@ -209,7 +209,7 @@ def rewrite_wikilinks(body: str, write: Callable[[PageLink, str], str]) -> str:
 
 
 def has_heading(headings: tuple[str, ...], blocks: tuple[str, ...], heading: str) -> bool:
-    """Return whether a page has this heading, comparing only letters and digits, or this block id."""
+    """Return whether a page has this heading or block id; only letters and digits of headings are compared."""
     if heading.startswith("^"):
         return heading[1:].strip() in blocks
     last = heading.rpartition("#")[2]

@@ -41,7 +41,7 @@ InboundItem = SessionMessage | Exception
 
 
 def serve_client(wire: ClientPipes, opening: SessionOpening, application: Application, stopping: StopSignal) -> None:
-    """Serve the client until its input ends or a signal stops the server; `opening` was read before."""
+    """Serve the client until its input ends or a signal stops the server; `opening` is the input read so far."""
     log = application.log
     forward_logging(log)
     dispatcher = application.make_dispatcher([log.record_call])

@@ -50,7 +50,7 @@ async def _make_report(
 
 
 def _cut_report(whole: Struct, shares: Mapping[str, int], limit: int | None, ctx: CallContext) -> ToolAnswer:
-    """Cut each named list of the report; without `limit`, a list or table of lists gets 1/share of an answer."""
+    """Cut the lists that `shares` names; without `limit`, a list or table with the share n gets 1/n of an answer."""
     shown: dict[str, Any] = {}
     cuts = []
     for name, share in shares.items():
