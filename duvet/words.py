@@ -165,8 +165,8 @@ def strip_accents(text: str) -> str:
 def split_words(text: str) -> list[str]:
     """Return the folded words of a text; scripts without spaces are split into overlapping pairs of characters."""
     ##= man/spec/pages.md#search
-    ##% `search` MUST find words in upper and lower case, in any width and form, with or without accents, and in
-    ##% text without spaces between words.
+    ##% `search` MUST find words regardless of case, accents, character width and grammatical form, and in text without
+    ##% spaces between words.
     folded = fold_text(text)
     if folded.isascii():
         return folded.translate(_BLANKS).split()

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 MatchSpans = tuple[tuple[int, int], ...]  # The offsets of the matching parts of a text.
 
 ##= man/spec/search.md#queries
-##% `duvet search` MUST search requirements, titles of sections and names of specifications, for every form of a word,
-##% and for a quoted phrase as a whole.
+##% In requirements, titles of sections and names of specifications, `duvet search` MUST find every form of a word, and
+##% quoted phrases as a whole.
 _TABLE = "CREATE VIRTUAL TABLE found USING fts5(text, title, specification, tokenize='porter unicode61'{})"
 _INSERT = "INSERT INTO found(rowid, text, title, specification) VALUES (?, ?, ?, ?)"
 _SCORES = "SELECT rowid, bm25(found, 1.0, 2.0, 1.0) FROM found WHERE found MATCH ?"
@@ -247,9 +247,9 @@ def find_hits(
         found = SearchHits([*scores], scores, partial(words.marks, query.disjunction))
     elif query.terms:
         ##= man/spec/search.md#queries
-        ##% `duvet search` MUST list the requirements that contain every word of the query. If no requirement does,
-        ##% and the query is not a reference, `duvet search` MUST list those that contain some of the words, and say
-        ##% so.
+        ##% `duvet search` MUST list the requirements that contain every word of the query. If no requirement contains
+        ##% every word, and the query is not a reference, `duvet search` MUST list those that contain some of the words,
+        ##% and say so.
         needs_all = bool(named) or is_reference(request.query)
         found = _match(index(), [query.conjunction, *(() if needs_all else [query.disjunction])], allowed)
         found = _add_unspaced(found, catalogue, query.terms, allowed)

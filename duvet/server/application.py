@@ -230,8 +230,8 @@ class Application:
     def scopes(self) -> frozenset[Scope]:
         """The scopes of local callers, who send no token; a gateway checks scopes itself."""
         ##= man/spec/gateway.md#access
-        ##% On standard input and output and in the shell, a caller MUST have all scopes, unless only a reader's token is
-        ##% set.
+        ##% A caller over standard input and output or in the shell MUST have all scopes, unless only a reader's token
+        ##% is set.
         reader, admin = read_raw_tokens(self.settings.environ if self.gateway_connection is None else {})
         return (READER if reader and not admin else ADMIN).scopes
 

@@ -34,8 +34,8 @@ def open_store(path: str, *, create: bool = False) -> sqlite.Store:
     check_plain_file(path)
     if not os.path.lexists(path):
         ##= man/spec/knowledge.md#storage
-        ##% If there is no index, a command or tool that reads it MUST report that the project is not indexed, and MUST
-        ##% NOT create an index.
+        ##% If the project has no index, a command or tool that reads the index MUST report this, and MUST NOT create an
+        ##% index.
         if not create:
             hint = "run `duvet ingest` first"
             raise db.StoreMissingError("this project is not indexed yet", path=path, hint=hint)

@@ -109,7 +109,8 @@ def _create_backup(maintenance: Maintenance, destination: str) -> backup.Backup:
     places = maintenance.places
     path = os.path.join(places.root, destination) if destination else places.backups
     ##= man/spec/gateway.md#backups
-    ##% `km-backup-trigger` MUST write only new files, and only in the project or in the configured folder.
+    ##% `km-backup-trigger` MUST write only new files, and only in the project or in the folder that `store.backups`
+    ##% sets.
     folders = (places.root, places.backups) if places.is_configured else (places.root,)
     if "\0" in path or not any(leads_into_folder(folder, path) for folder in folders):
         hint = "choose a path in the project, or in the folder that `store.backups` sets"

@@ -195,7 +195,7 @@ def test_an_ingest_process_ends_with_its_server(duvet_command: str, project: Pat
 @pytest.mark.criterion("knowledge 1.1")
 def test_a_token_of_a_reader_limits_local_callers(duvet_command: str, project: Path) -> None:
     ##= man/spec/gateway.md#access
-    ##% On standard input and output and in the shell, a caller MUST have all scopes, unless only a reader's token is
+    ##% A caller over standard input and output or in the shell MUST have all scopes, unless only a reader's token is
     ##% set.
     reader, admin = {"KM_READER_TOKEN": "r"}, {"DUVET_ADMIN_TOKEN": "a"}
     for environ, is_limited in (({}, False), (reader, True), (admin, False), (reader | admin, False)):

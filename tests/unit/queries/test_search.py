@@ -128,11 +128,12 @@ MARKED = {
 @pytest.mark.parametrize("query", MARKED)
 def test_words_are_found_and_marked(query: str) -> None:
     ##= man/spec/search.md#queries
-    ##% `duvet search` MUST search requirements, titles of sections and names of specifications, for every form of a
-    ##% word, and for a quoted phrase as a whole.
+    ##% In requirements, titles of sections and names of specifications, `duvet search` MUST find every form of a word,
+    ##% and quoted phrases as a whole.
     ##= man/spec/search.md#queries
-    ##% `duvet search` MUST list the requirements that contain every word of the query. If no requirement does, and
-    ##% the query is not a reference, `duvet search` MUST list those that contain some of the words, and say so.
+    ##% `duvet search` MUST list the requirements that contain every word of the query. If no requirement contains every
+    ##% word, and the query is not a reference, `duvet search` MUST list those that contain some of the words, and say
+    ##% so.
     ##= man/spec/search.md#results
     ##% For an unknown word, `duvet search` MUST suggest similar words or names.
     found = search(query)

@@ -16,8 +16,8 @@ from tests.unit.store.store_files import by_hand, fill, frequencies, store_path
 
 def test_reading_creates_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ##= man/spec/knowledge.md#storage
-    ##% If there is no index, a command or tool that reads it MUST report that the project is not indexed, and MUST NOT
-    ##% create an index.
+    ##% If the project has no index, a command or tool that reads the index MUST report this, and MUST NOT create an
+    ##% index.
     path = store_path(tmp_path)
     with pytest.raises(database.StoreMissingError) as caught:
         open_store(path)

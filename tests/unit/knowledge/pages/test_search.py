@@ -33,8 +33,8 @@ FILES["docs/green.md"] = "---\ncreated: 2025-01-04\naliases: Brewing tips\n---\n
 
 def test_queries_find_pages() -> None:
     ##= man/spec/pages.md#search
-    ##% `search` MUST find words in upper and lower case, in any width and form, with or without accents, and in
-    ##% text without spaces between words.
+    ##% `search` MUST find words regardless of case, accents, character width and grammatical form, and in text without
+    ##% spaces between words.
     index = index_of(FILES)
     found = {query: " ".join(hit.slug for hit in search.search_pages(index, query).hits) for query in QUERIES}
     assert found == QUERIES

@@ -201,7 +201,8 @@ def test_only_callers_who_can_vote_are_asked_for_feedback(known: Asking) -> None
 
 def test_a_backup_is_written_to_a_new_file(known: Asking) -> None:
     ##= man/spec/gateway.md#backups
-    ##% `km-backup-trigger` MUST write only new files, and only in the project or in the configured folder.
+    ##% `km-backup-trigger` MUST write only new files, and only in the project or in the folder that `store.backups`
+    ##% sets.
     name = f"km-backup-{STAMP}.tgz"
     for destination, archive in (
         (None, f".duvet/knowledge/backups/{name}"),
