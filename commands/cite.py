@@ -36,7 +36,9 @@ _FIELDS = {"reason": "reason", "feature": "feature", "tracking_issue": "tracking
 @click.command(cls=Subcommand)
 @click.argument("reference", type=ReferenceType(TEXT_TYPE), metavar="REF", shell_complete=complete_values("references"))
 @file_option("--at", "place", required=True, metavar="FILE:LINE", help="Insert the citation above this line.")
-@click.option("--type", "kind", type=KIND_TYPE, help="The annotation type [default: that of the source pattern].")
+@click.option(
+    "--type", "kind", type=KIND_TYPE, help="The annotation type [default: the type of the file's `[[source]]`]."
+)
 @click.option("--reason", type=TEXT_TYPE, metavar="TEXT", help="The reason; required for an exception.")
 @click.option("--feature", type=TEXT_TYPE, metavar="TEXT", help="The feature that a todo belongs to.")
 @click.option("--tracking-issue", type=TEXT_TYPE, metavar="ID|URL", help="The issue that tracks a todo.")

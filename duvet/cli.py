@@ -91,7 +91,7 @@ _LEGACY_FLAGS = ("--source-pattern", "--spec-pattern", "--spec-path")  # They de
 def cli(ctx: click.Context, /, directory: str | None, config_path: str | None, color: str) -> None:
     """Trace requirements from specifications to code and tests.
 
-    Comments in the code quote the requirements that they implement or test. duvet checks each quote against its specification, and reports the state of each requirement: done, excepted, needs tests, needs code, in progress, to do or uncited.
+    Comments quote the requirements that the code implements or tests. duvet checks each quote against its specification, and reports the state of each requirement: done, excepted, needs tests, needs code, in progress, to do or uncited.
 
     \b
     Examples:
