@@ -527,7 +527,7 @@ class _Reporter(NamedTuple):
 
 
 def merge_reports(inputs: Sequence[tuple[str, V2Report]]) -> tuple[V2Report, tuple[Problem, ...]]:
-    """Merge reports, given with their names; return a report and warnings, or raise ProblemsError with all conflicts."""
+    """Merge reports, given with their names, and return warnings, too; raise ProblemsError with all conflicts."""
     if not inputs:
         raise DuvetError("merge requires at least one input report")
     if shared := tuple(_find_shared_files(inputs)):

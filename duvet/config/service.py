@@ -284,7 +284,7 @@ def _parse_leaf(choice: FieldType, text: str) -> Any:
 
 SERVICE_VARIABLES = ("DUVET_CONFIG", "CONTEXTIVE_CONFIG")
 SERVICE_FILE_NAMES = tuple(f"{name}.config.{ending}" for name in ("duvet", "contextive") for ending in DOCUMENT_ENDINGS)
-"""The file names under which duvet looks for the service configuration in the working directory."""
+"""The file names under which duvet looks for the service configuration."""
 
 ORIGIN_OPTION, ORIGIN_FOUND, ORIGIN_DEFAULTS = "--service-config", "found", "defaults"
 

@@ -70,7 +70,7 @@ class OpenStore(Struct, dict=True):
 
 
 class Knowledge:
-    """Lets each thread read the index through its own connection; follows changes of the file and the settings."""
+    """Lets several threads read the index at the same time, and follows changes of the file and the settings."""
 
     def __init__(self, rules: Callable[[], KnowledgeSettings]) -> None:
         self.rules = rules

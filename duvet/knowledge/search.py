@@ -49,9 +49,9 @@ _TOKEN = re.compile(r"[\w./:\\-]+")
 _LINE_SUFFIX = re.compile(r":\d+(?:-\d+)?\Z")
 _QUALIFIERS = re.compile(r"[.:]+")
 _NAMED_SCORE, _CONTAINED_SCORE = 2.0, 1.0
-"""Scores above all rank scores: for chunks of the named file or symbol, and for chunks that contain the name."""
+"""Scores to add for chunks of the named file or symbol, and for chunks that contain the name."""
 _CRITICALITY = {"low": 0.2, "medium": 0.5, "high": 0.8, "critical": 1.0}
-_SIGNALS_SHARE = 0.03  # Scale of all signals: about one rank, so that they reorder only nearly equal results.
+_SIGNALS_SHARE = 0.03  # Scale of all signals, so small that they reorder only nearly equal results.
 _VOTE_WEIGHT = 0.3
 _MIN_STEM, _SUFFIX = 4, 3  # Forms of a word share at least 4 first letters, and may differ in 3 last letters.
 _PLACES = 6

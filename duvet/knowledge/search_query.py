@@ -119,8 +119,8 @@ class ScoreSignals(Struct, frozen=True, kw_only=True):
 class ScoreDetails(Struct, frozen=True, kw_only=True):
     vector_score: float  # The cosine to the query; 0 without vectors.
     lexical_score: float  # The share of the query's words that the text, the path or the tags contain.
-    weighted_vector_score: float  # The score of its rank by vectors.
-    weighted_lexical_score: float  # The score of its rank by words.
+    weighted_vector_score: float  # The cosine, times the weight of vectors.
+    weighted_lexical_score: float  # The score by words, times its weight, plus the score by names.
     adjusted_score: float
     mode: str  # `hybrid`, or `lexical` without vectors.
     signals: ScoreSignals | UnsetType = UNSET  # Omitted if the answer has no room for it.

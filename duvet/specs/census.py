@@ -60,7 +60,7 @@ class Census(Struct, frozen=True):
     requirements: int
     derived: int  # The requirements without their own keyword, such as those of a list below "The pot MUST:".
     reasons: tuple[CensusReason, ...]  # Why the other sentences are not requirements.
-    lost: tuple[int, ...]  # The lines of sentences that are neither, which is a defect of duvet.
+    lost: tuple[int, ...]  # The lines of the sentences without a known reason, which is a defect of duvet.
 
     @property
     def description(self) -> str:

@@ -47,7 +47,7 @@ class TargetSection(Struct, frozen=True):
 
 
 _TargetKey = str | tuple[str, Format, str, bool]
-"""A target, which includes its format, its base and whether it is extracted if any of these is unusual."""
+"""A target; a tuple adds its format, its base and whether it is extracted, if one of these is unusual."""
 
 
 class TargetResolver:

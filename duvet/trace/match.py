@@ -114,7 +114,7 @@ class WordOrder:
         return lambda place: data[place + start : place + end]
 
     def range(self, part: bytes) -> tuple[int, int, int]:
-        """Return how many words equal the first whole word of the part, the first one's index, and its offset in the part."""
+        """Return the number and the first index of the words that equal the part's first whole word, and its offset."""
         shift = part.find(b" ") + 1
         word = part[shift : shift + _MOST]
         if not shift or not word:

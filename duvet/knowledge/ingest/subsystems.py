@@ -50,7 +50,7 @@ SUBSYSTEM_PATHS = tuple(
     for folder in ("", ".duvet/", ".metadata/", "docs/")
     for ending in ("yaml", "yml", "json")
 )
-"""Only the first existing file is read."""
+"""The possible paths of the catalogue file; only the first file that exists is read."""
 _SUBSYSTEMS = "subsystems"
 _Words = str | tuple[str, ...]
 
