@@ -23,7 +23,10 @@ FILES = {
     **dict.fromkeys(EMPTY.split(), ""),
 }
 TEMPORARY = ".t-0-18.md.16748-1765d643927350aa.new"
-WRITTEN = (TEMPORARY, f"docs/{TEMPORARY}", f"docs/deep/{TEMPORARY}", f"var/.km-backup-x.{TEMPORARY}/feedback.jsonl")
+WRITTEN = (
+    *(TEMPORARY, f"docs/{TEMPORARY}", f"docs/deep/{TEMPORARY}", f"var/.km-backup-x.{TEMPORARY}/feedback.jsonl"),
+    "kept/km-backup-1.tgz",
+)
 
 
 def find_paths(folder: Path, include: tuple[str, ...] = ("**",), exclude: tuple[str, ...] = ()) -> tuple[str, ...]:
