@@ -45,11 +45,18 @@ from duvet.config.service_tables import (
     IngestSection,
     LogFormat,
     PagesSection,
-    SearchSection,
     ServerSection,
     ServiceConfig,
 )
-from duvet.config.settings import DEFAULT_PACKS, EXTENDED_SCHEMA, IngestRule, NotesRule, Secret, StoreSection
+from duvet.config.settings import (
+    DEFAULT_PACKS,
+    EXTENDED_SCHEMA,
+    IngestRule,
+    NotesRule,
+    SearchSection,
+    Secret,
+    StoreSection,
+)
 from duvet.config.toml import TomlDocument, parse_toml_bytes
 from duvet.errors import DuvetError, ProblemsError, UnreadableError
 from duvet.model import Problem, Severity, sort_problems

@@ -18,6 +18,7 @@ from duvet.config.settings import (
     NonBlankText,
     NotesRule,
     SearchModel,
+    SearchSection,
     Secret,
     ServiceSection,
     StoreSection,
@@ -275,46 +276,6 @@ def _read_boolean_variable(environ: Mapping[str, str], name: str, setting: bool 
             f"the environment variable `{name}` is neither true nor false", hint="set it to `true` or `false`"
         )
     return word in yes if word else None
-
-
-_Weight = Annotated[float, Meta(ge=0, le=1)] | None
-
-
-class ProfileName(StrEnum):
-    """A set of ranking weights for a typical use."""
-
-    DEFAULT = "default"
-    ANALYSIS = "analysis"
-    OPERATIONS = "operations"
-    DOCS_HEAVY = "docs-heavy"
-
-
-class WeightsSection(ServiceSection, frozen=True, kw_only=True):
-    """Weights that override those of the profile."""
-
-    subsystem: Annotated[
-        _Weight, doc("Weight of a subsystem that the query names; each weight defaults to the profile's weight")
-    ] = None
-    relationship: Annotated[_Weight, doc("Weight of the file's links to other files and requirements")] = None
-    support: Annotated[_Weight, doc("Weight of the documents and tests of a file's subsystem")] = None
-    criticality: Annotated[_Weight, doc("Weight of the subsystem's criticality")] = None
-
-
-class SearchSection(ServiceSection, frozen=True, kw_only=True):
-    """The model for search by meaning, and the ranking of results that match equally well."""
-
-    model: Annotated[
-        SearchModel,
-        doc(
-            "Embedding model: `transformer` finds more; `static` is faster. `auto` uses `transformer` for requirements and "
-            "`static` for files. Above 20,000 chunks, files always use `static`"
-        ),
-    ] = SearchModel.AUTO
-    profile: Annotated[ProfileName, doc("Set of ranking weights; each `km-search` answer lists them")] = (
-        ProfileName.DEFAULT
-    )
-    weights: Annotated[WeightsSection, doc("Weights from 0 to 1 that override those of the profile")] = WeightsSection()
-    feedback: Annotated[bool, doc("Let `km-feedback-submit` votes adjust the ranking slightly")] = False
 
 
 _UPLOADS_DEFAULT = UploadRule()

@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 from msgspec.structs import asdict, replace
 
-from duvet.config.service_tables import ProfileName, WeightsSection
+from duvet.config.settings import ProfileName, WeightsSection
 from duvet.errors import DuvetError
 from duvet.knowledge.search import (
     DEFAULT_PROFILE,

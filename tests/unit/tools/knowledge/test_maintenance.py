@@ -14,8 +14,7 @@ import anyio.to_thread
 import pytest
 from msgspec.structs import replace
 
-from duvet.config.service_tables import SearchSection
-from duvet.config.settings import StoreSection, UploadRule
+from duvet.config.settings import SearchSection, StoreSection, UploadRule
 from duvet.knowledge.restore import restore_backup
 from duvet.text import quote_text, shorten_text
 from duvet.tools.call_context import Caller

@@ -11,8 +11,7 @@ import pytest
 from msgspec import json
 from msgspec.structs import replace
 
-from duvet.config.service_tables import ProfileName, SearchSection, WeightsSection
-from duvet.config.settings import IngestRule
+from duvet.config.settings import IngestRule, ProfileName, SearchSection, WeightsSection
 from duvet.knowledge.search_query import ArtifactType
 from duvet.store.location import open_store
 from duvet.store.records import GraphNode, Relation, SymbolKind
