@@ -20,16 +20,8 @@ from duvet.knowledge.ingest.chunks import wants_symbols
 from duvet.knowledge.ingest.run import IngestOutcome, ingest_project
 from duvet.progress import Progress
 from duvet.reports.cells import escape_cell
+from duvet.store import location
 from duvet.store.database import StoreDamagedError, StoreMissingError, StoreOutdatedError
-from duvet.store.location import (
-    IngestOptions,
-    KnowledgeSettings,
-    can_be_replaced,
-    find_store_paths,
-    open_store,
-    replace_store,
-    require_profile,
-)
 from duvet.store.records import IngestRun
 from duvet.store.sqlite import Store
 from duvet.text import format_count
@@ -82,12 +74,12 @@ def ingest(
     """
     settings = current_settings()
     if profile:
-        require_profile(profile)
+        location.require_profile(profile)
     project = open_project(**options)
     config_path = options["config_path"] or settings.config_path
     rule, paths = load_service_ingest(project.tree, settings.environ, config_path, service_path, settings.folder)
-    own = find_store_paths(KnowledgeSettings("", rule, paths)).own
-    request = IngestOptions(profile=profile or "", dry_run=dry_run, full=full, dummy=dummy_embeddings)
+    own = location.find_store_paths(location.KnowledgeSettings("", rule, paths)).own
+    request = location.IngestOptions(profile=profile or "", dry_run=dry_run, full=full, dummy=dummy_embeddings)
 
     def run(store: Store | None) -> IngestOutcome:
         return ingest_project(project, store, rule, request, catalogue=lambda: load_catalogue(options), own=own)
@@ -137,13 +129,13 @@ def _run_with_store(
     store = None
     try:
         with suppress(StoreMissingError, StoreOutdatedError):
-            store = open_store(path, create=not dry_run)
+            store = location.open_store(path, create=not dry_run)
         with closing(store) if store else nullcontext():
             if store and full:
                 store.check()
             return run(store)
     except StoreDamagedError as error:
-        if not can_be_replaced(path):
+        if not location.can_be_replaced(path):
             raise
         if not full:
             error.hint = "run `duvet ingest --full` to rebuild it from the project's files"
@@ -155,7 +147,7 @@ def _run_with_store(
     progress.begin(f"Replacing the damaged index {path}")
     with make_scratch_folder(os.path.dirname(path)) as folder:
         new = os.path.join(folder, os.path.basename(path))
-        with closing(open_store(new, create=True)) as store:
+        with closing(location.open_store(new, create=True)) as store:
             result = run(store)
-        replace_store(path, new)
+        location.replace_store(path, new)
     return result

@@ -19,16 +19,8 @@ from duvet.console.output import print_list
 from duvet.console.project import load_catalogue, open_cache, open_project_quietly
 from duvet.console.streams import make_usage_error, print_remark, write_stdout
 from duvet.errors import DuvetError, QueryError
+from duvet.prompts import library
 from duvet.prompts.content import fill_prompt
-from duvet.prompts.library import (
-    REQUIREMENT_PROMPTS,
-    SYSTEM_PROMPT,
-    check_prompt_arguments,
-    list_pack_prompts,
-    list_prompts,
-    load_prompts,
-    require_prompt,
-)
 from duvet.queries.gaps import RequirementFilter, select_requirements
 from duvet.queries.records import describe_error_notice
 from duvet.reports.tables import Column, Listing
@@ -81,7 +73,11 @@ def prompt(name: str | None, arguments: tuple[str, ...], format: str | None, **o
         application.log_unloaded_tools()
         registry = application.tools.registry
         # A server of notes has other prompts than one of a project; the shell has both.
-        every = (*load_prompts(), *list_pack_prompts(registry)) if registry.has_trace else list_prompts(registry)
+        every = (
+            (*library.load_prompts(), *library.list_pack_prompts(registry))
+            if registry.has_trace
+            else library.list_prompts(registry)
+        )
         print_list(Listing(_COLUMNS, every), format)
         return
     if format:
@@ -97,10 +93,10 @@ def prompt(name: str | None, arguments: tuple[str, ...], format: str | None, **o
     if name not in prompt_names() and _print_pack_prompt(name, values, options):
         return
     try:
-        given = check_prompt_arguments(name, values)
+        given = library.check_prompt_arguments(name, values)
         ##= man/spec/mcp.md#prompts
         ##% `duvet prompt` MUST print the text that `prompts/get` returns.
-        if name == SYSTEM_PROMPT:
+        if name == library.SYSTEM_PROMPT:
             write_stdout(make_application(options, mode="prompt").instructions.encode())
             return
         trace_options = select_trace_options(options)
@@ -116,7 +112,7 @@ def prompt(name: str | None, arguments: tuple[str, ...], format: str | None, **o
 def print_requirement_prompt(
     name: str, catalogue: Catalogue, filters: RequirementFilter, ranked: list[int], options: dict[str, Any]
 ) -> None:
-    require_prompt(name, REQUIREMENT_PROMPTS)
+    library.require_prompt(name, library.REQUIREMENT_PROMPTS)
     if not ranked:
         if select_requirements(catalogue, filters):
             raise DuvetError("nothing is left to do", hint="use --all to include requirements that are done")

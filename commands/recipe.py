@@ -11,15 +11,8 @@ from click.exceptions import Exit
 from msgspec.structs import replace
 
 from duvet.config.service_tables import VariableType
+from duvet.console import command
 from duvet.console.application import make_application, make_shell_error, parse_arguments, read_json_argument
-from duvet.console.command import (
-    ReferenceType,
-    SubcommandGroup,
-    complete_values,
-    current_settings,
-    file_option,
-    print_deprecation,
-)
 from duvet.console.options import (
     PACKS_KEY,
     TEXT_TYPE,
@@ -75,7 +68,7 @@ _FORWARDED_HINT = f"run one of the server's recipes with `duvet call {records.RE
 _LEFT_OUT = f"the configuration disables the tool {records.RECIPE_TOOL}"
 
 
-@click.group(cls=SubcommandGroup, default="list")
+@click.group(cls=command.SubcommandGroup, default="list")
 def recipe() -> None:
     """A recipe automates a routine task: it is a YAML file in `recipes` or `.duvet/recipes` with steps that call tools,
     wait, check the answers and capture values from them. Agents run one with the tool `km-recipe-run`. duvet
@@ -126,7 +119,7 @@ def list_recipes(format: str | None) -> None:
       duvet recipe list --format json
     """
     if format == "text":
-        print_deprecation("--format text", "--format plain")
+        command.print_deprecation("--format text", "--format plain")
         format = None
     recipes = RecipeCatalogue(DiskTree()).read_all().values()
     rows = [
@@ -144,14 +137,14 @@ def list_recipes(format: str | None) -> None:
     print_problems(problem for one in recipes for problem in one.problems)
     if invalid := [one.path for one in recipes if not one.workflow]:
         print_remark(f"skipped {format_count(len(invalid), 'invalid file')}: {', '.join(invalid)}")
-    if is_forwarded(current_settings().environ):
+    if is_forwarded(command.current_settings().environ):
         print_remark(f"these are this project's recipes; {_FORWARDED}\n{_FORWARDED_HINT}")
 
 
 @recipe.command("show")
-@click.argument("name", type=TEXT_TYPE, shell_complete=complete_values("recipes"))
+@click.argument("name", type=TEXT_TYPE, shell_complete=command.complete_values("recipes"))
 @add_text_format
-@file_option("-o", "--output", help="Write to this file, replacing it [default: standard output].")
+@command.file_option("-o", "--output", help="Write to this file, replacing it [default: standard output].")
 @add_unused_options
 def show_recipe(name: str, format: str, output: str | None) -> None:
     """Print a recipe's file.
@@ -177,9 +170,9 @@ def show_recipe(name: str, format: str, output: str | None) -> None:
 @click.argument(
     "names",
     nargs=-1,
-    type=ReferenceType(TEXT_TYPE),
+    type=command.ReferenceType(TEXT_TYPE),
     metavar="[NAME | FILE]...",
-    shell_complete=complete_values("recipe_files"),
+    shell_complete=command.complete_values("recipe_files"),
 )
 @add_problem_format
 @add_service_options
@@ -218,7 +211,7 @@ recipe.add_old_name("validate", check)
 
 
 @recipe.command("run")
-@click.argument("name", type=TEXT_TYPE, shell_complete=complete_values("recipes"))
+@click.argument("name", type=TEXT_TYPE, shell_complete=command.complete_values("recipes"))
 @add_variable_options
 @click.option("--dry-run", is_flag=True, help="Show the calls without making them; a literal `${` is shown as `$${`.")
 @add_text_format

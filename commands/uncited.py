@@ -17,14 +17,8 @@ from duvet.console.problems import list_error_problems, print_annotations, print
 from duvet.console.project import load_catalogue
 from duvet.console.streams import FAILED, OK, print_notice, print_remark
 from duvet.errors import DuvetError
+from duvet.queries import records
 from duvet.queries.gaps import Gap, RequirementFilter, RequirementGaps, find_gaps, make_todo_row
-from duvet.queries.records import (
-    describe_error_notice,
-    list_errors,
-    make_gate_problem,
-    make_requirement_row,
-    require_requirements,
-)
 from duvet.reports import tables
 from duvet.text import format_count
 from duvet.trace.catalogue import Catalogue, RequirementCard
@@ -82,14 +76,16 @@ def uncited(
     filters, options = split_filter(options)
     gap = Gap.TEST if untested else Gap.TODO if todo else None if filters.states else Gap.CITATION
     catalogue = (
-        require_requirements(load_catalogue(options)) if fail_on is None else _load_for_gate(options, fail_on, format)
+        records.require_requirements(load_catalogue(options))
+        if fail_on is None
+        else _load_for_gate(options, fail_on, format)
     )
     found = find_gaps(catalogue, filters, gap)
-    make_row = make_todo_row if gap is Gap.TODO else make_requirement_row
+    make_row = make_todo_row if gap is Gap.TODO else records.make_requirement_row
     rows = [make_row(catalogue, catalogue.requirements[index]) for index in found.indexes[: limit or None]]
     columns = (*tables.REQUIREMENT_COLUMNS, *((_TODOS,) if gap is Gap.TODO else ()), tables.TEXT_COLUMN)
     print_list(tables.Listing(columns, rows, tables.format_section_heading), format)
-    print_remark(describe_error_notice(catalogue))
+    print_remark(records.describe_error_notice(catalogue))
     print_remark(_describe_count(found, filters, gap, limit))
     if fail_on is not None:
         cards = [catalogue.requirements[index] for index in found.indexes]
@@ -105,7 +101,7 @@ def _load_for_gate(options: Mapping[str, Any], fail_on: str, format: str | None)
     if print_gate_failure(problems, f"--fail-on {fail_on}", annotate=format is None):
         raise Exit(FAILED)
     # The schema of awslabs duvet has no problem for this.
-    return require_requirements(load_catalogue(options))
+    return records.require_requirements(load_catalogue(options))
 
 
 def _describe_count(found: RequirementGaps, filters: RequirementFilter, gap: Gap | None, limit: int | None) -> str:
@@ -129,11 +125,11 @@ def _apply_gate(
     ##% or if the project has errors.
     failing = [card for card in cards if card.level >= GATE_LEVELS[fail_on]]
     if annotate and gap in _GATE_PROBLEMS:
-        rows = (make_requirement_row(catalogue, card) for card in failing)
-        print_annotations(make_gate_problem(row, *_GATE_PROBLEMS[gap]) for row in rows)
+        rows = (records.make_requirement_row(catalogue, card) for card in failing)
+        print_annotations(records.make_gate_problem(row, *_GATE_PROBLEMS[gap]) for row in rows)
     if print_gate_failure(catalogue.setup, f"--fail-on {fail_on}", annotate=annotate):
         return FAILED
-    errors = len(list_errors(catalogue))
+    errors = len(records.list_errors(catalogue))
     if failing or errors:
         reason = f"not checked because of {format_count(errors, 'error')} in the project"
         reason = format_count(len(failing), "requirement") if failing else reason

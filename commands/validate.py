@@ -10,15 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from msgspec import Struct
 
-from duvet.console.command import (
-    OldOption,
-    PathType,
-    Subcommand,
-    complete_values,
-    current_settings,
-    file_option,
-    show_path,
-)
+from duvet.console import command
 from duvet.console.options import TEXT_TYPE, add_trace_options
 from duvet.console.problems import (
     ProblemOutput,
@@ -45,22 +37,22 @@ if TYPE_CHECKING:
 _MAX_SKIPPED_NAMES = 10
 
 
-@click.command(cls=Subcommand)
-@click.argument("names", nargs=-1, type=PathType(), metavar="[FILE|DIR|-]...")
+@click.command(cls=command.Subcommand)
+@click.argument("names", nargs=-1, type=command.PathType(), metavar="[FILE|DIR|-]...")
 @click.option("--fix", is_flag=True, help="Correct each target or quote that has exactly one safe correction.")
 @click.option("--unsafe-fixes", is_flag=True, help="Also apply unsafe fixes, such as quotes of changed requirements.")
 @click.option("--interactive", is_flag=True, help="Apply safe fixes, and ask about each unsafe fix.")
 @click.option("--diff", is_flag=True, help="Print the fixes as a diff, and write nothing.")
 @click.option("--strict", is_flag=True, help="Treat warnings as errors.")
-@file_option(
+@command.file_option(
     "--stdin-path", type=TEXT_TYPE, metavar="PATH", help="Treat standard input (`-`) as the content of this file."
 )
 @click.option(
     "--explain",
-    cls=OldOption,
+    cls=command.OldOption,
     instead="duvet explain CODE",
     metavar="CODE",
-    shell_complete=complete_values("rule_codes"),
+    shell_complete=command.complete_values("rule_codes"),
     help="The same as `duvet explain CODE`.",
 )
 @add_problem_format
@@ -195,7 +187,7 @@ def _fix(options: Mapping[str, Any], request: ValidateRequest, output: ProblemOu
     if fixes.after:
         for change in fixes.changes:
             assert change.fix is not None
-            head = f"{show_path(change.path)}:{change.place.line}: {change.fix.description}"
+            head = f"{command.show_path(change.path)}:{change.place.line}: {change.fix.description}"
             print_remark("\n    ".join([head, *change.fix.change.splitlines()]))
         print_remark(f"fixed {extent}")
         pages = _find_page_problems(overlay_project(project, fixes.after))
@@ -236,9 +228,9 @@ def _report_findings(
     if request.strict:
         problems = promote_warnings(problems)
     written = output.write(problems, SourceLines(texts))
-    if problems and output.prints_text and not current_settings().quiet:
+    if problems and output.prints_text and not command.current_settings().quiet:
         print_notice("\n")
-    if skipped := [escape_cell(show_path(name)) for name in selected.others]:
+    if skipped := [escape_cell(command.show_path(name)) for name in selected.others]:
         print_remark(f"skipped, because no pattern matches: {join_names(skipped, _MAX_SKIPPED_NAMES)}")
     unsafe = sum(one.fix is not None and one.fix.applicability is Applicability.UNSAFE for one in problems)
     if unsafe and (request.diff or request.writes) and not request.unsafe_fixes:
@@ -301,7 +293,7 @@ def _show_fix(problem: Problem, text: str) -> None:
     fix = problem.fix
     assert fix is not None
     print_line("")
-    print_line(f"{escape_cell(show_path(problem.path))}:{problem.place.line}: {escape_cell(fix.description)}")
+    print_line(f"{escape_cell(command.show_path(problem.path))}:{problem.place.line}: {escape_cell(fix.description)}")
     for line in fix.change.splitlines():
         print_line(f"    {escape_cell(line)}")
     if fix.doubt not in fix.change:

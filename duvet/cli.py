@@ -11,15 +11,7 @@ from typing import NoReturn
 import click
 from msgspec.structs import replace
 
-from duvet.console.command import (
-    GLOBAL_FLAGS,
-    LazyGroup,
-    TerminalSettings,
-    enter_project,
-    file_option,
-    folder_option,
-    wants_colour,
-)
+from duvet.console import command
 from duvet.console.streams import BUG, FAILED, INTERRUPTED, OK, print_notice, silence_stream
 from duvet.errors import DuvetError, describe_os_error
 from duvet.version import VERSION
@@ -75,14 +67,14 @@ _LEGACY_FLAGS = ("--source-pattern", "--spec-pattern", "--spec-path")  # They de
 
 
 @click.group(
-    cls=LazyGroup,
+    cls=command.LazyGroup,
     sections=COMMAND_GROUPS,
     context_settings={"help_option_names": ["-h", "--help"]},
     subcommand_metavar="COMMAND",
     epilog="`duvet help COMMAND` shows the options of a command, and `duvet rules` lists the problems that duvet reports.",
 )
-@folder_option("-C", "directory", help="Run as if started in DIR.")
-@file_option("--config", "config_path", help="The project's configuration [default: .duvet/config.toml].")
+@command.folder_option("-C", "directory", help="Run as if started in DIR.")
+@command.file_option("--config", "config_path", help="The project's configuration [default: .duvet/config.toml].")
 @click.option(
     "--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Use colors [default: auto]."
 )
@@ -100,8 +92,8 @@ def cli(ctx: click.Context, /, directory: str | None, config_path: str | None, c
       duvet report --ci
       duvet search "retry after a timeout"
     """
-    settings = ctx.obj or TerminalSettings(os.environ)
-    ctx.obj = replace(settings, config_path=config_path, colour=wants_colour(color, os.environ), colours=color)
+    settings = ctx.obj or command.TerminalSettings(os.environ)
+    ctx.obj = replace(settings, config_path=config_path, colour=command.wants_colour(color, os.environ), colours=color)
     if directory is not None:
         try:
             os.chdir(directory)
@@ -112,12 +104,12 @@ def cli(ctx: click.Context, /, directory: str | None, config_path: str | None, c
     ##% `duvet init`, and every command that is run with a flag of awslabs duvet, such as `--source-pattern`, MUST NOT
     ##% search the folders above the working directory.
     if ctx.invoked_subcommand not in _STAYING and not ctx.obj.has_legacy_flags:
-        ctx.obj = enter_project(ctx.obj)
+        ctx.obj = command.enter_project(ctx.obj)
 
 
 COMMANDS = cli.summaries
 # After `--color`, and before `--version` and `--help`.
-cli.params[-1:-1] = [click.Option(names, **attributes) for names, attributes in GLOBAL_FLAGS.items()]
+cli.params[-1:-1] = [click.Option(names, **attributes) for names, attributes in command.GLOBAL_FLAGS.items()]
 
 
 def main(program: str = "duvet") -> NoReturn:
@@ -142,7 +134,7 @@ def serve() -> NoReturn:
     main(MCP_PROGRAM)
 
 
-def run_command_line(args: list[str], settings: TerminalSettings | None = None, program: str = "duvet") -> int:
+def run_command_line(args: list[str], settings: command.TerminalSettings | None = None, program: str = "duvet") -> int:
     """Run a command, print its errors, and return the exit code."""
     if completion := os.environ.get("_DUVET_COMPLETE"):
         from duvet.console.completion import answer_shell
@@ -151,7 +143,7 @@ def run_command_line(args: list[str], settings: TerminalSettings | None = None, 
         return OK
     ctx: click.Context | None = None
     has_legacy_flags = any(arg.partition("=")[0] in _LEGACY_FLAGS for arg in args)
-    settings = replace(settings or TerminalSettings(os.environ), has_legacy_flags=has_legacy_flags)
+    settings = replace(settings or command.TerminalSettings(os.environ), has_legacy_flags=has_legacy_flags)
     try:
         with cli.make_context(program, args, obj=settings) as ctx:
             cli.invoke(ctx)
@@ -196,8 +188,8 @@ def run_command_line(args: list[str], settings: TerminalSettings | None = None, 
 def _print_error(error: DuvetError, ctx: click.Context | None) -> int:
     from duvet.console.problems import UPSTREAM_COMMANDS, list_error_problems, print_problems
 
-    settings = ctx.find_object(TerminalSettings) if ctx else None
-    settings = settings or TerminalSettings(os.environ, colour=wants_colour("auto", os.environ))
+    settings = ctx.find_object(command.TerminalSettings) if ctx else None
+    settings = settings or command.TerminalSettings(os.environ, colour=command.wants_colour("auto", os.environ))
     is_upstream_command = ctx is not None and ctx.invoked_subcommand in UPSTREAM_COMMANDS
     print_problems(list_error_problems(error), settings, keeps_words=is_upstream_command)
     return FAILED

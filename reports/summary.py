@@ -19,28 +19,19 @@ from duvet.reports.cells import (
     wrap_cells,
 )
 from duvet.text import collapse_whitespace, format_count, quote_text, shorten_text
-from duvet.trace.records import (
-    Finished,
-    GateResult,
-    NotApplicable,
-    State,
-    compute_totals,
-    format_state,
-    group_totals,
-    judge_run,
-)
+from duvet.trace import records
 
 _NAME = 24  # Levels are shown as percentages before names are cut to less than this width.
 _SHORT_NAME = 12  # Levels are left out before names are cut to less than this width.
 _TITLE = "specification"
 _STATES = (
-    State.NEEDS_TESTS,
-    State.NEEDS_CODE,
-    State.IN_PROGRESS,
-    State.TO_DO,
-    State.UNCITED,
-    State.EXCEPTED,
-    State.NOT_APPLICABLE,
+    records.State.NEEDS_TESTS,
+    records.State.NEEDS_CODE,
+    records.State.IN_PROGRESS,
+    records.State.TO_DO,
+    records.State.UNCITED,
+    records.State.EXCEPTED,
+    records.State.NOT_APPLICABLE,
 )
 """The states other than `done` that have a column if any requirement is in them."""
 
@@ -64,13 +55,13 @@ class Summary(Struct, frozen=True):
 
 
 def summarize_run(
-    report: Finished, problems: Sequence[Problem], gates: Sequence[GateResult], *, counts: bool = True
+    report: records.Finished, problems: Sequence[Problem], gates: Sequence[records.GateResult], *, counts: bool = True
 ) -> Summary:
     """Collect the table, not-applicable entries, verdict and coverage; `counts` adds counts to the verdict."""
-    found = compute_totals(report.requirements)
+    found = records.compute_totals(report.requirements)
     levels = [total.level for total in found if total.specification is None and total.level is not None]
     rows = []
-    for group in group_totals(found):
+    for group in records.group_totals(found):
         by_level = {total.level: total for total in group}
         whole = group[-1]
         totals = [*(by_level.get(level) for level in levels), whole]
@@ -90,7 +81,7 @@ def summarize_run(
             f"{format_count(others, 'cited specification')} {'has' if others == 1 else 'have'} no known requirements"
         )
     lines += [escape_cell(describe_not_applicable(entry)) for entry in report.not_applicable]
-    verdict = judge_run(problems, gates, report.trace.citation_count, counts=counts)
+    verdict = records.judge_run(problems, gates, report.trace.citation_count, counts=counts)
     lines += [escape_cell(line) for line in verdict.lines]
     lines.append(f"coverage: {found[-1].words}")
     names = tuple("other" if level is Level.AUTO else level.name for level in levels)
@@ -102,7 +93,7 @@ def format_summary(summary: Summary, look: TableLook) -> str:
     return "".join(f"{line}\n" for line in (*table, *summary.lines))
 
 
-_Cell = tuple[str, State | None]  # A text, and the state that gives it its colour.
+_Cell = tuple[str, records.State | None]  # A text, and the state that gives it its colour.
 
 
 def _format_table(summary: Summary, look: TableLook) -> Iterator[str]:
@@ -123,7 +114,10 @@ def _format_table(summary: Summary, look: TableLook) -> Iterator[str]:
         for row in rows:
             yield cut_middle(row.name, look.width)
             counts = ((state, row.counts[state]) for state in states if row.counts[state])
-            words = [f"{row.shares[-1]} done", *(f"{count:,} {format_state(state, count)}" for state, count in counts)]
+            words = [
+                f"{row.shares[-1]} done",
+                *(f"{count:,} {records.format_state(state, count)}" for state, count in counts),
+            ]
             text = ", ".join(words)
             for start, end in wrap_cells(text, look.width - len(COLUMN_GAP)):
                 yield f"{COLUMN_GAP}{text[start:end]}"
@@ -138,10 +132,10 @@ def _format_table(summary: Summary, look: TableLook) -> Iterator[str]:
 
 
 def _make_cells(
-    rows: Sequence[SummaryRow], levels: Sequence[str], states: Sequence[State], *, percents: bool
+    rows: Sequence[SummaryRow], levels: Sequence[str], states: Sequence[records.State], *, percents: bool
 ) -> tuple[list[list[_Cell]], list[list[_Cell]]]:
     first: list[_Cell] = [("", None)] * (len(levels) + 2)
-    second: list[_Cell] = [*((level, None) for level in levels), ("done", State.DONE), ("", None)]
+    second: list[_Cell] = [*((level, None) for level in levels), ("done", records.State.DONE), ("", None)]
     for state in states:
         words, _, word = state.words.rpartition(" ")
         first.append((words, state))
@@ -150,7 +144,7 @@ def _make_cells(
     for row in rows:
         by_level = (row.percents if percents else row.shares)[: len(levels)]
         # A share is green only if it is 100 %.
-        whole = State.DONE if row.is_done else None
+        whole = records.State.DONE if row.is_done else None
         line: list[_Cell] = [*((share, None) for share in by_level), (row.shares[-1], whole), (row.percents[-1], whole)]
         cells.append(line + [(f"{row.counts[state]:,}", state if row.counts[state] else None) for state in states])
     return [first, second], cells
@@ -164,7 +158,7 @@ def _format_line(name: str, room: int, cells: Sequence[_Cell], widths: Sequence[
     return COLUMN_GAP.join(parts).rstrip()
 
 
-def describe_not_applicable(entry: NotApplicable) -> str:
+def describe_not_applicable(entry: records.NotApplicable) -> str:
     """Describe an entry: `not applicable: 2 requirements of SPEC#SECTION: we have no spout (QA, until 2027-12-31)`."""
     what = "expired" if entry.has_expired else "not applicable"
     quote = f", {quote_text(shorten_text(collapse_whitespace(entry.quote)))}" if entry.quote else ""
@@ -172,7 +166,7 @@ def describe_not_applicable(entry: NotApplicable) -> str:
     return f"{what}: {count} of {entry.target}{quote}: {describe_exemption(entry)}"
 
 
-def describe_exemption(entry: NotApplicable) -> str:
+def describe_exemption(entry: records.NotApplicable) -> str:
     """Return reason, owner and date, such as `we have no spout (QA, until 2027-12-31)`."""
     last_day = f"{'expired' if entry.has_expired else 'until'} {entry.expiry}" if entry.expiry else ""
     more = ", ".join(filter(None, (collapse_whitespace(entry.owner), last_day)))

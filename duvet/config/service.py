@@ -11,22 +11,7 @@ from msgspec import DecodeError, Struct, ValidationError, convert, inspect, json
 from msgspec.structs import replace
 
 from duvet import rules
-from duvet.config.check import (
-    TABLES_OF_NAMES,
-    DocumentLocation,
-    FieldType,
-    check_table,
-    check_value,
-    describe_type,
-    find_unresolved_names,
-    inspect_table,
-    is_in_range,
-    list_field_types,
-    list_fields,
-    respell_keys,
-    respell_project_keys,
-    select_tables,
-)
+from duvet.config import check, service_tables, settings
 from duvet.config.document import (
     CONVENTIONAL_NAME,
     DataDocument,
@@ -40,23 +25,6 @@ from duvet.config.document import (
 from duvet.config.document_formats import DOCUMENT_ENDINGS, find_file_ending, read_document
 from duvet.config.duvet_tables import ServerTable
 from duvet.config.project_file import find_config
-from duvet.config.service_tables import (
-    SHARED_KEYS,
-    IngestSection,
-    LogFormat,
-    PagesSection,
-    ServerSection,
-    ServiceConfig,
-)
-from duvet.config.settings import (
-    DEFAULT_PACKS,
-    EXTENDED_SCHEMA,
-    IngestRule,
-    NotesRule,
-    SearchSection,
-    Secret,
-    StoreSection,
-)
 from duvet.config.toml import TomlDocument, parse_toml_bytes
 from duvet.errors import DuvetError, ProblemsError, UnreadableError
 from duvet.model import Problem, Severity, sort_problems
@@ -64,7 +32,7 @@ from duvet.text import join_names, quote_text
 from duvet.tree.files import Tree
 
 _SCALARS = (inspect.IntType, inspect.FloatType, inspect.BoolType, inspect.EnumType)
-LeafConverter = Callable[[FieldType, Any, DocumentLocation], Any]
+LeafConverter = Callable[[check.FieldType, Any, check.DocumentLocation], Any]
 UNCHANGED, DROPPED = object(), object()
 """Returned by a converter that does not apply to a type, or that removes the key."""
 
@@ -75,12 +43,12 @@ def _parse_scalar(kind: inspect.Type, text: str) -> Any:
         return kind.cls(text.strip()).value
     wanted = {inspect.BoolType: bool, inspect.IntType: int}.get(type(kind), float)
     value: float = convert(json.decode(text.strip().lower()), wanted)
-    if not is_in_range(kind, value):
+    if not check.is_in_range(kind, value):
         raise ValueError(text)
     return value
 
 
-def _describe_choice(choice: FieldType) -> str:
+def _describe_choice(choice: check.FieldType) -> str:
     kind = choice.type
     if isinstance(kind, inspect.StrType | inspect.CustomType):
         return choice.expected or "a text"
@@ -89,12 +57,12 @@ def _describe_choice(choice: FieldType) -> str:
     if isinstance(kind, inspect.EnumType):
         return f"one of {', '.join(f'`{one.value}`' for one in kind.cls)}"
     least, most = getattr(kind, "ge", None), getattr(kind, "le", None)
-    return describe_type(kind) + (f" from {least} to {most}" if least is not None and most is not None else "")
+    return check.describe_type(kind) + (f" from {least} to {most}" if least is not None and most is not None else "")
 
 
-def convert_leaves(kind: inspect.Type, value: Any, at: DocumentLocation, leaf: LeafConverter) -> Any:
+def convert_leaves(kind: inspect.Type, value: Any, at: check.DocumentLocation, leaf: LeafConverter) -> Any:
     """Return the value with `leaf` applied to the values in its tables and lists."""
-    for choice in list_field_types(kind):
+    for choice in check.list_field_types(kind):
         match choice.type, value:
             case inspect.StructType(fields=fields), dict():
                 kinds = {field.encode_name: field.type for field in fields}
@@ -123,7 +91,7 @@ class VariableExpander:
         """The keys in `unneeded` whose values contain a variable that can't be expanded."""
         self._unneeded = unneeded
 
-    def convert_scalar(self, choice: FieldType, value: Any, at: DocumentLocation) -> Any:
+    def convert_scalar(self, choice: check.FieldType, value: Any, at: check.DocumentLocation) -> Any:
         """Expand variables where a number, boolean or word is expected; drop the key if that fails."""
         if not (isinstance(choice.type, _SCALARS) and isinstance(value, str) and "$" in value):
             return UNCHANGED
@@ -136,8 +104,12 @@ class VariableExpander:
                 self._report(f"the value is not {_describe_choice(choice)} after its variables are expanded", at)
         return DROPPED
 
-    def expand(self, choice: FieldType, value: Any, at: DocumentLocation) -> Any:
-        if not (isinstance(choice.type, inspect.CustomType) and choice.type.cls is Secret and isinstance(value, str)):
+    def expand(self, choice: check.FieldType, value: Any, at: check.DocumentLocation) -> Any:
+        if not (
+            isinstance(choice.type, inspect.CustomType)
+            and choice.type.cls is settings.Secret
+            and isinstance(value, str)
+        ):
             return self._expand_all(value, choice, at) if choice.expands else UNCHANGED
         # `check_table` reports a value that is no variable.
         if not is_variable(value):
@@ -147,9 +119,9 @@ class VariableExpander:
         ##% duvet MUST NOT show the values of secrets and environment variables in messages.
         if text != value and not (text.strip() and text.isprintable()):
             self._report("the variable is empty or contains characters that are invalid in a key", at)
-        return Secret(text)
+        return settings.Secret(text)
 
-    def _expand_all(self, value: Any, choice: FieldType, at: DocumentLocation) -> Any:
+    def _expand_all(self, value: Any, choice: check.FieldType, at: check.DocumentLocation) -> Any:
         match value:
             case dict():
                 return {name: self._expand_all(inner, choice, at / name) for name, inner in value.items()}
@@ -163,7 +135,7 @@ class VariableExpander:
                 return text
         return value
 
-    def _expand_text(self, text: str, at: DocumentLocation) -> str:
+    def _expand_text(self, text: str, at: check.DocumentLocation) -> str:
         try:
             return expand_variables(text, at.environ)
         except ExpressionError as error:
@@ -176,12 +148,12 @@ class VariableExpander:
                 self.failed.add(part)
             return text
 
-    def _report(self, message: str, at: DocumentLocation) -> None:
+    def _report(self, message: str, at: check.DocumentLocation) -> None:
         self.problems.append(at.problem(rules.CONFIG_BAD_VALUE, message, "set the variable to a valid value"))
 
 
 def list_unneeded_parts(values: Mapping[str, Any]) -> Collection[KeyPath]:
-    providers, packs, workflows, routes = (select_tables(values.get(name)) for name in TABLES_OF_NAMES)
+    providers, packs, workflows, routes = (check.select_tables(values.get(name)) for name in check.TABLES_OF_NAMES)
     enabled = [name for name, one in providers.items() if one.get("enabled", True) is not False]
     lists = [one.get("steps") for one in workflows.values()]
     steps = [step for one in lists if isinstance(one, list) for step in one if isinstance(step, dict)]
@@ -223,7 +195,7 @@ def _set_value(record: Record, path: list[str], text: str, variable: str) -> Rec
     ##= man/spec/service.md#configuration
     ##% An environment variable `DUVET_TABLE__KEY` MUST override `KEY` in `TABLE` of the service configuration, with one
     ##% more `__` for each nested table.
-    fields = list_fields(type(record))
+    fields = check.list_fields(type(record))
     field = next((field for key, field in fields.items() if _fold(key) == _fold(path[0])), None)
     if field is None:
         known = [key for key in fields if key != "$schema"]
@@ -234,7 +206,7 @@ def _set_value(record: Record, path: list[str], text: str, variable: str) -> Rec
 
 
 def _make_value(kind: inspect.Type, value: Any, path: list[str], text: str, variable: str) -> Any:
-    choices = list_field_types(kind)
+    choices = check.list_field_types(kind)
     for choice in choices:
         match choice.type:
             case inspect.StructType(cls=table) if path:
@@ -254,7 +226,7 @@ def _make_value(kind: inspect.Type, value: Any, path: list[str], text: str, vari
 
 
 def _make_entry(kind: inspect.Type, value: Any, path: list[str], text: str, variable: str) -> Any:
-    (choice, *_) = list_field_types(kind)
+    (choice, *_) = check.list_field_types(kind)
     if value is None and isinstance(choice.type, inspect.StructType):
         try:
             value = convert({}, choice.type.cls)
@@ -264,15 +236,15 @@ def _make_entry(kind: inspect.Type, value: Any, path: list[str], text: str, vari
     return _make_value(kind, value, path, text, variable)
 
 
-def _parse_leaf(choice: FieldType, text: str) -> Any:
+def _parse_leaf(choice: check.FieldType, text: str) -> Any:
     """Convert text to a value of this type; raise ValueError or DecodeError if that fails."""
     match choice.type:
         case inspect.StrType() if not choice.refuses(text):
             return text
-        case inspect.CustomType(cls=kind) if kind is Secret and text.strip() and text.isprintable():
-            return Secret(text)
+        case inspect.CustomType(cls=kind) if kind is settings.Secret and text.strip() and text.isprintable():
+            return settings.Secret(text)
         case inspect.VarTupleType(item_type=item):
-            (inner,) = list_field_types(item)
+            (inner,) = check.list_field_types(item)
             if isinstance(inner.type, inspect.StructType):
                 return convert(json.decode(text), tuple[inner.type.cls, ...])  # type: ignore[name-defined]
             # A list of strings may be separated by commas.
@@ -342,7 +314,7 @@ def find_service_file(
     return ServiceFile(present[0], ORIGIN_FOUND) if present else ServiceFile("", ORIGIN_DEFAULTS)
 
 
-_TABLES = tuple(name.encode() for name in ServiceConfig.__struct_encode_fields__ if name != "$schema")
+_TABLES = tuple(name.encode() for name in service_tables.ServiceConfig.__struct_encode_fields__ if name != "$schema")
 
 
 def _read_project_tables(tree: Tree, config_path: str | None) -> TomlDocument | None:
@@ -353,11 +325,11 @@ def _read_project_tables(tree: Tree, config_path: str | None) -> TomlDocument | 
         # Most files contain none of these tables, so skip the parser to answer sooner.
         if path and any(name in data for name in _TABLES):
             toml = parse_toml_bytes(data, path)
-            return respell_project_keys(toml) if toml.values.get("$schema") == EXTENDED_SCHEMA else None
+            return check.respell_project_keys(toml) if toml.values.get("$schema") == settings.EXTENDED_SCHEMA else None
     return None
 
 
-def _find_duplicate_tables(at: DocumentLocation, project: TomlDocument) -> Iterator[Problem]:
+def _find_duplicate_tables(at: check.DocumentLocation, project: TomlDocument) -> Iterator[Problem]:
     for name in sorted(at.document.values.keys() & project.values.keys() - {"$schema"}):
         ##= man/spec/service.md#configuration
         ##% If the same table is in the service configuration and in `.duvet/config.toml`, duvet MUST report an error
@@ -368,11 +340,11 @@ def _find_duplicate_tables(at: DocumentLocation, project: TomlDocument) -> Itera
 
 
 class Service(Struct, frozen=True, kw_only=True):
-    config: ServiceConfig
+    config: service_tables.ServiceConfig
     path: str = ""  # Empty if the defaults apply.
     origin: str  # `--service-config`, the name of a variable, `found` or `defaults`.
     document: DataDocument | None = None
-    packs: tuple[str, ...] = DEFAULT_PACKS  # The packs that are switched on.
+    packs: tuple[str, ...] = settings.DEFAULT_PACKS  # The packs that are switched on.
     warnings: tuple[Problem, ...] = ()
     ignored: tuple[Problem, ...] = ()  # A warning for each configuration that is not trusted.
     overrides: tuple[str, ...] = ()  # The environment variables that override keys.
@@ -393,17 +365,17 @@ def load_service(
     """
     found = find_service_file(tree, environ, service_path, folder)
     project = None if folder is None and not project_path else _read_project_tables(tree, project_path)
-    document, config = None, ServiceConfig()
+    document, config = None, service_tables.ServiceConfig()
     warnings: tuple[Problem, ...] = ()
     if found.path:
         # Most projects have no such file: skip its tables to answer sooner.
-        document = _read_service_document(tree, found.path, ServiceConfig)
-        config, warnings = _resolve_tables(ServiceConfig, document, environ, project)
-    packs: tuple[str, ...] = DEFAULT_PACKS
+        document = _read_service_document(tree, found.path, service_tables.ServiceConfig)
+        config, warnings = _resolve_tables(service_tables.ServiceConfig, document, environ, project)
+    packs: tuple[str, ...] = settings.DEFAULT_PACKS
     if project and "server" in project.values:
         with suppress(ValidationError):
             table = convert(project.values["server"], ServerTable)
-            server = ServerSection(**{name: getattr(table, name) for name in SHARED_KEYS})
+            server = service_tables.ServerSection(**{name: getattr(table, name) for name in service_tables.SHARED_KEYS})
             config, packs = replace(config, server=server), tuple(table.packs)
     config = _apply_overrides(config, environ)
     return Service(
@@ -425,29 +397,29 @@ def salvage_service(
     Raise DuvetError if the file can't be read.
     """
     found = find_service_file(tree, environ, service_path, folder)
-    document = _read_service_document(tree, found.path, ServiceConfig)
+    document = _read_service_document(tree, found.path, service_tables.ServiceConfig)
     values: dict[str, Any] = {}
-    fields = list_fields(ServiceConfig)
+    fields = check.list_fields(service_tables.ServiceConfig)
     for name, table in document.values.items():
         if name not in fields:
             continue
-        kind, has_entries = fields[name].type, name in TABLES_OF_NAMES and isinstance(table, dict)
+        kind, has_entries = fields[name].type, name in check.TABLES_OF_NAMES and isinstance(table, dict)
         for part in [{key: one} for key, one in table.items()] if has_entries else [table]:
             if name == "workflows" and has_entries:
                 part = {
                     key: {"description": "missing", **one} if isinstance(one, dict) else one
                     for key, one in part.items()
                 }
-            at = DocumentLocation(document, environ, (name,), is_private=True)
+            at = check.DocumentLocation(document, environ, (name,), is_private=True)
             expander = VariableExpander()
             part = convert_leaves(kind, part, at, expander.convert_scalar)
-            if not any(check_value(kind, part, at)) and not expander.problems:
+            if not any(check.check_value(kind, part, at)) and not expander.problems:
                 part = convert_leaves(kind, part, at, expander.expand)
                 # A variable may make a value invalid.
                 with suppress(ValidationError):
-                    convert({name: part}, ServiceConfig)
+                    convert({name: part}, service_tables.ServiceConfig)
                     values[name] = {**values.get(name, {}), **part} if has_entries else part
-    config = convert(values, ServiceConfig)
+    config = convert(values, service_tables.ServiceConfig)
     return Service(config=config, path=found.path, origin=found.origin, document=document, packs=config.packs())
 
 
@@ -459,7 +431,7 @@ def asks_for_json_log(
 ) -> bool:
     """Return whether a variable or the configuration, even if invalid, sets `logFormat` to `json`."""
     if named := environ.get("DUVET_SERVER__LOG_FORMAT"):
-        return named == LogFormat.JSON
+        return named == service_tables.LogFormat.JSON
     with suppress(DuvetError):
         path = find_service_file(tree, environ, service_path, folder).path
         return bool(path and _JSON_LOG.search(tree.read(path)))
@@ -488,21 +460,21 @@ def load_service_tables(
 
 
 class _PageTables(Struct, frozen=True):
-    pages: tuple[PagesSection, ...] = ()
+    pages: tuple[service_tables.PagesSection, ...] = ()
 
 
 def load_service_pages(
     tree: Tree, environ: Mapping[str, str], project_path: str | None = None, folder: str = ""
-) -> tuple[NotesRule, ...] | None:
+) -> tuple[settings.NotesRule, ...] | None:
     """Return the page patterns, or None if there is no `pages` table; raise DuvetError if the table is invalid."""
     found = load_service_tables(_PageTables, tree, environ, project_path, folder=folder)
     return tuple(one.rule() for one in found.pages) or None if found else None
 
 
 class _IngestTables(Struct, frozen=True):
-    ingest: IngestSection = IngestSection()
-    search: SearchSection = SearchSection()
-    store: StoreSection = StoreSection()
+    ingest: service_tables.IngestSection = service_tables.IngestSection()
+    search: settings.SearchSection = settings.SearchSection()
+    store: settings.StoreSection = settings.StoreSection()
 
 
 def load_service_ingest(
@@ -511,7 +483,7 @@ def load_service_ingest(
     project_path: str | None = None,
     service_path: str | None = None,
     folder: str = "",
-) -> tuple[IngestRule, StoreSection]:
+) -> tuple[settings.IngestRule, settings.StoreSection]:
     """Return the settings of `duvet ingest` and the index; raise DuvetError if they are invalid."""
     found = load_service_tables(_IngestTables, tree, environ, project_path, service_path, folder) or _IngestTables()
     return found.ingest.rule(environ, found.search.model), found.store
@@ -519,7 +491,7 @@ def load_service_ingest(
 
 def _read_service_document(tree: Tree, path: str, kind: type[Struct]) -> DataDocument:
     try:
-        return respell_keys(read_document(tree.read(path), path), kind)
+        return check.respell_keys(read_document(tree.read(path), path), kind)
     except DocumentError as error:
         raise ProblemsError((replace(error.make_problem(), is_private=True),)) from None
 
@@ -527,17 +499,17 @@ def _read_service_document(tree: Tree, path: str, kind: type[Struct]) -> DataDoc
 def _resolve_tables(
     kind: type[Record], document: DataDocument, environ: Mapping[str, str], project: TomlDocument | None
 ) -> tuple[Record, tuple[Problem, ...]]:
-    is_whole = kind is ServiceConfig
+    is_whole = kind is service_tables.ServiceConfig
     names = document.values if is_whole else kind.__struct_encode_fields__
     tables = document.replace_values({name: value for name, value in document.values.items() if name in names})
-    info, expander = inspect_table(kind), VariableExpander(list_unneeded_parts(document.values))
-    place = DocumentLocation(tables, environ, is_private=True)
+    info, expander = check.inspect_table(kind), VariableExpander(list_unneeded_parts(document.values))
+    place = check.DocumentLocation(tables, environ, is_private=True)
     converted = convert_leaves(info, tables.values, place, expander.convert_scalar)
     at = place._replace(document=tables.replace_values(converted))
     values = convert_leaves(info, converted, at, expander.expand)
     problems = [
-        *check_table(kind, at),
-        *(find_unresolved_names(at) if is_whole else ()),
+        *check.check_table(kind, at),
+        *(check.find_unresolved_names(at) if is_whole else ()),
         *(_find_duplicate_tables(at, project) if project else ()),
         *expander.problems,
     ]
@@ -556,16 +528,16 @@ _WITHHELD = f"details hidden, because this file contains more than {_MOST_SECRET
 _WITHHELD_HINT = "replace the secrets with environment variables, such as `$API_KEY`"
 
 
-def _redact_secrets(problems: list[Problem], at: DocumentLocation) -> list[Problem]:
+def _redact_secrets(problems: list[Problem], at: check.DocumentLocation) -> list[Problem]:
     """Mask secrets in messages and hints; if there are too many secrets, replace all messages and hints."""
     secrets: set[str] = set()
 
-    def note(choice: FieldType, value: Any, at: DocumentLocation) -> object:
-        if isinstance(choice.type, inspect.CustomType) and choice.type.cls is Secret:
+    def note(choice: check.FieldType, value: Any, at: check.DocumentLocation) -> object:
+        if isinstance(choice.type, inspect.CustomType) and choice.type.cls is settings.Secret:
             secrets.update(_list_leaves(value))
         return UNCHANGED
 
-    convert_leaves(inspect_table(ServiceConfig), at.document.values, at, note)
+    convert_leaves(check.inspect_table(service_tables.ServiceConfig), at.document.values, at, note)
     if not secrets:
         return problems
     if len(secrets) > _MOST_SECRETS:

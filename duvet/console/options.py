@@ -10,15 +10,7 @@ import click
 from msgspec import Struct
 from msgspec.structs import replace
 
-from duvet.console.command import (
-    OldOption,
-    ReferenceType,
-    TerminalSettings,
-    complete_values,
-    file_option,
-    make_repeated_error,
-    note_deprecation,
-)
+from duvet.console import command
 from duvet.model import Level
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -72,14 +64,14 @@ _CONFIG_META, _SERVICE_META = "duvet.config", "duvet.service-config"  # The valu
 
 def add_config_option(function: Function) -> Function:
     # Two options, because a command line of an older version may contain both.
-    hidden = file_option("--config-path", cls=OldOption, instead="--config", callback=_choose_config)
+    hidden = command.file_option("--config-path", cls=command.OldOption, instead="--config", callback=_choose_config)
     return _make_config_option(_note_config)(hidden(function))
 
 
 def _make_config_option(
     callback: Callable[[click.Context, click.Parameter, str | None], None],
 ) -> Callable[[click.decorators.FC], click.decorators.FC]:
-    return file_option(
+    return command.file_option(
         "--config",
         "project_path",
         expose_value=False,
@@ -143,13 +135,13 @@ def add_gate(name: str, *, help: str) -> Callable[[Function], Function]:
     """Add an option that takes `true`, `false` or targets, and can be repeated; without a value, it means `true`."""
     return click.option(
         name,
-        type=ReferenceType(TEXT_TYPE),
+        type=command.ReferenceType(TEXT_TYPE),
         is_flag=False,
         flag_value="true",
         multiple=True,
         callback=_make_gate,
         metavar="[true|false|TARGET]",
-        shell_complete=complete_values("specification_ids"),
+        shell_complete=command.complete_values("specification_ids"),
         help=f"{help} [default: true with --ci and no snapshot]",
     )
 
@@ -164,7 +156,7 @@ class ReportGate(Struct, frozen=True):
 def _make_gate(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> ReportGate:
     switches = [value == "true" for value in values if value in ("true", "false")]
     if len(switches) > 1:
-        raise make_repeated_error(param, ctx)
+        raise command.make_repeated_error(param, ctx)
     return ReportGate(
         switches[0] if switches else None, tuple(value for value in values if value not in ("true", "false"))
     )
@@ -172,7 +164,7 @@ def _make_gate(ctx: click.Context, param: click.Parameter, values: tuple[str, ..
 
 def add_service_option(function: Function) -> Function:
     """Add `--service-config`, and the deprecated `--config` to commands without trace options."""
-    option = file_option(
+    option = command.file_option(
         _SERVICE_OPTION,
         SERVICE_KEY,
         callback=_choose_service,
@@ -190,14 +182,16 @@ def _choose_service(ctx: click.Context, param: click.Parameter, value: str | Non
         return value
     if value is not None:
         raise _make_conflict(_SERVICE_OPTION, ctx)
-    note_deprecation(ctx, f"--config {named}", f"{_SERVICE_OPTION} {named}")
+    command.note_deprecation(ctx, f"--config {named}", f"{_SERVICE_OPTION} {named}")
     return named
 
 
 def _set_config(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
     _note_config(ctx, param, value)
     if path := ctx.meta.get(_CONFIG_META):
-        ctx.obj = replace(ctx.find_object(TerminalSettings) or TerminalSettings(os.environ), config_path=path)
+        ctx.obj = replace(
+            ctx.find_object(command.TerminalSettings) or command.TerminalSettings(os.environ), config_path=path
+        )
 
 
 def add_service_options(function: Function) -> Function:
@@ -245,6 +239,8 @@ def add_unused_options(function: Function) -> Function:
     params: list[click.Parameter] = getattr(function, "__click_params__", [])
     for index, param in enumerate(params):
         if param not in before and isinstance(param, click.Option) and not param.hidden:
-            params[index] = OldOption(list(param.opts), instead="", is_flag=param.is_flag, multiple=param.multiple)
+            params[index] = command.OldOption(
+                list(param.opts), instead="", is_flag=param.is_flag, multiple=param.multiple
+            )
         params[index].expose_value = param.expose_value and param in before
     return function

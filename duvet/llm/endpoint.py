@@ -11,19 +11,10 @@ from urllib.parse import urlsplit
 
 from msgspec import DecodeError, Struct, json
 
+from duvet import http_client
 from duvet.config import service_tables
 from duvet.config.settings import Secret
 from duvet.errors import DuvetError
-from duvet.http_client import (
-    Clock,
-    HttpClient,
-    HttpReply,
-    SystemClock,
-    UnreachableError,
-    is_safe_address,
-    parse_base_url,
-    retry,
-)
 from duvet.llm.records import ModelError, ModelFault, TemporaryModelError, shorten_to_line, strip_invisible
 
 MAX_RESPONSE_BYTES = 4 * 1024 * 1024
@@ -100,14 +91,14 @@ class Endpoint(Struct, frozen=True):
 def make_endpoint(name: str, section: service_tables.ProviderSection, key: Secret | None) -> Endpoint:
     """Return the endpoint of a provider; raise DuvetError if its URL or key is invalid or unsafe."""
     base = (section.base_url or PROVIDER_DEFAULTS[section.kind].base_url).rstrip("/")
-    parts = parse_base_url(base)
+    parts = http_client.parse_base_url(base)
     # The message doesn't quote the URL: it may contain a password.
     if parts is None:
         hint = "write a complete URL, such as http://localhost:11434/v1; if it contains a key, move the key to `apiKey`"
         raise DuvetError(f"provider `{name}` has an invalid `baseUrl`", hint=hint)
     ##= man/spec/ask.md#keys
     ##% duvet MUST use HTTPS for a provider on another machine unless the provider has `allowHttp: true`.
-    if not (is_safe_address(parts) or section.allow_http):
+    if not (http_client.is_safe_address(parts) or section.allow_http):
         hint = f"use https://, or set `providers.{name}.allowHttp` for a machine in a network that you trust"
         raise DuvetError(f"the `baseUrl` of provider `{name}` is not https", hint=hint)
     if key is not None and not re.fullmatch(r"[!-~]*", key.reveal()):
@@ -116,9 +107,9 @@ def make_endpoint(name: str, section: service_tables.ProviderSection, key: Secre
 
 
 class ProviderClient:
-    def __init__(self, clock: Clock | None = None) -> None:
-        self.clock = clock or SystemClock()
-        self._http = HttpClient()
+    def __init__(self, clock: http_client.Clock | None = None) -> None:
+        self.clock = clock or http_client.SystemClock()
+        self._http = http_client.HttpClient()
 
     async def aclose(self) -> None:
         await self._http.aclose()
@@ -142,7 +133,7 @@ class ProviderClient:
         ##% duvet MUST repeat a model call after a temporary failure as often as configured, but only within the
         ##% provider's time limit.
         with anyio.move_on_after(endpoint.timeout):
-            return await retry(
+            return await http_client.retry(
                 lambda: self._send(endpoint, f"{endpoint.base}{path}", headers, content, MAX_RESPONSE_BYTES),
                 TemporaryModelError,
                 pause,
@@ -169,7 +160,7 @@ class ProviderClient:
             reply = await self._http.send(
                 method, url, headers, content, max_bytes=max_bytes, max_error_bytes=_MAX_REFUSAL_BYTES
             )
-        except UnreachableError as error:
+        except http_client.UnreachableError as error:
             hint = f"check `providers.{name}.baseUrl`, and that the provider is running"
             message = f"can't reach provider `{name}`: {error}"
             raise TemporaryModelError(ModelFault.UNAVAILABLE, message, hint=hint) from None
@@ -183,7 +174,7 @@ class ProviderClient:
         return reply.body
 
 
-def _make_refusal(endpoint: Endpoint, reply: HttpReply, now: float) -> ModelError:
+def _make_refusal(endpoint: Endpoint, reply: http_client.HttpReply, now: float) -> ModelError:
     status, name = reply.status, endpoint.name
     try:
         value: Any = json.decode(reply.body)

@@ -7,18 +7,9 @@ from collections.abc import Collection, Mapping
 from msgspec import Struct, to_builtins
 
 from duvet.llm.records import ModelRequest, ModelResponse
+from duvet.tools import tool
 from duvet.tools.call_context import CallContext
 from duvet.tools.packs import WORKFLOWS_PACK
-from duvet.tools.tool import (
-    RUNS_SERVICE,
-    WORKFLOW_SOURCE,
-    Pack,
-    Scope,
-    Tool,
-    ToolAnswer,
-    ToolError,
-    make_structured_content,
-)
 from duvet.workflows import check, steps, workflow as records
 
 
@@ -29,8 +20,8 @@ class CallerBackend:
         self._ctx = ctx
 
     async def tool(self, name: str, arguments: Mapping[str, object], time_limit: float | None) -> steps.StepResult:
-        answer = await self._ctx.call(name, arguments, face=WORKFLOW_SOURCE, seconds=time_limit)
-        value = make_structured_content(answer)
+        answer = await self._ctx.call(name, arguments, face=tool.WORKFLOW_SOURCE, seconds=time_limit)
+        value = tool.make_structured_content(answer)
         # A workflow's warnings are part of its record.
         inner = value.get("warnings", ()) if records.find_called_workflow(name) or name == records.RECIPE_TOOL else ()
         return steps.StepResult(value, [*filter(None, [answer.warning]), *inner])
@@ -40,12 +31,12 @@ class CallerBackend:
 
 
 class WorkflowTools(Struct, frozen=True):
-    pack: Pack
+    pack: tool.Pack
     faults: Mapping[str, list[check.WorkflowFault]]
 
 
 def make_workflow_tools(
-    workflows: Mapping[str, records.Workflow], tools: Collection[Tool], models: Collection[str]
+    workflows: Mapping[str, records.Workflow], tools: Collection[tool.Tool], models: Collection[str]
 ) -> WorkflowTools:
     known = check.WorkflowEnvironment(tools={one.name: one for one in tools}, workflows=workflows, models=models)
     faults = {name: found for name, one in workflows.items() if (found := check.check_workflow(one, known))}
@@ -53,33 +44,34 @@ def make_workflow_tools(
     ##% The server MUST offer each workflow without errors as the tool `workflow.NAME`.
     faulty = {name for name, found in faults.items() if any(not fault.is_warning for fault in found)}
     return WorkflowTools(
-        Pack(WORKFLOWS_PACK, [_make_tool(one, known) for name, one in workflows.items() if name not in faulty]), faults
+        tool.Pack(WORKFLOWS_PACK, [_make_tool(one, known) for name, one in workflows.items() if name not in faulty]),
+        faults,
     )
 
 
-def _make_tool(workflow: records.Workflow, known: check.WorkflowEnvironment) -> Tool:
-    async def handler(request: Struct, ctx: CallContext) -> ToolAnswer:
+def _make_tool(workflow: records.Workflow, known: check.WorkflowEnvironment) -> tool.Tool:
+    async def handler(request: Struct, ctx: CallContext) -> tool.ToolAnswer:
         from duvet.workflows.engine import run_workflow
 
-        log = ctx.services.get(RUNS_SERVICE, steps.discard_run)
+        log = ctx.services.get(tool.RUNS_SERVICE, steps.discard_run)
         run = await run_workflow(workflow, request, CallerBackend(ctx), ctx.caller.progress, log, ctx.caller.journal)
         if run.error is None:
-            return ToolAnswer(value=run)
+            return tool.ToolAnswer(value=run)
         message = run.error.describe(run.workflow)
-        raise ToolError(run.error.code, message, run.error.hint, to_builtins(run), cause=run.error.cause)
+        raise tool.ToolError(run.error.code, message, run.error.hint, to_builtins(run), cause=run.error.cause)
 
     ##= man/spec/service.md#workflows
     ##% The server MUST offer a workflow only to callers that may call every tool in the workflow.
     inner = list(known.list_reachable(filter(None, map(check.find_step_tool, workflow.steps))))
     reads = all(one.only_reads for one in inner)
-    return Tool(
+    return tool.Tool(
         name=records.WORKFLOW_PREFIX + workflow.name,
         title=workflow.name,
         description=workflow.description,
         input=records.make_input_record(workflow),
         output=records.WorkflowRun,
         handler=handler,
-        scope=Scope.MAINTAINER if any(one.scope is Scope.MAINTAINER for one in inner) else Scope.READER,
+        scope=tool.Scope.MAINTAINER if any(one.scope is tool.Scope.MAINTAINER for one in inner) else tool.Scope.READER,
         is_idempotent=reads,
         replaces=any(one.replaces for one in inner),
         reads=reads,

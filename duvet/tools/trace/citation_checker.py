@@ -11,13 +11,7 @@ from msgspec import Struct, structs
 
 from duvet import errors, progress, rules
 from duvet.model import Annotation, Format, Kind, Locator, Problem, Section, Severity, Specification
-from duvet.project.fixes import (
-    ResolvedTarget,
-    SpecificationTexts,
-    correct_drifted_quote,
-    correct_section,
-    resolve_section,
-)
+from duvet.project import fixes
 from duvet.sources import comments, scan
 from duvet.specs import library, requirement_files
 from duvet.specs.locator import SectionNames, find_section_index, resolve_specification
@@ -138,14 +132,14 @@ class _Neighbourhood(Neighbourhood):
         return answer
 
 
-class _Texts(SpecificationTexts):
+class _Texts(fixes.SpecificationTexts):
     def __init__(self, context: ProjectSnapshot) -> None:
         super().__init__(context.project)
         self.catalogue = context.catalogue
         self.specifications = context.once(SpecCatalogue)
         self._neighbourhoods: dict[int, Neighbourhood] = {}
 
-    def resolve_target(self, annotation: Annotation) -> ResolvedTarget | None:
+    def resolve_target(self, annotation: Annotation) -> fixes.ResolvedTarget | None:
         name, _, section = annotation.target.partition("#")
         try:
             locator = resolve_specification(
@@ -157,7 +151,7 @@ class _Texts(SpecificationTexts):
         number = self.specifications.number_of(locator)
         is_known = number is not None and self.specifications.known(number).format == specification.format
         near = self._open_neighbourhood(number) if is_known and number is not None else _Neighbourhood(specification)
-        return resolve_section(near, section)
+        return fixes.resolve_section(near, section)
 
     def list_others(self, but: Neighbourhood | None = None) -> Iterator[tuple[str, Neighbourhood]]:
         for number in self.specifications.listed:
@@ -267,7 +261,7 @@ class CitationChecker:
 
     def _find_quote(self, annotation: Annotation) -> tuple[str, str]:
         """Return the nearest text, which may be empty, and a hint."""
-        answer = correct_drifted_quote(self.texts, annotation)
+        answer = fixes.correct_drifted_quote(self.texts, annotation)
         spot = self.texts.resolve_target(annotation)
         if spot is None or spot.section is None:
             # Its file has been removed in the meantime.
@@ -280,7 +274,7 @@ class CitationChecker:
         return text, answer.hint
 
     def _find_section(self, annotation: Annotation) -> tuple[str, str]:
-        answer = correct_section(self.texts, annotation)
+        answer = fixes.correct_section(self.texts, annotation)
         spot = self.texts.resolve_target(annotation)
         name, _, section = annotation.target.partition("#")
         nearest = answer.target or ""
