@@ -77,9 +77,9 @@ def diff(base: str | None, exact: bool, fail_on: tuple[str, ...], format: str, *
     for noun, number in (("specification", count), ("other file", len(then.borrowed) - count)):
         if number:
             are, them = ("is", "it") if number == 1 else ("are", "them")
-            print_remark(f"{format_count(number, noun)} {are} not in that revision; duvet read {them} from disk")
+            print_remark(f"{format_count(number, noun)} {are} not in {diff_base.words}; duvet read {them} from disk")
     if errors := len(list_errors(then.catalogue)):
-        print_remark(f"{format_count(errors, 'error')} in that revision; its results may be incomplete")
+        print_remark(f"{format_count(errors, 'error')} in {diff_base.words}; its results may be incomplete")
     difference = compare_catalogues(then.catalogue, now)
     gate = f"--fail-on {' and '.join(fail_on)}" if fail_on else ""
     render = _RENDERERS.get(format)
@@ -136,7 +136,7 @@ def _read_revision(today: Project, tree: GitTree, specifications: tuple[str, ...
     tree.lent = frozenset([*specifications, *configured]), project.downloads
     catalogue = project.catalogue
     if tree.paths.lacks:
-        hint = "fetch it with git, for example with `git checkout`; duvet does not fetch"
+        hint = "fetch it with git, for example by checking out the revision; duvet does not fetch"
         raise UnreadableError("this clone lacks the file", path=tree.paths.lacks[0], hint=hint)
     for entry in project.not_applicable:
         # The commit doesn't change, but an entry of its configuration may expire.

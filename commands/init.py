@@ -187,7 +187,7 @@ def _extend_project(survey: Survey, specifications: Sequence[str], languages: Se
         print_remark(f"not added: {escape_cell(join_names(offered, _MOST_SHOWN))}; add them with `duvet init --yes`")
     next_step = _choose_next_step(is_traced=bool(configured or added), is_offered=bool(offered))
     if not (added or groups):
-        print_remark(f"{CONFIG_PATH} is unchanged; name what to add with --specification or --lang-*")
+        print_remark(f"{CONFIG_PATH} is unchanged; use --specification or --lang-* to add to it")
         return next_step
     any_case = _list_any_case(survey, added) if config.extended else []
     write_output(CONFIG_PATH, new_project.add_to_config(data, config, groups, added, environ, any_case))
@@ -227,9 +227,10 @@ def _list_any_case(survey: Survey, names: Iterable[str]) -> list[str]:
         if is_any_case:
             found.append(name)
     for name in found[:_MOST_SHOWN]:
-        print_remark(f'set `keywords = "any"` for {escape_cell(name)}, because its keywords are in lower case')
+        print_remark(f'wrote `keywords = "any"` for {escape_cell(name)}, because its keywords are in lower case')
     if len(found) > _MOST_SHOWN:
-        print_remark(f'set `keywords = "any"` for {len(found) - _MOST_SHOWN} more specifications')
+        more = format_count(len(found) - _MOST_SHOWN, "more specification")
+        print_remark(f'wrote `keywords = "any"` for {more}')
     return found
 
 
@@ -259,6 +260,5 @@ def _print_survey(survey: Survey) -> None:
     if len(found) > _MOST_SHOWN:
         print_remark(f"  and {len(found) - _MOST_SHOWN} more")
     if survey.unmarked:
-        example = f"{'such as ' if len(survey.unmarked) > 1 else ''}{escape_cell(survey.unmarked[0])}"
-        count = format_count(len(survey.unmarked), "file")
-        print_remark(f"skipped {count} with requirements but without keywords such as MUST: {example}")
+        count, names = format_count(len(survey.unmarked), "file"), escape_cell(join_names(survey.unmarked, 1))
+        print_remark(f"skipped {count} with requirements but without keywords such as MUST: {names}")

@@ -391,7 +391,7 @@ def _summarise_service(application: Application, address: str) -> Iterator[str]:
     yield f"server         {application.service.config.server.name} {application.service.config.server.version}, {address}"
     if application.gateway_connection is not None:
         gateway = application.gateway_connection.gateway
-        tokens = f"showing {' or '.join(gateway.tokens)}" if gateway.tokens else "without a token"
+        tokens = f"with {' or '.join(gateway.tokens)}" if gateway.tokens else "without a token"
         yield f"gateway        {gateway.authority}: calls to km- tools, except km-help, are forwarded there, {tokens}"
     for pack in application.tools.shown_packs:
         names = [

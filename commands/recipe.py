@@ -234,7 +234,7 @@ def run(name: str, variables: tuple[str, ...], given: str | None, dry_run: bool,
         # That server runs its own recipes, with the scopes of the token.
         raise DuvetError(_FORWARDED, hint=_FORWARDED_HINT)
     if records.RECIPE_TOOL not in application.tools.registry:
-        hint = "enable the pack `knowledge` under `toolPacks`, and don't set its `mode` to `read-only`"
+        hint = "under `toolPacks`, enable the pack `knowledge` and this tool, and don't set the pack's `mode` to `read-only`"
         raise DuvetError(_LEFT_OUT, path=application.service.path, hint=hint)
     recipes = RecipeCatalogue(DiskTree()).read_all()
     found = _require_recipe(name, recipes)

@@ -98,7 +98,7 @@ def validate(
     if (STANDARD_INPUT in request.names) != bool(request.stdin_path):
         raise click.UsageError("`-` and --stdin-path require each other", ctx)
     if request.writes and request.stdin_path:
-        raise click.UsageError("--fix can't change standard input; use --diff", ctx)
+        raise click.UsageError("duvet can't write fixes to standard input; use --diff", ctx)
     if request.interactive and (request.diff or request.unsafe_fixes):
         other = "--diff" if request.diff else "--unsafe-fixes"
         raise click.UsageError(f"--interactive and {other} can't be used together", ctx)

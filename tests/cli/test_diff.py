@@ -102,7 +102,7 @@ def test_specifications_that_were_not_committed(folder: Path, diff: Run) -> None
     head = commit(folder)
     make(folder, {".duvet/specifications/example.org/tea.txt": tea, "src/new.rs": SOURCE})
     done = diff("--offline", "--exact")
-    assert done.err == "2 specifications are not in that revision; duvet read them from disk\n"
+    assert done.err == f"2 specifications are not in {head[:12]} (HEAD); duvet read them from disk\n"
     assert done.out == TWO_ADDED.format(head[:12])
     assert diff("--offline", "--exact") == done
     make(folder, {".duvet/specifications/example.org/tea.txt": tea + "\nLeaves MUST be dry.\n"})
@@ -112,10 +112,10 @@ def test_specifications_that_were_not_committed(folder: Path, diff: Run) -> None
 def test_specifications_that_one_state_does_not_configure(folder: Path, diff: Run) -> None:
     make(folder, {".gitignore": "/*.md\n", ".duvet/config.toml": f'{CONFIG}[[specification]]\nsource = "tea.md"\n'})
     make(folder, {"tea.md": "# Tea\n\nTea MUST be hot.\n", "milk.md": "# Milk\n\nMilk MUST be cold.\n"})
-    commit(make(folder, {"src/milk.rs": "//= milk.md#milk\n//# Milk MUST be cold.\n"}))
+    head = commit(make(folder, {"src/milk.rs": "//= milk.md#milk\n//# Milk MUST be cold.\n"}))
     make(folder, {".duvet/config.toml": CONFIG})
     done = diff()
-    assert done.err == "2 specifications are not in that revision; duvet read them from disk\n"
+    assert done.err == f"2 specifications are not in {head[:12]} (HEAD); duvet read them from disk\n"
     assert "\nRequirements removed (1)\n  tea.md#tea  MUST; uncited\n      Tea MUST be hot.\n" in done.out
     assert "Citations" not in done.out
 
@@ -161,10 +161,10 @@ def test_a_revision_without_a_configuration(folder: Path, diff: Run, duvet_comma
 
 
 def test_errors_in_the_base_revision(folder: Path, diff: Run) -> None:
-    commit(make(folder, {"src/b.rs": "//= spec.md#heating\n//# nowhere\n"}))
+    head = commit(make(folder, {"src/b.rs": "//= spec.md#heating\n//# nowhere\n"}))
     (folder / "src" / "b.rs").unlink()
     done = diff("--fail-on", "regression")
-    said = "1 error in that revision; its results may be incomplete\nPASS: no regression since "
+    said = f"1 error in {head[:12]} (HEAD); its results may be incomplete\nPASS: no regression since "
     assert (done.code, done.err.startswith(said)) == (0, True)
     assert "No changes." in done.out
 
@@ -288,7 +288,7 @@ def test_a_partial_clone(folder: Path, tmp_path: Path, duvet_command: str) -> No
     git(folder, "config", "uploadpack.allowFilter", "true")
     git(folder, "config", "uploadpack.allowAnySHA1InWant", "true")
     git(tmp_path, "clone", "--quiet", "--filter=blob:none", f"file://{folder}", "w")
-    hint = "fetch it with git, for example with `git checkout`; duvet does not fetch"
+    hint = "fetch it with git, for example by checking out the revision; duvet does not fetch"
     lacking = failed("this clone lacks the file [DUV010]", "HEAD~1:src/a.rs", hint)
     diff = partial(run, duvet_command, tmp_path / "w", "diff", "HEAD~1", environ=ENVIRON)
     assert diff() == lacking == diff()

@@ -109,10 +109,10 @@ def test_absolute_paths_become_relative(folder: Path, duvet: Run) -> None:
 
 def test_requirements_without_keywords(here: Run, tmp_path: Path) -> None:
     make(tmp_path, {"docs/a.md": "FR-1 Tea is hot."})
-    skipped = "skipped {} with requirements but without keywords such as MUST: {}docs/a.md\n"
+    skipped = "skipped {} with requirements but without keywords such as MUST: docs/a.md{}\n"
     assert here("init").err.startswith(skipped.format("1 file", ""))
     make(tmp_path, {"docs/b.md": "FR-2 Tea is wet."})
-    assert here("init").err.startswith(skipped.format("2 files", "such as "))
+    assert here("init").err.startswith(skipped.format("2 files", " and 1 more"))
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_keywords_in_lower_case(arguments: list[str], start: str, here: Run, tmp
     path = arguments[1] if start == "" else "specs/tea.md"
     make(tmp_path, {path: "# Tea\n\n- The pot must be hot.\n- It should whistle.\n"})
     shown = here("init", *arguments).err
-    remark = f'set `keywords = "any"` for {path}, because its keywords are in lower case\n'
+    remark = f'wrote `keywords = "any"` for {path}, because its keywords are in lower case\n'
     assert shown.startswith(f"{start}{remark}wrote .duvet/config.toml\n")
     assert f'[[specification]]\nsource = "{path}"\nkeywords = "any"\n\n' in (tmp_path / PATH).read_text()
     assert here("uncited", "--limit", "0").out.count("\n") == 2
@@ -149,7 +149,7 @@ def test_an_existing_project(kettle: Path, duvet: Run, gold: Snapshot) -> None:
     before = files(kettle)
     found = FOUND.removesuffix("\n")
     offered = "not added: docs/kettle.md; add them with `duvet init --yes`\n"
-    unchanged = f"{PATH} is unchanged; name what to add with --specification or --lang-*\n"
+    unchanged = f"{PATH} is unchanged; use --specification or --lang-* to add to it\n"
     assert duvet("init") == Done(0, "", f"{found}\n{offered}{unchanged}{ACCEPT}")
     assert duvet("init", "--lang-python").err == f"{FOUND}{PATH} already contains python\n{offered}{unchanged}{ACCEPT}"
     assert files(kettle) == before

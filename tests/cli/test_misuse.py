@@ -97,7 +97,7 @@ OF_VALIDATE: Refused = [
     ("validate -", 2, "\nError: `-` and --stdin-path require each other\n"),
     ("validate --stdin-path a.rs src", 2, "\nError: `-` and --stdin-path require each other\n"),
     ("validate --stdin-path '' -", 2, "\nError: `-` and --stdin-path require each other\n"),
-    ("validate --fix --stdin-path src/a.rs -", 2, "\nError: --fix can't change standard input; use --diff\n"),
+    ("validate --fix --stdin-path src/a.rs -", 2, "\nError: duvet can't write fixes to standard input; use --diff\n"),
     (
         "validate --diff --format json",
         2,

@@ -176,7 +176,7 @@ def test_workflows_forward_their_calls(duvet_command: str, project: Path, desk: 
 def test_the_gateway_is_shown_before_anything_is_forwarded(desk: Open) -> None:
     here = desk("http://127.0.0.1:8931/team", **ONLY_READER)
     lines = here.run("mcp", "--check").out.splitlines()
-    about = "127.0.0.1:8931: calls to km- tools, except km-help, are forwarded there, showing KM_READER_TOKEN"
+    about = "127.0.0.1:8931: calls to km- tools, except km-help, are forwarded there, with KM_READER_TOKEN"
     assert lines[3] == f"gateway        {about}"
     assert "               km-search" in lines and "               km-ingest-status" not in lines
     described = here.run("mcp", "--describe").out
