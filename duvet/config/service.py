@@ -51,7 +51,7 @@ def _parse_scalar(kind: inspect.Type, text: str) -> Any:
 def _describe_choice(choice: check.FieldType) -> str:
     kind = choice.type
     if isinstance(kind, inspect.StrType | inspect.CustomType):
-        return choice.expected or "a text"
+        return choice.expected or "text that is not blank"
     if not isinstance(kind, _SCALARS):
         return "JSON"
     if isinstance(kind, inspect.EnumType):
@@ -336,7 +336,7 @@ def _find_duplicate_tables(at: check.DocumentLocation, project: TomlDocument) ->
         ##% that names both places.
         place = project.key_place(name)
         message = f"this table is also in `{project.path}:{place.line}:{place.column}`"
-        yield (at / name).problem(rules.CONFIG_BAD_VALUE, message, "remove one of them", at_key=True)
+        yield (at / name).problem(rules.CONFIG_BAD_VALUE, message, "remove one of the tables", at_key=True)
 
 
 class Service(Struct, frozen=True, kw_only=True):

@@ -33,7 +33,7 @@ from duvet.tree.files import SPECIAL_CHARACTERS, find_path_fault
 PATTERN_END = r"$(?!\n)"
 """Matches the end of text in Python and JavaScript; Python's `$` also matches before a final line end."""
 
-_NAME = "a name: a letter, then up to 63 letters, digits, `-` or `_`"
+_NAME = "a name of up to 64 letters, digits, `-` and `_` that begins with a letter"
 NAME_PATTERN = rf"^[A-Za-z][A-Za-z0-9_-]{{0,63}}{PATTERN_END}"
 Name = Annotated[str, Meta(pattern=NAME_PATTERN, extra={"expected": _NAME})]  # A name in this file.
 
@@ -149,8 +149,8 @@ class ProviderSection(ServiceSection, frozen=True, kw_only=True):
     daily_spend: Annotated[
         Annotated[float, Meta(gt=0, le=10**9)] | None,
         doc(
-            "Maximum cost of this project's calls to the provider per day (UTC), by `prices`; models without a price are "
-            "then not called; no limit by default"
+            "Maximum cost of this project's calls to the provider per day (UTC), by `prices`; no limit by default. With a "
+            "limit, models without a price are not called"
         ),
     ] = None
     allow_http: Annotated[
@@ -215,7 +215,7 @@ _FIELDS = ", ".join(f"{{{name}}}" for name in EDITOR_FIELDS)
 _TEMPLATE = rf"^(?=.*\S)(?:[^{{}}$]|\$\{{[A-Za-z_][A-Za-z0-9_]*\}}|\$|\{{\{{|\}}\}}|\{{(?:{'|'.join(EDITOR_FIELDS)})\}})*{PATTERN_END}"
 _URI = f"a URI template with the fields {_FIELDS}"
 EditorUriTemplate = Annotated[str, Meta(pattern=_TEMPLATE, extra={"expands": True, "expected": _URI})]
-_PROFILE = "a name: up to 64 letters, digits, `.`, `-` and `_`"
+_PROFILE = "a name of up to 64 letters, digits, `.`, `-` and `_`"
 IngestProfile = Annotated[str, Meta(pattern=rf"^[A-Za-z0-9._-]{{1,64}}{PATTERN_END}", extra={"expected": _PROFILE})]
 
 
@@ -242,7 +242,7 @@ class IngestSection(ServiceSection, frozen=True, kw_only=True):
     profile: Annotated[
         IngestProfile | None, doc("Name of ingest runs; by default `local`, or `manual` for runs that a tool starts")
     ] = None
-    stale_days: Annotated[int, doc("Days without a change after which a document is stale", ge=0, le=36_500)] = (
+    stale_days: Annotated[int, doc("Days without a change until a document is stale", ge=0, le=36_500)] = (
         _INGEST_DEFAULT.stale_days
     )
     editor_uri: Annotated[
