@@ -217,7 +217,7 @@ def fill_prompt(name: str, given: Mapping[str, str], context: ProjectSnapshot, r
     else:
         found = context.find(given["requirement"])
         if not isinstance(found, references.RequirementRef):
-            hint = "use the first digits of its id or its resource path"
+            hint = "use the first digits of its id, or its resource path"
             raise NotFoundError(f"{quote_text(given['requirement'])} is not a requirement", hint=hint)
         values = make_requirement_values(context, found)
 

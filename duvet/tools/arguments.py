@@ -201,7 +201,12 @@ def list_arguments(record: type[Struct]) -> tuple[tuple[str, ...], tuple[str, ..
 
 
 def find_unknown_argument(
-    owner: str, names: Iterable[str], known: Collection[str], *, noun: str = "argument", if_none: str = "it has none"
+    owner: str,
+    names: Iterable[str],
+    known: Collection[str],
+    *,
+    noun: str = "argument",
+    if_none: str = "it has no arguments",
 ) -> ToolError | None:
     """Return an error for the first name that is not in `known`; None if all are known."""
     name = next((name for name in names if name not in known), None)

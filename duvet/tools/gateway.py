@@ -230,7 +230,7 @@ def _read_upload(source: str) -> dict[str, str]:
     ##= man/spec/gateway.md#forwarding
     ##% If duvet forwards a `km-upload` call, it MUST read the file on its own machine and send the content. duvet MUST
     ##% refuse to send the gateway a file that may contain secrets.
-    hint = f"pass the path of a file on this machine that may be sent to the server in {GATEWAY_VARIABLE}"
+    hint = "pass the path of another file in the project on this machine"
     try:
         path = os.path.realpath(source)
         reason = "" if is_visible_file(os.getcwd(), path) else describe_invisible_file("the project")

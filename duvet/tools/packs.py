@@ -259,5 +259,5 @@ def _find_unknown_names(
 
 
 def _suggest(name: str, known: Sequence[str]) -> str:
-    every = f"available: {join_names(known, 20)}" if known else "nothing is available"
+    every = f"available: {join_names(known, 20)}" if known else "it has no tools"
     return suggest_nearest(name, known) or every

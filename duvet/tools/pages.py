@@ -167,7 +167,8 @@ async def get_page(arguments: GetPageInput, ctx: call_context.CallContext) -> to
         short = _Shortener(is_short, "set limit")
         if is_cut:
             short.notes.append("The text is too long for one answer and was cut.")
-        more = f"The text continues; set offset={end}{'' if is_cut else ' or raise limit'} to read on."
+        longer = "" if is_cut else " or set limit" if arguments.limit is None else " or raise limit"
+        more = f"The text continues; set offset={end}{longer} to read on."
         return tool.ToolAnswer(
             value=GetPageOutput(
                 slug=page.slug,
@@ -232,7 +233,7 @@ async def get_connections(arguments: GetConnectionsInput, ctx: call_context.Call
     def question(context: ProjectSnapshot, pages: catalogue.PageCollection) -> tool.ToolAnswer:
         page = pages.require(slug)
         graph, is_short = pages.graph(page), ctx.caller.face == tool.MCP_SOURCE
-        short = _Shortener(is_short, "call get_page and set limit")
+        short = _Shortener(is_short, "call get_page on the pages and set limit")
         nodes = short.cut_list("pages in the graph", graph.nodes)
         shown = {node.id for node in nodes}
         edges = tuple(edge for edge in graph.edges if edge.source in shown and edge.target in shown)

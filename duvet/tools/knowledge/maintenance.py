@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _declare = partial(index.declare_knowledge_tool, scope=tool.Scope.MAINTAINER, is_idempotent=False)
 SUCCESS_STATUS = "success"
 _DESTINATION = (
-    f"A folder, or a new file that ends in {' or '.join(location.BACKUP_ENDINGS)}, in the project "
+    f"A path in the project: a folder, or a new file that ends in {' or '.join(location.BACKUP_ENDINGS)} "
     "[default: the configured folder]"
 )
 _DUMMY = "Use dummy vectors instead of the embedding model, for tests"
@@ -46,7 +46,7 @@ OverwriteArgument = Annotated[bool, Meta(description="Replace an existing file [
 IngestArgument = Annotated[bool, Meta(description="Index the project afterwards [default: as configured]")]
 _MAX_TEXT_BYTES = 500_000  # In JSON, line ends and quotes take two bytes, and an HTTP request has at most 1 MiB.
 _CONTENT = f"The text, in Markdown: at most {_MAX_TEXT_BYTES:,} bytes of UTF-8"
-_SOURCE = "The path of a file in the project; over HTTP, under the content root"
+_SOURCE = "The path of a file in the project; over HTTP, of a file under the content root"
 MAX_UPLOAD_BYTES = 750_000
 _MAX_BASE64 = MAX_UPLOAD_BYTES // 3 * 4
 _BYTES = f"The file in base64, at most {MAX_UPLOAD_BYTES:,} bytes before encoding; source_path then only names it"

@@ -63,7 +63,11 @@ def _cut_report(whole: Struct, shares: Mapping[str, int], limit: int | None, ctx
         count, total = (sum(map(len, one.values())) for one in (cut, tables))
         if count < total:
             cuts.append(f"{count} of {total} {name}")
-    warning = f"Lists are cut: {', '.join(cuts)} shown; set limit for more." if cuts else ""
+    warning = (
+        f"Lists are cut: {', '.join(cuts)} shown; for more, {'set' if limit is None else 'raise'} limit."
+        if cuts
+        else ""
+    )
     return ToolAnswer(value=structs.replace(whole, **shown), warning=warning)
 
 

@@ -31,7 +31,7 @@ _TERM = "Part of a name, path or requirement text"
 _DEFAULT_RELATED, _MAX_RELATED, _MAX_HOPS = 25, 100, 5
 _HALVES = 2  # Related nodes and files get half of the room each; without files, the nodes get all of it.
 _NAME = "The name of the subsystem, ignoring case"
-_FILES = f"List its files, at most {graph.MAX_SUBSYSTEM_ARTIFACTS} [default: true, cut to fit]"
+_FILES = f"List the files of the subsystem, at most {graph.MAX_SUBSYSTEM_ARTIFACTS} [default: as many as fit]"
 
 
 def fit_response(response: search_query.SearchResponse, room: int) -> tuple[search_query.SearchResponse, int]:
@@ -254,7 +254,9 @@ async def search_graph(arguments: KmGraphSearchInput, ctx: CallContext) -> ToolA
     """Find subsystems, specifications, sections, requirements and files by part of their name, path or text."""
     term, limit = require_argument("term", arguments.term, _TERM), min(arguments.limit, _MAX_NODES)
     found = await index.ask_knowledge(ctx, lambda known: graph.search_nodes(known.store, term, limit))
-    step = "km-graph-node returns one of them by its id." if found else "km-search searches the texts of files."
+    step = (
+        "km-graph-node returns a node by its id, with its edges." if found else "km-search searches the texts of files."
+    )
     return ToolAnswer(value=KmGraphSearchOutput(results=found), next_step=step)
 
 

@@ -28,7 +28,7 @@ _ROOM = 8_000  # Maximum length of errors, warnings and texts in an answer.
 _MAX_COMPARED = 6_000  # Maximum length of invalid citations that are compared with all texts, because that is slow.
 _KINDS = {"implementation": model.Kind.CITATION, **{kind.name.lower(): kind for kind in model.Kind}}
 _DEFAULT_LINES, _MAX_LINES, _MAX_WIDTH = 5, 1000, 500
-_AROUND = f"Lines to show before and after the first line of the citation [default: {_DEFAULT_LINES} before and after all of its lines]"
+_AROUND = f"Lines to show before and after the first line of the citation [default: {_DEFAULT_LINES} before the citation and {_DEFAULT_LINES} after its last line]"
 
 
 class ValidateCitationInput(Struct, frozen=True, forbid_unknown_fields=True):
@@ -156,7 +156,7 @@ def _find_source(context: ProjectSnapshot, name: str) -> tuple[str, tuple[commen
             if found := tuple(dict.fromkeys(styles)):
                 return path, found
     names = [pattern for rule in rules for pattern in rule.patterns]
-    hint = f"sources match {', '.join(names[:8])}" if names else "add a [[source]] to the configuration"
+    hint = f"use a file that matches {join_names(names, 8)}" if names else "add a [[source]] to the configuration"
     raise ToolError(ErrorCode.NOT_FOUND, f"{quote_text(name)} is not a source file of this project", hint)
 
 

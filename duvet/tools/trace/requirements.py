@@ -33,7 +33,7 @@ _IMPLEMENT = "Implement it; suggest_citation returns the comment to paste."
 _STEPS = {
     "uncited": _IMPLEMENT,
     "to do": _IMPLEMENT,
-    "in progress": "Cite the rest of it; suggest_citation returns the comment to paste.",
+    "in progress": "Cite the rest of it, or give its exception a reason; suggest_citation returns the comment to paste.",
     "needs code": "Implement it and cite it in the code; suggest_citation returns the comment to paste.",
     "needs tests": "Write a test; suggest_citation with type=test returns the comment to paste.",
 }
@@ -45,7 +45,7 @@ _NEXT = {
     records.State.TO_DO: _NOT_IMPLEMENTED,
     records.State.IN_PROGRESS: "get_requirement shows what cites it so far.",
     records.State.NEEDS_CODE: "Tests cite it, but not all of it is cited in code: paste the comment from suggest_citation.",
-    records.State.NEEDS_TESTS: "Code cites it, but no test does: write one, and paste the comment from suggest_citation with type=test.",
+    records.State.NEEDS_TESTS: "Code cites it, but not all of it is cited in tests: write a test, and paste the comment from suggest_citation with type=test.",
 }
 
 
@@ -310,7 +310,7 @@ def _open_index(context: ProjectSnapshot) -> search.RequirementIndex:
 def list_uncited_requirements(arguments: RequirementArguments, context: ProjectSnapshot) -> ToolAnswer:
     """List the requirements that no code cites, in the order of the specifications. Use it for an audit."""
     indexes = filter_requirements(context.catalogue, context.once(_find_uncited), arguments)
-    note = "suggest_citation returns the comment that cites one." if indexes else "No requirement is uncited."
+    note = "suggest_citation returns the comment that cites a requirement." if indexes else "No requirement is uncited."
     return make_requirement_list_answer(context, "list_uncited_requirements", arguments, indexes, [note])
 
 
@@ -348,7 +348,7 @@ def get_prioritized_requirements(arguments: GetPrioritizedRequirementsInput, con
         level, status = format_level(priority.level) or NO_LEVEL, priority.priority_class.name.lower()
         return PrioritizedRequirement(find_path(index), level, status, priority.todos, name)
 
-    notes = ["get_requirement returns the details of one." if indexes else "No requirement matches."]
+    notes = ["get_requirement returns the details of a requirement." if indexes else "No requirement matches."]
     name = "get_prioritized_requirements"
     return make_list_answer(context, name, arguments, indexes, key=find_path, row=make_row, notes=notes)
 

@@ -128,7 +128,7 @@ def get_section(arguments: GetSectionInput, context: ProjectSnapshot) -> ToolAns
     room = max(MAX_PAGE_BYTES - len(json.encode(rows)), MAX_PAGE_BYTES // 2)
     content = _cut_text(text, offset, room) if limit is None else text[offset:][:limit]
     end = offset + len(content)
-    step = f"{end} of {len(text)} characters shown; for more, set offset={end}." if end < len(text) else ""
+    step = f"The text has {len(text)} characters; for the rest, set offset={end}." if end < len(text) else ""
     if offset >= len(text) and offset:
         step = f"offset={offset} is past the end of the text, which has {len(text)} characters."
     return ToolAnswer(

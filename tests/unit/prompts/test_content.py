@@ -161,7 +161,7 @@ def starred(comment: str) -> str:
 
 TRIAGE, REVIEW, EXPLAIN = "triage_uncited", "review_citations", "explain_section"
 NO_SECTION = 'the prompt explain_section requires the argument "section"'
-ID_OR_PATH = "use the first digits of its id or its resource path"
+ID_OR_PATH = "use the first digits of its id, or its resource path"
 FILE_OR_FOLDER = "use the path of a source file, or of a folder with source files"
 MISUNDERSTOOD: list[tuple[str, dict[str, str], str, str]] = [
     ("system", {"x": ""}, 'the prompt system has no argument "x"', "the prompt has no arguments"),

@@ -520,7 +520,7 @@ async def test_tools_warn_while_one_of_two_specifications_is_missing(kettle: Pat
         found = {tool: (await texts_of(client, tool))[1] for tool in TOOLS if not tool.startswith("get_")}
         assert found == {
             "coverage_summary": WARNING,
-            "list_uncited_requirements": f"{WARNING} suggest_citation returns the comment that cites one.",
+            "list_uncited_requirements": f"{WARNING} suggest_citation returns the comment that cites a requirement.",
             "search_requirements": f"{WARNING} Nothing found.",
         }
         (kettle / "spec.md").write_text(SPECIFICATION)

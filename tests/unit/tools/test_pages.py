@@ -169,7 +169,9 @@ def test_long_pages_are_divided(tmp_path: Path, face: str, asked: dict[str, int]
     found = call("get_page", face, slug="a", **asked)
     page: Any = found.value
     assert (page.content, page.next_offset, found.warning) == (shown, rest, "")
-    assert found.next_step == (f"The text continues; set offset={rest} or raise limit to read on." if rest else "")
+    assert found.next_step == (
+        f"The text continues; set offset={rest} or {'raise' if asked else 'set'} limit to read on." if rest else ""
+    )
 
 
 def test_long_lists_and_front_matter_are_cut(tmp_path: Path) -> None:
@@ -197,7 +199,7 @@ def test_long_lists_and_front_matter_are_cut(tmp_path: Path) -> None:
     graph: Any = around.value
     lists = (graph.outlinks, graph.backlinks, graph.local_graph.nodes, graph.local_graph.edges)
     assert [len(one) for one in lists] == [100] * 4
-    cut_graph = "The answer has 100 of 121 pages in the graph; for all, call get_page and set limit."
+    cut_graph = "The answer has 100 of 121 pages in the graph; for all, call get_page on the pages and set limit."
     assert around.warning.startswith(cut_graph)
     graph = call("get_connections", "rest", slug="hub").value
     assert (len(graph.local_graph.nodes), len(graph.local_graph.edges)) == (121, 240)

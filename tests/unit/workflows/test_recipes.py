@@ -287,7 +287,7 @@ def test_stale_audit(filled: Kitchen) -> None:
     assert states(found) == [("lifecycle", "success")]
     outputs = found["outputs"]
     assert outputs.keys() == {"summary", "stale_days", "stale_docs", "missing_tests", "isolated"}
-    cut = "Lists are cut: 1 of 2 stale_docs, 1 of 2 removed_artifacts shown; set limit for more."
+    cut = "Lists are cut: 1 of 2 stale_docs, 1 of 2 removed_artifacts shown; for more, raise limit."
     assert found["warnings"] == [f"lifecycle: {cut}"]
     assert (outputs["stale_days"], outputs["summary"]["stale_docs"]) == (30, 2)
     assert [one["path"] for one in outputs["stale_docs"]] == ["README.md"]

@@ -74,7 +74,7 @@ def test_agents_get_short_lists(tmp_path: Path) -> None:
         assert 0 < len(shown[name]) < 100
         assert 2000 < len(whole[name]) <= 2010
         assert f"{len(shown[name])} of {len(whole[name])} {name}" in short.warning
-        assert short.warning.endswith("set limit for more.")
+        assert short.warning.endswith(" shown; for more, set limit.")
         assert len(str(shown)) < 20_000
         assert known.answer(tool, face="rest").warning == ""
         more: Any = plain(known.answer(tool, {"limit": 500}, face="mcp").value)

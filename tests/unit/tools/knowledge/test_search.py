@@ -185,7 +185,7 @@ def test_a_node_is_found_by_each_of_its_names(indexed: Asking) -> None:
 
 NOT_FOUND, INVALID, MISSING = "not_found", "invalid_identifier", "Node '{}' not found"
 NOWHERE = [
-    ("Requirement:3b42c4", NOT_FOUND, '2 requirements begin with "3b42c4"', f"Requirement:{POUR}"),
+    ("Requirement:3b42c4", NOT_FOUND, 'the ids of 2 requirements begin with "3b42c4"', f"Requirement:{POUR}"),
     *((name, NOT_FOUND, MISSING, "km-graph-search") for name in ("Requirement:ffff", "Requirement:3b4")),
     ("Code:tests/test_kettle.py", NOT_FOUND, MISSING, "available: TestCase:tests/test_kettle.py"),
     *((name, NOT_FOUND, MISSING, "") for name in ("Config:a.toml", "Subsystem:Kettle: the second")),
@@ -322,7 +322,7 @@ FOUND = {
 
 
 def test_a_term_is_literal(indexed: Asking) -> None:
-    steps = ("km-search searches the texts of files.", "km-graph-node returns one of them by its id.")
+    steps = ("km-search searches the texts of files.", "km-graph-node returns a node by its id, with its edges.")
     for term, ids_of_term in FOUND.items():
         found = indexed.answer(TERM, {"term": term})
         assert [one["id"] for one in plain(found.value)["results"]] == ids_of_term

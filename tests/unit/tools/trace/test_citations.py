@@ -142,7 +142,7 @@ def test_a_file_that_is_no_source_gets_no_suggestion(on_disk: ProjectSnapshot, t
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     for name in NO_SOURCES:
         code, message, hint = refusal(on_disk, SUGGEST, requirement=CUP, file=name.format(tmp_path), line=1)
-        assert (code, hint) == ("not_found", "sources match src/**/*.rs, tests/**/*.py")
+        assert (code, hint) == ("not_found", "use a file that matches src/**/*.rs, tests/**/*.py")
         assert message.endswith(" is not a source file of this project")
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 

@@ -37,7 +37,7 @@ def test_lists_of_requirements(context: ProjectSnapshot) -> None:
             row(f"{IN_LID}/b1537a2b0abf", "The lid SHOULD shine."),
             row(f"{IN_LID}/{HOT}", "Coffee MUST be hot."),
         ],
-        "suggest_citation returns the comment that cites one.",
+        "suggest_citation returns the comment that cites a requirement.",
     )
 
 
@@ -125,7 +125,7 @@ def test_a_search_can_be_filtered_and_continued(context: ProjectSnapshot) -> Non
 
 NOTHING = "No code cites it: implement it, and paste the comment from suggest_citation."
 DELIVERED, COVERED = f"{IN_DELIVERY}/{HOT}", f"{IN_LID}/{HOT}"
-CITE_IT = "Code cites it, but no test does: write one, and paste the comment from suggest_citation with type=test."
+CITE_IT = "Code cites it, but not all of it is cited in tests: write a test, and paste the comment from suggest_citation with type=test."
 NEEDS_TESTS = ({"status": "needs tests"}, CITE_IT)
 FITS = ({"status": "in progress"}, "get_requirement shows what cites it so far.")
 PLACES = ({"full_path": DELIVERED, "status": "needs tests"}, {"full_path": COVERED, "status": "uncited"})

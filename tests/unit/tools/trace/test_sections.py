@@ -90,7 +90,7 @@ def test_a_long_section_comes_in_parts() -> None:
         assert all(len(row["text"]) <= 100 for row in found.get("requirements", ()))
         parts.append(found["content"])
         offset = found.get("next_offset")
-        more = f"{offset} of {len(TEXT)} characters shown; for more, set offset={offset}."
+        more = f"The text has {len(TEXT)} characters; for the rest, set offset={offset}."
         assert step == (more if offset else "")
     assert "".join(parts) == TEXT and len(parts) > 4
     # More or less of it can be asked for.
