@@ -148,7 +148,7 @@ def find_node(store: Store, text: str) -> GraphNode:
         if len(found) == 1:
             return found[0]
         if found:
-            message = f"{len(found)} requirements begin with {quote_text(digits)}"
+            message = f"the ids of {len(found)} requirements begin with {quote_text(digits)}"
             raise NotFoundError(message, hint=f"use one of: {', '.join(node.id for node in found[:5])}")
     elif label in _FILE_LABELS:
         nodes = (store.node(other, key) for other in _FILE_LABELS for key in keys)

@@ -327,7 +327,9 @@ def _unpack_members(
         # The manifest contains only known names, so no name leads out of the folder.
         expected = left.pop(member.name, None)
         if expected is None or not member.isreg() or member.size != expected.size:
-            raise backup.ArchiveError(f"the archive contains an unexpected file: {member.name[:200]!r}", path=name)
+            raise backup.ArchiveError(
+                f"the archive contains a file that does not match its manifest: {member.name[:200]!r}", path=name
+            )
         target = os.path.join(folder, member.name)
         with backup.report_write_errors(os.path.dirname(folder)):
             os.makedirs(os.path.dirname(target), exist_ok=True)

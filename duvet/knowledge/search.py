@@ -475,8 +475,8 @@ class SearchEngine(Struct):
         shown = [context for _, _, context, _ in found] if request.include_graph else []
         if any(max(len(one.outgoing) + len(one.incoming), len(one.cited)) > MAX_RELATED for one in shown):
             warnings.append(
-                f"at most {MAX_RELATED} relationships, related files and requirements are shown for each file; "
-                "call km-graph-node for all"
+                f"each file shows at most {MAX_RELATED} relationships, {MAX_RELATED} related files and "
+                f"{MAX_RELATED} requirements; call km-graph-node for the rest"
             )
         share = 0.0 if vectors is None else vectors.space.share
         filters = {name: value for name, value in structs.asdict(request.filters).items() if value not in ((), None)}
@@ -526,7 +526,7 @@ class SearchEngine(Struct):
         if warning:
             yield warning
         if request.sort_by_vector and vectors is None:
-            yield "sort_by_vector was ignored: no vectors can be used"
+            yield "sort_by_vector was ignored, because the search used no vectors"
         if (filters.symbols or filters.symbol_kinds or filters.symbol_languages) and not self.store.has_symbols():
             yield (
                 "the index has no symbols, so symbol filters match nothing; install the extra `symbols`, "

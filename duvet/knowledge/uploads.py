@@ -31,7 +31,7 @@ _MAX_NUMBER = 1000
 _MAX_SLUG = 100
 _MAX_DEPTH = 8
 _DEFAULT_TITLE = "note"
-_PATH_HINT = "use a path under the content root, such as docs/notes/tea.md"
+_PATH_HINT = "choose another path under the content root, such as docs/notes/tea.md"
 
 
 class StoredFile(Struct, frozen=True):

@@ -266,7 +266,7 @@ class StaticRouter:
                 continue
             lines = [*warnings]
             if failures:
-                lines.append(f"used the fallback {choice.name}: {'; '.join(one.message for one in failures)}")
+                lines.append(f"used the fallback {choice.name}, because {'; '.join(one.message for one in failures)}")
             if answer.is_cut:
                 lines.append("the answer is incomplete: it reached the token limit")
             for line in lines:

@@ -463,12 +463,8 @@ class Project:
         found = list(self.inputs.unmatched)
         # The requirements of a specification that can't be loaded are unknown.
         if config.specifications and not self.requirements and not self.library.failures:
-            hint = (
-                "requirements contain MUST, SHOULD or MAY in capitals; check `source` and `format`, or set "
-                '`keywords = "any"` for lower-case keywords or `requirements = "ids"` for ids such as FR-001'
-            )
             message = "the specifications contain no requirements"
-            found.append(rules.NO_REQUIREMENTS.problem(message, config.path, hint=hint))
+            found.append(rules.NO_REQUIREMENTS.problem(message, config.path, hint=records.NO_REQUIREMENTS_HINT))
         elif not config.specifications and not self.requirements:
             commands = "`duvet init --yes` to add the specifications in this folder"
             hint = f"run {commands}, or `duvet init --specification URL|FILE`"

@@ -173,7 +173,7 @@ def _find_incomplete_quotes(project: Project, places: AnnotationPlaces) -> Itera
     for path, ids in others.items():
         first, *further = (trace.annotations[id] for id in sorted(ids, key=lambda one: trace.annotations[one].line))
         message, label = "this quote is not part of a requirement", "covers no requirement"
-        hint = f"quote a requirement; `duvet show {quote_shell(first.target)}` lists them"
+        hint = f"quote one of the requirements that `duvet show {quote_shell(first.target)}` lists"
         if further:
             message = f"{len(ids)} quotes in this file are not part of a requirement"
             lines = join_names([str(one.line) for one in further], _MOST_LINES)

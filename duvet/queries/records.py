@@ -14,7 +14,7 @@ from duvet.model import Level, Place, Problem, Section, Severity
 from duvet.rules import Rule
 from duvet.text import format_count, shorten_text
 from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue, RequirementCard
-from duvet.trace.records import NotApplicable, State, Total, compute_level_totals
+from duvet.trace.records import NO_REQUIREMENTS_HINT, NotApplicable, State, Total, compute_level_totals
 
 
 class RequirementRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -268,7 +268,7 @@ def require_requirements(catalogue: Catalogue) -> Catalogue:
     elif not catalogue.specifications:
         hint = "add a specification with `duvet init --specification URL|FILE`"
     else:
-        hint = "no sentence of the specifications has an RFC 2119 keyword such as MUST"
+        hint = NO_REQUIREMENTS_HINT
     raise NotFoundError(NO_REQUIREMENTS, hint=hint)
 
 

@@ -608,7 +608,7 @@ class ToolSelection:
         if not os.path.isfile(os.path.join(self._pack_folder, pack.path)):
             return f"{pack.path} does not exist"
         built_in = name in packs.BUILT_IN_PACKS or name == packs.WORKFLOWS_PACK
-        return f"{name} is a built-in pack; choose another name for the file" if built_in else ""
+        return f"{name} is a built-in pack; choose another name for the pack in {pack.path}" if built_in else ""
 
     def list_unknown_names(self, choice: packs.ToolChoice | None = None) -> tuple[Problem, ...]:
         choice = choice or self._choose_all()

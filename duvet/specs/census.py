@@ -184,11 +184,16 @@ def _list_plain_stretches(section: Section, plain: PlainText, data: bytes) -> It
     for one in plain.uncounted:
         low = _find_character(plain, one.start, data)
         yield _Stretch(
-            one.start, plain.byte_at(low + len(one.text)), _REASONS.get(one.reason, f"because it {one.reason}")
+            one.start, plain.byte_at(low + len(one.text)), _REASONS.get(one.reason, f"in text that {one.reason}")
         )
 
 
-_REASONS = {"lower-case keyword": _LOWER, "no id": "without an id", "introduction": "in the introduction of a list"}
+_REASONS = {
+    "lower-case keyword": _LOWER,
+    "no id": "without an id",
+    "introduction": "in the introduction of a list",
+    "keyword without other words": "without other words",
+}
 
 
 def _find_character(plain: PlainText, byte: int, data: bytes) -> int:

@@ -72,6 +72,10 @@ TODO, EXCEPTION, TEST, IMPLICATION, CITATION, SPEC, EXCUSED = (1 << bit for bit 
 KIND_FLAGS = (SPEC, TEST, CITATION, EXCEPTION, TODO, IMPLICATION)
 """By kind; a tuple, because looking up a member of an enum in a dict costs a call in Python."""
 
+NO_REQUIREMENTS_HINT = (
+    "requirements contain MUST, SHOULD or MAY in capitals; check `source` and `format`, or set "
+    '`keywords = "any"` for lower-case keywords or `requirements = "ids"` for ids such as FR-001'
+)
 TITLE_LINE = -1  # The line index of a section's title, which an empty quote refers to.
 
 

@@ -35,7 +35,7 @@ class RecipeCatalogue:
                 place = before.document.value_place("name") if before.document else model.Place()
                 message = f"duplicate recipe name {text.quote_text(before.name)}, also in {one.path}"
                 problem = rules.CONFIG_BAD_VALUE.problem(
-                    message, before.path, place, hint="change `name` in one of the files"
+                    message, before.path, place, hint="give one of the recipes another `name`"
                 )
                 found[one.name] = replace(before, workflow=None, problems=(*before.problems, problem))
         shipped = (

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from duvet.trace.records import NO_REQUIREMENTS_HINT
 from tests.cli.command import Run, failed, files, runner
 from tests.cli.sample_project import CONFIG, SOURCE, make
 from tests.cli.tea_project import TEA_PROJECT
@@ -30,7 +31,7 @@ def test_a_project_without_requirements(duvet: Run, kettle: Path) -> None:
         assert [duvet(*line.split()) for line in ("uncited", "prioritize", "search pot")] == [done] * 3
 
     make(kettle, {"spec.md": "# Kettle\n", "src/a.rs": ""})
-    check("no sentence of the specifications has an RFC 2119 keyword such as MUST")
+    check(NO_REQUIREMENTS_HINT)
     make(kettle, {".duvet/config.toml": CONFIG.partition("[[specification]]")[0]})
     check("add a specification with `duvet init --specification URL|FILE`")
     make(kettle, {"src/a.rs": SOURCE})

@@ -290,7 +290,7 @@ class Authentication:
         is_wrong = "authorization" in Headers(scope=scope)
         challenge = 'Bearer realm="duvet"' + (', error="invalid_token"' if is_wrong else "")
         message = "The token is unknown" if is_wrong else "A token is required"
-        hint, headers = "send Authorization: Bearer TOKEN", {"www-authenticate": challenge}
+        hint, headers = "send Authorization: Bearer TOKEN, with a token of this server", {"www-authenticate": challenge}
         await send_refusal(scope, send, HttpRefusal(401, ErrorCode.UNAUTHORIZED, message, hint, headers))
 
 

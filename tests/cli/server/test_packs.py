@@ -142,7 +142,7 @@ def test_the_shell_has_the_parts_of_packs(duvet_command: str, tmp_path: Path) ->
         ("kettle", "../kettle.py", "../kettle.py is not a file inside the project"),
         ("kettle", "link.py", "link.py is not a file inside the project"),
         ("kettle", "gone.py", "gone.py does not exist"),
-        ("pages", "kettle.py", "pages is a built-in pack; choose another name for the file"),
+        ("pages", "kettle.py", "pages is a built-in pack; choose another name for the pack in kettle.py"),
     ],
 )
 def test_files_outside_are_refused(duvet_command: str, tmp_path: Path, name: str, path: str, reason: str) -> None:

@@ -284,7 +284,7 @@ def test_long_lists_in_the_graph_context_are_cut(tmp_path: Path) -> None:
     assert [one.id[-2:] for one in result.graph_context.requirements] == [f"{number:02}" for number in range(10)]
     assert result.scoring.signals and result.scoring.signals.relationship_count == 30
     assert answer.metadata.warnings[1:] == (
-        "at most 10 relationships, related files and requirements are shown for each file; call km-graph-node for all",
+        "each file shows at most 10 relationships, 10 related files and 10 requirements; call km-graph-node for the rest",
     )
 
 
@@ -341,7 +341,7 @@ def test_results_are_ranked_by_words_and_vectors_or_by_vectors_alone(both: Searc
     scores = [result.scoring.vector_score for result in answer.results]
     assert scores == sorted(scores, reverse=True) == [result.chunk.score for result in answer.results]
     warnings = ask(words, "boil", sort_by_vector=True).metadata.warnings
-    assert warnings[1:] == ("sort_by_vector was ignored: no vectors can be used",)
+    assert warnings[1:] == ("sort_by_vector was ignored, because the search used no vectors",)
 
 
 STAND_INS = "the index has dummy vectors, which carry no meaning"

@@ -82,7 +82,7 @@ async def test_a_model_without_a_price_is_not_called(wire: Wire) -> None:
         answer = await made.ask(task="brief")
     why = "the model one/small has no price, so its costs can't be limited by `dailySpend`"
     assert (error.value.message, error.value.hint) == (why, "set `input` and `output` in `providers.one.prices.small`")
-    assert (answer.model, answer.warnings) == ("other", (f"used the fallback one/other: {why}",))
+    assert (answer.model, answer.warnings) == ("other", (f"used the fallback one/other, because {why}",))
     assert [one.body["model"] for one in wire.asked] == ["other"]
 
 

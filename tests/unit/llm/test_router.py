@@ -164,7 +164,7 @@ async def test_a_fallback_answers_with_a_warning(wire: Wire, other: Wire) -> Non
         },
     }
     async with routing(config) as made:
-        words = "used the fallback two/small: provider `one` rejected the key (401): no"
+        words = "used the fallback two/small, because provider `one` rejected the key (401): no"
         assert await made.ask(task="ask") == ModelResponse("Hi", "two", "small", records.TokenUsage(12, 3), (words,))
         assert made.log == [words]
         assert [asked.body["model"] for asked in (*wire.asked, *other.asked)] == ["big", "small"]

@@ -65,8 +65,12 @@ async def test_paths_methods_media_hosts_and_origins(http: httpx2.AsyncClient) -
     assert (await http.put("/mcp")).headers["allow"] == "GET, POST, DELETE"
 
 
-NEEDED = http_server.error_of("unauthorized", "A token is required", "send Authorization: Bearer TOKEN")
-UNKNOWN = http_server.error_of("unauthorized", "The token is unknown", "send Authorization: Bearer TOKEN")
+NEEDED = http_server.error_of(
+    "unauthorized", "A token is required", "send Authorization: Bearer TOKEN, with a token of this server"
+)
+UNKNOWN = http_server.error_of(
+    "unauthorized", "The token is unknown", "send Authorization: Bearer TOKEN, with a token of this server"
+)
 
 
 ##= man/spec/mcp.md#http

@@ -111,7 +111,9 @@ async def test_no_input_is_an_empty_one(http: httpx2.AsyncClient) -> None:
     assert answers[0].json() == answers[1].json() == answers[2].json()
 
 
-UNAUTHORIZED = http_server.refused("unauthorized", "A token is required", "send Authorization: Bearer TOKEN")
+UNAUTHORIZED = http_server.refused(
+    "unauthorized", "A token is required", "send Authorization: Bearer TOKEN, with a token of this server"
+)
 FORBIDDEN = http_server.refused(
     "forbidden", "fix requires the scope maintainer", "use a token with the scope maintainer"
 )

@@ -255,8 +255,8 @@ async def test_a_wrong_uri_is_an_error(client: Client) -> None:
 
 async def test_wrong_parameters_are_an_error(client: Client) -> None:
     wrong: Sequence[tuple[dict[str, Any], str]] = (
-        ({}, "set `path` or `uri`"),
-        ({"path": "/specifications", "uri": "duvet:///specifications"}, "set `path` or `uri`"),
+        ({}, "set either `path` or `uri`"),
+        ({"path": "/specifications", "uri": "duvet:///specifications"}, "set either `path` or `uri`"),
         ({"path": 3}, "Invalid request parameters"),
         ({"uri": ["duvet:///specifications"]}, "Invalid request parameters"),
     )
