@@ -242,7 +242,7 @@ def read_json_argument(text: str | None) -> bytes | None:
 
 
 def split_json_option(tool: Tool, words: Sequence[str]) -> tuple[list[str], str | None]:
-    """Return the words without `--json OBJECT`, and the OBJECT, unless the tool itself has an argument `json`."""
+    """Return the words without `--json OBJECT`, and the OBJECT; None if it is missing or `json` is a tool argument."""
     rest = list(words)
     if "json" in input_schema(tool)["properties"]:
         return rest, None

@@ -326,7 +326,7 @@ _REFERENCE = r"(?P<path>[^#]+?)(?P<part>(?::\d+){0,2}:?|#.*)\Z"
 
 
 def find_project_folder(start: str = "") -> str | None:
-    """Return the nearest folder with a configuration, from `start` up to the top of its git repository."""
+    """Return the nearest folder with a configuration, from `start` up to the top of its git repository, or None."""
     ##= man/spec/init.md#project-discovery
     ##% duvet MUST use the nearest `.duvet/config.toml` in the working directory or a folder above it, but MUST NOT
     ##% search above the top of a git repository.

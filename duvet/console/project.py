@@ -126,7 +126,7 @@ def load_specification(card: SpecificationCard) -> Specification:
 
 
 def load_page_rules(options: Mapping[str, Any], tree: Tree | None = None) -> PageRules | None:
-    """Load the page rules of the service configuration, for commands that need nothing else from it."""
+    """Load the page rules of the service configuration, if any, for commands that need nothing else from it."""
     settings = current_settings()
     # Most projects have none, and then nothing needs to be imported.
     if not any(map(settings.environ.get, ("DUVET_CONFIG", "CONTEXTIVE_CONFIG"))):

@@ -40,7 +40,7 @@ PROVIDER_DEFAULTS: Mapping[service_tables.ProviderKind, ProviderDefaults] = {
 
 
 def find_provider_key(section: service_tables.ProviderSection, environ: Mapping[str, str]) -> Secret | None:
-    """Return the configured key or, for a provider at its default URL, the one in the environment."""
+    """Return the configured key or, for a provider at its default URL, the one in the environment; None if unset."""
     text = None if section.api_key is None else section.api_key.reveal()
     if text is None and is_default_provider(section):
         ##= man/spec/ask.md#keys

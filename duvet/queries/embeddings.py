@@ -81,7 +81,7 @@ VERSION_PATH = Path("_version.py")
 
 
 def find_wordllama() -> Path | None:
-    """Return the folder of a complete wordllama installation without importing it, which is slow."""
+    """Return the folder of a complete wordllama installation, or None, without importing it, which is slow."""
     found = find_spec("wordllama")
     for place in (found and found.submodule_search_locations) or ():
         if all((Path(place) / file).is_file() for file in (WEIGHTS_PATH, TOKENIZER_PATH, VERSION_PATH)):

@@ -349,7 +349,7 @@ def _read_paragraph(events: Iterator[MarkdownEvent], last: int) -> tuple[str, in
 
 
 def _read_title(data: bytes, events: Iterator[MarkdownEvent], offset: int) -> tuple[tuple[int, int] | None, int]:
-    """Return the byte range of a heading's text, with markup after it, and the offset of its last event."""
+    """Return the byte range of a heading's text and the markup after it, or None, and the offset of its last event."""
     title: tuple[int, int] | None = None
     for kind, tag, value, start, end in events:
         if kind == "Text":

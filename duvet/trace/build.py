@@ -227,7 +227,7 @@ class TargetResolver:
 
 
 def _find_stated_section(specification: Specification, id: str) -> int | None:
-    """Return the index of the section to which an entry in a requirement file belongs."""
+    """Return the index of the section to which an entry in a requirement file belongs, or None."""
     return specification.by_id.get(id, locators.find_section_index(specification, id))
 
 

@@ -45,7 +45,7 @@ class SearchText:
 
 
 def find_one_edit(quote: bytes, text: SearchText) -> tuple[int, int] | None:
-    """Return the range that one insertion, deletion or substitution turns into the quote, as awslabs duvet does."""
+    """Return the range that differs from the quote by at most one edit, as awslabs duvet does, or None."""
     best: tuple[int, int] | None = None
     data, sizes = text.data, (len(quote) + 1, len(quote), len(quote) - 1)
     for end, _ in groupby(_list_possible_ends(quote, text)):
@@ -312,7 +312,7 @@ class QuoteMatcher:
         self._words: PlainQuoteMatcher | None = None
 
     def find(self, quote: str, name: str = "") -> FoundQuote | None:
-        """Return where the quote is and how it fits; in plain text, `name` is the id of the requirement to search."""
+        """Return where the quote is and how it fits, or None; in plain text, `name` restricts this to a requirement."""
         ##= man/spec/trace.md#targets-and-quotes
         ##% duvet MUST read an annotation without a quote as one that quotes the title of its section.
         if not quote:

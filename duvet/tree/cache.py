@@ -208,7 +208,7 @@ class Cache:
         return work()
 
     def load_last(self, name: str, kind: type[Value]) -> Value | None:
-        """Return the result that was stored last, for any key; it may be out of date."""
+        """Return the result that was stored last, for any key, or None; the result may be out of date."""
         return None
 
     def parse_files(

@@ -178,7 +178,7 @@ class GitRepository:
         return self._read_folder_name(path, "gitdir: ") if self.tree.is_file(self.spelt(path)) else path
 
     def shared(self, own: str) -> str:
-        """Return the git folder that all working trees share."""
+        """Return the git folder that all working trees share; empty if `own` is empty."""
         return self._read_folder_name(f"{own}/commondir", "") or own if own else ""
 
     def head(self, top: str) -> str:
@@ -200,7 +200,7 @@ class GitRepository:
         return found if _COMMIT.fullmatch(found) else ""
 
     def _read_folder_name(self, file: str, start: str) -> str:
-        """Return the folder that one of git's files names, relative to that file."""
+        """Return the folder that one of git's files names, relative to that file; empty if the file can't be read."""
         text = self._read_text(file)
         name = text.removeprefix(start).removesuffix("\n")
         return posixpath.normpath(posixpath.join(posixpath.dirname(file), name)) if text else ""

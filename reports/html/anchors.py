@@ -194,7 +194,7 @@ def strip_backticks(title: str) -> str:
 
 
 def find_section_number(specification: Specification, id: str) -> str:
-    """Return the number of a section of IETF text, such as `4.1` or `Appendix A`."""
+    """Return the number of a section of IETF text, such as `4.1` or `Appendix A`; empty for any other section."""
     kind, _, number = id.partition("-")
     if specification.format is not Format.IETF or kind not in ("section", "appendix"):
         return ""

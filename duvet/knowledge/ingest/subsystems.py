@@ -157,7 +157,7 @@ class SubsystemIndex:
         return found
 
     def _find_by_citations(self, path: str) -> str:
-        """Return the most frequent subsystem of code that cites the same requirements."""
+        """Return the most frequent subsystem of code that cites the same requirements; empty if no code does."""
         cited, citing = self._citations
         names = (name for requirement in sorted(cited.get(path, ())) for name in citing.get(requirement, ()))
         votes = Counter(names)
@@ -315,7 +315,7 @@ class CatalogueSubsystem(Struct, frozen=True):
 
 
 def read_subsystem_catalogue(tree: Tree) -> tuple[CatalogueSubsystem, ...]:
-    """Return the subsystems of the first catalogue file; raise ProblemsError with all its errors."""
+    """Return the subsystems of the first catalogue file, if any; raise ProblemsError with all its errors."""
     ##= man/spec/knowledge.md#subsystems
     ##% `duvet ingest` MUST fail if the subsystems file has errors, and report the line of each error.
     path = next((path for path in SUBSYSTEM_PATHS if tree.is_file(path)), None)

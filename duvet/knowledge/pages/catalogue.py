@@ -218,7 +218,7 @@ class PageCollection:
         return self._by_path.get(self.store.resolver.resolve(source.path, link) or "")
 
     def find_reference(self, source: Page, link: PageLink) -> PageReference | None:
-        """Return the part of the trace that a wikilink names, unless a page has that name."""
+        """Return the part of the trace that a wikilink names; None if a page or nothing has that name."""
         if link.syntax is not LinkSyntax.WIKI or self.find_target(source, link):
             return None
         return self.references.find(link.target, link.heading or "")
