@@ -222,7 +222,7 @@ def find_hits(
     files: ProjectFiles,
     vectors: Callable[[], RequirementVectors] | None = None,
 ) -> SearchHits:
-    """Return the matches; the index and the vectors are created only if needed."""
+    """Return the matches, or raise QueryError; the index and the vectors are created only if needed."""
     is_filtered = request.filters != RequirementFilter()
     allowed: Collection[int] = range(len(catalogue.requirements))
     if is_filtered:

@@ -79,7 +79,7 @@ def verify_result(step: workflow.Step, scope: references.ValueScope) -> None:
 
 
 def find_check_fault(check: workflow.Check, scope: references.ValueScope, keys: references.ValuePath) -> str:
-    """Return why a check fails; empty if it passes."""
+    """Return why a check fails; empty if it passes. Raise UnresolvedError if the check is invalid."""
     try:
         path = parse_scope_path(check.path)
     except references.UnresolvedError as error:

@@ -62,7 +62,7 @@ class Page(Struct, frozen=True, kw_only=True):
 
 
 def make_page_filter(tag: str, folder: str, since: str) -> Callable[[Page], bool]:
-    """Return a predicate for pages; an empty argument selects all."""
+    """Return a predicate for pages; an empty argument selects all. Raise QueryError if `since` is not a date."""
     try:
         moment = parse_date(since) if since.strip() else None
     except ValueError as error:

@@ -58,7 +58,7 @@ class SpecCatalogue(library.Library):
         self._by_path = {self._make_absolute(card.path): number for number, card in last}
 
     def number_of(self, locator: Locator) -> int | None:
-        """Return the index of the specification with that name, or else with the same file; None if there is none."""
+        """Return the index of the specification with that name, or else with the same file; None if neither exists."""
         number = self._by_name.get(locator.name)
         return self._by_path.get(self._make_absolute(self.path(locator))) if number is None else number
 

@@ -141,7 +141,7 @@ def suggest_citation(arguments: SuggestCitationInput, context: ProjectSnapshot) 
 
 
 def _find_source(context: ProjectSnapshot, name: str) -> tuple[str, tuple[comments.SourceStyle, ...]]:
-    """Return the path of a source, which may not exist yet, and its comment styles."""
+    """Return the path of a source, which may not exist yet, and its comment styles; raise ToolError for other files."""
     project = context.project
     known = context.once(invalid_citations.group_styles_by_path)
     rules = (*(project.config.sources if project.config else ()), *project.options.sources)
