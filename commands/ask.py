@@ -9,11 +9,8 @@ from typing import Any
 import click
 from click.exceptions import Exit
 
-from duvet.console.application import read_service
-from duvet.console.command import Subcommand, current_settings
+from duvet.console import application, command, project, streams
 from duvet.console.options import TEXT_TYPE, add_service_option, add_text_format, add_trace_options
-from duvet.console.project import find_spending_folder, load_catalogue, load_specification, open_blobs, open_cache
-from duvet.console.streams import FAILED, make_usage_error, print_remark, write_stdout
 from duvet.console.terminal import detect_table_look
 from duvet.errors import QueryError
 from duvet.llm.ask import ASK_TASK, NOTHING_FOUND, AnswerSource, ModelAnswer, ProjectRetriever, answer_question
@@ -32,7 +29,7 @@ _MAX_SOURCE_LINES = 12
 _MIN_WIDTH = 20
 
 
-@click.command(cls=Subcommand)
+@click.command(cls=command.Subcommand)
 @click.argument("words", type=TEXT_TYPE, metavar="QUESTION...", nargs=-1, required=True)
 @click.option(
     "--model", type=TEXT_TYPE, metavar="PROVIDER[/MODEL]", help="Model to ask, or a provider for its default model."
@@ -67,26 +64,28 @@ def ask(words: tuple[str, ...], model: str | None, service_path: str | None, for
     OpenAI or Anthropic with the key in OPENAI_API_KEY or ANTHROPIC_API_KEY; `apiKey: $NAME` names another variable.
     With several providers, `routing.ask` selects one.
     """
-    config, terminal = read_service(service_path, options["config_path"]).config, current_settings()
+    config, terminal = application.read_service(service_path, options["config_path"]).config, command.current_settings()
     router = StaticRouter(
         config.providers,
         config.routing,
         terminal.environ,
-        blobs=open_blobs(terminal),
-        spending_folder=find_spending_folder(terminal),
+        blobs=project.open_blobs(terminal),
+        spending_folder=project.find_spending_folder(terminal),
     )
-    catalogue = require_requirements(load_catalogue(options))
-    files, cache = ProjectFiles(DiskTree(), os.getcwd().replace(os.sep, "/")), open_cache() or Cache()
+    catalogue = require_requirements(project.load_catalogue(options))
+    files, cache = ProjectFiles(DiskTree(), os.getcwd().replace(os.sep, "/")), project.open_cache() or Cache()
     router.pick(ModelRequest(model=model, task=ASK_TASK))
-    retriever = ProjectRetriever(catalogue, lambda: RequirementIndex(catalogue, cache), files, load_specification)
+    retriever = ProjectRetriever(
+        catalogue, lambda: RequirementIndex(catalogue, cache), files, project.load_specification
+    )
     try:
         sources = retriever.sources(question := " ".join(words))
     except QueryError as error:
-        raise make_usage_error(error.message, error.hint) from error
-    print_remark(describe_error_notice(catalogue))
+        raise streams.make_usage_error(error.message, error.hint) from error
+    streams.print_remark(describe_error_notice(catalogue))
     if not sources:
         _print_answer(ModelAnswer(NOTHING_FOUND, ()), format)
-        raise Exit(FAILED)
+        raise Exit(streams.FAILED)
     try:
         answer = _ask_model(question, sources, router, model)
     except (NoModelError, ModelError):
@@ -94,7 +93,7 @@ def ask(words: tuple[str, ...], model: str | None, service_path: str | None, for
         raise
     _print_answer(answer, format)
     for warning in answer.warnings:
-        print_remark(f"warning: {escape_cell(warning)}")
+        streams.print_remark(f"warning: {escape_cell(warning)}")
 
 
 def _ask_model(question: str, sources: Sequence[AnswerSource], router: StaticRouter, model: str | None) -> ModelAnswer:
@@ -111,7 +110,7 @@ def _ask_model(question: str, sources: Sequence[AnswerSource], router: StaticRou
 
 def _print_answer(answer: ModelAnswer, format: str) -> None:
     if format == "json":
-        write_stdout(encode_json(answer))
+        streams.write_stdout(encode_json(answer))
         return
     look = detect_table_look()
     paragraphs = [[*_fold_lines(answer.answer.split("\n"), "", look)]] if answer.answer is not None else []
@@ -128,7 +127,7 @@ def _print_answer(answer: ModelAnswer, format: str) -> None:
             ]
         )
     text = "\n".join("".join(f"{line}\n" for line in lines) for lines in paragraphs)
-    write_stdout(text.encode(errors="replace"))
+    streams.write_stdout(text.encode(errors="replace"))
 
 
 def _fold_lines(lines: Iterable[str], indent: str, look: TableLook) -> Iterator[str]:

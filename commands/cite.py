@@ -11,12 +11,10 @@ from typing import Any
 import click
 from msgspec import Struct
 
-from duvet.console.command import IntegerRange, ReferenceType, Subcommand, complete_values, file_option, show_path
-from duvet.console.filters import KIND_TYPE
+from duvet.console import command, filters, streams
 from duvet.console.options import TEXT_TYPE, add_trace_options
 from duvet.console.problems import make_patch
 from duvet.console.project import open_cache, open_project_quietly
-from duvet.console.streams import write_stdout
 from duvet.errors import DuvetError, OutputError, ProblemsError, UnreadableError
 from duvet.model import Kind, Place, Problem
 from duvet.project.findings import choose_inputs
@@ -33,11 +31,16 @@ from duvet.tree.outputs import store_file
 _FIELDS = {"reason": "reason", "feature": "feature", "tracking_issue": "tracking-issue"}
 
 
-@click.command(cls=Subcommand)
-@click.argument("reference", type=ReferenceType(TEXT_TYPE), metavar="REF", shell_complete=complete_values("references"))
-@file_option("--at", "place", required=True, metavar="FILE:LINE", help="Insert the citation above this line.")
+@click.command(cls=command.Subcommand)
+@click.argument(
+    "reference",
+    type=command.ReferenceType(TEXT_TYPE),
+    metavar="REF",
+    shell_complete=command.complete_values("references"),
+)
+@command.file_option("--at", "place", required=True, metavar="FILE:LINE", help="Insert the citation above this line.")
 @click.option(
-    "--type", "kind", type=KIND_TYPE, help="The annotation type [default: the type of the file's `[[source]]`]."
+    "--type", "kind", type=filters.KIND_TYPE, help="The annotation type [default: the type of the file's `[[source]]`]."
 )
 @click.option("--reason", type=TEXT_TYPE, metavar="TEXT", help="The reason; required for an exception.")
 @click.option("--feature", type=TEXT_TYPE, metavar="TEXT", help="The feature that a todo belongs to.")
@@ -45,7 +48,7 @@ _FIELDS = {"reason": "reason", "feature": "feature", "tracking_issue": "tracking
 @click.option("--part", type=TEXT_TYPE, metavar="WORDS", help="Quote only these words of the requirement.")
 @click.option(
     "--width",
-    type=IntegerRange(20, 1000),
+    type=command.IntegerRange(20, 1000),
     default=100,
     metavar="COLUMNS",
     help="The maximum line width. [default: 100]",
@@ -80,13 +83,13 @@ def cite(
     ##= man/spec/cite.md#inserting
     ##% With `--dry-run`, `duvet cite` MUST print a unified diff and write nothing.
     if dry_run:
-        write_stdout("".join(make_patch(cited.path, cited.before, cited.after)).encode())
+        streams.write_stdout("".join(make_patch(cited.path, cited.before, cited.after)).encode())
         return
     # This fails if standard output is closed; then nothing is written.
-    write_stdout(b"")
+    streams.write_stdout(b"")
     write_cited_file(project, cited)
-    lines = [f"{show_path(cited.path)}:{cited.line}", *cited.lines]
-    write_stdout("".join(f"{escape_cell(line)}\n" for line in lines).encode(errors="replace"))
+    lines = [f"{command.show_path(cited.path)}:{cited.line}", *cited.lines]
+    streams.write_stdout("".join(f"{escape_cell(line)}\n" for line in lines).encode(errors="replace"))
 
 
 class CitedFile(Struct, frozen=True):

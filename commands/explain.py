@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import click
 
-from duvet.console.command import Subcommand, complete_values
-from duvet.console.explanations import explain_topic, list_rule_rows, list_topics
-from duvet.console.markdown import print_markdown
-from duvet.console.options import TEXT_TYPE, add_list_format
-from duvet.console.output import print_list
+from duvet.console import command, explanations, markdown, options, output
 from duvet.reports.tables import Column, Listing
 
 _TOPIC_COLUMNS = (
@@ -24,12 +20,16 @@ _RULE_COLUMNS = (
 )
 
 
-@click.command(cls=Subcommand)
+@click.command(cls=command.Subcommand)
 @click.argument(
-    "topic", nargs=-1, type=TEXT_TYPE, metavar="[CODE|STATE|LEVEL|KEY]", shell_complete=complete_values("topics")
+    "topic",
+    nargs=-1,
+    type=options.TEXT_TYPE,
+    metavar="[CODE|STATE|LEVEL|KEY]",
+    shell_complete=command.complete_values("topics"),
 )
 @click.option("--rules", is_flag=True, help="List all rules; `duvet rules` does the same.")
-@add_list_format
+@options.add_list_format
 def explain(topic: tuple[str, ...], rules: bool, format: str | None) -> None:
     """CODE is the code or name of a rule, such as DUV050. STATE is a requirement state, such as "needs tests". LEVEL
     is MUST, SHOULD or MAY. KEY is a key of .duvet/config.toml or of the service configuration; the last part of its
@@ -45,16 +45,22 @@ def explain(topic: tuple[str, ...], rules: bool, format: str | None) -> None:
     if topic and (rules or format):
         raise click.UsageError("--rules and --format only apply to a list; leave out the argument")
     if topic:
-        print_markdown(explain_topic(" ".join(topic)))
+        markdown.print_markdown(explanations.explain_topic(" ".join(topic)))
     elif rules:
-        print_list(Listing(_RULE_COLUMNS, list_rule_rows()), format)
+        output.print_list(Listing(_RULE_COLUMNS, explanations.list_rule_rows()), format)
     else:
-        print_list(Listing(_TOPIC_COLUMNS, list_topics()), format)
+        output.print_list(Listing(_TOPIC_COLUMNS, explanations.list_topics()), format)
 
 
-@click.command(cls=Subcommand)
-@click.argument("code", required=False, type=TEXT_TYPE, metavar="[CODE]", shell_complete=complete_values("rule_codes"))
-@add_list_format
+@click.command(cls=command.Subcommand)
+@click.argument(
+    "code",
+    required=False,
+    type=options.TEXT_TYPE,
+    metavar="[CODE]",
+    shell_complete=command.complete_values("rule_codes"),
+)
+@options.add_list_format
 def rules(code: str | None, format: str | None) -> None:
     """List the rules, or explain one.
 
@@ -67,8 +73,8 @@ def rules(code: str | None, format: str | None) -> None:
       duvet rules --format json
     """
     if code is None:
-        print_list(Listing(_RULE_COLUMNS, list_rule_rows()), format)
+        output.print_list(Listing(_RULE_COLUMNS, explanations.list_rule_rows()), format)
         return
     if format:
         raise click.UsageError("--format only applies to the list of rules; leave out CODE")
-    print_markdown(explain_topic(code))
+    markdown.print_markdown(explanations.explain_topic(code))

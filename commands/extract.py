@@ -9,12 +9,9 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from duvet.console.command import PathType, Subcommand, folder_option
+from duvet.console import command, problems, report_run, streams
 from duvet.console.options import TEXT_TYPE, add_trace_options
-from duvet.console.problems import print_problems
 from duvet.console.project import open_project
-from duvet.console.report_run import write_requirements
-from duvet.console.streams import print_remark
 from duvet.errors import DuvetError
 from duvet.model import Format
 from duvet.reports.cells import escape_cell
@@ -25,8 +22,8 @@ from duvet.text import quote_text
 _FORMATS = {"auto": Format.AUTO, "ietf": Format.IETF, "markdown": Format.MARKDOWN, "md": Format.MARKDOWN}
 
 
-@click.command(cls=Subcommand)
-@click.argument("target_path", type=PathType(TEXT_TYPE), metavar="TARGET_PATH")
+@click.command(cls=command.Subcommand)
+@click.argument("target_path", type=command.PathType(TEXT_TYPE), metavar="TARGET_PATH")
 @add_trace_options
 @click.option(
     "-f",
@@ -39,7 +36,7 @@ _FORMATS = {"auto": Format.AUTO, "ietf": Format.IETF, "markdown": Format.MARKDOW
 @click.option(
     "-e", "--extension", metavar="toml|rs", default="toml", help="Format of the files to write. [default: toml]"
 )
-@folder_option("-o", "--out", default=".", help="Write the files to this folder. [default: .]")
+@command.folder_option("-o", "--out", default=".", help="Write the files to this folder. [default: .]")
 @click.option("--prune", is_flag=True, help="Remove files that an earlier extraction wrote and this one doesn't.")
 def extract(target_path: str, written: str, extension: str, out: str, prune: bool, **options: Any) -> None:
     """duvet extracts each sentence with an RFC 2119 keyword from TARGET_PATH, a URL or a file. It writes one file per
@@ -68,7 +65,7 @@ def extract(target_path: str, written: str, extension: str, out: str, prune: boo
     specification = project.library.load(locate_specification(target, format))
     downloads = project.downloads if project.config else ""
     extraction, count = extract_specification(specification, out, downloads, project.root, extension)
-    print_problems(write_requirements(project, extraction, prune=prune))
+    problems.print_problems(report_run.write_requirements(project, extraction, prune=prune))
     if not count and format is Format.IETF and posixpath.splitext(target)[1] in (".md", ".markdown"):
-        print_remark(f"{escape_cell(target)} was read as IETF text; read Markdown with `--format markdown`")
+        streams.print_remark(f"{escape_cell(target)} was read as IETF text; read Markdown with `--format markdown`")
     project.progress.end(f"Extracted {count} requirements across {len(extraction.files)} sections")

@@ -7,12 +7,7 @@ from operator import attrgetter
 import click
 from msgspec import json
 
-from duvet.console.command import SubcommandGroup
-from duvet.console.knowledge_store import locate_store
-from duvet.console.options import add_list_format, add_service_option
-from duvet.console.output import print_list
-from duvet.console.streams import print_remark, write_stdout
-from duvet.console.terminal import detect_table_look
+from duvet.console import command, knowledge_store, options, output, streams, terminal
 from duvet.knowledge.feedback import Vote, read_votes
 from duvet.reports.tables import Column, ListFormat, Listing, render_listing
 
@@ -36,7 +31,7 @@ _LISTED = (
 )
 
 
-@click.group(cls=SubcommandGroup, default="list")
+@click.group(cls=command.SubcommandGroup, default="list")
 def feedback() -> None:
     """Agents and people rate results of `km-search` with the tool `km-feedback-submit`. With `search.feedback: true` in
     `duvet.config.yaml`, these votes move results up or down a little in later searches.
@@ -52,8 +47,8 @@ def feedback() -> None:
 
 
 @feedback.command("list")
-@add_list_format
-@add_service_option
+@options.add_list_format
+@options.add_service_option
 def list_feedback(format: str | None, service_path: str | None) -> None:
     """List the votes, newest first.
 
@@ -62,17 +57,17 @@ def list_feedback(format: str | None, service_path: str | None) -> None:
       duvet feedback list
       duvet feedback list --format json
     """
-    votes = read_votes(locate_store(service_path).feedback)
-    print_list(Listing(_LISTED, votes[::-1]), format)
+    votes = read_votes(knowledge_store.locate_store(service_path).feedback)
+    output.print_list(Listing(_LISTED, votes[::-1]), format)
     if not votes:
-        print_remark("no feedback yet")
+        streams.print_remark("no feedback yet")
 
 
 @feedback.command("export")
 @click.option(
     "--format", type=click.Choice(["jsonl", "csv", "json"]), default="jsonl", help="Output format [default: jsonl]."
 )
-@add_service_option
+@options.add_service_option
 def export_feedback(format: str, service_path: str | None) -> None:
     """Write every vote with all its fields, oldest first.
 
@@ -81,5 +76,5 @@ def export_feedback(format: str, service_path: str | None) -> None:
       duvet feedback export > feedback.jsonl
       duvet feedback export --format csv
     """
-    votes = read_votes(locate_store(service_path).feedback)
-    write_stdout(render_listing(Listing(_EXPORTED, votes), ListFormat(format), detect_table_look()))
+    votes = read_votes(knowledge_store.locate_store(service_path).feedback)
+    streams.write_stdout(render_listing(Listing(_EXPORTED, votes), ListFormat(format), terminal.detect_table_look()))

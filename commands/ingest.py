@@ -11,25 +11,20 @@ import click
 from msgspec import json, to_builtins
 
 from duvet.config.service import load_service_ingest
-from duvet.console.command import Subcommand, current_settings
+from duvet.console import command, problems, streams
 from duvet.console.options import TEXT_TYPE, add_service_option, add_trace_options
-from duvet.console.problems import print_problems
 from duvet.console.project import load_catalogue, open_project
-from duvet.console.streams import print_remark, write_stdout
 from duvet.knowledge.ingest.chunks import wants_symbols
 from duvet.knowledge.ingest.run import IngestOutcome, ingest_project
 from duvet.progress import Progress
 from duvet.reports.cells import escape_cell
-from duvet.store import location
-from duvet.store.database import StoreDamagedError, StoreMissingError, StoreOutdatedError
-from duvet.store.records import IngestRun
-from duvet.store.sqlite import Store
+from duvet.store import database, location, records, sqlite
 from duvet.text import format_count
 
 Result = TypeVar("Result")
 
 
-@click.command(cls=Subcommand)
+@click.command(cls=command.Subcommand)
 @click.option(
     "--profile", type=TEXT_TYPE, metavar="NAME", help="Name of this run [default: `ingest.profile`, else local]."
 )
@@ -72,7 +67,7 @@ def ingest(
     Each source folder is a subsystem of the project, unless `subsystems.yaml` defines others. In that file, a subsystem
     can have `description`, `criticality`, `owner`, `domain`, `tags`, `paths` and `depends_on`; see duvet.config(5).
     """
-    settings = current_settings()
+    settings = command.current_settings()
     if profile:
         location.require_profile(profile)
     project = open_project(**options)
@@ -81,21 +76,21 @@ def ingest(
     own = location.find_store_paths(location.KnowledgeSettings("", rule, paths)).own
     request = location.IngestOptions(profile=profile or "", dry_run=dry_run, full=full, dummy=dummy_embeddings)
 
-    def run(store: Store | None) -> IngestOutcome:
+    def run(store: sqlite.Store | None) -> IngestOutcome:
         return ingest_project(project, store, rule, request, catalogue=lambda: load_catalogue(options), own=own)
 
     outcome = _run_with_store(paths.path, run, project.progress, full=full, dry_run=dry_run)
-    print_problems(outcome.problems)
+    problems.print_problems(outcome.problems)
     if format == "json":
         record = {**to_builtins(outcome.run), "added_files": outcome.added, "changed_files": outcome.changed}
-        write_stdout(json.format(json.encode(record)) + b"\n")
+        streams.write_stdout(json.format(json.encode(record)) + b"\n")
     elif dry_run:
         changes = "".join(f"{escape_cell(line)}\n" for line in _list_changes(outcome))
-        write_stdout(changes.encode(errors="replace"))
+        streams.write_stdout(changes.encode(errors="replace"))
     for line in _summarise(outcome, wants_vectors=rule.semantic is not False):
-        print_remark(escape_cell(line))
+        streams.print_remark(escape_cell(line))
     if rule.symbols is None and not wants_symbols(None):
-        print_remark("symbols are off: `pip install 'duvet-cli[symbols]'` adds filters by function and class")
+        streams.print_remark("symbols are off: `pip install 'duvet-cli[symbols]'` adds filters by function and class")
 
 
 def _summarise(outcome: IngestOutcome, *, wants_vectors: bool) -> Iterator[str]:
@@ -116,25 +111,25 @@ def _list_changes(outcome: IngestOutcome) -> Iterator[str]:
     yield f"would index {_describe_contents(outcome.run)}"
 
 
-def _describe_contents(run: IngestRun) -> str:
+def _describe_contents(run: records.IngestRun) -> str:
     kinds = ", ".join(f"{count} {kind}" for kind, count in run.artifact_counts.items())
     files = format_count(sum(run.artifact_counts.values()), "file")
     return f"{files} ({kinds or 'none'}) in {format_count(run.chunk_count, 'chunk')}"
 
 
 def _run_with_store(
-    path: str, run: Callable[[Store | None], Result], progress: Progress, *, full: bool, dry_run: bool
+    path: str, run: Callable[[sqlite.Store | None], Result], progress: Progress, *, full: bool, dry_run: bool
 ) -> Result:
     """Call `run` with the index, or with None if a dry run finds none; `--full` replaces a damaged index."""
     store = None
     try:
-        with suppress(StoreMissingError, StoreOutdatedError):
+        with suppress(database.StoreMissingError, database.StoreOutdatedError):
             store = location.open_store(path, create=not dry_run)
         with closing(store) if store else nullcontext():
             if store and full:
                 store.check()
             return run(store)
-    except StoreDamagedError as error:
+    except database.StoreDamagedError as error:
         if not location.can_be_replaced(path):
             raise
         if not full:

@@ -15,10 +15,8 @@ from click.exceptions import Exit
 from msgspec import Struct
 from msgspec.structs import replace
 
-from duvet.config.project_file import find_config, require_config
+from duvet.config import project_file, service_tables, toml
 from duvet.config.service import find_service_file
-from duvet.config.service_tables import ProviderKind
-from duvet.config.toml import format_one_line_string
 from duvet.console.application import enter_page_folder, find_service_problems, make_application, wants_json_log
 from duvet.console.command import Subcommand, current_settings
 from duvet.console.options import PACKS_KEY, SERVICE_KEY, add_pages_option, add_service_options, add_trace_options
@@ -211,7 +209,7 @@ def _render_json(key: str, command: list[str], **fields: str) -> str:
 
 
 def _render_toml(command: list[str]) -> str:
-    program, *args = map(format_one_line_string, command)
+    program, *args = map(toml.format_one_line_string, command)
     return f"[mcp_servers.{_SERVER_NAME}]\ncommand = {program}\nargs = [{', '.join(args)}]\n"
 
 
@@ -239,7 +237,7 @@ def _print_client_config(client: McpClient, options: dict[str, Any]) -> None:
     # A service configuration is enough for packs, which need no project.
     terminal, tree = current_settings(), DiskTree()
     if not has_only_pages and not find_service_file(tree, terminal.environ, options[SERVICE_KEY], terminal.folder).path:
-        require_config(tree, config_path)
+        project_file.require_config(tree, config_path)
     # A client may start the server in any folder and with another PATH, so the paths are absolute.
     ##= man/spec/mcp.md#connecting
     ##% `duvet mcp --print-config` MUST print a client configuration that can start the server for this project from any
@@ -306,7 +304,11 @@ def _ask_models(application: Application) -> tuple[Sequence[str], Sequence[str]]
     router = application.router
     lines: list[str] = []
     answering: set[str] = set()
-    usable = [name for name, one in router.providers.items() if one.enabled and one.kind is not ProviderKind.CLIENT]
+    usable = [
+        name
+        for name, one in router.providers.items()
+        if one.enabled and one.kind is not service_tables.ProviderKind.CLIENT
+    ]
 
     async def ask() -> None:
         try:
@@ -362,7 +364,7 @@ def _summarise_project(application: Application) -> tuple[list[str], Sequence[Pr
     # Tools don't download anything either.
     options = {**application.settings.project_options, "offline": True}
     tree, has_legacy_flags = DiskTree(), bool(options["source_patterns"] or options["spec_patterns"])
-    path = find_config(tree, application.settings.project_config_path)
+    path = project_file.find_config(tree, application.settings.project_config_path)
     try:
         catalogue = load_catalogue(options)
     except DuvetError as error:

@@ -6,15 +6,13 @@ import sys
 
 import click
 
-from duvet.console.command import Subcommand, file_option
-from duvet.console.problems import print_problems
-from duvet.console.streams import write_output
+from duvet.console import command, problems, streams
 from duvet.tree.files import DiskTree, MemoryTree
 
 
-@click.command(cls=Subcommand)
-@file_option("--input", multiple=True, required=True, help="A report to merge; `-` is standard input.")
-@file_option("--output", required=True, help="The file to write; `-` is standard output.")
+@click.command(cls=command.Subcommand)
+@command.file_option("--input", multiple=True, required=True, help="A report to merge; `-` is standard input.")
+@command.file_option("--output", required=True, help="The file to write; `-` is standard output.")
 def merge(input: tuple[str, ...], output: str) -> None:
     """duvet merges sources, requirements and citations by id. It refuses reports that contradict each other, and lists
     the contradictions. If tags or comments differ, it keeps all tags and one comment, with a warning. If packages
@@ -30,5 +28,5 @@ def merge(input: tuple[str, ...], output: str) -> None:
     tree = MemoryTree({"-": sys.stdin.buffer.read()} if "-" in input and sys.stdin else {}, DiskTree())
     merged, warnings = merge_reports(read_reports(input, tree))
     data = encode_v2_report(merged)
-    print_problems(warnings)
-    write_output(output, data)
+    problems.print_problems(warnings)
+    streams.write_output(output, data)

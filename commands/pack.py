@@ -8,9 +8,7 @@ import re
 import click
 
 from duvet.config.service import find_service_file
-from duvet.console.command import CommandGroup, Subcommand, current_settings
-from duvet.console.options import TEXT_TYPE
-from duvet.console.streams import print_remark
+from duvet.console import command, options, streams
 from duvet.errors import OutputExistsError
 from duvet.templates import environment
 from duvet.text import quote_text
@@ -23,7 +21,7 @@ _CONFIGURATION = "duvet.config.yaml"
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,31}")
 
 
-@click.group(cls=CommandGroup)
+@click.group(cls=command.CommandGroup)
 def pack() -> None:
     """A pack is a Python file of the project whose functions become tools, resources and prompts. `duvet help packs`
     explains how to write one.
@@ -34,8 +32,8 @@ def pack() -> None:
     """
 
 
-@pack.command("new", cls=Subcommand)
-@click.argument("name", type=TEXT_TYPE, metavar="NAME")
+@pack.command("new", cls=command.Subcommand)
+@click.argument("name", type=options.TEXT_TYPE, metavar="NAME")
 def new_pack(name: str) -> None:
     """Write packs/NAME.py with examples, and a test for it. Without a service configuration, duvet also writes one that
     enables the pack.
@@ -55,7 +53,7 @@ def new_pack(name: str) -> None:
         path: environment().get_template("pack/pack.py.j2").render(values),
         test: environment().get_template("pack/test_pack.py.j2").render(values),
     }
-    terminal = current_settings()
+    terminal = command.current_settings()
     service = find_service_file(DiskTree(), terminal.environ, folder=terminal.folder).path
     if not service:
         texts[_CONFIGURATION] = f"toolPacks:\n  {name}:\n    path: {path}\n"
@@ -69,9 +67,9 @@ def new_pack(name: str) -> None:
         for one, text in texts.items():
             write(one, text.encode())
     for one in texts:
-        print_remark(f"Wrote {one}")
+        streams.print_remark(f"Wrote {one}")
     if service:
         is_toml = service.endswith(".toml")
         entry = f'{name} = {{ path = "{path}" }}' if is_toml else f'"{name}": {{"path": "{path}"}}'
-        print_remark(f"add this to `toolPacks` in {service}: {entry}")
-    print_remark(f"next: duvet call {name}_count_words --text 'one two three'; pytest {_FOLDER}")
+        streams.print_remark(f"add this to `toolPacks` in {service}: {entry}")
+    streams.print_remark(f"next: duvet call {name}_count_words --text 'one two three'; pytest {_FOLDER}")

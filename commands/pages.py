@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.exceptions import Exit
 
-from duvet.console.command import SubcommandGroup
+from duvet.console import command, problems, streams
 from duvet.console.options import TEXT_TYPE, add_list_format, add_trace_options
 from duvet.console.output import print_detail, print_list
-from duvet.console.problems import add_problem_format, make_problem_output
 from duvet.console.project import cached_query, load_catalogue, load_page_rules, open_cache, open_project_quietly
-from duvet.console.streams import FAILED, OK, print_remark
 from duvet.knowledge.pages import catalogue
 from duvet.knowledge.pages.files import find_page_files
 from duvet.knowledge.pages.page import decode_page_body, make_page_filter
@@ -34,7 +32,7 @@ _COLUMNS = (
 )
 
 
-@click.group(cls=SubcommandGroup, default="list")
+@click.group(cls=command.SubcommandGroup, default="list")
 def pages() -> None:
     """Pages are Markdown notes: the files in `docs`, or the files that `[[pages]]` in the configuration selects. They
     link to each other as [[slug]], [[slug|label]] or [[slug#heading]], and to requirements as [[SPEC#SECTION]] or
@@ -68,7 +66,7 @@ def list_pages(format: str | None, tag: str, folder: str, since: str, **options:
     wanted = make_page_filter(tag, folder, since)
     found = list(filter(wanted, _load_pages(options)[1].pages))
     print_list(Listing(_COLUMNS, [catalogue.make_page_row(page) for page in found]), format)
-    print_remark(format_count(len(found), "page"))
+    streams.print_remark(format_count(len(found), "page"))
 
 
 @pages.command("show")
@@ -95,7 +93,7 @@ def show_page(slug: str, format: str, **options: Any) -> None:
 
 
 @pages.command("check")
-@add_problem_format
+@problems.add_problem_format
 @add_trace_options
 def check(format: str | None, output: str | None, **options: Any) -> None:
     """Check links, slugs and front matter.
@@ -109,13 +107,13 @@ def check(format: str | None, output: str | None, **options: Any) -> None:
     """
     rules = load_page_rules(options)
     findings = cached_query("page-problems", PageFindings, options, catalogue.find_page_problems, rules)
-    written = make_problem_output(format, output).write(findings.problems)
+    written = problems.make_problem_output(format, output).write(findings.problems)
     outcome = format_count(len(findings.problems), "problem") if findings.problems else "no problems"
     pages, links = format_count(findings.pages, "page"), format_count(findings.links, "link")
-    print_remark(f"checked {pages} with {links}: {outcome}")
+    streams.print_remark(f"checked {pages} with {links}: {outcome}")
     ##= man/spec/pages.md#checks
     ##% `duvet pages check` MUST exit with 1 if it finds a broken link, a duplicate slug or an unreadable page.
-    raise Exit(OK if written and not findings.problems else FAILED)
+    raise Exit(streams.OK if written and not findings.problems else streams.FAILED)
 
 
 def _load_pages(options: Mapping[str, Any]) -> tuple[Project, catalogue.PageStore]:

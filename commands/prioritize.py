@@ -6,12 +6,9 @@ from typing import Any
 
 import click
 
-from duvet.console.command import Subcommand, complete_values
+from duvet.console import command, output, project, streams
 from duvet.console.filters import add_filters, split_filter
 from duvet.console.options import add_list_format, add_trace_options
-from duvet.console.output import add_limit_option, print_list
-from duvet.console.project import load_catalogue
-from duvet.console.streams import print_remark
 from duvet.queries.gaps import make_explained_rows, make_priority_rows, prioritize_requirements
 from duvet.queries.records import describe_error_notice, require_requirements
 from duvet.reports import tables
@@ -24,7 +21,7 @@ _EXPLANATION = (
 )
 
 
-@click.command(cls=Subcommand)
+@click.command(cls=command.Subcommand)
 @click.option("--explain", is_flag=True, help="Explain the rank of each requirement.")
 @click.option("--all", "finished", is_flag=True, help="Include requirements that are done, excepted or not applicable.")
 @click.option(
@@ -32,11 +29,11 @@ _EXPLANATION = (
     is_flag=False,
     flag_value="implement_requirement",
     metavar="[NAME]",
-    shell_complete=complete_values("requirement_prompts"),
+    shell_complete=command.complete_values("requirement_prompts"),
     help="Print a prompt for the most urgent requirement: implement_requirement [default] or write_test.",
 )
 @add_filters
-@add_limit_option(20)
+@output.add_limit_option(20)
 @add_list_format
 @add_trace_options
 def prioritize(
@@ -63,17 +60,17 @@ def prioritize(
     if prompt is not None and (explain or format):
         raise click.UsageError("--prompt can't be used with --explain or --format")
     filters, options = split_filter(options)
-    catalogue = require_requirements(load_catalogue(options))
+    catalogue = require_requirements(project.load_catalogue(options))
     ranked = prioritize_requirements(catalogue, filters, finished=finished)
     if prompt is None:
         rows = (make_explained_rows if explain else make_priority_rows)(catalogue, ranked, limit or None)
         columns = (_RANK, *tables.REQUIREMENT_COLUMNS, *(_EXPLANATION if explain else ()), tables.TEXT_COLUMN)
-        print_list(tables.Listing(columns, rows), format)
+        output.print_list(tables.Listing(columns, rows), format)
     else:
         # Not needed for a list.
         from duvet.commands.prompt import print_requirement_prompt
 
         print_requirement_prompt(prompt, catalogue, filters, ranked, options)
-    print_remark(describe_error_notice(catalogue))
+    streams.print_remark(describe_error_notice(catalogue))
     if prompt is None:
-        print_remark(f"{len(rows)} of {format_count(len(ranked), 'requirement')} listed, most urgent first")
+        streams.print_remark(f"{len(rows)} of {format_count(len(ranked), 'requirement')} listed, most urgent first")

@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
+from duvet.console import command, output, project, streams
 from duvet.console.application import invoke_tool, make_application, make_shell_error
-from duvet.console.command import Subcommand, complete_values
 from duvet.console.options import (
     TEXT_TYPE,
     add_list_format,
@@ -15,9 +15,6 @@ from duvet.console.options import (
     add_trace_options,
     select_trace_options,
 )
-from duvet.console.output import print_list
-from duvet.console.project import load_catalogue, open_cache, open_project_quietly
-from duvet.console.streams import make_usage_error, print_remark, write_stdout
 from duvet.errors import DuvetError, QueryError
 from duvet.prompts import library
 from duvet.prompts.content import fill_prompt
@@ -39,15 +36,17 @@ _COLUMNS = (
 )
 
 
-@click.command(cls=Subcommand)
-@click.argument("name", required=False, type=TEXT_TYPE, metavar="[NAME]", shell_complete=complete_values("prompts"))
+@click.command(cls=command.Subcommand)
+@click.argument(
+    "name", required=False, type=TEXT_TYPE, metavar="[NAME]", shell_complete=command.complete_values("prompts")
+)
 @click.option(
     "--arg",
     "arguments",
     type=TEXT_TYPE,
     multiple=True,
     metavar="NAME=VALUE",
-    shell_complete=complete_values("prompt_arguments"),
+    shell_complete=command.complete_values("prompt_arguments"),
     help="Set an argument of the prompt; repeatable.",
 )
 @add_list_format
@@ -78,7 +77,7 @@ def prompt(name: str | None, arguments: tuple[str, ...], format: str | None, **o
             if registry.has_trace
             else library.list_prompts(registry)
         )
-        print_list(Listing(_COLUMNS, every), format)
+        output.print_list(Listing(_COLUMNS, every), format)
         return
     if format:
         raise click.UsageError("--format only applies to the list of prompts; leave out NAME")
@@ -97,16 +96,18 @@ def prompt(name: str | None, arguments: tuple[str, ...], format: str | None, **o
         ##= man/spec/mcp.md#prompts
         ##% `duvet prompt` MUST print the text that `prompts/get` returns.
         if name == library.SYSTEM_PROMPT:
-            write_stdout(make_application(options, mode="prompt").instructions.encode())
+            streams.write_stdout(make_application(options, mode="prompt").instructions.encode())
             return
         trace_options = select_trace_options(options)
-        catalogue = load_catalogue(trace_options)
-        snapshot = ProjectSnapshot(open_project_quietly(open_cache(), trace_options), catalogue, page_size=0)
+        catalogue = project.load_catalogue(trace_options)
+        snapshot = ProjectSnapshot(
+            project.open_project_quietly(project.open_cache(), trace_options), catalogue, page_size=0
+        )
         registry = make_application(options, mode="prompt").tools.own_registry
-        write_stdout(fill_prompt(name, given, snapshot, registry).encode())
+        streams.write_stdout(fill_prompt(name, given, snapshot, registry).encode())
     except QueryError as error:
-        raise make_usage_error(error.message, error.hint) from error
-    print_remark(describe_error_notice(catalogue))
+        raise streams.make_usage_error(error.message, error.hint) from error
+    streams.print_remark(describe_error_notice(catalogue))
 
 
 def print_requirement_prompt(
@@ -119,10 +120,10 @@ def print_requirement_prompt(
         raise DuvetError("no requirement matches the filters", hint="remove a filter")
     ##= man/spec/queries.md#priorities
     ##% With `--prompt`, `duvet prioritize` MUST print only a prompt about the most urgent requirement.
-    snapshot = ProjectSnapshot(open_project_quietly(open_cache(), options), catalogue, page_size=0)
+    snapshot = ProjectSnapshot(project.open_project_quietly(project.open_cache(), options), catalogue, page_size=0)
     registry = make_application(options, mode="prompt").tools.own_registry
     path = catalogue.full_path_of(catalogue.requirements[ranked[0]])
-    write_stdout(fill_prompt(name, {"requirement": path}, snapshot, registry).encode())
+    streams.write_stdout(fill_prompt(name, {"requirement": path}, snapshot, registry).encode())
 
 
 def _print_pack_prompt(name: str, values: dict[str, str], options: dict[str, Any]) -> bool:
@@ -138,5 +139,5 @@ def _print_pack_prompt(name: str, values: dict[str, str], options: dict[str, Any
     except ToolError as error:
         raise make_shell_error(error) from error
     assert isinstance(answer.value, PartText)
-    write_stdout(f"{answer.value.text.rstrip()}\n".encode())
+    streams.write_stdout(f"{answer.value.text.rstrip()}\n".encode())
     return True

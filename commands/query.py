@@ -11,14 +11,10 @@ from typing import Any
 import click
 from msgspec.structs import replace
 
-from duvet.console.command import HIDDEN_FLAGS, Subcommand, TerminalSettings, current_settings, make_completion
+from duvet.console import command, problems, report_run, streams, terminal
 from duvet.console.options import TEXT_TYPE
-from duvet.console.problems import print_problems
 from duvet.console.progress import LABEL_WIDTH, ProgressLines, format_seconds
 from duvet.console.project import open_project
-from duvet.console.report_run import write_requirements
-from duvet.console.streams import FAILED, print_notice
-from duvet.console.terminal import detect_table_look
 from duvet.model import Severity
 from duvet.queries.checks import AnnotationQuery, CheckName, CheckResult, QueryFilter
 from duvet.queries.execution import FileModels, ReportLines
@@ -78,11 +74,11 @@ def _name_option(param: click.Parameter | None) -> str:
     return f"{param.opts[-1]} <{param.opts[-1].lstrip('-').upper().replace('-', '_')}>" if param else ""
 
 
-class QueryCommand(Subcommand):
+class QueryCommand(command.Subcommand):
     """A command with its own `-q` and `-v`; it words usage errors as awslabs duvet does."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        return [*click.Command.get_params(self, ctx), *(flag for flag in HIDDEN_FLAGS if flag.name == "_cache")]
+        return [*click.Command.get_params(self, ctx), *(flag for flag in command.HIDDEN_FLAGS if flag.name == "_cache")]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if ctx.resilient_parsing:
@@ -136,7 +132,7 @@ class QueryCommand(Subcommand):
     type=TEXT_TYPE,
     multiple=True,
     metavar="<COVERAGE_REPORT>",
-    shell_complete=lambda ctx, param, incomplete: [make_completion(incomplete, "file")],
+    shell_complete=lambda ctx, param, incomplete: [command.make_completion(incomplete, "file")],
     help="Coverage report or glob pattern, required by the coverage checks; repeatable.",
 )
 @click.option(
@@ -183,7 +179,7 @@ def query(
       duvet query -c coverage -f jacoco-xml -r "build/reports/**/jacoco*.xml"
       duvet query -c duplicates --verbose
     """
-    settings = replace(current_settings(), verbose=verbose or current_settings().verbose)
+    settings = replace(command.current_settings(), verbose=verbose or command.current_settings().verbose)
     names = [name for words in checks for name in words]
     if settings.config_path is not None:
         raise click.UsageError("`duvet query` reads .duvet/config.toml; run it in that folder, without --config", ctx)
@@ -203,7 +199,7 @@ def query(
 class QueryProgress(ProgressLines):
     """Prints the steps of `duvet query`, and the result as the outcome of the first step."""
 
-    def __init__(self, settings: TerminalSettings) -> None:
+    def __init__(self, settings: command.TerminalSettings) -> None:
         super().__init__(settings)
         self.wants_notes = False
         self.begin("Starting duvet in query mode...")
@@ -225,11 +221,11 @@ class QueryProgress(ProgressLines):
         verb, _, rest = next(pieces).partition(" ")
         # The line end before the first word counts, too.
         verb = verb.rjust(LABEL_WIDTH)
-        print_notice(f"\x1b[32;1m{verb}\x1b[0m {rest}" if self.settings.colour else f"{verb} {rest}")
+        streams.print_notice(f"\x1b[32;1m{verb}\x1b[0m {rest}" if self.settings.colour else f"{verb} {rest}")
         for piece in pieces:
-            print_notice(piece)
+            streams.print_notice(piece)
         elapsed = format_seconds(time.perf_counter() - self._started) if self.timed else ""
-        print_notice(f" {elapsed}\n")
+        streams.print_notice(f" {elapsed}\n")
 
 
 def run_query(
@@ -241,15 +237,15 @@ def run_query(
 ) -> int:
     options: dict[str, Any] = {"config_path": None, "offline": False, "allow_http": False, "spec_path": None}
     project = open_project(None, progress, source_patterns=(), spec_patterns=(), **options)
-    write_requirements(project, project.extraction, prune=False)
+    report_run.write_requirements(project, project.extraction, prune=False)
     errors = [problem for problem in project.trace.problems if problem.severity is Severity.ERROR]
     if errors:
-        print_problems(errors, like_upstream=project.is_like_upstream)
-        return FAILED
+        problems.print_problems(errors, like_upstream=project.is_like_upstream)
+        return streams.FAILED
     settings = progress.settings
     # Extracted requirements need not be on disk.
     places = AnnotationPlaces(MemoryTree(project.extraction.files, project.tree))
-    width = detect_table_look(sys.stderr).width if sys.stderr.isatty() else _WIDTH
+    width = terminal.detect_table_look(sys.stderr).width if sys.stderr.isatty() else _WIDTH
     canvas = Canvas(cache(lambda path: DrawnFile.of(places.text(path))), width, settings.colour)
     renderer = CheckRenderer(project.trace.annotations, canvas, verbose=settings.verbose)
     if settings.verbose and project.config and "duplicates" in project.config.toml.values:
@@ -259,15 +255,15 @@ def run_query(
         results = [run_check(query, CheckName(name), patterns, progress) for name in names]
     except UnfoundQuotesError as error:
         for piece in renderer.render_unfound(error.ids):
-            print_notice(piece)
-        return FAILED
+            streams.print_notice(piece)
+        return streams.FAILED
     has_passed = all(result.has_passed for result in results)
     ##= man/spec/query.md#results
     ##% `duvet query` MUST exit with 0 if all checks pass, with 1 if a check fails or cannot run, and with 2 for a usage
     ##% error.
     if not (has_passed and settings.quiet):
         progress.finish(renderer.render(results))
-    return 0 if has_passed else FAILED
+    return 0 if has_passed else streams.FAILED
 
 
 def run_check(query: AnnotationQuery, name: CheckName, patterns: Sequence[str], progress: QueryProgress) -> CheckResult:

@@ -11,7 +11,7 @@ from click.exceptions import Exit
 from msgspec.structs import replace
 
 from duvet.config.service_tables import VariableType
-from duvet.console import command
+from duvet.console import command, streams, terminal, workflow_run
 from duvet.console.application import make_application, make_shell_error, parse_arguments, read_json_argument
 from duvet.console.options import (
     PACKS_KEY,
@@ -24,9 +24,6 @@ from duvet.console.options import (
 )
 from duvet.console.output import print_detail, print_list
 from duvet.console.problems import add_problem_format, make_problem_output, print_problems
-from duvet.console.streams import FAILED, OUTPUT_NAMES, make_usage_error, print_remark, write_stdout
-from duvet.console.terminal import is_on_terminal
-from duvet.console.workflow_run import call_workflow_tool, print_run
 from duvet.errors import DuvetError, ProblemsError
 from duvet.reports.cells import escape_cell
 from duvet.reports.detail import Block, FactsBlock, TitleBlock
@@ -136,9 +133,9 @@ def list_recipes(format: str | None) -> None:
     print_list(Listing(_COLUMNS, rows), format)
     print_problems(problem for one in recipes for problem in one.problems)
     if invalid := [one.path for one in recipes if not one.workflow]:
-        print_remark(f"skipped {format_count(len(invalid), 'invalid file')}: {', '.join(invalid)}")
+        streams.print_remark(f"skipped {format_count(len(invalid), 'invalid file')}: {', '.join(invalid)}")
     if is_forwarded(command.current_settings().environ):
-        print_remark(f"these are this project's recipes; {_FORWARDED}\n{_FORWARDED_HINT}")
+        streams.print_remark(f"these are this project's recipes; {_FORWARDED}\n{_FORWARDED_HINT}")
 
 
 @recipe.command("show")
@@ -158,12 +155,12 @@ def show_recipe(name: str, format: str, output: str | None) -> None:
     if found.workflow is None:
         raise ProblemsError(found.problems)
     data = encode_json(found.document.values if found.document else {}) if format == "json" else found.data
-    if output is not None and output not in OUTPUT_NAMES:
+    if output is not None and output not in streams.OUTPUT_NAMES:
         store_file(output, data)
-    elif format != "json" and is_on_terminal():
-        write_stdout("".join(f"{escape_cell(line)}\n" for line in data.decode().splitlines()).encode())
+    elif format != "json" and terminal.is_on_terminal():
+        streams.write_stdout("".join(f"{escape_cell(line)}\n" for line in data.decode().splitlines()).encode())
     else:
-        write_stdout(data)
+        streams.write_stdout(data)
 
 
 @recipe.command("check")
@@ -201,10 +198,10 @@ def check(names: tuple[str, ...], format: str | None, output: str | None, **opti
     problems = [problem for one in found for problem in check_recipe(one, environment)]
     written = make_problem_output(format, output).write(problems)
     if not is_runnable(problems) or not written:
-        raise Exit(FAILED)
-    print_remark(f"checked {format_count(len(found), 'recipe')}: no errors")
+        raise Exit(streams.FAILED)
+    streams.print_remark(f"checked {format_count(len(found), 'recipe')}: no errors")
     if not can_run and application.gateway_connection is None:
-        print_remark(f"recipes can't run here: {_LEFT_OUT}")
+        streams.print_remark(f"recipes can't run here: {_LEFT_OUT}")
 
 
 recipe.add_old_name("validate", check)
@@ -252,10 +249,10 @@ def run(name: str, variables: tuple[str, ...], given: str | None, dry_run: bool,
         return
     tool = application.tools.registry.require(records.RECIPE_TOOL)
     try:
-        record = call_workflow_tool(application, tool, {"recipe": name, "vars": values})
+        record = workflow_run.call_workflow_tool(application, tool, {"recipe": name, "vars": values})
     except ToolError as error:
         raise make_shell_error(error) from error
-    raise Exit(print_run(record, format, make_recipe_output(name, record)))
+    raise Exit(workflow_run.print_run(record, format, make_recipe_output(name, record)))
 
 
 def _require_recipe(name: str, recipes: Mapping[str, RecipeFile]) -> RecipeFile:
@@ -281,7 +278,7 @@ def read_variables(workflow: records.Workflow, words: Sequence[str], json: bytes
             available = f"available: {', '.join(known)}" if known else "this recipe has no variables"
             hint = suggest_nearest(shorten_text(name), known) or available
             unknown = quote_text(shorten_text(name))
-            raise make_usage_error(f"{recipe} has no variable {unknown}", hint)
+            raise streams.make_usage_error(f"{recipe} has no variable {unknown}", hint)
     # The variables are the arguments of a tool; a variable of any type is parsed as a string.
     variables = {
         name: replace(one, kind=VariableType.STRING) if one.kind is None else one
@@ -296,7 +293,7 @@ def read_variables(workflow: records.Workflow, words: Sequence[str], json: bytes
     try:
         return records.resolve_variables(workflow, arguments)
     except ToolError as error:
-        raise make_usage_error(error.message, error.hint) from error
+        raise streams.make_usage_error(error.message, error.hint) from error
 
 
 def _describe_wait(step: PlannedStep) -> str:

@@ -8,10 +8,7 @@ from datetime import UTC, datetime
 
 import click
 
-from duvet.console.command import PathType, Subcommand, show_path
-from duvet.console.knowledge_store import audited, locate_store
-from duvet.console.options import add_service_option
-from duvet.console.streams import INPUT_NAMES, STANDARD_INPUT, print_remark
+from duvet.console import command, knowledge_store, options, streams
 from duvet.errors import QueryError, UnreadableError
 from duvet.knowledge.backup import STORE_MEMBER
 from duvet.knowledge.restore import restore_backup
@@ -19,10 +16,10 @@ from duvet.reports.cells import escape_cell
 from duvet.text import format_count
 
 
-@click.command(cls=Subcommand)
-@click.argument("file", type=PathType(), metavar="FILE")
+@click.command(cls=command.Subcommand)
+@click.argument("file", type=command.PathType(), metavar="FILE")
 @click.option("--force", is_flag=True, help="Don't back up the current index first; needs less disk space.")
-@add_service_option
+@options.add_service_option
 def restore(file: str, force: bool, service_path: str | None) -> None:
     """duvet checks the whole archive first, and backs up the current index. Then it replaces the index in one step;
     running servers use the new one at once. Feedback from the backup is added to the current feedback. With - as FILE,
@@ -34,19 +31,21 @@ def restore(file: str, force: bool, service_path: str | None) -> None:
       duvet restore --force km.tgz
       ssh elsewhere 'cat km.tgz' | duvet restore -
     """
-    paths, stream = locate_store(service_path), None
-    if file in INPUT_NAMES:
+    paths, stream = knowledge_store.locate_store(service_path), None
+    if file in streams.INPUT_NAMES:
         hint = "pipe an archive to standard input, or give the path of its file"
         if sys.stdin is None:
-            raise UnreadableError("standard input is closed", path=STANDARD_INPUT, hint=hint)
+            raise UnreadableError("standard input is closed", path=streams.STANDARD_INPUT, hint=hint)
         if sys.stdin.isatty():
             raise QueryError("standard input is a terminal, not an archive", hint=hint)
         stream = sys.stdin.buffer
-    with audited(paths, "restore", file):
+    with knowledge_store.audited(paths, "restore", file):
         restored = restore_backup(paths, file, datetime.now(UTC), keeps=not force, stream=stream)
     what = "the index" if STORE_MEMBER in restored.manifest.files else "only feedback"
-    print_remark(f"restored {what} from the backup of {escape_cell(restored.manifest.created_at)}")
+    streams.print_remark(f"restored {what} from the backup of {escape_cell(restored.manifest.created_at)}")
     if restored.votes:
-        print_remark(f"restored {format_count(restored.votes, 'vote')}")
+        streams.print_remark(f"restored {format_count(restored.votes, 'vote')}")
     if restored.kept:
-        print_remark(f"backed up the previous index to {escape_cell(show_path(os.path.relpath(restored.kept)))}")
+        streams.print_remark(
+            f"backed up the previous index to {escape_cell(command.show_path(os.path.relpath(restored.kept)))}"
+        )

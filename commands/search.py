@@ -9,12 +9,8 @@ import click
 from click.exceptions import Exit
 from msgspec.structs import replace
 
-from duvet.console import filters
-from duvet.console.command import ReferenceType, Subcommand, current_settings
+from duvet.console import command, filters, output, project, streams
 from duvet.console.options import add_list_format, add_trace_options
-from duvet.console.output import add_limit_option, print_list
-from duvet.console.project import load_catalogue, open_cache
-from duvet.console.streams import FAILED, make_usage_error, print_remark
 from duvet.errors import QueryError
 from duvet.queries.records import describe_error_notice, require_requirements
 from duvet.queries.search import SearchQuery, describe_answer, search_requirements, suggest_similar
@@ -27,8 +23,8 @@ from duvet.tree.files import DiskTree
 _COLUMNS = (*tables.REQUIREMENT_COLUMNS, replace(tables.TEXT_COLUMN, marks=lambda row: row.marks))
 
 
-@click.command(cls=Subcommand)
-@click.argument("words", type=ReferenceType(), metavar="QUERY...", nargs=-1, required=True)
+@click.command(cls=command.Subcommand)
+@click.argument("words", type=command.ReferenceType(), metavar="QUERY...", nargs=-1, required=True)
 @filters.add_spec_option
 @filters.add_section_option
 @filters.add_level_option
@@ -36,7 +32,7 @@ _COLUMNS = (*tables.REQUIREMENT_COLUMNS, replace(tables.TEXT_COLUMN, marks=lambd
 @filters.add_kind_option
 @click.option("--raw", is_flag=True, help="Read QUERY as an SQLite FTS5 expression: AND, OR, NOT, NEAR(…), prefix*.")
 @click.option("--semantic", is_flag=True, help="Also search by meaning.")
-@add_limit_option(20)
+@output.add_limit_option(20)
 @add_list_format
 @add_trace_options
 def search(words: tuple[str, ...], raw: bool, semantic: bool, limit: int, format: str | None, **options: Any) -> None:
@@ -70,21 +66,21 @@ def search(words: tuple[str, ...], raw: bool, semantic: bool, limit: int, format
         from duvet.config.service import load_service_ingest
         from duvet.queries.embeddings import find_embedder
 
-        user = current_settings()
+        user = command.current_settings()
         rule, _ = load_service_ingest(DiskTree(), user.environ, user.config_path, folder=user.folder)
         embedder = find_embedder(rule.model, required=True)
-    catalogue = require_requirements(load_catalogue(options))
+    catalogue = require_requirements(project.load_catalogue(options))
     files = ProjectFiles(DiskTree(), os.getcwd().replace(os.sep, "/"))
     try:
-        answer = search_requirements(catalogue, query, open_cache() or Cache(), files, embedder)
+        answer = search_requirements(catalogue, query, project.open_cache() or Cache(), files, embedder)
     except QueryError as error:
-        raise make_usage_error(error.message, error.hint) from error
-    print_list(tables.Listing(_COLUMNS, answer.rows), format)
+        raise streams.make_usage_error(error.message, error.hint) from error
+    output.print_list(tables.Listing(_COLUMNS, answer.rows), format)
     for remark in (describe_error_notice(catalogue), *describe_answer(answer)):
-        print_remark(remark)
+        streams.print_remark(remark)
     if len(answer.rows) < answer.total:
-        print_remark(f"{len(answer.rows)} of {answer.total} shown; use --limit 0 to show all")
+        streams.print_remark(f"{len(answer.rows)} of {answer.total} shown; use --limit 0 to show all")
     if not answer.rows:
         hint = escape_cell(suggest_similar(catalogue, query.query, files))
-        print_remark(f"nothing found; {hint}" if hint else "nothing found")
-        raise Exit(FAILED)
+        streams.print_remark(f"nothing found; {hint}" if hint else "nothing found")
+        raise Exit(streams.FAILED)

@@ -7,25 +7,25 @@ from typing import Any
 
 import click
 
-from duvet.console.command import IntegerRange, ReferenceType, Subcommand, complete_values
+from duvet.console import command, output, project, streams
 from duvet.console.options import TEXT_TYPE, add_trace_options
-from duvet.console.output import print_detail
-from duvet.console.project import load_catalogue, load_specification
-from duvet.console.streams import print_remark
-from duvet.queries.details import CitationReader, make_detail
-from duvet.queries.records import describe_error_notice
-from duvet.queries.references import resolve_reference
+from duvet.queries import details, records, references
 from duvet.reports.detail import make_detail_blocks
 from duvet.trace.locations import ProjectFiles
 from duvet.tree.files import DiskTree
 
 
-@click.command(cls=Subcommand)
-@click.argument("reference", type=ReferenceType(TEXT_TYPE), metavar="REF", shell_complete=complete_values("references"))
+@click.command(cls=command.Subcommand)
+@click.argument(
+    "reference",
+    type=command.ReferenceType(TEXT_TYPE),
+    metavar="REF",
+    shell_complete=command.complete_values("references"),
+)
 @add_trace_options
 @click.option(
     "--context",
-    type=IntegerRange(0, 1000),
+    type=command.IntegerRange(0, 1000),
     default=2,
     metavar="N",
     help="Show N lines of code before and after each citation. [default: 2]",
@@ -49,9 +49,9 @@ def show(reference: str, context: int, format: str, **options: Any) -> None:
       duvet show src/lib.rs:42 --context 5
       duvet show rfc9114 --format markdown
     """
-    catalogue = load_catalogue(options)
-    print_remark(describe_error_notice(catalogue))
+    catalogue = project.load_catalogue(options)
+    streams.print_remark(records.describe_error_notice(catalogue))
     files = ProjectFiles(DiskTree(), os.getcwd().replace(os.sep, "/"))
-    found = resolve_reference(catalogue, reference, files)
-    detail = make_detail(CitationReader(catalogue, files, context), load_specification, found)
-    print_detail(detail, make_detail_blocks(detail), format)
+    found = references.resolve_reference(catalogue, reference, files)
+    detail = details.make_detail(details.CitationReader(catalogue, files, context), project.load_specification, found)
+    output.print_detail(detail, make_detail_blocks(detail), format)

@@ -9,13 +9,10 @@ import click
 from click.exceptions import Exit
 
 from duvet import rules
-from duvet.console.command import Subcommand
+from duvet.console import command, output, project, streams
 from duvet.console.filters import add_filters, split_filter
 from duvet.console.options import GATE_LEVELS, add_list_format, add_trace_options
-from duvet.console.output import add_limit_option, print_list
 from duvet.console.problems import list_error_problems, print_annotations, print_gate_failure
-from duvet.console.project import load_catalogue
-from duvet.console.streams import FAILED, OK, print_notice, print_remark
 from duvet.errors import DuvetError
 from duvet.queries import records
 from duvet.queries.gaps import Gap, RequirementFilter, RequirementGaps, find_gaps, make_todo_row
@@ -36,7 +33,7 @@ _GATE_PROBLEMS = {
 }
 
 
-@click.command(cls=Subcommand)
+@click.command(cls=command.Subcommand)
 @click.option("--untested", is_flag=True, help="Instead, list the requirements that need a test.")
 @click.option(
     "--todo", is_flag=True, help="Instead, list the requirements with a `todo`, with their features and issues."
@@ -47,7 +44,7 @@ _GATE_PROBLEMS = {
     type=click.Choice(list(GATE_LEVELS), case_sensitive=False),
     help="Exit with 1 if the list contains a requirement of this level or a stronger one.",
 )
-@add_limit_option()
+@output.add_limit_option()
 @add_list_format
 @add_trace_options
 def uncited(
@@ -76,7 +73,7 @@ def uncited(
     filters, options = split_filter(options)
     gap = Gap.TEST if untested else Gap.TODO if todo else None if filters.states else Gap.CITATION
     catalogue = (
-        records.require_requirements(load_catalogue(options))
+        records.require_requirements(project.load_catalogue(options))
         if fail_on is None
         else _load_for_gate(options, fail_on, format)
     )
@@ -84,9 +81,9 @@ def uncited(
     make_row = make_todo_row if gap is Gap.TODO else records.make_requirement_row
     rows = [make_row(catalogue, catalogue.requirements[index]) for index in found.indexes[: limit or None]]
     columns = (*tables.REQUIREMENT_COLUMNS, *((_TODOS,) if gap is Gap.TODO else ()), tables.TEXT_COLUMN)
-    print_list(tables.Listing(columns, rows, tables.format_section_heading), format)
-    print_remark(records.describe_error_notice(catalogue))
-    print_remark(_describe_count(found, filters, gap, limit))
+    output.print_list(tables.Listing(columns, rows, tables.format_section_heading), format)
+    streams.print_remark(records.describe_error_notice(catalogue))
+    streams.print_remark(_describe_count(found, filters, gap, limit))
     if fail_on is not None:
         cards = [catalogue.requirements[index] for index in found.indexes]
         raise Exit(_apply_gate(catalogue, cards, gap, fail_on, annotate=format is None))
@@ -94,14 +91,14 @@ def uncited(
 
 def _load_for_gate(options: Mapping[str, Any], fail_on: str, format: str | None) -> Catalogue:
     try:
-        catalogue = load_catalogue(options)
+        catalogue = project.load_catalogue(options)
         problems = () if catalogue.requirements else (*catalogue.problems, *catalogue.setup)
     except DuvetError as error:
         problems = list_error_problems(error)
     if print_gate_failure(problems, f"--fail-on {fail_on}", annotate=format is None):
-        raise Exit(FAILED)
+        raise Exit(streams.FAILED)
     # The schema of awslabs duvet has no problem for this.
-    return records.require_requirements(load_catalogue(options))
+    return records.require_requirements(project.load_catalogue(options))
 
 
 def _describe_count(found: RequirementGaps, filters: RequirementFilter, gap: Gap | None, limit: int | None) -> str:
@@ -128,12 +125,12 @@ def _apply_gate(
         rows = (records.make_requirement_row(catalogue, card) for card in failing)
         print_annotations(records.make_gate_problem(row, *_GATE_PROBLEMS[gap]) for row in rows)
     if print_gate_failure(catalogue.setup, f"--fail-on {fail_on}", annotate=annotate):
-        return FAILED
+        return streams.FAILED
     errors = len(records.list_errors(catalogue))
     if failing or errors:
         reason = f"not checked because of {format_count(errors, 'error')} in the project"
         reason = format_count(len(failing), "requirement") if failing else reason
-        print_notice(f"FAIL: --fail-on {fail_on}: {reason}\n")
-        return FAILED
-    print_remark(f"PASS: {_PASSED[fail_on]} in the list")
-    return OK
+        streams.print_notice(f"FAIL: --fail-on {fail_on}: {reason}\n")
+        return streams.FAILED
+    streams.print_remark(f"PASS: {_PASSED[fail_on]} in the list")
+    return streams.OK

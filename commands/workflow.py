@@ -7,6 +7,7 @@ from typing import Any
 import click
 from click.exceptions import Exit
 
+from duvet.console import command, streams, workflow_run
 from duvet.console.application import (
     find_workflow_problems,
     make_application,
@@ -14,7 +15,6 @@ from duvet.console.application import (
     parse_arguments,
     read_json_argument,
 )
-from duvet.console.command import SubcommandGroup
 from duvet.console.options import (
     TEXT_TYPE,
     add_list_format,
@@ -25,8 +25,6 @@ from duvet.console.options import (
 )
 from duvet.console.output import print_list
 from duvet.console.problems import add_problem_format, has_errors, make_problem_output
-from duvet.console.streams import FAILED, print_remark, write_stdout
-from duvet.console.workflow_run import call_workflow_tool, print_run
 from duvet.errors import NotFoundError, ProblemsError
 from duvet.reports.tables import Column, Listing, encode_json
 from duvet.server.application import Application
@@ -42,7 +40,7 @@ _COLUMNS = (
 )
 
 
-@click.group(cls=SubcommandGroup, default="list")
+@click.group(cls=command.SubcommandGroup, default="list")
 def workflow() -> None:
     """A workflow calls tools and models one after another. It is defined under `workflows` in duvet.config.json, .yaml or
     .toml, and agents call it as the tool `workflow.NAME`.
@@ -76,7 +74,7 @@ def list_workflows(format: str | None, **options: Any) -> None:
     ]
     print_list(Listing(_COLUMNS, rows), format)
     if not rows:
-        print_remark("0 workflows; `duvet help workflows` shows how to define one")
+        streams.print_remark("0 workflows; `duvet help workflows` shows how to define one")
 
 
 @workflow.command("show")
@@ -92,7 +90,7 @@ def show_workflow(name: str, **options: Any) -> None:
     """
     application = make_application(options)
     _require_workflow(application, name)
-    write_stdout(encode_json(application.service.config.workflows[name]))
+    streams.write_stdout(encode_json(application.service.config.workflows[name]))
 
 
 @workflow.command("check")
@@ -116,8 +114,8 @@ def check(name: str | None, format: str | None, output: str | None, **options: A
         _require_workflow(application, name)
     problems = find_workflow_problems(application, name)
     if not problem_output.write(problems) or has_errors(problems):
-        raise Exit(FAILED)
-    print_remark(
+        raise Exit(streams.FAILED)
+    streams.print_remark(
         f"checked {format_count(len(application.tools.workflows) if name is None else 1, 'workflow')}: no errors"
     )
 
@@ -149,10 +147,10 @@ def run(name: str, variables: tuple[str, ...], given: str | None, format: str, *
             if "=" not in variable:
                 raise click.UsageError(f"--var needs NAME=VALUE, not {quote_text(variable)}")
         arguments = parse_arguments(tool, [f"--{variable}" for variable in variables], read_json_argument(given))
-        record = call_workflow_tool(application, tool, arguments)
+        record = workflow_run.call_workflow_tool(application, tool, arguments)
     except ToolError as error:
         raise make_shell_error(error) from error
-    raise Exit(print_run(record, format))
+    raise Exit(workflow_run.print_run(record, format))
 
 
 def _require_workflow(application: Application, name: str) -> None:

@@ -9,9 +9,7 @@ from typing import BinaryIO, NamedTuple
 from msgspec.structs import asdict
 
 from duvet.model import Problem
-from duvet.queries import difference
-from duvet.queries.records import RequirementRow
-from duvet.queries.revisions import DiffBase
+from duvet.queries import difference, records, revisions
 from duvet.reports.cells import escape_cell
 from duvet.reports.tables import encode_json
 from duvet.text import format_count, shorten_text
@@ -47,7 +45,7 @@ def group_differences(changes: difference.Difference) -> list[DifferenceGroup]:
     return [group for group in found if group.items]
 
 
-def _describe_requirement(row: RequirementRow) -> DifferenceItem:
+def _describe_requirement(row: records.RequirementRow) -> DifferenceItem:
     return DifferenceItem(row.target, _join_parts(row.name, row.level, row.status), (("", row.text),))
 
 
@@ -109,7 +107,7 @@ def _join_parts(*words: str | None) -> str:
 _WIDTH = 100
 
 
-def render_difference(base: DiffBase, changes: difference.Difference, out: BinaryIO) -> None:
+def render_difference(base: revisions.DiffBase, changes: difference.Difference, out: BinaryIO) -> None:
     lines = [escape_cell(f"Compared with {base.words}"), ""]
     for group in group_differences(changes):
         lines.append(f"{group.title} ({len(group.items)})")
@@ -131,7 +129,7 @@ def render_difference(base: DiffBase, changes: difference.Difference, out: Binar
     out.write(("\n".join(lines) + "\n").encode(errors="replace"))
 
 
-def render_difference_json(base: DiffBase, changes: difference.Difference, out: BinaryIO) -> None:
+def render_difference_json(base: revisions.DiffBase, changes: difference.Difference, out: BinaryIO) -> None:
     counts = {"regressions": changes.regressions, "new_uncited": len(changes.uncited)}
     out.write(encode_json({"base": base, **counts, **asdict(changes)}))
 
@@ -144,7 +142,7 @@ _COUNTS = ("requirements", "applicable", "done", "excepted", "not_applicable")
 
 
 def render_difference_markdown(
-    base: DiffBase,
+    base: revisions.DiffBase,
     changes: difference.Difference,
     out: BinaryIO,
     *,

@@ -8,12 +8,7 @@ from typing import Any
 
 from msgspec import Struct, inspect, json, to_builtins
 
-from duvet.config import settings
-from duvet.config.check import format_key_path, list_field_types, list_fields
-from duvet.config.document import VARIABLE_PATTERN, expand_template
-from duvet.config.duvet_tables import ExtendedConfig
-from duvet.config.project_file import DuplicatesTable, UpstreamConfig, read_config, read_tables, require_config
-from duvet.config.service_tables import ServiceConfig
+from duvet.config import check, document, duvet_tables, project_file, service_tables, settings
 from duvet.config.toml import TomlDocument
 from duvet.tree.files import Tree
 
@@ -39,14 +34,14 @@ class Setting(Struct, frozen=True, omit_defaults=True):
 
 def explain_file(tree: Tree, config_path: str | None, environ: Mapping[str, str]) -> tuple[Setting, ...]:
     """Return the settings that duvet uses; the first is the path of the configuration."""
-    path = require_config(tree, config_path)
-    toml = read_config(tree.read(path), path, environ).toml
+    path = project_file.require_config(tree, config_path)
+    toml = project_file.read_config(tree.read(path), path, environ).toml
     ##= man/spec/trace.md#configuration
     ##% `duvet config` MUST show the value of each key and where the value comes from.
     named = Setting("config-path", path, SettingOrigin.COMMAND_LINE, option="--config-path")
     return (
         named if config_path else Setting("config-path", path, SettingOrigin.DEFAULT),
-        *_list_settings(read_tables(toml, environ), (), toml, environ),
+        *_list_settings(project_file.read_tables(toml, environ), (), toml, environ),
         *(Setting("requirement", pattern, SettingOrigin.BUILT_IN) for pattern in settings.BUILT_IN_REQUIREMENTS),
     )
 
@@ -55,20 +50,20 @@ def _list_settings(
     table: settings.Table, keys: SettingKeys, toml: TomlDocument, environ: Mapping[str, str]
 ) -> Iterator[Setting]:
     nested: list[tuple[SettingKeys, settings.Table]] = []
-    for name, declared in list_fields(type(table)).items():
+    for name, declared in check.list_fields(type(table)).items():
         value, below = getattr(table, declared.name), (*keys, name)
-        if isinstance(value, DuplicatesTable):
+        if isinstance(value, project_file.DuplicatesTable):
             # These tables are accepted but ignored.
             continue
         if isinstance(value, settings.Table):
             nested.append((below, value))
             continue
-        kinds = list_field_types(declared.type)
+        kinds = check.list_field_types(declared.type)
         items = [
             item
             for kind in kinds
             if isinstance(kind.type, inspect.VarTupleType)
-            for item in list_field_types(kind.type.item_type)
+            for item in check.list_field_types(kind.type.item_type)
         ]
         if any(isinstance(item.type, inspect.StructType) for item in items):
             nested += [((*below, index), item) for index, item in enumerate(value)]
@@ -85,10 +80,12 @@ def _make_setting(
     written: Any = toml.values
     for key in keys:
         if isinstance(key, str) and key not in written:
-            return Setting(format_key_path(keys), plain, SettingOrigin.DEFAULT)
+            return Setting(check.format_key_path(keys), plain, SettingOrigin.DEFAULT)
         written = written[key]
-    variables = expand_template(written, environ)[1] if is_template else ()
-    return Setting(format_key_path(keys), plain, SettingOrigin.FILE, toml.path, toml.value_place(*keys).line, variables)
+    variables = document.expand_template(written, environ)[1] if is_template else ()
+    return Setting(
+        check.format_key_path(keys), plain, SettingOrigin.FILE, toml.path, toml.value_place(*keys).line, variables
+    )
 
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -97,7 +94,7 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 def json_schema(*, extended: bool) -> dict[str, Any]:
     ##= man/spec/trace.md#configuration
     ##% The JSON schema that `duvet config schema` prints MUST accept exactly the keys and types that duvet accepts.
-    schema = json.schema(ExtendedConfig if extended else UpstreamConfig)
+    schema = json.schema(duvet_tables.ExtendedConfig if extended else project_file.UpstreamConfig)
     return {"$schema": DIALECT, "title": "duvet project configuration", **_drop_null(schema)}
 
 
@@ -106,7 +103,9 @@ def service_schema() -> dict[str, Any]:
     ##% The schema that `duvet config schema service` prints MUST accept exactly the files that duvet accepts, except
     ##% that it does not check names and variables or accept alternative spellings of keys.
     # The hook is for secrets, the only type that msgspec does not support.
-    schema = json.schema(ServiceConfig, schema_hook=lambda _: {"type": "string", "pattern": VARIABLE_PATTERN})
+    schema = json.schema(
+        service_tables.ServiceConfig, schema_hook=lambda _: {"type": "string", "pattern": document.VARIABLE_PATTERN}
+    )
     return {"$schema": DIALECT, "title": "duvet service configuration", **_drop_null(schema)}
 
 

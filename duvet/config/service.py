@@ -11,7 +11,7 @@ from msgspec import DecodeError, Struct, ValidationError, convert, inspect, json
 from msgspec.structs import replace
 
 from duvet import rules
-from duvet.config import check, service_tables, settings
+from duvet.config import check, document_formats, duvet_tables, project_file, service_tables, settings
 from duvet.config.document import (
     CONVENTIONAL_NAME,
     DataDocument,
@@ -22,9 +22,6 @@ from duvet.config.document import (
     expand_variables,
     is_variable,
 )
-from duvet.config.document_formats import DOCUMENT_ENDINGS, find_file_ending, read_document
-from duvet.config.duvet_tables import ServerTable
-from duvet.config.project_file import find_config
 from duvet.config.toml import TomlDocument, parse_toml_bytes
 from duvet.errors import DuvetError, ProblemsError, UnreadableError
 from duvet.model import Problem, Severity, sort_problems
@@ -262,7 +259,9 @@ def _parse_leaf(choice: check.FieldType, text: str) -> Any:
 
 
 SERVICE_VARIABLES = ("DUVET_CONFIG", "CONTEXTIVE_CONFIG")
-SERVICE_FILE_NAMES = tuple(f"{name}.config.{ending}" for name in ("duvet", "contextive") for ending in DOCUMENT_ENDINGS)
+SERVICE_FILE_NAMES = tuple(
+    f"{name}.config.{ending}" for name in ("duvet", "contextive") for ending in document_formats.DOCUMENT_ENDINGS
+)
 """The file names under which duvet looks for the service configuration."""
 
 ORIGIN_OPTION, ORIGIN_FOUND, ORIGIN_DEFAULTS = "--service-config", "found", "defaults"
@@ -296,8 +295,8 @@ def find_service_file(
         if not tree.exists(path):
             hint = "correct the path" if origin == ORIGIN_OPTION else "correct or unset it"
             raise UnreadableError(f"{origin} points to {path}, which does not exist", hint=hint)
-        if find_file_ending(path) not in DOCUMENT_ENDINGS:
-            known = ", ".join(f"`.{one}`" for one in DOCUMENT_ENDINGS)
+        if document_formats.find_file_ending(path) not in document_formats.DOCUMENT_ENDINGS:
+            known = ", ".join(f"`.{one}`" for one in document_formats.DOCUMENT_ENDINGS)
             message = f"{origin} points to {path}, which has an unknown extension"
             raise UnreadableError(message, hint=f"rename the file; supported extensions: {known}")
         return ServiceFile(path, origin)
@@ -320,7 +319,7 @@ _TABLES = tuple(name.encode() for name in service_tables.ServiceConfig.__struct_
 def _read_project_tables(tree: Tree, config_path: str | None) -> TomlDocument | None:
     """Return the project configuration if it is readable, has duvet's own schema and names a table of the service."""
     with suppress(DuvetError):
-        path = find_config(tree, config_path)
+        path = project_file.find_config(tree, config_path)
         data = tree.read(path) if path else b""
         # Most files contain none of these tables, so skip the parser to answer sooner.
         if path and any(name in data for name in _TABLES):
@@ -374,7 +373,7 @@ def load_service(
     packs: tuple[str, ...] = settings.DEFAULT_PACKS
     if project and "server" in project.values:
         with suppress(ValidationError):
-            table = convert(project.values["server"], ServerTable)
+            table = convert(project.values["server"], duvet_tables.ServerTable)
             server = service_tables.ServerSection(**{name: getattr(table, name) for name in service_tables.SHARED_KEYS})
             config, packs = replace(config, server=server), tuple(table.packs)
     config = _apply_overrides(config, environ)
@@ -491,7 +490,7 @@ def load_service_ingest(
 
 def _read_service_document(tree: Tree, path: str, kind: type[Struct]) -> DataDocument:
     try:
-        return check.respell_keys(read_document(tree.read(path), path), kind)
+        return check.respell_keys(document_formats.read_document(tree.read(path), path), kind)
     except DocumentError as error:
         raise ProblemsError((replace(error.make_problem(), is_private=True),)) from None
 

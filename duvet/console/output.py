@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from duvet.console.command import IntegerRange
-from duvet.console.streams import write_stdout
-from duvet.console.terminal import detect_table_look, is_on_terminal
+from duvet.console import command, streams, terminal
 from duvet.reports.tables import ListFormat, Listing, encode_json, render_listing
 
 if TYPE_CHECKING:
@@ -20,7 +18,7 @@ def add_limit_option(default: int | None = None) -> Callable[[click.decorators.F
     note = "" if default is None else f" [default: {default}]"
     return click.option(
         "--limit",
-        type=IntegerRange(min=0),
+        type=command.IntegerRange(min=0),
         default=default,
         metavar="N",
         help=f"List at most N entries; 0 means all.{note}",
@@ -29,17 +27,17 @@ def add_limit_option(default: int | None = None) -> Callable[[click.decorators.F
 
 def print_list(listing: Listing, format: str | None) -> None:
     """Write a list to standard output; the default format is a table on a terminal and plain lines elsewhere."""
-    chosen = ListFormat(format) if format else ListFormat.TABLE if is_on_terminal() else ListFormat.PLAIN
-    write_stdout(render_listing(listing, chosen, detect_table_look()))
+    chosen = ListFormat(format) if format else ListFormat.TABLE if terminal.is_on_terminal() else ListFormat.PLAIN
+    streams.write_stdout(render_listing(listing, chosen, terminal.detect_table_look()))
 
 
 def print_detail(detail: object, blocks: Iterable[Block], format: str) -> None:
     if format == "json":
-        write_stdout(encode_json(detail))
+        streams.write_stdout(encode_json(detail))
         return
     from duvet.reports.detail import render_blocks_markdown, render_blocks_text
 
     if format == "markdown":
-        write_stdout(render_blocks_markdown(blocks))
+        streams.write_stdout(render_blocks_markdown(blocks))
     else:
-        write_stdout(render_blocks_text(blocks, detect_table_look()))
+        streams.write_stdout(render_blocks_text(blocks, terminal.detect_table_look()))

@@ -6,11 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
 from duvet import rules
-from duvet.console.command import current_settings, show_path
-from duvet.console.options import ReportGate
-from duvet.console.report_result import ReportRequest
-from duvet.console.report_run import Gate
-from duvet.console.streams import print_notice
+from duvet.console import command, options, report_result, report_run, streams
 from duvet.errors import DuvetError, NotFoundError
 from duvet.model import Problem
 from duvet.project.project import Project
@@ -26,11 +22,11 @@ from duvet.trace.gates import (
 from duvet.trace.records import Requirement
 
 
-def list_gates(project: Project, request: ReportRequest, *, is_ci: bool) -> list[Gate]:
-    gates, path = list[Gate](), project.snapshot_path
+def list_gates(project: Project, request: report_result.ReportRequest, *, is_ci: bool) -> list[report_run.Gate]:
+    gates, path = list[report_run.Gate](), project.snapshot_path
     if is_ci and path is not None:
         check = partial(_check_snapshot, project, path)
-        gates.append(Gate(f"snapshot {path}", f"snapshot {path} is up to date", check))
+        gates.append(report_run.Gate(f"snapshot {path}", f"snapshot {path} is up to date", check))
     elif is_ci:
         citations, tests = (
             gate.everything is None or (gate.everything and project.is_like_upstream)
@@ -41,7 +37,9 @@ def list_gates(project: Project, request: ReportRequest, *, is_ci: bool) -> list
         if nouns and (project.requirements or not project.is_like_upstream):
             success = "every requirement is cited" if citations else "every cited requirement is tested"
             success += " and tested" if citations and tests else ""
-            gates.append(Gate(" and ".join(nouns), success, partial(_check_lines, project, citations, tests)))
+            gates.append(
+                report_run.Gate(" and ".join(nouns), success, partial(_check_lines, project, citations, tests))
+            )
     for gate, option, noun, state, find in (
         (
             request.require_citations,
@@ -56,7 +54,7 @@ def list_gates(project: Project, request: ReportRequest, *, is_ci: bool) -> list
         if covers_all or gate.targets:
             targets = "" if covers_all else f" of {', '.join(gate.targets)}"
             check = partial(_check_targets, project, gate, option, find)
-            gates.append(Gate(f"{noun}{targets}", f"every requirement{targets} is {state}", check))
+            gates.append(report_run.Gate(f"{noun}{targets}", f"every requirement{targets} is {state}", check))
     return gates
 
 
@@ -78,7 +76,7 @@ def _choose_words(project: Project, problems: Iterable[Problem]) -> list[Problem
 
 
 def _check_snapshot(project: Project, path: str, snapshot: bytes) -> list[Problem]:
-    project.progress.begin(f"Checking {show_path(path)}")
+    project.progress.begin(f"Checking {command.show_path(path)}")
     try:
         committed = project.tree.read(path)
     except DuvetError as error:
@@ -90,17 +88,17 @@ def _check_snapshot(project: Project, path: str, snapshot: bytes) -> list[Proble
         lines = [escape_cell(line) for line in make_unified_diff(old_lines, new_lines, context=4)]
         if not lines:
             lines = ["(only the line endings differ)"]
-        diff = "\n".join(colour_diff_line(line) if current_settings().colour else line for line in lines)
-        print_notice(f"\nDifferences detected in {escape_cell(show_path(path))}:\n\n{diff}\n")
+        diff = "\n".join(colour_diff_line(line) if command.current_settings().colour else line for line in lines)
+        streams.print_notice(f"\nDifferences detected in {escape_cell(command.show_path(path))}:\n\n{diff}\n")
         hint = f"if the change is intended, run `duvet report` and commit {path}"
         return _choose_words(project, [rules.SNAPSHOT_DIFFERS.problem("the snapshot is out of date", path, hint=hint)])
-    project.progress.end(f"Checked {show_path(path)}")
+    project.progress.end(f"Checked {command.show_path(path)}")
     return []
 
 
 def _check_targets(
     project: Project,
-    gate: ReportGate,
+    gate: options.ReportGate,
     option: str,
     find: Callable[[Iterable[Requirement]], Iterator[Problem]],
     snapshot: bytes,

@@ -12,13 +12,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from duvet import rules
-from duvet.console.command import current_settings, show_path
+from duvet.console import command, project, streams, terminal
 from duvet.console.options import ReportGate
 from duvet.console.problems import ProblemOutput, has_errors, list_error_problems, print_problems
 from duvet.console.progress import ProgressLines
-from duvet.console.project import load_page_rules, make_options_key, open_cache, open_project
-from duvet.console.streams import FAILED, OK, print_notice
-from duvet.console.terminal import detect_table_look
 from duvet.errors import DuvetError
 from duvet.model import Problem
 from duvet.reports.cells import escape_cell
@@ -64,9 +61,9 @@ def report_project(
     opens: bool = False,
 ) -> int:
     try:
-        page_rules = load_page_rules(options)
-        key = make_options_key(options, request, rules=page_rules) if cache else ""
-        progress, started = ProgressLines(current_settings()), time.perf_counter()
+        page_rules = project.load_page_rules(options)
+        key = project.make_options_key(options, request, rules=page_rules) if cache else ""
+        progress, started = ProgressLines(command.current_settings()), time.perf_counter()
         ##= man/spec/cache.md#freshness
         ##% If nothing has changed since the last run with the same options, `duvet report` MUST leave its report files
         ##% unchanged.
@@ -84,11 +81,11 @@ def report_project(
         pinned: dict[str, FileContent] = {}
         while result is None:
             try:
-                result = run_report(open_project(cache, rules=page_rules, **options), request)
+                result = run_report(project.open_project(cache, rules=page_rules, **options), request)
             except FileChangedError as error:
                 # Start again with the new content. Each file is pinned then, so this ends even if files keep changing.
                 pinned[error.path] = error.look
-                cache = open_cache(pinned) or cache
+                cache = project.open_cache(pinned) or cache
         code = print_result(result, output, opens=opens)
         if cache:
             # The user already has the result and does not wait for this.
@@ -108,7 +105,7 @@ def save_result(cache: DiskCache, key: str, result: ReportResult) -> None:
 
 def print_result(result: ReportResult, output: ProblemOutput, *, opens: bool = False) -> int:
     written = output.write(result.problems, like_upstream=result.is_like_upstream)
-    if not current_settings().quiet:
+    if not command.current_settings().quiet:
         gap = "\n" if result.problems and output.prints_text and not result.is_like_upstream else ""
         if result.is_like_upstream and not output.prints_text and output.format is not ProblemFormat.TEXT:
             gap = count_like_upstream(result.problems)
@@ -116,12 +113,12 @@ def print_result(result: ReportResult, output: ProblemOutput, *, opens: bool = F
         if result.files and not result.is_like_upstream:
             # Other runs print a step for each file.
             marks = {result.changed_snapshot: " (changed)"}
-            names = [escape_cell(show_path(path)) + marks.get(path, "") for path in result.files]
+            names = [escape_cell(command.show_path(path)) + marks.get(path, "") for path in result.files]
             files = f"reports: {join_names(names, _MAX_FILES)}\n"
-        print_notice(gap + format_summary(result.summary, detect_table_look(sys.stderr)) + files)
+        streams.print_notice(gap + format_summary(result.summary, terminal.detect_table_look(sys.stderr)) + files)
     if opens and not _open_report(result):
-        return FAILED
-    return OK if written and not has_errors(result.problems) else FAILED
+        return streams.FAILED
+    return streams.OK if written and not has_errors(result.problems) else streams.FAILED
 
 
 def _open_report(result: ReportResult) -> bool:

@@ -6,10 +6,8 @@ from collections.abc import Iterator, Mapping
 
 from msgspec import json
 
+from duvet.console import command, output, streams
 from duvet.console.application import invoke_tool
-from duvet.console.command import current_settings, wants_bar
-from duvet.console.output import print_detail
-from duvet.console.streams import FAILED, OK
 from duvet.reports.detail import Block, FactsBlock, PassageBlock, TitleBlock
 from duvet.reports.tables import Column, Listing
 from duvet.server.application import Application
@@ -27,7 +25,7 @@ _STEPS = (
 def call_workflow_tool(application: Application, tool: Tool, arguments: Mapping[str, object]) -> WorkflowRun:
     """Return the record of a workflow or recipe even if it failed or was interrupted; raise ToolError if none began."""
     runs: list[WorkflowRun] = []
-    on_terminal = wants_bar(current_settings())
+    on_terminal = command.wants_bar(command.current_settings())
     try:
         invoke_tool(application, tool, arguments, prints_progress=on_terminal, services={RUNS_SERVICE: runs.append})
     except (ToolError, KeyboardInterrupt):
@@ -39,10 +37,10 @@ def call_workflow_tool(application: Application, tool: Tool, arguments: Mapping[
 
 def print_run(run: WorkflowRun, format: str | None, record: object = None) -> int:
     """Print a run, in JSON as `record`, and return the exit code; raise KeyboardInterrupt if it was cancelled."""
-    print_detail(record or run, make_run_blocks(run), format if format == "json" else "text")
+    output.print_detail(record or run, make_run_blocks(run), format if format == "json" else "text")
     if run.cancellation:
         raise KeyboardInterrupt
-    return OK if run.status == "success" else FAILED
+    return streams.OK if run.status == "success" else streams.FAILED
 
 
 def make_run_blocks(run: WorkflowRun) -> Iterator[Block]:

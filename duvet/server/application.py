@@ -25,10 +25,7 @@ from duvet.knowledge.index import Knowledge, Maintenance
 from duvet.model import Problem, Severity
 from duvet.server.log import EventLevel, ServerLog
 from duvet.store.location import KnowledgeSettings, find_store_paths
-from duvet.tools import packs, plugins
-from duvet.tools.arguments import is_inside_project
-from duvet.tools.audit import AuditLog, CallObserver, CallRecord
-from duvet.tools.call_context import FACTS_SERVICE, Caller, ServerFacts, ServerInfo, run_blocking
+from duvet.tools import arguments, audit, call_context, packs, plugins
 from duvet.tools.packs import KNOWLEDGE, PAGES, TRACE
 from duvet.tools.plugins import find_entry_point_stamps, stamp_file
 from duvet.tools.tool import (
@@ -68,12 +65,14 @@ _ADMIN_NAMES = ("DUVET_ADMIN_TOKEN", "KM_ADMIN_TOKEN")
 _VISIBLE = re.compile(r"[\x21-\x7e]+")
 
 
-READER = Caller(holder="reader", scopes=frozenset({Scope.READER}))  # Also any caller if no tokens are configured.
-ADMIN = Caller(holder="admin")
-AccessTokens = tuple[tuple[bytes, Caller], ...]  # The digests of the known tokens, with their holders.
+READER = call_context.Caller(
+    holder="reader", scopes=frozenset({Scope.READER})
+)  # Also any caller if no tokens are configured.
+ADMIN = call_context.Caller(holder="admin")
+AccessTokens = tuple[tuple[bytes, call_context.Caller], ...]  # The digests of the known tokens, with their holders.
 
 
-def find_holder(tokens: AccessTokens, token: str) -> Caller | None:
+def find_holder(tokens: AccessTokens, token: str) -> call_context.Caller | None:
     """Return the holder of a token, or None, comparing in constant time."""
     digest = _digest(token)
     holders = [holder for known, holder in tokens if compare_digest(known, digest)]
@@ -401,7 +400,7 @@ class Application:
             level = min(level, EventLevel.INFO)
         log.configure(level, as_json=self.logs_json, is_command=self.mode == SHELL_SOURCE)
 
-    def make_dispatcher(self, observers: Sequence[CallObserver], **services: object) -> ToolDispatcher:
+    def make_dispatcher(self, observers: Sequence[audit.CallObserver], **services: object) -> ToolDispatcher:
         """Return a dispatcher whose `observers` see every call; `services` replace default services."""
         from duvet.tools.dispatcher import ToolDispatcher
 
@@ -410,7 +409,7 @@ class Application:
         self.dispatcher = ToolDispatcher(self.tools.registry, readings, self.make_environment(observers, **services))
         return self.dispatcher
 
-    def make_environment(self, observers: Sequence[CallObserver], **services: object) -> ToolEnvironment:
+    def make_environment(self, observers: Sequence[audit.CallObserver], **services: object) -> ToolEnvironment:
         """Return the environment of tool calls; log problems of packs, workflows and the configuration."""
         from duvet.tools.dispatcher import ToolEnvironment
 
@@ -419,7 +418,7 @@ class Application:
         for problem in (*self.service.ignored, *warnings):
             self.log.write_event(EventLevel.WARN, problem.message, hint=problem.hint)
         makers: dict[str, Callable[[], Any]] = {
-            FACTS_SERVICE: self._make_facts,
+            call_context.FACTS_SERVICE: self._make_facts,
             MODELS_SERVICE: lambda: self.router,
             RUNS_SERVICE: lambda: self.log.record_run,
         }
@@ -427,7 +426,7 @@ class Application:
         if self.gateway_connection is not None:
             closers.append(self.gateway_connection.aclose)
         elif any(pack.name == KNOWLEDGE.name for pack in self.tools.registry.every_pack):
-            closers.append(partial(run_blocking, self.knowledge.close, abandon=True))
+            closers.append(partial(call_context.run_blocking, self.knowledge.close, abandon=True))
             makers |= {
                 KNOWLEDGE_SERVICE: lambda: self.knowledge,
                 RECIPES_SERVICE: lambda: self.recipes,
@@ -454,10 +453,10 @@ class Application:
                     EventLevel.WARN, "a workflow was not loaded", workflow=name, at=fault.path, reason=fault.message
                 )
 
-    def _make_facts(self) -> ServerFacts:
+    def _make_facts(self) -> call_context.ServerFacts:
         config, tools = self.service.config, self.tools
         providers = tuple(name for name, provider in config.providers.items() if provider.enabled)
-        info = ServerInfo(
+        info = call_context.ServerInfo(
             name=self.service.config.server.name,
             version=self.service.config.server.version,
             mode=self.mode,
@@ -468,13 +467,13 @@ class Application:
             provider_count=len(providers),
         )
         faulty = [name for name, faults in tools.faults.items() if any(not fault.is_warning for fault in faults)]
-        return ServerFacts(info=info, unloaded=tools.choice.unloaded, faulty=faulty)
+        return call_context.ServerFacts(info=info, unloaded=tools.choice.unloaded, faulty=faulty)
 
     async def _close_http(self) -> None:
         if "http" in vars(self):
             await self.http.aclose()
 
-    async def _write_audit(self, call: CallRecord) -> None:
+    async def _write_audit(self, call: audit.CallRecord) -> None:
         """Record a call to a `km-` tool that may have changed something, in the audit log and the server's log."""
         if call.pack != KNOWLEDGE.name or self.gateway_connection is not None:
             return
@@ -485,7 +484,7 @@ class Application:
             names = ("tool", "outcome", "who", "face", "request", "arguments")
             self.log.write_line(EventLevel.INFO, "audit", **{name: getattr(entry, name) for name in names})
 
-        await AuditLog(
+        await audit.AuditLog(
             lambda: find_store_paths(self.knowledge.rules()),
             partial(datetime.now, UTC),
             log_entry,
@@ -602,7 +601,7 @@ class ToolSelection:
             return ""
         ##= man/spec/service.md#packs
         ##% duvet MUST load the file of a pack only from inside the project.
-        if not is_inside_project(self._pack_folder, pack.path):
+        if not arguments.is_inside_project(self._pack_folder, pack.path):
             place = "the folder of the configuration" if self._settings.has_only_pages else "the project"
             return f"{pack.path} is not a file inside {place}"
         if not os.path.isfile(os.path.join(self._pack_folder, pack.path)):

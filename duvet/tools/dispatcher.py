@@ -13,11 +13,8 @@ import msgspec
 
 from duvet.errors import DuvetError
 from duvet.text import shorten_text
-from duvet.tools import audit
+from duvet.tools import audit, call_context, packs, plugin_runner
 from duvet.tools.arguments import check_input, check_scope
-from duvet.tools.call_context import CallContext, Caller, ProjectReadings
-from duvet.tools.packs import Registry
-from duvet.tools.plugin_runner import MAX_OWN_RESULT_BYTES, PluginRunner, check_plugin_answer
 from duvet.tools.tool import (
     EnabledPack,
     ErrorCode,
@@ -53,23 +50,26 @@ class ToolEnvironment(msgspec.Struct, frozen=True, kw_only=True):
 
 class ToolDispatcher:
     def __init__(
-        self, registry: Registry, readings: ProjectReadings, environment: ToolEnvironment | None = None
+        self,
+        registry: packs.Registry,
+        readings: call_context.ProjectReadings,
+        environment: ToolEnvironment | None = None,
     ) -> None:
         self.registry = registry
         self.environment = environment or ToolEnvironment()
         self._readings = readings
-        self._guests = PluginRunner(self.environment.clock)
+        self._guests = plugin_runner.PluginRunner(self.environment.clock)
 
-    async def tools(self) -> Registry:
+    async def tools(self) -> packs.Registry:
         await self._readings.catch_up()
         return self.registry
 
-    async def call(self, name: str, arguments: Mapping[str, object], caller: Caller) -> ToolAnswer:
+    async def call(self, name: str, arguments: Mapping[str, object], caller: call_context.Caller) -> ToolAnswer:
         ##= man/spec/service.md#calls
         ##% A tool MUST return the same answer through MCP, `/api/mcp` and `duvet call`.
         return await self.call_tool(await self.require(name, arguments, caller), arguments, caller)
 
-    async def require(self, name: str, arguments: Mapping[str, object], caller: Caller) -> Tool:
+    async def require(self, name: str, arguments: Mapping[str, object], caller: call_context.Caller) -> Tool:
         """Return the tool with this name; report an unknown name to the observers before raising ToolError."""
         await self._readings.catch_up()
         try:
@@ -89,7 +89,11 @@ class ToolDispatcher:
             raise
 
     async def call_tool(
-        self, tool: Tool, arguments: Mapping[str, object], caller: Caller, part_of: EnabledPack | None = None
+        self,
+        tool: Tool,
+        arguments: Mapping[str, object],
+        caller: call_context.Caller,
+        part_of: EnabledPack | None = None,
     ) -> ToolAnswer:
         """Run the tool; `part_of` is the pack of a resource or a prompt, whose tool is not in the registry."""
         begun, owner = self.environment.clock(), part_of or self.registry.pack_of(tool)
@@ -139,7 +143,9 @@ class ToolDispatcher:
                 for close in self.environment.closers:
                     tasks.start_soon(_close, close)
 
-    async def _run(self, tool: Tool, pack: EnabledPack, arguments: Mapping[str, object], caller: Caller) -> ToolAnswer:
+    async def _run(
+        self, tool: Tool, pack: EnabledPack, arguments: Mapping[str, object], caller: call_context.Caller
+    ) -> ToolAnswer:
         check_scope(tool, caller.scopes)
         if len(caller.within) >= MAX_CALL_DEPTH:
             message = f"the call to {tool.name} is nested too deeply; the limit is {MAX_CALL_DEPTH} levels"
@@ -148,7 +154,7 @@ class ToolDispatcher:
             if isinstance(tool, QueryTool) and not pack.is_guest:
                 checked = check_input(tool, arguments)
                 return await self._readings.ask(lambda project: project.answer(tool, checked))
-            ctx = CallContext(
+            ctx = call_context.CallContext(
                 tool=tool.name,
                 caller=caller,
                 readings=self._readings,
@@ -160,7 +166,9 @@ class ToolDispatcher:
             if pack.is_guest:
                 return await self._guests.run(pack.name, tool, arguments, ctx, self.environment.time_limit)
             value = tool.handler(check_input(tool, arguments), ctx)
-            return check_plugin_answer(tool, await value if inspect.isawaitable(value) else value, MAX_OWN_RESULT_BYTES)
+            return plugin_runner.check_plugin_answer(
+                tool, await value if inspect.isawaitable(value) else value, plugin_runner.MAX_OWN_RESULT_BYTES
+            )
         except DuvetError as error:
             raise make_tool_error(error) from error
         except Exception as error:

@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from duvet.config.check import DocumentLocation
-from duvet.config.service_tables import Access, PackSection
-from duvet.config.settings import DEFAULT_PACKS
+from duvet.config import check, service_tables, settings
 from duvet.errors import QueryError
 from duvet.model import RESOURCE_SCHEME, Problem
 from duvet.rules import CONFIG_BAD_VALUE
@@ -28,7 +26,9 @@ class Registry:
 
     def __init__(self, chosen: Sequence[EnabledPack] | None = None) -> None:
         """Register the tools of these packs, by default those of `trace`; raise QueryError for duplicate names."""
-        self.every_pack = enable_packs(DEFAULT_PACKS) if chosen is None else chosen  # Also packs that are not shown.
+        self.every_pack = (
+            enable_packs(settings.DEFAULT_PACKS) if chosen is None else chosen
+        )  # Also packs that are not shown.
         self.packs = [pack for pack in self.every_pack if pack.shown]
         self._entries: dict[str, tuple[Tool | None, EnabledPack]] = {}
         for pack in self.every_pack:
@@ -109,7 +109,7 @@ class UnknownName(Struct, frozen=True):
 
 def make_unknown_name_problems(found: Iterable[UnknownName], document: DataDocument | None) -> tuple[Problem, ...]:
     return tuple(
-        DocumentLocation(document, {}, keys=("toolPacks", *one.keys), is_private=True).problem(
+        check.DocumentLocation(document, {}, keys=("toolPacks", *one.keys), is_private=True).problem(
             CONFIG_BAD_VALUE, one.message, one.hint, at_key=True
         )
         if one.keys and document
@@ -194,11 +194,11 @@ class ToolChoice(Struct, frozen=True):
     misnamed: Sequence[UnknownName] = ()
 
 
-_DEFAULT_SECTION = PackSection()
+_DEFAULT_SECTION = service_tables.PackSection()
 
 
 def choose_packs(
-    on: Sequence[str], sections: Mapping[str, PackSection], found: PluginPacks, own: Sequence[Pack] = ()
+    on: Sequence[str], sections: Mapping[str, service_tables.PackSection], found: PluginPacks, own: Sequence[Pack] = ()
 ) -> ToolChoice:
     """Enable `pages`, installed packs, and those in `on`, `sections` and `own`, unless `sections` disables them."""
     ##= man/spec/service.md#packs
@@ -220,7 +220,7 @@ def choose_packs(
         if is_guest and section.prefix:
             switches = {section.prefix + tool: enabled for tool, enabled in switches.items()}
             pack = add_prefix(pack, section.prefix)
-        writes = section.mode is Access.READ_WRITE
+        writes = section.mode is service_tables.Access.READ_WRITE
         one = EnabledPack(pack, writes, switches, section.settings, shown, is_guest, section.prefix)
         ##= man/spec/service.md#packs
         ##% If two enabled packs have a tool or a prompt with the same name, duvet MUST refuse the configuration and
@@ -243,7 +243,10 @@ def enable_packs(names: Sequence[str]) -> Sequence[EnabledPack]:
 
 
 def _find_unknown_names(
-    on: Sequence[str], sections: Mapping[str, PackSection], known: Mapping[str, Pack], unloaded: Collection[str]
+    on: Sequence[str],
+    sections: Mapping[str, service_tables.PackSection],
+    known: Mapping[str, Pack],
+    unloaded: Collection[str],
 ) -> Iterator[UnknownName]:
     for name in dict.fromkeys([*sections, *on]):
         section = sections.get(name)

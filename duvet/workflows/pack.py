@@ -7,16 +7,14 @@ from collections.abc import Collection, Mapping
 from msgspec import Struct, to_builtins
 
 from duvet.llm.records import ModelRequest, ModelResponse
-from duvet.tools import tool
-from duvet.tools.call_context import CallContext
-from duvet.tools.packs import WORKFLOWS_PACK
+from duvet.tools import call_context, packs, tool
 from duvet.workflows import check, steps, workflow as records
 
 
 class CallerBackend:
     """Calls tools and models with the rights of the workflow's caller."""
 
-    def __init__(self, ctx: CallContext) -> None:
+    def __init__(self, ctx: call_context.CallContext) -> None:
         self._ctx = ctx
 
     async def tool(self, name: str, arguments: Mapping[str, object], time_limit: float | None) -> steps.StepResult:
@@ -44,13 +42,15 @@ def make_workflow_tools(
     ##% The server MUST offer each workflow without errors as the tool `workflow.NAME`.
     faulty = {name for name, found in faults.items() if any(not fault.is_warning for fault in found)}
     return WorkflowTools(
-        tool.Pack(WORKFLOWS_PACK, [_make_tool(one, known) for name, one in workflows.items() if name not in faulty]),
+        tool.Pack(
+            packs.WORKFLOWS_PACK, [_make_tool(one, known) for name, one in workflows.items() if name not in faulty]
+        ),
         faults,
     )
 
 
 def _make_tool(workflow: records.Workflow, known: check.WorkflowEnvironment) -> tool.Tool:
-    async def handler(request: Struct, ctx: CallContext) -> tool.ToolAnswer:
+    async def handler(request: Struct, ctx: call_context.CallContext) -> tool.ToolAnswer:
         from duvet.workflows.engine import run_workflow
 
         log = ctx.services.get(tool.RUNS_SERVICE, steps.discard_run)

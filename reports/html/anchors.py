@@ -11,9 +11,7 @@ from urllib.parse import quote
 from msgspec import Struct
 
 from duvet.model import BREADCRUMB_SIGN, Format, Kind, Level, Problem, Specification
-from duvet.queries.gaps import STATES_BY_WORD, PriorityRow
-from duvet.queries.records import make_fragment_link
-from duvet.queries.revisions import SnapshotDiff
+from duvet.queries import gaps, records, revisions
 from duvet.text import collapse_whitespace
 from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue
 from duvet.trace.records import Finished, GateResult, State
@@ -71,8 +69,8 @@ class ReportData(Struct, frozen=True, kw_only=True):
     version: str = ""
     commit: str = ""
     config_path: str = ""
-    next: tuple[PriorityRow, ...] = ()
-    since: SnapshotDiff | None = None
+    next: tuple[gaps.PriorityRow, ...] = ()
+    since: revisions.SnapshotDiff | None = None
     comments: tuple[CommentStyle, ...] = ()
     notes: PageCollection | None = None  # The project's pages, if it has any.
     texts: Mapping[str, str] = {}  # The texts of the pages, by file.
@@ -172,7 +170,7 @@ def assign_places(page: ReportData) -> ReportPlaces:
 
 
 def _escape_anchor(name: str) -> AnchorLink:
-    return AnchorLink(escape_attribute(name), escape_attribute(make_fragment_link(name)))
+    return AnchorLink(escape_attribute(name), escape_attribute(records.make_fragment_link(name)))
 
 
 def _list_below(names: AnchorNames, name: str, spot: AnchorLink, wanted: str) -> AnchorLink:
@@ -216,7 +214,7 @@ class StateLook(Struct, frozen=True):
 
 def _make_look(state: State, sign: str) -> StateLook:
     slug = state.words.replace(" ", "-")
-    former = " ".join(word for word, states in STATES_BY_WORD.items() if state in states and word != slug)
+    former = " ".join(word for word, states in gaps.STATES_BY_WORD.items() if state in states and word != slug)
     mark, badge = f"s{state.value}", f"{sign} {state.words}"
     return StateLook(state.value, sign, state.words, state.meaning, mark, slug, former, badge)
 

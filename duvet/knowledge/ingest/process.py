@@ -20,9 +20,7 @@ from msgspec.structs import replace
 from duvet.errors import DuvetError, QueryError
 from duvet.progress import CountedStep, Progress
 from duvet.project.project import Options, Project
-from duvet.store import database as db
-from duvet.store.location import IngestOptions, KnowledgeSettings, find_store_paths, open_store
-from duvet.store.records import IngestRun
+from duvet.store import database as db, location, records
 from duvet.trace.catalogue import CATALOGUE_KEY, Catalogue
 from duvet.tree.cache import DiskCache
 from duvet.tree.files import DiskTree
@@ -57,8 +55,8 @@ class IngestSource(Struct, frozen=True, kw_only=True):
 
 class IngestRequest(Struct, frozen=True, kw_only=True):
     source: IngestSource
-    rules: KnowledgeSettings
-    options: IngestOptions
+    rules: location.KnowledgeSettings
+    options: location.IngestOptions
 
 
 class _Failure(Struct, frozen=True, kw_only=True):
@@ -74,12 +72,14 @@ class _Message(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     done: float = 0.0
     step: str = ""
-    run: IngestRun | None = None
+    run: records.IngestRun | None = None
     failure: _Failure | None = None
     crash: str = ""  # The traceback of an unexpected error.
 
 
-async def run_ingest_process(request: IngestRequest, environ: Mapping[str, str], report: ProgressReporter) -> IngestRun:
+async def run_ingest_process(
+    request: IngestRequest, environ: Mapping[str, str], report: ProgressReporter
+) -> records.IngestRun:
     """Index the project in another process; cancelling this call cancels the run."""
     from anyio import CancelScope, fail_after, move_on_after
 
@@ -124,7 +124,7 @@ async def _start(root: str, environ: Mapping[str, str]) -> Process:
         raise DuvetError(f"the ingest process could not start: {error.strerror}", hint="try again") from error
 
 
-async def _follow(process: Process, request: IngestRequest, report: ProgressReporter) -> IngestRun:
+async def _follow(process: Process, request: IngestRequest, report: ProgressReporter) -> records.IngestRun:
     from anyio import BrokenResourceError
 
     assert process.stdin and process.stdout
@@ -236,7 +236,7 @@ def main() -> None:
         progress.send(message)
 
 
-def _ingest(request: IngestRequest, progress: Progress) -> IngestRun:
+def _ingest(request: IngestRequest, progress: Progress) -> records.IngestRun:
     from duvet.knowledge.ingest.run import ingest_project
 
     root, source, options = os.getcwd(), request.source, request.options
@@ -254,11 +254,11 @@ def _ingest(request: IngestRequest, progress: Progress) -> IngestRun:
     key = source.catalogue_key
     read_catalogue = partial(cache.compute, CATALOGUE_KEY, Catalogue, key, lambda: project.catalogue, whole_run=True)
     try:
-        store = open_store(rules.path, create=not options.dry_run)
+        store = location.open_store(rules.path, create=not options.dry_run)
     except (db.StoreMissingError, db.StoreOutdatedError):
         store = None
     top = f"{root.rstrip('/')}/"
-    own = tuple(path.removeprefix(top) for path in find_store_paths(rules).own)
+    own = tuple(path.removeprefix(top) for path in location.find_store_paths(rules).own)
     try:
         return ingest_project(project, store, rules.ingest, options, catalogue=read_catalogue, own=own).run
     finally:

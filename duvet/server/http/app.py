@@ -26,12 +26,10 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from duvet.errors import DuvetError
-from duvet.server import messages as jsonrpc
-from duvet.server.application import AccessTokens
+from duvet.server import application, live_project, messages as jsonrpc
 from duvet.server.http import guards
 from duvet.server.http.metrics import METRICS_PATH, ServerMetrics
 from duvet.server.http.rest import REPORT_PATHS, REST_METHODS, REST_PATH, RestEndpoint, serve_report
-from duvet.server.live_project import LiveProject
 from duvet.server.log import EventLevel, ServerLog
 
 if TYPE_CHECKING:
@@ -163,7 +161,7 @@ class HttpApplication:
         self,
         server: DuvetServer,
         hosts: guards.AllowedHosts,
-        tokens: AccessTokens,
+        tokens: application.AccessTokens,
         log: ServerLog,
         metrics: ServerMetrics,
         limits: guards.HttpLimits,
@@ -224,7 +222,7 @@ class HttpApplication:
         await self._sessions.end()
 
 
-async def serve_readiness(live: LiveProject, scope: Scope, receive: Receive, send: Send) -> None:
+async def serve_readiness(live: live_project.LiveProject, scope: Scope, receive: Receive, send: Send) -> None:
     ##= man/spec/service.md#operations
     ##% `/ready` MUST answer 200 if the project can be read, and otherwise 503.
     try:

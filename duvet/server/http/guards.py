@@ -21,9 +21,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from duvet.server import messages
-from duvet.server.application import ADMIN, READER, AccessTokens, find_holder
-from duvet.server.live_project import set_caller
+from duvet.server import application, live_project, messages
 from duvet.tools.call_context import Caller
 from duvet.tools.tool import ErrorCode, MissingArgumentError, ToolError
 
@@ -239,14 +237,14 @@ class TokenBuckets:
 class RequestRates:
     """Finds the caller of each request; limits the requests of each token, or of each address without a known token."""
 
-    def __init__(self, buckets: TokenBuckets, tokens: AccessTokens) -> None:
+    def __init__(self, buckets: TokenBuckets, tokens: application.AccessTokens) -> None:
         self._buckets = buckets
         self._tokens = tokens
 
     def refuse(self, scope: Scope, cost: float = 1) -> HttpRefusal | None:
         ##= man/spec/mcp.md#http
         ##% Without tokens, the server MUST give HTTP clients only the scope `reader`.
-        caller = scope["caller"] = find_token_holder(scope, self._tokens) if self._tokens else READER
+        caller = scope["caller"] = find_token_holder(scope, self._tokens) if self._tokens else application.READER
         key = f"token {caller.holder}" if caller and self._tokens else find_client_address(scope)
         ##= man/spec/mcp.md#limits
         ##% The server MUST answer a client that exceeds the rate limit with 429 and `Retry-After`.
@@ -274,13 +272,13 @@ class Authentication:
         # The SDK compares the user of a session with the user who started it.
         self._users = {
             one.holder: AuthenticatedUser(AccessToken(token="", client_id=one.holder, scopes=sorted(one.scopes)))
-            for one in (READER, ADMIN)
+            for one in (application.READER, application.ADMIN)
         }
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         caller: Caller | None = scope["caller"]
         if caller is not None:
-            with set_caller(caller):
+            with live_project.set_caller(caller):
                 ##= man/spec/mcp.md#http
                 ##% The server MUST accept the requests of a session only with the token that opened the session.
                 await self._app({**scope, "user": self._users[caller.holder]}, receive, send)
@@ -294,13 +292,13 @@ class Authentication:
         await send_refusal(scope, send, HttpRefusal(401, ErrorCode.UNAUTHORIZED, message, hint, headers))
 
 
-def find_token_holder(scope: Scope, tokens: AccessTokens) -> Caller | None:
+def find_token_holder(scope: Scope, tokens: application.AccessTokens) -> Caller | None:
     """Return the holder of the request's token; None if the token is missing, repeated or unknown."""
     values = Headers(scope=scope).getlist("authorization")
     if len(values) != 1:
         return None
     scheme, _, token = values[0].partition(" ")
-    return find_holder(tokens, token.strip()) if scheme.lower() == "bearer" else None
+    return application.find_holder(tokens, token.strip()) if scheme.lower() == "bearer" else None
 
 
 def allow_methods(*methods: str) -> Check:

@@ -17,9 +17,7 @@ from duvet.errors import DuvetError, OutputExistsError, QueryError
 from duvet.knowledge import backup, reports
 from duvet.knowledge.index import Maintenance
 from duvet.knowledge.uploads import StoredFile, StoredText, check_destination, check_not_reserved
-from duvet.store import location
-from duvet.store.database import StoreError
-from duvet.store.records import IngestRun
+from duvet.store import database, location, records
 from duvet.text import quote_text, shorten_text
 from duvet.tools import tool
 from duvet.tools.arguments import require_argument
@@ -53,7 +51,9 @@ _BYTES = f"The file in base64, at most {MAX_UPLOAD_BYTES:,} bytes before encodin
 _NAME = "The name of the recipe, such as daily-health"
 
 
-async def run_ingest_or_fail(ctx: CallContext, maintenance: Maintenance, options: location.IngestOptions) -> IngestRun:
+async def run_ingest_or_fail(
+    ctx: CallContext, maintenance: Maintenance, options: location.IngestOptions
+) -> records.IngestRun:
     """Return the record of an ingest run, even of a failed one; raise ToolError or DuvetError without a record."""
     options = structs.replace(options, run_id=uuid4().hex, default_profile="manual")
 
@@ -68,7 +68,7 @@ async def run_ingest_or_fail(ctx: CallContext, maintenance: Maintenance, options
         ##= man/spec/gateway.md#indexing
         ##% The server MUST end an ingest run when its call is cancelled or the server stops.
         return await maintenance.ingest(options, report)
-    except StoreError as error:
+    except database.StoreError as error:
         raise index.make_store_refusal(error, ctx) from error
     except DuvetError as error:
         failed = None
