@@ -300,7 +300,7 @@ class PageReferenceFinder:
         self._find_specifications = cache(partial(find_specifications, catalogue))
 
     def specification(self, target: str) -> SpecificationCard | None:
-        """Return the specification that a link names, even if it has no such section."""
+        """Return the specification that the target of a link names, or None; the link's section need not exist."""
         numbers = [] if is_requirement_id(target) else self._find_specifications(normalise_slug(target))
         return self.catalogue.specifications[numbers[0]] if numbers else None
 

@@ -365,7 +365,7 @@ class BodyLimit:
             await self._app(scope, replay_body(body, receive), send)
 
     async def _read(self, arrival: anyio.CancelScope, headers: Headers, receive: Receive) -> bytes | None:
-        """Return the body; None if the client disconnects."""
+        """Return the body; None if the client disconnects. Raise _TooLargeError if it is too large."""
         limit = self._limits.body
         if "expect" in headers and int(headers.get("content-length", "0")) > limit * _MAX_ESCAPED_FACTOR:
             raise _TooLargeError
@@ -476,7 +476,7 @@ class ConcurrencyLimit:
             self._answered.set()
 
     async def drain(self, seconds: float) -> None:
-        """Refuse new requests, and wait a limited time for the answers to the others, except streams."""
+        """Refuse new requests, and wait a limited time for the answers to requests in progress, except streams."""
         self._stopping = True
         if self._free[False] < self._requests:
             with anyio.move_on_after(seconds):
