@@ -204,6 +204,8 @@ async def test_a_batch_is_answered_with_one_array(http: httpx2.AsyncClient) -> N
     assert (await http.post("/mcp", json=[request("ping")], headers=named)).status_code == 200
     notes = await http.post("/mcp", json=[NOTE, NOTE], headers=session)
     later = await http.post("/mcp", json=batch, headers={**session, "mcp-protocol-version": "2025-06-18"})
+    both = [*named.items(), ("mcp-protocol-version", "2025-06-18")]
+    repeated = await http.post("/mcp", json=batch, headers=both)
     modern = await http.post("/mcp", json=[request("ping", enveloped())], headers=MODERN_HEADERS)
     assert (answer.status_code, answer.headers["content-type"]) == (200, "application/json")
     assert [(one["id"], one.get("result"), one.get("error", {}).get("code")) for one in answer.json()] == [
@@ -216,7 +218,7 @@ async def test_a_batch_is_answered_with_one_array(http: httpx2.AsyncClient) -> N
     ]
     assert (notes.status_code, notes.content) == (202, b"")
     expected = refusal("only protocol version 2025-03-26 has batches")
-    assert [(one.status_code, one.json()) for one in (later, modern)] == [expected] * 2
+    assert [(one.status_code, one.json()) for one in (later, repeated, modern)] == [expected] * 3
 
 
 @pytest.mark.parametrize(("session", "status"), [({"mcp-session-id": "0" * 32}, 404), ({}, 400)])

@@ -63,6 +63,15 @@ async def test_paths_methods_media_hosts_and_origins(http: httpx2.AsyncClient) -
         found = (answer.status_code, answer.json(), answer.headers["content-type"])
         assert found == (status, body, "application/json"), (method, path, headers)
     assert (await http.put("/mcp")).headers["allow"] == "GET, POST, DELETE"
+    # All values of a repeated header count.
+    for name, good, bad, status in (
+        ("origin", "http://localhost", "http://evil.example", 403),
+        ("content-type", "application/json", "text/plain", 415),
+    ):
+        for pair in ((good, bad), (bad, good)):
+            kept = [one for one in http_server.MEDIA.items() if one[0] != name]
+            answer = await http.post("/mcp", json=hello(), headers=[*kept, *((name, value) for value in pair)])
+            assert answer.status_code == status, (name, pair)
 
 
 NEEDED = http_server.error_of(
@@ -107,6 +116,16 @@ async def test_a_large_body_is_refused(server: DuvetServer, chunked: bool) -> No
     hint = "the limit is 2,000 bytes; split the request"
     body = http_server.error_of("invalid_request", "The request is too large", hint)
     assert (answer.status_code, answer.json(), answer.headers["connection"]) == (413, body, "close")
+
+
+async def test_the_rest_of_a_much_too_large_body_is_not_read(server: DuvetServer) -> None:
+    ##= man/spec/mcp.md#limits
+    ##% The server MUST refuse a line of more than 4 MiB on standard input, and an HTTP body above the configured limit,
+    ##% before reading the rest.
+    limits = HttpLimits(body=100, arrival=2 * http_server.LONGEST)
+    async with http_server.serving(server, limits=limits) as where:
+        found = await http_server.exchange(where, http_server.HEAD + b"Content-Length: 9999\r\n\r\n" + b"[" * 2000)
+    assert found.startswith(b"HTTP/1.1 413 ")
 
 
 async def test_an_escaped_character_counts_as_itself(server: DuvetServer) -> None:
@@ -242,7 +261,7 @@ async def test_requests_that_have_not_arrived_do_not_count(server: DuvetServer) 
 
 async def test_the_slowest_of_too_many_arriving_bytes_are_refused(server: DuvetServer) -> None:
     async with (
-        http_server.serving(server, limits=HttpLimits(arriving=1500)) as where,
+        http_server.serving(server, limits=HttpLimits(arriving=1500, arrival=2 * http_server.LONGEST)) as where,
         await anyio.connect_tcp(*where) as slow,
         http_server.asking(where) as client,
     ):
@@ -250,7 +269,8 @@ async def test_the_slowest_of_too_many_arriving_bytes_are_refused(server: DuvetS
         assert (await client.get("/health")).status_code == 200
         answer = await client.post("/mcp", content=b" " * 1000 + encode_message(hello()), headers=http_server.MEDIA)
         assert answer.status_code == 200
-        assert (await slow.receive()).startswith(b"HTTP/1.1 408 ")
+        with anyio.fail_after(http_server.LONGEST):
+            assert (await slow.receive()).startswith(b"HTTP/1.1 408 ")
 
 
 OURS = (

@@ -166,7 +166,8 @@ async def test_an_unexpected_failure_has_no_details(server: DuvetServer, caplog:
 
 
 async def test_an_answer_names_its_request(http: httpx2.AsyncClient) -> None:
-    for given in ("mine-1", "", "x" * 200, "a\tb"):
-        answer = await http.post(http_server.API, json={"tool": "coverage_summary"}, headers={"x-request-id": given})
+    for given in ([b"mine-1"], [], [b""], [b"x" * 200], [b"a\tb"], [b"\xe9"], [b"mine-1", b"mine-2"]):
+        headers = [(b"x-request-id", name) for name in given]
+        answer = await http.post(http_server.API, json={"tool": "coverage_summary"}, headers=headers)
         name = answer.headers["x-request-id"]
-        assert name == given if given == "mine-1" else len(name) == 32 and name.isalnum()
+        assert name == "mine-1" if given == [b"mine-1"] else len(name) == 32 and name.isalnum()
