@@ -132,11 +132,9 @@ def _check_calls(step: records.Step, keys: references.ValuePath, known: Workflow
     if isinstance(step, records.ModelStep):
         # A provider accepts any model name.
         if step.model not in known.models and step.model.partition("/")[0] not in known.models:
-            near, usage = (
-                _suggest(step.model, sorted(known.models)),
-                "use a provider, PROVIDER/MODEL, or a task of `routing`",
-            )
-            yield WorkflowFault((*keys, "model"), f"unknown model {_quote(step.model)}", near or usage)
+            usage = "use a provider, PROVIDER/MODEL, or a task of `routing`"
+            hint = _suggest(step.model, sorted(known.models)) or usage
+            yield WorkflowFault((*keys, "model"), f"unknown model {_quote(step.model)}", hint)
         yield from _check_arguments(step.params, steps.ModelParams, (*keys, "params"), "a model")
         return
     at = _find_params_path(step, keys)

@@ -367,6 +367,7 @@ class BodyLimit:
     async def _read(self, arrival: anyio.CancelScope, headers: Headers, receive: Receive) -> bytes | None:
         """Return the body; None if the client disconnects. Raise _TooLargeError if it is too large."""
         limit = self._limits.body
+        # The HTTP parser refuses malformed and contradictory lengths.
         if "expect" in headers and int(headers.get("content-length", "0")) > limit * _MAX_ESCAPED_FACTOR:
             raise _TooLargeError
         body = bytearray()

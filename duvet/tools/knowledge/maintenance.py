@@ -201,7 +201,9 @@ async def _finish_storing(
 ) -> tool.ToolAnswer:
     """Return the answer, after an ingest run if requested; raise ToolError if that run fails."""
     run, warning = None, ""
-    if maintenance.content.rule.ingest if wants_ingest is None else wants_ingest:
+    if wants_ingest is None:
+        wants_ingest = maintenance.content.rule.ingest
+    if wants_ingest:
         run = await _ingest(ctx, maintenance, stored)
         path = os.path.relpath(stored.path, os.path.realpath(maintenance.places.root)).replace(os.sep, "/")
         # The run has succeeded, and so has the call.

@@ -59,17 +59,22 @@ class RequirementArguments(ListArguments, frozen=True, kw_only=True):
     level: LevelWord | None = None
 
     def __post_init__(self) -> None:
-        status = self.status if isinstance(self, StatusArguments) else None
-        wrong = [("level", self.level)] if self.level is not None and parse_level(self.level) is None else []
-        if status is not None and fold_word(status) not in STATES_BY_WORD:
-            wrong.append(("status", status))
-        for name, value in wrong:
-            # The message that msgspec gives for an invalid choice.
-            raise ValueError(f"Invalid enum value '{shorten_text(value)}' - at `$.{name}`")
+        if self.level is not None and parse_level(self.level) is None:
+            _refuse_choice("level", self.level)
 
 
 class StatusArguments(RequirementArguments, frozen=True, kw_only=True):
     status: StatusWord | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.status is not None and fold_word(self.status) not in STATES_BY_WORD:
+            _refuse_choice("status", self.status)
+
+
+def _refuse_choice(name: str, value: str) -> None:
+    # The message that msgspec gives for an invalid choice.
+    raise ValueError(f"Invalid enum value '{shorten_text(value)}' - at `$.{name}`")
 
 
 def make_filter(arguments: RequirementArguments) -> RequirementFilter:
