@@ -393,8 +393,9 @@ def _check_model(
     name, slash, _ = model.partition("/")
     known = providers if slash else names
     if name not in known:
-        hint = did_you_mean(name, known) or "add it to `providers`"
-        yield at.problem(rules.CONFIG_BAD_VALUE, f"unknown provider `{name}`", hint)
+        noun, tables = ("provider", "`providers`") if known is providers else ("model", "`providers` or `routing`")
+        hint = did_you_mean(name, known) or f"add it to {tables}"
+        yield at.problem(rules.CONFIG_BAD_VALUE, f"unknown {noun} `{name}`", hint)
 
 
 def find_repeated_names(workflow: dict[str, Any], at: DocumentLocation) -> Iterator[Problem]:

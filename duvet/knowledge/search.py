@@ -382,7 +382,9 @@ def _load_vectors(store: Store, embedder: Embedder | None) -> tuple[_Vectors | N
     rows = Matrix(space.width, store.segments())
     if not len(rows):
         return None, _NO_VECTORS
-    return _Vectors(space, rows), "" if len(rows) == store.chunk_total() else "some chunks have no vectors"
+    return _Vectors(space, rows), "" if len(
+        rows
+    ) == store.chunk_total() else "some chunks have no vectors and are found only by their words"
 
 
 def _rank_chunks(

@@ -192,11 +192,12 @@ def _correct_one_edit(texts: SpecificationTexts, annotation: Annotation) -> Corr
 
 def _correct_moved_quote(annotation: Annotation, near: Neighbourhood, held: list[int]) -> Correction:
     ids = [near.section_name(index) for index in held]
-    names = " and ".join(f"#{id}" for id in ids[:_MOST_SHOWN])
-    more = f" and {len(ids) - _MOST_SHOWN} more" if len(ids) > _MOST_SHOWN else ""
+    more = [f"{len(ids) - _MOST_SHOWN} more"] if len(ids) > _MOST_SHOWN else []
+    *first, last = [*(f"#{id}" for id in ids[:_MOST_SHOWN]), *more]
+    names = f"{', '.join(first)} and {last}" if first else last
     is_sure = len(ids) == 1 and len(annotation.quote.split()) >= _FEWEST_WORDS
     target = f"{annotation.target.partition('#')[0]}#{ids[0]}" if is_sure else None
-    return Correction(f"the quote is in {names}{more}", target)
+    return Correction(f"the quote is in {names}", target)
 
 
 def _quote_nearest(quote: str, own: TextStretch, name: str = "") -> Correction:

@@ -229,8 +229,8 @@ async def show_graph_node(arguments: KmGraphNodeInput, ctx: CallContext) -> Tool
     edges = tuple(index.limit_rows_by_size(found.relationships, budget))
     step = ""
     if found.is_cut or len(edges) < len(found.relationships):
-        more = "raise limit" if limit < _MAX_EDGES else f"an answer has at most {_MAX_EDGES}"
-        step = f"Only {format_count(len(edges), 'edge')} shown: {more}."
+        more = "raise limit for more" if limit < _MAX_EDGES else "an answer can't contain more"
+        step = f"Only {format_count(len(edges), 'edge')} shown; {more}."
     elif found.others:
         more = " or more" if found.others == graph.MAX_OTHERS else ""
         direction = "incoming" if arguments.relationships == "outgoing" else "outgoing"

@@ -240,7 +240,7 @@ def test_a_search_sees_the_last_run(stored: Store) -> None:
     with stored.writing() as writing:
         writing.put(replace(cups, vectors=b""))
     answer = ask(search, "cups")
-    assert answer.metadata.warnings == ("some chunks have no vectors",)
+    assert answer.metadata.warnings == ("some chunks have no vectors and are found only by their words",)
     assert "docs/cups.md::0" in ids(answer)
 
 

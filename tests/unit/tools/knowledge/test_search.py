@@ -138,7 +138,7 @@ def test_edges_of_the_other_direction_are_counted_and_edges_have_a_limit(indexed
         ("Subsystem:Kettle", "all", ""),
     ):
         assert indexed.answer(NODE, {"node_id": node, "relationships": which}).next_step == step
-    for limit, count, step in ((4, 4, "Only 4 edges shown: raise limit."), (5, 5, ""), (100_000, 5, "")):
+    for limit, count, step in ((4, 4, "Only 4 edges shown; raise limit for more."), (5, 5, ""), (100_000, 5, "")):
         answer = indexed.answer(NODE, {"node_id": KETTLE.id, "relationships": "incoming", "limit": limit})
         assert (len(plain(answer.value)["relationships"]), answer.next_step) == (count, step)
 
