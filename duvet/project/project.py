@@ -456,7 +456,7 @@ class Project:
 
     @property
     def setup_problems(self) -> tuple[Problem, ...]:
-        """Warnings about a setup that gives gates nothing to check; they fail gates. Only with duvet's own schema."""
+        """Warnings, which fail gates, about a setup that gives gates nothing to check; only with duvet's own schema."""
         config = self.config
         if config is None or not config.extended:
             return ()

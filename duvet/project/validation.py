@@ -68,7 +68,7 @@ def validate(project: Project, places: AnnotationPlaces | None = None, history: 
 
 
 def _find_trace_problems(project: Project, places: AnnotationPlaces) -> Iterator[Finding]:
-    """Yield each problem of the trace once for each annotation that has it, even if it is reported only once."""
+    """Yield each problem of the trace for every annotation that has it, even if it is reported only once."""
     ##= man/spec/validate.md#checks
     ##% `duvet validate` MUST report every problem of an annotation that `duvet report` reports.
     trace = project.trace

@@ -82,7 +82,7 @@ def resolve_reference(catalogue: Catalogue, reference: str, files: locations.Pro
 def find_by_name(
     catalogue: Catalogue, name: str, specifications: Collection[int] | None = None
 ) -> RequirementRef | SectionRef | None:
-    """Return the requirement with this id or the section with it in its title; raise NotFoundError if several match."""
+    """Return the requirement with this id, the section with it in its title, or None; raise NotFoundError for several."""
 
     ##= man/spec/names.md#references
     ##% duvet MUST accept a requirement id in upper or lower case, alone or as `SPEC#ID`, wherever it accepts the id

@@ -267,7 +267,7 @@ RequirementPlace = tuple[int, str] | tuple[int, str, str]
 
 
 def find_places(catalogue: Catalogue, specifications: tuple[str, ...], name: str) -> list[RequirementPlace]:
-    """Return the sections with this name and their subsections, or the requirements with this id, or raise an error."""
+    """Return the sections with this name and their subsections, or requirements with this id, or raise NotFoundError."""
     spec, _, section = name.rpartition("#")
     names = (spec,) if spec else specifications
     indexes = [index for one in names for index in require_specification(catalogue, one)]
