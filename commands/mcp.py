@@ -343,7 +343,7 @@ def _summarise_pages(application: Application) -> tuple[list[str], Sequence[Prob
     ##% `--verbose`, and fail if there are no pages.
     from duvet.knowledge.pages.catalogue import find_page_problems
 
-    project = application.settings.open_project(None, None, notes=application.service.config.notes())
+    project = application.settings.open_project(None, None, notes=application.service.config.pages or None)
     findings = find_page_problems(project)
     broken = [problem for problem in findings.problems if problem.code == PAGE_LINK_DANGLING.code]
     is_verbose = application.settings.is_verbose

@@ -69,10 +69,10 @@ class ExtendedSource(project_file.SourceTable, frozen=True, kw_only=True):
     """Source files, and the comment style of their annotations."""
 
     pattern: Annotated[
-        project_file.PatternSetting | None,
+        settings.PatternSetting | None,
         settings.doc("Glob pattern of the files, or a list of patterns; by default the patterns of the language"),
     ] = None
-    exclude: project_file.Excluded = ()
+    exclude: settings.Excluded = ()
     gitignore: Annotated[
         bool,
         settings.doc(
@@ -100,23 +100,9 @@ class ExtendedSource(project_file.SourceTable, frozen=True, kw_only=True):
     def rule(self) -> settings.SourceRule:
         return replace(
             super().rule(),
-            exclude=project_file.make_pattern_tuple(self.exclude),
+            exclude=settings.make_pattern_tuple(self.exclude),
             gitignore=self.gitignore,
             language="" if self.language is None else self.language.value,
-        )
-
-
-class PagesTable(settings.Table, frozen=True, kw_only=True):
-    """Pages: Markdown notes that link to each other and to requirements."""
-
-    # Not `NonBlankText`: with that type in a union, msgspec 0.22 sometimes crashes the interpreter at exit.
-    pattern: project_file.Included
-    exclude: project_file.Excluded = ()
-
-    def rule(self) -> settings.NotesRule:
-        return settings.NotesRule(
-            patterns=project_file.make_pattern_tuple(self.pattern),
-            exclude=project_file.make_pattern_tuple(self.exclude),
         )
 
 
@@ -224,7 +210,7 @@ class ExtendedConfig(project_file.ConfigTable, frozen=True, kw_only=True):
 
     server: Annotated[ServerTable, settings.doc("Identity and limits of the MCP server")] = ServerTable()
     pages: Annotated[
-        tuple[PagesTable, ...],
+        tuple[settings.PagesTable, ...],
         settings.doc("Markdown pages; by default the Markdown files in `docs` that are not specifications"),
     ] = ()
 
@@ -233,7 +219,7 @@ class ExtendedConfig(project_file.ConfigTable, frozen=True, kw_only=True):
             super().resolve(path, toml),
             not_applicable=self.not_applicable,
             writes_requirements=self.report.requirements.enabled,
-            notes=tuple(one.rule() for one in self.pages) or None,
+            notes=self.pages or None,
         )
 
 

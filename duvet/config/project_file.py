@@ -17,12 +17,6 @@ from duvet.errors import ConfigAbsentError, ProblemsError
 from duvet.model import Format, Kind, sort_problems
 from duvet.tree.files import Tree
 
-PatternSetting = str | Annotated[tuple[str, ...], Meta(min_length=1)]
-Included = Annotated[PatternSetting, settings.doc("Glob pattern of the files, or a list of patterns")]
-Excluded = Annotated[
-    str | tuple[str, ...], settings.doc("Glob pattern of files or folders to skip, or a list of patterns")
-]
-
 
 class SchemaName(StrEnum):
     """The schema of this file, which determines the keys that the file may contain."""
@@ -85,7 +79,7 @@ class SourceTable(settings.Table, frozen=True, kw_only=True):
     def rule(self) -> settings.SourceRule:
         """Return the resolved settings; the table must be settled."""
         return settings.SourceRule(
-            patterns=make_pattern_tuple(self.pattern),
+            patterns=settings.make_pattern_tuple(self.pattern),
             meta=self.comment_style.meta or "",
             content=self.comment_style.content or "",
             kind=Kind.CITATION if self.type is SourceType.IMPLEMENTATION else Kind[self.type.name],
@@ -198,12 +192,6 @@ class UpstreamConfig(ConfigTable, frozen=True, kw_only=True):
 
     source: Annotated[tuple[UpstreamSource, ...], settings.doc("Source files to scan for annotations")] = ()
     schema: Annotated[SchemaName, Meta(extra_json_schema={"enum": _UPSTREAM_NAMES})] = field(name="$schema")
-
-
-def make_pattern_tuple(pattern: str | tuple[str, ...] | None) -> tuple[str, ...]:
-    if pattern is None:
-        return ()
-    return (pattern,) if isinstance(pattern, str) else pattern
 
 
 def _expand(template: str | None, environ: Mapping[str, str]) -> str | None:

@@ -464,10 +464,10 @@ class _PageTables(Struct, frozen=True):
 
 def load_service_pages(
     tree: Tree, environ: Mapping[str, str], project_path: str | None = None, folder: str = ""
-) -> tuple[settings.NotesRule, ...] | None:
+) -> tuple[settings.PagesTable, ...] | None:
     """Return the page patterns, or None if there is no `pages` table; raise DuvetError if the table is invalid."""
     found = load_service_tables(_PageTables, tree, environ, project_path, folder=folder)
-    return tuple(one.rule() for one in found.pages) or None if found else None
+    return found.pages or None if found else None
 
 
 class _IngestTables(Struct, frozen=True):

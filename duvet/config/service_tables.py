@@ -9,14 +9,15 @@ from typing import Annotated, Any
 from msgspec import UNSET, Meta, UnsetType, field
 
 from duvet.config import duvet_tables
-from duvet.config.project_file import Excluded, PatternSetting, make_pattern_tuple
 from duvet.config.settings import (
     DEFAULT_PACKS,
     EDITOR_FIELDS,
+    Excluded,
     ExpandedText,
     IngestRule,
     NonBlankText,
-    NotesRule,
+    PagesTable,
+    PatternSetting,
     SearchModel,
     SearchSection,
     Secret,
@@ -25,6 +26,7 @@ from duvet.config.settings import (
     TableError,
     UploadRule,
     doc,
+    make_pattern_tuple,
 )
 from duvet.errors import DuvetError
 from duvet.rules import CONFIG_BAD_VALUE, CONFIG_MISSING_KEY
@@ -197,7 +199,7 @@ class PackSection(ServiceSection, frozen=True, kw_only=True):
     settings: Annotated[dict[str, Any], doc("Settings that the pack defines", extra={"expands": True})] = _EMPTY
 
 
-class PagesSection(duvet_tables.PagesTable, frozen=True, kw_only=True):
+class PagesSection(PagesTable, frozen=True, kw_only=True):
     """Pages: Markdown notes that link to each other and to requirements."""
 
 
@@ -482,9 +484,6 @@ class ServiceConfig(ServiceSection, frozen=True, kw_only=True):
     store: Annotated[StoreSection, doc("Location of the index and its backups")] = StoreSection()
     search: Annotated[SearchSection, doc("Ranking of `km-search` results")] = SearchSection()
     uploads: Annotated[UploadsSection, doc("Files that `km-upload` and `km-storetext` write")] = UploadsSection()
-
-    def notes(self) -> tuple[NotesRule, ...] | None:
-        return tuple(one.rule() for one in self.pages) or None
 
     def packs(self, by_default: tuple[str, ...] = DEFAULT_PACKS) -> tuple[str, ...]:
         """Return the enabled packs; packs in `by_default` are enabled without a table."""

@@ -52,11 +52,15 @@ class SpecificationRule(Struct, frozen=True):
     has_keywords: bool = False  # Whether the configuration says which keywords count.
 
 
-class NotesRule(Struct, frozen=True, kw_only=True):
-    """Patterns of pages: Markdown notes that link to each other and to requirements."""
+PatternSetting = str | Annotated[tuple[str, ...], Meta(min_length=1)]
+Included = Annotated[PatternSetting, doc("Glob pattern of the files, or a list of patterns")]
+Excluded = Annotated[str | tuple[str, ...], doc("Glob pattern of files or folders to skip, or a list of patterns")]
 
-    patterns: tuple[str, ...]
-    exclude: tuple[str, ...] = ()
+
+def make_pattern_tuple(pattern: str | tuple[str, ...] | None) -> tuple[str, ...]:
+    if pattern is None:
+        return ()
+    return (pattern,) if isinstance(pattern, str) else pattern
 
 
 DEFAULT_PACKS = ("trace",)
@@ -207,6 +211,14 @@ class NotApplicableTable(Table, frozen=True, kw_only=True):
             )
 
 
+class PagesTable(Table, frozen=True, kw_only=True):
+    """Pages: Markdown notes that link to each other and to requirements."""
+
+    # Not `NonBlankText`: with that type in a union, msgspec 0.22 sometimes crashes the interpreter at exit.
+    pattern: Included
+    exclude: Excluded = ()
+
+
 class Config(Struct, frozen=True):
     """A configuration file of a project."""
 
@@ -219,7 +231,7 @@ class Config(Struct, frozen=True):
     report: Report
     toml: TomlDocument  # The file with the places of its values.
     not_applicable: tuple[NotApplicableTable, ...] = ()
-    notes: tuple[NotesRule, ...] | None = None
+    notes: tuple[PagesTable, ...] | None = None
     """The patterns of pages; None if the file has no such table."""
     writes_requirements: bool = True  # Whether `duvet report` writes extracted requirements to files.
 

@@ -43,7 +43,7 @@ from duvet.tools.tool import (
 from duvet.tree.files import DiskTree
 
 if TYPE_CHECKING:
-    from duvet.config.settings import NotesRule
+    from duvet.config.settings import PagesTable
     from duvet.model import Problem
     from duvet.progress import Progress
     from duvet.project.project import Project
@@ -129,7 +129,7 @@ def make_application_settings(where: Mapping[str, Any], terminal: TerminalSettin
         progress: Progress | None,
         *,
         root: str = "",
-        notes: tuple[NotesRule, ...] | None = None,
+        notes: tuple[PagesTable, ...] | None = None,
     ) -> Project:
         return open_project(cache, progress, is_quiet=True, settings=terminal, root=root, rules=notes, **options)
 

@@ -12,14 +12,14 @@ from duvet.tree.cache import BlobStore, DiskCache, NoBlobStore, make_cache_key
 from duvet.tree.files import CACHE_FOLDER, DiskTree, Tree
 
 if TYPE_CHECKING:
-    from duvet.config.settings import NotesRule
+    from duvet.config.settings import PagesTable
     from duvet.model import Specification
     from duvet.progress import Progress
     from duvet.project.project import Project
     from duvet.trace.catalogue import Catalogue, SpecificationCard
     from duvet.tree.recorder import FileContent
 
-PageRules = tuple["NotesRule", ...]
+PageRules = tuple["PagesTable", ...]
 Value = TypeVar("Value")
 
 

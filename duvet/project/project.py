@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from duvet import rules
 from duvet.config.project_file import CONFIG_PATH, read_config, require_config
-from duvet.config.settings import Config, NotesRule, SourceRule
+from duvet.config.settings import Config, PagesTable, SourceRule
 from duvet.errors import DuvetError, UnreadableError
 from duvet.model import Annotation, Format, Kind, Place, Problem, RequirementForm, Specification, sort_problems
 from duvet.progress import Progress
@@ -201,7 +201,7 @@ class Options(Struct, frozen=True):
     requirements: tuple[str, ...] = ()  # Patterns of additional requirement files.
     spec_path: str | None = None  # The parent of the folder for downloads in projects without a configuration.
     policy: Policy = Policy()
-    notes: tuple[NotesRule, ...] | None = None
+    notes: tuple[PagesTable, ...] | None = None
 
     @classmethod
     def from_flags(

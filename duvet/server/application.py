@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from duvet.config.project_file import CONFIG_PATH
 from duvet.config.service import ORIGIN_DEFAULTS, SERVICE_FILE_NAMES, Service, load_service
 from duvet.config.service_tables import LogFormat, PackSection, PagesSection, ServerSection
-from duvet.config.settings import NotesRule
+from duvet.config.settings import PagesTable
 from duvet.errors import DuvetError, ProblemsError, QueryError
 from duvet.knowledge.index import Knowledge, Maintenance
 from duvet.model import Problem, Severity
@@ -258,7 +258,7 @@ class Application:
     def live(self) -> LiveProject:
         from duvet.server.live_project import ChangeDetector, LiveProject, ProjectReader, open_descriptor
 
-        notes = self.service.config.notes()
+        notes = self.service.config.pages or None
         reader = ProjectReader(
             lambda: self._open_project(notes),
             self.reloader.page_size,
@@ -268,7 +268,7 @@ class Application:
         )
         return LiveProject(reader)
 
-    def _open_project(self, notes: tuple[NotesRule, ...] | None = None) -> Project:
+    def _open_project(self, notes: tuple[PagesTable, ...] | None = None) -> Project:
         settings, root = self.settings, self.root
         cache = DiskCache(DiskTree(root), settings.environ, kept=settings.has_cache(root), today=settings.today())
         return settings.open_project(cache, None, root=root, notes=notes)
@@ -639,6 +639,6 @@ class ToolSelection:
 
         # This doesn't compute the trace.
         with suppress(DuvetError):
-            project = self._settings.open_project(None, None, notes=self._service.config.notes())
+            project = self._settings.open_project(None, None, notes=self._service.config.pages or None)
             return bool(load_page_patterns(project).files(project.tree).prefixes)
         return False

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from msgspec import json
 
-from duvet.config.settings import NotesRule
+from duvet.config.settings import PagesTable
 from duvet.knowledge.pages.catalogue import PageCollection, load_pages
 from duvet.knowledge.pages.files import find_page_files
 from duvet.knowledge.pages.page import decode_page_body
@@ -37,7 +37,7 @@ def rows(shared: Path, vault: str, name: str) -> Iterator[dict[str, Any]]:
 @pytest.fixture(scope="module", params=VAULTS)
 def vault(request: pytest.FixtureRequest, shared: Path) -> tuple[str, Path, PageCollection]:
     folder = shared / f"vaults/{request.param}"
-    project = Project(str(folder), Options(notes=(NotesRule(patterns=("**/*.md",)),)))
+    project = Project(str(folder), Options(notes=(PagesTable(pattern="**/*.md"),)))
     return request.param, folder, PageCollection(load_pages(project, find_page_files(project)), project.catalogue)
 
 

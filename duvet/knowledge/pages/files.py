@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from duvet import model
-from duvet.config.settings import Config, NotesRule, SourceRule
+from duvet.config.settings import Config, PagesTable, SourceRule, make_pattern_tuple
 from duvet.project.project import Project
 from duvet.rules import PAGE_UNREAD
 from duvet.sources.gitignore import VIRTUAL_ENVIRONMENT, DefaultExcludes, IgnoredPaths
@@ -32,7 +32,7 @@ class PageFiles(Struct, frozen=True):
 
 
 class PagePatterns(Struct, frozen=True):
-    rules: tuple[NotesRule, ...]
+    rules: tuple[PagesTable, ...]
     config: Config | None
     root: str
     is_configured: bool  # False for the default patterns.
@@ -41,7 +41,7 @@ class PagePatterns(Struct, frozen=True):
     def files(self, tree: Tree) -> PageFiles:
         walk, config = _PageWalk(tree, self), self.config
         for number, rule in enumerate(self.rules):
-            for index, pattern in enumerate(rule.patterns):
+            for index, pattern in enumerate(make_pattern_tuple(rule.pattern)):
                 origin = RuleOrigin()
                 if config is not None and self.rules is config.notes:
                     origin = RuleOrigin(config.path, partial(_find_place, config, number, index))
@@ -76,7 +76,7 @@ class _PageWalk:
         self._ignored = IgnoredPaths(tree, patterns.root)
         self._excludes = DefaultExcludes(())
 
-    def add(self, pattern: str, rule: NotesRule, origin: RuleOrigin) -> None:
+    def add(self, pattern: str, rule: PagesTable, origin: RuleOrigin) -> None:
         wildcard = _WILDCARD.search(pattern)
         fixed = pattern[: wildcard.start()] if wildcard else pattern
         prefix = "".join(fixed.removeprefix("./").rpartition("/")[:2])
@@ -102,7 +102,7 @@ class _PageWalk:
             return InnerTree(view, self._inside, lambda folder: self.outside.update({folder: None}))
 
         def find(pattern: str, unmatched: ProblemReporter | None) -> list[str]:
-            source = SourceRule(patterns=(pattern,), exclude=rule.exclude)
+            source = SourceRule(patterns=(pattern,), exclude=make_pattern_tuple(rule.exclude))
             root = self._patterns.root
             return [*find_sources([(source, origin)], self._tree, root, self.problems.append, limit, unmatched)]
 
@@ -133,7 +133,7 @@ def load_page_patterns(project: Project) -> PagePatterns:
     if rules is None and config is not None:
         rules = config.notes
     is_of_disk = project.on_disk or (isinstance(tree, MemoryTree) and tree.below is not None)
-    default = (NotesRule(patterns=("docs/**/*.md",)),)
+    default = (PagesTable(pattern="docs/**/*.md"),)
     return PagePatterns(default if rules is None else rules, config, project.root, rules is not None, is_of_disk)
 
 
