@@ -75,6 +75,16 @@ def test_an_unknown_name_is_refused_with_names_that_exist(
     assert (caught.value.message, caught.value.hint) == (message, hint)
 
 
+def test_only_the_first_names_are_listed() -> None:
+    names = [f"s{number}" for number in range(10, 33)]
+    tables = "".join(f"[[specification]]\nsource = '{name}.md'\n" for name in names)
+    texts = {f"{name}.md": f"# {name}\n" for name in names}
+    catalogue = make_catalogue({".duvet/config.toml": f"'$schema' = 'duvet-cli/config/v1'\n{tables}", **texts})
+    with pytest.raises(NotFoundError) as caught:
+        gaps.select_requirements(catalogue, gaps.RequirementFilter(specifications=("kettle",)))
+    assert caught.value.hint == f"available: {', '.join(names[:20])} and 3 more"
+
+
 @pytest.mark.parametrize(
     ("wanted", "gap", "indexes", "among"),
     [

@@ -110,6 +110,8 @@ def test_entries_may_overlap() -> None:
     found = settled(entry("tea.md#pot") + entry("tea.md") + entry("tea.md#pot", quote='"Pots come first."'))
     assert [one.requirements for one in found.not_applicable] == [5, 10, 1]
     assert len(excluded(found)) == 10
+    # The first entry for a requirement is the one that is shown.
+    assert sorted(one.target for one in found.catalogue.excuses.values()) == ["tea.md"] * 5 + ["tea.md#pot"] * 5
 
 
 @pytest.mark.parametrize(
