@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from functools import cache
+from functools import lru_cache
 from posixpath import splitext
 
 from msgspec import Struct
@@ -60,7 +60,7 @@ _JAVASCRIPT = LiteralFamily(
 _FAMILIES = (_HASHES, _SLASHES, _BOTH, _CPP, _RUST, _GO, _JAVASCRIPT)
 
 
-@cache
+@lru_cache
 def _find_family(extension: str) -> LiteralFamily | None:
     families = ((family, pattern) for family in _FAMILIES for one in family.languages for pattern in one.patterns)
     return next((family for family, pattern in families if pattern.rpartition("*")[2] == extension), None)
