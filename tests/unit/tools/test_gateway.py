@@ -117,6 +117,7 @@ ERRORS: list[tuple[Reply, tuple[str, str, str]]] = [
     (refuses(400, "not_found", "two\nlines\x1b[2J"), ("not_found", "two lines[2J", "")),
     (refuses(401, "unauthorized", "Not known", "x"), ("unauthorized", "Not known", WHICH_TOKEN)),
     (Reply(421, json.encode({"status": "error", "error": NESTED})), ("forbidden", "no", "allow")),
+    (Reply(409, json.encode({"status": "error", "error": NESTED, "details": [READER]})), ("forbidden", "no", "allow")),
 ]
 
 
@@ -156,7 +157,14 @@ TROUBLE: dict[str, tuple[Reply, str, str]] = {
     "not UTF-8": (Reply(body=b'{"status": "ok", "result": "\xff"}'), *NO_ANSWER),
     "401": (Reply(401, b"geheim"), STATUS.format(401), ABOUT_IT),
     "400": (Reply(400, b'{"status": "error", "error": {"message": "geheim"}}'), STATUS.format(400), ABOUT_IT),
-    "redirect": (Reply(302, b"", {"location": "/geheim"}), "the gateway answered with a redirect (302)", NOT_FOLLOWED),
+    **{
+        f"redirect {code}": (
+            Reply(code, b"", {"location": "/geheim"}),
+            f"the gateway answered with a redirect ({code})",
+            NOT_FOLLOWED,
+        )
+        for code in (301, 308)
+    },
     "large": (
         Reply(body=b" " * (MAX_REPLY_BYTES + 1)),
         "the gateway's answer has more than 33,554,432 bytes",
