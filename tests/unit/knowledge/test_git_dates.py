@@ -67,8 +67,8 @@ def test_filters_of_the_repository_are_not_run(tmp_path: Path) -> None:
     git(folder, "config", "filter.odd.required", "true")
     (folder / "a.md").write_text("2")
     os.utime(folder / "a.md", (1, 1))
-    assert find_commit_times(project(folder), CommitTimes()).find_last_commit("a.md") is None
-    assert not mark.exists()
+    found = find_commit_times(project(folder), CommitTimes())
+    assert (found.fault, found.find_last_commit("a.md"), mark.exists()) == ("", None, False)
 
 
 def dates(pages: PageStore) -> dict[str, float]:

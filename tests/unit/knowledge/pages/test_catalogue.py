@@ -91,7 +91,7 @@ def test_dangling_links_are_reported_with_their_place() -> None:
     lines = "".join(f"\u00e9 [[brewing]] {link}\n" for link, _, _ in DANGLING)
     files = {
         "docs/a.md": f"---\ntags: x\n---\n# A\n\n{lines}",
-        "docs/brewing.md": "[[a]] [a](a.md) [up](..)\n\n# Cups ^b1\n",
+        "docs/brewing.md": "[[a]] [[#^b1]] <me@a.org> [a](a.md) [up](..)\n\n# Cups ^b1\n",
     }
     found = find_page_problems(project_of(files))
     assert [
@@ -101,7 +101,7 @@ def test_dangling_links_are_reported_with_their_place() -> None:
         ("DUV103", "warning", "docs/a.md", line, 15, message, hint)
         for line, (_, message, hint) in enumerate(DANGLING, 6)
     ]
-    assert (found.pages, found.links, found.files) == (2, 23, ("docs/a.md", "docs/brewing.md"))
+    assert (found.pages, found.links, found.files) == (2, 24, ("docs/a.md", "docs/brewing.md"))
     notes = notes_of(files)
     assert notes.outlinks(notes.require("a")) == ("brewing", "brewin", "gone", "q")
 
