@@ -6,9 +6,14 @@ from collections.abc import Callable
 
 import pytest
 
-from duvet.queries.records import make_blob_url, make_fragment_link, make_issue_url, make_published_url
+from duvet.model import Level
+from duvet.queries.records import format_level, make_blob_url, make_fragment_link, make_issue_url, make_published_url
 
 RFC = "https://www.rfc-editor.org/rfc/rfc9114"
+
+
+def test_an_automatic_level_has_no_name() -> None:
+    assert [format_level(level) for level in (Level.MUST, Level.MAY, Level.AUTO)] == ["MUST", "MAY", None]
 
 
 @pytest.mark.parametrize(
