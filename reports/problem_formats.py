@@ -55,8 +55,8 @@ def render_github(problems: Sequence[Problem], view: ProblemContext) -> bytes:
         place, properties = problem.place, {}
         if problem.path:
             ##= man/spec/problems.md#github-and-junit
-            ##% A workflow command MUST contain paths relative to the root of the repository, and escape values and
-            ##% messages as GitHub expects.
+            ##% In the workflow commands of GitHub, duvet MUST write paths relative to the root of the repository,
+            ##% and escape values and messages as GitHub expects.
             properties["file"] = make_root_relative(problem.path, view.folder)
             if place.line:
                 properties["line"] = str(place.line)

@@ -25,9 +25,9 @@ from duvet.config.document import (
     is_variable,
 )
 from duvet.config.document_formats import DocumentFormat, detect_document_format
-from duvet.config.duvet_tables import ExtendedConfig, ExtendedHtmlReport, ExtendedSource
+from duvet.config.duvet_tables import ExtendedConfig, ExtendedSource
 from duvet.config.project_file import SchemaName, UpstreamConfig, UpstreamSource
-from duvet.config.settings import EXTENDED_SCHEMA, HtmlReport, Secret, Table, TableError
+from duvet.config.settings import EXTENDED_SCHEMA, ExtendedHtmlReport, HtmlReport, Secret, Table, TableError
 from duvet.config.toml import TomlDocument
 from duvet.model import Place, Problem
 from duvet.text import quote_text

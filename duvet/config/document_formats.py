@@ -198,7 +198,8 @@ def _parse_json(text: str, path: str) -> DataDocument:
     spans = _scan_json(draft)
     if not isinstance(values, dict):
         start = len(text) - len(text.lstrip())
-        raise draft.make_unsupported_error("expected an object: put the whole file in `{` and `}`", start, start)
+        message = 'expected an object at the top level, such as `{"key": "value"}`'
+        raise draft.make_unsupported_error(message, start, start)
     return DataDocument(values, text, path, lambda _: spans)
 
 

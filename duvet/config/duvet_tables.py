@@ -106,27 +106,6 @@ class ExtendedSource(project_file.SourceTable, frozen=True, kw_only=True):
         )
 
 
-class SpecText(StrEnum):
-    """The parts of a specification that the HTML report contains."""
-
-    CITED = "cited"
-    FULL = "full"
-
-
-class ExtendedHtmlReport(settings.HtmlReport, frozen=True, kw_only=True):
-    """The HTML report, and the links that all reports share."""
-
-    title: Annotated[
-        str | None, settings.doc("Title of the report; by default the name of the repository or of the specifications")
-    ] = None
-    logo: Annotated[str | None, settings.doc("Text before the title, such as a company name")] = None
-    spec_text: Annotated[
-        SpecText, settings.doc("Sections without requirements: `full` shows them all; `cited` shows only cited ones")
-    ] = SpecText.CITED
-    snippet_lines: Annotated[int, settings.doc("Lines of code to show below each annotation", ge=0, le=50)] = 6
-    embed_json: Annotated[bool, settings.doc("Embed the JSON report, for programs that read it from the HTML")] = False
-
-
 class RequirementFileTable(settings.Table, frozen=True, kw_only=True):
     """The extracted requirement files."""
 
@@ -138,7 +117,7 @@ class RequirementFileTable(settings.Table, frozen=True, kw_only=True):
 class ExtendedReport(settings.Report, frozen=True, kw_only=True):
     """The reports that `duvet report` writes."""
 
-    html: Annotated[ExtendedHtmlReport, settings.doc("The HTML report")] = ExtendedHtmlReport()
+    html: Annotated[settings.ExtendedHtmlReport, settings.doc("The HTML report")] = settings.ExtendedHtmlReport()
     requirements: Annotated[RequirementFileTable, settings.doc("The extracted requirement files")] = (
         RequirementFileTable()
     )

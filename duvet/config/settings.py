@@ -166,6 +166,27 @@ class HtmlReport(Table, frozen=True, kw_only=True):
     issue_link: Annotated[TemplateText | None, doc("Base URL of links to issues")] = None
 
 
+class SpecText(StrEnum):
+    """The parts of a specification that the HTML report contains."""
+
+    CITED = "cited"
+    FULL = "full"
+
+
+class ExtendedHtmlReport(HtmlReport, frozen=True, kw_only=True):
+    """The HTML report, and the links that all reports share."""
+
+    title: Annotated[
+        str | None, doc("Title of the report; by default the name of the repository or of the specifications")
+    ] = None
+    logo: Annotated[str | None, doc("Text before the title, such as a company name")] = None
+    spec_text: Annotated[
+        SpecText, doc("Sections without requirements: `full` shows them all; `cited` shows only cited ones")
+    ] = SpecText.CITED
+    snippet_lines: Annotated[int, doc("Lines of code to show below each annotation", ge=0, le=50)] = 6
+    embed_json: Annotated[bool, doc("Embed the JSON report, for programs that read it from the HTML")] = False
+
+
 class JsonReport(Table, frozen=True, kw_only=True):
     """The report as JSON."""
 

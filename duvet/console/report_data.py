@@ -7,8 +7,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
-from duvet.config.duvet_tables import ExtendedHtmlReport, SpecText
-from duvet.config.settings import SourceRule
+from duvet.config.settings import ExtendedHtmlReport, SourceRule, SpecText
 from duvet.console.command import current_settings
 from duvet.console.streams import render_bytes
 from duvet.errors import DuvetError

@@ -111,8 +111,8 @@ def check_counts(progress: Progress, censuses: Iterable[tuple[Specification, Cen
             for reason in census.reasons:
                 progress.note(path, f"not counted: {reason.description}")
         ##= man/spec/trace.md#requirements
-        ##% If a sentence with a keyword is not a requirement, and duvet knows no reason for this, `duvet report`
-        ##% MUST warn about the sentence.
+        ##% If duvet neither extracts a sentence with a keyword nor has a documented reason to skip it, `duvet
+        ##% report` MUST warn about the sentence.
         for line in census.lost:
             message = (
                 "duvet lost this sentence: it has a keyword, but is not a requirement, and no known reason applies"

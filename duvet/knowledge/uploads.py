@@ -1,4 +1,4 @@
-"""Files and texts that clients upload; texts get front matter."""
+"""Files and texts that clients upload."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class ContentFolder:
     def read(self, source: str, *, is_local: bool) -> bytes:
         """Read a visible file of the project, or of the content root if the caller is remote; else raise QueryError."""
         ##= man/spec/gateway.md#uploads
-        ##% Over HTTP, `km-upload` MUST read only files under the content root, and otherwise only files of the project.
+        ##% `km-upload` MUST read only files of the project and, over HTTP, only files under the content root.
         folder, name = (self._places.root, "the project") if is_local else (self.root, "the content root")
         at = os.path.join(folder, source)
         ##= man/spec/gateway.md#uploads
@@ -143,7 +143,7 @@ def resolve_destination(root: str, folder: str, destination: str | None, name: s
 
 
 def check_destination(root: str, path: str) -> str:
-    """Return the shortest form of a path under the root; raise QueryError if writing there is forbidden."""
+    """Return the normalised path, relative to the root; raise QueryError if writing there is forbidden."""
     ##= man/spec/gateway.md#uploads
     ##% The server MUST refuse to store a file that is hidden, is a configuration file, or is outside the content root,
     ##% even through `..` or a symbolic link.

@@ -223,7 +223,7 @@ def fill_prompt(name: str, given: Mapping[str, str], context: ProjectSnapshot, r
 
     def by(tool: str, command: str) -> str:
         ##= man/spec/mcp.md#prompts
-        ##% A prompt MUST name a tool only if it is enabled.
+        ##% A prompt MUST NOT name a disabled tool.
         return f"`{tool}` (`duvet {command}`)" if tool in registry else f"`duvet {command}`"
 
     return render_prompt(name, {**values, "by": by})

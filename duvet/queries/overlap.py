@@ -58,7 +58,7 @@ class SectionText:
 
 
 class _SpanIndex:
-    """Spans of a text with their groups, sorted by size to find those around a place quickly."""
+    """Spans of a text with their groups, in buckets by size, to find those that overlap a range quickly."""
 
     def __init__(self, spans: Iterable[Span]) -> None:
         self._by_magnitude: dict[int, list[Span]] = defaultdict(list)

@@ -482,7 +482,7 @@ def list_unneeded_files(extraction: Extraction, library: Library, *, writes: boo
 
 
 def find_ignored_files(extraction: Extraction, tree: Tree) -> Iterator[Problem]:
-    """Yield a problem for each requirement file that duvet ignores because it generates the same file."""
+    """Yield a problem for each requirement file whose section duvet extracts itself."""
     for folder in extraction.folders:
         for path in sorted(f"{folder}/{entry.name}" for entry in tree.entries(folder) if not is_folder(entry)):
             if path not in extraction.files:

@@ -1,4 +1,4 @@
-"""Opens, creates and removes a project's store file; its settings, and the paths of the files next to it."""
+"""The settings of a project's store, the paths of its files, and functions that open, create and replace it."""
 
 from __future__ import annotations
 

@@ -233,7 +233,7 @@ async def get_connections(arguments: GetConnectionsInput, ctx: call_context.Call
     def question(context: ProjectSnapshot, pages: catalogue.PageCollection) -> tool.ToolAnswer:
         page = pages.require(slug)
         graph, is_short = pages.graph(page), ctx.caller.face == tool.MCP_SOURCE
-        short = _Shortener(is_short, "call get_page on the pages and set limit")
+        short = _Shortener(is_short, "call get_page for this page with a limit")
         nodes = short.cut_list("pages in the graph", graph.nodes)
         shown = {node.id for node in nodes}
         edges = tuple(edge for edge in graph.edges if edge.source in shown and edge.target in shown)

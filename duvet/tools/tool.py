@@ -250,7 +250,7 @@ class EnabledPack(Struct, frozen=True):
 
     @property
     def own_names(self) -> Mapping[str, str]:
-        """Maps the names that the pack's code uses to the prefixed names of its tools; empty without a prefix."""
+        """The prefixed names of the tools, by their names in the pack's code; empty without a prefix."""
         return {name.removeprefix(self.prefix): name for name in self.every_name()} if self.prefix else {}
 
     def tools(self) -> Sequence[Tool]:
@@ -264,7 +264,7 @@ class EnabledPack(Struct, frozen=True):
         ]
 
     def list_names(self) -> Iterator[tuple[str, Tool | None]]:
-        """Yield each name and alias of the enabled tools, with None for a tool that a table loads when it is used."""
+        """Yield the names and aliases of the enabled tools, each with its tool, or with None if that is not imported yet."""
         if isinstance(self.pack.tools, ToolTable) and self.writes:
             yield from ((name, None) for name in self.pack.tools if self.switches.get(name, True))
         else:

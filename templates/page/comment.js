@@ -13,8 +13,8 @@ function wrapped(start, text) {
 
 /*
 ##= man/spec/page.md#requirements-and-citations
-##% The citation that a user copies from a requirement MUST cite this requirement, as a comment in the style of the
-##% source file or as TOML.
+##% The citation that a user copies from a requirement MUST cite this requirement, as a comment in the selected
+##% style or as TOML.
 */
 function commentOf({ meta, content, first, last, kind: usual }, kind, { target, quote }, reason) {
   const indent = first && ' ', start = `${indent}${meta} `;

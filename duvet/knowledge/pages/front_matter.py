@@ -70,7 +70,7 @@ def find_body_start(text: str) -> int:
 
 
 def parse_front_matter(text: str, path: str) -> DataDocument:
-    """Parse front matter between its `---` lines, with scalars as text; raise DocumentError if it is invalid."""
+    """Parse front matter between its `---` lines, keeping numbers as text; raise DocumentError if it is invalid."""
     from duvet.config.document_formats import parse_scalar_as_text, parse_yaml
 
     block = text.rstrip().removesuffix("...").removesuffix("---")

@@ -93,9 +93,9 @@ COLLECTIONS = {  # Name, title and description of the collections that every pro
     tree.NodeKind.ALL_REQUIREMENTS: (
         "requirements",
         "Requirements",
-        "Every requirement, or a part with ?limit=&cursor=",
+        "All requirements, in parts with ?limit=&cursor=",
     ),
-    tree.NodeKind.ALL_CITATIONS: ("citations", "Citations", "Every citation, or a part with ?limit=&cursor="),
+    tree.NodeKind.ALL_CITATIONS: ("citations", "Citations", "All citations, in parts with ?limit=&cursor="),
 }
 NO_DIGEST = ""  # The digest of a missing document.
 _LISTED = (

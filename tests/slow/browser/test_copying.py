@@ -67,8 +67,8 @@ def describe_annotation(annotation: Annotation) -> tuple[Kind, str, str, str]:
 @pytest.mark.parametrize("style", STYLES)
 def test_a_citation_is_copied_as_a_comment(visit: Visits, tea: Report, style: str) -> None:
     ##= man/spec/page.md#requirements-and-citations
-    ##% The citation that a user copies from a requirement MUST cite this requirement, as a comment in the style of
-    ##% the source file or as TOML.
+    ##% The citation that a user copies from a requirement MUST cite this requirement, as a comment in the selected
+    ##% style or as TOML.
     page = opened(visit, tea)
     page.select_option("#panel .style select", style)
     page.fill("#panel .reason", REASON)

@@ -13,8 +13,8 @@ from tests.problems import show_problem
 
 def test_a_sentence_that_is_not_counted_is_a_problem() -> None:
     ##= man/spec/trace.md#requirements
-    ##% If a sentence with a keyword is not a requirement, and duvet knows no reason for this, `duvet report` MUST warn
-    ##% about the sentence.
+    ##% If duvet neither extracts a sentence with a keyword nor has a documented reason to skip it, `duvet report` MUST
+    ##% warn about the sentence.
     library = Library(MemoryTree({"spec.md": b"# Pot\n"}), "d", forms={})
     specification = library.load(locate_specification("spec.md"))
     counted = Census(1, 0, 0, (CensusReason("in code", (1,)),), ())

@@ -85,7 +85,7 @@ def test_a_prompt_names_the_enabled_tools(name: str) -> None:
     given = {"requirement": WARM, "section": "tea#pot"}
     wanted = {one.name: given[one.name] for one in library.describe_prompt(name).arguments if one.required}
     ##= man/spec/mcp.md#prompts
-    ##% A prompt MUST name a tool only if it is enabled.
+    ##% A prompt MUST NOT name a disabled tool.
     on, off = (text_for(registry, name, context_of(), wanted) for registry in (USUAL, Registry([])))
     named = [one.name for one in Registry() if f"`{one.name}` (`duvet " in on]
     assert len(named) > 0 and on.count("`duvet ") == off.count("`duvet ")

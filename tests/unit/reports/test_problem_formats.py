@@ -128,8 +128,8 @@ def test_json_is_read_again(problems: tuple[Problem, ...]) -> None:
 @given(HOSTILE, TEXT)
 def test_there_is_one_command_for_each_problem(problems: tuple[Problem, ...], folder: str) -> None:
     ##= man/spec/problems.md#github-and-junit
-    ##% A workflow command MUST contain paths relative to the root of the repository, and escape values and messages as
-    ##% GitHub expects.
+    ##% In the workflow commands of GitHub, duvet MUST write paths relative to the root of the repository, and escape
+    ##% values and messages as GitHub expects.
     *lines, end = render_github(problems, ProblemContext(folder=folder.strip("/"))).decode().split("\n")
     assert (len(lines), end) == (len(problems), "")
     for line, problem in zip(lines, problems, strict=True):

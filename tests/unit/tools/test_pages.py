@@ -199,7 +199,7 @@ def test_long_lists_and_front_matter_are_cut(tmp_path: Path) -> None:
     graph: Any = around.value
     lists = (graph.outlinks, graph.backlinks, graph.local_graph.nodes, graph.local_graph.edges)
     assert [len(one) for one in lists] == [100] * 4
-    cut_graph = "The answer has 100 of 121 pages in the graph; for all, call get_page on the pages and set limit."
+    cut_graph = "The answer has 100 of 121 pages in the graph; for all, call get_page for this page with a limit."
     assert around.warning.startswith(cut_graph)
     graph = call("get_connections", "rest", slug="hub").value
     assert (len(graph.local_graph.nodes), len(graph.local_graph.edges)) == (121, 240)

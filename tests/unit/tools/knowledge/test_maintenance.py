@@ -379,7 +379,7 @@ def test_only_regular_files_of_limited_size_are_uploaded(kept: Asking, source: P
 @pytest.mark.parametrize(("holder", "place"), [("", "the project"), ("admin", "the content root")])
 def test_only_visible_files_of_the_project_are_uploaded(kept: Asking, tmp_path: Path, holder: str, place: str) -> None:
     ##= man/spec/gateway.md#uploads
-    ##% Over HTTP, `km-upload` MUST read only files under the content root, and otherwise only files of the project.
+    ##% `km-upload` MUST read only files of the project and, over HTTP, only files under the content root.
     ##= man/spec/gateway.md#uploads
     ##% `km-upload` MUST NOT read a file that is hidden, ignored by git, secret or vendored.
     inside, source = kept.folder / "docs", tmp_path / "notes/design.md"
