@@ -45,7 +45,7 @@ def find_setup_problems(project: Project) -> Iterator[Problem]:
     if config is None or not config.extended:
         return
     ##= man/spec/gates.md#gates-with-nothing-to-check
-    ##% duvet MUST warn about a setup that leaves gates nothing to check.
+    ##% Without a gate, duvet MUST warn about each of these problems.
     yield from project.setup_problems
     trace, places = project.trace, records.AnnotationPlaces(project.tree)
     known = {locate_specification(rule.source, rule.format).name for rule in config.specifications}

@@ -91,8 +91,8 @@ def test_when_a_snapshot_is_checked(ci: str | None, args: str, code: int, kettle
 )
 def test_without_a_snapshot(args: str, found: list[str], kettle: Path, duvet: Run, gold: Snapshot) -> None:
     ##= man/spec/gates.md#snapshots-and-coverage
-    ##% With `--ci` and without a configured snapshot, `duvet report` MUST list the lines of requirements and other
-    ##% annotated text that no code cites, and the lines that code cites but no test does.
+    ##% With `--ci` and without a configured snapshot, `duvet report` MUST list each line of a requirement or of
+    ##% other annotated text that no code cites, or that code cites but no test does.
     lines = SPECIFICATION.replace(". It SHOULD", ".\n\nIt should")
     make(kettle, {**WITHOUT_SNAPSHOT, "src/a.rs": HALF, "spec.md": lines})
     done = duvet("-q", "report", "--ci", *args.split())
@@ -256,7 +256,7 @@ def test_a_gate_with_nothing_to_check_fails(
     ##% A gate MUST fail if there is no configuration, no specification or no requirement, or if a source pattern
     ##% matches no file.
     ##= man/spec/gates.md#gates-with-nothing-to-check
-    ##% duvet MUST warn about a setup that leaves gates nothing to check.
+    ##% Without a gate, duvet MUST warn about each of these problems.
     make(tmp_path, texts)
     plain, gated = (run(duvet_command, tmp_path, *args) for args in (["report"], ["report", "--ci"]))
     assert (plain.code, all_codes(plain), gated.code, codes(gated)) == (0, [code], 1, [code])
