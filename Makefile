@@ -38,11 +38,8 @@ help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
 
 .PHONY: report
-report: $(RUN_READY) ## Trace this repository and list the files written
+report: $(RUN_READY) ## Trace this repository
 	$(BIN)/duvet report $(ARGS)
-	@echo; echo 'Wrote:'; for made in .duvet/reports/* .duvet/snapshot.txt; do \
-		if [ -f "$$made" ]; then printf '  %8d bytes  %s\n' "$$(wc -c <"$$made")" "$$made"; fi; \
-	done
 
 .PHONY: test
 test: $(DEV_READY) ## Run the unit and command tests

@@ -11,7 +11,6 @@ from click.exceptions import Exit
 
 from duvet.console import application, command, project, streams
 from duvet.console.options import TEXT_TYPE, add_service_option, add_text_format, add_trace_options
-from duvet.console.terminal import detect_table_look
 from duvet.errors import QueryError
 from duvet.llm.ask import ASK_TASK, NOTHING_FOUND, AnswerSource, ModelAnswer, ProjectRetriever, answer_question
 from duvet.llm.records import ModelError, ModelRequest, NoModelError
@@ -112,7 +111,7 @@ def _print_answer(answer: ModelAnswer, format: str) -> None:
     if format == "json":
         streams.write_stdout(encode_json(answer))
         return
-    look = detect_table_look()
+    look = streams.detect_table_look()
     paragraphs = [[*_fold_lines(answer.answer.split("\n"), "", look)]] if answer.answer is not None else []
     bold, plain = (_BOLD, _PLAIN) if look.colour else ("", "")
     for source in answer.sources:

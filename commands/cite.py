@@ -12,7 +12,7 @@ import click
 from msgspec import Struct
 
 from duvet.console import command, filters, streams
-from duvet.console.options import TEXT_TYPE, add_trace_options
+from duvet.console.options import TEXT_TYPE, add_reference, add_trace_options
 from duvet.console.problems import make_patch
 from duvet.console.project import open_cache, open_project_quietly
 from duvet.errors import DuvetError, OutputError, ProblemsError, UnreadableError
@@ -32,12 +32,7 @@ _FIELDS = {"reason": "reason", "feature": "feature", "tracking_issue": "tracking
 
 
 @click.command(cls=command.Subcommand)
-@click.argument(
-    "reference",
-    type=command.ReferenceType(TEXT_TYPE),
-    metavar="REF",
-    shell_complete=command.complete_values("references"),
-)
+@add_reference
 @command.file_option("--at", "place", required=True, metavar="FILE:LINE", help="Insert the citation above this line.")
 @click.option(
     "--type", "kind", type=filters.KIND_TYPE, help="The annotation type [default: the type of the file's `[[source]]`]."

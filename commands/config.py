@@ -14,8 +14,7 @@ from duvet.config.service import find_service_file
 from duvet.console.command import OldOption, SubcommandGroup, current_settings, show_path
 from duvet.console.options import SERVICE_KEY, add_config_option, add_service_option
 from duvet.console.problems import add_problem_format, has_errors, list_error_problems, make_problem_output
-from duvet.console.streams import FAILED, print_remark, write_stdout
-from duvet.console.terminal import detect_table_look, is_on_terminal
+from duvet.console.streams import FAILED, detect_table_look, is_on_terminal, print_remark, write_stdout
 from duvet.errors import DuvetError
 from duvet.model import sort_problems
 from duvet.reports.cells import escape_cell, measure_width

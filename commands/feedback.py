@@ -7,7 +7,7 @@ from operator import attrgetter
 import click
 from msgspec import json
 
-from duvet.console import command, knowledge_store, options, output, streams, terminal
+from duvet.console import command, knowledge_store, options, output, streams
 from duvet.knowledge.feedback import Vote, read_votes
 from duvet.reports.tables import Column, ListFormat, Listing, render_listing
 
@@ -77,4 +77,4 @@ def export_feedback(format: str, service_path: str | None) -> None:
       duvet feedback export --format csv
     """
     votes = read_votes(knowledge_store.locate_store(service_path).feedback)
-    streams.write_stdout(render_listing(Listing(_EXPORTED, votes), ListFormat(format), terminal.detect_table_look()))
+    streams.write_stdout(render_listing(Listing(_EXPORTED, votes), ListFormat(format), streams.detect_table_look()))

@@ -11,7 +11,7 @@ from typing import Any
 import click
 from msgspec.structs import replace
 
-from duvet.console import command, problems, report_run, streams, terminal
+from duvet.console import command, problems, report_run, streams
 from duvet.console.options import TEXT_TYPE
 from duvet.console.progress import LABEL_WIDTH, ProgressLines, format_seconds
 from duvet.console.project import open_project
@@ -245,7 +245,7 @@ def run_query(
     settings = progress.settings
     # Extracted requirements need not be on disk.
     places = AnnotationPlaces(MemoryTree(project.extraction.files, project.tree))
-    width = terminal.detect_table_look(sys.stderr).width if sys.stderr.isatty() else _WIDTH
+    width = streams.detect_table_look(sys.stderr).width if sys.stderr.isatty() else _WIDTH
     canvas = Canvas(cache(lambda path: DrawnFile.of(places.text(path))), width, settings.colour)
     renderer = CheckRenderer(project.trace.annotations, canvas, verbose=settings.verbose)
     if settings.verbose and project.config and "duplicates" in project.config.toml.values:

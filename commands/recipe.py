@@ -11,7 +11,7 @@ from click.exceptions import Exit
 from msgspec.structs import replace
 
 from duvet.config.service_tables import VariableType
-from duvet.console import command, streams, terminal, workflow_run
+from duvet.console import command, streams, workflow_run
 from duvet.console.application import make_application, make_shell_error, parse_arguments, read_json_argument
 from duvet.console.options import (
     PACKS_KEY,
@@ -157,7 +157,7 @@ def show_recipe(name: str, format: str, output: str | None) -> None:
     data = encode_json(found.document.values if found.document else {}) if format == "json" else found.data
     if output is not None and output not in streams.OUTPUT_NAMES:
         store_file(output, data)
-    elif format != "json" and terminal.is_on_terminal():
+    elif format != "json" and streams.is_on_terminal():
         streams.write_stdout("".join(f"{escape_cell(line)}\n" for line in data.decode().splitlines()).encode())
     else:
         streams.write_stdout(data)

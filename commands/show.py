@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from duvet.console import command, output, project, streams
-from duvet.console.options import TEXT_TYPE, add_trace_options
+from duvet.console.options import add_reference, add_trace_options
 from duvet.queries import details, records, references
 from duvet.reports.detail import make_detail_blocks
 from duvet.trace.locations import ProjectFiles
@@ -16,12 +16,7 @@ from duvet.tree.files import DiskTree
 
 
 @click.command(cls=command.Subcommand)
-@click.argument(
-    "reference",
-    type=command.ReferenceType(TEXT_TYPE),
-    metavar="REF",
-    shell_complete=command.complete_values("references"),
-)
+@add_reference
 @add_trace_options
 @click.option(
     "--context",

@@ -77,23 +77,32 @@ def add_to_config(
     environ: Mapping[str, str],
     any_case: Collection[str] = (),
 ) -> bytes:
-    """Append tables for these sources and specifications; raise DuvetError if the result would be invalid."""
+    """Add tables for these sources and specifications; raise DuvetError if the result would be invalid."""
     ##= man/spec/init.md#existing-projects
     ##% In an existing project, `duvet init` MUST add only the specifications and languages that the user names or
     ##% accepts, and change nothing else in the configuration.
+    end, added, rest = b"\r\n" if b"\r\n" in data else b"\n", data, list(specifications)
     if config.extended:
-        tables = _render("tables", groups=groups, specifications=specifications, any_case=any_case)
+        for source in specifications:
+            table = _render("tables", groups=(), specifications=[source], any_case=any_case).strip()
+            lines = [line + end for line in table.splitlines()]
+            suggestion = b"".join(b"# " + line for line in lines)
+            ##= man/spec/init.md#existing-projects
+            ##% `duvet init` MUST uncomment a specification that it has written as a comment, instead of adding it again.
+            if suggestion in added:
+                added = added.replace(suggestion, b"".join(lines), 1)
+                rest.remove(source)
+        tables = _render("tables", groups=groups, specifications=rest, any_case=any_case)
     else:
         # Upstream's schema has one pattern in each table.
         starters = [Starter(group.language, pattern) for group in groups for pattern in group.patterns]
         tables = _render("upstream_tables", starters=starters, specifications=specifications, default_style=SLASHES)
-    added = data + (b"" if data.endswith(b"\n") else b"\n") + b"\n" + tables.rstrip() + b"\n"
-    if b"\r\n" in data:
-        added = data + added[len(data) :].replace(b"\n", b"\r\n")
+    if tables := tables.rstrip():
+        added += (b"" if data.endswith(b"\n") else end) + end + tables.replace(b"\n", end) + end
     try:
         read_config(added, config.path, environ)
     except ProblemsError as error:
-        hint = f"add these lines by hand:\n{tables.decode().rstrip()}"
+        hint = f"add these lines by hand:\n{tables.decode()}"
         raise DuvetError("cannot add tables at the end of this file", path=config.path, hint=hint) from error
     return added
 

@@ -55,6 +55,12 @@ class SwitchType(click.ParamType[bool]):
 
 TEXT_TYPE = _Text()
 
+add_reference = click.argument(
+    "reference",
+    type=command.ReferenceType(TEXT_TYPE),
+    metavar="REF",
+    shell_complete=command.complete_values("references"),
+)
 
 PAGES_KEY = "pages"
 SERVICE_KEY, PACKS_KEY = "service_path", "packs"  # Names of the parameters.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from duvet.console import command, streams, terminal
+from duvet.console import command, streams
 from duvet.reports.tables import ListFormat, Listing, encode_json, render_listing
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ def add_limit_option(default: int | None = None) -> Callable[[click.decorators.F
 
 def print_list(listing: Listing, format: str | None) -> None:
     """Write a list to standard output; the default format is a table on a terminal and plain lines elsewhere."""
-    chosen = ListFormat(format) if format else ListFormat.TABLE if terminal.is_on_terminal() else ListFormat.PLAIN
-    streams.write_stdout(render_listing(listing, chosen, terminal.detect_table_look()))
+    chosen = ListFormat(format) if format else ListFormat.TABLE if streams.is_on_terminal() else ListFormat.PLAIN
+    streams.write_stdout(render_listing(listing, chosen, streams.detect_table_look()))
 
 
 def print_detail(detail: object, blocks: Iterable[Block], format: str) -> None:
@@ -40,4 +40,4 @@ def print_detail(detail: object, blocks: Iterable[Block], format: str) -> None:
     if format == "markdown":
         streams.write_stdout(render_blocks_markdown(blocks))
     else:
-        streams.write_stdout(render_blocks_text(blocks, terminal.detect_table_look()))
+        streams.write_stdout(render_blocks_text(blocks, streams.detect_table_look()))

@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from duvet import rules
-from duvet.console import command, project, streams, terminal
+from duvet.console import command, project, streams
 from duvet.console.options import ReportGate
 from duvet.console.problems import ProblemOutput, has_errors, list_error_problems, print_problems
 from duvet.console.progress import ProgressLines
@@ -115,7 +115,7 @@ def print_result(result: ReportResult, output: ProblemOutput, *, opens: bool = F
             marks = {result.changed_snapshot: " (changed)"}
             names = [escape_cell(command.show_path(path)) + marks.get(path, "") for path in result.files]
             files = f"reports: {join_names(names, _MAX_FILES)}\n"
-        streams.print_notice(gap + format_summary(result.summary, terminal.detect_table_look(sys.stderr)) + files)
+        streams.print_notice(gap + format_summary(result.summary, streams.detect_table_look(sys.stderr)) + files)
     if opens and not _open_report(result):
         return streams.FAILED
     return streams.OK if written and not has_errors(result.problems) else streams.FAILED

@@ -1,18 +1,19 @@
-"""Standard streams, output files and exit codes."""
+"""Standard streams, the look of tables on them, output files and exit codes."""
 
 from __future__ import annotations
 
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from io import BytesIO
 from typing import TYPE_CHECKING, BinaryIO, TextIO
 
 import click
 
-from duvet.console.command import current_settings
+from duvet.console.command import current_settings, wants_colour
 from duvet.errors import OutputError, describe_os_error
+from duvet.reports.cells import TableLook, escape_cell
 
 if TYPE_CHECKING:
     from duvet.tree.outputs import FileWriter, OutputData
@@ -23,6 +24,25 @@ STANDARD_INPUT = STANDARD_OUTPUT = "-"
 INPUT_NAMES = (STANDARD_INPUT, "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 OUTPUT_NAMES = (STANDARD_OUTPUT, "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
 
+_WIDTH = 100  # The width of tables in a file or a pipe.
+_MIN_WIDTH = 20
+
+
+def is_on_terminal() -> bool:
+    return sys.stdout is not None and sys.stdout.isatty()
+
+
+def detect_table_look(stream: TextIO | None = None) -> TableLook:
+    settings, stream = current_settings(), stream or sys.stdout
+    width, colour = _WIDTH, stream is not None and wants_colour(settings.colours, settings.environ, stream)
+    if stream is not None and stream.isatty():
+        columns = settings.environ.get("COLUMNS", "")
+        with suppress(OSError):
+            # A terminal of unknown size has 0 columns.
+            width = int(columns) if columns.isdecimal() else os.get_terminal_size(stream.fileno()).columns
+        width = max(width or _WIDTH, _MIN_WIDTH)
+    return TableLook(width, colour)
+
 
 def print_notice(text: str) -> None:
     try:
@@ -32,8 +52,6 @@ def print_notice(text: str) -> None:
 
 
 def make_usage_error(message: str, hint: str) -> click.UsageError:
-    from duvet.reports.cells import escape_cell
-
     return click.UsageError("\n  = help: ".join(escape_cell(text) for text in (message, hint) if text))
 
 

@@ -48,9 +48,15 @@ def test_a_new_project_without_a_terminal(folder: Path, duvet: Run, gold: Snapsh
     gold.assert_match(written[PATH].decode(), "suggested.toml")
     assert written[GITIGNORE] == b"reports/\n"
     assert duvet("-q", "report").code == 0
-    # What was only suggested is added later.
-    assert duvet("init", "--yes") == Done(0, "", f"{FOUND}added to {PATH}: docs/kettle.md\n{NEXT}")
-    assert (folder / PATH).read_bytes() == written[PATH] + b'\n[[specification]]\nsource = "docs/kettle.md"\n'
+    ##= man/spec/init.md#existing-projects
+    ##% `duvet init` MUST uncomment a specification that it has written as a comment, instead of adding it again.
+    before, suggestion = written[PATH].decode(), '# [[specification]]\n# source = "docs/kettle.md"\n'
+    assert before.count(suggestion) == 1
+    for end in ("\n", "\r\n"):
+        (folder / PATH).write_text(before, newline=end)
+        assert duvet("init", "--yes") == Done(0, "", f"{FOUND}added to {PATH}: docs/kettle.md\n{NEXT}")
+        after = before.replace(suggestion, suggestion.replace("# ", ""))
+        assert (folder / PATH).read_bytes() == after.replace("\n", end).encode()
     assert duvet("uncited").out.count("\n") == 3
 
 
