@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from functools import partial
 
 from duvet import rules
@@ -10,8 +11,10 @@ from duvet.console import command, options, report_result, report_run, streams
 from duvet.errors import DuvetError, NotFoundError
 from duvet.model import Problem
 from duvet.project.project import Project
+from duvet.queries.references import RequirementRef, SectionRef, resolve_reference
 from duvet.reports.cells import escape_cell
-from duvet.text import colour_diff_line, make_unified_diff
+from duvet.text import colour_diff_line, make_unified_diff, quote_text
+from duvet.trace.catalogue import Catalogue
 from duvet.trace.gates import (
     check_gates,
     find_incomplete,
@@ -19,6 +22,7 @@ from duvet.trace.gates import (
     has_implementation,
     use_upstream_wording,
 )
+from duvet.trace.locations import ProjectFiles
 from duvet.trace.records import Requirement
 
 
@@ -111,7 +115,12 @@ def _check_targets(
         except NotFoundError as error:
             ##= man/spec/gates.md#gates-for-targets
             ##% duvet MUST refuse a gate on an unknown target, and suggest similar names.
-            unknown.append(rules.GATE_UNKNOWN_TARGET.problem(f"{option}: {error.message}", hint=error.hint))
+            message, hint = f"{option}: {error.message}", error.hint
+            if "#" not in target:
+                message = f"{option} takes a specification or SPEC#SECTION, and {quote_text(target)} is neither"
+                named = _find_target(project.catalogue, target, ProjectFiles(project.tree, project.root))
+                hint = f"write `{option} {named}`" if named else hint
+            unknown.append(rules.GATE_UNKNOWN_TARGET.problem(message, hint=hint))
     ##= man/spec/gates.md#gates-with-nothing-to-check
     ##% A gate on a target MUST fail if the target has no requirements.
     if not (gate.everything or found or unknown or project.is_like_upstream):
@@ -121,3 +130,16 @@ def _check_targets(
         return [rules.GATE_UNKNOWN_TARGET.problem(message, hint=hint)]
     selected = project.requirements if gate.everything else [project.requirements[index] for index in sorted(found)]
     return [*find(selected), *unknown]
+
+
+def _find_target(catalogue: Catalogue, name: str, files: ProjectFiles) -> str:
+    """Return the target of the section or requirement with this name or id; empty if there is not exactly one."""
+    with suppress(NotFoundError):
+        match resolve_reference(catalogue, name, files):
+            case SectionRef(specification, section):
+                return catalogue.specifications[specification].section_target(section)
+            case RequirementRef((index, *_)):
+                card = catalogue.requirements[index]
+                locator = catalogue.specifications[card.specification].locator
+                return f"{locator}#{card.name}" if card.name else catalogue.target_of(card)
+    return ""

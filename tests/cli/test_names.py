@@ -162,6 +162,7 @@ def test_gates_say_names(duvet: Run, folder: Path) -> None:
         in lines
     )
     assert sum("is not fully implemented" in line for line in lines) == 1
+    assert "help: write `--require-tests login.md#FR-002`\n" in duvet("report", "--require-tests", "FR-002").err
     make(folder, {".duvet/config.toml": CONFIG.replace("[report.snapshot]\nenabled = true\n", "")})
     lines = duvet("report", "--ci", "--require-tests", "false", "--no-cache").err.splitlines()
     assert 'error: no code cites FR-003 "System SHOULD mail the owner of a locked account." [DUV062]' in lines

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -167,6 +168,12 @@ def test_targets_that_are_unknown(duvet: Run, gold: Snapshot) -> None:
     done = duvet("-q", "report", *args)
     gold.assert_match(done.err, "unknown.txt")
     assert (done.code, done.out) == (1, "")
+    id = json.loads(duvet("uncited", "--format", "json").out)[0]["identifier"]
+    for name, target in ((id, "spec.md#heating"), ("pouring", "spec.md#pouring"), ("src", "")):
+        done = duvet("-q", "report", "--require-tests", name)
+        hint = f"write `--require-tests {target}`" if target else "available: spec"
+        message = f'--require-tests takes a specification or SPEC#SECTION, and "{name}" is neither [DUV064]'
+        assert (done.code, done.err.partition("\n\n")[0]) == (1, f"error: {message}\n  = help: {hint}")
 
 
 def test_lcov_is_not_about_targets(reported: Path, duvet: Run) -> None:
