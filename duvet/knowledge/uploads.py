@@ -5,17 +5,18 @@ from __future__ import annotations
 import os
 import posixpath
 import re
+import stat
 import sys
 import unicodedata
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from importlib.machinery import all_suffixes
-from typing import Any
+from typing import Any, BinaryIO
 
 from msgspec import Struct
 
 from duvet.config.settings import RECIPE_FOLDERS, UploadRule
-from duvet.errors import DuvetError, NotRegularError, OutputExistsError, QueryError, UnreadableError
+from duvet.errors import DuvetError, NotRegularError, OutputExistsError, QueryError
 from duvet.knowledge.ingest.subsystems import SUBSYSTEM_PATHS
 from duvet.sources.gitignore import IgnoredPaths, is_excluded_by_default
 from duvet.specs.locator import make_anchor
@@ -26,6 +27,7 @@ from duvet.tree.outputs import open_output
 from duvet.words import fold_name
 
 _CONFIGURATION = re.compile(r"(duvet|contextive)\.config\.[a-z]+", re.IGNORECASE)
+_READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 _CODE_ENDINGS = (*all_suffixes(), ".pth")
 _MAX_NUMBER = 1000
 _MAX_SLUG = 100
@@ -54,16 +56,14 @@ class ContentFolder:
         at = os.path.join(folder, source)
         ##= man/spec/gateway.md#uploads
         ##% `km-upload` MUST NOT read a file that is hidden, ignored by git, secret or vendored.
-        if not is_visible_file(folder, at, self._places.own):
-            raise QueryError(
-                f"can't upload {quote_text(shorten_text(source))}: {describe_invisible_file(name)}",
-                hint=f"name another file in {name}, or send the text with km-storetext",
-            )
         try:
-            if os.stat(at).st_size > self.rule.max_bytes:
-                raise self._make_size_error(source)
-            data = DiskTree().read(at)
-        except (OSError, ValueError, UnreadableError, NotRegularError) as error:
+            file = open_visible_file(folder, at, self._places.own)
+            if file is None:
+                message = f"can't upload {quote_text(shorten_text(source))}: {describe_invisible_file(name)}"
+                raise QueryError(message, hint=f"name another file in {name}, or send the text with km-storetext")
+            with file:
+                data = file.read(self.rule.max_bytes + 1)
+        except (OSError, NotRegularError) as error:
             hint = "pass the path of a file that the server can read"
             raise QueryError(f"can't read {quote_text(shorten_text(source))}", hint=hint) from error
         if len(data) > self.rule.max_bytes:
@@ -117,19 +117,35 @@ def describe_invisible_file(folder: str) -> str:
     return f"it is outside {folder}, hidden, ignored by git or vendored, or may contain secrets"
 
 
-def is_visible_file(root: str, at: str, own: Sequence[str] = ()) -> bool:
-    """Return whether a path leads into the root, to a file that isn't hidden, ignored, secret, vendored or duvet's."""
+def open_visible_file(root: str, at: str, own: Sequence[str] = ()) -> BinaryIO | None:
+    """Open a regular file in the root; return None if it is hidden, ignored, secret, vendored, duvet's or elsewhere."""
     if "\0" in at:
-        return False
+        return None
     real, real_root = os.path.realpath(at), os.path.realpath(root)
     if not leads_into_folder(real_root, real):
-        return False
+        return None
     if any(leads_into_folder(one, real) for one in own) or is_backup(os.path.basename(real)):
-        return False
+        return None
     path = os.path.relpath(real, real_root).replace(os.sep, "/")
     if any(part.startswith(".") for part in path.split("/")) or is_excluded_by_default(real_root, path):
-        return False
-    return not IgnoredPaths(DiskTree(real_root), real_root).hides(path, is_folder=False)
+        return None
+    if IgnoredPaths(DiskTree(real_root), real_root).hides(path, is_folder=False):
+        return None
+    if os.open not in os.supports_dir_fd:
+        handle = os.open(real, _READ)
+    else:
+        # A link that has been put into the path since the checks is not followed.
+        handle = os.open(real_root, _READ)
+        for name in path.split("/"):
+            folder = handle
+            try:
+                handle = os.open(name, _READ | os.O_NOFOLLOW, dir_fd=folder)
+            finally:
+                os.close(folder)
+    if stat.S_ISREG(os.fstat(handle).st_mode):
+        return os.fdopen(handle, "rb")
+    os.close(handle)
+    raise NotRegularError("not a regular file", path=path)
 
 
 def resolve_destination(root: str, folder: str, destination: str | None, name: str) -> str:

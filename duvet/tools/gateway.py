@@ -15,7 +15,7 @@ from msgspec import NODEFAULT, UNSET, MsgspecError, Struct, convert, json, struc
 from duvet import errors, http_client, text
 from duvet.config.settings import Secret
 from duvet.knowledge.search_query import SearchResponse
-from duvet.knowledge.uploads import describe_invisible_file, is_visible_file
+from duvet.knowledge.uploads import describe_invisible_file, open_visible_file
 from duvet.llm.records import shorten_to_line, strip_invisible
 from duvet.tools.call_context import CallContext, run_blocking
 from duvet.tools.knowledge.maintenance import MAX_UPLOAD_BYTES, KmUploadInput
@@ -32,7 +32,6 @@ from duvet.tools.tool import (
     ToolError,
     WithheldReason,
 )
-from duvet.tree.files import DiskTree
 
 READER_TOKEN, ADMIN_TOKEN = "KM_READER_TOKEN", "KM_ADMIN_TOKEN"
 _URL_HINT = f"set it to https://HOST[:PORT][/PATH]; put tokens into {READER_TOKEN} and {ADMIN_TOKEN}"
@@ -230,16 +229,19 @@ def _read_upload(source: str) -> dict[str, str]:
     ##= man/spec/gateway.md#forwarding
     ##% If duvet forwards a `km-upload` call, it MUST read the file on its own machine and send the content. duvet MUST
     ##% refuse to send the gateway a file that may contain secrets.
-    hint = "pass the path of another file in the project on this machine"
+    data = b""
     try:
-        path = os.path.realpath(source)
-        reason = "" if is_visible_file(os.getcwd(), path) else describe_invisible_file("the project")
-        if not reason and os.stat(path).st_size > MAX_UPLOAD_BYTES:
+        file = open_visible_file(os.getcwd(), source)
+        reason = "" if file else describe_invisible_file("the project")
+        if file:
+            with file:
+                data = file.read(MAX_UPLOAD_BYTES + 1)
+        if len(data) > MAX_UPLOAD_BYTES:
             reason = f"it has more than {MAX_UPLOAD_BYTES:,} bytes"
-        data = b"" if reason else DiskTree().read(path)
-    except (OSError, ValueError, errors.UnreadableError, errors.NotRegularError):
+    except (OSError, ValueError, errors.NotRegularError):
         reason = "it cannot be read"
     if reason:
         message = f"can't send {text.quote_text(text.shorten_text(source))} to the gateway: {reason}"
+        hint = "pass the path of another file in the project on this machine"
         raise ToolError(ErrorCode.INVALID_REQUEST, message, hint)
     return {"source_path": os.path.basename(os.path.abspath(source)), "content": b64encode(data).decode()}

@@ -14,6 +14,7 @@ from hypothesis import given, settings, strategies as st
 from duvet.config.settings import IngestRule, StoreSection, UploadRule
 from duvet.errors import OutputError, QueryError
 from duvet.knowledge.uploads import ContentFolder, StoredText, check_not_reserved, make_file_slug, resolve_destination
+from duvet.sources.gitignore import IgnoredPaths
 from duvet.store.location import KnowledgeSettings, find_store_paths
 from tests.cli.damage import small_files
 from tests.unit.knowledge.stored_project import CLOCK, places, run_program
@@ -212,3 +213,23 @@ def test_only_one_of_two_writers_creates_a_file(tmp_path: Path) -> None:
     assert sorted(map(int, stored["a"] + stored["b"])) == list(range(50))
     for writer, numbers in stored.items():
         assert {(tmp_path / f"{number}.md").read_text() for number in numbers} <= {writer * 1000}
+
+
+@pytest.mark.parametrize("part", ["docs", "docs/tea.md"])
+def test_a_link_that_replaces_a_checked_path_is_not_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: str
+) -> None:
+    for folder, text in (("project/docs", "tea"), ("other/docs", "secret")):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "tea.md").write_text(text)
+    content = ContentFolder(places(tmp_path / "project"), UploadRule())
+
+    def hides(paths: IgnoredPaths, path: str, *, is_folder: bool) -> bool:
+        (tmp_path / "project" / part).rename(tmp_path / "moved")
+        (tmp_path / "project" / part).symlink_to(tmp_path / "other" / part)
+        return False
+
+    assert content.read("docs/tea.md", is_local=True) == b"tea"
+    monkeypatch.setattr(IgnoredPaths, "hides", hides)
+    with pytest.raises(QueryError, match='can\'t read "docs/tea.md"'):
+        content.read("docs/tea.md", is_local=True)
