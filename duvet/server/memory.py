@@ -74,5 +74,11 @@ async def connect(
         )
         async with Client(DuvetServer(ServerSection(), lambda: "", live, dispatcher)) as client:
             yield client
+    except BaseExceptionGroup as group:
+        # Each task group between the client and the server wraps an error of the caller once more.
+        error: BaseException = group
+        while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+            error = error.exceptions[0]
+        raise error from None
     finally:
         live.close()

@@ -350,6 +350,10 @@ def test_a_new_pack_passes_its_test(duvet: Run, tmp_path: Path, duvet_command: s
     assert json.loads(run(duvet_command, folder, "call", "tea_count_words", "--text", "one two").out) == {"result": 2}
     pytest_command = str(Path(duvet_command).with_name("pytest"))
     assert run(pytest_command, folder, "-q", "-p", "no:cacheprovider", "packs").code == 0
+    test = folder / "packs/test_tea.py"
+    test.write_text(test.read_text().replace('{"result": 1}', '{"result": 9}'))
+    failure = run(pytest_command, folder, "-q", "-p", "no:cacheprovider", "packs").out
+    assert "E           AssertionError: assert {'result': 1} == {'result': 9}\n" in failure and "Group" not in failure
     assert run(duvet_command, folder, "pack", "new", "tea") == failed(
         "the file already exists [DUV015]", "packs/tea.py", "choose another name, or remove the file"
     )
