@@ -19,7 +19,7 @@ from duvet.knowledge.restore import restore_backup
 from duvet.text import quote_text, shorten_text
 from duvet.tools.call_context import Caller
 from duvet.tools.packs import KNOWLEDGE
-from duvet.tools.tool import EnabledPack, Scope, ToolError
+from duvet.tools.tool import EnabledPack, Pack, Scope, ToolError
 from tests.unit.knowledge.ingest.held_git import HeldGit
 from tests.unit.knowledge.ingest.ingest_projects import PLAIN
 from tests.unit.knowledge.stored_project import CLOCK, STAMP, fill, plain
@@ -191,9 +191,11 @@ def test_only_callers_who_can_vote_are_asked_for_feedback(known: Asking) -> None
     asked = "Vote on a result with km-feedback-submit, this request_id and the result's chunk_id"
     assert prompt(known) == asked
     assert prompt(known, scopes=[Scope.READER]) is None
-    assert prompt(known, "zzz", scopes=Scope) is None or known.value(SEARCH, query="zzz")["results"]
-    for chosen in (EnabledPack(KNOWLEDGE, writes=False), EnabledPack(KNOWLEDGE, switches={FEEDBACK: False})):
-        other = Asking(known.folder, packs=[chosen])
+    assert prompt(known, "zymurgy") is None
+    foreign = EnabledPack(Pack("votes", [KNOWLEDGE.tools[FEEDBACK]]))  # type: ignore[index]
+    without = EnabledPack(KNOWLEDGE, switches={FEEDBACK: False})
+    for chosen in ([EnabledPack(KNOWLEDGE, writes=False)], [without], [without, foreign]):
+        other = Asking(known.folder, packs=chosen)
         assert prompt(other) is None
         other.knowledge.close()
 
