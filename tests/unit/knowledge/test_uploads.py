@@ -231,5 +231,5 @@ def test_a_link_that_replaces_a_checked_path_is_not_followed(
 
     assert content.read("docs/tea.md", is_local=True) == b"tea"
     monkeypatch.setattr(IgnoredPaths, "hides", hides)
-    with pytest.raises(QueryError, match='can\'t read "docs/tea.md"'):
+    with pytest.raises(QueryError, match="can't read"):
         content.read("docs/tea.md", is_local=True)
