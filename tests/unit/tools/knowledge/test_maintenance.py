@@ -192,7 +192,7 @@ def test_only_callers_who_can_vote_are_asked_for_feedback(known: Asking) -> None
     assert prompt(known) == asked
     assert prompt(known, scopes=[Scope.READER]) is None
     assert prompt(known, "zymurgy") is None
-    foreign = EnabledPack(Pack("votes", [KNOWLEDGE.tools[FEEDBACK]]))  # type: ignore[index]
+    foreign = EnabledPack(Pack("votes", [one for one in EnabledPack(KNOWLEDGE).tools() if one.name == FEEDBACK]))
     without = EnabledPack(KNOWLEDGE, switches={FEEDBACK: False})
     for chosen in ([EnabledPack(KNOWLEDGE, writes=False)], [without], [without, foreign]):
         other = Asking(known.folder, packs=chosen)
