@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
+from operator import attrgetter
 from typing import TYPE_CHECKING, get_args
-from urllib.parse import unquote
 
 from blake3 import blake3
 from msgspec import Struct, field
@@ -23,6 +23,7 @@ from duvet.errors import DuvetError
 from duvet.knowledge.ingest.files import make_warning, make_warnings
 from duvet.knowledge.ingest.subsystems import find_imports
 from duvet.knowledge.pages.front_matter import MAX_TAG_LENGTH, PageFrontMatter, find_body_start, read_front_matter
+from duvet.knowledge.pages.links import LinkSyntax, PageLink, find_definitions, read_outline as read_page_outline
 from duvet.project.project import Project
 from duvet.store.records import FileKind, Symbol, SymbolKind, SymbolLanguage, TextPiece
 from duvet.text import BOM, collapse_whitespace, find_line_index, line_starts, shorten_text
@@ -220,22 +221,9 @@ _MIN_TO_BREAK, _MIN_TO_WORD = 500, 800
 """Minimum characters of a chunk that ends at a heading or a line end, and of one that ends between words."""
 
 TitleLookup = Callable[[int, int], str]  # Returns the headings or symbols of a range of the text.
-_FENCE = re.compile(r"`{3,}|~{3,}")
-_ATX_HEADING = re.compile(r"(#{1,6})[ \t]+(.*)")
 _CLOSING_HASHES = re.compile(r"(?:^|[ \t])#+$")
-_SETEXT_UNDERLINE = re.compile(r"=+|-+")
-_NO_PARAGRAPH = re.compile(r"[>|#]|(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)|\s*$")
-_CODE_SPAN = re.compile(r"(?<!`)(`{1,9})(?!`).{0,500}?(?<!`)\1(?!`)")
-_LINK = re.compile(
-    r"""\[\[(?P<page>[^\[\]|]{1,300})(?:\|[^\[\]]{0,300})?\]\]
-    | \]\([ \t]{0,9}(?:<(?P<angled>[^<>]{1,1000})>|(?P<plain>[^\s()<>]{1,1000}))
-    | ^\[[^\]]{1,300}\]:[ \t]{0,9}<?(?P<defined>[^\s<>]{1,1000})
-    """,
-    re.VERBOSE,
-)
 _ADOC_HEADING = re.compile(r"(={1,6})[ \t]+(\S.*)")
 _RST_UNDERLINE = re.compile(r"([=\-~^\"'`#*+.:_])\1{2,}")
-_REMOTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//|#")
 _MAX_HEADING_LINE, _MAX_TITLE, _MAX_LINKS = 500, 100, 10_000
 _MAX_NAMED_SYMBOLS = 4
 _MAX_LOOK_BACK = 500  # Number of symbols to try when searching for the one around a range.
@@ -335,7 +323,12 @@ class IngestReader(Struct, frozen=True):
             front = read_front_matter(text[:start], path)
         except errors.DuvetError as error:
             problems = (make_warning(f"invalid front matter: {error.message}", path),)
-        outline = read_outline(path, text, start)
+        outline = DocumentOutline()
+        try:
+            outline = read_outline(path, text, start)
+        except errors.MarkdownError as error:
+            place = model.Place(error.line + text.count("\n", 0, start))
+            problems = (*problems, make_warning(error.message, path, place, error.hint))
         title = shorten_text(front.title, MAX_TAG_LENGTH)
         titles = make_heading_titles(outline, title)
         subsystem = front.fields.get("subsystem")
@@ -411,7 +404,7 @@ def read_outline(path: str, text: str, start: int = 0) -> DocumentOutline:
     """Return the outline of a document from the offset `start` on; empty for an unknown format."""
     ending = path[path.rfind(".") :].lower()
     if ending in MARKDOWN_ENDINGS:
-        return _MarkdownScanner().scan(text, start)
+        return _read_markdown_outline(text[start:], start)
     if ending == ".rst":
         return DocumentOutline(tuple(_find_rst_headings(text, start)))
     headings = []
@@ -428,55 +421,27 @@ def _lines(text: str, start: int) -> Iterator[tuple[int, str]]:
         start += len(line) + 1
 
 
-class _MarkdownScanner(Struct):
-    """Scans Markdown line by line, to also find unused link definitions and MDX."""
-
-    links: dict[str, None] = {}
-    pages: dict[str, None] = {}
-    fence: str = ""
-
-    def scan(self, text: str, start: int) -> DocumentOutline:
-        headings: list[OutlineHeading] = []
-        above: tuple[int, str] | None = None
-        for at, line in _lines(text, start):
-            plain = line.strip()
-            if self._is_fenced(plain):
-                above = None
-                continue
-            if "[" in line:
-                self._add_links(plain)
-            marked = _ATX_HEADING.fullmatch(plain) if plain[:1] == "#" and len(plain) < _MAX_HEADING_LINE else None
-            if marked:
-                headings.append(_make_heading(at, len(marked[1]), _CLOSING_HASHES.sub("", marked[2])))
-            elif above and _SETEXT_UNDERLINE.fullmatch(plain):
-                headings.append(_make_heading(above[0], 1 if plain[0] == "=" else 2, above[1]))
-            is_text = not marked and len(plain) < _MAX_HEADING_LINE and not _NO_PARAGRAPH.match(plain)
-            above = (at, plain) if is_text else None
-        return DocumentOutline(tuple(headings), tuple(self.links), tuple(self.pages))
-
-    def _is_fenced(self, plain: str) -> bool:
-        """Return whether a line belongs to a code block; must be called for every line in order."""
-        found = _FENCE.match(plain) if plain[:1] in ("`", "~") else None
-        if self.fence:
-            if found and found[0].startswith(self.fence) and found.end() == len(plain):
-                self.fence = ""
-            return True
-        if found and not (found[0][0] == "`" and "`" in plain[found.end() :]):
-            self.fence = found[0]
-            return True
-        return False
-
-    def _add_links(self, plain: str) -> None:
-        for found in _LINK.finditer(_CODE_SPAN.sub("", plain) if "`" in plain else plain):
-            if len(self.links) + len(self.pages) >= _MAX_LINKS:
-                return
-            if found["page"]:
-                self.pages[found["page"]] = None
-                continue
-            written = found["angled"] or found["plain"] or found["defined"]
-            target = unquote(written).partition("#")[0].partition("?")[0]
-            if target and "\0" not in target and not _REMOTE.match(written):
-                self.links[target] = None
+def _read_markdown_outline(body: str, start: int) -> DocumentOutline:
+    """Return the outline of a text that begins at the offset `start` of its document."""
+    outline, data = read_page_outline(body), body.encode()
+    headings: list[OutlineHeading] = []
+    at = 0
+    for heading in outline.headings:
+        line = data.rfind(b"\n", 0, heading.start) + 1
+        title = data[heading.start : heading.end].decode().partition("\n")[0].strip()
+        title = _CLOSING_HASHES.sub("", title.lstrip("#")).strip()
+        # A heading in a list or quotation is not one of the document.
+        if title and not data[line : heading.start].strip():
+            start += len(data[at:line].decode())
+            at = line
+            headings.append(_make_heading(start, heading.level, title))
+    spans = sorted((*outline.links, *find_definitions(body)), key=attrgetter("start"))
+    links = [*dict.fromkeys(PageLink(span.written, span.syntax) for span in spans)][:_MAX_LINKS]
+    return DocumentOutline(
+        tuple(headings),
+        tuple(dict.fromkeys(link.path for link in links if link.syntax is LinkSyntax.MARKDOWN and link.path)),
+        tuple(link.written for link in links if link.syntax is LinkSyntax.WIKI),
+    )
 
 
 def _find_rst_headings(text: str, start: int) -> Iterator[OutlineHeading]:

@@ -215,8 +215,7 @@ class _LinkGraph:
             ##= man/spec/knowledge.md#files
             ##% `duvet ingest` MUST resolve `[[links]]` to Markdown files and requirements by the same rules as for
             ##% pages.
-            # In a table, the bar before a label is escaped.
-            link = PageLink(written.removesuffix("\\").strip())
+            link = PageLink(written)
             if page := self._pages.resolve(path, link):
                 yield _make_file_id(self._artifacts[page])
                 continue
@@ -233,7 +232,7 @@ class _LinkGraph:
 SPACE_SIZE_KEY = "space-size"  # Key of the number of chunks to which the vector space was fitted.
 _SENTENCES_KEY = "sentences"  # Key of the vectors that take long to compute, by the digests of their texts.
 _FILES_KEY, _TIMES_KEY, _GRAPH_KEY = "files", "times", "graph"
-_READER_VERSION = "3"  # After a change of this number, the next run reads all files again.
+_READER_VERSION = "4"  # After a change of this number, the next run reads all files again.
 
 Value = TypeVar("Value")
 _SAMPLE = 10_000  # Maximum number of chunks to which a vector space is fitted.

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 REQUIREMENT_PREFIX = "req:"  # The prefix of a link to a requirement id.
 MAX_TITLE_LENGTH = 300
-_MAX_HEADINGS = 2_000
 _WIKILINK = re.compile(rb"\[\[([^\[\]|\n]{1,1200})(?:\|((?:[^\[\n]|\[(?!\[)){0,2000}?))?\]\](?!\()")
 """A label must not contain `[[`, so a label without an end is not searched again for each link inside it."""
 _WEB_WIKILINK = re.compile(r"(?:https?|obsidian|mailto|ftp|file):", re.IGNORECASE)
@@ -73,9 +72,18 @@ class LinkSpan(Struct, frozen=True, gc=False):
     label: str = ""
 
 
+class HeadingSpan(Struct, frozen=True, gc=False):
+    """A heading with its range in UTF-8 bytes."""
+
+    text: str
+    level: int
+    start: int
+    end: int
+
+
 class PageOutline(Struct, frozen=True):
     title: str  # The heading of level 1 that opens the text; empty without one.
-    headings: tuple[str, ...]
+    headings: tuple[HeadingSpan, ...]
     blocks: tuple[str, ...]  # Ids, such as `^id` at the end of a line, which links can name like headings.
     links: tuple[LinkSpan, ...]
 
@@ -91,10 +99,10 @@ def _parser() -> Markdown:
 def read_outline(body: str) -> PageOutline:
     data = body.encode()
     hidden: list[tuple[int, int]] = []
-    headings: list[str] = []
+    headings: list[HeadingSpan] = []
     spans: list[LinkSpan] = []
     heading: list[str] | None = None
-    title, first = "", ""
+    title, first, level = "", "", ""
     for kind, tag, value, start, end in walk_markdown(_parser(), body, is_outline=True):
         if heading is not None and kind in ("Text", "Code", "SoftBreak", "HardBreak", "Rule"):
             heading.append(value)
@@ -102,11 +110,9 @@ def read_outline(body: str) -> PageOutline:
             first = first or (value["level"] if tag == "Heading" else tag)
             if tag == "Link" or tag == "Image":
                 is_mail = value["link_type"] == "Email" and not value["dest_url"].strip().startswith("mailto:")
-                target = "mailto:" * is_mail + value["dest_url"].strip()
-                syntax = LinkSyntax.EXTERNAL if _WEB_LINK.match(target) else LinkSyntax.MARKDOWN
-                spans.append(LinkSpan(start, end, target, syntax))
+                spans.append(_make_link("mailto:" * is_mail + value["dest_url"].strip(), start, end))
             elif tag == "Heading":
-                heading = []
+                heading, level = [], value["level"]
             elif tag == "CodeBlock" or tag == "HtmlBlock":
                 hidden.append((start, end))
         elif kind == "Code" or (kind == "InlineHtml" and value.startswith("<!--")):
@@ -114,7 +120,7 @@ def read_outline(body: str) -> PageOutline:
         elif kind == "End" and tag == "Heading" and heading is not None:
             text = _make_heading(heading)
             title = text if first == "H1" and not headings else title
-            headings.append(text)
+            headings.append(HeadingSpan(text, int(level[1:]), start, end))
             heading = None
     hidden = sorted([*hidden, *_find_comments(data, hidden)])
     if "[[" in body:
@@ -123,9 +129,17 @@ def read_outline(body: str) -> PageOutline:
         spans = [*wikilinks, *(link for link in spans if not _is_inside(link.start, inside))]
     shown = sorted((link for link in spans if not _is_inside(link.start, hidden)), key=attrgetter("start"))
     blocks = dict.fromkeys(_BLOCK.findall(body)) if "^" in body else ()
-    return PageOutline(
-        _HEADING_ID.sub("", title), tuple(headings[:_MAX_HEADINGS]), tuple(blocks)[:_MAX_HEADINGS], tuple(shown)
-    )
+    return PageOutline(_HEADING_ID.sub("", title), tuple(headings), tuple(blocks), tuple(shown))
+
+
+def find_definitions(body: str) -> Iterator[LinkSpan]:
+    """Yield the link definitions (`[label]: target`), used or not."""
+    for found in _parser().reference_definitions(body).values() if "]:" in body else ():
+        yield _make_link(found["dest"].strip(), found["span"]["start"], found["span"]["end"])
+
+
+def _make_link(target: str, start: int, end: int) -> LinkSpan:
+    return LinkSpan(start, end, target, LinkSyntax.EXTERNAL if _WEB_LINK.match(target) else LinkSyntax.MARKDOWN)
 
 
 def _make_heading(parts: list[str]) -> str:
