@@ -32,7 +32,7 @@ class PageFiles(Struct, frozen=True):
 
 
 class PagePatterns(Struct, frozen=True):
-    rules: tuple[PagesTable, ...]
+    tables: tuple[PagesTable, ...]
     config: Config | None
     root: str
     is_configured: bool  # False for the default patterns.
@@ -40,17 +40,17 @@ class PagePatterns(Struct, frozen=True):
 
     def files(self, tree: Tree) -> PageFiles:
         walk, config = _PageWalk(tree, self), self.config
-        for number, rule in enumerate(self.rules):
-            for index, pattern in enumerate(make_pattern_tuple(rule.pattern)):
+        for number, table in enumerate(self.tables):
+            for index, pattern in enumerate(make_pattern_tuple(table.pattern)):
                 origin = RuleOrigin()
-                if config is not None and self.rules is config.notes:
+                if config is not None and self.tables is config.notes:
                     origin = RuleOrigin(config.path, partial(_find_place, config, number, index))
-                walk.add(pattern, rule, origin)
+                walk.add(pattern, make_pattern_tuple(table.exclude), origin)
         ##= man/spec/pages.md#files
         ##% duvet MUST read pages from the Markdown files that the configuration names, by default the Markdown files in
         ##% `docs` that are not specifications.
         is_default = config is not None and not self.is_configured
-        sources = [rule.source for rule in config.specifications] if config is not None and is_default else []
+        sources = [entry.source for entry in config.specifications] if config is not None and is_default else []
         specifications = {posixpath.normpath(source) for source in sources if not is_url(source)}
         pages = {path: prefix for path, prefix in walk.found.items() if path not in specifications}
         others = (path for path in walk.beside if path not in pages and path not in walk.outside)
@@ -76,7 +76,7 @@ class _PageWalk:
         self._ignored = IgnoredPaths(tree, patterns.root)
         self._excludes = DefaultExcludes(())
 
-    def add(self, pattern: str, rule: PagesTable, origin: RuleOrigin) -> None:
+    def add(self, pattern: str, exclude: tuple[str, ...], origin: RuleOrigin) -> None:
         wildcard = _WILDCARD.search(pattern)
         fixed = pattern[: wildcard.start()] if wildcard else pattern
         prefix = "".join(fixed.removeprefix("./").rpartition("/")[:2])
@@ -102,7 +102,7 @@ class _PageWalk:
             return InnerTree(view, self._inside, lambda folder: self.outside.update({folder: None}))
 
         def find(pattern: str, unmatched: ProblemReporter | None) -> list[str]:
-            source = SourceRule(patterns=(pattern,), exclude=make_pattern_tuple(rule.exclude))
+            source = SourceRule(patterns=(pattern,), exclude=exclude)
             root = self._patterns.root
             return [*find_sources([(source, origin)], self._tree, root, self.problems.append, limit, unmatched)]
 
@@ -129,12 +129,12 @@ class _PageWalk:
 def load_page_patterns(project: Project) -> PagePatterns:
     """Return the patterns from the options, else from the configuration, else the defaults."""
     config, tree = project.config, project.tree
-    rules = project.options.notes
-    if rules is None and config is not None:
-        rules = config.notes
+    tables = project.options.notes
+    if tables is None and config is not None:
+        tables = config.notes
     is_of_disk = project.on_disk or (isinstance(tree, MemoryTree) and tree.below is not None)
     default = (PagesTable(pattern="docs/**/*.md"),)
-    return PagePatterns(default if rules is None else rules, config, project.root, rules is not None, is_of_disk)
+    return PagePatterns(default if tables is None else tables, config, project.root, tables is not None, is_of_disk)
 
 
 def find_page_files(project: Project, earlier: PageFiles | None = None) -> PageFiles:
@@ -156,7 +156,7 @@ def _find_files(patterns: PagePatterns, tree: Tree, earlier: PageFiles | None) -
     # The inputs, apart from the tree, that determine the files.
     config = patterns.config
     written = config and (config.path, config.toml.text, config.specifications)
-    key: object = (patterns.rules, patterns.root, patterns.is_configured, patterns.is_of_disk, written)
+    key: object = (patterns.tables, patterns.root, patterns.is_configured, patterns.is_of_disk, written)
     if earlier and earlier.walk and earlier.walk[0] == key:
         before = earlier.walk[1]
         # Where a symlink leads is not recorded.

@@ -32,6 +32,7 @@ from duvet.words import compose, fold_name
 
 MAX_PAGE_BYTES = 4 << 20
 MAX_PAGE_LINKS = 10_000
+_MAX_HEADINGS = 2_000
 _MAX_SLUG_LENGTH = 300
 _ENDING = re.compile(r"\.(?:md|markdown)\Z", re.IGNORECASE)
 _DRIVE = re.compile(r"[A-Za-z]:")
@@ -113,8 +114,8 @@ def read_page(tree: Tree, path: str) -> ParsedPage:
         front.tags,
         front.aliases,
         front.fields,
-        outline.headings,
-        outline.blocks,
+        tuple(heading.text for heading in outline.headings[:_MAX_HEADINGS]),
+        outline.blocks[:_MAX_HEADINGS],
         tuple(islice(locate_links(body, outline.links, 1 + text.count("\n", 0, start)), MAX_PAGE_LINKS)),
         tuple(problems),
     )
@@ -191,15 +192,19 @@ class LinkResolver:
         self._paths = targets.linked.union(paths)
         self._composed: dict[str, str] = {}
         self._folded: dict[str, str] = {}
-        self._names: dict[str, list[str]] = {}
+        self._ends: dict[str, list[str]] = {}  # The files by their folded paths, without any number of first folders.
         for path in paths:
             self._composed.setdefault(compose(path), path)
-            folded = fold_name(path)
-            self._folded.setdefault(folded, path)
-            self._names.setdefault(folded.rpartition("/")[2], []).append(path)
-        self._aliases: dict[str, list[str]] = {}
+            end = fold_name(path)
+            self._folded.setdefault(end, path)
+            while end:
+                self._ends.setdefault(end, []).append(path)
+                end = end.partition("/")[2]
+        aliases: dict[str, list[str]] = {}
         for alias, path in targets.aliases:
-            self._aliases.setdefault(fold_name(alias), []).append(path)
+            aliases.setdefault(fold_name(alias), []).append(path)
+        self._aliases = {alias: _find_first_below(paths) for alias, paths in aliases.items()}
+        self._matches: dict[str, _FirstFiles] = {}  # By the ends of paths in links.
 
     def resolve(self, source: str, link: PageLink) -> str | None:
         """Return the file that a link in `source` leads to; None for an external or broken link."""
@@ -242,7 +247,7 @@ class LinkResolver:
             if found := slug or next(below, None) or self._find_end(source, plain):
                 return found
         alias = fold_name(target)
-        return self._pick(source, self._aliases.get(alias) or self._aliases.get(alias.removesuffix(".md")) or ())
+        return _pick_nearest(source, self._aliases.get(alias) or self._aliases.get(alias.removesuffix(".md")) or {})
 
     def _find_path(self, path: str) -> str | None:
         for ending in _ENDINGS:
@@ -255,30 +260,43 @@ class LinkResolver:
         return None
 
     def _find_end(self, source: str, path: str) -> str | None:
-        folded = fold_name(path)
-        name = folded.rpartition("/")[2]
-        ends = tuple(f"/{folded}{ending}" for ending in _ENDINGS)
-        named = [one for ending in _ENDINGS for one in self._names.get(name + ending, ())]
-        found = [one for one in named if f"/{fold_name(one)}".endswith(ends)]
-        if not found:
-            return None
-        spelt = tuple(f"/{compose(path)}{ending}" for ending in _ENDINGS)
-        return self._pick(source, [one for one in found if f"/{compose(one)}".endswith(spelt)] or found)
+        if path not in self._matches:
+            folded = fold_name(path)
+            found = [one for ending in _ENDINGS for one in self._ends.get(folded + ending, ())]
+            spelt = tuple(f"/{compose(path)}{ending}" for ending in _ENDINGS)
+            same = [one for one in found if f"/{compose(one)}".endswith(spelt)]
+            self._matches[path] = _find_first_below(same or found)
+        return _pick_nearest(source, self._matches[path])
 
-    def _pick(self, source: str, paths: Iterable[str]) -> str | None:
-        folders = source.split("/")[:-1]
 
-        def rank(path: str) -> tuple[int, int, str]:
-            others = path.split("/")[:-1]
-            shared = 0
-            while shared < min(len(folders), len(others)) and folders[shared] == others[shared]:
-                shared += 1
-            return len(folders) + len(others) - 2 * shared, len(path), path
+_FirstFiles = dict[str, tuple[int, int, str]]
+"""The file that a link from each folder leads to, if only files below the folder match: its depth, length and path."""
 
-        ##= man/spec/pages.md#links
-        ##% If several files match a link, duvet MUST choose the nearest file, then the file with the shortest path,
-        ##% then the first file in alphabetical order.
-        return min(paths, key=rank, default=None)
+
+def _find_first_below(paths: Iterable[str]) -> _FirstFiles:
+    first: _FirstFiles = {}
+    for path in paths:
+        rank = (path.count("/"), len(path), path)
+        folder = path
+        while folder:
+            folder = folder.rpartition("/")[0]
+            first[folder] = min(first.get(folder, rank), rank)
+    return first
+
+
+def _pick_nearest(source: str, first: _FirstFiles) -> str | None:
+    ##= man/spec/pages.md#links
+    ##% If several files match a link, duvet MUST choose the nearest file, then the file with the shortest path,
+    ##% then the first file in alphabetical order.
+    ranks = []
+    folder, steps = source, -1
+    while folder:
+        folder, steps = folder.rpartition("/")[0], steps + 1
+        if folder in first:
+            depth, length, path = first[folder]
+            # The steps up to the folder, and from there down to the file.
+            ranks.append((steps + depth - (source.count("/") - steps), length, path))
+    return min(ranks)[2] if ranks else None
 
 
 _ID = re.compile(r"[0-9a-f]{4,64}\Z")

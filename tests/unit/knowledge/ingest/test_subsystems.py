@@ -169,6 +169,10 @@ def test_the_imports_of_a_test_name_its_subsystem() -> None:
 
     assert {text: find("tests/test_all.py", text, *HTTP) for text in IMPORTS} == IMPORTS
     assert {find(path, text, code, "src/db/x.py") for path, text, code in OTHER_LANGUAGES} == {"http"}
+    many = "".join(f"import a{number}\n" for number in range(99))
+    assert subsystems.find_imports("a.py", many) == tuple(f"a{number}" for number in range(64))
+    long = f"import {'a' * 201}\nimport {'b' * 200}\n{'#' * (1 << 16)}\nimport c\n"
+    assert subsystems.find_imports("a.py", long) == ("b" * 200,)
 
 
 def test_an_imported_folder_means_its_module() -> None:

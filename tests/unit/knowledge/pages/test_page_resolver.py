@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from duvet.knowledge.pages.catalogue import LinkKind, PageLinkRow
 from duvet.knowledge.pages.links import LinkSyntax, PageLink
 from duvet.knowledge.pages.page import LinkResolver, LinkTargets
@@ -55,6 +57,27 @@ def test_links_lead_to_files() -> None:
         assert (source, written, RESOLVER.resolve(source, PageLink(written, syntax))) == (source, written, expected)
 
 
+def count_calls(size: int) -> int:
+    """Return the number of function calls that resolve a link from each of many folders to files of one name."""
+    pages = [f"{number}/index.md" for number in range(size)]
+    calls: list[object] = []
+    sys.setprofile(lambda frame, event, function: calls.append(event))
+    try:
+        resolver = LinkResolver(LinkTargets(dict.fromkeys(pages, ""), aliases=tuple(("start", page) for page in pages)))
+        for number in range(size):
+            source = f"{number}/in/a.md"
+            for written in ("index", "start", f"{size - 1 - number}/index"):
+                found = resolver.resolve(source, PageLink(written))
+                assert found == (pages[size - 1 - number] if "/" in written else pages[number])
+    finally:
+        sys.setprofile(None)
+    return len(calls)
+
+
+def test_many_files_of_one_name_are_resolved_in_linear_time() -> None:
+    assert count_calls(400) < 3 * count_calls(200)
+
+
 def test_each_link_has_its_target_and_kind() -> None:
     ##= man/spec/pages.md#links
     ##% `get_page` MUST return each link with its target, its heading, the slug of its page and its kind: `page`,
@@ -63,10 +86,11 @@ def test_each_link_has_its_target_and_kind() -> None:
 ![[pot.png|100]] [all
 of it](../src/tea.rs) <https://example.org/#a>
 [[req:abcd]] [[spec#brewing]] [[spec#gone]] [[C# cup]] [x](cup.md#r%69m)
+[[cup#pot-1]] [[cup#The Pot]] [[cup#The Pot pot-1]] [[cup#1]]
 """
     files: dict[str, str | bytes] = {
         "docs/a.md": text,
-        "docs/cup.md": "# Rim\n",
+        "docs/cup.md": "# Rim\n\n## The *Pot* {#pot-1}\n",
         "docs/img/pot.png": b"",
         "docs/C# cup.md": "",
     }
@@ -84,4 +108,8 @@ of it](../src/tea.rs) <https://example.org/#a>
         PageLinkRow("spec", None, "gone", kinds.MISSING, 4),
         PageLinkRow("C# cup", "C# cup", None, kinds.PAGE, 4),
         PageLinkRow("cup.md", "cup", "rim", kinds.PAGE, 4, heading_found=True),
+        PageLinkRow("cup", "cup", "pot-1", kinds.PAGE, 5, heading_found=True),
+        PageLinkRow("cup", "cup", "The Pot", kinds.PAGE, 5, heading_found=True),
+        PageLinkRow("cup", "cup", "The Pot pot-1", kinds.PAGE, 5, heading_found=True),
+        PageLinkRow("cup", "cup", "1", kinds.PAGE, 5, heading_found=False),
     ]
