@@ -76,6 +76,11 @@ Setext
 ---
 > quote
 ===
+> # Quoted
+
+- # Listed
+
+#
 
 ### Deep
 ~~~
@@ -92,6 +97,8 @@ def test_the_outline_of_markdown() -> None:
     ]
     assert found.links == ("b.md", "d e.md", "/img/p.png", "../r.md", "a b.md")
     assert found.pages == ("page", "spec#sec")
+    many = read_outline("a.md", "[[p]] " + "".join(f"[a](b{number}) " for number in range(10_001)))
+    assert (len(many.links), many.pages) == (9_999, ("p",))
 
 
 def test_the_outline_of_other_documents() -> None:

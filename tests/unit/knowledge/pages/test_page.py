@@ -237,6 +237,13 @@ def test_a_large_page_is_read_in_part() -> None:
         assert set(decode_page_body(data, "x")) <= {"a", "\U0001f375"}
 
 
+def test_the_headings_blocks_and_links_of_a_page_are_limited() -> None:
+    text = "".join(f"# a\n\n[[b]] [[c]] [[d]] [[e]] [[f]]\n\nx ^b{number}\n\n" for number in range(2_001))
+    (page,) = notes_of({"docs/a.md": text}).pages
+    found = page.content
+    assert (len(found.headings), len(found.blocks), len(found.links)) == (2_000, 2_000, 10_000)
+
+
 def test_a_file_that_is_missing_or_not_text_is_skipped(tmp_path: Path) -> None:
     files = {"docs/a.md": b"PNG\0\0", "docs/b.md": b"", "docs/c.md/d.txt": b"", "docs/e.md": b"# Caf\xe9\n"}
     assert slugs(files) == ["b"]
