@@ -51,11 +51,11 @@ def uncited(
     untested: bool, todo: bool, fail_on: str | None, limit: int | None, format: str | None, **options: Any
 ) -> None:
     """The list contains the requirements that nothing cites (`uncited`) and those that only a `todo` cites (`to do`).
-    Requirements that are not applicable are never listed. The count goes to standard error.
+    The count goes to standard error.
 
     --untested lists the requirements that need a test. Requirements that are implied, or excepted with a reason, need
     none. --todo lists the requirements with a `todo`, even if code or tests also cite them. --status alone lists all
-    requirements in that state, cited or not.
+    requirements in that state, cited or not. It is the only way to list requirements that are not applicable.
 
     --fail-on turns the command into a gate. The gate also fails if the project has errors, because the list may then be
     incomplete.

@@ -65,17 +65,20 @@ def select_requirements(catalogue: Catalogue, filters: RequirementFilter) -> lis
     """Return the indexes of the requirements that pass; raise NotFoundError for an unknown or ambiguous name."""
     found = list(enumerate(catalogue.requirements))
     if filters.specifications or filters.sections:
-        from duvet.trace.locations import find_places, require_specification
+        from duvet.trace.locations import find_requirements_in, require_specification
     if filters.specifications:
         named = {index for name in filters.specifications for index in require_specification(catalogue, name)}
         found = [(index, one) for index, one in found if one.specification in named]
     if filters.sections:
-        spots = {spot for name in filters.sections for spot in find_places(catalogue, filters.specifications, name)}
-        found = [
-            (index, one)
-            for index, one in found
-            if (one.specification, one.section) in spots or (one.specification, "", one.name) in spots
-        ]
+        chosen: set[int] = set()
+        for name in filters.sections:
+            spec, _, section = name.rpartition("#")
+            specs = (spec,) if spec else filters.specifications
+            numbers = [number for one in specs for number in require_specification(catalogue, one)]
+            chosen.update(
+                find_requirements_in(catalogue, section, numbers if specs else range(len(catalogue.specifications)))
+            )
+        found = [(index, one) for index, one in found if index in chosen]
     if filters.levels:
         found = [(index, one) for index, one in found if one.level in filters.levels]
     if filters.states:
@@ -93,11 +96,9 @@ class Gap(StrEnum):
 
 
 class RequirementGaps(Struct, frozen=True):
-    """The requirements with a gap, and the number of applicable requirements."""
-
     indexes: tuple[int, ...]
-    among: int
-    not_applicable: int = 0
+    among: int  # The number of requirements that were examined.
+    not_applicable: int = 0  # The number of those left out.
 
 
 class TodoNote(Struct, frozen=True, kw_only=True):
@@ -121,14 +122,15 @@ class TodoRow(RequirementRow, frozen=True, kw_only=True):
 def find_gaps(catalogue: Catalogue, filters: RequirementFilter, gap: Gap | None) -> RequirementGaps:
     """Return the applicable requirements that pass the filters and have this gap; without a gap, all that pass."""
     cards = catalogue.requirements
-    examined = select_requirements(catalogue, replace(filters, states=()))
-    applicable = [index for index in examined if cards[index].state is not State.NOT_APPLICABLE]
-    found = (index for index in applicable if gap is None or _has_gap(catalogue, cards[index], gap))
-    return RequirementGaps(
-        tuple(index for index in found if not filters.states or cards[index].state in filters.states),
-        len(applicable),
-        len(examined) - len(applicable),
-    )
+    all_examined = examined = select_requirements(catalogue, replace(filters, states=()))
+    ##= man/spec/queries.md#uncited
+    ##% `duvet uncited` MUST list requirements that are not applicable only if `--status` alone selects them.
+    if gap is not None or State.NOT_APPLICABLE not in filters.states:
+        examined = [index for index in examined if cards[index].state is not State.NOT_APPLICABLE]
+    found = [index for index in examined if gap is None or _has_gap(catalogue, cards[index], gap)]
+    if filters.states:
+        found = [index for index in found if cards[index].state in filters.states]
+    return RequirementGaps(tuple(found), len(examined), len(all_examined) - len(examined))
 
 
 def _has_gap(catalogue: Catalogue, card: RequirementCard, gap: Gap) -> bool:

@@ -62,6 +62,8 @@ def test_not_applicable_requirements(tea: Run, tmp_path: Path) -> None:
     assert tea("uncited", "--limit", "1").err == rest
     done = Done(0, "", "0 of 0 requirements with a todo; 8 not applicable\nPASS: no requirement in the list\n")
     assert tea("uncited", "--section", "brewing", "--todo", "--fail-on", "any") == done
+    listed = tea("uncited", "--status", "not-applicable")
+    assert (listed.out.count("\n"), listed.err) == (8, "8 of 12 requirements with the state not applicable\n")
 
 
 VERDICTS = [

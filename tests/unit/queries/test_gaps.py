@@ -116,10 +116,14 @@ def test_a_requirement_that_is_tested_in_part_needs_tests() -> None:
 def test_requirements_that_are_not_applicable_are_counted_apart() -> None:
     entry = '[[not-applicable]]\ntarget = "tea.md#brewing"\nreason = "Nobody brews."\n'
     catalogue = catalogue_of_files(**{".duvet/config.toml": CONFIG + entry})
-    for gap in (*gaps.Gap, None):
-        found = gaps.find_gaps(catalogue, TEA, gap)
+    excused = replace(TEA, states=(State.NOT_APPLICABLE,))
+    for wanted, gap in [*((TEA, one) for one in (*gaps.Gap, None)), *((excused, one) for one in gaps.Gap)]:
+        found = gaps.find_gaps(catalogue, wanted, gap)
         assert (found.among, found.not_applicable) == (2, 8)
         assert {catalogue.requirements[index].section for index in found.indexes} <= {"serving"}
+    ##= man/spec/queries.md#uncited
+    ##% `duvet uncited` MUST list requirements that are not applicable only if `--status` alone selects them.
+    assert gaps.find_gaps(catalogue, excused, None) == gaps.RequirementGaps(tuple(range(2, 10)), 10)
 
 
 RANKED = gaps.prioritize_requirements(CATALOGUE, RequirementFilter(), finished=True)
