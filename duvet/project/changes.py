@@ -9,38 +9,37 @@ from contextlib import suppress
 from threading import Event
 from typing import Self
 
-from msgspec import Struct
-
 from duvet.errors import UnreadableError
-from duvet.project.project import InputFiles, Project
+from duvet.project.project import Project
 from duvet.tree.cache import Cache
 from duvet.tree.file_events import MODIFIED_EVENT, UNKNOWN_EVENTS, FolderEvent, FolderWatcher, InotifyDescriptor
 from duvet.tree.files import DiskTree
 from duvet.tree.recorder import RecordedTree, TreeRecord, find_altered_paths, find_refilled_folders
 
 
-class RecordedAnswers:
-    """Everything that a run has read so far, to detect changes."""
+class FollowedReading:
+    """Everything that a run has read, and the changes since then."""
 
-    def __init__(self, project: Project, *, recalled: bool = False) -> None:
-        """With `recalled`, the patterns of the project are unknown, so every new file counts as a change."""
+    def __init__(
+        self, project: Project, source: FolderWatcher | InotifyDescriptor | None, *, recalled: bool = False
+    ) -> None:
+        """Without a source of events, only the disk is read.
+
+        With `recalled`, the patterns of the project are unknown, so every new file counts as a change.
+        """
         if not isinstance(project.tree, RecordedTree):
             raise TypeError("the project's tree must be a RecordedTree")
         self.tree = project.tree
         # A copy, because the project may read more files, even in another thread.
         self.record = project.tree.record.copy()
-        self.matched = project.matched
+        self._matched = project.matched
         self._listings = list(project.listings)
-        self._unmatched = {""} if recalled else set()
+        self._is_recalled = recalled
+        self._source = source
 
-    def find_changes(self) -> set[str]:
-        found = set(find_altered_paths(self.record, self.tree))
-        if any(True for _ in find_refilled_folders(self.record, self.tree)):
-            found |= self.find_listing_changes()
-        return found
-
-    def find_changes_among(self, paths: Collection[str]) -> set[str]:
-        return set(find_altered_paths(self.record.select(paths), self.tree))
+    @property
+    def folders(self) -> set[str]:
+        return self._places.folders
 
     def find_hard_linked_files(self, earlier: TreeRecord | None = None, known: Collection[str] = ()) -> Iterator[str]:
         """Yield the files that have several hard links; `known` are those found for the `earlier` record."""
@@ -54,41 +53,68 @@ class RecordedAnswers:
                 if os.stat(self.tree.disk.at(path)).st_nlink > 1:
                     yield path
 
-    def find_listing_changes(self) -> set[str]:
-        """Return the files added to or removed from a listing, or `""` for unknown ones; record new folders."""
-        if self.matched is None:
-            return self._unmatched or self._find_other_listing_changes()
-        patterns, before = self.matched
-        tree = RecordedTree(self.tree.disk)
-        now = patterns.match(tree, Cache())
-        self.record.update(tree.record)
-        if others := self._find_other_listing_changes():
-            return others
-        if _describe_inputs(now) == _describe_inputs(before):
-            return set()
-        return _list_input_paths(now) ^ _list_input_paths(before) or {""}
+    def find_affected_paths(self, events: Iterable[FolderEvent]) -> set[str] | None:
+        """Return the recorded paths that these events may affect; None if that is unknown."""
+        touched = None if events is UNKNOWN_EVENTS else self._places.find_touched(events)
+        return None if touched is None else set(filter(self.record.contains, touched[0]))
 
-    def _find_other_listing_changes(self) -> set[str]:
-        tree, found = RecordedTree(self.tree.disk), set[str]()
-        for names, before in self._listings:
-            found.update(set(names(tree)) ^ set(before))
-        self.record.update(tree.record)
+    def find_changes(self, events: Iterable[FolderEvent]) -> set[str]:
+        touched = None if events is UNKNOWN_EVENTS else self._places.find_touched(events)
+        if touched is None:
+            return self.find_all_changes(anew=True)
+        ##= man/spec/watch.md#noticing-changes
+        ##% Until it is interrupted, `duvet report --watch` MUST report again when a file that it read is changed, moved
+        ##% or removed, or when the patterns match other files, even if this happens during a run.
+        changed = self.find_changes_among(touched[0])
+        if not touched[1]:
+            return changed
+        known = len(self.record.folders)
+        changed |= self._find_listing_changes()
+        grown = len(self.record.folders) > known
+        return self.find_all_changes() if grown and not changed else changed
+
+    def find_all_changes(self, *, anew: bool = False) -> set[str]:
+        """Watch all folders, and return everything that has changed; raise UnreadableError if the project is gone."""
+        while True:
+            try:
+                self._places = WatchedPlaces(self.record, self.tree.disk)
+            except FileNotFoundError as error:
+                raise UnreadableError("the folder no longer exists", path=self.tree.disk.at("")) from error
+            if self._source is not None and (anew or self._places.folders != self._source.folders):
+                self._source.open(self._places.folders)
+            known = len(self.record.folders)
+            changed = self.find_changes_on_disk()
+            grown = len(self.record.folders) > known or self._places.has_grown()
+            if changed or not grown:
+                return changed
+
+    def find_changes_on_disk(self) -> set[str]:
+        found = set(find_altered_paths(self.record, self.tree))
+        if any(True for _ in find_refilled_folders(self.record, self.tree)):
+            found |= self._find_listing_changes()
         return found
 
+    def find_changes_among(self, paths: Collection[str]) -> set[str]:
+        return set(find_altered_paths(self.record.select(paths), self.tree))
 
-def _describe_inputs(inputs: InputFiles) -> object:
-    return inputs.sources, inputs.requirements, frozenset(inputs.problems)
-
-
-def _list_input_paths(inputs: InputFiles) -> set[str]:
-    found = {path for _, paths in inputs.sources for path in paths}
-    return found.union(inputs.requirements, (problem.path for problem in inputs.problems))
-
-
-class EventHints(Struct):
-    paths: set[str]  # Paths whose answers may have changed, spelled as in the record.
-    listing: bool = False  # True if an entry was added to or removed from a folder that was listed.
-    whole: bool = False  # True if a folder around the answers was added or removed, with everything in it.
+    def _find_listing_changes(self) -> set[str]:
+        """Return the files added to or removed from a listing, or `""` for unknown ones; record new folders."""
+        if self._matched is None and self._is_recalled:
+            return {""}
+        tree, found = RecordedTree(self.tree.disk), set[str]()
+        now = self._matched and self._matched[0].match(tree, Cache())
+        for names, listed in self._listings:
+            found.update(set(names(tree)) ^ set(listed))
+        self.record.update(tree.record)
+        if found or now is None or self._matched is None:
+            return found
+        inputs = now, self._matched[1]
+        after, before = ((one.sources, one.requirements, frozenset(one.problems)) for one in inputs)
+        if after == before:
+            return set()
+        files = [{path for _, paths in one.sources for path in paths}.union(one.requirements) for one in inputs]
+        at_fault = [{problem.path for problem in one.problems} for one in inputs]
+        return (files[0] | at_fault[0]) ^ (files[1] | at_fault[1]) or {""}
 
 
 class WatchedPlaces:
@@ -141,17 +167,22 @@ class WatchedPlaces:
     def has_grown(self) -> bool:
         return any(map(os.path.isdir, self._missing))
 
-    def make_hints(self, events: Iterable[FolderEvent]) -> EventHints:
-        found = EventHints(set())
+    def find_touched(self, events: Iterable[FolderEvent]) -> tuple[set[str], bool] | None:
+        """Return the recorded paths that events may affect, and whether an entry of a listed folder came or went.
+
+        Return None if everything may have changed, because a folder around the paths came or went.
+        """
+        found: set[str] = set()
+        is_listing = False
         for kind, event in events:
             path = _use_slashes(event)
-            found.whole = found.whole or path in self._around
-            found.paths.update(self._linked.get(path, ()))
-            name = path.rpartition("/")[2]
+            if path in self._around:
+                return None
+            found.update(self._linked.get(path, ()))
             for folder in self._spelled.get(_get_parent(path), ()):
-                found.paths.add(_join(folder, name))
-                found.listing = found.listing or (kind != MODIFIED_EVENT and folder in self._listed)
-        return found
+                found.add(_join(folder, path.rpartition("/")[2]))
+                is_listing = is_listing or (kind != MODIFIED_EVENT and folder in self._listed)
+        return found, is_listing
 
 
 def _list_enclosing_folders(folder: str, root: str) -> Iterator[str]:
@@ -178,58 +209,6 @@ def _use_slashes(path: str) -> str:
     return path.replace(os.sep, "/")
 
 
-class FollowedReading:
-    """The record of one run, and the changes since then."""
-
-    def __init__(self, answers: RecordedAnswers, source: FolderWatcher | InotifyDescriptor | None) -> None:
-        self.answers = answers
-        self._source = source  # Reports changes; None if only the disk is read.
-
-    @property
-    def folders(self) -> set[str]:
-        return self._places.folders
-
-    def find_affected_paths(self, events: Iterable[FolderEvent]) -> set[str] | None:
-        """Return the recorded paths that these events may affect; None if that is unknown."""
-        if events is UNKNOWN_EVENTS:
-            return None
-        hints = self._places.make_hints(events)
-        if hints.whole:
-            return None
-        return {path for path in hints.paths if self.answers.record.contains(path)}
-
-    def find_changes(self, events: Iterable[FolderEvent]) -> set[str]:
-        hints = self._places.make_hints(events)
-        if events is UNKNOWN_EVENTS or hints.whole:
-            return self.find_all_changes(anew=True)
-        ##= man/spec/watch.md#noticing-changes
-        ##% Until it is interrupted, `duvet report --watch` MUST report again when a file that it read is changed, moved
-        ##% or removed, or when the patterns match other files, even if this happens during a run.
-        changed = self.answers.find_changes_among(hints.paths)
-        if not hints.listing:
-            return changed
-        known = len(self.answers.record.folders)
-        changed |= self.answers.find_listing_changes()
-        grown = len(self.answers.record.folders) > known
-        return self.find_all_changes() if grown and not changed else changed
-
-    def find_all_changes(self, *, anew: bool = False) -> set[str]:
-        """Watch all folders, and return everything that has changed; raise UnreadableError if the project is gone."""
-        while True:
-            answers = self.answers
-            try:
-                self._places = WatchedPlaces(answers.record, answers.tree.disk)
-            except FileNotFoundError as error:
-                raise UnreadableError("the folder no longer exists", path=answers.tree.disk.at("")) from error
-            if self._source is not None and (anew or self._places.folders != self._source.folders):
-                self._source.open(self._places.folders)
-            known = len(self.answers.record.folders)
-            changed = self.answers.find_changes()
-            grown = len(self.answers.record.folders) > known or self._places.has_grown()
-            if changed or not grown:
-                return changed
-
-
 class ChangeWatcher:
     """Waits until a file that affects the project changes.
 
@@ -253,14 +232,13 @@ class ChangeWatcher:
         self._stop.set()
 
     def follow(self, project: Project) -> None:
-        self._answers = RecordedAnswers(project)
-        self._followed = FollowedReading(self._answers, self._watcher)
+        self._followed = FollowedReading(project, self._watcher)
         ##= man/spec/watch.md#noticing-changes
         ##% `duvet report --watch` MUST ignore files that it wrote itself, and changes that do not affect the result.
         self._changed = self._followed.find_all_changes()
 
     def are_outputs(self, paths: Iterable[str]) -> bool:
-        return self._answers.tree.written.issuperset(paths)
+        return self._followed.tree.written.issuperset(paths)
 
     def wait(self) -> tuple[str, ...] | None:
         """Wait for changes and return the changed paths; None after `stop`."""

@@ -56,7 +56,7 @@ def resolve_reference(catalogue: Catalogue, reference: str, files: locations.Pro
     resource = locations.parse_resource(name)
     if resource is not None and not resource.is_collection:
         return resolve_resource(catalogue, resource, files)
-    if specifications := locations.match_whole_specifications(catalogue, name):
+    if specifications := locations.match_specifications(catalogue, name, is_whole=True):
         return SpecRef(specifications[0])
     found = resolve_place(catalogue, name, files) or _resolve_target(catalogue, name)
     found = found or find_by_name(catalogue, name)
@@ -83,14 +83,11 @@ def find_by_name(
     catalogue: Catalogue, name: str, specifications: Collection[int] | None = None
 ) -> RequirementRef | SectionRef | None:
     """Return the requirement with this id, the section with it in its title, or None; raise NotFoundError for several."""
-
     ##= man/spec/names.md#references
     ##% duvet MUST accept a requirement id in upper or lower case, alone or as `SPEC#ID`, wherever it accepts the id
     ##% that duvet computes for a requirement.
-    found: tuple[int, ...] = ()
     chosen = range(len(catalogue.specifications)) if specifications is None else specifications
-    for named in (catalogue.named.get(name, ()), catalogue.named_in_any_case.get(name.casefold(), ())):
-        found = found or tuple(i for i in named if catalogue.requirements[i].specification in chosen)
+    found = catalogue.find_named(name, chosen)
     cards = [catalogue.requirements[index] for index in found]
     if len({card.specification for card in cards}) > 1:
         targets = [f"{catalogue.specifications[card.specification].locator}#{card.name}" for card in cards]
@@ -205,11 +202,9 @@ def resolve_resource(
 
 
 def _require_section(catalogue: Catalogue, specification: int, name: str) -> SectionRef:
-    card = catalogue.specifications[specification]
-    id = locations.find_section(card, name)
+    id = locations.find_section(catalogue.specifications[specification], name)
     if id is None:
-        names = {one.name for one in catalogue.requirements if one.name and one.specification == specification}
-        raise locations.make_section_error([card], name, sorted(names))
+        raise locations.make_section_error(catalogue, name, [specification])
     return SectionRef(specification, id)
 
 

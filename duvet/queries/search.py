@@ -18,7 +18,7 @@ from duvet.queries import references
 from duvet.queries.gaps import RequirementFilter, select_requirements
 from duvet.queries.records import RequirementRow, make_row_fields
 from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue
-from duvet.trace.locations import ProjectFiles, list_section_tree, match_sections, match_whole_specifications
+from duvet.trace.locations import ProjectFiles, list_section_tree, match_sections, match_specifications
 from duvet.tree.cache import Cache
 from duvet.tree.recorder import digest_content
 from duvet.words import MAX_QUERY_CHARACTERS, Query, make_storable, parse_query, quote_term
@@ -315,47 +315,42 @@ def describe_answer(answer: SearchAnswer | SearchHits) -> Iterator[str]:
 
 def find_named_requirements(catalogue: Catalogue, query: str, files: ProjectFiles) -> list[int]:
     name = query.strip()
+    if not name:
+        return []
     ##= man/spec/search.md#results
     ##% If a query is an id, a file, a `file:line`, a target, a section or a specification, `duvet search` MUST first
     ##% list the requirements that the query names.
-    return sorted({index for one in _resolve_all(catalogue, name, files) for index in _list_below(catalogue, one)})
-
-
-def _resolve_all(catalogue: Catalogue, name: str, files: ProjectFiles) -> Iterator[references.ResolvedReference]:
-    if not name:
-        return
+    found = set(catalogue.find_named(name, range(len(catalogue.specifications))))
+    specifications = set(match_specifications(catalogue, name, is_whole=True))
+    sections = [(index, id) for index, card in enumerate(catalogue.specifications) for id in match_sections(card, name)]
     if _ID.match(name):
         digits = name.lower()
-        found = tuple([index for index, id in enumerate(catalogue.ids) if id.startswith(digits)])
-        if not found and len(digits) >= SHORT_ID_DIGITS:
+        same = [index for index, id in enumerate(catalogue.ids) if id.startswith(digits)]
+        found.update(same)
+        if not same and len(digits) >= SHORT_ID_DIGITS:
             with suppress(NotFoundError):
-                found = references.find_requirements_by_id(catalogue, name, files)
-        yield references.RequirementRef(found)
+                found.update(references.find_requirements_by_id(catalogue, name, files))
+    resolvers: list[Callable[..., references.ResolvedReference | None]] = [references.resolve_place]
     # Only for these, because most queries are not references, and the suggestions in the error are slow.
     if "#" in name or "/specifications/" in name:
+        resolvers.append(references.resolve_reference)
+    for resolve in resolvers:
         with suppress(NotFoundError):
-            yield references.resolve_reference(catalogue, name, files)
-    yield references.RequirementRef(catalogue.named.get(name) or catalogue.named_in_any_case.get(name.casefold(), ()))
-    yield from map(references.SpecRef, match_whole_specifications(catalogue, name))
-    for index, card in enumerate(catalogue.specifications):
-        yield from (references.SectionRef(index, section) for section in match_sections(card, name))
-    with suppress(NotFoundError):
-        place = references.resolve_place(catalogue, name, files)
-        if place is not None:
-            yield place
-
-
-def _list_below(catalogue: Catalogue, found: references.ResolvedReference) -> Iterable[int]:
-    match found:
-        case references.RequirementRef(indexes):
-            return indexes
-        case references.CitationRef(indexes) | references.FileRef(_, indexes):
-            return (index for number in indexes for index in catalogue.citations[number].requirements)
-        case references.SpecRef(specification):
-            sections: Iterable[str] = catalogue.specifications[specification].titles
-        case references.SectionRef(specification, section):
-            sections = list_section_tree(catalogue.specifications[specification], section)
-    return (index for section in sections for index in catalogue.stated.get((specification, section), ()))
+            match resolve(catalogue, name, files):
+                case references.RequirementRef(indexes):
+                    found.update(indexes)
+                case references.CitationRef(numbers) | references.FileRef(_, numbers):
+                    found.update(index for number in numbers for index in catalogue.citations[number].requirements)
+                case references.SpecRef(specification):
+                    specifications.add(specification)
+                case references.SectionRef(specification, section):
+                    sections.append((specification, section))
+    for number, section in sections:
+        for id in list_section_tree(catalogue.specifications[number], section):
+            found.update(catalogue.stated.get((number, id), ()))
+    if specifications:
+        found.update(i for i, card in enumerate(catalogue.requirements) if card.specification in specifications)
+    return sorted(found)
 
 
 def is_reference(query: str) -> bool:

@@ -21,7 +21,7 @@ from anyio.lowlevel import checkpoint
 from msgspec import Struct, structs
 
 from duvet.errors import DuvetError
-from duvet.project.changes import FollowedReading, RecordedAnswers
+from duvet.project.changes import FollowedReading
 from duvet.project.project import Project
 from duvet.server.resources.documents import NO_DIGEST, digest_document, find_changed_documents
 from duvet.tools.call_context import Caller
@@ -156,7 +156,7 @@ class ProjectReader:
             return True
         if isinstance(project.tree, RecordedTree) and project.today is not None:
             self._days = dict(project.tree.record.days)
-        return self.detector.follow(RecordedAnswers(project, recalled=recalled))
+        return self.detector.follow(project, recalled=recalled)
 
 
 def _copy_error(error: DuvetError) -> DuvetError:
@@ -357,7 +357,7 @@ class ChangeDetector:
         if self._descriptor is None or self._changed or not self._descriptor.is_silent():
             return False
         followed, linked = self._followed, self.linked
-        return not (linked and followed and followed.answers.find_changes_among(linked))
+        return not (linked and followed and followed.find_changes_among(linked))
 
     def wait_for_calm(self, milliseconds: int) -> None:
         """Wait until nothing changes for this long, or a few attempts fail; without a descriptor, return at once."""
@@ -377,24 +377,24 @@ class ChangeDetector:
         """Return the files that changed or were written to, even with the same content."""
         events = self._descriptor.read() if self._descriptor else file_events.UNKNOWN_EVENTS
         written = followed.find_affected_paths(events) or set()
-        return written | followed.find_changes(events) | followed.answers.find_changes_among(self.linked)
+        return written | followed.find_changes(events) | followed.find_changes_among(self.linked)
 
     def stop(self, *, is_changed: bool) -> None:
         """Stop watching, and treat the project as changed or unchanged until the next reading."""
         self._followed, self._changed, self.linked = None, _ANYTHING if is_changed else set(), set()
 
-    def follow(self, answers: RecordedAnswers) -> bool:
+    def follow(self, project: Project, *, recalled: bool) -> bool:
         """Watch the files of this reading; return whether it shows a single state of the project."""
-        before = self._followed.answers.record if self._followed else None
+        before = self._followed.record if self._followed else None
         watched_before = self._descriptor.folders if self._descriptor and self._followed else set()
-        followed = self._followed = FollowedReading(answers, self._descriptor)
+        followed = self._followed = FollowedReading(project, self._descriptor, recalled=recalled)
         self._changed = self._find_changes(followed, followed.find_all_changes)
         if self._descriptor is not None:
             self._mounts = self._mounts or file_events.read_mounts()
             if self._mounts.are_blind(followed.folders):
                 self._retire()
             else:
-                self.linked = set(followed.answers.find_hard_linked_files(before, self.linked))
+                self.linked = set(followed.find_hard_linked_files(before, self.linked))
         events = self._descriptor.read() if self._descriptor else file_events.UNKNOWN_EVENTS
         touched = followed.find_affected_paths(events)
         self._changed |= self._find_changes(followed, lambda: followed.find_changes(events))
@@ -406,7 +406,7 @@ class ChangeDetector:
         """Return the changed files; read the disk from now on if the system can't watch all folders."""
         for _ in range(_MAX_ATTEMPTS):
             if self._descriptor is None:
-                return followed.answers.find_changes()
+                return followed.find_changes_on_disk()
             try:
                 return find()
             except FileNotFoundError:
@@ -414,7 +414,7 @@ class ChangeDetector:
                 find = followed.find_all_changes
             except OSError:
                 self._retire()
-                return followed.answers.find_changes()
+                return followed.find_changes_on_disk()
         return _ANYTHING
 
     def _retire(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from operator import attrgetter
 from typing import TYPE_CHECKING, TypeVar
@@ -175,9 +175,16 @@ class Catalogue(Struct, frozen=True, array_like=True, dict=True):
         found.pop("", None)
         return found
 
+    def find_named(self, name: str, specifications: Collection[int]) -> tuple[int, ...]:
+        """Return the requirements of these specifications with an id; ignore case only if no id matches exactly."""
+        for indexes in (self.named.get(name, ()), self._named_in_any_case.get(name.casefold(), ())):
+            found = tuple([index for index in indexes if self.requirements[index].specification in specifications])
+            if found:
+                return found
+        return ()
+
     @cached_property
-    def named_in_any_case(self) -> dict[str, tuple[int, ...]]:
-        """Maps case-folded requirement ids to requirement indexes."""
+    def _named_in_any_case(self) -> dict[str, tuple[int, ...]]:
         found = _group_indexes([card.name.casefold() for card in self.requirements])
         found.pop("", None)
         return found

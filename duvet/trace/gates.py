@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 
@@ -15,7 +14,7 @@ from duvet.model import Format, Place, Problem, Specification
 from duvet.specs.locator import canonical_url, resolve_specification
 from duvet.text import LineNumbers, format_count, normalise, quote_text, shorten_text, suggest_nearest
 from duvet.trace import locations, records
-from duvet.trace.catalogue import Catalogue, make_specification_card
+from duvet.trace.catalogue import Catalogue, RequirementCard, make_specification_card
 from duvet.tree.cache import Cache
 from duvet.tree.files import Tree
 
@@ -135,39 +134,29 @@ class RequirementsByTarget:
         self.base = base
         self.unavailable = frozenset(map(canonical_url, unavailable))
         """The names of specifications that could not be loaded."""
-        self._names = Catalogue(tuple(map(make_specification_card, specifications)), (), (), ())
+        cards = tuple(map(make_specification_card, specifications))
+        numbers = {card.id: number for number, card in enumerate(cards)}
+        stated = [
+            RequirementCard(
+                numbers[one.specification.id], one.section.id, one.text, one.level, one.state, 0, (), one.name
+            )
+            for one in requirements
+        ]
+        self._catalogue = Catalogue(cards, tuple(stated), (), ())
         self._found: dict[str, list[int]] = {}  # The specifications by the names that were looked up.
-        self._stated: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
-        """The requirements by the ids of a specification and a section."""
-        for index, one in enumerate(requirements):
-            self._stated[one.specification.id, one.section.id].append(index)
 
     def of(self, target: str, *, below: bool = True) -> list[int]:
-        """Return the requirements in a specification or section, or with an id; raise NotFoundError if unknown."""
+        """Return the indexes of a target's requirements, by section, specification or id; raise NotFoundError."""
         name, hash_sign, section = target.partition("#")
         if name not in self._found:
-            found = locations.find_specifications(self._names, name) or locations.find_specifications(
-                self._names, self._resolve_name(name)
+            found = locations.find_specifications(self._catalogue, name) or locations.find_specifications(
+                self._catalogue, self._resolve_name(name)
             )
-            self._found[name] = found or locations.require_specification(self._names, name)
-        cards = [self._names.specifications[index] for index in self._found[name]]
-        if not hash_sign:
-            spots = {(card.id, part.id) for card in cards for part in card.sections}
-        else:
-            spots = {(card.id, id) for card in cards for id in locations.find_sections(card, section, below=below)}
-            if not spots:
-                ids = {card.id for card in cards}
-                named = {
-                    i: one.name for i, one in enumerate(self.requirements) if one.specification.id in ids and one.name
-                }
-                found = [i for i, one in named.items() if one == section]
-                if found := found or [i for i, one in named.items() if one.casefold() == section.casefold()]:
-                    return found
-                headed = {(card.id, id) for card in cards if (id := locations.find_section_by_title_id(card, section))}
-                if headed:
-                    return sorted({index for spot in headed for index in self._stated[spot]})
-                raise locations.make_section_error(cards, section, named.values())
-        return sorted({index for spot in spots if spot in self._stated for index in self._stated[spot]})
+            self._found[name] = found or locations.require_specification(self._catalogue, name)
+        known = self._found[name]
+        if hash_sign:
+            return locations.find_requirements_in(self._catalogue, section, known, below=below)
+        return [index for index, card in enumerate(self._catalogue.requirements) if card.specification in known]
 
     def is_unavailable(self, target: str) -> bool:
         """Return True if the target's specification could not be loaded, which another problem reports."""
@@ -188,8 +177,8 @@ def resolve_not_applicable(
     problems: list[Problem] = []
     entries: list[records.NotApplicable] = []
     freed: dict[int, int] = {}
-    for index, rule in enumerate(config.not_applicable):
-        found, fault = _match_entry(rule, scopes)
+    for index, entry in enumerate(config.not_applicable):
+        found, fault = _match_entry(entry, scopes)
         if fault:
             ##= man/spec/gates.md#not-applicable
             ##% duvet MUST report a `[[not-applicable]]` entry that matches no requirement, and suggest the most similar
@@ -199,20 +188,20 @@ def resolve_not_applicable(
                 broken.problem(message, config.path, config.toml.value_place("not-applicable", index, key), hint=hint)
             )
         has_expired = False
-        if rule.expiry is not None:
+        if entry.expiry is not None:
             ##= man/spec/gates.md#not-applicable
             ##% Once the expiry date of a `[[not-applicable]]` entry has passed, duvet MUST report the entry and count
             ##% its requirements again.
-            has_expired = today is not None and rule.expiry < today
-            memory.note_day(rule.expiry.isoformat(), has_expired)
+            has_expired = today is not None and entry.expiry < today
+            memory.note_day(entry.expiry.isoformat(), has_expired)
         if has_expired:
-            message = f"this entry expired on {rule.expiry}; the requirements of {rule.target} count again"
+            message = f"this entry expired on {entry.expiry}; the requirements of {entry.target} count again"
             place = config.toml.value_place("not-applicable", index, "expiry")
             hint = "set a later date, or remove the entry"
             problems.append(rules.NOT_APPLICABLE_EXPIRED.problem(message, config.path, place, hint=hint))
         else:
             freed.update((one, index) for one in found if one not in freed)
-        written = {name: value for name, value in asdict(rule).items() if value is not None}
+        written = {name: value for name, value in asdict(entry).items() if value is not None}
         entries.append(records.NotApplicable(**written, requirements=len(found), has_expired=has_expired))
     ##= man/spec/gates.md#not-applicable
     ##% duvet MUST NOT count a requirement that `[[not-applicable]]` names, or require code or tests for it, even if
@@ -226,12 +215,12 @@ def resolve_not_applicable(
 
 
 def _match_entry(
-    rule: NotApplicableTable, scopes: RequirementsByTarget
+    entry: NotApplicableTable, scopes: RequirementsByTarget
 ) -> tuple[list[int], tuple[rules.Rule, str, str, str] | None]:
     """Return the requirements of an entry, and its problem, if any, as a rule, a key, a message and a hint."""
-    target = rule.target
+    target = entry.target
     try:
-        found = scopes.of(target, below=not rule.quote)
+        found = scopes.of(target, below=not entry.quote)
     except NotFoundError as error:
         fault = (rules.NOT_APPLICABLE_UNKNOWN, "target", error.message, error.hint)
         return [], None if scopes.is_unavailable(target) else fault
@@ -242,14 +231,14 @@ def _match_entry(
     ##= man/spec/gates.md#not-applicable
     ##% A `[[not-applicable]]` entry MUST apply to the requirement that it quotes or, without a quote, to all
     ##% requirements of its section or specification.
-    if not rule.quote:
+    if not entry.quote:
         return found, None
     texts = {index: scopes.requirements[index].text for index in found}
-    quoted = _find_texts(texts, rule.quote)
+    quoted = _find_texts(texts, entry.quote)
     if not quoted and any(scopes.requirements[index].section.plain for index in found):
         from duvet.trace.plain_match import remove_quote_markup
 
-        quoted = _find_texts(texts, remove_quote_markup(rule.quote))
+        quoted = _find_texts(texts, remove_quote_markup(entry.quote))
     if len(quoted) == 1:
         return quoted, None
     if quoted:
@@ -257,7 +246,7 @@ def _match_entry(
         hint = "quote one whole sentence"
     else:
         message = f"no requirement of {target} contains this quote"
-        near = suggest_nearest(quote_text(rule.quote), map(quote_text, texts.values()))
+        near = suggest_nearest(quote_text(entry.quote), map(quote_text, texts.values()))
         hint = near or "quote one of its requirements, or remove the entry"
     return [], (rules.NOT_APPLICABLE_NOTHING, "quote", message, hint)
 

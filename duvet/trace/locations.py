@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -144,13 +144,15 @@ def find_specifications(catalogue: Catalogue, name: str) -> list[int]:
     ##= man/spec/show.md#references
     ##% If a reference is the exact name of a specification, section or file, duvet MUST NOT read it as anything else.
     written, normal = name.strip(), normalise_name(name)
-    ranks = {
-        index: min(card.names.get(written, _NEVER), card.names.get(normal, _NEVER))
-        for index, card in enumerate(catalogue.specifications)
-    }
-    best = min(ranks.values(), default=_NEVER)
-    if best < _NEVER:
-        return [index for index, rank in ranks.items() if rank == best]
+    best, found = _NEVER, list[int]()
+    for index, card in enumerate(catalogue.specifications):
+        rank = min(card.names.get(written, _NEVER), card.names.get(normal, _NEVER))
+        if rank < best:
+            best, found = rank, [index]
+        elif rank == best < _NEVER:
+            found.append(index)
+    if found:
+        return found
     if "://" not in name:
         return []
     last = normal.rpartition("/")[2]
@@ -198,13 +200,6 @@ def find_section_by_title_id(card: SpecificationCard, name: str) -> str | None:
     return None if index is None else card.sections[index].id
 
 
-def find_sections(card: SpecificationCard, name: str, *, below: bool = True) -> Iterator[str]:
-    """Yield the ids of the section with this name, if it exists, and, with `below`, of its numbered subsections."""
-    section = find_section(card, name)
-    if section is not None:
-        yield from list_section_tree(card, section, below=below)
-
-
 def list_section_tree(card: SpecificationCard, section: str, *, below: bool = True) -> Iterator[str]:
     yield section
     if below and section.startswith(("section-", "appendix-")):
@@ -212,14 +207,39 @@ def list_section_tree(card: SpecificationCard, section: str, *, below: bool = Tr
         yield from (id for id in card.titles if id.startswith(f"{section}."))
 
 
-def make_section_error(cards: Iterable[SpecificationCard], name: str, names: Iterable[str] = ()) -> NotFoundError:
-    """Return the error for a section that no specification contains; `names` are requirement ids to suggest."""
-    looked = list(cards)
-    alone = looked[0] if len(looked) == 1 else None
-    where = f" of {alone.locator}" if alone else ""
-    sections = (section for card in looked for section in card.sections)
+def find_requirements_in(
+    catalogue: Catalogue, section: str, specifications: Collection[int], *, below: bool = True
+) -> list[int]:
+    """Return the requirements in a section, with `below` also in its subsections, or with an id.
+
+    Raise NotFoundError if the specifications contain neither, or several sections with this name.
+    """
+    cards = [(index, catalogue.specifications[index]) for index in specifications]
+    ##= man/spec/queries.md#filters
+    ##% A filter for a numbered section MUST include its subsections.
+    spots = [
+        (index, id)
+        for index, card in cards
+        if (found := find_section(card, section)) is not None
+        for id in list_section_tree(card, found, below=below)
+    ]
+    if not spots:
+        if named := catalogue.find_named(section, specifications):
+            return list(named)
+        spots = [(index, id) for index, card in cards if (id := find_section_by_title_id(card, section))]
+    if not spots:
+        raise make_section_error(catalogue, section, specifications)
+    return sorted({index for spot in spots for index in catalogue.stated.get(spot, ())})
+
+
+def make_section_error(catalogue: Catalogue, name: str, specifications: Collection[int]) -> NotFoundError:
+    """Return the error for a section that none of these specifications contains."""
+    cards = [catalogue.specifications[index] for index in specifications]
+    alone = cards[0] if len(cards) == 1 else None
+    names = {one.name: None for one in catalogue.requirements if one.name and one.specification in specifications}
+    sections = (section for card in cards for section in card.sections)
     near = SectionNames(sections, names).find_nearest(name.removeprefix("#"))
-    message = f"unknown section {quote_text(name)}{where}"
+    message = f"unknown section {quote_text(name)}" + (f" of {alone.locator}" if alone else "")
     if near:
         return NotFoundError(message, hint=f"did you mean {' or '.join(near)}?")
     return NoSectionError(message, alone.id if alone else "")
@@ -262,30 +282,6 @@ def parse_resource(path: str, *, is_encoded: bool = True) -> ResourcePath | None
     return ResourcePath(**parts, is_collection=is_collection)
 
 
-RequirementPlace = tuple[int, str] | tuple[int, str, str]
-"""The index of a specification, the id of a section and, in the longer form, the name of a requirement."""
-
-
-def find_places(catalogue: Catalogue, specifications: tuple[str, ...], name: str) -> list[RequirementPlace]:
-    """Return the sections with this name and their subsections, or requirements with this id, or raise NotFoundError."""
-    spec, _, section = name.rpartition("#")
-    names = (spec,) if spec else specifications
-    indexes = [index for one in names for index in require_specification(catalogue, one)]
-    searched = indexes if names else range(len(catalogue.specifications))
-    cards = [(index, catalogue.specifications[index]) for index in searched]
-    ##= man/spec/queries.md#filters
-    ##% A filter for a numbered section MUST include its subsections.
-    spots: list[RequirementPlace] = [(index, id) for index, card in cards for id in find_sections(card, section)]
-    if not spots:
-        found = catalogue.named.get(section) or catalogue.named_in_any_case.get(section.casefold(), ())
-        named = [catalogue.requirements[index] for index in found]
-        spots = [(one.specification, "", one.name) for one in named if one.specification in dict(cards)]
-        spots = spots or [(index, id) for index, card in cards if (id := find_section_by_title_id(card, section))]
-    if not spots:
-        raise make_section_error([card for _, card in cards], section, catalogue.named)
-    return spots
-
-
 def _unquote(text: str) -> str:
     from urllib.parse import unquote
 
@@ -296,24 +292,30 @@ _RFC = (
     r"(?i)(?:(?:https?://)?[^/]*\b(?:rfc-editor|ietf)\.org(?::\d+)?/(?:\S*/)?|urn:ietf:|doi:10\.17487/)?"
     r"rfc[ :_-]?0*(?P<number>\d{1,6})(?:\.(?:txt|html?|pdf|xml|json))*\Z"
 )
-_BEHIND = r"[?#]"
 _FILE = "file://"
 
 
-def match_specifications(catalogue: Catalogue, text: str, root: str = "") -> list[int]:
-    """Return the indexes of the specifications with this name in any spelling; a path may begin with `root`."""
-    for name in _list_spellings(text.strip(), root):
-        found = find_specifications(catalogue, name)
-        if found:
-            return found
-    return []
+def match_specifications(catalogue: Catalogue, text: str, root: str = "", *, is_whole: bool = False) -> list[int]:
+    """Return the indexes of the specifications with this name in any spelling; a path may begin with `root`.
 
-
-def match_whole_specifications(catalogue: Catalogue, text: str) -> list[int]:
-    """Return the indexes of the specifications that text names; empty if it names a section or requirement."""
-    found = find_specifications(catalogue, text)
-    is_part = "#" in text or parse_resource(text.strip()) is not None
-    return found or ([] if is_part else match_specifications(catalogue, text))
+    With `is_whole`, nothing is found for the name of a section or requirement, such as `SPEC#SECTION`.
+    """
+    name, resource = text.strip(), parse_resource(text.strip())
+    is_part = resource is not None or "#" in name
+    if (is_whole or not resource) and (found := find_specifications(catalogue, name)):
+        return found
+    if is_part and is_whole:
+        return []
+    if resource and resource.specification:
+        return find_specifications(catalogue, resource.specification)
+    bare = re.split(r"[?#]", name, maxsplit=1)[0].rstrip("/")
+    spellings = [bare]
+    if rfc := re.match(_RFC, bare):
+        spellings += [f"rfc{rfc['number']}", f"RFC {rfc['number']}"]
+    path = _unquote(bare.removeprefix(_FILE)) if bare.startswith(_FILE) else bare
+    if "://" not in path:
+        spellings += list_possible_paths(path, root)
+    return next(filter(None, (find_specifications(catalogue, one) for one in dict.fromkeys(spellings))), [])
 
 
 def require_specification(catalogue: Catalogue, name: str) -> list[int]:
@@ -323,22 +325,3 @@ def require_specification(catalogue: Catalogue, name: str) -> list[int]:
         hint = suggest_nearest(name, list_specification_names(catalogue))
         raise NotFoundError(f"unknown specification {quote_text(name)}", hint=hint or list_known_ids(catalogue))
     return found
-
-
-def _list_spellings(text: str, root: str) -> Iterator[str]:
-    """Yield the forms in which the project may spell this name, most likely first."""
-    resource = parse_resource(text)
-    if resource and resource.specification:
-        yield resource.specification
-        return
-    yield text
-    bare = re.split(_BEHIND, text, maxsplit=1)[0].rstrip("/")
-    yield bare
-    rfc = re.match(_RFC, bare)
-    if rfc:
-        yield f"rfc{rfc['number']}"
-        yield f"RFC {rfc['number']}"
-
-    path = _unquote(bare.removeprefix(_FILE)) if bare.startswith(_FILE) else bare
-    if "://" not in path:
-        yield from list_possible_paths(path, root)

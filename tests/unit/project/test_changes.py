@@ -11,7 +11,7 @@ import pytest
 
 from duvet import MemoryTree, Project
 from duvet.errors import UnreadableError
-from duvet.project.changes import ChangeWatcher, EventHints, WatchedPlaces
+from duvet.project.changes import ChangeWatcher, WatchedPlaces
 from duvet.tree.file_events import MODIFIED_EVENT, FolderEvent
 from duvet.tree.files import DiskTree
 from duvet.tree.recorder import TreeRecord, make_file_stamp
@@ -225,22 +225,22 @@ def test_the_folders_of_paths_are_watched(root: Path) -> None:
     assert not places(root, "docs/new/spec.md").has_grown()
 
 
-HINTS: dict[str, tuple[FolderEvent, EventHints]] = {
-    "a file": ((MODIFIED_EVENT, "project/src/a.rs"), EventHints({"src/a.rs"})),
-    "another file": ((ADDED, "project/src/b.rs"), EventHints({"src/b.rs"}, listing=True)),
-    "a file where no name was listed": ((ADDED, "project/other.md"), EventHints({"other.md"})),
-    "a file behind a link": ((MODIFIED_EVENT, "other/b.rs"), EventHints({"b.rs", "link/b.rs"})),
-    "a folder around": ((ADDED, "project/src"), EventHints({"src"}, whole=True)),
-    "a folder that a link leads to": ((ADDED, "other"), EventHints(set(), whole=True)),
-    "a link to a folder": ((ADDED, "project/link"), EventHints({"link"}, whole=True)),
-    "a folder elsewhere": ((ADDED, "elsewhere"), EventHints(set())),
+TOUCHED: dict[str, tuple[FolderEvent, tuple[set[str], bool] | None]] = {
+    "a file": ((MODIFIED_EVENT, "project/src/a.rs"), ({"src/a.rs"}, False)),
+    "another file": ((ADDED, "project/src/b.rs"), ({"src/b.rs"}, True)),
+    "a file where no name was listed": ((ADDED, "project/other.md"), ({"other.md"}, False)),
+    "a file behind a link": ((MODIFIED_EVENT, "other/b.rs"), ({"b.rs", "link/b.rs"}, False)),
+    "a folder around": ((ADDED, "project/src"), None),
+    "a folder that a link leads to": ((ADDED, "other"), None),
+    "a link to a folder": ((ADDED, "project/link"), None),
+    "a folder elsewhere": ((ADDED, "elsewhere"), (set(), False)),
 }
 
 
-@pytest.mark.parametrize("event, expected", HINTS.values(), ids=HINTS)
-def test_hints_name_the_limit_of_the_system(event: FolderEvent, expected: EventHints, root: Path) -> None:
+def test_events_touch_recorded_paths(root: Path) -> None:
     disk = DiskTree(str(root))
     listed = {"src": make_file_stamp(disk.status("src"))}
     record = TreeRecord(folders=listed, absent=dict.fromkeys(("src/a.rs", "link/b.rs", "b.rs")))
-    kind, path = event
-    assert WatchedPlaces(record, disk).make_hints([(kind, f"{root.parent}/{path}")]) == expected
+    watched = WatchedPlaces(record, disk)
+    for name, ((kind, path), expected) in TOUCHED.items():
+        assert watched.find_touched([(kind, f"{root.parent}/{path}")]) == expected, name
