@@ -7,22 +7,21 @@ import math
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import anyio
 import anyio.lowlevel
-from mcp.server.auth.middleware.bearer_auth import AuthorizationContext
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser, AuthorizationContext
+from mcp.server.auth.provider import AccessToken
 from mcp.server.lowlevel import Server
 from mcp.server.streamable_http import GET_STREAM_KEY, StreamableHTTPServerTransport
-from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from msgspec import json as msgspec_json
 from starlette.applications import Starlette
 from starlette.datastructures import Headers
-from starlette.middleware import Middleware
 from starlette.responses import Response
-from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from duvet.errors import DuvetError
@@ -31,6 +30,8 @@ from duvet.server.http import guards
 from duvet.server.http.metrics import METRICS_PATH, ServerMetrics
 from duvet.server.http.rest import REPORT_PATHS, REST_METHODS, REST_PATH, RestEndpoint, serve_report
 from duvet.server.log import EventLevel, ServerLog
+from duvet.tools.call_context import Caller
+from duvet.tools.tool import ErrorCode
 
 if TYPE_CHECKING:
     from duvet.server.protocol.server import DuvetServer
@@ -49,10 +50,10 @@ class MessageSplitter:
         self._rates = rates
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        body = scope["body"]
         if scope["method"] != "POST":
-            await self._app(scope, receive, send)
+            await self._app(scope, _replay_body(body, receive), send)
             return
-        body = (await receive())["body"]
         try:
             value = jsonrpc.decode_message(body)
             if isinstance(value, list):
@@ -66,7 +67,7 @@ class MessageSplitter:
         self, message: Mapping[str, Any], body: bytes, scope: Scope, receive: Receive, send: Send
     ) -> None:
         is_array = message.get("method") == "resources/get"
-        await self._app(scope, guards.replay_body(body, receive), _ArrayUnwrapper(send) if is_array else send)
+        await self._app(scope, _replay_body(body, receive), _ArrayUnwrapper(send) if is_array else send)
 
     async def _answer_batch(self, batch: list[object], scope: Scope, receive: Receive, send: Send) -> None:
         """Send all answers as one array; if the SDK refuses a message, send only that refusal."""
@@ -97,6 +98,17 @@ class MessageSplitter:
             messages = [msgspec_json.decode(text) for text in texts]
             answers += [message for message in messages if "result" in message or "error" in message]
         await guards.send_body(send, 200 if answers else 202, jsonrpc.encode_message(answers) if answers else b"")
+
+
+def _replay_body(body: bytes, receive: Receive) -> Receive:
+    parts = [body]
+
+    async def receive_body() -> Message:
+        if parts:
+            return {"type": "http.request", "body": parts.pop(), "more_body": False}
+        return await receive()
+
+    return receive_body
 
 
 class _Response:
@@ -154,6 +166,12 @@ def _unwrap(text: bytes) -> bytes:
 
 MCP_PATH, HEALTH_PATH, READY_PATH = "/mcp", "/health", "/ready"
 _TURNS = 3  # Event loop turns that it takes to accept a connection, read the request, and start to answer.
+_PUBLIC_PATHS = (HEALTH_PATH, READY_PATH)
+_READING = ("GET", "HEAD")
+_USERS = {  # The SDK compares the user of a session with the user who started it.
+    one.holder: AuthenticatedUser(AccessToken(token="", client_id=one.holder, scopes=sorted(one.scopes)))
+    for one in (application.READER, application.ADMIN)
+}
 
 
 class HttpApplication:
@@ -167,12 +185,15 @@ class HttpApplication:
         limits: guards.HttpLimits,
     ) -> None:
         self._server = server
+        self._hosts = hosts
+        self._log = log
+        self._metrics = metrics
         self._limits = limits
         self._sessions = SessionManager(server, limits, server.subscriptions.deliver_to)
         server.subscriptions.reaches = self._sessions.has_stream
-        rates = guards.RequestRates(guards.TokenBuckets(limits.rate, limits.burst, limits.clients), tokens)
+        self._rates = guards.RequestRates(guards.TokenBuckets(limits.rate, limits.burst, limits.clients), tokens)
         endpoints: dict[str, ASGIApp] = {
-            MCP_PATH: MessageSplitter(StreamableHTTPASGIApp(self._sessions), limits.batch, rates),
+            MCP_PATH: MessageSplitter(self._sessions.handle_request, limits.batch, self._rates),
             REST_PATH: RestEndpoint(server.dispatcher, server.settings),
             **dict.fromkeys(REPORT_PATHS, partial(serve_report, server.dispatcher)),
         }
@@ -180,33 +201,74 @@ class HttpApplication:
         # This comes before the limit, because a request that is still arriving doesn't count.
         self._bodies = guards.BodyLimit(self._requests, limits)
         healthy = Response(b'{"status":"ok"}', media_type="application/json", headers={"cache-control": "no-store"})
-        may_read = guards.allow_methods("GET", "HEAD")
-        may_post = guards.allow_methods(*REST_METHODS)
-        may_stream = guards.allow_methods("GET", "POST", "DELETE")
-
-        def authenticated(path: str, app: ASGIApp, *checks: guards.Check) -> Route:
-            return Route(path, guards.Authentication(guards.Guard(app, *checks)))
-
-        routes = [
-            Route(HEALTH_PATH, guards.Guard(healthy, may_read)),
-            Route(READY_PATH, guards.Guard(partial(serve_readiness, server.live), may_read)),
-            ##= man/spec/service.md#operations
-            ##% `/metrics` MUST answer only callers that may call tools.
-            authenticated(METRICS_PATH, metrics, may_read),
-            authenticated(MCP_PATH, self._bodies, may_stream, guards.refuse_media_types),
-            authenticated(REST_PATH, self._bodies, may_post),
-            *(authenticated(path, self._bodies, may_read) for path in REPORT_PATHS),
-        ]
+        self._paths: dict[str, tuple[ASGIApp, Sequence[str]]] = {
+            HEALTH_PATH: (healthy, _READING),
+            READY_PATH: (partial(serve_readiness, server.live), _READING),
+            METRICS_PATH: (metrics, _READING),
+            MCP_PATH: (self._bodies, ("GET", "POST", "DELETE")),
+            REST_PATH: (self._bodies, REST_METHODS),
+            **dict.fromkeys(REPORT_PATHS, (self._bodies, _READING)),
+        }
         self.asgi = Starlette(
-            routes=routes,
-            middleware=[
-                Middleware(RequestTelemetry, log=log, metrics=metrics, paths={route.path for route in routes}),
-                Middleware(guards.Guard, hosts.refuse, rates.refuse),
-            ],
-            exception_handlers=guards.ERROR_HANDLERS,
-            lifespan=lambda _: self._sessions.run(),
+            exception_handlers={Exception: guards.refuse_exception}, lifespan=lambda _: self._sessions.run()
         )
-        self.asgi.router.redirect_slashes = False
+        # The pattern of a route would also match its path with a line feed at the end.
+        self.asgi.router.default = self._serve
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request; count and log it without headers and queries, which may contain secrets."""
+        begun = time.perf_counter()
+        path, status = scope["path"], 0
+
+        async def send_and_note_status(message: Message) -> None:
+            nonlocal status
+            status = message.get("status", status)
+            await send(message)
+
+        try:
+            with self._metrics.at_work.track_inprogress():
+                if refusal := self._find_refusal(scope):
+                    await guards.send_refusal(scope, send_and_note_status, refusal)
+                elif path in _PUBLIC_PATHS:
+                    await self._paths[path][0](scope, receive, send_and_note_status)
+                else:
+                    caller: Caller = scope["caller"]
+                    with live_project.set_caller(caller):
+                        ##= man/spec/mcp.md#http
+                        ##% The server MUST accept the requests of a session only with the token that opened the
+                        ##% session.
+                        known = {**scope, "user": _USERS[caller.holder]}
+                        await self._paths[path][0](known, receive, send_and_note_status)
+        finally:
+            # A label for each path that clients invent would fill the memory.
+            self._metrics.record_request(path if path in self._paths else "other", status)
+            if self._log.wants(EventLevel.DEBUG):
+                self._log.write_event(
+                    EventLevel.DEBUG,
+                    "request",
+                    client=guards.find_client_address(scope),
+                    method=scope["method"],
+                    path=path.encode("unicode_escape").decode(),
+                    status=status,
+                    duration_ms=round((time.perf_counter() - begun) * 1000, 1),
+                )
+
+    def _find_refusal(self, scope: Scope) -> guards.HttpRefusal | None:
+        # Requests for another host don't count towards the rate of a client.
+        if refusal := self._hosts.refuse(scope) or self._rates.refuse(scope):
+            return refusal
+        path = scope["path"]
+        if path not in self._paths:
+            return guards.NOT_FOUND
+        ##= man/spec/service.md#operations
+        ##% `/metrics` MUST answer only callers that may call tools.
+        if scope["caller"] is None and path not in _PUBLIC_PATHS:
+            return guards.make_token_refusal(scope)
+        methods = self._paths[path][1]
+        if scope["method"] not in methods:
+            message, allowed = "This path does not support the method", {"allow": ", ".join(methods)}
+            return guards.HttpRefusal(405, ErrorCode.UNSUPPORTED_OPERATION, message, headers=allowed)
+        return guards.refuse_media_types(scope) if path == MCP_PATH else None
 
     async def end(self) -> None:
         """Wait a limited time for open requests, then close every stream."""
@@ -238,46 +300,6 @@ async def serve_readiness(live: live_project.LiveProject, scope: Scope, receive:
     await guards.send_body(
         send, 503, msgspec_json.encode({"status": "not ready", "reason": reason}), {"retry-after": "1"}
     )
-
-
-class RequestTelemetry:
-    """Counts requests, and logs them without headers and queries, which may contain secrets."""
-
-    def __init__(self, app: ASGIApp, log: ServerLog, metrics: ServerMetrics, paths: set[str]) -> None:
-        self._app = app
-        self._log = log
-        self._metrics = metrics
-        self._paths = paths
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        begun = time.perf_counter()
-        status = 0
-
-        async def send_and_note_status(message: Message) -> None:
-            nonlocal status
-            status = message.get("status", status)
-            await send(message)
-
-        path = scope["path"]
-        try:
-            with self._metrics.at_work.track_inprogress():
-                await self._app(scope, receive, send_and_note_status)
-        finally:
-            # A label for each path that clients invent would fill the memory.
-            self._metrics.record_request(path if path in self._paths else "other", status)
-            if self._log.wants(EventLevel.DEBUG):
-                self._log.write_event(
-                    EventLevel.DEBUG,
-                    "request",
-                    client=guards.find_client_address(scope),
-                    method=scope["method"],
-                    path=path.encode("unicode_escape").decode(),
-                    status=status,
-                    duration_ms=round((time.perf_counter() - begun) * 1000, 1),
-                )
 
 
 class SessionManager(StreamableHTTPSessionManager):

@@ -8,20 +8,17 @@ import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
+from functools import lru_cache
 from ipaddress import IPv6Address, ip_address
-from typing import Any
 
 import anyio
-from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
-from mcp.server.auth.provider import AccessToken
 from msgspec import Struct, json, structs
 from starlette.datastructures import Headers
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from duvet.server import application, live_project, messages
+from duvet.server import application, messages
 from duvet.tools.call_context import Caller
 from duvet.tools.tool import ErrorCode, MissingArgumentError, ToolError
 
@@ -41,7 +38,6 @@ _STATUS_BY_CODE: Mapping[str, int] = {
 }
 _DEFECT_STATUS = 500
 _STATUS_BY_MODEL_FAULT = {"rate_limited": 503, "unavailable": 503, "timeout": 504}
-_CODE_BY_STATUS = {404: ErrorCode.NOT_FOUND, 405: ErrorCode.UNSUPPORTED_OPERATION}
 
 
 class HttpRefusal(Struct, frozen=True):
@@ -51,9 +47,6 @@ class HttpRefusal(Struct, frozen=True):
     hint: str = ""
     headers: Mapping[str, str] = {}
     details: object = None
-
-
-Check = Callable[[Scope], HttpRefusal | None]
 
 
 def make_busy_refusal(message: str, seconds: float, status: int = 503) -> HttpRefusal:
@@ -97,19 +90,15 @@ async def send_body(
     await send({"type": "http.response.body", "body": body})
 
 
-async def _refuse_error(request: Request, error: Exception) -> Response:
-    path = request.scope["path"]
-    if not isinstance(error, HTTPException):
-        return JSONResponse(make_error_body(path, ErrorCode.UPSTREAM_ERROR, "Internal error"), 500)
-    code = _CODE_BY_STATUS.get(error.status_code, ErrorCode.INVALID_REQUEST)
-    return JSONResponse(make_error_body(path, code, error.detail), error.status_code, headers=error.headers)
+async def refuse_exception(request: Request, error: Exception) -> Response:
+    return JSONResponse(make_error_body(request.scope["path"], ErrorCode.UPSTREAM_ERROR, "Internal error"), 500)
 
 
-ERROR_HANDLERS: Mapping[Any, Any] = dict.fromkeys((HTTPException, Exception), _refuse_error)
 _AUTHORITY = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::[0-9]{1,5})?", re.ASCII)
 _ORIGIN = re.compile(r"https?://(?P<authority>.+)")
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _ALLOW_HOST = "start the server with `--allow-host NAME`"
+NOT_FOUND = HttpRefusal(404, ErrorCode.NOT_FOUND, "Not Found")
 _BAD_HOST = HttpRefusal(421, ErrorCode.FORBIDDEN, "The Host header is not allowed", _ALLOW_HOST)
 _BAD_ORIGIN = HttpRefusal(403, ErrorCode.FORBIDDEN, "The Origin header is not allowed", _ALLOW_HOST)
 _OTHER_MEDIA = HttpRefusal(
@@ -129,7 +118,9 @@ _MAX_ESCAPED_FACTOR = 6  # An escape takes at most six times as many bytes as it
 _MAX_READ_FACTOR = 16  # Times the limit to read and drop: many clients read nothing until they have sent everything.
 _TOO_LARGE = HttpRefusal(413, ErrorCode.INVALID_REQUEST, "The request is too large", headers=_CLOSE)
 _TOO_SLOW = HttpRefusal(408, ErrorCode.INVALID_REQUEST, "The request arrived too slowly", headers=_CLOSE)
-_ENDING = make_busy_refusal("The server is shutting down", 5)
+_ENDING = structs.replace(
+    make_busy_refusal("The server is shutting down", 5), headers={"retry-after": "5", "connection": "close"}
+)
 _ALWAYS = 8  # Requests that one client may always have in progress.
 
 
@@ -150,22 +141,6 @@ class HttpLimits(Struct, frozen=True, kw_only=True):
     burst: float = 2000  # Requests that a client may send at once after a pause.
     clients: int = 4096  # Clients whose requests are counted; the least recent ones are forgotten.
     stopping: float = 3  # Time for requests in progress when the server stops.
-
-
-class Guard:
-    """Middleware that passes a request on unless one of the checks returns a refusal."""
-
-    def __init__(self, app: ASGIApp, *checks: Check) -> None:
-        self._app = app
-        self._checks = checks
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http":
-            for check in self._checks:
-                if refusal := check(scope):
-                    await send_refusal(scope, send, refusal)
-                    return
-        await self._app(scope, receive, send)
 
 
 class AllowedHosts:
@@ -196,6 +171,7 @@ class AllowedHosts:
         return None if all(map(self.allow_origin, headers.getlist("origin"))) else _BAD_ORIGIN
 
 
+@lru_cache(maxsize=16)
 def _normalize_host(host: str) -> tuple[str, bool]:
     """Return the canonical form of a host, and whether it is an IP address."""
     bare = host.strip("[]").lower()
@@ -264,32 +240,14 @@ def find_client_address(scope: Scope) -> str:
     return str(address.ipv4_mapped or IPv6Address(int(address) >> 64 << 64))
 
 
-class Authentication:
-    """Refuses requests without a known token, and sets the caller for the rest of the request."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-        # The SDK compares the user of a session with the user who started it.
-        self._users = {
-            one.holder: AuthenticatedUser(AccessToken(token="", client_id=one.holder, scopes=sorted(one.scopes)))
-            for one in (application.READER, application.ADMIN)
-        }
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        caller: Caller | None = scope["caller"]
-        if caller is not None:
-            with live_project.set_caller(caller):
-                ##= man/spec/mcp.md#http
-                ##% The server MUST accept the requests of a session only with the token that opened the session.
-                await self._app({**scope, "user": self._users[caller.holder]}, receive, send)
-            return
-        ##= man/spec/mcp.md#http
-        ##% If tokens are configured, the server MUST answer 401 if a request to `/mcp` has no valid token.
-        is_wrong = "authorization" in Headers(scope=scope)
-        challenge = 'Bearer realm="duvet"' + (', error="invalid_token"' if is_wrong else "")
-        message = "The token is unknown" if is_wrong else "A token is required"
-        hint, headers = "send Authorization: Bearer TOKEN, with a token of this server", {"www-authenticate": challenge}
-        await send_refusal(scope, send, HttpRefusal(401, ErrorCode.UNAUTHORIZED, message, hint, headers))
+def make_token_refusal(scope: Scope) -> HttpRefusal:
+    ##= man/spec/mcp.md#http
+    ##% If tokens are configured, the server MUST answer 401 if a request to `/mcp` has no valid token.
+    is_wrong = "authorization" in Headers(scope=scope)
+    challenge = 'Bearer realm="duvet"' + (', error="invalid_token"' if is_wrong else "")
+    message = "The token is unknown" if is_wrong else "A token is required"
+    hint, headers = "send Authorization: Bearer TOKEN, with a token of this server", {"www-authenticate": challenge}
+    return HttpRefusal(401, ErrorCode.UNAUTHORIZED, message, hint, headers)
 
 
 def find_token_holder(scope: Scope, tokens: application.AccessTokens) -> Caller | None:
@@ -299,12 +257,6 @@ def find_token_holder(scope: Scope, tokens: application.AccessTokens) -> Caller 
         return None
     scheme, _, token = values[0].partition(" ")
     return application.find_holder(tokens, token.strip()) if scheme.lower() == "bearer" else None
-
-
-def allow_methods(*methods: str) -> Check:
-    message, allowed = "This path does not support the method", {"allow": ", ".join(methods)}
-    refusal = HttpRefusal(405, ErrorCode.UNSUPPORTED_OPERATION, message, headers=allowed)
-    return lambda scope: None if scope["method"] in methods else refusal
 
 
 def refuse_media_types(scope: Scope) -> HttpRefusal | None:
@@ -326,7 +278,7 @@ class _TooLargeError(Exception):
 
 
 class BodyLimit:
-    """Reads request bodies within limits of size and time, and passes on complete requests."""
+    """Reads request bodies within limits of size and time, and passes on complete requests, with the body in their scope."""
 
     def __init__(self, app: ASGIApp, limits: HttpLimits) -> None:
         self._app = app
@@ -359,10 +311,10 @@ class BodyLimit:
             ##= man/spec/mcp.md#limits
             ##% The server MUST disconnect clients that send or read too slowly, and MUST NOT let them delay other
             ##% clients.
-            refusal = structs.replace(_ENDING, headers={**_ENDING.headers, **_CLOSE}) if self._is_ending else _TOO_SLOW
-            await send_refusal(scope, send, refusal)
+            await send_refusal(scope, send, _ENDING if self._is_ending else _TOO_SLOW)
         elif body is not None:
-            await self._app(scope, replay_body(body, receive), send)
+            scope["body"] = body
+            await self._app(scope, receive, send)
 
     async def _read(self, arrival: anyio.CancelScope, headers: Headers, receive: Receive) -> bytes | None:
         """Return the body; None if the client disconnects. Raise _TooLargeError if it is too large."""
@@ -400,17 +352,6 @@ def _count_escapes(body: bytearray) -> int:
     """Return how many bytes JSON escapes add; a surrogate counts as two bytes."""
     codes = [int(code, 16) for code in _ESCAPE.findall(body)]
     return sum(5 if code < 0x80 else 4 if code < 0x800 or 0xD800 <= code < 0xE000 else 3 for code in codes)
-
-
-def replay_body(body: bytes, receive: Receive) -> Receive:
-    parts = [body]
-
-    async def receive_body() -> Message:
-        if parts:
-            return {"type": "http.request", "body": parts.pop(), "more_body": False}
-        return await receive()
-
-    return receive_body
 
 
 class ConcurrencyLimit:

@@ -50,7 +50,6 @@ class RestEndpoint:
         if scope["method"] != "POST":
             await guards.send_body(send, 200, msgspec.json.encode(await self._describe_tools()))
             return
-        body = (await receive())["body"]
         ids = Headers(scope=scope).getlist(REQUEST_ID_HEADER)
         is_usable = len(ids) == 1 and 0 < len(ids[0]) <= 128 and ids[0].isascii() and ids[0].isprintable()
         request_id = ids[0] if is_usable else uuid.uuid4().hex
@@ -62,7 +61,7 @@ class RestEndpoint:
             await _send_result(
                 scope,
                 send,
-                lambda: self._call(scope, body, request_id),
+                lambda: self._call(scope, request_id),
                 lambda error: guards.make_tool_refusal(error, headers),
                 headers,
             )
@@ -92,8 +91,8 @@ class RestEndpoint:
             ],
         }
 
-    async def _call(self, scope: Scope, body: bytes, request_id: str) -> object:
-        name, arguments = _parse_call(body)
+    async def _call(self, scope: Scope, request_id: str) -> object:
+        name, arguments = _parse_call(scope["body"])
         behind = MCP_SOURCE if Headers(scope=scope).getlist(gateway.AUDIENCE_HEADER) == [MCP_SOURCE] else ""
         caller = replace(current_caller(), face=REST_SOURCE, behind=behind, request=request_id)
         try:

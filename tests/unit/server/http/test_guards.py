@@ -39,6 +39,9 @@ REFUSED: Sequence[tuple[str, str, dict[str, str], int, Any]] = (
     ("GET", "/nothing", {}, 404, NOT_FOUND),
     ("GET", "/", {}, 404, NOT_FOUND),
     ("POST", "/mcp/", http_server.MEDIA, 404, NOT_FOUND),
+    ("POST", "/mcp%0A", http_server.MEDIA, 404, NOT_FOUND),
+    ("GET", "/api/mcp%0A", {}, 404, http_server.refused("not_found", "Not Found")),
+    ("GET", "/health%0A", {}, 404, NOT_FOUND),
     ("POST", "/health", {}, 405, OTHER_METHOD),
     ("PUT", "/mcp", http_server.MEDIA, 405, OTHER_METHOD),
     ("OPTIONS", "/mcp", {"origin": "http://localhost"}, 405, OTHER_METHOD),
@@ -147,10 +150,12 @@ async def test_an_escaped_character_counts_as_itself(server: DuvetServer) -> Non
 ##% The server MUST answer a client that exceeds the rate limit with 429 and `Retry-After`.
 async def test_frequent_requests_are_refused(server: DuvetServer) -> None:
     async with http_server.connected(server, limits=HttpLimits(rate=0.5, burst=2)) as client:
-        answers = [await client.get("/health") for _ in range(3)]
-    assert [answer.status_code for answer in answers] == [200, 200, 429]
-    assert answers[2].json() == http_server.error_of("upstream_error", "Too many requests", "try again later")
-    assert answers[2].headers["retry-after"] == "2"
+        # Requests for another host don't count, and are refused as such in any case.
+        hosts = ("evil.example", "localhost", "evil.example", "localhost", "localhost", "evil.example")
+        answers = [await client.get("/health", headers={"host": host}) for host in hosts]
+    assert [answer.status_code for answer in answers] == [421, 200, 421, 200, 429, 421]
+    assert answers[4].json() == http_server.error_of("upstream_error", "Too many requests", "try again later")
+    assert answers[4].headers["retry-after"] == "2"
 
 
 async def test_too_many_requests_and_streams_are_refused(server: DuvetServer, waiting: Waiting) -> None:

@@ -140,7 +140,7 @@ async def test_an_open_request_is_finished(server: DuvetServer, waiting: Waiting
                 while answer.status_code == 200:
                     answer = await client.post("/mcp", json=request("ping", id=2), headers=session)
             waiting.may_answer.set()
-    assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")
+    assert (answer.status_code, answer.headers["retry-after"], answer.headers["connection"]) == (503, "5", "close")
     assert '"waited":true' in found[0]
 
 
@@ -233,6 +233,7 @@ async def test_the_rest_of_a_request_is_not_waited_for(server: DuvetServer) -> N
                 while True:
                     found += await stream.receive()
     assert found.startswith(b"HTTP/1.1 503 ") and b"The server is shutting down" in found
+    assert b"connection: close\r\n" in found
 
 
 async def test_connections_to_models_are_closed(live: LiveProject) -> None:

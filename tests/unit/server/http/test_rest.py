@@ -12,6 +12,7 @@ import pytest
 from duvet.server.protocol.server import DuvetServer
 from duvet.tools.arguments import MAX_ARGUMENT_LENGTH
 from tests.unit.server.http import http_server
+from tests.unit.server.http.waiting_server import Waiting
 from tests.unit.server.servers import TOOLS, server_of
 from tests.unit.server.stdio_server import enveloped, request
 
@@ -171,3 +172,11 @@ async def test_an_answer_names_its_request(http: httpx2.AsyncClient) -> None:
         answer = await http.post(http_server.API, json={"tool": "coverage_summary"}, headers=headers)
         name = answer.headers["x-request-id"]
         assert name == "mine-1" if given == [b"mine-1"] else len(name) == 32 and name.isalnum()
+
+
+async def test_the_interface_behind_a_gateway_is_that_of_its_client(http: httpx2.AsyncClient, waiting: Waiting) -> None:
+    waiting.may_answer.set()
+    for given, audience in (([], "rest"), (["mcp"], "mcp"), (["shell"], "rest"), (["mcp", "mcp"], "rest")):
+        headers = [("x-duvet-audience", name) for name in given]
+        assert (await http.post(http_server.API, json={"tool": "wait"}, headers=headers)).status_code == 200
+        assert waiting.audience == audience

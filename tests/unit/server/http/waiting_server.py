@@ -53,6 +53,8 @@ class Waiting:
         """Set once a call of the tool was cancelled."""
         self.at_work = 0
         """Open calls of the tool."""
+        self.audience = ""
+        """The interface of the last caller of the tool."""
 
     @property
     def tool(self) -> Tool:
@@ -61,6 +63,7 @@ class Waiting:
 
     async def _handle(self, asked: Nothing, ctx: CallContext) -> Done:
         self.at_work += 1
+        self.audience = ctx.caller.audience
         self.asked.set()
         try:
             await self.may_answer.wait()
