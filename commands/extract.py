@@ -15,7 +15,7 @@ from duvet.console.project import open_project
 from duvet.errors import DuvetError
 from duvet.model import Format
 from duvet.reports.cells import escape_cell
-from duvet.specs.extraction import WRITERS_BY_EXTENSION, extract_specification, locate_configured
+from duvet.specs.extraction import EXTENSIONS, extract_specification, locate_configured
 from duvet.specs.locator import locate_specification
 from duvet.text import quote_text
 
@@ -50,7 +50,7 @@ def extract(target_path: str, written: str, extension: str, out: str, prune: boo
       duvet extract -f markdown -o requirements docs/protocol.md
     """
     project = open_project(**options)
-    if extension not in WRITERS_BY_EXTENSION:
+    if extension not in EXTENSIONS:
         raise DuvetError(f"unsupported extraction type: {quote_text(extension)}", hint="available: toml, rs")
     target, out = (name.replace(os.sep, "/") for name in (target_path, out))
     if posixpath.splitext(out)[1]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
+from heapq import heappop, heappush
 from typing import NamedTuple
 
 from msgspec import Struct
 
-from duvet.model import Format, PlainText, Section, Specification
+from duvet.model import Format, PlainText, Specification
 from duvet.specs.extraction import find_sentences
 from duvet.text import (
     LineNumbers,
@@ -43,7 +44,7 @@ _TAG = re.compile(
 class CensusReason(Struct, frozen=True):
     """A reason why sentences are not requirements, and the lines of these sentences."""
 
-    words: str  # `in a code block`
+    words: str  # Such as `in a code block`.
     lines: tuple[int, ...]
 
     @property
@@ -71,8 +72,6 @@ class Census(Struct, frozen=True):
 
 
 class _Stretch(NamedTuple):
-    """A range of bytes that is a requirement, or that cannot be one for a given reason."""
-
     start: int
     end: int
     reason: str  # Empty for a requirement.
@@ -137,55 +136,38 @@ def _explain(specification: Specification, keyword: re.Match[bytes], first: int)
 
 def _find_owners(stretches: Sequence[_Stretch], bounds: Sequence[int]) -> list[_Stretch | None]:
     """Return for each boundary the first range that contains the bytes after it."""
-    places = {bound: index for index, bound in enumerate(bounds)}
-    owners: list[_Stretch | None] = [None] * (len(bounds) + 1)
-    following = list(range(len(bounds) + 1))
-
-    def find_free(index: int) -> int:
-        root = index
-        while following[root] != root:
-            root = following[root]
-        while following[index] != root:
-            following[index], index = root, following[index]
-        return root
-
-    for one in stretches:
-        index = find_free(places[one.start])
-        while index < places[one.end]:
-            owners[index] = one
-            following[index] = index + 1
-            index = find_free(index)
-    return owners
+    coming = sorted(range(len(stretches)), key=lambda index: stretches[index].start, reverse=True)
+    owners: list[_Stretch | None] = []
+    around: list[int] = []
+    for bound in bounds:
+        while coming and stretches[coming[-1]].start == bound:
+            heappush(around, coming.pop())
+        while around and stretches[around[0]].end <= bound:
+            heappop(around)
+        owners.append(stretches[around[0]] if around else None)
+    return owners or [None]
 
 
 def _list_markdown_stretches(specification: Specification) -> Iterator[_Stretch]:
     from duvet.specs.markdown import CONTAINER
 
-    found = [
-        stretch
-        for section in specification.sections
-        if section.plain is not None
-        for stretch in _list_plain_stretches(section, section.plain, specification.data)
-    ]
-    yield from found
-    yield from _list_regions(specification.data, sorted(one.start for one in found))
-    for line in re.finditer(rb"^" + CONTAINER.pattern, specification.data, re.MULTILINE):
+    data, known = specification.data, list[int]()
+    for section in specification.sections:
+        plain, seen = section.plain or PlainText("", (), (), ()), set[str]()
+        for statement in plain.statements:
+            text = f"{section.id}\0{' '.join(statement.text.split())}"
+            reason = "repeated in its section" if text in seen else ""
+            seen.add(text)
+            for low, high in statement.ranges:
+                known.append(plain.byte_at(low))
+                yield _Stretch(known[-1], plain.byte_at(high), reason, text)
+        for one in plain.uncounted:
+            known.append(one.start)
+            end = plain.byte_at(_find_character(plain, one.start, data) + len(one.text))
+            yield _Stretch(one.start, end, _REASONS.get(one.reason, f"in text that {one.reason}"))
+    yield from _list_regions(data, sorted(known))
+    for line in re.finditer(rb"^" + CONTAINER.pattern, data, re.MULTILINE):
         yield _Stretch(*line.span(), "in the title of a note")
-
-
-def _list_plain_stretches(section: Section, plain: PlainText, data: bytes) -> Iterator[_Stretch]:
-    seen: set[str] = set()
-    for statement in plain.statements:
-        text = f"{section.id}\0{' '.join(statement.text.split())}"
-        reason = "repeated in its section" if text in seen else ""
-        seen.add(text)
-        for low, high in statement.ranges:
-            yield _Stretch(plain.byte_at(low), plain.byte_at(high), reason, text)
-    for one in plain.uncounted:
-        low = _find_character(plain, one.start, data)
-        yield _Stretch(
-            one.start, plain.byte_at(low + len(one.text)), _REASONS.get(one.reason, f"in text that {one.reason}")
-        )
 
 
 _REASONS = {

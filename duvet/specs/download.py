@@ -22,7 +22,6 @@ from duvet.version import VERSION
 if TYPE_CHECKING:
     from ssl import SSLContext
 
-
 MAX_PARALLEL_DOWNLOADS = 8
 _PAUSE = 0.05  # Seconds between two progress messages about a download.
 
@@ -36,7 +35,7 @@ _HTML = rb"(?i:(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?<(?:!doctype\s+html|html)
 
 
 class FetchRefusal(Exception):
-    """Raised when no text can be downloaded from a URL; the message states the reason."""
+    """Raised with the reason why no text can be downloaded from a URL."""
 
     def __init__(self, reason: str, remedy: str = "") -> None:
         super().__init__(reason)
@@ -100,7 +99,7 @@ def download_texts(urls: Mapping[str, str], policy: Policy, progress: Progress) 
     is_any_allowed = any(_check_url(url, policy) is None for url in urls)
     display = progress.downloads(len(urls)) if is_any_allowed else Downloads(progress)
     with display:
-        return _DownloadRun(urls, policy, display).outcomes()
+        return _DownloadRun(urls, policy, display).run()
 
 
 def _check_url(url: str, policy: Policy) -> FetchRefusal | None:
@@ -169,7 +168,7 @@ class _DownloadRun:
         self.events: SimpleQueue[tuple[str, int | bytes | BaseException]] = SimpleQueue()
         self.found: dict[str, DownloadOutcome] = {}
 
-    def outcomes(self) -> dict[str, DownloadOutcome]:
+    def run(self) -> dict[str, DownloadOutcome]:
         try:
             while self.waiting or self.running:
                 while self.waiting and len(self.running) < MAX_PARALLEL_DOWNLOADS:
@@ -182,8 +181,23 @@ class _DownloadRun:
                         self._finish(url, refusal)
                     else:
                         Thread(target=self._fetch, args=(url,), daemon=True).start()
-                if self.running:
-                    self._handle_event()
+                if not self.running:
+                    continue
+                nearest = min(end for end, _ in self.running.values())
+                try:
+                    url, event = self.events.get(timeout=max(0.0, nearest - time.monotonic()))
+                except Empty:
+                    # The timeouts of a client don't cover name resolution.
+                    now = time.monotonic()
+                    for url in [url for url, (end, _) in self.running.items() if end <= now]:
+                        self._finish(url, FetchRefusal(f"took longer than {self.policy.seconds:g} seconds"))
+                    continue
+                if url not in self.running:
+                    continue
+                if isinstance(event, int):
+                    self.display.amount(url, event)
+                else:
+                    self._finish(url, event)
         finally:
             # Threads that are still running see that `running` no longer contains them, and stop.
             self.running.clear()
@@ -205,22 +219,6 @@ class _DownloadRun:
             self.events.put((url, self.clients.fetch(url, listen)))
         except BaseException as error:  # noqa: BLE001 - raised again by the calling thread
             self.events.put((url, error))
-
-    def _handle_event(self) -> None:
-        nearest = min(end for end, _ in self.running.values())
-        try:
-            url, event = self.events.get(timeout=max(0.0, nearest - time.monotonic()))
-        except Empty:
-            # The timeouts of a client don't cover name resolution.
-            now = time.monotonic()
-            for url in [url for url, (end, _) in self.running.items() if end <= now]:
-                self._finish(url, FetchRefusal(f"took longer than {self.policy.seconds:g} seconds"))
-            return
-        if url in self.running:
-            if isinstance(event, int):
-                self.display.amount(url, event)
-            else:
-                self._finish(url, event)
 
     def _finish(self, url: str, event: bytes | BaseException) -> None:
         _, lane = self.running.pop(url)

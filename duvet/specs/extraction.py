@@ -91,16 +91,13 @@ def find_keywords(text: str) -> Iterator[Keyword]:
 
 
 def _is_word(char: str) -> bool:
-    if char <= "\x7f":
-        return False
-
-    kind = category(char)
+    """Return True for a character of a word that is not ASCII."""
+    kind = category(char) if char > "\x7f" else "Zs"
     return kind[0] in "LM" or kind in ("Nd", "Nl", "Pc") or re.match(_OTHER_WORDS, char) is not None
 
 
 LOWER_CASE = "lower-case keyword"  # Why a sentence is not a requirement.
 INTRODUCTION = "introduction"  # The sentence introduces a list, whose items are the requirements.
-
 
 _UNSPACED = "[\u3000-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]"
 """Chinese, Japanese and Korean characters, which no space separates from a keyword; compiled on first use, in 2 ms."""
@@ -227,7 +224,14 @@ def extract_requirements(section: Section) -> tuple[ExtractedSentence, ...]:
         ##= man/spec/trace.md#requirements
         ##% Each sentence with a keyword of RFC 2119 MUST be a requirement, with the level of its strongest keyword.
         level = max([keyword.level for sentence in group for keyword in sentence.keywords])
-        first = group[0] if len(group) == 1 else _find_first_upstream(text, group)
+        first = group[0]
+        if len(group) > 1:
+            # The one that awslabs duvet finds first: on each line, it searches for one keyword after another.
+            starts = line_starts(text)
+            words = [(word, one) for one in group for word in one.keywords]
+            _, first = min(
+                words, key=lambda pair: (find_line_index(starts, pair[0].start), pair[0].rank, pair[0].start)
+            )
         found.append((first.start, level, first.pieces))
     return tuple([ExtractedSentence(level, pieces) for _, level, pieces in sorted(found)])
 
@@ -249,15 +253,6 @@ def find_sentences(text: str) -> list[_Sentence]:
         _Sentence(start, tuple([it for line in text[start:end].split("\n") if (it := line.strip(WHITESPACE))]), held)
         for (start, end), held in spans.items()
     ]
-
-
-def _find_first_upstream(text: str, sentences: list[_Sentence]) -> _Sentence:
-    """Return the sentence that awslabs duvet finds first: on each line it searches for one keyword after another."""
-    starts = line_starts(text)
-    return min(
-        sentences,
-        key=lambda one: min((find_line_index(starts, word.start), word.rank, word.start) for word in one.keywords),
-    )
 
 
 # Characters that lead to another folder, or that file names can't or shouldn't contain.
@@ -321,8 +316,13 @@ def extract_configured(config: Config, library: Library, root: str) -> Extractio
                 hint = "correct `source`, or create the file"
             found.append(rules.find_broken_rule(error).problem(message, hint=hint))
         else:
-            if not rule.has_keywords and (warning := _make_keyword_warning(specification)):
-                found.append(warning)
+            plain = [] if rule.has_keywords else [one.plain for one in specification.sections if one.plain]
+            count = sum(one.reason == LOWER_CASE for text in plain for one in text.uncounted)
+            if count:
+                verb, other = ("use", "are") if count > 1 else ("uses", "is")
+                message = f"{format_count(count, 'sentence')} {verb} lower-case keywords and {other} not counted"
+                hint = 'set `keywords = "any"` to count them, or `keywords = "uppercase"` to ignore them; `duvet report -v` lists their lines'
+                found.append(rules.KEYWORDS_LOWER_CASE.problem(message, hint=hint))
             lost = _extract(config, library, specification, root, extraction)
             if lost:
                 more = f" and {format_count(len(lost) - 1, 'more section')}" if len(lost) > 1 else ""
@@ -335,28 +335,11 @@ def extract_configured(config: Config, library: Library, root: str) -> Extractio
     return extraction
 
 
-def _make_keyword_warning(specification: Specification) -> Problem | None:
-    """Return a warning if counting lower-case keywords would add requirements, or None."""
-    plain = [section.plain for section in specification.sections if section.plain]
-    count = sum(one.reason == LOWER_CASE for text in plain for one in text.uncounted)
-    if not count:
-        return None
-    verb, other = ("use", "are") if count > 1 else ("uses", "is")
-    message = f"{format_count(count, 'sentence')} {verb} lower-case keywords and {other} not counted"
-    hint = 'set `keywords = "any"` to count them, or `keywords = "uppercase"` to ignore them; `duvet report -v` lists their lines'
-    return rules.KEYWORDS_LOWER_CASE.problem(message, hint=hint)
-
-
 def locate_configured(config: Config | None) -> Iterator[tuple[SpecificationRule, Locator]]:
     """Yield each configured specification with its location; skip invalid names, which loading reports."""
     for rule in config.specifications if config else ():
         with suppress(DuvetError):
             yield rule, locate_specification(rule.source, rule.format)
-
-
-class _SpecificationFiles(Struct, frozen=True):
-    files: dict[str, bytes]
-    annotations: dict[str, list[Annotation]]
 
 
 def _extract(config: Config, library: Library, specification: Specification, root: str, all: Extraction) -> list[str]:
@@ -366,29 +349,26 @@ def _extract(config: Config, library: Library, specification: Specification, roo
     folder = requirements_folder(path, config.requirements_folder, config.specifications_folder)
     all.folders[folder] = f"{name}#"
 
-    def extract() -> _SpecificationFiles:
-        own = _SpecificationFiles({}, {})
+    def extract() -> dict[str, tuple[bytes, list[Annotation]]]:
+        files = {}
         for section, found in list_extracted_sections(specification):
             file = requirements_file(folder, section.id)
-            target = f"{name}#{section.id}"
-            own.files[file], own.annotations[file] = requirement_files.make_requirement_file(
-                file, target, section, found
-            )
-        return own
+            files[file] = requirement_files.make_requirement_file(file, f"{name}#{section.id}", section, found)
+        return files
 
     how = f"{name}\n{folder}\n{specification.locator.format.name}\n{specification.form}"
-    own = library.memory.parse_text("requirements", _SpecificationFiles, path, how, specification.data, extract)
-    lost = [
-        all.annotations[path][0].target
-        for path, (first, *_) in own.annotations.items()
-        if path in all.annotations and all.annotations[path][0].target != first.target
-    ]
-    all.files.update(own.files)
-    all.annotations.update(own.annotations)
+    kind = dict[str, tuple[bytes, list[Annotation]]]
+    lost = []
+    found = library.memory.parse_text("requirements", kind, path, how, specification.data, extract)
+    for file, (data, own) in found.items():
+        others = all.annotations.get(file)
+        if others and others[0].target != own[0].target:
+            lost.append(others[0].target)
+        all.files[file], all.annotations[file] = data, own
     return lost
 
 
-WRITERS_BY_EXTENSION = {"toml": requirement_files.render_toml_file, "rs": requirement_files.render_rust_file}
+EXTENSIONS = ("toml", "rs")  # Of the files that an extraction can write: requirement files and Rust comments.
 
 
 def extract_specification(
@@ -401,16 +381,18 @@ def extract_specification(
     count = 0
     for section, found in list_extracted_sections(specification):
         path = requirements_file(folder, section.id, extension)
-        extraction.files[path] = WRITERS_BY_EXTENSION[extension](f"{name}#{section.id}", section, found)
+        target = f"{name}#{section.id}"
+        if extension == "toml":
+            extraction.files[path], _ = requirement_files.make_requirement_file(path, target, section, found)
+        else:
+            extraction.files[path] = requirement_files.render_rust_file(target, section, found)
         count += len(found)
     return extraction, count
 
 
 def list_extracted_sections(specification: Specification) -> Iterator[tuple[Section, tuple[ExtractedSentence, ...]]]:
-    for section in specification.sections:
-        found = extract_requirements(section)
-        if found:
-            yield section, found
+    extracted = ((section, extract_requirements(section)) for section in specification.sections)
+    return ((section, found) for section, found in extracted if found)
 
 
 def list_markup_texts(tree: Tree, path: str, locator: str) -> Iterator[tuple[str, str]]:

@@ -315,10 +315,6 @@ def make_requirement_file(
     return "".join(parts).encode(), annotations
 
 
-def render_toml_file(target: str, section: Section, found: Sequence[ExtractedSentence]) -> bytes:
-    return make_requirement_file("", target, section, found)[0]
-
-
 def render_rust_file(target: str, section: Section, found: Sequence[ExtractedSentence]) -> bytes:
     # Rust doesn't allow a carriage return in a doc comment.
     context = "".join(f"//! {line}\n" for line in section.lines).replace("\r", "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,12 @@ from hypothesis import given, strategies as st
 from pytest_snapshot.plugin import Snapshot
 
 from duvet.model import Annotation, ExtractedSentence, Format, Kind, Level, Section, Source
-from duvet.specs import requirement_files
 from duvet.specs.requirement_files import (
+    make_requirement_file,
     read_requirement_file,
     read_requirements_checked,
     read_requirements_plain,
-    render_toml_file,
+    render_rust_file,
 )
 from duvet.text import trim
 from tests.conftest import ROOT
@@ -238,6 +239,10 @@ def section(title: str, lines: list[str], id: str = "door") -> Section:
     return Section(id, title, (0, 0), title, tuple(lines), (0,) * len(lines))
 
 
+def write(target: str, section: Section, found: Sequence[ExtractedSentence]) -> bytes:
+    return make_requirement_file("", target, section, found)[0]
+
+
 def must(*pieces: str) -> ExtractedSentence:
     return ExtractedSentence(Level.MUST, pieces)
 
@@ -247,7 +252,7 @@ FOUND = (must("It MUST be", "closed."), ExtractedSentence(Level.MAY, ("It MAY",)
 
 
 def test_requirements_are_written_as_toml() -> None:
-    assert render_toml_file(TARGET, DOOR, FOUND).decode() == (
+    assert write(TARGET, DOOR, FOUND).decode() == (
         'target = "oven.md#door"\n\n# Door\n#\n# It MUST be\n# closed.  It MAY\n# \n# squeak.\n\n'
         "[[spec]]\nlevel = \"MUST\"\nquote = '''\nIt MUST be\nclosed.\n'''\n\n"
         "[[spec]]\nlevel = \"MAY\"\nquote = '''\nIt MAY\n'''\n\n"
@@ -255,13 +260,13 @@ def test_requirements_are_written_as_toml() -> None:
 
 
 def test_requirements_are_written_as_rust() -> None:
-    assert requirement_files.render_rust_file(TARGET, DOOR, FOUND).decode() == (
+    assert render_rust_file(TARGET, DOOR, FOUND).decode() == (
         "//! oven.md#door\n//!\n//! Door\n//!\n//! It MUST be\n//! closed.  It MAY\n//! \n//! squeak.\n\n"
         "//= oven.md#door\n//= type=spec\n//= level=MUST\n//# It MUST be\n//# closed.\n\n"
         "//= oven.md#door\n//= type=spec\n//= level=MAY\n//# It MAY\n\n"
     )
     title = "//! oven.md#door\n//!\n//! Long title\n//! goes on\n//!\n\n"
-    assert requirement_files.render_rust_file(TARGET, section("Long title\r\ngoes on", []), ()).decode() == title
+    assert render_rust_file(TARGET, section("Long title\r\ngoes on", []), ()).decode() == title
 
 
 @pytest.mark.parametrize(
@@ -274,20 +279,20 @@ def test_requirements_are_written_as_rust() -> None:
     ],
 )
 def test_titles_and_lines_in_comments(title: str, lines: list[str], comment: str) -> None:
-    assert render_toml_file(TARGET, section(title, lines), ()).decode() == f'target = "oven.md#door"\n\n{comment}\n'
+    assert write(TARGET, section(title, lines), ()).decode() == f'target = "oven.md#door"\n\n{comment}\n'
 
 
 def test_strings_that_need_escapes() -> None:
     target = 'a"\\b.md#x'
     found = (must("Use '''MUST''' here."), must('a\\ """" \x0c\x7f\tb'), must("plain"))
-    text = render_toml_file(target, section("T", []), found).decode()
+    text = write(target, section("T", []), found).decode()
     assert text == (
         'target = "a\\"\\\\b.md#x"\n\n# T\n#\n\n'
         '[[spec]]\nlevel = "MUST"\nquote = """\nUse \'\'\'MUST\'\'\' here.\n"""\n\n'
         '[[spec]]\nlevel = "MUST"\nquote = """\na\\\\ ""\\"" \\u000C\\u007F\tb\n"""\n\n'
         "[[spec]]\nlevel = \"MUST\"\nquote = '''\nplain\n'''\n\n"
     )
-    annotations = requirement_files.read_requirement_file("x.toml", text.encode())[0]
+    annotations = read_requirement_file("x.toml", text.encode())[0]
     assert [(one.target, one.quote) for one in annotations] == [(target, " ".join(it.pieces)) for it in found]
 
 
@@ -302,14 +307,8 @@ def test_annotations_are_those_that_reading_gives(
     target: str, title: str, lines: list[str], found: tuple[ExtractedSentence, ...]
 ) -> None:
     whole = section(title, lines)
-    data = render_toml_file(target, whole, found)
-    made = requirement_files.make_requirement_file("x.toml", target, whole, found)[1]
-    assert (
-        (made, [])
-        == requirement_files.read_requirement_file("x.toml", data)
-        == read_requirements_checked("x.toml", data)
-    )
-    assert requirement_files.make_requirement_file("x.toml", target, whole, found) == (data, made)
+    data, made = make_requirement_file("x.toml", target, whole, found)
+    assert (made, []) == read_requirement_file("x.toml", data) == read_requirements_checked("x.toml", data)
 
 
 def test_files_that_upstream_wrote_are_written_alike(shared: Path) -> None:
@@ -325,6 +324,6 @@ def rewritten(data: bytes) -> bytes:
     lines = [line[2:] for line in comment.partition("\n\n")[0].split("\n")]
     found = [
         ExtractedSentence(it.level, tuple(it.reason[:-1].split("\n")))
-        for it in requirement_files.read_requirement_file("x.toml", data)[0]
+        for it in read_requirement_file("x.toml", data)[0]
     ]
-    return render_toml_file(json.loads(first.removeprefix("target = ")), section(lines[0], lines[2:]), found)
+    return write(json.loads(first.removeprefix("target = ")), section(lines[0], lines[2:]), found)
