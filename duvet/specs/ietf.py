@@ -142,18 +142,6 @@ _PAGE_NUMBER = re.compile(rb"\[Page [0-9]+\](\r?\n)?")
 _IETF_GAP = re.compile(rb"(?:[pr]|b[bpr])[bpr]*(?:(?<=p)t[bpr]*)*")
 
 
-class _Lines(Struct, frozen=True):
-    texts: list[str]
-    starts: list[int]
-    kinds: bytearray
-
-
-class _Title(Struct, frozen=True):
-    id: str
-    text: str
-    start: int
-
-
 def parse_ietf(data: bytes, *, has_paths: bool = False) -> tuple[Section, ...]:
     """Parse IETF text into sections; of sections with the same id, keep the last or, with `has_paths`, all."""
     text = data.decode()
@@ -166,23 +154,23 @@ def parse_ietf(data: bytes, *, has_paths: bool = False) -> tuple[Section, ...]:
         texts = [line.removesuffix("\r") for line in texts]
     if last:
         texts.append(last)
-    lines = _Lines(texts, starts, bytearray(map(bool, texts)).translate(_KINDS))
-    for index in compress(count(), map(str.isspace, lines.texts)):
-        line = lines.texts[index]
+    kinds = bytearray(map(bool, texts)).translate(_KINDS)
+    for index in compress(count(), map(str.isspace, texts)):
+        line = texts[index]
         if not trim(line):
-            lines.kinds[index] = _PAGE if line == "\f" else _BLANK
-            lines.texts[index] = ""
+            kinds[index] = _PAGE if line == "\f" else _BLANK
+            texts[index] = ""
     # Running heads and feet begin with the RFC number, or have a page number.
     ##= man/spec/trace.md#specifications
     ##% duvet MUST ignore page headers and footers in IETF text.
     for head in _HEAD.finditer(data):
-        lines.kinds[_find_line(head.start() + 1, lines)] = _RUNNING
+        kinds[bisect_right(starts, head.start() + 1) - 1] = _RUNNING
     for number in _PAGE_NUMBER.finditer(data):
         start, end = number.span()
         before = data[start - 1 : start]
         if before == b"\n" or (before == b" " and (number[1] or end == len(data))):
-            lines.kinds[_find_line(start, lines)] = _RUNNING
-    found = list(_build_sections(_mark_titles(data, lines), lines))
+            kinds[bisect_right(starts, start) - 1] = _RUNNING
+    found = list(_build_sections(data, texts, starts, kinds))
     if has_paths:
         return _qualify(found, data)
     sections: dict[str, Section] = {}
@@ -239,16 +227,11 @@ def _cut(section: Section, end: int) -> Section:
     return replace(section, lines=section.lines[:kept], starts=section.starts[:kept])
 
 
-def _find_line(offset: int, lines: _Lines) -> int:
-    return bisect_right(lines.starts, offset) - 1
-
-
-def _mark_titles(data: bytes, lines: _Lines) -> list[_Title]:
-    texts, starts, kinds = lines.texts, lines.starts, lines.kinds
-    titles: list[_Title] = []
+def _mark_titles(data: bytes, texts: list[str], starts: list[int], kinds: bytearray) -> Iterator[tuple[str, str, int]]:
+    """Yield the id, text and offset of each title, and mark its line as a heading."""
     last: SectionNumbers | None = None
     used = -1  # A blank line that ends a title without a number can't begin another one.
-    for index in [0, *(_find_line(title.end(), lines) for title in _TITLE.finditer(data))] if texts else ():
+    for index in [0, *(bisect_right(starts, title.end()) - 1 for title in _TITLE.finditer(data))] if texts else ():
         line = texts[index]
         ##= man/spec/trace.md#specifications
         ##% In IETF text, duvet MUST find sections by number, appendices by letter, and sections without a number, such
@@ -256,32 +239,30 @@ def _mark_titles(data: bytes, lines: _Lines) -> list[_Title]:
         heading = parse_heading(line)
         if heading and can_be_heading(heading, last, kinds[index - 1 : index] in _BREAKS):
             last = heading.numbers
-            start = starts[index] + byte_length(line[: heading.column])
-            titles.append(_Title(heading.id, heading.title, start))
+            kinds[index] = _HEADING
+            yield heading.id, heading.title, starts[index] + byte_length(line[: heading.column])
         elif line in _NAMED_IDS and kinds[index - 1 : index + 2 : 2] == _ALONE and index - 1 != used:
             used = index + 1
-            titles.append(_Title(_NAMED_IDS[line], line, starts[index]))
-        else:
-            continue
-        kinds[index] = _HEADING
-    return titles
+            kinds[index] = _HEADING
+            yield _NAMED_IDS[line], line, starts[index]
 
 
-def _build_sections(titles: list[_Title], lines: _Lines) -> Iterator[Section]:
+def _build_sections(data: bytes, texts: list[str], starts: list[int], kinds: bytearray) -> Iterator[Section]:
+    titles = list(_mark_titles(data, texts, starts, kinds))
     # Keep the text, and one empty line for each gap that doesn't begin with a running head.
-    keep = bytearray(b"\1") * len(lines.kinds)
-    for gap in _IETF_GAP.finditer(lines.kinds):
+    keep = bytearray(b"\1") * len(kinds)
+    for gap in _IETF_GAP.finditer(kinds):
         start, end = gap.span()
-        start += lines.kinds[start] != _RUNNING
+        start += kinds[start] != _RUNNING
         keep[start:end] = bytes(end - start)
-    texts, starts = list(compress(lines.texts, keep)), list(compress(lines.starts, keep))
-    places = [place.start() for place in re.finditer(b"h", bytes(compress(lines.kinds, keep)))]
+    texts, starts = list(compress(texts, keep)), list(compress(starts, keep))
+    places = [place.start() for place in re.finditer(b"h", bytes(compress(kinds, keep)))]
     places.append(len(texts))
-    for title, (place, end) in zip(titles, pairwise(places), strict=True):
+    for (id, title, at), (place, end) in zip(titles, pairwise(places), strict=True):
         first = place + 1
         if first < end and not texts[end - 1]:
             end -= 1
         if first < end and not texts[first]:
             first += 1
-        span = (title.start, title.start + byte_length(title.text))
-        yield Section(title.id, title.text, span, title.text, tuple(texts[first:end]), tuple(starts[first:end]))
+        span = (at, at + byte_length(title))
+        yield Section(id, title, span, title, tuple(texts[first:end]), tuple(starts[first:end]))

@@ -87,15 +87,10 @@ class Policy(Struct, frozen=True):
     seconds: float = 60.0
 
 
-Fetcher = Callable[[dict[str, str]], dict[str, DownloadOutcome]]
-"""Downloads URLs into files; returns the text or the error of each."""
-
 _FRONT_LENGTH = 8192  # The number of characters that contain the first page of a text.
 
 
 class ParsedSpecification(Struct, frozen=True):
-    """The parsed content of a specification, independent of where the specification is stored."""
-
     format: Format
     name: str
     title: str
@@ -104,13 +99,16 @@ class ParsedSpecification(Struct, frozen=True):
 
 
 class Library:
-    """Loads specifications, and caches their texts; without `forms`, it parses them as awslabs duvet does."""
+    """Loads specifications, and caches their texts; without `forms`, it parses them as awslabs duvet does.
+
+    `fetcher` downloads URLs into files, and returns the text or the error of each.
+    """
 
     def __init__(
         self,
         tree: Tree,
         folder: str,
-        fetcher: Fetcher | None = None,
+        fetcher: Callable[[dict[str, str]], dict[str, DownloadOutcome]] | None = None,
         cwd: str = "",
         memory: Cache | None = None,
         forms: Mapping[str, RequirementForm] | None = None,
@@ -121,8 +119,7 @@ class Library:
         self.cwd = cwd
         self.memory = memory or Cache()
         self.forms = forms
-        self.failures: dict[Locator, DuvetError] = {}
-        """The errors of specifications that could not be loaded; duvet doesn't try them again."""
+        self.failures: dict[Locator, DuvetError] = {}  # Specifications that are not tried again.
         self._loaded: dict[Locator, Specification] = {}
         self._fetched: dict[str, DownloadOutcome] = {}
         self._parsed: dict[tuple[bytes, Format, RequirementForm | None, str], ParsedSpecification] = {}
@@ -162,7 +159,6 @@ class Library:
         return cache_path(locator.name, self.folder) if locator.is_url else locator.name
 
     def find_form(self, locator: Locator) -> RequirementForm | None:
-        """Return the form of a specification's requirements, or None to parse it as awslabs duvet does."""
         return None if self.forms is None else self.forms.get(locator.name, RequirementForm())
 
     def load_from(self, path: str, locator: Locator, form: RequirementForm | None = None) -> Specification:

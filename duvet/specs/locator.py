@@ -6,14 +6,12 @@ from __future__ import annotations
 import posixpath
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
-from itertools import accumulate, combinations
-from operator import add
+from itertools import combinations
 from typing import NamedTuple, Protocol
 from unicodedata import normalize
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from duvet import rules
@@ -103,14 +101,8 @@ def _romanize(char: str) -> str:
     if _is_in_ranges(char, _SIGNS):
         return "-"
     letter = normalize("NFD", char)[0]
-    return letter if letter.isascii() else _romanize_with_anyascii(char)
-
-
-def _is_in_ranges(char: str, ranges: str) -> bool:
-    return any(pair[0] <= char <= pair[1] for pair in ranges.split())
-
-
-def _romanize_with_anyascii(char: str) -> str:
+    if letter.isascii():
+        return letter
     from anyascii import anyascii
 
     found = anyascii(char)
@@ -119,6 +111,10 @@ def _romanize_with_anyascii(char: str) -> str:
     if _is_in_ranges(char, _SILENT_UNLESS_NAMED):
         return ""
     return f"{found} " if _is_in_ranges(char, _SPACED) else found
+
+
+def _is_in_ranges(char: str, ranges: str) -> bool:
+    return any(pair[0] <= char <= pair[1] for pair in ranges.split())
 
 
 _LABEL = r"(?!xn--)[a-z0-9-]+"
@@ -131,8 +127,6 @@ _RFC = (
 )
 _PARTS = r"[^:]*://(?:[^/?#@]*@)?(\[[^\]]*\]|[^/?#:]*)[^/?#]*([^?#]*)"
 _EXTENSION = re.compile(r"(?<=[^/])\.[^./]*\Z")
-
-
 _SLASHES = re.compile(r"(?<=[^/])(?:/\.?)+\Z")
 
 
@@ -140,14 +134,11 @@ def is_url(text: str) -> bool:
     return "://" in text
 
 
-_WEB, _WEB_EXTENSION = r"https?://(?:www\.)?", r"(?:\.(?:txt|html?))?/?\Z"
-
-
 def normalise_name(name: str) -> str:
     """Return a URL without scheme and extension, or a path without a leading `./`, in lower case."""
     folded = name.strip().removeprefix("./").casefold()
-    web = re.match(_WEB, folded)
-    return re.sub(_WEB_EXTENSION, "", folded[web.end() :], count=1) if web else folded
+    web = re.match(r"https?://(?:www\.)?", folded)
+    return re.sub(r"(?:\.(?:txt|html?))?/?\Z", "", folded[web.end() :], count=1) if web else folded
 
 
 @lru_cache(maxsize=4096)
@@ -319,7 +310,13 @@ def qualify_sections(sections: Sequence[Section]) -> tuple[Section, ...]:
     """Give each section whose id is ambiguous the shortest path of headings that identifies it."""
     sharing = Counter(name for section in sections for name in {section.id, *section.anchors[-1:]})
     shared = Counter(section.anchors for section in sections if section.anchors and sharing[section.anchors[-1]] > 1)
-    taken = Counter(path for anchors in shared for path in _list_paths(anchors))
+    # A path consists of any of the parents' anchors and the section's own.
+    taken = Counter(
+        path
+        for *above, last in shared
+        for count in range(len(above) + 1)
+        for path in {"/".join((*parts, last)) for parts in combinations(above, count)}
+    )
     names: dict[tuple[str, ...], str] = {}
     for anchors, count in shared.items():
         ends = ("/".join(anchors[start:]) for start in range(len(anchors) - 1, -1, -1))
@@ -335,13 +332,6 @@ def qualify_sections(sections: Sequence[Section]) -> tuple[Section, ...]:
             name += f"{NUMBER_SIGN}{numbers[anchors]}"
         found.append(section if name == section.id else replace(section, qualified=name))
     return tuple(found)
-
-
-def _list_paths(anchors: tuple[str, ...]) -> Iterator[str]:
-    """Yield each path that consists of any anchors of a section's parents and the section's own anchor."""
-    above, last = anchors[:-1], anchors[-1]
-    for count in range(len(anchors)):
-        yield from {"/".join((*parts, last)) for parts in combinations(above, count)}
 
 
 def find_section_index(specification: Specification, name: str) -> int | None:
@@ -412,32 +402,6 @@ def _strip_id_prefix(id: str) -> str:
     return _NAMED.sub("", id.lower())
 
 
-class PhysicalLines(Struct, frozen=True):
-    """The lines of a file without line ends, and the offsets at which each begins and ends."""
-
-    texts: list[str]
-    starts: list[int]
-    ends: list[int]
-
-
-def split_rows(text: str) -> PhysicalLines:
-    """Split a file into lines; a carriage return belongs to a line end only before a line feed."""
-    texts = text.split("\n")
-    lengths = [len(row) if row.isascii() else len(row.encode()) for row in texts]
-    starts = list(accumulate([length + 1 for length in lengths], initial=0))
-    ends = list(map(add, starts, lengths))
-    if "\r\n" in text:
-        last = len(texts) - 1
-        returns = [row.endswith("\r") for row in texts[:last]]
-        ends[:last] = [end - cut for end, cut in zip(ends, returns, strict=False)]
-        texts[:last] = [row.removesuffix("\r") for row in texts[:last]]
-    starts.pop()
-    if not texts[-1]:
-        for column in (texts, starts, ends):
-            column.pop()
-    return PhysicalLines(texts, starts, ends)
-
-
 _LONGEST = 48  # Maximum length of an id, which limits the time that a pattern can take.
 _ID = r"[A-Z][A-Z0-9]{0,15}(?:[-_.][A-Z0-9]{1,15}){0,4}?[-_]?\d{1,6}(?:\.\d{1,4}){0,3}(?:-?[A-Z]{1,3}\d{1,3})?[a-z]?"
 _DOTTED_NUMBER = r"\d{1,4}(?:\.\d{1,4}){1,3}(?:-[A-Z]{1,3}\d{1,3})?"
@@ -455,7 +419,7 @@ _AFTER = r"\s*(?:[:\uff1a|]|[\u2014\u2013](?!\d)|-(?=\s)|\.(?=\s))\s*|\s+--\s+"
 _QUALIFIER = r"\s*[(\[\uff08][^()\[\]\uff08\uff09]{1,60}[)\]\uff09](?=\s*[:\uff1a\u2014\u2013-])"
 _BOXES = r"(?:(?:\d\ufe0f?\u20e3|[\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff]\ufe0f?|\[[ xX~/*-]\](?=\s))\s*)*"
 """Check boxes, and emoji that show the state of a requirement, such as a green check mark."""
-_OPENERS = {"[": "]", "(": ")", "\u3010": "\u3011"}
+_BRACKETS = {"[": "]", "(": ")", "\u3010": "\u3011"}
 
 
 class RequirementId(NamedTuple):
@@ -467,7 +431,7 @@ class IdPattern:
     """Recognises ids of the usual forms, and ids that match the configured pattern."""
 
     def __init__(self, pattern: str = "") -> None:
-        further = f"(?P<own>{pattern})|" if pattern else ""
+        further = f"(?P<own>{pattern})|" if pattern else "(?P<own>(?!))|"
         self._id = re.compile(rf"{further}{_ID}(?![A-Za-z0-9_])|{_DOTTED_NUMBER}(?![A-Za-z0-9_])")
 
     def split(self, text: str, marked: int = 0, *, has_number: bool = True) -> RequirementId | None:
@@ -476,36 +440,24 @@ class IdPattern:
         ##% An id at the beginning of a list item, paragraph, table row or heading MUST be the name of the requirement
         ##% and not a part of its text.
         first = skip_boxes(text)
-        opener = text[first : first + 1]
-        is_bracketed = opener in _OPENERS
-        first += is_bracketed
+        closing = _BRACKETS.get(text[first : first + 1], "")
+        first += bool(closing)
         found = self._id.match(text, first, min(len(text), first + _LONGEST))
-        if found is None or not found[0]:
+        if found is None or not found[0] or not text.startswith(closing, found.end()):
             return None
-        end = found.end()
-        name = found[0]
-        is_own = bool(found.re.groupindex) and found["own"] is not None
-        if is_bracketed:
-            if not text.startswith(_OPENERS[opener], end):
-                return None
-            end += 1
-        return self._check(text, name, end, marked, is_own=is_own, is_bracketed=is_bracketed, has_number=has_number)
-
-    def _check(
-        self, text: str, name: str, end: int, marked: int, *, is_own: bool, is_bracketed: bool, has_number: bool
-    ) -> RequirementId | None:
+        name, end, is_own = found[0], found.end() + bool(closing), found["own"] is not None
         if name[0].isdigit() and not is_own:
             # `1.5 GB` does not begin with an id, but `1.1 The` does.
             words = text[end:].lstrip(" .:\uff1a)")
             is_text = bool(words) and not re.match(_UNITS, words) and (words[0].isupper() or words[0] > "\x7f")
-            return RequirementId(name, len(text) - len(words)) if is_text and has_number and not is_bracketed else None
+            return RequirementId(name, len(text) - len(words)) if is_text and has_number and not closing else None
         if not is_own and re.match(_STANDARDS, name):
             return None
         qualifier = re.compile(_QUALIFIER).match(text, end)
         after = re.compile(_AFTER).match(text, qualifier.end() if qualifier else end)
         rest = end if after is None else after.end()
         if after is None:
-            is_alone = end >= len(text) or marked in (end, end + 1) or is_bracketed or is_own
+            is_alone = end >= len(text) or marked in (end, end + 1) or closing or is_own
             if end < len(text) and not text[end].isspace():
                 return None
             if not (is_alone or (re.match(_USUAL, name) and re.compile(_BEGINNING).match(text, end))):

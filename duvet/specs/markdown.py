@@ -8,7 +8,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
-from itertools import chain, count
+from itertools import accumulate, chain, count
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +18,8 @@ from msgspec.structs import replace
 from duvet.errors import MarkdownError
 from duvet.model import RequirementForm, Section
 from duvet.specs.extraction import find_level
-from duvet.specs.locator import compile_ids, make_anchor, qualify_sections, split_rows
-from duvet.text import BOM, trim
+from duvet.specs.locator import compile_ids, make_anchor, qualify_sections
+from duvet.text import BOM, byte_length, trim
 
 if TYPE_CHECKING:
     from pyromark import Markdown
@@ -190,6 +190,21 @@ def remove_markup(text: str) -> str:
     return " ".join([block.text for block in blocks])
 
 
+def split_rows(text: str) -> tuple[list[str], list[int], list[int]]:
+    """Return the lines, and the bytes where each begins and ends; a `\\r` belongs to a line end only before `\\n`."""
+    rows = text.split("\n")
+    starts = list(accumulate([byte_length(row) + 1 for row in rows], initial=0))
+    ends = [start - 1 for start in starts[1:]]
+    del starts[-1]
+    for index in range(len(rows) - 1) if "\r\n" in text else ():
+        if rows[index].endswith("\r"):
+            rows[index] = rows[index][:-1]
+            ends[index] -= 1
+    if not rows[-1]:
+        del rows[-1], starts[-1], ends[-1]
+    return rows, starts, ends
+
+
 class _OutlinePart(Struct, frozen=True):
     level: str
     anchor: str | None
@@ -204,7 +219,7 @@ class _Outline:
     def __init__(self, data: bytes, text: str, *, is_like_upstream: bool = True) -> None:
         self.data = data
         self.is_like_upstream = is_like_upstream
-        self.rows = split_rows(text)
+        self.rows, self.starts, self.ends = split_rows(text)
         self.row = 0
         self.break_due = False
         self.breaks: list[int] = []
@@ -233,7 +248,7 @@ class _Outline:
 
     def _advance(self, offset: int) -> None:
         """Move to the line that contains the offset, and add the pending break."""
-        row = bisect_right(self.rows.ends, offset, self.row)
+        row = bisect_right(self.ends, offset, self.row)
         if self.break_due and row > self.row:
             self._add_break(self.row + 1)
         self.row = row
@@ -245,27 +260,26 @@ class _Outline:
     def _read_heading(self, events: Iterator[MarkdownEvent], attributes: Any, start: int, end: int) -> None:
         self._advance(start)
         title, offset = _read_title(self.data, events, start)
-        last = bisect_right(self.rows.ends, offset, self.row)
+        last = bisect_right(self.ends, offset, self.row)
         anchor = attributes["id"]
         if self.is_like_upstream and self.break_due and last > self.row:
             # If an item ends on the first line of a heading, awslabs duvet loses that line and keeps the last.
-            for column in (self.rows.texts, self.rows.starts, self.rows.ends):
-                del column[self.row]
+            del self.rows[self.row], self.starts[self.row], self.ends[self.row]
             self._add_break(self.row)
             self._advance(offset)
             last = self.row
             title = anchor = None
         row = self.row
-        if last < len(self.rows.texts):
-            heading = title or (self.rows.starts[row], self.rows.ends[last])
-            self.row = max(last + 1, bisect_left(self.rows.starts, end, last))
+        if last < len(self.rows):
+            heading = title or (self.starts[row], self.ends[last])
+            self.row = max(last + 1, bisect_left(self.starts, end, last))
             self.parts.append(_OutlinePart(attributes["level"], anchor, heading, row, self.row))
         else:
             self.row = last
         self.break_due = False
 
     def sections(self) -> list[Section]:
-        texts, starts = tuple(self.rows.texts), tuple(self.rows.starts)
+        texts, starts = tuple(self.rows), tuple(self.starts)
         stops = [part.row for part in self.parts[1:]]
         stops.append(len(texts))
         counts: dict[str, int] = {}
@@ -317,7 +331,7 @@ class _Outline:
         wanted = make_anchor(stem) or "preamble"
         names = chain((wanted, f"{wanted}-preamble"), (f"{wanted}-preamble-{number}" for number in count(2)))
         id = next(name for name in names if name not in taken)
-        texts, starts = self.rows.texts, self.rows.starts
+        texts, starts = self.rows, self.starts
         first = bisect_right(starts, above[0].runs[0].start) - 1
         last = self.parts[0].row if self.parts else len(texts)
         while last > first and not trim(texts[last - 1]):

@@ -251,21 +251,6 @@ def test_sections_of_markdown() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "rows"),
-    [
-        ("", locator.PhysicalLines([], [], [])),
-        ("\n", locator.PhysicalLines([""], [0], [0])),
-        ("a\nb", locator.PhysicalLines(["a", "b"], [0, 2], [1, 3])),
-        ("é\r\n\r\nb\rc\r", locator.PhysicalLines(["é", "", "b\rc\r"], [0, 4, 6], [2, 4, 10])),
-        ("a\r\r\n", locator.PhysicalLines(["a\r"], [0], [2])),
-        ("\x0b\u2028\n", locator.PhysicalLines(["\x0b\u2028"], [0], [4])),
-    ],
-)
-def test_texts_are_split_into_rows(text: str, rows: locator.PhysicalLines) -> None:
-    assert locator.split_rows(text) == rows
-
-
-@pytest.mark.parametrize(
     ("title", "anchor"),
     [
         ("Getting Started", "getting-started"),
