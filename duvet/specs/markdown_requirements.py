@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
 from msgspec import Struct
@@ -39,7 +40,15 @@ _OPENING = re.compile(
 _CAPITALISED = re.compile(r"\s*[\"'(\u201c]*[A-Z][a-z]")
 _NUMBER = re.compile(r"\s*\d")
 _LOWER = re.compile(r"\s*[a-z]")
-_BRACKETS = {"(": ")", "[": "]", "\u201c": "\u201d", "\u300c": "\u300d", "\u300e": "\u300f", "\uff08": "\uff09"}
+_CLOSINGS = {
+    '"': '"',
+    "(": ")",
+    "[": "]",
+    "\u201c": "\u201d",
+    "\u300c": "\u300d",
+    "\u300e": "\u300f",
+    "\uff08": "\uff09",
+}
 _MARKS = re.compile('["()\\[\\]\u201c\u201d\u300c\u300d\u300e\u300f\uff08\uff09]')
 
 
@@ -88,7 +97,7 @@ def _is_end(text: str, start: int, dot: int, end: int) -> bool:
 def _find_enclosed(text: str, code: Sequence[Span]) -> Iterator[Span]:
     """Yield the ranges of quotations and brackets; ignore unpaired marks."""
     opened: list[tuple[str, int]] = []
-    counts: dict[str, int] = {}
+    counts: Counter[str] = Counter()
     index = 0
     for found in _MARKS.finditer(text):
         mark, at = found[0], found.start()
@@ -96,23 +105,14 @@ def _find_enclosed(text: str, code: Sequence[Span]) -> Iterator[Span]:
             index += 1
         if index < len(code) and code[index][0] <= at:
             continue
-        if mark == '"':
-            if counts.get(mark):
-                while opened[-1][0] != mark:
-                    counts[opened.pop()[0]] -= 1
-                counts[mark] = 0
-                yield opened.pop()[1], at + 1
-            else:
-                opened.append((mark, at))
-                counts[mark] = 1
-        elif mark in _BRACKETS:
-            opened.append((_BRACKETS[mark], at))
-            counts[_BRACKETS[mark]] = counts.get(_BRACKETS[mark], 0) + 1
-        elif counts.get(mark):
+        if counts[mark]:
             while opened[-1][0] != mark:
                 counts[opened.pop()[0]] -= 1
             counts[mark] -= 1
             yield opened.pop()[1], at + 1
+        elif mark in _CLOSINGS:
+            opened.append((_CLOSINGS[mark], at))
+            counts[_CLOSINGS[mark]] += 1
 
 
 _NUMBERED_TITLE = re.compile(
@@ -152,19 +152,31 @@ _LEAD_END = re.compile(r"[^.!?;\u3002\uff01\uff1f]\Z")
 def add_plain_texts(sections: Sequence[Section], blocks: Sequence[Block], form: RequirementForm) -> list[Section]:
     """Add to each section the plain text and the requirements of its blocks, which are in file order."""
     starts = [block.runs[0].start for block in blocks]
-    order = sorted(range(len(sections)), key=lambda index: sections[index].heading)
     ids = compile_ids(form.ids)
     readers: dict[int, _SectionReader] = {}
-    for index in order:
+    best: dict[str, Level] = {}
+    for index in sorted(range(len(sections)), key=lambda index: sections[index].heading):
         section = sections[index]
         low = high = 0
         if section.lines:
             low = bisect_left(starts, section.starts[0])
             high = bisect_left(starts, section.starts[-1] + byte_length(section.lines[-1]))
-        readers[index] = _SectionReader(section, blocks[low:high], form, ids)
-    for reader in readers.values():
+        reader = readers[index] = _SectionReader(section, blocks[low:high], form, ids)
         reader.read()
-    _drop_repeated_ids([readers[index] for index in order])
+        for statement in reader.statements:
+            best[statement.name] = max(best.get(statement.name, Level.AUTO), statement.level)
+    # Drop rows and items without a keyword that only refer to another requirement in the document.
+    seen: set[str] = set()
+    for reader in readers.values():
+        kept = []
+        for statement in reader.statements:
+            name = statement.name
+            if name and not statement.level and (best[name] or name in seen):
+                reader.uncounted.append((f"repeats {name}", statement.ranges[0][0], statement.ranges[-1][1]))
+            else:
+                seen.add(name)
+                kept.append(statement)
+        reader.statements = kept
     return [replace(section, plain=readers[index].plain()) for index, section in enumerate(sections)]
 
 
@@ -199,7 +211,11 @@ class _SectionReader:
         self.statements: list[Statement] = []
         self.uncounted: list[tuple[str, int, int]] = []
         """The reasons why texts are not requirements, each with the range of the text."""
-        self.number = _find_number(section)
+        # For a section that lists acceptance criteria, the number of the requirement, such as `3` for `Requirement 3`.
+        number = _NUMBERED_TITLE.match(_remove_title_markup(section.title))
+        if not number and section.path and _CRITERIA.search(section.title):
+            number = _NUMBERED_TITLE.match(_remove_title_markup(section.path[-1]))
+        self.number = number[1] if number else ""
         self.heading_id = ""  # The id of the heading if several requirements share it.
 
     def read(self) -> None:
@@ -211,12 +227,9 @@ class _SectionReader:
         while index < len(self.blocks):
             block = self.blocks[index]
             if block.depth:
-                first = index
-                while index < len(self.blocks) and self.blocks[index].depth:
-                    index += 1
-                for item in self._build_items(range(first, index)):
+                for item in self._build_items(index):
                     self._read_item(item, lead)
-                lead = ""
+                index, lead = self._find_list_end(index), ""
                 continue
             if block.cells:
                 heads = self._read_row(index, heads)
@@ -332,9 +345,9 @@ class _SectionReader:
             low = skip_boxes(text, start)
             level = self._find_level(at + low, at + high)
             if has_list and high == len(text) and level and _LEAD_END.search(text):
-                lead = text[low:high]
-                if not self._needs_lead(index + 1):
-                    lead = ""
+                # Only an item without a keyword needs the lead-in.
+                is_needed = any(not self._gather(item)[2] for item in self._build_items(index + 1))
+                lead = text[low:high] if is_needed else ""
             if lead:
                 self.uncounted.append(("no id" if self.form.needs_id else INTRODUCTION, at + low, at + high))
             else:
@@ -343,24 +356,22 @@ class _SectionReader:
 
     def _count_unnamed(self, index: int) -> int:
         """Return the number of blocks in the list at the index; 0 if an item has an id."""
-        last = index
-        while last < len(self.blocks) and self.blocks[last].depth:
-            if self.blocks[last].opens_item and self.ids.split(self.texts[last], self.blocks[last].marked):
-                return 0
-            last += 1
-        return last - index
+        blocks = range(index, self._find_list_end(index))
+        is_named = any(
+            self.blocks[one].opens_item and self.ids.split(self.texts[one], self.blocks[one].marked) for one in blocks
+        )
+        return 0 if is_named else len(blocks)
 
-    def _needs_lead(self, index: int) -> bool:
-        """Return True if the list at the index has an item without a keyword, which needs the lead-in above it."""
-        last = index
-        while last < len(self.blocks) and self.blocks[last].depth:
-            last += 1
-        return any(not self._gather(item)[2] for item in self._build_items(range(index, last)))
+    def _find_list_end(self, index: int) -> int:
+        while index < len(self.blocks) and self.blocks[index].depth:
+            index += 1
+        return index
 
-    def _build_items(self, indexes: Iterable[int]) -> list[_Item]:
+    def _build_items(self, first: int) -> list[_Item]:
+        """Return the items of the list that begins at this block."""
         top: list[_Item] = []
         stack: list[tuple[int, _Item]] = []
-        for index in indexes:
+        for index in range(first, self._find_list_end(first)):
             block = self.blocks[index]
             keep = block.depth - 1 if block.opens_item else block.depth
             while stack and stack[-1][0] > keep:
@@ -400,7 +411,14 @@ class _SectionReader:
         waiting = [(item, lead)]
         while waiting:
             item, lead = waiting.pop()
-            if self._introduces(item, lead):
+            # An item such as "The pot MUST:" only introduces the items inside it.
+            if (
+                not item.name
+                and (item.level or lead)
+                and any(not (child.level or child.name) for child in item.children)
+                and item.blocks[-1] < item.children[0].blocks[0]
+                and self.texts[item.blocks[-1]].endswith((":", "\uff1a"))
+            ):
                 low, high = self._find_words(item.blocks[0])[0], self._find_words(item.blocks[-1])[1]
                 self.uncounted.append(("no id" if self.form.needs_id else INTRODUCTION, low, high))
                 lead = f"{lead} {self.text[low:high]}".strip().replace("\n", " ")
@@ -423,16 +441,6 @@ class _SectionReader:
                 self._state(ranges, level, item.name, lead="" if item.name else own)
             waiting += [(child, "") for child in reversed(alone)]
 
-    def _introduces(self, item: _Item, lead: str) -> bool:
-        """Return whether an item such as "The pot MUST:" only introduces the items inside it."""
-        return (
-            not item.name
-            and bool(item.level or lead)
-            and any(not (child.level or child.name) for child in item.children)
-            and item.blocks[-1] < item.children[0].blocks[0]
-            and self.texts[item.blocks[-1]].endswith((":", "\uff1a"))
-        )
-
     def _read_row(self, index: int, heads: list[str]) -> list[str]:
         """Read a table row, and return the column headings to use for the next row."""
         block, text, at = self.blocks[index], self.texts[index], self.offsets[index]
@@ -440,7 +448,14 @@ class _SectionReader:
         if block.is_head:
             return cells
         heads = heads + [""] * (len(cells) - len(heads))
-        name, named, skip = self._find_row_id(heads, cells)
+        name, named, skip = "", -1, 0  # The id of the row, the index of its cell, and the length of the id in it.
+        for number, cell in enumerate(cells[:2]):
+            if _ID_HEAD.match(heads[number]) and re.fullmatch(r"\d+(?:\.\d+)*", cell):
+                name, named, skip = cell, number, len(cell)
+            elif found := self.ids.split(cell, len(cell), has_number=False):
+                name, named, skip = found.name, number, found.end
+            if name:
+                break
         kept = [
             (head, low + skip if number == named else skip_boxes(text, low), high)
             for number, (head, (low, high)) in enumerate(zip(heads, block.cells, strict=False))
@@ -465,25 +480,12 @@ class _SectionReader:
         self._state([(at + low, at + high) for _, low, high in kept], level or head_level, name, words)
         return heads
 
-    def _find_row_id(self, heads: list[str], cells: list[str]) -> tuple[str, int, int]:
-        """Return the id of a row (or an empty string), the index of its cell, and the length of the id within it."""
-        for number, cell in enumerate(cells[:2]):
-            if _ID_HEAD.match(heads[number]) and re.fullmatch(r"\d+(?:\.\d+)*", cell):
-                return cell, number, len(cell)
-            if found := self.ids.split(cell, len(cell), has_number=False):
-                return found.name, number, found.end
-        return "", -1, 0
-
     def _join_headed_cells(self, heads: list[str], cells: list[str], named: int) -> tuple[str, Level]:
         """If a column heading with a keyword applies to a row, return the cells with headings, and the level."""
-        level = max(
-            (
-                find_level(head)
-                for head, cell in zip(heads, cells, strict=False)
-                if cell.strip().lower() not in _NEGATIVE
-            ),
-            default=Level.AUTO,
-        )
+        stated = [
+            find_level(head) for head, cell in zip(heads, cells, strict=False) if cell.strip().lower() not in _NEGATIVE
+        ]
+        level = max(stated, default=Level.AUTO)
         if not level:
             return "", level
         pairs = [
@@ -517,36 +519,3 @@ def _drop_fields(text: str, cells: list[tuple[str, int, int]]) -> list[tuple[str
 
 def _remove_title_markup(title: str) -> str:
     return re.sub(r"[*`]", "", title)
-
-
-def _find_number(section: Section) -> str:
-    """Return the number of a section that lists acceptance criteria: `3` for `Requirement 3`; otherwise empty."""
-    own = _NUMBERED_TITLE.match(_remove_title_markup(section.title))
-    if own:
-        return own[1]
-    if section.path and _CRITERIA.search(section.title):
-        above = _NUMBERED_TITLE.match(_remove_title_markup(section.path[-1]))
-        return above[1] if above else ""
-    return ""
-
-
-def _drop_repeated_ids(readers: Iterable[_SectionReader]) -> None:
-    """Drop rows and items without a keyword that only refer to another requirement in the document."""
-    ranked = list(readers)
-    best: dict[str, Level] = {}
-    for reader in ranked:
-        for statement in reader.statements:
-            if statement.name:
-                best[statement.name] = max(best.get(statement.name, Level.AUTO), statement.level)
-    seen: set[str] = set()
-    for reader in ranked:
-        kept = []
-        for statement in reader.statements:
-            name = statement.name
-            if name and not statement.level and (best[name] or name in seen):
-                low, high = statement.ranges[0][0], statement.ranges[-1][1]
-                reader.uncounted.append((f"repeats {name}", low, high))
-                continue
-            seen.add(name)
-            kept.append(statement)
-        reader.statements = kept

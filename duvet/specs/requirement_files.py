@@ -48,7 +48,6 @@ _CHOICES: dict[str, tuple[str, Collection[str], str]] = {
     "format": ("spec type", _FORMATS_BY_NAME, '["auto", "ietf", "markdown"]'),
 }
 
-
 _Span = tuple[int, int]
 
 
@@ -202,8 +201,23 @@ def _check_requirement_table(toml: TomlDocument, name: str, index: int, table: A
         yield from _check_type(toml, (name, index), table, dict, "a table")
         return
     kind = _REQUIREMENT_TABLES[name]
+    known = _FIELDS_BY_KIND[kind]
     for key, value in table.items():
-        yield from _check_field(toml, kind, (name, index, key), value)
+        keys = (name, index, key)
+        if key not in known:
+            message, hint = describe_unknown_field(key, known), did_you_mean(key, known)
+            yield rules.REQUIREMENT_UNKNOWN_KEY.problem(message, toml.path, toml.key_place(*keys), hint=hint)
+        elif key == "tags":
+            yield from _check_type(toml, keys, value, list, "a sequence")
+            for number, tag in enumerate(value if isinstance(value, list) else ()):
+                yield from _check_type(toml, (*keys, number), tag, str, "a string")
+        elif not isinstance(value, str):
+            yield from _check_type(toml, keys, value, str, "a string")
+        elif key in _CHOICES and value not in _CHOICES[key][1]:
+            noun, names, expected = _CHOICES[key]
+            message = f"Invalid {noun} {quote_text(value)}, expected one of {expected}"
+            hint, place = did_you_mean(value, names), toml.value_place(*keys)
+            yield rules.REQUIREMENT_BAD_VALUE.problem(message, toml.path, place, label=f"unknown {noun}", hint=hint)
     if "tracking-issue" in table and "tracking_issue" in table:
         message, place = ("duplicate field `tracking_issue`", toml.key_place(name, index, "tracking_issue"))
         hint = "keep either `tracking-issue` or `tracking_issue`"
@@ -215,25 +229,6 @@ def _check_requirement_table(toml: TomlDocument, name: str, index: int, table: A
     if "target" not in table and "target" not in toml.values:
         hint = 'add `target = "specification#section"` here, or at the top of the file for all its tables'
         yield rules.REQUIREMENT_MISSING_KEY.problem("missing target", toml.path, place, hint=hint)
-
-
-def _check_field(toml: TomlDocument, kind: Kind, keys: tuple[str, int, str], value: Any) -> Iterator[Problem]:
-    key = keys[2]
-    known = _FIELDS_BY_KIND[kind]
-    if key not in known:
-        message, hint = describe_unknown_field(key, known), did_you_mean(key, known)
-        yield rules.REQUIREMENT_UNKNOWN_KEY.problem(message, toml.path, toml.key_place(*keys), hint=hint)
-    elif key == "tags":
-        yield from _check_type(toml, keys, value, list, "a sequence")
-        for index, tag in enumerate(value if isinstance(value, list) else ()):
-            yield from _check_type(toml, (*keys, index), tag, str, "a string")
-    elif not isinstance(value, str):
-        yield from _check_type(toml, keys, value, str, "a string")
-    elif key in _CHOICES and value not in _CHOICES[key][1]:
-        noun, names, expected = _CHOICES[key]
-        message = f"Invalid {noun} {quote_text(value)}, expected one of {expected}"
-        hint, place = did_you_mean(value, names), toml.value_place(*keys)
-        yield rules.REQUIREMENT_BAD_VALUE.problem(message, toml.path, place, label=f"unknown {noun}", hint=hint)
 
 
 def _check_type(
