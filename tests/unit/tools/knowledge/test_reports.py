@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from msgspec import json
 from msgspec.structs import replace
 
 from duvet.knowledge.reports import make_coverage_report
 from duvet.store.location import open_store
-from duvet.store.records import Artifact, FileKind, GraphNode, IngestedFile, IngestRun, NodeLabel
+from duvet.store.records import Artifact, FileKind, GraphNode, IngestedFile, IngestRun, NodeLabel, TextPiece
 from duvet.tools.packs import KNOWLEDGE
-from duvet.tools.tool import EnabledPack
+from duvet.tools.tool import MAX_PAGE_BYTES, EnabledPack
 from tests.unit.knowledge.stored_project import NOW, RUN, STORE, facts, fill, plain
 from tests.unit.knowledge.test_reports import LIFECYCLE
 from tests.unit.tools.knowledge.knowledge_calls import STATUS, Asking
@@ -53,13 +54,20 @@ def test_the_reports_are_of_the_last_run_that_succeeded(known: Asking) -> None:
 
 
 def make_large_project(folder: Path) -> Asking:
-    """Make a project with many files, all of which both reports list."""
+    """Make a project with many stale documents without text, and many isolated files with text."""
     store = open_store(str(fill(folder) / STORE), create=True)
-    paths = [f"docs/{number:04}.md" for number in range(2000)]
     with store.writing() as writing:
-        for path in paths:
-            writing.put(IngestedFile(artifact=Artifact(path=path, kind=FileKind.DOC, git_timestamp=1.0)))
-        writing.replace_graph([GraphNode(label=NodeLabel.DESIGN_DOC, key=path) for path in paths], [])
+        nodes = []
+        for number in range(2000):
+            stale = Artifact(path=f"docs/{number:04}.md", kind=FileKind.DOC, git_timestamp=1.0)
+            writing.put(IngestedFile(artifact=stale))
+            nodes.append(GraphNode(label=NodeLabel.DESIGN_DOC, key=stale.path))
+            for kind in (FileKind.DOC, FileKind.CODE) if number < 200 else ():
+                alone = Artifact(path=f"alone/{number:04}.{kind.value}", kind=kind)
+                piece = TextPiece(start=0, end=3, line_start=1, line_end=1)
+                writing.put(IngestedFile(artifact=alone, text="tea", pieces=(piece,)))
+                nodes.append(GraphNode(label=alone.label, key=alone.path))
+        writing.replace_graph(nodes, [])
     store.close()
     return Asking(folder)
 
@@ -79,6 +87,11 @@ def test_agents_get_short_lists(tmp_path: Path) -> None:
         assert known.answer(tool, face="rest").warning == ""
         more: Any = plain(known.answer(tool, {"limit": 500}, face="mcp").value)
         assert more[name] == whole[name][:500]
+    # Each label has the same share of one fifth of an answer.
+    isolated: Any = plain(known.answer(REPORT, face="mcp").value)["isolated"]
+    share = MAX_PAGE_BYTES // 5 // len(isolated)
+    sizes = [len(json.encode(rows)) for rows in isolated.values()]
+    assert len(sizes) == 2 and all(share * 0.8 < size <= share * 1.1 for size in sizes)
     known.knowledge.close()
 
 
