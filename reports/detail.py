@@ -97,6 +97,7 @@ def _make_requirement_blocks(detail: records.RequirementDetail) -> Iterator[Bloc
     yield FactsBlock(
         [
             ("status", f"{detail.status}: {detail.status_reason}"),
+            *_list_missing_words(detail),
             ("reason", describe_exemption(detail.excuse) if detail.excuse else None),
             ("specification", detail.specification_name),
             ("section", detail.section_title),
@@ -113,6 +114,14 @@ def _make_requirement_blocks(detail: records.RequirementDetail) -> Iterator[Bloc
     yield from _make_citation_blocks(detail.citations)
     yield from _list_rows("Nearby in the same section", detail.neighbours)
     yield from _list_rows("Cited by the same annotations", detail.cited_together)
+
+
+def _list_missing_words(detail: records.RequirementDetail) -> Iterator[tuple[str, str]]:
+    for name, words in (("not implemented", detail.not_implemented), ("not tested", detail.not_tested)):
+        if words != (detail.text,):
+            yield name, ", ".join(f'"{one}"' for one in words)
+        elif detail.status == State.IN_PROGRESS.words:
+            yield name, "all of it"
 
 
 def _list_rows(

@@ -12,6 +12,7 @@ from duvet.queries.gaps import explain_state
 from duvet.queries.references import RequirementRef, ResolvedReference, SectionRef, SpecRef
 from duvet.trace.catalogue import Catalogue, CitationCard, RequirementCard, SpecificationCard
 from duvet.trace.locations import ProjectFiles, find_last_line, read_comment
+from duvet.trace.records import State
 
 _ORDER = (Kind.CITATION, Kind.TEST, Kind.IMPLICATION, Kind.EXCEPTION, Kind.TODO)
 
@@ -111,6 +112,13 @@ def _make_requirement(citations: CitationReader, indexes: Sequence[int]) -> reco
     cited = [number for index in indexes for number in requirements[index].citations]
     together = {index for number in cited for index in catalogue.citations[number].requirements}
     ##= man/spec/show.md#details
+    ##% If annotations cover only some words of a requirement, `duvet show` and the HTML report MUST show the words that
+    ##% need code and those that need tests.
+    not_implemented, not_tested = catalogue.missing.get(worst) or (
+        (card.text,) if card.state <= State.TO_DO or card.state is state else ()
+        for state in (State.NEEDS_CODE, State.NEEDS_TESTS)
+    )
+    ##= man/spec/show.md#details
     ##% `duvet show` MUST show a requirement with its state, the reason for this state, and its citations grouped by
     ##% type.
     return records.RequirementDetail(
@@ -118,6 +126,8 @@ def _make_requirement(citations: CitationReader, indexes: Sequence[int]) -> reco
         id=card.id,
         specification_name=specification.name,
         status_reason=explain_state(card.state, [catalogue.citations[number] for number in card.citations]),
+        not_implemented=not_implemented,
+        not_tested=not_tested,
         excuse=catalogue.excuses.get(worst),
         url=records.make_published_url(specification.url, card.section) or None,
         places=records.make_requirement_rows(catalogue, indexes),

@@ -150,6 +150,8 @@ class RequirementDetail(RequirementRow, frozen=True, kw_only=True, tag_field="ki
     id: str  # The BLAKE3 of its text in hex.
     specification_name: str
     status_reason: str
+    not_implemented: tuple[str, ...]  # The words that need code.
+    not_tested: tuple[str, ...]  # The words that need tests.
     excuse: NotApplicable | None  # Present if the configuration makes the requirement not applicable.
     url: str | None  # The URL of its section.
     places: tuple[RequirementRow, ...]

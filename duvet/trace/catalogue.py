@@ -14,7 +14,7 @@ from duvet.errors import UnreadableError
 from duvet.model import Format, Kind, Level, Problem, RequirementForm, Specification, index_section_names
 from duvet.specs.locator import is_url, locate_specification, map_title_ids, normalise_name
 from duvet.text import LineNumbers, make_text_id
-from duvet.trace.records import NotApplicable, Requirement, State, Trace
+from duvet.trace.records import MissingWords, NotApplicable, Requirement, State, Trace
 
 if TYPE_CHECKING:
     from duvet.specs.library import Library
@@ -163,6 +163,7 @@ class Catalogue(Struct, frozen=True, array_like=True, dict=True):
     issue_link: str | None = None  # Where issues can be read.
     excuses: dict[int, NotApplicable] = {}  # The entries, by the index of a requirement that is not applicable.
     setup: tuple[Problem, ...] = ()  # The warnings that make every gate fail.
+    missing: dict[int, MissingWords] = {}  # By requirement, if annotations cover only some of its words.
 
     @cached_property
     def ids(self) -> tuple[str, ...]:
@@ -213,9 +214,11 @@ def _group_indexes(keys: Iterable[_Key]) -> dict[_Key, tuple[int, ...]]:
 
 
 def build_catalogue(
-    trace: Trace, requirements: Iterable[Requirement], configured: Iterable[Specification]
+    trace: Trace, requirements: Sequence[Requirement], configured: Iterable[Specification]
 ) -> Catalogue:
     """Build the catalogue of a trace, including configured specifications that no annotation cites."""
+    from duvet.trace.coverage import find_missing_words
+
     cited = [coverage.specification for coverage in trace.coverages]
     others = list_unreferenced_specifications(configured, cited)
     stating = (id for id, annotation in enumerate(trace.annotations) if annotation.kind is not Kind.SPEC)
@@ -237,7 +240,13 @@ def build_catalogue(
     ]
     citations = tuple(_make_citation_cards(trace, numbers, cards))
     specifications = tuple(map(make_specification_card, (*cited, *others)))
-    return Catalogue(specifications, tuple(cards), citations, trace.problems)
+    missing = {
+        index: found
+        for index, (card, one) in enumerate(zip(cards, requirements, strict=True))
+        if State.IN_PROGRESS <= one.state <= State.NEEDS_TESTS
+        and (found := find_missing_words(trace.coverages[card.specification], one))
+    }
+    return Catalogue(specifications, tuple(cards), citations, trace.problems, missing=missing)
 
 
 def list_unreferenced_specifications(

@@ -148,6 +148,19 @@ def find_partial_quotes(
                 yield requirement, kind, ids, missing
 
 
+def find_missing_words(coverage: Coverage, requirement: records.Requirement) -> records.MissingWords | None:
+    """Return the words that need code and those that need tests; None if all of the requirement needs them."""
+    code, test = _INSTEAD[Kind.CITATION], _INSTEAD[Kind.TEST]
+    lacking = {records.State.NEEDS_CODE: code, records.State.NEEDS_TESTS: test}.get(requirement.state, records.SPEC)
+    if not any(coverage.tallies[match.stating[0]].covered(lacking) for match in requirement.matches):
+        return None
+    code_words, test_words = (
+        {words: None for match in requirement.matches for words in _list_missing_words(coverage, match, flags)}
+        for flags in (code, test)
+    )
+    return tuple(code_words), tuple(test_words)
+
+
 def _list_segments(coverage: Coverage, match: Match) -> Iterator[Segment]:
     """Yield the segments of a match in order; segments never cross the end of a quote."""
     lines = coverage.sections[match.section]

@@ -136,6 +136,9 @@ class Tally(Struct, frozen=True):
         return sum(self.bytes_by_flags.values())
 
 
+MissingWords = tuple[tuple[str, ...], tuple[str, ...]]
+"""The words of a requirement that need code, and those that need tests."""
+
 SegmentsByLine = dict[int, tuple[Segment, ...]]  # The cited lines of a section, each cut into segments from end to end.
 
 

@@ -382,4 +382,9 @@ class ArticleWriter(Struct):
         if card.state is State.DONE:
             kinds = {one.kind for one in citations} & _COVERING
             words = _WORDS_OF_DONE.get(frozenset(kinds), "code, tests or implications cite each part of it")
-        return f"<p class=lacks>{words[0].upper()}{words[1:]}.</p>" if words else ""
+        lacks = f"<p class=lacks>{words[0].upper()}{words[1:]}.</p>" if words else ""
+        for name, missing in zip(("implemented", "tested"), self.page.catalogue.missing.get(index, ()), strict=False):
+            if missing:
+                quotes = ", ".join(f"<q>{escape_html(one)}</q>" for one in missing)
+                lacks += f"<p class=lacks>Not {name}: {'all of it' if missing == (card.text,) else quotes}</p>"
+        return lacks

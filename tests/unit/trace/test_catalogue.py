@@ -77,7 +77,13 @@ CITATIONS = (
 
 
 def test_the_catalogue_of_a_project() -> None:
-    assert catalogue_of_files() == Catalogue(SPECIFICATIONS, REQUIREMENTS, CITATIONS, ())
+    assert catalogue_of_files() == Catalogue(
+        SPECIFICATIONS,
+        REQUIREMENTS,
+        CITATIONS,
+        (),
+        missing={5: (("and clean.",), ("The cup MUST be warm and clean.",)), 11: ((), ())},
+    )
 
 
 def test_a_citation_of_an_unknown_section() -> None:
