@@ -18,6 +18,8 @@ import pytest
 
 from duvet.cli import cli
 from tests import zygote
+from tests.cli.sample_project import make
+from tests.histories import commit
 
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="the words, rights and devices of Linux")
 
@@ -138,3 +140,26 @@ def _regular(folder: Path) -> Iterator[Path]:
     """List regular files without the cache, which differs from run to run."""
     found = (path for path in sorted(folder.rglob("*")) if ".duvet/cache/" not in path.as_posix())
     return (path for path in found if path.is_file() and not path.is_symlink())
+
+
+def play(run: Run, folder: Path, *steps: str | Mapping[str, str]) -> str:
+    """Run command lines in turn, and return them with all their output; a mapping writes files in between.
+
+    A line of standard error begins with `! `. Two more lines are understood: `cat FILE` and `git commit`.
+    """
+    told = []
+    for step in steps:
+        if not isinstance(step, str):
+            make(folder, dict(step))
+        elif step == "git commit":
+            commit(folder)
+        else:
+            name = step.removeprefix("cat ")
+            text = (folder / name).read_bytes().decode() if name != step else _show(run(*shlex.split(step)))
+            told.append(f"$ {'' if name != step else 'duvet '}{step}\n{text}")
+    return "\n".join(told)
+
+
+def _show(done: Done) -> str:
+    lines = "".join(f"! {line}\n" if line else "!\n" for line in done.err.splitlines())
+    return done.out + lines + (f"exit {done.code}\n" if done.code else "")

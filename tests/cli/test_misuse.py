@@ -103,6 +103,9 @@ OF_VALIDATE: Refused = [
         2,
         "Error: two results would be written to standard output; write one of them to a file\n",
     ),
+    ("validate --interactive", 2, "Error: --interactive requires a terminal; use --diff, then --unsafe-fixes\n"),
+    ("validate --interactive --diff", 2, "Error: --interactive and --diff can't be used together\n"),
+    ("validate --interactive --unsafe-fixes", 2, "Error: --interactive and --unsafe-fixes can't be used together\n"),
 ]
 OTHERS: Refused = [
     (
