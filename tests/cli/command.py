@@ -147,16 +147,18 @@ def play(run: Run, folder: Path, *steps: str | Mapping[str, str]) -> str:
 
     A line of standard error begins with `! `. Two more lines are understood: `cat FILE` and `git commit`.
     """
-    told = []
+    told, last = [], ""
     for step in steps:
         if not isinstance(step, str):
             make(folder, dict(step))
         elif step == "git commit":
             commit(folder)
+        elif step.startswith("cat "):
+            told.append(f"$ {step}\n{(folder / step[4:]).read_bytes().decode()}")
         else:
-            name = step.removeprefix("cat ")
-            text = (folder / name).read_bytes().decode() if name != step else _show(run(*shlex.split(step)))
-            told.append(f"$ {'' if name != step else 'duvet '}{step}\n{text}")
+            shown = _show(run(*shlex.split(step)))
+            told.append(f"$ duvet {step}\n" + ("as before\n" if shown == last and len(shown) > 200 else shown))
+            last = shown
     return "\n".join(told)
 
 
