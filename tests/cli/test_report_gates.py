@@ -91,7 +91,9 @@ SCENARIOS: dict[str, tuple[Mapping[str, str], tuple[Step, ...]]] = {
         (
             # With --ci, the gate of the snapshot passes, because it was just written.
             *(f"-q report {ci}{args}" for args in TARGETS for ci in ("", "--ci ")),
-            *("-q report --require-citations spec.md#purring --require-tests speck.md", {"src/a.rs": SOURCE}),
+            "-q report --require-citations spec.md#purring --require-tests speck.md",
+            *(f"-q report --require-tests {name}" for name in ("f4d03c71d17c", "pouring", "src")),
+            {"src/a.rs": SOURCE},
             "-q report --ci --require-tests spec.md#heating --require-citations spec.md#pouring",
         ),
     ),
