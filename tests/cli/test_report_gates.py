@@ -162,6 +162,8 @@ def test_gates(name: str, tmp_path: Path, duvet_command: str, gold: Snapshot) ->
     ##= man/spec/gates.md#gates-with-nothing-to-check
     ##% duvet MUST warn about a cited specification that is not configured.
     ##= man/spec/gates.md#gates-with-nothing-to-check
+    ##% Without a gate, duvet MUST warn about each of these problems.
+    ##= man/spec/gates.md#gates-with-nothing-to-check
     ##% A gate on tests MUST fail if code cites none of the requirements.
     ##= man/spec/gates.md#gates-with-nothing-to-check
     ##% A gate on a target MUST fail if the target has no requirements.
