@@ -16,9 +16,6 @@ from duvet.tools.tool import ErrorCode, MissingArgumentError, Scope, Tool, ToolE
 from duvet.tree.files import leads_into_folder
 
 Schema = dict[str, Any]
-_NOISE = ("title", "additionalProperties", "anyOf")
-_LIST = {"total": {"type": "integer"}, "next_cursor": {"type": "string"}}
-_BOUNDS = {"minimum": "at least", "maximum": "at most"}
 
 
 def is_record(kind: object) -> bool:
@@ -68,7 +65,8 @@ def output_schema(tool: Tool) -> Schema:
         return found
     rows = _shorten(_inline(tool.output.__args__[0], depth=0), with_defaults=False)
     found = {"type": "array", "items": {"type": "object", "required": rows.get("required", [])}}
-    return {"type": "object", "properties": {"result": found, **_LIST}, "required": ["result", "total"]}
+    properties = {"result": found, "total": {"type": "integer"}, "next_cursor": {"type": "string"}}
+    return {"type": "object", "properties": properties, "required": ["result", "total"]}
 
 
 def _inline(kind: Any, *, depth: int) -> Schema:
@@ -96,7 +94,8 @@ def _shorten(schema: Mapping[str, Any], *, with_defaults: bool = True) -> Schema
     # A null argument counts as omitted.
     kinds = [one for one in schema.get("anyOf", ()) if one.get("type") != "null"]
     whole = {**schema, **kinds[0]} if len(kinds) == 1 else schema
-    found = {key: value for key, value in whole.items() if key not in _NOISE and value != []}
+    noise = ("title", "additionalProperties", "anyOf")
+    found = {key: value for key, value in whole.items() if key not in noise and value != []}
     if "properties" in found:
         needed, parts = found.get("required", ()), found["properties"]
         names = sorted(parts, key=lambda name: name not in needed)
@@ -126,7 +125,8 @@ def make_argument_lines(schema: Schema, record: str = "") -> Iterator[ArgumentLi
             terms.append(f"default {str(default).lower() if isinstance(default, bool) else default}")
         else:
             terms.append("optional")
-        terms += [f"{words} {one[key]}" for key, words in _BOUNDS.items() if key in one]
+        bounds = {"minimum": "at least", "maximum": "at most"}
+        terms += [f"{words} {one[key]}" for key, words in bounds.items() if key in one]
         yield ArgumentLine(f"{record}{name}", "; ".join(terms), str(one.get("description", "")))
         if "properties" in one:
             yield from make_argument_lines(one, f"{record}{name}.")
@@ -193,9 +193,9 @@ def check_input(tool: Tool, arguments: Mapping[str, object]) -> object:
         raise ToolError(ErrorCode.INVALID_REQUEST, f"{path}: {message}", hint) from error
 
 
-@cache
+@cache  # Inspecting a record is slow.
 def list_arguments(record: type[Struct]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the names of all arguments, and of the required ones; cached, because inspecting a record is slow."""
+    """Return the names of all arguments, and of the required ones."""
     found = structs.fields(record)
     return tuple(one.encode_name for one in found), tuple(one.encode_name for one in found if one.required)
 
@@ -208,7 +208,7 @@ def find_unknown_argument(
     noun: str = "argument",
     if_none: str = "it has no arguments",
 ) -> ToolError | None:
-    """Return an error for the first name that is not in `known`; None if all are known."""
+    """Return an error for the first unknown name."""
     name = next((name for name in names if name not in known), None)
     if name is None:
         return None
@@ -230,29 +230,26 @@ def require_argument(name: str, value: str, hint: str) -> str:
 
 
 def _check_texts(values: Mapping[str, object], most: int | None) -> None:
-    texts = [(name, text) for name, value in values.items() for text in _list_texts(name, value)]
+    texts: list[tuple[str, str]] = []
+    for name, value in values.items():
+        level = [value]
+        for _ in range(_MAX_DEPTH + 1):
+            texts += [(name, one) for one in level if isinstance(one, str)]
+            containers = [one for one in level if isinstance(one, (dict, list))]
+            if not containers:
+                break
+            texts += [(name, key) for one in containers if isinstance(one, dict) for key in one]
+            level = [inner for one in containers for inner in (one.values() if isinstance(one, dict) else one)]
+        else:
+            message = f"{name} is nested more than {_MAX_DEPTH} levels deep"
+            raise ToolError(ErrorCode.INVALID_REQUEST, message, "reduce its nesting")
     for name, text in texts:
         if _SURROGATE.search(text):
-            raise ToolError(
-                ErrorCode.INVALID_REQUEST, f"{name} contains half a surrogate pair", "send it as valid UTF-8"
-            )
+            message = f"{name} contains half a surrogate pair"
+            raise ToolError(ErrorCode.INVALID_REQUEST, message, "send it as valid UTF-8")
     for name, text in texts:
         if most is not None and len(text) > most:
             raise ToolError(ErrorCode.INVALID_REQUEST, f"{name} has {len(text):,} characters; the limit is {most:,}")
-
-
-def _list_texts(name: str, value: object) -> list[str]:
-    texts: list[str] = []
-    level = [value]
-    for _ in range(_MAX_DEPTH + 1):
-        texts += [one for one in level if isinstance(one, str)]
-        containers = [one for one in level if isinstance(one, (dict, list))]
-        if not containers:
-            return texts
-        texts += [key for one in containers if isinstance(one, dict) for key in one]
-        level = [inner for one in containers for inner in (one.values() if isinstance(one, dict) else one)]
-    hint = "reduce its nesting"
-    raise ToolError(ErrorCode.INVALID_REQUEST, f"{name} is nested more than {_MAX_DEPTH} levels deep", hint)
 
 
 def _describe_argument(tool: Tool, name: str) -> str:
@@ -262,14 +259,9 @@ def _describe_argument(tool: Tool, name: str) -> str:
     return str(schema.get("description", ""))
 
 
-def make_project_path(root: str, path: str) -> str:
-    return normpath(join(root, path))
-
-
 def is_inside_project(root: str, path: str) -> bool:
     """Return whether a path is below the root of the project, also after resolving symlinks."""
     ##= man/spec/mcp.md#tools
     ##% The server MUST refuse a path outside the project, and MUST NOT reveal whether a file exists there.
-    if "\0" in path or not make_project_path(root, path).startswith(root.rstrip("/") + "/"):
-        return False
-    return leads_into_folder(root, make_project_path(root, path))
+    whole = normpath(join(root, path))
+    return "\0" not in path and whole.startswith(root.rstrip("/") + "/") and leads_into_folder(root, whole)

@@ -19,8 +19,7 @@ from duvet.tools.tool import ErrorCode
 _MAX_ARGUMENTS = 12
 _MAX_QUOTED = 300  # Characters of a quoted argument or warning.
 _MAX_READ = 1000  # Characters of an argument that are inspected.
-LOCAL_CALLER, SUCCESS_OUTCOME = "local", "success"
-_WRITERS = 4
+_SUCCESS = "success"
 
 
 class CallRecord(Struct, frozen=True, kw_only=True):
@@ -106,9 +105,9 @@ class AuditLog(Struct, frozen=True):
         entry = feedback.AuditEntry(
             timestamp=self.now().isoformat(timespec="milliseconds"),
             tool=call.tool,
-            outcome=call.code or ("failure" if call.has_failed else SUCCESS_OUTCOME),
+            outcome=call.code or ("failure" if call.has_failed else _SUCCESS),
             face=call.face,
-            who=call.holder or LOCAL_CALLER,
+            who=call.holder or "local",
             scopes=call.scopes,
             request=call.request,
             duration_seconds=round(call.seconds, 3),
@@ -116,12 +115,12 @@ class AuditLog(Struct, frozen=True):
             parameters=call.given,
         )
         self.on_entry(entry)
-        if entry.outcome != SUCCESS_OUTCOME and not call.holder and not os.path.isdir(self.places().folder):
+        if entry.outcome != _SUCCESS and not call.holder and not os.path.isdir(self.places().folder):
             return
         import anyio
 
         # With a separate limiter, slow writes don't use up the threads of other work.
-        limiter = get_loop_limiter("duvet_accounting_turn", _WRITERS)
+        limiter = get_loop_limiter("duvet_accounting_turn", 4)
         ##= man/spec/gateway.md#audit
         ##% Before the server answers a call to a tool that changes something, it MUST write the time, the tool, the
         ##% outcome and the caller to `audit.jsonl`.

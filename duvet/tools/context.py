@@ -108,7 +108,7 @@ class ProjectSnapshot:
 
     def answer(self, tool: QueryTool, arguments: object) -> ToolAnswer:
         """Run a tool, and warn of errors in the project; raise ToolError if it finds nothing because of them."""
-        warning = self.once(_make_warning)
+        warning = self.once(_describe_errors)
         if not warning:
             return tool.handler(arguments, self)
         try:
@@ -130,7 +130,7 @@ class ProjectSnapshot:
             raise ToolError(ErrorCode.UPSTREAM_ERROR, records.NO_REQUIREMENTS, hint)
 
 
-def _make_warning(context: ProjectSnapshot) -> str:
+def _describe_errors(context: ProjectSnapshot) -> str:
     words = records.describe_incompleteness(context.catalogue)
     return words and f"{words}; {_describe_first_error(context)}; list_invalid_citations lists invalid citations."
 

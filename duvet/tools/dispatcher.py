@@ -138,10 +138,15 @@ class ToolDispatcher:
                         await self.environment.record_change(record)
 
     async def aclose(self) -> None:
+        async def run(close: CloseCallback) -> None:
+            # A resource that can't be closed ends with the process.
+            with suppress(Exception):
+                await close()
+
         with anyio.move_on_after(self.environment.patience, shield=True):
             async with anyio.create_task_group() as tasks:
                 for close in self.environment.closers:
-                    tasks.start_soon(_close, close)
+                    tasks.start_soon(run, close)
 
     async def _run(
         self, tool: Tool, pack: EnabledPack, arguments: Mapping[str, object], caller: call_context.Caller
@@ -161,7 +166,8 @@ class ToolDispatcher:
                 calls=self,
                 services=self.environment.services,
                 settings=pack.settings,
-                own_names=pack.own_names,
+                # A pack's own code calls its tools without their prefix.
+                own_names={name.removeprefix(pack.prefix): name for name in pack.every_name()} if pack.prefix else {},
             )
             if pack.is_guest:
                 return await self._guests.run(pack.name, tool, arguments, ctx, self.environment.time_limit)
@@ -187,12 +193,6 @@ def _measure_json(value: object) -> int:
         return len(msgspec.json.encode(value))
     except (msgspec.MsgspecError, TypeError, ValueError, RecursionError):
         return 0
-
-
-async def _close(close: CloseCallback) -> None:
-    # A resource that can't be closed ends with the process.
-    with suppress(Exception):
-        await close()
 
 
 def _classify_failure(failure: BaseException | None) -> tuple[str, str]:

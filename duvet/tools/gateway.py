@@ -34,18 +34,11 @@ from duvet.tools.tool import (
 )
 
 READER_TOKEN, ADMIN_TOKEN = "KM_READER_TOKEN", "KM_ADMIN_TOKEN"
-_URL_HINT = f"set it to https://HOST[:PORT][/PATH]; put tokens into {READER_TOKEN} and {ADMIN_TOKEN}"
-HIDDEN_TOKEN = "***"
-_SHORTEST_HIDDEN = 4  # Shorter secrets are not replaced, because they would match ordinary text.
 _MAX_WORDS = 1000
 _CHECK_SERVER = f"check {GATEWAY_VARIABLE}, and that the server is running"
-GATEWAY_PATH = "/api/mcp"
 AUDIENCE_HEADER = "x-duvet-audience"  # The header that names the interface of the client behind this server.
 MAX_REPLY_BYTES = 32 << 20  # Our own answers have the same limit.
 MAX_WORK_SECONDS = 1800.0  # Seconds for a tool that changes something.
-_RETRY_PAUSES = (0.2, 0.6)
-KM_SEARCH_NAME = "km-search"
-LOCAL_TOOLS = ("km-help",)  # Tools that describe this server.
 
 
 class Gateway(Struct, frozen=True):
@@ -81,7 +74,8 @@ def parse_gateway(url: str, reader: str | None, admin: str | None) -> Gateway:
     base = url.strip().rstrip("/")
     parts = http_client.parse_base_url(base)
     if parts is None:
-        raise errors.QueryError(f"{GATEWAY_VARIABLE} is not the URL of a server", hint=_URL_HINT)
+        hint = f"set it to https://HOST[:PORT][/PATH]; put tokens into {READER_TOKEN} and {ADMIN_TOKEN}"
+        raise errors.QueryError(f"{GATEWAY_VARIABLE} is not the URL of a server", hint=hint)
     ##= man/spec/gateway.md#forwarding
     ##% duvet MUST use HTTPS for a gateway on another machine.
     if not http_client.is_safe_address(parts):
@@ -147,9 +141,10 @@ def _hide_tokens(words: str, gateway: Gateway) -> str:
     ##= man/spec/gateway.md#access
     ##% Answers and log lines MUST NOT contain tokens.
     for token in (gateway.reader, gateway.admin):
-        if token is not None and len(token.reveal()) >= _SHORTEST_HIDDEN:
+        # A shorter token would match ordinary text.
+        if token is not None and len(token.reveal()) >= 4:
             for form in (token.reveal(), json.encode(token.reveal())[1:-1].decode()):
-                words = words.replace(form, HIDDEN_TOKEN)
+                words = words.replace(form, "***")
     return words
 
 
@@ -162,14 +157,14 @@ class GatewayConnection:
         self._http = http_client.HttpClient()
 
     def make_pack(self) -> Pack:
-        """Return the knowledge pack; all its tools except `km-help` forward their calls."""
-        tools = (one if one.name in LOCAL_TOOLS else _forward(one, self) for one in EnabledPack(KNOWLEDGE).tools())
-        return structs.replace(KNOWLEDGE, tools=[*tools])
+        """Return the knowledge pack; all its tools forward their calls, except `km-help`, which describes this server."""
+        tools = [one if one.name == "km-help" else _forward(one, self) for one in EnabledPack(KNOWLEDGE).tools()]
+        return structs.replace(KNOWLEDGE, tools=tools)
 
     async def call(self, tool: Tool, arguments: Mapping[str, Any], ctx: CallContext) -> ToolAnswer:
         seconds = self.seconds if tool.only_reads else max(self.seconds, MAX_WORK_SECONDS)
         body = json.encode({"tool": tool.name, "input": arguments})
-        pauses = iter(_RETRY_PAUSES if tool.only_reads else ())
+        pauses = iter((0.2, 0.6) if tool.only_reads else ())
         with anyio.move_on_after(seconds):
             ##= man/spec/gateway.md#forwarding
             ##% If the gateway is unavailable, duvet MUST repeat a call that changes nothing, and MUST NOT repeat any
@@ -191,8 +186,8 @@ class GatewayConnection:
         token = self.gateway.find_token(tool.scope)
         authorization = {} if token is None else {"authorization": f"Bearer {token.reveal()}"}
         headers = {"content-type": "application/json", AUDIENCE_HEADER: ctx.caller.audience, **authorization}
-        url = f"{self.gateway.base}{GATEWAY_PATH}"
         try:
+            url = f"{self.gateway.base}/api/mcp"
             reply = await self._http.send("POST", url, headers, body, max_bytes=MAX_REPLY_BYTES)
         except http_client.UnreachableError as error:
             message = f"cannot reach the gateway: {error}"
@@ -218,7 +213,7 @@ def _forward(tool: Tool, connection: GatewayConnection) -> Tool:
         if isinstance(request, KmUploadInput) and request.content is None:
             given |= await run_blocking(lambda: _read_upload(request.source_path))
         answer = await connection.call(tool, given, ctx)
-        if tool.name == KM_SEARCH_NAME and isinstance(answer.value, SearchResponse):
+        if tool.name == "km-search" and isinstance(answer.value, SearchResponse):
             return structs.replace(answer, value=await add_feedback_hint(answer.value, ctx))
         return answer
 

@@ -26,9 +26,8 @@ class Registry:
 
     def __init__(self, chosen: Sequence[EnabledPack] | None = None) -> None:
         """Register the tools of these packs, by default those of `trace`; raise QueryError for duplicate names."""
-        self.every_pack = (
-            enable_packs(settings.DEFAULT_PACKS) if chosen is None else chosen
-        )  # Also packs that are not shown.
+        # Also packs that are not shown.
+        self.every_pack = enable_packs(settings.DEFAULT_PACKS) if chosen is None else chosen
         self.packs = [pack for pack in self.every_pack if pack.shown]
         self._entries: dict[str, tuple[Tool | None, EnabledPack]] = {}
         for pack in self.every_pack:
@@ -65,7 +64,7 @@ class Registry:
         return found
 
     def __iter__(self) -> Iterator[Tool]:
-        return (tool for tool in self.list_usable() if self.pack_of(tool).shown)
+        return self.list_shown(lambda pack: False)
 
     def list_all(self) -> Iterator[Tool]:
         return (tool for name in self._entries if (tool := self.require(name)).name == name)
@@ -78,8 +77,10 @@ class Registry:
         ##= man/spec/pages.md#tools
         ##% The server MUST offer the pack `pages` to MCP clients if the project has pages or the configuration enables
         ##% the pack.
-        more = {pack.name for pack in self.every_pack if pack.shown is None and is_relevant(pack.name)}
-        return (tool for tool in self.list_usable() if (pack := self.pack_of(tool)).shown or pack.name in more)
+        shown = {
+            pack.name for pack in self.every_pack if (is_relevant(pack.name) if pack.shown is None else pack.shown)
+        }
+        return (tool for tool in self.list_usable() if self.pack_of(tool).name in shown)
 
     def __contains__(self, name: str) -> bool:
         return name in self._entries
@@ -185,7 +186,6 @@ INTROSPECT = Pack(
 )
 BUILT_IN_PACKS: Mapping[str, Pack] = {pack.name: pack for pack in (TRACE, PAGES, KNOWLEDGE, INTROSPECT)}
 WORKFLOWS_PACK = "workflows"  # The pack whose tools are the configured workflows.
-_ALWAYS = ("pages",)  # Packs whose tools can be called even when the pack is not enabled.
 
 
 class ToolChoice(Struct, frozen=True):
@@ -200,7 +200,7 @@ _DEFAULT_SECTION = service_tables.PackSection()
 def choose_packs(
     on: Sequence[str], sections: Mapping[str, service_tables.PackSection], found: PluginPacks, own: Sequence[Pack] = ()
 ) -> ToolChoice:
-    """Enable `pages`, installed packs, and those in `on`, `sections` and `own`, unless `sections` disables them."""
+    """Enable `pages`, installed packs, and those in `on`, `sections` and `own` that `sections` doesn't disable."""
     ##= man/spec/service.md#packs
     ##% By default, the server MUST enable the pack `trace` and installed packs, and disable the packs `introspect` and
     ##% `knowledge`.
@@ -209,13 +209,13 @@ def choose_packs(
     known = {**ours, **guests}
     chosen: list[EnabledPack] = []
     clashes: list[UnknownName] = []
-    names = sorted([*on, *_ALWAYS, *(pack.name for pack in own), *guests, *sections], key=guests.__contains__)
+    names = sorted([*on, PAGES.name, *(pack.name for pack in own), *guests, *sections], key=guests.__contains__)
     for name in dict.fromkeys(names):
         section = sections.get(name, _DEFAULT_SECTION)
         if name not in known or not section.enabled:
             continue
-        # Without a setting, a pack that can always be called is listed if the project has content for it.
-        shown = True if name in sections or name in on or name not in _ALWAYS else None
+        # Pages can always be called. Without a setting, they are listed if the project has some.
+        shown = True if name in sections or name in on or name != PAGES.name else None
         pack, switches, is_guest = known[name], section.tools, name not in ours
         if is_guest and section.prefix:
             switches = {section.prefix + tool: enabled for tool, enabled in switches.items()}

@@ -8,7 +8,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Annotated, Any, TypeVar
 
-from msgspec import Meta, Struct, json
+from msgspec import Meta, Struct, json, structs
 
 from duvet.errors import NotFoundError, UnreadableError
 from duvet.knowledge.pages import catalogue, files, search
@@ -97,27 +97,29 @@ async def ask_pages(arguments: AskPagesInput, ctx: call_context.CallContext) -> 
         router.pick(ModelRequest(task=ASK_TASK))
     except NoModelError as error:
         raise tool.ToolError(tool.ErrorCode.UPSTREAM_ERROR, "AI search is not available", error.hint) from error
-    sources, rows = await answer_from_pages(ctx, load_page_index, lambda _, index: _find_sources(index, question))
+
+    def find_sources(_: ProjectSnapshot, index: search.PageIndex) -> tuple[tuple[AnswerSource, ...], list[Page]]:
+        stems, ranked = search.extract_stems(question), index.rank(question)[:_MAX_SOURCES]
+        passages = (search.find_passage(index.read(page) or "", stems) for page in ranked)
+        made = (
+            AnswerSource(
+                kind="page", title=page.title, full_path=None, file_path=page.path, line_number=1 + lines, text=text
+            )
+            for page, (text, lines) in zip(ranked, passages, strict=True)
+        )
+        sources = fit_sources(made, MAX_SOURCE_CHARACTERS)
+        # Two pages may share a title, but not a path.
+        paths = [one.file_path for one in sources]
+        return sources, [page for page in ranked if page.path in paths]
+
+    sources, pages = await answer_from_pages(ctx, load_page_index, find_sources)
     if not sources:
         return tool.ToolAnswer(value=AskPagesOutput(NO_PAGES_FOUND, ()))
     found = await answer_question(question, sources, router)
-    output = AskPagesOutput(found.answer or NO_PAGES_FOUND, rows)
-    return tool.ToolAnswer(value=output, next_step=" ".join(found.warnings))
-
-
-def _find_sources(index: search.PageIndex, question: str) -> tuple[tuple[AnswerSource, ...], tuple[PageListRow, ...]]:
-    stems = search.extract_stems(question)
-
-    def make_source(page: Page) -> AnswerSource:
-        text, lines = search.find_passage(index.read(page) or "", stems)
-        return AnswerSource(
-            kind="page", title=page.title, full_path=None, file_path=page.path, line_number=1 + lines, text=text
-        )
-
-    sources = fit_sources(map(make_source, index.rank(question)[:_MAX_SOURCES]), MAX_SOURCE_CHARACTERS)
-    # Two pages may share a title, but not a path.
-    pages = {page.path: page for page in index.collection.pages}
-    return sources, tuple(PageListRow(pages[one.file_path].slug, pages[one.file_path].title) for one in sources)
+    rows = tuple(PageListRow(page.slug, page.title) for page in pages)
+    return tool.ToolAnswer(
+        value=AskPagesOutput(found.answer or NO_PAGES_FOUND, rows), next_step=" ".join(found.warnings)
+    )
 
 
 class GetPageInput(Struct, frozen=True, forbid_unknown_fields=True):
@@ -164,25 +166,21 @@ async def get_page(arguments: GetPageInput, ctx: call_context.CallContext) -> to
             content = part[: end - 1]
         end = arguments.offset + len(content)
         goes_on, is_cut = end < len(text), len(content) < len(part)
-        short = _Shortener(is_short, "set limit")
+        short = _ListCutter(is_short, "set limit")
         if is_cut:
             short.notes.append("The text is too long for one answer and was cut.")
         longer = "" if is_cut else " or set limit" if arguments.limit is None else " or raise limit"
         more = f"The text continues; set offset={end}{longer} to read on."
+        detail = catalogue.make_page_detail(pages, page, content)
+        values: dict[str, Any] = {
+            name: short.cut_list(name, getattr(detail, name)) for name in ("outlinks", "backlinks", "links")
+        }
+        if is_short and len(json.encode(detail.frontmatter)) > _MAX_FIELDS:
+            short.notes.append("The front matter is long and was left out; to get it, set limit.")
+            values["frontmatter"] = {}
         return tool.ToolAnswer(
             value=GetPageOutput(
-                slug=page.slug,
-                title=page.title,
-                content=content,
-                outlinks=short.cut_list("outlinks", pages.outlinks(page)),
-                backlinks=short.cut_list("backlinks", pages.backlinks(page)),
-                links=short.cut_list("links", pages.links(page)),
-                path=page.path,
-                created=catalogue.format_moment(page.created),
-                tags=page.content.tags,
-                aliases=page.content.aliases,
-                frontmatter=short.drop_long_fields(page.content.fields),
-                requirements=catalogue.find_page_requirements(pages, page),
+                **{**structs.asdict(detail), **values, "requirements": detail.requirements or None},
                 next_offset=end if goes_on else None,
             ),
             next_step=more if goes_on else "",
@@ -192,7 +190,7 @@ async def get_page(arguments: GetPageInput, ctx: call_context.CallContext) -> to
     return await answer_from_pages(ctx, load_page_collection, question)
 
 
-class _Shortener(Struct):
+class _ListCutter(Struct):
     is_on: bool
     remedy: str
     notes: list[str] = []
@@ -205,12 +203,6 @@ class _Shortener(Struct):
             return items
         self.notes.append(f"The answer has {_MAX_ENTRIES} of {len(items):,} {name}; for all, {self.remedy}.")
         return items[:_MAX_ENTRIES]
-
-    def drop_long_fields(self, fields: dict[str, Any]) -> dict[str, Any]:
-        if not self.is_on or len(json.encode(fields)) <= _MAX_FIELDS:
-            return fields
-        self.notes.append(f"The front matter is long and was left out; to get it, {self.remedy}.")
-        return {}
 
 
 class GetConnectionsInput(Struct, frozen=True, forbid_unknown_fields=True):
@@ -232,8 +224,8 @@ async def get_connections(arguments: GetConnectionsInput, ctx: call_context.Call
 
     def question(context: ProjectSnapshot, pages: catalogue.PageCollection) -> tool.ToolAnswer:
         page = pages.require(slug)
-        graph, is_short = pages.graph(page), ctx.caller.face == tool.MCP_SOURCE
-        short = _Shortener(is_short, "call get_page for this page with a limit")
+        graph = pages.graph(page)
+        short = _ListCutter(ctx.caller.face == tool.MCP_SOURCE, "call get_page for this page with a limit")
         nodes = short.cut_list("pages in the graph", graph.nodes)
         shown = {node.id for node in nodes}
         edges = tuple(edge for edge in graph.edges if edge.source in shown and edge.target in shown)

@@ -13,7 +13,7 @@ from contextlib import suppress
 from importlib.metadata import EntryPoint, distributions, entry_points
 from importlib.util import module_from_spec, spec_from_file_location
 from threading import Thread
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 from typing import Any
 
 import msgspec
@@ -29,7 +29,6 @@ _SHORT, _LONG, _MOST = 200, 4000, 50
 ENTRY_POINT_GROUP = "duvet.tool_packs"
 LOAD_PATIENCE = 10.0  # Time limit for importing a pack and making its tools, in seconds.
 PluginSettings = Mapping[str, Mapping[str, Any]]  # The configuration of packs, by name.
-_NO_SETTINGS: PluginSettings = {}
 _ENTRY_POINTS = "entry_points.txt"
 
 
@@ -38,8 +37,7 @@ def find_pack_flaw(pack: object) -> str:
         return "it is not a duvet.tools.tool.Pack, has no PACK, and declares no tool"
     if not _is_name(pack.name):
         return f"its name does not match {_NAME.pattern}"
-    parts = (("resources", PackResource), ("prompts", PackPrompt))
-    for name, kind in parts:
+    for name, kind in (("resources", PackResource), ("prompts", PackPrompt)):
         found = getattr(pack, name)
         if not _is_list(found) or not all(type(one) is kind for one in found):
             return f"{name} is not a list of at most {_MOST} duvet.tools.tool.{kind.__name__}"
@@ -87,11 +85,7 @@ def _find_tool_flaws(tool: Tool) -> Iterator[str]:
     limit: object = tool.time_limit
     if limit is not None and not (type(limit) in (int, float) and 0 < limit < math.inf):  # type: ignore[operator]
         yield "time_limit is not a positive number of seconds"
-    yield from _find_code_flaws(tool)
-
-
-def _find_code_flaws(tool: Tool) -> Iterator[str]:
-    """Yield the flaws in a tool's functions and records, which would otherwise fail only when agents use the tools."""
+    # Without these checks, such a tool would fail only when agents use it.
     if tool.record_of is not None and not callable(tool.record_of):
         yield "record_of is not callable"
     if not callable(tool.handler):
@@ -202,7 +196,7 @@ def _read_distributions() -> Iterator[EntryPoint | UnloadedPack]:
 def load_plugins(
     points: Iterable[PackSource | UnloadedPack],
     taken: Iterable[str],
-    settings: PluginSettings = _NO_SETTINGS,
+    settings: PluginSettings = MappingProxyType({}),
     patience: float = LOAD_PATIENCE,
 ) -> PluginPacks:
     """Load packs and their tools; a pack whose name is in `taken` counts as unloaded."""
@@ -256,10 +250,10 @@ def add_prefix(pack: Pack, prefix: str) -> Pack:
         aliases = tuple(prefix + alias for alias in tool.aliases)
         return msgspec.structs.replace(tool, name=prefix + tool.name, aliases=aliases)
 
-    assert not callable(pack.tools)
-    tools = pack.tools.values() if isinstance(pack.tools, Mapping) else pack.tools
+    # Only installed packs have prefixes; loading has made their tools a sequence.
+    assert isinstance(pack.tools, Sequence)
     prompts = tuple(msgspec.structs.replace(one, tool=rename(one.tool)) for one in pack.prompts)
-    return msgspec.structs.replace(pack, tools=tuple(map(rename, tools)), prompts=prompts)
+    return msgspec.structs.replace(pack, tools=tuple(map(rename, pack.tools)), prompts=prompts)
 
 
 def describe_exception(error: BaseException) -> str:

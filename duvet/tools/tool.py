@@ -248,11 +248,6 @@ class EnabledPack(Struct, frozen=True):
     def name(self) -> str:
         return self.pack.name
 
-    @property
-    def own_names(self) -> Mapping[str, str]:
-        """The prefixed names of the tools, by their names in the pack's code; empty without a prefix."""
-        return {name.removeprefix(self.prefix): name for name in self.every_name()} if self.prefix else {}
-
     def tools(self) -> Sequence[Tool]:
         ##= man/spec/service.md#packs
         ##% On every interface, the server MUST omit disabled tools, and the tools of a `read-only` pack that change
@@ -291,7 +286,6 @@ def make_structured_content(answer: ToolAnswer) -> dict[str, Any]:
 
 
 def split_answer(answer: ToolAnswer) -> dict[str, Any]:
-    """Return the parts of an answer by name: its result, its page and its notes."""
     notes = {"warning": answer.warning, "next_step": answer.next_step}
     page = _format_page(answer.page) if answer.page else {}
     return {"result": answer.value, **page, **{name: text for name, text in notes.items() if text}}

@@ -21,7 +21,6 @@ _ROOM = 1.3  # Results have more bytes for each token than most answers.
 FEEDBACK_TOOL = "km-feedback-submit"
 _REQUEST = "The request_id from the metadata of the km-search answer"
 _CHUNK = "The chunk_id of the result"
-_CONTEXT = "Why you searched, as an object with any fields, such as the task"
 _MAX_ID, _MAX_CONTEXT_BYTES = 500, 16_384
 _DEFAULT_EDGES, _MAX_EDGES = 50, 200
 _NODE_ID = "LABEL:KEY, such as DesignDoc:docs/README.md, Code:src/a.py, Subsystem:search, Requirement:3b42c44e or Chunk:src/a.py::0"
@@ -140,7 +139,9 @@ class KmFeedbackSubmitInput(Struct, frozen=True, forbid_unknown_fields=True):
     chunk_id: Annotated[str, Meta(description=_CHUNK)]
     vote: Annotated[float, Meta(ge=-1, le=1, description="From -1 (useless) to 1 (exactly right)")] | None = None
     note: Annotated[str, Meta(description="The reason for the vote")] | None = None
-    context: Annotated[dict[str, Any] | None, Meta(description=_CONTEXT)] = None
+    context: Annotated[
+        dict[str, Any] | None, Meta(description="Why you searched, as an object with any fields, such as the task")
+    ] = None
 
 
 class KmFeedbackSubmitOutput(Struct, frozen=True, kw_only=True):

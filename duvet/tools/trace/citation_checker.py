@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, partial
+from posixpath import join, normpath
 from typing import Any, TypeVar
 
 from msgspec import Struct, structs
@@ -16,11 +17,10 @@ from duvet.sources import comments, scan
 from duvet.specs import library, requirement_files
 from duvet.specs.locator import SectionNames, find_section_index, resolve_specification
 from duvet.text import WHITESPACE, collapse_whitespace, load_rapidfuzz, shorten_text, trim
-from duvet.tools.arguments import is_inside_project, make_project_path
+from duvet.tools.arguments import is_inside_project
 from duvet.tools.context import ProjectSnapshot
 from duvet.tools.trace.invalid_citations import URL_NOT_FOUND, describe_citation_error, restore_spelling
 from duvet.trace import build, locations, records
-from duvet.trace.catalogue import Catalogue
 from duvet.trace.match import QuoteMatcher
 from duvet.trace.names import NO_NAMES, NamedText, RequirementNames
 from duvet.trace.nearest import Neighbourhood, TextStretch
@@ -28,14 +28,9 @@ from duvet.tree.files import MemoryTree
 
 _MAX_COMPARED = 1000  # Longer quotes are not compared, because that would take too long.
 _MAX_COMPARED_EVERYWHERE = 400  # Longer quotes are compared only with the section that they cite.
-_MIN_SIMILARITY = 60
-_MAX_HINT = 600
 _Answer = TypeVar("_Answer")
 _ENTRY = re.compile(r"(?:\s*#[^\n]*\n|\s*\n)*+\s*(?:\[\[?[A-Za-z]+\]|target\s*=\s*[\"'])")
-
-
 _PATH = "\0"  # The path for the given citation; no target can name this path.
-_MAX_ERROR = 500
 _MAX_MATCHERS = 512
 
 
@@ -52,10 +47,20 @@ class SpecCatalogue(library.Library):
         self.listed = [index for index, card in enumerate(cards) if card.is_configured] or range(len(cards))
         self.reachable = scan.FilteredTree(self.tree, lambda path, _: not self._may_be_read(path))
         self.known = cache(lambda number: project.specification(cards[number]))
-        self.names = cache(partial(self._collect_names, context.catalogue))
         self._by_name = {card.locator: number for number, card in reversed([*enumerate(cards)])}
         last = sorted(enumerate(cards), key=lambda one: (-len(one[1].locator), -one[0]))
         self._by_path = {self._make_absolute(card.path): number for number, card in last}
+
+        @cache
+        def collect_names(number: int) -> RequirementNames:
+            sections = {section.id: index for index, section in enumerate(cards[number].sections)}
+            return RequirementNames(
+                NamedText(card.name, sections[card.section], card.text)
+                for card in context.catalogue.requirements
+                if card.name and card.specification == number
+            )
+
+        self.names = collect_names
 
     def number_of(self, locator: Locator) -> int | None:
         """Return the index of the specification with that name, or else with the same file; None if neither exists."""
@@ -64,14 +69,6 @@ class SpecCatalogue(library.Library):
 
     def first_of(self, number: int) -> int:
         return self._by_path[self._make_absolute(self.cards[number].path)]
-
-    def _collect_names(self, catalogue: Catalogue, number: int) -> RequirementNames:
-        sections = {section.id: index for index, section in enumerate(self.cards[number].sections)}
-        return RequirementNames(
-            NamedText(card.name, sections[card.section], card.text)
-            for card in catalogue.requirements
-            if card.name and card.specification == number
-        )
 
     def names_of(self, locator: Locator) -> RequirementNames:
         number = self.number_of(locator)
@@ -103,7 +100,7 @@ class SpecCatalogue(library.Library):
         return not is_hidden and is_inside_project(self.cwd, path)
 
     def _make_absolute(self, path: str) -> str:
-        return make_project_path(self.cwd, path)
+        return normpath(join(self.cwd, path))
 
 
 class _Neighbourhood(Neighbourhood):
@@ -202,7 +199,6 @@ class CitationChecker:
         rules = [*context.project.options.sources, *(config.sources if config else ())]
         self.styles = tuple(dict.fromkeys(comments.SourceStyle(rule.meta, rule.content) for rule in rules))
         self._spans: dict[tuple[int, int], list[records.Piece]] = {}
-        """The spans of requirements, by the indexes of a specification and of a section in it."""
         self._matchers: dict[int, QuoteMatcher] = {}
 
     def check(self, citation: str, *, with_nearest: bool = True) -> CitationVerdict:
@@ -225,7 +221,7 @@ class CitationChecker:
             verdict = self._check_annotation(annotation, pasted, with_nearest=with_nearest)
             if verdict.error:
                 where = f" (line {annotation.line})" if len(pasted.annotations) > 1 else ""
-                return structs.replace(verdict, error=shorten_text(verdict.error, _MAX_ERROR) + where)
+                return structs.replace(verdict, error=shorten_text(verdict.error, 500) + where)
             warnings.append(verdict.warning)
         warnings += (one.message for one in pasted.problems)
         return CitationVerdict(warning="; ".join(dict.fromkeys(filter(None, warnings))))
@@ -257,7 +253,7 @@ class CitationChecker:
             return CitationVerdict(error=error)
         find = _FINDERS.get(failure.rule.code, CitationChecker._find_specification)
         nearest, hint = find(self, annotation)
-        return CitationVerdict(error=error, nearest=nearest, hint=shorten_text(collapse_whitespace(hint), _MAX_HINT))
+        return CitationVerdict(error=error, nearest=nearest, hint=shorten_text(collapse_whitespace(hint), 600))
 
     def _find_quote(self, annotation: Annotation) -> tuple[str, str]:
         """Return the nearest text, which may be empty, and a hint."""
@@ -291,7 +287,7 @@ class CitationChecker:
             names = {index: specifications.cards[index].locator for index in specifications.listed}
             rapidfuzz = load_rapidfuzz()
             found = rapidfuzz.process.extractOne(
-                name, names, scorer=rapidfuzz.fuzz.ratio, processor=None, score_cutoff=_MIN_SIMILARITY
+                name, names, scorer=rapidfuzz.fuzz.ratio, processor=None, score_cutoff=60
             )
             if not found:
                 return "", ""
@@ -308,21 +304,20 @@ class CitationChecker:
                 yield f"this spelling counts as a separate specification; write {first}"
         if annotation.kind is Kind.EXCEPTION and not annotation.reason.strip():
             yield "this exception has no reason; add a line `reason=…`"
-        is_required = number is not None and self._is_required(number, match.section, match.pieces)
+        spans = [] if number is None else self._find_spans(number, match.section)
+        is_required = any(one.start < other.end and other.start < one.end for one in spans for other in match.pieces)
         if match.fit is not records.Fit.TITLE and not is_required and annotation.kind is not Kind.SPEC:
             yield "the section contains this quote, but none of its requirements does"
 
-    def _is_required(self, number: int, index: int, pieces: Sequence[records.Piece]) -> bool:
+    def _find_spans(self, number: int, index: int) -> list[records.Piece]:
+        """Return the places of a section's requirements, by the indexes of the specification and the section."""
         if (number, index) not in self._spans:
             section = self.specifications.known(number).sections[index]
             matcher = QuoteMatcher(section)
-            places = (
-                matcher.find(self.catalogue.requirements[one].text)
-                for one in self.catalogue.stated.get((number, section.id), [])
-            )
+            stated = self.catalogue.stated.get((number, section.id), ())
+            places = (matcher.find(self.catalogue.requirements[one].text) for one in stated)
             self._spans[number, index] = [piece for place in places if place is not None for piece in place[0]]
-        spans = self._spans[number, index]
-        return any(one.start < other.end and other.start < one.end for one in spans for other in pieces)
+        return self._spans[number, index]
 
     def _make_matcher(self, section: Section) -> QuoteMatcher:
         """Return the matcher of a section, cached because creating it takes longer than using it."""
@@ -344,12 +339,9 @@ _FINDERS: dict[str, Callable[[CitationChecker, Annotation], tuple[str, str]]] = 
 
 _FIELD = re.compile(r"(?:source|type|level|format|reason|feature|tracking-issue)\s*=")
 _SIGNS = r"[^\w\s=]{1,8}? ?"  # The signs that begin a comment in most languages; in some it is a word.
-_META = re.compile(rf"(?P<mark>{_SIGNS})=")
-_CONTENT = re.compile(rf"(?P<mark>{_SIGNS})[#%](?![#%])")
 _TARGET = r"(?:[^\s\"'(){};,]*#[^\s\"'(){};,]+|https?://[^\s\"'(){};,]+)"
 _NAMING = re.compile(rf"(?P<mark>{_SIGNS}|(?!{_FIELD.pattern})[A-Za-z]{{1,8}} ?)=\s*(?:source\s*=\s*)?{_TARGET}")
 _BARE = re.compile(_TARGET)
-_STARS = re.compile(r"[/(]\*+")
 _ENDS = {"*/": "/*", "-->": "<!--", "--}}": "{{!--", "*)": "(*", "-}": "{-", "]]": "--[["}
 _DEFAULT_STYLE = comments.SourceStyle()
 
@@ -393,8 +385,8 @@ def _rewrite_any(lines: Sequence[str], text: str, known: Sequence[_Lead]) -> lis
     return (
         _rewrite(bare, _find_leads(bare, _NAMING.fullmatch))
         or _rewrite(lines, first_known)
-        or _rewrite(bare, _find_leads(bare, _META.match)[:1])
-        or _rewrite(bare, _find_leads(bare, _CONTENT.match)[:1])
+        or _rewrite(bare, _find_leads(bare, re.compile(rf"(?P<mark>{_SIGNS})=").match)[:1])
+        or _rewrite(bare, _find_leads(bare, re.compile(rf"(?P<mark>{_SIGNS})[#%](?![#%])").match)[:1])
         or _rewrite_plain(lines)
     )
 
@@ -403,7 +395,7 @@ def _find_leads(lines: Sequence[str], match: Callable[[str], re.Match[str] | Non
     """Return the comment styles of the matching lines; the first quote decides between `#` and `%`."""
     leads = []
     for mark in dict.fromkeys(found["mark"] for line in lines if (found := match(line))):
-        either = rf"(?:{re.escape(mark)}|\*)" if _STARS.fullmatch(mark) else re.escape(mark)
+        either = rf"(?:{re.escape(mark)}|\*)" if re.fullmatch(r"[/(]\*+", mark) else re.escape(mark)
         signs = (found[1] for line in lines if (found := re.match(rf"{either}([#%])(?![#%])", line)))
         leads.append(_Lead(re.compile(f"{either}="), re.compile(rf"{either}{next(signs, '#')}(?![#%])")))
     return leads

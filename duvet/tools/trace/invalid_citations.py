@@ -76,12 +76,22 @@ class MalformedAnnotation(Struct, frozen=True):
 def find_malformed_annotations(context: ProjectSnapshot) -> tuple[MalformedAnnotation, ...]:
     text = lru_cache(maxsize=None)(context.files.text)
     stretches = lru_cache(maxsize=None)(partial(_list_blocks, context.once(group_styles_by_path), text))
+
+    def find_lines(path: str, line: int) -> tuple[int, int]:
+        for first, last in stretches(path):
+            if first <= line <= last:
+                return first, last
+        known = text(path).lines
+        heads = (number for number in range(min(line, len(known)), 0, -1) if known[number - 1].startswith(_TABLE))
+        head = next(heads, line)
+        return head, max(line, min(head + _LONGEST, find_last_line(text(path), head)))
+
     found: dict[tuple[str, int, int], list[model.Problem]] = {}
     for one in context.findings.found:
         problem = one.problem
         if one.id < 0 and problem.code in MALFORMED_CODES:
-            lines = _find_lines(text(problem.path), stretches(problem.path), problem.place.line)
-            found.setdefault((problem.path, *lines), []).append(problem)
+            key = (problem.path, *find_lines(problem.path, problem.place.line))
+            found.setdefault(key, []).append(problem)
     return tuple(
         MalformedAnnotation(
             path, first, last, "\n".join(map(trim, text(path).lines[first - 1 : last])), tuple(found[path, first, last])
@@ -103,15 +113,6 @@ def _list_blocks(styles: StylesByPath, text: Callable[[str], SourceText], path: 
                 numbers = [token.line for token in [*block.metas, *block.contents]]
                 stretches.append((min(numbers), max(numbers)))
     return stretches
-
-
-def _find_lines(text: SourceText, blocks: list[tuple[int, int]], line: int) -> tuple[int, int]:
-    for first, last in blocks:
-        if first <= line <= last:
-            return first, last
-    heads = (number for number in range(line, 0, -1) if number <= len(text.lines))
-    head = next((number for number in heads if text.lines[number - 1].startswith(_TABLE)), line)
-    return head, max(line, min(head + _LONGEST, find_last_line(text, head)))
 
 
 def describe_citation_error(problem: model.Problem, target: str) -> str:

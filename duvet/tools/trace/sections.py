@@ -18,7 +18,6 @@ from duvet.tools.trace import citation_checker, invalid_citations, requirements 
 from duvet.trace.catalogue import Catalogue, RequirementCard
 from duvet.trace.locations import list_known_ids, list_specification_names, match_specifications, require_specification
 
-_TOTAL_ROOM = 1000  # Bytes reserved for the total.
 _MAX_LIMIT = 200_000
 _REFERENCE = "The section: spec#section, its full_path, or the full_path of a requirement or citation in the section"
 _SHORT_TEXT = 100  # Maximum length of a requirement's text if not all fit; the section's text contains the rest.
@@ -96,7 +95,7 @@ def _summarize_all(context: ProjectSnapshot) -> ToolAnswer:
     ranked = sorted(
         plain.specifications, key=lambda one: one.done + one.excepted + one.not_applicable - one.requirements
     )
-    shown = tuple(take_fitting_rows(ranked, MAX_PAGE_BYTES - _TOTAL_ROOM))
+    shown = tuple(take_fitting_rows(ranked, MAX_PAGE_BYTES - 1000))  # The rest is for the total.
     words = f"{len(shown)} of {len(ranked)} specifications shown: those with the most open requirements. {note}"
     return ToolAnswer(value=CoverageSummaryOutput(whole.total, shown), next_step=words)
 
@@ -184,16 +183,12 @@ def _make_section_reader(
 def _cut_text(text: str, offset: int, room: int) -> str:
     """Return as much of a text from `offset` on as fits, if possible up to a line end."""
     part = text[offset:].encode()[:room].decode(errors="ignore")
-    while part and _estimate_cost(part) > room:
-        part = part[: len(part) * room // _estimate_cost(part)]
+    # A digit counts as four bytes, because digits take more tokens.
+    while (cost := len(part.encode()) + 3 * sum(map(part.count, digits))) > room:
+        part = part[: len(part) * room // cost]
     if offset + len(part) == len(text):
         return part
     return part[: part.rfind("\n") + 1] or part
-
-
-def _estimate_cost(text: str) -> int:
-    """Return the size of a text in bytes, counting each digit four times because digits take more tokens."""
-    return len(text.encode()) + 3 * sum(map(text.count, digits))
 
 
 class ResolveSpecIdInput(Struct, frozen=True):
