@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 _FENCE = "---\n"
 REQUIREMENT_PROMPTS = ("implement_requirement", "write_test")  # The prompts whose only argument is a requirement.
 SYSTEM_PROMPT = "system"
-_DEFAULT_TITLE = ServerTable().title
 
 
 class PromptArgument(Struct, frozen=True, forbid_unknown_fields=True):
@@ -44,7 +43,7 @@ class Prompt(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def load_prompts() -> tuple[Prompt, ...]:
-    return tuple(map(_load_prompt, prompt_names()))
+    return tuple(map(describe_prompt, prompt_names()))
 
 
 def list_prompts(registry: Registry) -> tuple[Prompt, ...]:
@@ -69,13 +68,9 @@ def list_pack_prompts(registry: Registry) -> Iterator[Prompt]:
 
 
 @cache
-def _load_prompt(name: str) -> Prompt:
-    return yaml.decode(_split_prompt(prompt_text(name))[0], type=Prompt)
-
-
 def describe_prompt(name: str) -> Prompt:
     require_prompt(name)
-    return _load_prompt(name)
+    return yaml.decode(_split_prompt(prompt_text(name))[0], type=Prompt)
 
 
 def require_prompt(name: str, among: Sequence[str] = ()) -> None:
@@ -107,7 +102,7 @@ def render_system_prompt(server: ServerSection, registry: Registry, resources: I
     ##= man/spec/mcp.md#connecting
     ##% The server's instructions MUST name exactly the enabled tools, the kinds of resources and the supported methods.
     values = {
-        "title": "the Duvet MCP server" if server.title == _DEFAULT_TITLE else server.title,
+        "title": "the Duvet MCP server" if server.title == ServerTable().title else server.title,
         "description": server.description.rstrip("."),
         "page_size": server.page_size,
         "tools": [_describe_tool(tool) for tool in registry],

@@ -18,11 +18,7 @@ from duvet.tools.tool import ArgumentShortcut, ErrorCode, Pack, PackPrompt, Pack
 
 _MARK = "__duvet_part__"
 _PARAMETER = re.compile(r"\s*(?::param\s+)?\*{0,2}(?P<name>\w+)\s*(?:\([^)]*\))?\s*:\s*(?P<text>\S.*)")
-_HEADING = re.compile(
-    r"\s*(?:Args|Arguments|Parameters|Returns|Return|Raises|Example|Examples)\s*:?\s*\Z|\s*:returns?:"
-)
-
-
+_HEADING = re.compile(r"\s*(?:Args|Arguments|Parameters|Returns?|Raises|Examples?)\s*:?\s*\Z|\s*:returns?:")
 Function = TypeVar("Function", bound=Callable[..., object])
 TextFunction = TypeVar("TextFunction", bound=Callable[..., str | Awaitable[str]])
 
@@ -141,7 +137,7 @@ def _make_tool(
         description=description or title,
         input=record,
         output=output,
-        handler=_make_handler(function, record, context, wrapper),
+        handler=_make_handler(function, context, wrapper),
         **options,
     )
 
@@ -190,13 +186,12 @@ def _choose_output(name: str, answer: Any) -> tuple[type[msgspec.Struct] | None,
 
 
 def _make_handler(
-    function: Callable[..., Any], record: type[msgspec.Struct], context: str, wrapper: type[msgspec.Struct] | None
+    function: Callable[..., Any], context: str, wrapper: type[msgspec.Struct] | None
 ) -> Callable[[Any, Any], Any]:
     """Return a handler; `context` is the name of the parameter for the context, empty without one."""
 
     def call(request: Any, ctx: Any) -> Any:
-        values = {name: getattr(request, name) for name in record.__struct_fields__}
-        return function(**values, **({context: ctx} if context else {}))
+        return function(**msgspec.structs.asdict(request), **({context: ctx} if context else {}))
 
     def wrap(result: Any) -> Any:
         if wrapper is PartText and not isinstance(result, str):

@@ -75,7 +75,20 @@ def check_workflow(workflow: records.Workflow, known: WorkflowEnvironment) -> li
     if faults:
         # A value that is too deep can't be checked further.
         return faults
-    faults += _check_definitions(workflow)
+    for name, variable in workflow.variables.items():
+        if variable.default is not UNSET:
+            try:
+                records.resolve_variable(name, variable, variable.default)
+            except ToolError as error:
+                faults.append(WorkflowFault(("variables", name, "default"), error.message))
+    if len(workflow.steps) > records.MAX_STEPS:
+        message = f"the workflow has {len(workflow.steps)} steps; the limit is {records.MAX_STEPS}"
+        faults.append(WorkflowFault(("steps",), message, "move some steps to another workflow, and call it"))
+    ids = set[str]()
+    for number, step in enumerate(workflow.steps):
+        if step.id in ids:
+            faults.append(WorkflowFault(("steps", number, "id"), f"duplicate step id {step.id}"))
+        ids.add(step.id)
     scope = _ReferenceScope(workflow)
     for number, step in enumerate(workflow.steps):
         keys: references.ValuePath = ("steps", number)
@@ -109,23 +122,6 @@ def _list_values(workflow: records.Workflow) -> Iterator[tuple[references.ValueP
 
 def _find_params_path(step: records.Step, keys: references.ValuePath) -> references.ValuePath:
     return (*keys, "wait") if isinstance(step, records.WaitStep) else keys
-
-
-def _check_definitions(workflow: records.Workflow) -> Iterator[WorkflowFault]:
-    for name, variable in workflow.variables.items():
-        if variable.default is not UNSET:
-            try:
-                records.resolve_variable(name, variable, variable.default)
-            except ToolError as error:
-                yield WorkflowFault(("variables", name, "default"), error.message)
-    if len(workflow.steps) > records.MAX_STEPS:
-        message = f"the workflow has {len(workflow.steps)} steps; the limit is {records.MAX_STEPS}"
-        yield WorkflowFault(("steps",), message, "move some steps to another workflow, and call it")
-    ids = set[str]()
-    for number, step in enumerate(workflow.steps):
-        if step.id in ids:
-            yield WorkflowFault(("steps", number, "id"), f"duplicate step id {step.id}")
-        ids.add(step.id)
 
 
 def _check_calls(step: records.Step, keys: references.ValuePath, known: WorkflowEnvironment) -> Iterator[WorkflowFault]:
@@ -251,22 +247,17 @@ class _ReferenceScope:
         elif root not in self.names:
             yield WorkflowFault(keys, f"{shown} must begin with one of {', '.join(steps.SCOPE_ROOTS)}")
         elif more:
-            yield from self._check_name(str(root), str(more[0]), shown, keys)
+            name, known = str(more[0]), self.names[str(root)]
+            if name not in known and name in self.later[str(root)]:
+                reason = "this step runs later" if root == "steps" else "a later step captures it"
+                yield WorkflowFault(keys, f"{shown}: {reason}", "move that step up", root=str(root))
+            elif name not in known:
+                names = list(dict.fromkeys(filter(None, known)))
+                hint = _suggest(name, names) or (f"available: {', '.join(names[:10])}" if names else "")
+                message = f"{shown}: {root}.{shorten_text(name)} does not exist"
+                yield WorkflowFault(keys, message, hint, root=str(root))
             if root == "steps" and more[1:2] and more[1] not in ("result", "status"):
                 yield WorkflowFault(keys, f"{shown}: a step has only `result` and `status`")
-
-    def _check_name(self, root: str, name: str, shown: str, keys: references.ValuePath) -> Iterator[WorkflowFault]:
-        known = self.names[root]
-        if name in known:
-            return
-        if name in self.later[root]:
-            reason = "this step runs later" if root == "steps" else "a later step captures it"
-            yield WorkflowFault(keys, f"{shown}: {reason}", "move that step up", root=root)
-            return
-        names = list(dict.fromkeys(filter(None, known)))
-        hint = _suggest(name, names) or (f"available: {', '.join(names[:10])}" if names else "")
-        message = f"{shown}: {root}.{shorten_text(name)} does not exist"
-        yield WorkflowFault(keys, message, hint, root=root)
 
 
 def _quote(name: str) -> str:

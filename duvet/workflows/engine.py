@@ -22,10 +22,7 @@ from duvet.workflows import steps, workflow as records
 from duvet.workflows.references import UnresolvedError, copy_plain_value, expand_references, format_value, measure_value
 
 _callers: ContextVar[tuple[str, ...]] = ContextVar("_callers", default=())  # The running workflows, outermost first.
-_MAX_WARNINGS = 100
 _MAX_STEP_BYTES = 16_000_000  # Maximum bytes of a result as JSON.
-_MARGIN = 1.25  # The factor by which the last call may be slower than the one before it.
-_LAST_CALL = 0.5  # Minimum seconds reserved for the last call.
 _MAX_RESULTS_BYTES = 64_000_000  # Maximum bytes of all results as JSON, which stay in memory until the end.
 
 
@@ -108,7 +105,7 @@ class _Run(msgspec.Struct):
 
     async def _run_step(self, step: records.Step) -> None:
         begun = self.timing.clock()
-        status, message, result = "error", "", None
+        message, result, has_failed = "", None, True
         try:
             ##= man/spec/workflows.md#steps
             ##% If a client repeats a call to continue a workflow, the engine MUST NOT run completed steps again.
@@ -122,7 +119,7 @@ class _Run(msgspec.Struct):
                 self.journal.keep(found.value, self._measure_since(begun), found.warnings)
             result = found.value
             self._keep_result(step, found)
-            status = "success"
+            has_failed = False
         except (ToolError, UnresolvedError) as error:
             message = error.message
             raise
@@ -133,7 +130,7 @@ class _Run(msgspec.Struct):
             self.finished.append(
                 records.StepRun(
                     id=step.id,
-                    status="success" if status == "success" else "error",
+                    status="error" if has_failed else "success",
                     duration_seconds=self._measure_since(begun),
                     message=steps.clip_message(message),
                     result=result,
@@ -209,8 +206,9 @@ class _Run(msgspec.Struct):
                 raise ToolError(ErrorCode.TIMEOUT, self._describe_wait())
             ##= man/spec/workflows.md#steps
             ##% A wait MUST repeat its call at the given interval until its condition is met or its time limit expires.
-            least = min(_MARGIN * took, left)
-            room = left - min(max(_LAST_CALL, 2 * took), max(left / 2, least))
+            # The last call gets twice the time of this one, and at least half a second. If half of the time left is
+            # less, it gets that half, or a quarter more than this call took.
+            room = left - min(max(0.5, 2 * took), max(left / 2, min(1.25 * took, left)))
             is_last = room < step.interval
             await self.timing.sleep(min(step.interval, room))
 
@@ -265,7 +263,7 @@ class _Run(msgspec.Struct):
                 finished_at=self.timing.now(),
                 duration_seconds=self._measure_since(self.start),
                 error=failure,
-                warnings=self.warnings[:_MAX_WARNINGS],
+                warnings=self.warnings[:100],
             )
         )
 

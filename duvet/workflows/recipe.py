@@ -260,25 +260,21 @@ def check_recipe(found: RecipeFile, known: WorkflowEnvironment) -> tuple[Problem
     at = DocumentLocation(found.document, {}, is_private=True)
     ##= man/spec/gateway.md#recipes
     ##% duvet MUST list every problem of a recipe with its line, and MUST NOT run a recipe that has problems.
-    problems = (
-        make_fault_problem(fault, at._replace(keys=_spell_keys(fault.keys)))
-        for fault in faults
-        if draft is None or draft.has(fault)
-    )
-    return sort_problems([*found.problems, *problems])
+    problems = [*found.problems]
+    for fault in faults:
+        if draft is None or draft.has(fault):
+            # The keys of a workflow, as a recipe spells them.
+            match keys := fault.keys:
+                case ("variables", name, "default", *_):
+                    keys = ("variables", name)
+                case (_, _, "assert", _, "notEquals", *more) | (_, _, "wait", "until", "notEquals", *more):
+                    keys = (*keys[:4], "not_equals", *more)
+            problems.append(make_fault_problem(fault, at._replace(keys=keys)))
+    return sort_problems(problems)
 
 
 def is_runnable(problems: Iterable[Problem]) -> bool:
     return all(problem.severity is Severity.WARNING for problem in problems)
-
-
-def _spell_keys(keys: references.ValuePath) -> references.ValuePath:
-    match keys:
-        case ("variables", name, "default", *_):
-            return ("variables", name)
-        case (_, _, "assert", _, "notEquals", *more) | (_, _, "wait", "until", "notEquals", *more):
-            return (*keys[:4], "not_equals", *more)
-    return keys
 
 
 def _check_called_recipes(workflow: records.Workflow, known: WorkflowEnvironment) -> Iterator[WorkflowFault]:

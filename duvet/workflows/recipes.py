@@ -17,8 +17,6 @@ from duvet.tree.files import DiskTree, FolderMembership
 from duvet.workflows import pack, recipe, steps, workflow
 
 MAX_RECIPE_FILES = 1_000
-_SHIPPED_PREFIX = "duvet:"  # The prefix in the names of duvet's own files.
-_MAX_NAMES = 20
 
 
 class RecipeCatalogue:
@@ -39,7 +37,7 @@ class RecipeCatalogue:
                 )
                 found[one.name] = replace(before, workflow=None, problems=(*before.problems, problem))
         shipped = (
-            recipe.read_recipe(recipe_file(name), f"{_SHIPPED_PREFIX}{name}.yaml", recipe.ORIGIN_SHIPPED)
+            recipe.read_recipe(recipe_file(name), f"duvet:{name}.yaml", recipe.ORIGIN_SHIPPED)
             for name in recipe_names()
         )
         return dict(sorted({**{one.name: one for one in shipped}, **found}.items()))
@@ -111,7 +109,7 @@ def require_recipe(name: str, recipes: Mapping[str, recipe.RecipeFile]) -> recip
     if found is None:
         hint = text.suggest_nearest(text.shorten_text(name), list(recipes))
         names = [name for name, one in recipes.items() if one.workflow]
-        available = f"available: {text.join_names(names, _MAX_NAMES)}"
+        available = f"available: {text.join_names(names, 20)}"
         message = f"unknown recipe {text.quote_text(text.shorten_text(name))}"
         raise ToolError(ErrorCode.RECIPE_NOT_FOUND, message, " ".join(filter(None, [hint, available])))
     return found

@@ -24,9 +24,7 @@ _PATH_HINT = 'write it like result.items[0]["a.b"]'
 _MAX_VALUE_DEPTH = 64
 _MAX_LEVEL = 1_000_000  # Maximum number of values on one level; this limit also stops at cyclic values.
 MAX_EXPANDED_BYTES = 1_000_000  # Maximum bytes of a value as JSON, with its references expanded.
-_MAX_NAMES = 10
 _MARK = re.compile(r"\$\$\{|\$\{")
-_REFERENCE_HINT = "write a reference like ${vars.NAME}, and a literal ${ as $${"
 
 ValueScope = Mapping[str, object]  # The values that references can use, by the first part of the reference.
 
@@ -212,7 +210,8 @@ def split_references(text: str) -> list[str | Reference]:
             path, end = parse_path_at(text, at)
             if not path or text[end : end + 1] != "}":
                 message = f"invalid reference {quote_text(_cut(text[mark.start() :]))}"
-                raise UnresolvedError(message, hint=_REFERENCE_HINT)
+                hint = "write a reference like ${vars.NAME}, and a literal ${ as $${"
+                raise UnresolvedError(message, hint=hint)
             at = end + 1
             found.append(Reference(path, text[mark.start() : at]))
     return [piece for piece in (*found, text[at:]) if piece]
@@ -237,7 +236,7 @@ def look_up_reference(reference: Reference, scope: ValueScope) -> Any:
     missing, before = _cut(format_path(reference.path[: steps + 1])), _cut(format_path(reference.path[:steps]))
     match value:
         case Mapping() if value:
-            hint = f"available: {join_names([_cut(str(name)) for name in value], _MAX_NAMES)}"
+            hint = f"available: {join_names([_cut(str(name)) for name in value], 10)}"
         case list():
             hint = f"{before} is a list of {format_count(len(value), 'item')}"
         case _:

@@ -21,9 +21,7 @@ RunLog = Callable[[workflow.WorkflowRun], None]  # Called with the record of eac
 SCOPE_ROOTS = ("vars", "steps", "captures", "result")
 MAX_RECORD_BYTES = 200_000
 _MAX_MESSAGE = 500
-_NOTE_ROOM = 2_000  # Bytes reserved for the warning about shortened results.
-_MAX_NAMES = 5
-MAX_NESTING = 5
+_MAX_NESTING = 5
 
 
 class StepResult(msgspec.Struct, frozen=True):
@@ -127,7 +125,8 @@ def bound_run(run: workflow.WorkflowRun) -> workflow.WorkflowRun:
     # Keep the first bytes of a shortened value, or nothing if the record is still too large.
     for head in (500, 0):
         if references.measure_value(bounded) > MAX_RECORD_BYTES:
-            bounded = _shorten_results(run, excess + _NOTE_ROOM, head)
+            # The warning about shortened results needs room, too.
+            bounded = _shorten_results(run, excess + 2_000, head)
     if references.measure_value(bounded) > MAX_RECORD_BYTES:
         return msgspec.structs.replace(bounded, outputs={}, warnings=[*run.warnings, _describe_cut([("outputs",)])])
     return bounded
@@ -153,7 +152,7 @@ def _shorten_results(run: workflow.WorkflowRun, excess: int, head: int) -> workf
 
 
 def _describe_cut(cut: Sequence[tuple[str, ...]]) -> str:
-    named = join_names([references.format_path(key) for key in cut], _MAX_NAMES)
+    named = join_names([references.format_path(key) for key in cut], 5)
     return f"shortened to keep the record within {MAX_RECORD_BYTES:,} bytes: {named}"
 
 
@@ -165,7 +164,7 @@ def find_nesting_fault(name: str, callers: Sequence[str]) -> str:
     if name in callers:
         return f"{name} calls itself: {way}"
     deep = len(callers) + 1
-    return f"workflows are nested {deep} levels deep; the limit is {MAX_NESTING}: {way}" if deep > MAX_NESTING else ""
+    return f"workflows are nested {deep} levels deep; the limit is {_MAX_NESTING}: {way}" if deep > _MAX_NESTING else ""
 
 
 class ModelParams(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):

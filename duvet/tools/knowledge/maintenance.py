@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 from uuid import uuid4
 
-from msgspec import UNSET, Meta, Struct, UnsetType, convert, structs, to_builtins
+from msgspec import UNSET, Meta, Struct, UnsetType, convert, defstruct, structs, to_builtins
 
 from duvet.errors import DuvetError, OutputExistsError, QueryError
 from duvet.knowledge import backup, reports
@@ -24,7 +24,7 @@ from duvet.tools.arguments import require_argument
 from duvet.tools.call_context import CallContext
 from duvet.tools.knowledge import index
 from duvet.tree.files import leads_into_folder
-from duvet.workflows.workflow import WorkflowFailure, WorkflowRun
+from duvet.workflows.workflow import StepRun, WorkflowFailure, WorkflowRun
 
 if TYPE_CHECKING:
     from duvet.workflows.recipes import RecipeCatalogue
@@ -36,7 +36,6 @@ _DESTINATION = (
     f"A path in the project: a folder, or a new file that ends in {' or '.join(location.BACKUP_ENDINGS)} "
     "[default: the configured folder]"
 )
-_DUMMY = "Use dummy vectors instead of the embedding model, for tests"
 _PROFILE = "The name of the profile: up to 64 letters, digits, `.`, `-` and `_` [default: as configured, else manual]"
 _PLACE = "A path under the content root: a file if it has an extension, else a folder [default: the document folder]"
 DestinationArgument = Annotated[str, Meta(description=_PLACE)]
@@ -46,7 +45,6 @@ _MAX_TEXT_BYTES = 500_000  # In JSON, line ends and quotes take two bytes, and a
 _CONTENT = f"The text, in Markdown: at most {_MAX_TEXT_BYTES:,} bytes of UTF-8"
 _SOURCE = "The path of a file in the project; over HTTP, of a file under the content root"
 MAX_UPLOAD_BYTES = 750_000
-_MAX_BASE64 = MAX_UPLOAD_BYTES // 3 * 4
 _BYTES = f"The file in base64, at most {MAX_UPLOAD_BYTES:,} bytes before encoding; source_path then only names it"
 _NAME = "The name of the recipe, such as daily-health"
 
@@ -137,7 +135,9 @@ def _create_backup(maintenance: Maintenance, destination: str) -> backup.Backup:
 class KmIngestTriggerInput(Struct, frozen=True, forbid_unknown_fields=True):
     profile: Annotated[str, Meta(description=_PROFILE)] | None = None
     dry_run: Annotated[bool, Meta(description="Report what the run would index, and change nothing")] = False
-    use_dummy_embeddings: Annotated[bool, Meta(description=_DUMMY)] = False
+    use_dummy_embeddings: Annotated[
+        bool, Meta(description="Use dummy vectors instead of the embedding model, for tests")
+    ] = False
     paths: Annotated[Any, Meta(description="Not supported: a run indexes everything that has changed")] = None
 
 
@@ -201,9 +201,7 @@ async def _finish_storing(
 ) -> tool.ToolAnswer:
     """Return the answer, after an ingest run if requested; raise ToolError if that run fails."""
     run, warning = None, ""
-    if wants_ingest is None:
-        wants_ingest = maintenance.content.rule.ingest
-    if wants_ingest:
+    if maintenance.content.rule.ingest if wants_ingest is None else wants_ingest:
         run = await _ingest(ctx, maintenance, stored)
         path = os.path.relpath(stored.path, os.path.realpath(maintenance.places.root)).replace(os.sep, "/")
         # The run has succeeded, and so has the call.
@@ -303,7 +301,7 @@ class KmUploadInput(Struct, frozen=True, forbid_unknown_fields=True):
     replaces=True,
     safety_notes=("With overwrite, it replaces an existing file.",),
     accountable=("source_path", "destination", "overwrite", "ingest"),
-    longest=_MAX_BASE64,
+    longest=MAX_UPLOAD_BYTES // 3 * 4,
 )
 async def upload_file(arguments: KmUploadInput, ctx: CallContext) -> tool.ToolAnswer:
     """Copy a file to a path under the content root, and index the project if requested."""
@@ -328,19 +326,15 @@ class KmRecipeRunInput(Struct, frozen=True, forbid_unknown_fields=True):
     vars: Annotated[dict[str, Any], Meta(description="The values of the recipe's variables, by name")] = {}
 
 
-class RecipeStepResult(Struct, frozen=True, kw_only=True):
-    id: str
-    status: str
-    duration_seconds: float
-    message: str
-    result: Any
+# The fields of `StepRun`, of which none is omitted.
+RecipeStepResult = defstruct("RecipeStepResult", [(one.name, one.type) for one in structs.fields(StepRun)], frozen=True)
 
 
 class KmRecipeRunOutput(Struct, frozen=True, kw_only=True):
     status: str
     recipe: str
     outputs: Mapping[str, Any]
-    steps: tuple[RecipeStepResult, ...]
+    steps: tuple[RecipeStepResult, ...]  # type: ignore[valid-type]
     started_at: datetime
     finished_at: datetime
     duration_seconds: float

@@ -20,14 +20,12 @@ from duvet.tools.tool import ErrorCode, ToolAnswer, ToolError, declare_query
 from duvet.trace import locations, records
 from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue
 
+_CLASSES = ["partially_implemented", "not_started", "fully_implemented"]
 SpecArgument = Annotated[str, Meta(description="Only this specification: id, name, URL or path")]
 NO_LEVEL = "unspecified"
 # Other spellings are accepted, too. The schema lists the preferred ones.
 LevelWord = Annotated[str, Meta(extra_json_schema={"enum": ["MUST", "SHOULD", "MAY", NO_LEVEL]})]
 StatusWord = Annotated[str, Meta(extra_json_schema={"enum": [state.words for state in records.State]})]
-_CLASSES = ["partially_implemented", "not_started", "fully_implemented"]
-
-_NEIGHBOUR_TEXT = 160  # Maximum length of a neighbour's text.
 _MAX_PLACES = 10  # Maximum number of listed places of a requirement, and of listed requirements of a citation.
 _IMPLEMENT = "Implement it; suggest_citation returns the comment to paste."
 _STEPS = {
@@ -152,7 +150,7 @@ def get_requirement(arguments: GetRequirementInput, context: ProjectSnapshot) ->
         "reason": found.status_reason,
         "excuse": found.excuse.reason if found.excuse else None,
         "places": found.places[:_MAX_PLACES] if len(found.places) > 1 else None,
-        "neighbours": [summarize_requirement(one, _NEIGHBOUR_TEXT) for one in found.neighbours],
+        "neighbours": [summarize_requirement(one, 160) for one in found.neighbours],
         "citation_count": count,
         "citations": {},
     }
