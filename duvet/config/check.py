@@ -148,7 +148,7 @@ class DocumentLocation(NamedTuple):
 
 
 _ANY = frozenset({dict, list, str, bool, int, float, date, datetime, time, type(None)})
-_TYPES: dict[type[inspect.Type], tuple[frozenset[type], str]] = {
+TYPES: dict[type[inspect.Type], tuple[frozenset[type], str]] = {
     inspect.StructType: (frozenset({dict}), "a table"),
     inspect.DictType: (frozenset({dict}), "a table"),
     inspect.VarTupleType: (frozenset({list}), "a sequence"),
@@ -198,10 +198,10 @@ def check_value(kind: inspect.Type, value: Any, at: DocumentLocation) -> Iterato
         return
     for choice in choices:
         # A date with a time is an instance of a date, too.
-        if type(value) in _TYPES[type(choice.type)][0]:
+        if type(value) in TYPES[type(choice.type)][0]:
             yield from _check_typed(choice, value, at)
             return
-    expected = " or ".join(_TYPES[type(choice.type)][1] for choice in choices)
+    expected = " or ".join(TYPES[type(choice.type)][1] for choice in choices)
     is_secret = any(isinstance(choice.type, inspect.CustomType) for choice in choices)
     message = f"invalid type, expected {expected}" if is_secret else describe_invalid_type(value, expected)
     yield at.problem(rules.CONFIG_WRONG_TYPE, message, _suggest_rewrite(value, expected, at))
@@ -252,10 +252,6 @@ def _check_text(choice: FieldType, value: str, at: DocumentLocation) -> Iterator
                 yield at.problem(rules.CONFIG_BAD_TEMPLATE, error.message, error.hint)
 
 
-def describe_type(kind: inspect.Type) -> str:
-    return _TYPES[type(kind)][1]
-
-
 def is_in_range(kind: inspect.Type, value: float) -> bool:
     least, above, most = (getattr(kind, name, None) for name in ("ge", "gt", "le"))
     # NaN is out of range, because every comparison with it is false.
@@ -299,7 +295,7 @@ def _check_free(value: Any, at: DocumentLocation) -> Iterator[Problem]:
         case float() if not isfinite(value):
             yield at.problem(rules.CONFIG_BAD_VALUE, "the number is not finite")
         case date() | time():
-            message = describe_invalid_type(value, _TYPES[inspect.AnyType][1])
+            message = describe_invalid_type(value, TYPES[inspect.AnyType][1])
             yield at.problem(rules.CONFIG_WRONG_TYPE, message, "put it in quotes")
 
 

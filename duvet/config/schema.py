@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import Any
 
-from msgspec import Struct, inspect, json, to_builtins
+from msgspec import Struct, json, to_builtins
 
-from duvet.config import check, document, duvet_tables, project_file, service_tables, settings
+from duvet.config import check, document, duvet_tables, project_file, settings
+from duvet.config.service_tables import ServiceConfig
 from duvet.config.toml import TomlDocument
 from duvet.tree.files import Tree
 
@@ -58,17 +59,12 @@ def _list_settings(
         if isinstance(value, settings.Table):
             nested.append((below, value))
             continue
-        kinds = check.list_field_types(declared.type)
-        items = [
-            item
-            for kind in kinds
-            if isinstance(kind.type, inspect.VarTupleType)
-            for item in check.list_field_types(kind.type.item_type)
-        ]
-        if any(isinstance(item.type, inspect.StructType) for item in items):
+        if isinstance(value, tuple) and not keys:
+            # All lists at the top are lists of tables.
             nested += [((*below, index), item) for index, item in enumerate(value)]
         else:
-            yield _make_setting(below, value, any(kind.template for kind in kinds), toml, environ)
+            is_template = any(kind.template for kind in check.list_field_types(declared.type))
+            yield _make_setting(below, value, is_template, toml, environ)
     for below, inner in nested:
         yield from _list_settings(inner, below, toml, environ)
 
@@ -103,9 +99,8 @@ def service_schema() -> dict[str, Any]:
     ##% The schema that `duvet config schema service` prints MUST accept exactly the files that duvet accepts, except
     ##% that it does not check names and variables or accept alternative spellings of keys.
     # The hook is for secrets, the only type that msgspec does not support.
-    schema = json.schema(
-        service_tables.ServiceConfig, schema_hook=lambda _: {"type": "string", "pattern": document.VARIABLE_PATTERN}
-    )
+    secret = {"type": "string", "pattern": document.VARIABLE_PATTERN}
+    schema = json.schema(ServiceConfig, schema_hook=lambda _: secret)
     return {"$schema": DIALECT, "title": "duvet service configuration", **_drop_null(schema)}
 
 

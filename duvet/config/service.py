@@ -11,7 +11,7 @@ from msgspec import DecodeError, Struct, ValidationError, convert, inspect, json
 from msgspec.structs import replace
 
 from duvet import rules
-from duvet.config import check, document_formats, duvet_tables, project_file, service_tables, settings
+from duvet.config import check, document_formats, duvet_tables, project_file, settings
 from duvet.config.document import (
     CONVENTIONAL_NAME,
     DataDocument,
@@ -21,6 +21,14 @@ from duvet.config.document import (
     did_you_mean,
     expand_variables,
     is_variable,
+)
+from duvet.config.service_tables import (
+    SHARED_KEYS,
+    IngestSection,
+    LogFormat,
+    PagesSection,
+    ServerSection,
+    ServiceConfig,
 )
 from duvet.config.toml import TomlDocument, parse_toml_bytes
 from duvet.errors import DuvetError, ProblemsError, UnreadableError
@@ -35,7 +43,7 @@ UNCHANGED, DROPPED = object(), object()
 
 
 def _parse_scalar(kind: inspect.Type, text: str) -> Any:
-    """Convert text to a number, boolean or word that this type accepts; raise ValueError or DecodeError if that fails."""
+    """Convert text to a value of this type; raise ValueError or DecodeError if that fails."""
     if isinstance(kind, inspect.EnumType):
         return kind.cls(text.strip()).value
     wanted = {inspect.BoolType: bool, inspect.IntType: int}.get(type(kind), float)
@@ -54,7 +62,7 @@ def _describe_choice(choice: check.FieldType) -> str:
     if isinstance(kind, inspect.EnumType):
         return f"one of {', '.join(f'`{one.value}`' for one in kind.cls)}"
     least, most = getattr(kind, "ge", None), getattr(kind, "le", None)
-    return check.describe_type(kind) + (f" from {least} to {most}" if least is not None and most is not None else "")
+    return check.TYPES[type(kind)][1] + (f" from {least} to {most}" if least is not None and most is not None else "")
 
 
 def convert_leaves(kind: inspect.Type, value: Any, at: check.DocumentLocation, leaf: LeafConverter) -> Any:
@@ -77,6 +85,10 @@ def convert_leaves(kind: inspect.Type, value: Any, at: check.DocumentLocation, l
     return value
 
 
+def _is_secret(kind: inspect.Type) -> bool:
+    return isinstance(kind, inspect.CustomType) and kind.cls is settings.Secret
+
+
 class VariableExpander:
     """Expands variables in typed values, and collects the problems."""
 
@@ -84,8 +96,7 @@ class VariableExpander:
         """Below the keys in `unneeded`, a variable that can't be expanded is only a warning."""
         self.problems: list[Problem] = []
         self.warnings: list[Problem] = []
-        self.failed: set[KeyPath] = set()
-        """The keys in `unneeded` whose values contain a variable that can't be expanded."""
+        self.failed: set[KeyPath] = set()  # The keys in `unneeded` with such a variable.
         self._unneeded = unneeded
 
     def convert_scalar(self, choice: check.FieldType, value: Any, at: check.DocumentLocation) -> Any:
@@ -102,11 +113,7 @@ class VariableExpander:
         return DROPPED
 
     def expand(self, choice: check.FieldType, value: Any, at: check.DocumentLocation) -> Any:
-        if not (
-            isinstance(choice.type, inspect.CustomType)
-            and choice.type.cls is settings.Secret
-            and isinstance(value, str)
-        ):
+        if not (_is_secret(choice.type) and isinstance(value, str)):
             return self._expand_all(value, choice, at) if choice.expands else UNCHANGED
         # `check_table` reports a value that is no variable.
         if not is_variable(value):
@@ -149,7 +156,7 @@ class VariableExpander:
         self.problems.append(at.problem(rules.CONFIG_BAD_VALUE, message, "set the variable to a valid value"))
 
 
-def list_unneeded_parts(values: Mapping[str, Any]) -> Collection[KeyPath]:
+def _list_unneeded_parts(values: Mapping[str, Any]) -> Collection[KeyPath]:
     providers, packs, workflows, routes = (check.select_tables(values.get(name)) for name in check.TABLES_OF_NAMES)
     enabled = [name for name, one in providers.items() if one.get("enabled", True) is not False]
     lists = [one.get("steps") for one in workflows.values()]
@@ -162,13 +169,13 @@ def list_unneeded_parts(values: Mapping[str, Any]) -> Collection[KeyPath]:
     return [*disabled, *(("providers", name) for name in providers if name not in enabled or name not in used)]
 
 
-PREFIX, SEPARATOR = "DUVET_", "__"
+_PREFIX, _SEPARATOR = "DUVET_", "__"
 
 Record = TypeVar("Record", bound=Struct)
 
 
 def _list_overrides(environ: Mapping[str, str]) -> list[str]:
-    return sorted(name for name in environ if name.startswith(PREFIX) and SEPARATOR in name[len(PREFIX) :])
+    return sorted(name for name in environ if name.startswith(_PREFIX) and _SEPARATOR in name[len(_PREFIX) :])
 
 
 def _apply_overrides(config: Record, environ: Mapping[str, str], *, whole: bool = True) -> Record:
@@ -178,7 +185,7 @@ def _apply_overrides(config: Record, environ: Mapping[str, str], *, whole: bool 
     """
     tables = {_fold(name) for name in config.__struct_encode_fields__}
     for name in _list_overrides(environ):
-        path = name.removeprefix(PREFIX).split(SEPARATOR)
+        path = name.removeprefix(_PREFIX).split(_SEPARATOR)
         if whole or _fold(path[0]) in tables:
             config = _set_value(config, path, environ[name], name)
     return config
@@ -210,9 +217,16 @@ def _make_value(kind: inspect.Type, value: Any, path: list[str], text: str, vari
                 return _set_value(table() if value is None else value, path, text, variable)
             case inspect.DictType(value_type=inner) if path:
                 name = next((one for one in value if _fold(one) == _fold(path[0])), path[0].lower())
-                return {**value, name: _make_entry(inner, value.get(name), path[1:], text, variable)}
+                entry, (kind_of_entry, *_) = value.get(name), check.list_field_types(inner)
+                if entry is None and isinstance(kind_of_entry.type, inspect.StructType):
+                    try:
+                        entry = convert({}, kind_of_entry.type.cls)
+                    except ValidationError as error:
+                        message = f"{variable} names an entry that the configuration doesn't have"
+                        raise DuvetError(message, hint="add the entry to the configuration") from error
+                return {**value, name: _make_value(inner, entry, path[1:], text, variable)}
     if path:
-        below = f"{SEPARATOR}{SEPARATOR.join(path)}"
+        below = f"{_SEPARATOR}{_SEPARATOR.join(path)}"
         message = f"{variable} names no key: {variable.removesuffix(below)} sets a value, not a table"
         raise DuvetError(message, hint=f"remove `{below}`")
     for choice in choices:
@@ -222,23 +236,11 @@ def _make_value(kind: inspect.Type, value: Any, path: list[str], text: str, vari
     raise DuvetError(f"the value of {variable} is not valid", hint=f"set it to {expected}")
 
 
-def _make_entry(kind: inspect.Type, value: Any, path: list[str], text: str, variable: str) -> Any:
-    (choice, *_) = check.list_field_types(kind)
-    if value is None and isinstance(choice.type, inspect.StructType):
-        try:
-            value = convert({}, choice.type.cls)
-        except ValidationError as error:
-            message = f"{variable} names an entry that the configuration doesn't have"
-            raise DuvetError(message, hint="add the entry to the configuration") from error
-    return _make_value(kind, value, path, text, variable)
-
-
 def _parse_leaf(choice: check.FieldType, text: str) -> Any:
-    """Convert text to a value of this type; raise ValueError or DecodeError if that fails."""
     match choice.type:
         case inspect.StrType() if not choice.refuses(text):
             return text
-        case inspect.CustomType(cls=kind) if kind is settings.Secret and text.strip() and text.isprintable():
+        case _ if _is_secret(choice.type) and text.strip() and text.isprintable():
             return settings.Secret(text)
         case inspect.VarTupleType(item_type=item):
             (inner,) = check.list_field_types(item)
@@ -264,7 +266,7 @@ SERVICE_FILE_NAMES = tuple(
 )
 """The file names under which duvet looks for the service configuration."""
 
-ORIGIN_OPTION, ORIGIN_FOUND, ORIGIN_DEFAULTS = "--service-config", "found", "defaults"
+ORIGIN_DEFAULTS = "defaults"
 
 
 class ServiceFile(Struct, frozen=True):
@@ -284,36 +286,33 @@ def find_service_file(
     ##% duvet MUST read the service configuration from the named file, or else from `duvet.config.*` or
     ##% `contextive.config.*` in the working directory, or else from such a file in the project's
     ##% folder.
-    path, origin = service_path or "", ORIGIN_OPTION
-    if not path:
-        naming = [name for name in SERVICE_VARIABLES if environ.get(name)]
-        if len({environ[name] for name in naming}) > 1:
-            both = " and ".join(f"{name} points to {environ[name]}" for name in naming)
-            raise DuvetError(f"conflicting configurations: {both}", hint="unset one of the variables")
-        path, origin = (environ[naming[0]], naming[0]) if naming else ("", ORIGIN_FOUND)
-    if path:
+    named = {name: environ[name] for name in SERVICE_VARIABLES if environ.get(name)}
+    if service_path:
+        named = {"--service-config": service_path}
+    if len(set(named.values())) > 1:
+        both = " and ".join(f"{name} points to {path}" for name, path in named.items())
+        raise DuvetError(f"conflicting configurations: {both}", hint="unset one of the variables")
+    for origin, path in named.items():
         if not tree.exists(path):
-            hint = "correct the path" if origin == ORIGIN_OPTION else "correct or unset it"
+            hint = "correct the path" if service_path else "correct or unset it"
             raise UnreadableError(f"{origin} points to {path}, which does not exist", hint=hint)
         if document_formats.find_file_ending(path) not in document_formats.DOCUMENT_ENDINGS:
             known = ", ".join(f"`.{one}`" for one in document_formats.DOCUMENT_ENDINGS)
             message = f"{origin} points to {path}, which has an unknown extension"
             raise UnreadableError(message, hint=f"rename the file; supported extensions: {known}")
         return ServiceFile(path, origin)
-    present: list[str] = []
-    for place in () if folder is None else (f"{folder}/", "") if folder else ("",):
+    for place in () if folder is None else dict.fromkeys((f"{folder}/" if folder else "", "")):
         present = [path for path in (f"{place}{name}" for name in SERVICE_FILE_NAMES) if tree.exists(path)]
+        if len(present) > 1:
+            names = " and ".join(f"`{path}`" for path in present)
+            hint = "keep one of them, or choose one with `--service-config`"
+            raise DuvetError(f"found several configurations: {names}", hint=hint)
         if present:
-            break
-    if len(present) > 1:
-        names = " and ".join(f"`{path}`" for path in present)
-        raise DuvetError(
-            f"found several configurations: {names}", hint="keep one of them, or choose one with `--service-config`"
-        )
-    return ServiceFile(present[0], ORIGIN_FOUND) if present else ServiceFile("", ORIGIN_DEFAULTS)
+            return ServiceFile(present[0], "found")
+    return ServiceFile("", ORIGIN_DEFAULTS)
 
 
-_TABLES = tuple(name.encode() for name in service_tables.ServiceConfig.__struct_encode_fields__ if name != "$schema")
+_TABLES = tuple(name.encode() for name in ServiceConfig.__struct_encode_fields__ if name != "$schema")
 
 
 def _read_project_tables(tree: Tree, config_path: str | None) -> TomlDocument | None:
@@ -339,9 +338,9 @@ def _find_duplicate_tables(at: check.DocumentLocation, project: TomlDocument) ->
 
 
 class Service(Struct, frozen=True, kw_only=True):
-    config: service_tables.ServiceConfig
-    path: str = ""  # Empty if the defaults apply.
-    origin: str  # `--service-config`, the name of a variable, `found` or `defaults`.
+    config: ServiceConfig
+    path: str = ""  # As in ServiceFile.
+    origin: str
     document: DataDocument | None = None
     packs: tuple[str, ...] = settings.DEFAULT_PACKS  # The packs that are switched on.
     warnings: tuple[Problem, ...] = ()
@@ -364,17 +363,17 @@ def load_service(
     """
     found = find_service_file(tree, environ, service_path, folder)
     project = None if folder is None and not project_path else _read_project_tables(tree, project_path)
-    document, config = None, service_tables.ServiceConfig()
+    document, config = None, ServiceConfig()
     warnings: tuple[Problem, ...] = ()
     if found.path:
         # Most projects have no such file: skip its tables to answer sooner.
-        document = _read_service_document(tree, found.path, service_tables.ServiceConfig)
-        config, warnings = _resolve_tables(service_tables.ServiceConfig, document, environ, project)
+        document = _read_service_document(tree, found.path, ServiceConfig)
+        config, warnings = _resolve_tables(ServiceConfig, document, environ, project)
     packs: tuple[str, ...] = settings.DEFAULT_PACKS
     if project and "server" in project.values:
         with suppress(ValidationError):
             table = convert(project.values["server"], duvet_tables.ServerTable)
-            server = service_tables.ServerSection(**{name: getattr(table, name) for name in service_tables.SHARED_KEYS})
+            server = ServerSection(**{name: getattr(table, name) for name in SHARED_KEYS})
             config, packs = replace(config, server=server), tuple(table.packs)
     config = _apply_overrides(config, environ)
     return Service(
@@ -396,19 +395,16 @@ def salvage_service(
     Raise DuvetError if the file can't be read.
     """
     found = find_service_file(tree, environ, service_path, folder)
-    document = _read_service_document(tree, found.path, service_tables.ServiceConfig)
+    document = _read_service_document(tree, found.path, ServiceConfig)
     values: dict[str, Any] = {}
-    fields = check.list_fields(service_tables.ServiceConfig)
+    fields = check.list_fields(ServiceConfig)
     for name, table in document.values.items():
         if name not in fields:
             continue
         kind, has_entries = fields[name].type, name in check.TABLES_OF_NAMES and isinstance(table, dict)
         for part in [{key: one} for key, one in table.items()] if has_entries else [table]:
             if name == "workflows" and has_entries:
-                part = {
-                    key: {"description": "missing", **one} if isinstance(one, dict) else one
-                    for key, one in part.items()
-                }
+                part |= {key: {"description": "missing", **one} for key, one in check.select_tables(part).items()}
             at = check.DocumentLocation(document, environ, (name,), is_private=True)
             expander = VariableExpander()
             part = convert_leaves(kind, part, at, expander.convert_scalar)
@@ -416,9 +412,9 @@ def salvage_service(
                 part = convert_leaves(kind, part, at, expander.expand)
                 # A variable may make a value invalid.
                 with suppress(ValidationError):
-                    convert({name: part}, service_tables.ServiceConfig)
+                    convert({name: part}, ServiceConfig)
                     values[name] = {**values.get(name, {}), **part} if has_entries else part
-    config = convert(values, service_tables.ServiceConfig)
+    config = convert(values, ServiceConfig)
     return Service(config=config, path=found.path, origin=found.origin, document=document, packs=config.packs())
 
 
@@ -430,48 +426,42 @@ def asks_for_json_log(
 ) -> bool:
     """Return whether a variable or the configuration, even if invalid, sets `logFormat` to `json`."""
     if named := environ.get("DUVET_SERVER__LOG_FORMAT"):
-        return named == service_tables.LogFormat.JSON
+        return named == LogFormat.JSON
     with suppress(DuvetError):
         path = find_service_file(tree, environ, service_path, folder).path
         return bool(path and _JSON_LOG.search(tree.read(path)))
     return False
 
 
-def load_service_tables(
+def _load_tables(
     kind: type[Record],
     tree: Tree,
     environ: Mapping[str, str],
-    project_path: str | None = None,
-    service_path: str | None = None,
-    folder: str = "",
-) -> Record | None:
-    """Read the tables that are fields of this type; raise DuvetError if they are invalid.
-
-    Return None if no configuration file is found and no variable overrides a key.
-    """
-    found = find_service_file(tree, environ, service_path, folder)
-    tables: Record | None = None
-    if found.path:
-        document = _read_service_document(tree, found.path, kind)
+    project_path: str | None,
+    service_path: str | None,
+    folder: str,
+) -> Record:
+    """Read the tables that are fields of this type; raise DuvetError if they are invalid."""
+    path, tables = find_service_file(tree, environ, service_path, folder).path, kind()
+    if path:
+        document = _read_service_document(tree, path, kind)
         tables, _ = _resolve_tables(kind, document, environ, _read_project_tables(tree, project_path))
-    config = _apply_overrides(tables or kind(), environ, whole=False)
-    return config if found.path or _list_overrides(environ) else None
+    return _apply_overrides(tables, environ, whole=False)
 
 
 class _PageTables(Struct, frozen=True):
-    pages: tuple[service_tables.PagesSection, ...] = ()
+    pages: tuple[PagesSection, ...] = ()
 
 
 def load_service_pages(
     tree: Tree, environ: Mapping[str, str], project_path: str | None = None, folder: str = ""
 ) -> tuple[settings.PagesTable, ...] | None:
     """Return the page patterns, or None if there is no `pages` table; raise DuvetError if the table is invalid."""
-    found = load_service_tables(_PageTables, tree, environ, project_path, folder=folder)
-    return found.pages or None if found else None
+    return _load_tables(_PageTables, tree, environ, project_path, None, folder).pages or None
 
 
 class _IngestTables(Struct, frozen=True):
-    ingest: service_tables.IngestSection = service_tables.IngestSection()
+    ingest: IngestSection = IngestSection()
     search: settings.SearchSection = settings.SearchSection()
     store: settings.StoreSection = settings.StoreSection()
 
@@ -484,7 +474,7 @@ def load_service_ingest(
     folder: str = "",
 ) -> tuple[settings.IngestRule, settings.StoreSection]:
     """Return the settings of `duvet ingest` and the index; raise DuvetError if they are invalid."""
-    found = load_service_tables(_IngestTables, tree, environ, project_path, service_path, folder) or _IngestTables()
+    found = _load_tables(_IngestTables, tree, environ, project_path, service_path, folder)
     return found.ingest.rule(environ, found.search.model), found.store
 
 
@@ -498,10 +488,10 @@ def _read_service_document(tree: Tree, path: str, kind: type[Struct]) -> DataDoc
 def _resolve_tables(
     kind: type[Record], document: DataDocument, environ: Mapping[str, str], project: TomlDocument | None
 ) -> tuple[Record, tuple[Problem, ...]]:
-    is_whole = kind is service_tables.ServiceConfig
+    is_whole = kind is ServiceConfig
     names = document.values if is_whole else kind.__struct_encode_fields__
     tables = document.replace_values({name: value for name, value in document.values.items() if name in names})
-    info, expander = check.inspect_table(kind), VariableExpander(list_unneeded_parts(document.values))
+    info, expander = check.inspect_table(kind), VariableExpander(_list_unneeded_parts(document.values))
     place = check.DocumentLocation(tables, environ, is_private=True)
     converted = convert_leaves(info, tables.values, place, expander.convert_scalar)
     at = place._replace(document=tables.replace_values(converted))
@@ -532,11 +522,11 @@ def _redact_secrets(problems: list[Problem], at: check.DocumentLocation) -> list
     secrets: set[str] = set()
 
     def note(choice: check.FieldType, value: Any, at: check.DocumentLocation) -> object:
-        if isinstance(choice.type, inspect.CustomType) and choice.type.cls is settings.Secret:
+        if _is_secret(choice.type):
             secrets.update(_list_leaves(value))
         return UNCHANGED
 
-    convert_leaves(check.inspect_table(service_tables.ServiceConfig), at.document.values, at, note)
+    convert_leaves(check.inspect_table(ServiceConfig), at.document.values, at, note)
     if not secrets:
         return problems
     if len(secrets) > _MOST_SECRETS:
