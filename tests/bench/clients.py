@@ -14,18 +14,30 @@ from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.bench.figures import p99
-from tests.bench.measure import FailedError, environment
+from tests.bench.measure import FailedError, environment, p99
 
 CLIENT = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}
+MEDIA = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
 _CPU_OF_A_PROCESS = 2  # The clock type in the kernel's numbers of CPU clocks of processes.
+_SERVING = re.compile(rb".*serving http://(?P<host>[^:/]+):(?P<port>\d+)/mcp\s*")
 
 
-class Stdio:
-    """A client of `duvet mcp` over pipes."""
+def resident(process: int) -> float:
+    """Return the memory of a process in MB."""
+    pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1024 / 1024
+
+
+def answer_in(body: bytes) -> Any:
+    event = body.partition(b"data: ")[2]
+    return json.loads((event or body).strip())
+
+
+class Client:
+    """A client over pipes."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
-        self._process = process
+        self.process = process
         self._unread = b""
         self._asked = 0
 
@@ -37,108 +49,77 @@ class Stdio:
 
     def ask(self, method: str, params: object) -> Any:
         self._asked += 1
-        self._say({"id": self._asked, "method": method, "params": params})
-        while (answer := json.loads(self._line())).get("id") != self._asked:
+        body = self._say({"id": self._asked, "method": method, "params": params})
+        while (answer := answer_in(body or self._line())).get("id") != self._asked:
             pass
-        return result_of(answer)
+        if "result" not in answer or answer["result"].get("isError"):
+            raise FailedError(json.dumps(answer))
+        return answer["result"]
 
-    def _say(self, message: dict[str, object]) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+    def call(self, tool: str, arguments: Mapping[str, object]) -> Any:
+        return self.ask("tools/call", {"name": tool, "arguments": arguments})
+
+    def _say(self, message: dict[str, object]) -> bytes:
+        """Send a message, and return the answer if the carrier has one for each message."""
+        assert self.process.stdin is not None
+        self.process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+        return b""
 
     def _line(self) -> bytes:
-        assert self._process.stdout is not None
+        assert self.process.stdout is not None
         while b"\n" not in self._unread:
-            data = os.read(self._process.stdout.fileno(), 1 << 20)
+            data = os.read(self.process.stdout.fileno(), 1 << 20)
             if not data:
-                raise FailedError(f"{self._process.args!r} has ended")
+                raise FailedError(f"{self.process.args!r} has ended")
             self._unread += data
         line, _, self._unread = self._unread.partition(b"\n")
         return line
 
     @property
     def cpu(self) -> float:
-        return spent(self._process.pid)
+        return time.clock_gettime(~self.process.pid << 3 | _CPU_OF_A_PROCESS)
 
     @property
     def memory(self) -> float:
-        return resident(self._process.pid)
+        return resident(self.process.pid)
 
 
-@contextmanager
-def talking(command: Sequence[str], folder: Path, **variables: str) -> Iterator[Stdio]:
-    with started(command, folder, variables, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0) as process:
-        yield Stdio(process)
+class HttpClient(Client):
+    def __init__(self, process: subprocess.Popen[bytes], where: tuple[str, int]) -> None:
+        super().__init__(process)
+        self.where = where
+        self.connection = HTTPConnection(*where, timeout=60)
+        self._session: dict[str, str] = {}
+        self.greet()
+        self.begin()
+
+    def _say(self, message: dict[str, object]) -> bytes:
+        headers = {**MEDIA, **self._session}
+        self.connection.request("POST", "/mcp", json.dumps({"jsonrpc": "2.0", **message}), headers)
+        answer = self.connection.getresponse()
+        body = answer.read()
+        if answer.status >= 400:
+            raise FailedError(f"{answer.status} {body!r}")
+        self._session = {"mcp-session-id": answer.headers["mcp-session-id"]}
+        return body
 
 
 @contextmanager
 def started(
-    command: Sequence[str], folder: Path, variables: Mapping[str, str] | None = None, **streams: int
+    command: Sequence[str], folder: Path, variables: Mapping[str, str], **streams: int
 ) -> Iterator[subprocess.Popen[bytes]]:
     given: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL) | streams
-    with subprocess.Popen[bytes](command, cwd=folder, env={**environment(), **(variables or {})}, **given) as process:
+    with subprocess.Popen[bytes](command, cwd=folder, env={**environment(), **variables}, **given) as process:
         try:
             yield process
         finally:
             process.kill()
 
 
-def spent(process: int) -> float:
-    """Return the CPU seconds of a process."""
-    return time.clock_gettime(~process << 3 | _CPU_OF_A_PROCESS)
-
-
-def resident(process: int) -> float:
-    pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE") / 1024 / 1024
-
-
-def result_of(answer: dict[str, Any]) -> Any:
-    if "result" not in answer or answer["result"].get("isError"):
-        raise FailedError(json.dumps(answer))
-    return answer["result"]
-
-
-_SERVING = re.compile(rb".*serving http://(?P<host>[^:/]+):(?P<port>\d+)/mcp\s*")
-MEDIA = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
-
-
-class Http:
-    def __init__(self, host: str, port: int, process: int) -> None:
-        self.where = host, port
-        self._connection = HTTPConnection(host, port, timeout=60)
-        self._headers: Mapping[str, str] = MEDIA
-        self.process = process
-        self._asked = 0
-        self.ask("initialize", CLIENT)
-        self._post({"method": "notifications/initialized"})
-
-    def ask(self, method: str, params: object) -> Any:
-        self._asked += 1
-        return result_of(answer_in(self._post({"id": self._asked, "method": method, "params": params})))
-
-    def _post(self, message: dict[str, object]) -> bytes:
-        self._connection.request("POST", "/mcp", json.dumps({"jsonrpc": "2.0", **message}), dict(self._headers))
-        answer = self._connection.getresponse()
-        body = answer.read()
-        if answer.status >= 400:
-            raise FailedError(f"{answer.status} {body!r}")
-        session = answer.headers["mcp-session-id"]
-        self._headers = {**MEDIA, "mcp-session-id": session}
-        return body
-
-    @property
-    def memory(self) -> float:
-        return resident(self.process)
-
-
-Server = Stdio | Http
-
-
 @contextmanager
-def talking_http(command: Sequence[str], folder: Path) -> Iterator[Http]:
-    with serving_at(command, folder) as (process, where):
-        yield Http(*where, process.pid)
+def talking(command: Sequence[str], folder: Path, **variables: str) -> Iterator[Client]:
+    with started(command, folder, variables, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0) as process:
+        yield Client(process)
 
 
 @contextmanager
@@ -154,15 +135,13 @@ def serving_at(
         yield process, (found["host"].decode(), int(found["port"]))
 
 
-def call_tool(server: Server, name: str, arguments: Mapping[str, object]) -> Any:
-    return server.ask("tools/call", {"name": name, "arguments": arguments})
+@contextmanager
+def talking_http(command: Sequence[str], folder: Path) -> Iterator[HttpClient]:
+    with serving_at(command, folder) as (process, where):
+        yield HttpClient(process, where)
 
 
-def post(connection: HTTPConnection, tool: str, given: Mapping[str, object], token: str = "") -> Any:
-    return json.loads(post_unread(connection, tool, given, token))["result"]
-
-
-def post_unread(connection: HTTPConnection, tool: str, given: Mapping[str, object], token: str = "") -> bytes:
+def post(connection: HTTPConnection, tool: str, given: Mapping[str, object], token: str = "") -> bytes:
     shown = {"authorization": f"Bearer {token}"} if token else {}
     connection.request("POST", "/api/mcp", json.dumps({"tool": tool, "input": given}), shown)
     answer = connection.getresponse()
@@ -170,11 +149,6 @@ def post_unread(connection: HTTPConnection, tool: str, given: Mapping[str, objec
     if answer.status != 200:
         raise FailedError(f"{answer.status} {body!r}")
     return body
-
-
-def answer_in(body: bytes) -> Any:
-    event = body.partition(b"data: ")[2]
-    return json.loads((event or body).strip())
 
 
 CLIENTS, EACH = 200, 20
@@ -191,30 +165,28 @@ class Load(NamedTuple):
     worst: float  # The 99th percentile in seconds.
 
 
-def load(server: Http, tools: Mapping[str, Mapping[str, object]]) -> Load:
+def load(where: tuple[str, int], tools: Mapping[str, Mapping[str, object]]) -> Load:
     requests = [request_of(name, arguments) for name, arguments in tools.items()]
+
+    async def visit(number: int) -> list[float]:
+        reading, writing = await asyncio.open_connection(*where)
+        found = []
+        for step in range(EACH):
+            began = time.perf_counter()
+            writing.write(requests[(number + step) % len(requests)])
+            status, body = await read_answer(reading)
+            if status != 200 or "result" not in answer_in(body):
+                raise FailedError(f"{status} {body!r}")
+            found.append(time.perf_counter() - began)
+        writing.close()
+        return found
+
+    async def visit_all() -> list[float]:
+        return [one for client in await asyncio.gather(*map(visit, range(CLIENTS))) for one in client]
+
     began = time.perf_counter()
-    seconds = asyncio.run(_visit(server.where, requests))
+    seconds = asyncio.run(visit_all())
     return Load(len(seconds) / (time.perf_counter() - began), p99(seconds))
-
-
-async def _visit(where: tuple[str, int], requests: Sequence[bytes]) -> list[float]:
-    found = await asyncio.gather(*(_client(where, requests, number) for number in range(CLIENTS)))
-    return [one for client in found for one in client]
-
-
-async def _client(where: tuple[str, int], requests: Sequence[bytes], number: int) -> list[float]:
-    reading, writing = await asyncio.open_connection(*where)
-    found = []
-    for step in range(EACH):
-        began = time.perf_counter()
-        writing.write(requests[(number + step) % len(requests)])
-        status, body = await read_answer(reading)
-        if status != 200 or "result" not in answer_in(body):
-            raise FailedError(f"{status} {body!r}")
-        found.append(time.perf_counter() - began)
-    writing.close()
-    return found
 
 
 async def read_answer(reading: asyncio.StreamReader) -> tuple[int, bytes]:

@@ -4,29 +4,49 @@ from __future__ import annotations
 
 import gzip
 import statistics
-import sys
-import tempfile
 from argparse import Namespace
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from fnmatch import fnmatch
+from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from tests.bench.measure import FailedError, output_of
-from tests.bench.table import align
-from tests.bench.workloads import make_tree
+from tests.bench.rows import make_tree
+from tests.bench.table import Figure
 from tests.chromium import chromium_program
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, CDPSession, Page
+    from playwright.sync_api import Browser
 
 RUNS = 5
 SLOWDOWN = 4  # how much slower a phone is
+SLACK = 2  # Factor by which a shared machine may be slower before the check fails.
+PROJECTS = ("s2n-tls-132053b", "2000 x 2000", "10000 x 2000")
+# What is measured, and its goals in the usual project and in the last one.
+FIGURES: Mapping[str, tuple[str, float, float]] = {
+    "paint": ("first paint, ms", 300, 400),
+    "useful": ("useful, ms", 400, 600),
+    "script": ("script at the start, ms", 50, 50),
+    "longest": ("longest task, ms", 100, 100),
+    "heap": ("heap, MB", 5, 5),
+    "elements": ("elements", 20_000, 20_000),
+    "specification": ("a specification, ms", 100, 100),
+    "panel": ("the panel, ms", 50, 50),
+    "requirements": ("the requirements, ms", 100, 100),
+    "filter": ("a filter, ms", 50, 50),
+    "keystroke": ("a keystroke, ms", 50, 50),
+    "slow paint": ("first paint at 4x, ms", inf, inf),
+    "slow useful": ("useful at 4x, ms", inf, 1200),
+    "slow longest": ("longest task at 4x, ms", 250, 250),
+    "bytes": ("bytes", inf, inf),
+    "gzip": ("bytes gzipped", inf, inf),
+}
+_EXACT = ("elements", "heap")  # Figures that do not depend on the load of the machine.
 _PROBE = Path(__file__).with_name("page_probe.js")
 _STEPS = Path(__file__).with_name("page_steps.js").read_text()
 _SEEN = "() => globalThis.duvetSeen?.useful > 0 && duvetSeen.paint > 0"
-_MB = 1_000_000
 
 
 @contextmanager
@@ -44,125 +64,54 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
-def _medians(browser: Browser, url: str, visit: Callable[[Page, str], dict[str, float]]) -> dict[str, float]:
-    found: list[dict[str, float]] = []
-    for _ in range(RUNS):
-        context = browser.new_context(viewport={"width": 1400, "height": 1000})
-        context.add_init_script(path=_PROBE)
-        found.append(visit(context.new_page(), url))
-        context.close()
-    return {name: statistics.median(one[name] for one in found) for name in found[0]}
-
-
-def _visit(page: Page, url: str) -> dict[str, float]:
-    devtools = page.context.new_cdp_session(page)
-    devtools.send("Performance.enable")
-    seen = _opened(page, url)
-    script = _metrics(devtools)["ScriptDuration"] * 1000
-    devtools.send("HeapProfiler.collectGarbage")
-    heap = _metrics(devtools)["JSHeapUsedSize"] / _MB
-    elements = page.evaluate("document.querySelectorAll('*').length")
-    return {**seen, "script": script, "heap": heap, "elements": elements, **page.evaluate(_STEPS)}
-
-
-def _slow_visit(page: Page, url: str) -> dict[str, float]:
-    devtools = page.context.new_cdp_session(page)
-    devtools.send("Emulation.setCPUThrottlingRate", {"rate": SLOWDOWN})
-    return {f"slow {name}": value for name, value in _opened(page, url).items()}
-
-
-def _opened(page: Page, url: str) -> dict[str, float]:
-    page.goto(url)
-    page.wait_for_function(_SEEN)
-    return dict(page.evaluate("globalThis.duvetSeen"))
-
-
-def _metrics(devtools: CDPSession) -> dict[str, float]:
-    return {one["name"]: one["value"] for one in devtools.send("Performance.getMetrics")["metrics"]}
-
-
-SLACK = 2  # Factor by which a shared machine may be slower before the check fails.
-_PAGE = "page.html"
-_OPENED = {"script": 50.0, "heap": 5.0, "elements": 20_000, "longest": 100.0, "slow longest": 250.0}
-_DONE = {"specification": 100.0, "panel": 50.0, "requirements": 100.0, "filter": 50.0, "keystroke": 50.0}
-_USUAL = {"paint": 300.0, "useful": 400.0, **_OPENED, **_DONE}
-_LARGE = {"paint": 400.0, "useful": 600.0, "slow useful": 1200.0, **_OPENED, **_DONE}
-PAGES: Mapping[str, Mapping[str, float]] = {"s2n-tls-132053b": _USUAL, "2000 x 2000": _USUAL, "10000 x 2000": _LARGE}
-"""What each project's page may take."""
-_EXACT = ("elements", "heap")  # Figures that do not depend on the load of the machine.
-_WORDS = {
-    "paint": "first paint, ms",
-    "useful": "useful, ms",
-    "script": "script at the start, ms",
-    "longest": "longest task, ms",
-    "heap": "heap, MB",
-    "elements": "elements",
-    "specification": "a specification, ms",
-    "panel": "the panel, ms",
-    "requirements": "the requirements, ms",
-    "filter": "a filter, ms",
-    "keystroke": "a keystroke, ms",
-    "slow paint": "first paint at 4x, ms",
-    "slow useful": "useful at 4x, ms",
-    "slow longest": "longest task at 4x, ms",
-    "bytes": "bytes",
-    "gzip": "bytes gzipped",
-}
-
-
-class Figure(NamedTuple):
-    page: str
-    name: str
-    value: float
-    budget: float | None
-
-    @property
-    def verdict(self) -> str:
-        if self.budget is None:
-            return ""
-        if self.value <= self.budget:
-            return "good"
-        return "busy?" if self.passes else "TOO MUCH"
-
-    @property
-    def passes(self) -> bool:
-        return self.budget is None or self.value <= self.budget * (1 if self.name in _EXACT else SLACK)
-
-
-def main(options: Namespace) -> int:
-    names = wanted(options.only)
-    if not names or options.shared is None:
-        return 0
-    try:
-        figures = list(_measured(names, options))
-    except FailedError as error:
-        print(f"bench: the pages are not measured: {error}", file=sys.stderr)
-        return 1 if options.pages else 0
-    print(render(figures))
-    return 0 if all(figure.passes for figure in figures) else 1
+def measure(options: Namespace, scratch: Path) -> Iterator[Figure]:
+    with chromium() as browser:
+        for name in wanted(options.only):
+            folder = scratch / name.replace(" ", "")
+            make_tree(name, options.shared, folder)
+            output_of([options.duvet, "report", "--html", "page.html"], folder)
+            data = (folder / "page.html").read_bytes()
+            visits = [_visit(browser, (folder / "page.html").as_uri()) for _ in range(RUNS)]
+            found = {one: statistics.median(visit[one] for visit in visits) for one in visits[0]}
+            yield from make_figures(name, {**found, "bytes": len(data), "gzip": len(gzip.compress(data))})
 
 
 def wanted(only: str) -> list[str]:
-    return [name for name in PAGES if fnmatch(f"page of {name}", only)]
+    return [name for name in PROJECTS if fnmatch(f"page of {name}", only)]
 
 
-def _measured(names: Sequence[str], options: Namespace) -> Iterator[Figure]:
-    with chromium() as browser, tempfile.TemporaryDirectory(prefix="duvet-bench-") as scratch:
-        for name in names:
-            folder = Path(scratch) / name.replace(" ", "")
-            make_tree(name, options.shared, folder)
-            output_of([options.duvet, "report", "--html", _PAGE], folder)
-            page = folder / _PAGE
-            data = page.read_bytes()
-            found = _medians(browser, page.as_uri(), _visit) | _medians(browser, page.as_uri(), _slow_visit)
-            found |= {"bytes": len(data), "gzip": len(gzip.compress(data))}
-            yield from (Figure(name, one, found[one], PAGES[name].get(one)) for one in _WORDS)
+def make_figures(name: str, found: Mapping[str, float]) -> Iterator[Figure]:
+    for one, (words, usual, large) in FIGURES.items():
+        goal = large if name == PROJECTS[-1] else usual
+        yield Figure(f"page of {name}: {words}", found[one], goal, goal * (1 if one in _EXACT else SLACK))
 
 
-def render(figures: Sequence[Figure]) -> str:
-    rows = []
-    for one in figures:
-        budget = "-" if one.budget is None else f"{one.budget:,.0f}"
-        value = f"{one.value:,.1f}" if one.name == "heap" else f"{one.value:,.0f}"
-        rows.append((f"{one.page}: {_WORDS[one.name]}", value, budget, one.verdict))
-    return align([("page of", "measured", "budget", ""), *rows])
+def _visit(browser: Browser, url: str) -> dict[str, float]:
+    """Open a page as usual, act as a reader does, and open it again on a slow machine."""
+    found: dict[str, float] = {}
+    for is_slow in (False, True):
+        context = browser.new_context(viewport={"width": 1400, "height": 1000})
+        context.add_init_script(path=_PROBE)
+        page = context.new_page()
+        devtools = context.new_cdp_session(page)
+        devtools.send("Performance.enable")
+
+        def metric(name: str) -> float:
+            found = devtools.send("Performance.getMetrics")["metrics"]  # noqa: B023 - called at once
+            return next(float(one["value"]) for one in found if one["name"] == name)
+
+        if is_slow:
+            devtools.send("Emulation.setCPUThrottlingRate", {"rate": SLOWDOWN})
+        page.goto(url)
+        page.wait_for_function(_SEEN)
+        seen = page.evaluate("globalThis.duvetSeen")
+        if is_slow:
+            found |= {f"slow {name}": value for name, value in seen.items()}
+        else:
+            found |= {**seen, "script": metric("ScriptDuration") * 1000}
+            devtools.send("HeapProfiler.collectGarbage")
+            found["heap"] = metric("JSHeapUsedSize") / 1_000_000
+            found["elements"] = page.evaluate("document.querySelectorAll('*').length")
+            found |= page.evaluate(_STEPS)
+        context.close()
+    return found

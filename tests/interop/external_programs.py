@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.bench.clients import serving_at
-from tests.bench.measure import FailedError
-from tests.bench.options import ROOT
+from tests.bench.measure import ROOT, FailedError
 
 LONGEST = 120
 

@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from tests.bench.clients import resident, serving_at
-from tests.bench.figures import p99
+from tests.bench.measure import p99
 from tests.soak.load import EDITED, Tally, Where, furnish, visit
 
 CLIENTS = 200

@@ -7,14 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.bench import gateway, knowledge, notes
-from tests.bench.clients import CLIENTS, EACH, load, talking, talking_http
+from tests.bench import clients, knowledge, notes
+from tests.bench.clients import load, talking, talking_http
 from tests.bench.knowledge import FEW, MANY, Size, sentences_of
-from tests.bench.measure import FailedError
-from tests.bench.options import ROOT
-from tests.bench.server import ARGUMENTS, COUNT, ELSEWHERE, RIGHT, TOGETHER, WRONG, asked_of, cases, edited
+from tests.bench.measure import ROOT, FailedError
+from tests.bench.rows import Edit
+from tests.bench.server import ARGUMENTS, COUNT, ELSEWHERE, RIGHT, TOGETHER, WRONG, arguments_of, citation_calls, edited
 from tests.bench.watching import waits
-from tests.bench.workloads import Edit
 from tests.cli.sample_project import KETTLE, make
 from tests.cli.tea_project import TEA_PROJECT
 
@@ -26,9 +25,15 @@ SENTENCES = (
 HTTP = ("--http", "0", "--rate", "0")
 
 
+@pytest.fixture(autouse=True)
+def few_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module, name in ((knowledge, "CALLS"), (notes, "CALLS"), (clients, "EACH")):
+        monkeypatch.setattr(module, name, 5)
+
+
 @on_linux
 def test_a_gateway_feedback_texts_and_backups_are_measured(duvet_command: str, tmp_path: Path) -> None:
-    figures = list(gateway.measured(duvet_command, tmp_path, 30, SENTENCES))
+    figures = list(knowledge.measure_gateway(duvet_command, tmp_path, 30, SENTENCES))
     assert [figure.name for figure in figures] == [
         "km-search through a gateway, to the same without",
         *(f"{what} is kept, {part} in ms" for what in ("feedback", "a text") for part in ("p50", "p99")),
@@ -39,21 +44,21 @@ def test_a_gateway_feedback_texts_and_backups_are_measured(duvet_command: str, t
 
 SEARCHED = ("km-search, p50 in ms", "km-search, p99 in ms")
 AT_ONCE, MEMORY = "8 clients, ms for each answer", "memory of the server, MB"
-VECTORS = ("taken in with vectors, ms for each thousand", "taken in again, ms")
+VECTORS = ("indexed with vectors, ms for each thousand", "indexed again, ms")
 
 
 @on_linux
 @pytest.mark.parametrize(
     ("size", "names"),
     [
-        (FEW, ("taken in by words, ms for each thousand", *VECTORS, *SEARCHED, MEMORY)),
+        (FEW, ("indexed by words, ms for each thousand", *VECTORS, *SEARCHED, MEMORY)),
         (MANY, (*VECTORS, "room on disk, to what it may be", *SEARCHED, AT_ONCE, MEMORY)),
     ],
 )
 def test_indexing_and_searching_are_measured(
     duvet_command: str, tmp_path: Path, size: Size, names: tuple[str, ...]
 ) -> None:
-    figures = list(knowledge.measured(duvet_command, tmp_path, size, 30, SENTENCES))
+    figures = list(knowledge.measure_index(duvet_command, tmp_path, size, 30, SENTENCES))
     assert [figure.name for figure in figures] == [f"{size.name}: {name}" for name in names]
     assert all(figure.value > 0 for figure in figures)
 
@@ -68,7 +73,7 @@ def test_sentences_are_read_from_rfcs(tmp_path: Path) -> None:
 def test_pages_are_measured(duvet_command: str, tmp_path: Path) -> None:
     notes.make_pages(tmp_path, 20)
     assert (tmp_path / "docs/page-3.md").read_text().count("[[page-") == notes.LINKS
-    figures = list(notes.measured([duvet_command, "mcp", *HTTP], tmp_path, 1.0))
+    figures = list(notes.measure_pages([duvet_command, "mcp", *HTTP], tmp_path, 1.0))
     calls = ("get_page", "get_connections", "search of one word", "search of six words", "list_pages")
     assert [figure.name for figure in figures] == [
         "pages: start to the first answer, ms of CPU",
@@ -86,24 +91,22 @@ def test_a_server_is_asked_and_watched(duvet_command: str, tmp_path: Path) -> No
         server.greet()
         greeted = server.cpu
         server.begin()
-        tools = asked_of(server)
+        tools = arguments_of(server)
         assert ARGUMENTS.keys() <= tools.keys()
         assert tools["get_citation_context"]["context_lines"] == 2
         assert server.ask("ping", {}) == {}
         with pytest.raises(FailedError, match="Method not found"):
             server.ask("no/such", {})
-        unknown = {"name": "get_requirement_status", "arguments": {"req_identifier": "ffffffffffff"}}
         with pytest.raises(FailedError, match="not_found"):
-            server.ask("tools/call", unknown)
+            server.call("get_requirement_status", {"req_identifier": "ffffffffffff"})
         verdicts = {}
-        for (tool, what), several in cases(server).items():
+        for (tool, what), several in citation_calls(server).items():
             assert len(several) == COUNT // (TOGETHER if tool == "validate_citations" else 1)
             if tool == "validate_citation":
-                answers = [server.ask("tools/call", {"name": tool, "arguments": one}) for one in several[:20]]
-                verdicts[what] = {one["structuredContent"]["valid"] for one in answers}
+                verdicts[what] = {server.call(tool, one)["structuredContent"]["valid"] for one in several[:20]}
         assert verdicts == {RIGHT: {True}, WRONG: {False}, ELSEWHERE: {False}}
         figure = edited(server, Edit(tmp_path / "src/pot.rs"))
-        assert (figure.value > 0, figure.budget.gate) == (True, 300)
+        assert (figure.value > 0, figure.goal) == (True, 300)
         assert 0 < greeted < server.cpu and server.memory > 1
 
 
@@ -111,27 +114,27 @@ def test_a_server_is_asked_and_watched(duvet_command: str, tmp_path: Path) -> No
 def test_a_server_is_asked_over_http_by_one_and_by_many(duvet_command: str, tmp_path: Path) -> None:
     make(tmp_path, TEA_PROJECT)
     with talking_http([duvet_command, "mcp", *HTTP], tmp_path) as server:
-        tools = {"coverage_summary": asked_of(server)["coverage_summary"]}
+        tools = {"coverage_summary": arguments_of(server)["coverage_summary"]}
         assert server.memory > 1
         with pytest.raises(FailedError, match="Method not found"):
             server.ask("no/such", {})
         with pytest.raises(FailedError, match="Unknown tool"):
-            load(server, {"no_such": {}})
-        found = load(server, tools)
-    assert (found.rate > 0, found.worst > 0, CLIENTS * EACH) == (True, True, 4000)
+            load(server.where, {"no_such": {}})
+        found = load(server.where, tools)
+    assert found.rate > 0 and found.worst > 0
 
 
 @on_linux
 def test_the_idle_server_has_a_tool_that_does_nothing() -> None:
     with talking_http([sys.executable, "-m", "tests.bench.idle"], ROOT) as server:
-        assert server.ask("tools/call", {"name": "nothing", "arguments": {}})["content"][0]["text"] == "{}"
+        assert server.call("nothing", {})["content"][0]["text"] == "{}"
 
 
 def test_each_edit_is_answered_by_a_watching_report(duvet_command: str, tmp_path: Path) -> None:
     make(tmp_path, KETTLE)
     found = waits([duvet_command, "report", "--watch"], tmp_path, Edit(tmp_path / "src" / "a.rs"), 3, pause=0)
     assert len(found) == 3
-    assert all(0 < wait.reports < wait.summary for wait in found)
+    assert all(0 < reports < summary for reports, summary in found)
 
 
 def test_a_command_that_ends_is_an_error(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The options of the benchmark, its cases, and measurements of known programs."""
+"""The options of the benchmark, its rows, and measurements of known programs."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.bench.budgets import PROJECTS, QUESTIONS
+from tests.bench.__main__ import parse
 from tests.bench.measure import FailedError, environment, least
-from tests.bench.options import parse
-from tests.bench.workloads import CITATION, CONFIG, PAGE_CONFIG, Edit, forget, workloads
+from tests.bench.rows import ASKED, CITATION, CONFIG, PAGE_CONFIG, ROWS, Edit, forget, wanted_rows
 
 
 def ask(shared: Path, *arguments: str) -> dict[str, object]:
@@ -28,7 +27,7 @@ def ask(shared: Path, *arguments: str) -> dict[str, object]:
         (["--save"], True, True, True),
     ],
 )
-def test_options_say_what_is_measured(
+def test_options_choose_what_is_measured(
     tmp_path: Path, arguments: list[str], rows: bool, growth: bool, huge: bool
 ) -> None:
     options = ask(tmp_path, *arguments)
@@ -39,8 +38,8 @@ def test_commands_are_found_from_any_folder_and_runs_are_never_too_few(tmp_path:
     options = ask(tmp_path, "--peer", "sh -c 'exit 3'", "--runs", "1")
     assert (options["duvet"], options["runs"]) == (str(Path.cwd() / "duvet"), 7)
     assert options["peer"] == [shutil.which("sh"), "-c", "exit 3"]
-    assert ask(tmp_path / "absent", "--runs", "30")["runs"] == 30
-    assert ask(tmp_path / "absent")["shared"] is None
+    absent = ask(tmp_path / "absent", "--runs", "30")
+    assert (absent["runs"], absent["shared"]) == (30, None)
 
 
 @pytest.mark.parametrize("wrong", [["--save", "--only", "a"], ["--save"], ["--growth"]])
@@ -51,22 +50,19 @@ def test_a_part_cannot_be_saved(tmp_path: Path, wrong: list[str], capsys: pytest
     assert capsys.readouterr().err.splitlines()[-1].startswith("make bench ARGS=: error: --")
 
 
-def test_a_run_costs_time_and_its_own_memory(tmp_path: Path) -> None:
-    assert least([sys.executable, "-c", "sum(range(10**6))"], tmp_path, 1).cpu > 0
-    own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    assert 1 < least([sys.executable, "-I", "-S", "-c", ""], tmp_path, 1).memory < own / 2
-
-
-def test_each_run_is_prepared(tmp_path: Path) -> None:
+def test_each_run_is_prepared_and_costs_time_and_its_own_memory(tmp_path: Path) -> None:
     log = tmp_path / "log"
 
     def prepare() -> None:
         with log.open("a") as file:
             file.write("prepared ")
 
-    least([sys.executable, "-c", "print('run', file=open('log', 'a'))"], tmp_path, 1, prepare)
+    work = "print('run', file=open('log', 'a')); sum(range(10**6))"
+    cost = least([sys.executable, "-I", "-S", "-c", work], tmp_path, 1, prepare)
     lines = log.read_text().splitlines()
     assert len(lines) > 1 and set(lines) == {"prepared run"}
+    assert cost.cpu > 0
+    assert 1 < cost.memory < resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024 / 2
 
 
 def test_a_command_that_fails_is_not_measured(tmp_path: Path) -> None:
@@ -106,41 +102,23 @@ def test_the_cache_alone_is_forgotten(tmp_path: Path) -> None:
     assert sorted(path.name for path in (tmp_path / ".duvet").iterdir()) == ["reports"]
 
 
-def test_without_the_shared_folder_only_the_start_is_measured(tmp_path: Path) -> None:
-    assert [row.arguments for row in workloads(None, tmp_path, "*", huge=True)] == [("--version",), ("--help",)]
-
-
-def test_a_tree_is_measured_in_each_of_its_states(tmp_path: Path, shared: Path) -> None:
-    found = [
-        (row.name, row.budget[:2], row.arguments[1:], row.settles, row.has_peers)
-        for row in workloads(shared, tmp_path, "h3*", huge=False)
-    ]
-    assert found == [
-        ("h3-704b37a, cold", (0.22, 0.30), (), False, True),
-        ("h3-704b37a, cold with HTML", (0.30, 0.45), ("--config-path", PAGE_CONFIG), False, True),
-        ("h3-704b37a, nothing changed", (0.17, 0.22), (), True, False),
-        ("h3-704b37a, one source changed", (0.20, 0.30), (), True, False),
-    ]
+def test_rows_are_chosen_by_name_and_projects_made_and_removed(tmp_path: Path, shared: Path) -> None:
+    start = [row.arguments for row, *_ in wanted_rows(None, tmp_path, "*", huge=True)]
+    assert start == [("--version",), ("--help",)]
+    for row, folder, _ in wanted_rows(shared, tmp_path, "h3*cold", huge=False):
+        texts = [(folder / name).read_text() for name in (CONFIG, PAGE_CONFIG)]
+        enabled = [
+            [f"[report.{name}]\nenabled = true" in text for name in ("html", "json", "snapshot")] for text in texts
+        ]
+        assert enabled == [[False, True, True], [True, True, True]]
+        assert [text.count("[report.json]") + text.count("[report.snapshot]") for text in texts] == [2, 2]
+        assert (row.name, row.arguments) == ("h3-704b37a, cold", ("report",))
+    found = {row.name: folder for row, folder, _ in wanted_rows(shared, tmp_path, f"{ASKED}, [!cno]*", huge=False)}
+    assert [*found] == [row.name for row in ROWS if row.project == ASKED and row.arguments[0] != "report"]
     assert list(tmp_path.iterdir()) == []
+    assert {row.project for row in ROWS if row.is_huge} == {"10000 x 20000"}
 
 
-def test_questions_are_put_to_a_tree_that_has_been_read(tmp_path: Path, shared: Path) -> None:
-    rows = workloads(shared, tmp_path, "s2n*, [!cno]*", huge=False)
-    assert [(row.name, row.budget[:2], row.settles) for row in rows] == [
-        (f"s2n-tls-132053b, {' '.join(words)}", QUESTIONS[words][:2], True) for words in QUESTIONS
-    ]
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_one_configuration_writes_the_page_and_the_other_does_not(tmp_path: Path, shared: Path) -> None:
-    row = next(workloads(shared, tmp_path, "h3*", huge=False))
-    texts = [(row.folder / name).read_text() for name in (CONFIG, PAGE_CONFIG)]
-    reports = [[f"[report.{name}]\nenabled = true" in text for name in ("html", "json", "snapshot")] for text in texts]
-    assert reports == [[False, True, True], [True, True, True]]
-    assert [text.count("[report.json]") + text.count("[report.snapshot]") for text in texts] == [2, 2]
-
-
-def test_the_projects_have_a_source_that_cites_something_and_one_is_huge(shared: Path) -> None:
-    golden = [shared / "golden" / project.name / "project" / project.source for project in PROJECTS]
+def test_the_source_that_changes_cites_something(shared: Path) -> None:
+    golden = [shared / "golden" / row.project / "project" / row.source for row in ROWS if row.source]
     assert [path.name for path in golden if path.is_file() and not CITATION.search(path.read_text())] == []
-    assert [project.name for project in PROJECTS if project.huge] == ["10000 x 20000"]

@@ -5,133 +5,87 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as ET
 from itertools import combinations
+from math import inf
 
 import pytest
 from pytest_snapshot.plugin import Snapshot
 
-from tests.bench import figures, growth, pages, readme, retrieval, table, watching
-from tests.bench.budgets import PROJECTS, QUESTIONS, Budget, State
-from tests.bench.growth import BASE, COUNTS, STATES, Line, grow_project
+from tests.bench import growth, pages, readme, retrieval, table
+from tests.bench.__main__ import saved_files
+from tests.bench.growth import BASE, COUNTS, HEIGHT, PARTS, STATES, STYLE, WIDTH, Line, grow_project, marks
 from tests.bench.measure import Cost
-from tests.bench.plot import HEIGHT, STYLE, WIDTH, Panel, marks, render
-from tests.bench.results import FILE, About, Curve, Figure, Results, committed, decode, encode, slips
-from tests.bench.table import Result
-from tests.bench.watching import Row, Wait
-from tests.bench.workloads import question_name
+from tests.bench.rows import ROWS, Budget, State
+from tests.bench.table import FILE, Cu, Curve, Figure, Result, decode
 from tests.conftest import ROOT
 from tests.unit.queries.search_quality import Scores, scores
 
-ABOUT = About("abc1234", "3.11.7", "Linux x86_64, 2 cores", 250)
 
-
-def results() -> Results:
-    """Return rows with slightly increasing cost, and straight curves."""
-    names = ["--version", *(f"{project.name}, {state}" for project in PROJECTS for state in project.budgets)]
-    rows = {name: Figure(0.1 + 0.1 * number, 20.0 + number) for number, name in enumerate(names)}
-    return Results(ABOUT, rows, [curve(name, state) for name in COUNTS for state in (State.COLD, State.SAME)])
-
-
-def curve(name: str = "sources", state: str = State.COLD, power: float = 1.0) -> Curve:
+def curve(name: str = "sources", power: float = 1.0) -> Curve:
     """Return a cost that grows with this power of the count, in addition to a start."""
-    factors = (1, 10, 100)
-    costs = tuple(Figure(0.1 + 0.02 * factor**power, 18 + 0.6 * factor**power) for factor in factors)
-    return Curve(name, state, tuple(COUNTS[name] * factor for factor in factors), Figure(0.1, 18.0), costs)
+    costs = tuple(Cu(0.1 + 0.02 * factor**power, 18 + 0.6 * factor**power) for factor in (1, 10, 100))
+    return Curve(name, State.COLD, tuple(COUNTS[name] * factor for factor in (1, 10, 100)), Cu(0.1, 18.0), costs)
 
 
 def test_the_committed_results_have_every_row_and_curve_and_agree_with_plot_and_readme() -> None:
-    kept = committed()
-    assert FILE.read_text() == encode(kept)
-    rows = {f"{project.name}, {state}" for project in PROJECTS for state in project.budgets}
-    assert set(kept.rows) - set(map(question_name, QUESTIONS)) == rows | {"--version", "--help", "extract rfc8446.txt"}
+    kept = decode(FILE.read_text())
+    # `--semantic` needs an extra.
+    assert {row.name for row in ROWS} - set(kept.rows) <= {"s2n-tls-132053b, search --semantic session ticket"}
     assert [(one.name, one.state) for one in kept.growth] == [(name, state) for name in COUNTS for state in STATES]
-    for path, text in readme.texts(kept, readme.FILE.read_text(encoding="utf-8")).items():
-        assert path.read_text(encoding="utf-8") == text, f"{path.name} is not what `make bench ARGS=--save` writes"
-
-
-def test_plot_and_readme_are_written_from_rounded_figures() -> None:
-    measured = results()
-    exact = {name: Figure(figure.cu + 0.00049, figure.mb + 0.049) for name, figure in measured.rows.items()}
-    bent = [
-        one._replace(figures=tuple(Figure(*(value * 1.00049 for value in figure)) for figure in one.figures))
-        for one in measured.growth
-    ]
-    left = readme.texts(measured._replace(rows=exact, growth=bent), "## Performance\n\n## Contributing\n")
-    assert readme.texts(decode(left[FILE]), left[readme.FILE]) == left
-
-
-@pytest.mark.parametrize(
-    ("before", "now", "words"),
-    [
-        (Figure(0.2, 40.0), Figure(0.219, 43.9), []),
-        (Figure(0.2, 40.0), Figure(0.23, 43.9), ["SLOWER"]),
-        (Figure(0.2, 40.0), Figure(0.219, 45.0), ["BIGGER"]),
-        (Figure(0.2, 40.0), Figure(0.30, 60.0), ["SLOWER", "BIGGER"]),
-        (Figure(0.2, 40.0), Figure(0.10, 20.0), []),
-        (None, Figure(9.0, 900.0), []),
-    ],
-)
-def test_a_tenth_more_than_before_is_reported(before: Figure | None, now: Figure, words: list[str]) -> None:
-    assert slips(before, now) == words
-
-
-def test_the_section_of_the_readme_is_renewed_whatever_it_was() -> None:
-    empty, old = "# duvet\n\n## Performance\n\n## More\n", "# duvet\n\n## Performance\n\nold\n\n## More\n"
-    written = readme.renew(old, results())
-    assert written == readme.renew(empty, results()) == readme.renew(written, results())
-    assert "| s2n-tls | 150 | 175 | 200 | 225 | 25 MB |\n" in written and "\nold\n" not in written
+    text = readme.FILE.read_text(encoding="utf-8")
+    for path, written in saved_files(kept, text).items():
+        assert path.read_text(encoding="utf-8") == written, f"{path.name} is not what `make bench ARGS=--save` writes"
+    old = "# duvet\n\n## Performance\n\nold\n\n## More\n"
+    written = readme.renew(old, kept)
+    assert written == readme.renew(written, kept) == readme.renew(old.replace("old\n\n", ""), kept)
+    assert readme.SECTION.findall(written) == readme.SECTION.findall(text)
 
 
 QUICK = Result("--version", Budget(0.11, 0.14), Cost(0.03, 20.4), 0.3)
-SLUGGISH = Result("report", Budget(0.20, 0.30, 60), Cost(0.09, 60.0), 0.3, Figure(0.28, 60.0))
-SLOW = Result("slow", Budget(0.20, 0.30, 60), Cost(0.091, 60.0), 0.3, Figure(0.27, 54.0))
-BIG = Result("big", Budget(0.20, 0.30, 60), Cost(0.03, 60.1), 0.3, Figure(0.2, 60.0))
-COMPARED = Result("cold", Budget(0.20, 0.30, 60), Cost(0.045, 50.0), 0.3, Figure(0.15, 50.0), Cost(0.09, 40.0))
-
-
+SLUGGISH = Result("report", Budget(0.20, 0.30, 60), Cost(0.09, 60.0), 0.3, Cu(0.28, 60.0))
+SLOW = Result("slow", Budget(0.20, 0.30, 60), Cost(0.091, 60.0), 0.3, Cu(0.27, 54.0))
+BIG = Result("big", Budget(0.20, 0.30, 60), Cost(0.03, 60.1), 0.3, Cu(0.2, 60.0))
+COMPARED = Result("cold", Budget(0.20, 0.30, 60), Cost(0.045, 50.0), 0.3, Cu(0.15, 50.0), Cost(0.09, 40.0))
 GOOD = Scores(0.5, 0.75, 0.5, 0.6, 0.55)
 BETTER = GOOD._replace(recall_5=0.51, reciprocal=0.56)
 
 
 def test_the_tables(snapshot: Snapshot) -> None:
     costs = [QUICK, SLUGGISH, SLOW, BIG]
-    measured = [
-        figures.Figure(name, value, Budget(1.5, 2.5)) for name, value in (("a tool", 1.234), ("b", 2.5), ("c", 2.6))
+    figures = [
+        *(Figure(name, value, 1.5, 2.5) for name, value in (("a tool", 1.234), ("b", 2.5), ("c", 2.6))),
+        *(Figure("without a gate", 99, 2.5, inf), Figure("without a goal", 1_234_567)),
+        *(Figure("enough", 0.5, 0.5, is_floor=True), Figure("little", 0.49, 0.5, is_floor=True)),
     ]
     # Times may double, and counts may not.
-    shown = [("paint", 123.4, 300), ("useful", 599, 300), ("script", 601, 300), ("heap", 0.73, 5)]
-    counted = [("elements", 20_500, 20_000), ("gzip", 1_234_567, None)]
-    visits = [pages.Figure("h3", *one) for one in (*shown, *counted)]
-    quick = [Wait(0.1, 0.11), Wait(0.12, 0.2), Wait(0.3, 0.4)]
-    slow = [Wait(0.3, 0.31)] * 200 + [Wait(0.9, 1), Wait(0.9, 1)]
+    found = dict.fromkeys(pages.FIGURES, 0.0) | {"paint": 123.4, "useful": 599, "script": 601, "elements": 20_500}
+    visits = list(pages.make_figures("2000 x 2000", found))
     tables = [
-        table.render(costs),
-        table.render([QUICK, COMPARED]),
+        table.render_results(costs),
+        table.render_results([QUICK, COMPARED]),
         table.as_json([QUICK, COMPARED], {"commit": "abc"}),
-        figures.render(measured),
-        pages.render(visits),
-        watching.render([Row("quick", quick, 0.3), Row("slow", slow, 0.3), Row("huge", slow, None)]),
+        table.render_figures([*figures, *visits[:6]]),
         growth.render([curve(), curve("annotations", power=1.2)]),
         retrieval.render({"words": GOOD, "both": BETTER}),
     ]
     snapshot.snapshot_dir = ROOT / "tests/gold/bench"
     snapshot.assert_match("\n\n".join(tables), "tables.txt")
     assert [one.passes for one in costs] == [True, True, False, False]
-    assert [one.passes for one in measured] == [True, True, False]
-    assert [one.passes for one in visits] == [True, True, False, True, False, True]
+    assert [one.passes for one in figures] == [True, True, False, True, True, True, False]
+    assert [one.name for one in visits if not one.passes] == [
+        "page of 2000 x 2000: script at the start, ms",
+        "page of 2000 x 2000: elements",
+    ]
     assert (pages.wanted("page of *x 2000"), pages.wanted("*cold")) == (["2000 x 2000", "10000 x 2000"], [])
-    flat = curve()._replace(figures=(Figure(0.1, 18), Figure(0.1001, 18), Figure(0.104, 18)))
+    flat = Curve("sources", State.COLD, (1, 10, 100), Cu(0.1, 18), (Cu(0.1, 18), Cu(0.1001, 18), Cu(0.104, 18)))
     assert Line(flat, "cu").exponent == 0
 
 
 def test_one_part_of_a_project_grows_at_a_time() -> None:
-    base = BASE._asdict()
-    changes = {
-        name: {key: one for key, one in grow_project(name, 10)._asdict().items() if one != base[key]} for name in COUNTS
-    }
-    assert changes == {
-        "sources": {"sources": 1000},
-        "annotations": {"citations": 50},
-        "specifications": {"requirements": 1000},
+    changed = {name: grow_project(name, 10)._asdict().items() - BASE._asdict().items() for name in PARTS}
+    assert changed == {
+        "sources": {("sources", 1000)},
+        "annotations": {("citations", 50)},
+        "specifications": {("requirements", 1000)},
     }
 
 
@@ -146,7 +100,7 @@ def test_one_part_of_a_project_grows_at_a_time() -> None:
     ],
 )
 def test_words_find_enough_and_both_find_more(words: Scores, both: Scores, expected: bool) -> None:
-    assert retrieval.passes({"words": words, "both": both}) is expected
+    assert all(figure.passes for figure in retrieval.make_figures(words, both)) is expected
 
 
 def test_the_scores_of_retrieval() -> None:
@@ -155,32 +109,17 @@ def test_the_scores_of_retrieval() -> None:
     assert scores(found.__getitem__, questions) == Scores(0.0, 0.5, 0.25, 0.5, 0.25)
 
 
-SVG = "{http://www.w3.org/2000/svg}"
-PICTURE = ET.fromstring(render(results()))
-CHARACTER = 7.5
-"""More than the average width of a character of this size."""
-SHIFT = {"start": 0.0, "middle": 0.5, "end": 1.0}
-
-
-def box(text: ET.Element) -> tuple[float, float, float, float]:
-    width = CHARACTER * len(text.text or "")
-    left = float(text.attrib["x"]) - SHIFT[text.attrib["text-anchor"]] * width
-    return left, float(text.attrib["y"]) - 11, left + width, float(text.attrib["y"]) + 3
-
-
-def test_texts_of_the_plot_neither_overlap_nor_leave_it() -> None:
-    boxes = [box(text) for text in PICTURE.iter(f"{SVG}text")]
+def test_texts_of_the_plot_neither_overlap_nor_leave_it_and_both_pages_have_the_same_colours() -> None:
+    boxes = []
+    for text in ET.parse(growth.FILE).iter("{http://www.w3.org/2000/svg}text"):
+        # More than the average width of a character of this size.
+        width = 7.5 * len(text.text or "")
+        left = float(text.attrib["x"]) - {"start": 0.0, "middle": 0.5, "end": 1.0}[text.attrib["text-anchor"]] * width
+        boxes.append((left, float(text.attrib["y"]) - 11, left + width, float(text.attrib["y"]) + 3))
     pairs = combinations(boxes, 2)
     assert [(a, b) for a, b in pairs if a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]] == []
     assert [one for one in boxes if one[0] < 0 or one[1] < 0 or one[2] > WIDTH or one[3] > HEIGHT] == []
-
-
-def test_each_colour_of_a_light_page_has_another_on_a_dark_one() -> None:
     light, dark = STYLE.split("@media (prefers-color-scheme: dark)")
     pattern = r"^(\S+)(?: \{.*)? (?:fill|stroke): #"
     assert set(re.findall(pattern, light, re.MULTILINE)) == set(re.findall(pattern, dark, re.MULTILINE))
-
-
-def test_the_scale_of_a_panel() -> None:
     assert marks(0.16, 1.9) == [0.1, 0.2, 0.5, 1, 2]
-    assert Panel(0, 0, 200, 100, 100, 1, 10).proportional(10) == [(100, 100), (200, 0)]
