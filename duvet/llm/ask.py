@@ -27,7 +27,7 @@ _MARK = re.compile(
     re.IGNORECASE,
 )
 _RANGE = re.compile(r"([0-9]{1,3})[ \t]*[-\u2013][ \t]*([0-9]{1,3})\Z")
-_MAX_DIGITS = 12
+_MAX_DIGITS = 12  # Of a number that is shown in a warning.
 MAX_SOURCE_CHARACTERS = 7_000  # Fewer than 3,000 tokens: few tokens have fewer than 2.5 bytes.
 _SOURCE_OVERHEAD = 120  # Bytes of the prompt around each source.
 
@@ -65,9 +65,7 @@ class CheckedAnswer(Struct, frozen=True):
 
 
 class ModelAnswer(Struct, frozen=True):
-    """An answer and its sources; the answer is None if the model failed."""
-
-    answer: str | None
+    answer: str | None  # None if the model failed.
     sources: tuple[AnswerSource, ...]
     model: str | None = None  # `PROVIDER/MODEL`.
     warnings: tuple[str, ...] = ()
@@ -134,19 +132,14 @@ def fit_sources(found: Iterable[AnswerSource], room: int = MAX_SOURCE_CHARACTERS
     for source in found:
         title, text = shorten_to_line(source.title), strip_invisible(source.text).strip("\n")
         overhead = _SOURCE_OVERHEAD + len(title.encode())
-        text = _cut(text, room - overhead)
+        data, left = text.encode(), room - overhead
+        if len(data) > left:
+            part = data[: max(left - 3, 0)].decode(errors="ignore").rstrip()
+            text = f"{part}…" if part else ""
         if text:
             fitting.append(structs.replace(source, number=len(fitting) + 1, title=title, text=text))
             room -= len(text.encode()) + overhead
     return tuple(fitting)
-
-
-def _cut(text: str, room: int) -> str:
-    data = text.encode()
-    if len(data) <= room:
-        return text
-    part = data[: max(room - 3, 0)].decode(errors="ignore").rstrip()
-    return f"{part}…" if part else ""
 
 
 class ProjectRetriever(Struct, frozen=True):
@@ -162,21 +155,20 @@ class ProjectRetriever(Struct, frozen=True):
         ##% finds, their sections and the code that cites them.
         found = find_hits(self.catalogue, SearchQuery(question), self.index, self.files).indexes[:_REQUIREMENTS]
         cards = [self.catalogue.requirements[index] for index in found]
-        requirements = fit_sources(map(self._make_requirement_source, cards), _REQUIREMENTS_ROOM)
+        rows = [records.make_requirement_row(self.catalogue, card) for card in cards]
+        requirements = [
+            AnswerSource(
+                kind="requirement",
+                title=f"{row.target} ({', '.join(filter(None, [row.level, row.status]))})",
+                full_path=row.full_path,
+                file_path=row.file_path,
+                line_number=row.line_number,
+                text=row.text,
+            )
+            for row in rows
+        ]
         sections = fit_sources(self._sections(cards), _SECTIONS_ROOM)
-        return fit_sources([*requirements, *sections, *self._citations(cards)])
-
-    def _make_requirement_source(self, card: RequirementCard) -> AnswerSource:
-        row = records.make_requirement_row(self.catalogue, card)
-        level = f"{row.level}, " if row.level else ""
-        return AnswerSource(
-            kind="requirement",
-            title=f"{row.target} ({level}{row.status})",
-            full_path=row.full_path,
-            file_path=row.file_path,
-            line_number=row.line_number,
-            text=row.text,
-        )
+        return fit_sources([*fit_sources(requirements, _REQUIREMENTS_ROOM), *sections, *self._citations(cards)])
 
     def _sections(self, cards: Sequence[RequirementCard]) -> Iterator[AnswerSource]:
         spots = dict.fromkeys((card.specification, card.section) for card in cards)

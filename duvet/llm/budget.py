@@ -15,12 +15,9 @@ from duvet.llm.records import ModelError, ModelFault, ModelRequest, ProviderAnsw
 
 _TOKEN_CHARACTERS = 4  # To estimate the tokens of a provider that reports none.
 _PRICED_TOKENS = 1_000_000  # The number of tokens that a price is for.
-_ENDING = ".jsonl"
 
 
 class SpendingLimit(Struct, frozen=True):
-    """A limit per day, and what has been spent of it."""
-
     key: str
     shown: str
     most: float
@@ -44,8 +41,7 @@ class SpendingBudget:
         """Without a writable folder, count only the answers to this process."""
         self._clock = clock
         self._folder = folder
-        self._unsaved: tuple[str, list[_Entry]] = ("", [])
-        """A day, and its entries that could not be written to the file."""
+        self._unsaved: tuple[str, list[_Entry]] = ("", [])  # A day, and its entries that could not be written.
 
     def list_limits(self, provider: str, section: ProviderSection) -> Iterator[SpendingLimit]:
         """Yield each limit of the provider, with what has been spent today (UTC)."""
@@ -75,7 +71,6 @@ class SpendingBudget:
     def add(
         self, provider: str, section: ProviderSection, model: str, request: ModelRequest, answer: ProviderAnswer
     ) -> None:
-        """Count an answer of a provider that has a limit."""
         if not (section.daily_tokens or section.daily_spend):
             return
         read, written = answer.usage.input_tokens, answer.usage.output_tokens
@@ -93,7 +88,7 @@ class SpendingBudget:
         """Add a line to the file of this day, and remove the files of earlier days; return False if writing fails."""
         if not self._folder:
             return False
-        path = os.path.join(self._folder, day + _ENDING)
+        path = os.path.join(self._folder, f"{day}.jsonl")
         try:
             os.makedirs(self._folder, mode=0o700, exist_ok=True)
             handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
@@ -110,16 +105,15 @@ class SpendingBudget:
         # Another process may remove the same files.
         with suppress(OSError):
             for name in os.listdir(self._folder):
-                if name.endswith(_ENDING) and name < day:
+                if name.endswith(".jsonl") and name < day:
                     os.unlink(os.path.join(self._folder, name))
         return True
 
     def _load(self) -> list[_Entry]:
-        """Return today's entries, including those of other processes."""
         day = self._find_today()
         found = [*self._unsaved[1]] if self._unsaved[0] == day else []
         if self._folder:
-            with suppress(OSError), open(os.path.join(self._folder, day + _ENDING), "rb") as file:
+            with suppress(OSError), open(os.path.join(self._folder, f"{day}.jsonl"), "rb") as file:
                 for line in file:
                     with suppress(MsgspecError):
                         found.append(json.decode(line, type=_Entry))

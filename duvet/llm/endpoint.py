@@ -28,14 +28,13 @@ _DAY = 86_400
 _SECONDS = re.compile(r"[0-9]{1,18}(?:\.[0-9]{1,9})?\Z")
 
 
-class ProviderDefaults(Struct, frozen=True):
-    base_url: str
-    variable: str
-
-
-PROVIDER_DEFAULTS: Mapping[service_tables.ProviderKind, ProviderDefaults] = {
-    service_tables.ProviderKind.OPENAI: ProviderDefaults("https://api.openai.com/v1", "OPENAI_API_KEY"),
-    service_tables.ProviderKind.ANTHROPIC: ProviderDefaults("https://api.anthropic.com/v1", "ANTHROPIC_API_KEY"),
+DEFAULT_URLS = {
+    service_tables.ProviderKind.OPENAI: "https://api.openai.com/v1",
+    service_tables.ProviderKind.ANTHROPIC: "https://api.anthropic.com/v1",
+}
+KEY_VARIABLES = {
+    service_tables.ProviderKind.OPENAI: "OPENAI_API_KEY",
+    service_tables.ProviderKind.ANTHROPIC: "ANTHROPIC_API_KEY",
 }
 
 
@@ -46,15 +45,14 @@ def find_provider_key(section: service_tables.ProviderSection, environ: Mapping[
         ##= man/spec/ask.md#keys
         ##% duvet MUST send the keys in `OPENAI_API_KEY` and `ANTHROPIC_API_KEY` only to OpenAI and Anthropic, unless
         ##% the `apiKey` of another provider names the variable.
-        text = environ.get(PROVIDER_DEFAULTS[section.kind].variable)
+        text = environ.get(KEY_VARIABLES[section.kind])
     text = (text or "").strip()
     return Secret(text) if text else None
 
 
 def is_default_provider(section: service_tables.ProviderSection) -> bool:
-    """Return whether a provider is at the default URL of its kind."""
-    defaults = PROVIDER_DEFAULTS.get(section.kind)
-    return defaults is not None and (section.base_url or defaults.base_url).rstrip("/") == defaults.base_url
+    default = DEFAULT_URLS.get(section.kind)
+    return default is not None and (section.base_url or default).rstrip("/") == default
 
 
 class Endpoint(Struct, frozen=True):
@@ -90,7 +88,7 @@ class Endpoint(Struct, frozen=True):
 
 def make_endpoint(name: str, section: service_tables.ProviderSection, key: Secret | None) -> Endpoint:
     """Return the endpoint of a provider; raise DuvetError if its URL or key is invalid or unsafe."""
-    base = (section.base_url or PROVIDER_DEFAULTS[section.kind].base_url).rstrip("/")
+    base = (section.base_url or DEFAULT_URLS[section.kind]).rstrip("/")
     parts = http_client.parse_base_url(base)
     # The message doesn't quote the URL: it may contain a password.
     if parts is None:

@@ -126,7 +126,7 @@ class OpenAiProvider(_HttpProvider):
         messages = [{"role": "system", "content": request.system}] if request.system else []
         messages.append({"role": "user", "content": request.prompt})
         # OpenAI refuses the older name for its newer models; other providers know only the older name.
-        is_openai = self.endpoint.base == endpoints.PROVIDER_DEFAULTS[ProviderKind.OPENAI].base_url
+        is_openai = self.endpoint.base == endpoints.DEFAULT_URLS[ProviderKind.OPENAI]
         limit = {"max_completion_tokens" if is_openai else "max_tokens": request.max_tokens}
         body = {"model": model, "messages": messages, "temperature": request.temperature, **limit}
         answer = await self._post("/chat/completions", _OpenAiAnswer, **body)
@@ -175,8 +175,7 @@ def make_backend(
         # The client takes the name of a model only as a hint.
         return Backend(name, section, lambda model, request: sampler(structs.replace(request, model=model or None)))
     if key is None and endpoints.is_default_provider(section):
-        variable = endpoints.PROVIDER_DEFAULTS[section.kind].variable
-        hint = f"set {variable}, or name another variable in `providers.{name}.apiKey`"
+        hint = f"set {endpoints.KEY_VARIABLES[section.kind]}, or name another variable in `providers.{name}.apiKey`"
         return Backend(name, section, trouble="the provider has no key", hint=hint)
     try:
         endpoint = endpoints.make_endpoint(name, section, key)

@@ -37,18 +37,6 @@ class ModelChoice(Struct, frozen=True):
         return f"{self.provider}/{self.model}" if self.model else self.provider
 
 
-class ResolvedModel(Struct, frozen=True):
-    provider: str
-    model: str
-    reason: str
-    fallbacks: tuple[ModelChoice, ...] = ()  # The models to ask, in this order, if the first choice doesn't answer.
-    warnings: tuple[str, ...] = ()
-
-    @property
-    def choices(self) -> tuple[ModelChoice, ...]:
-        return (ModelChoice(self.provider, self.model), *self.fallbacks)
-
-
 class TokenUsage(Struct, frozen=True):
     input_tokens: int | None = None
     output_tokens: int | None = None

@@ -26,8 +26,7 @@ Result = TypeVar("Result")
 
 _LINK = re.compile(r"\s{0,8}[-*]\s{0,4}\[([^\]]{1,500})\]\(([^)\s]{1,1000})\)(?:\s{0,4}:\s{0,4}(.*))?")
 _ABOUT_MODELS = re.compile(r"\b(?:models?|pricing)\b", re.IGNORECASE)
-_MAX_HINTS = 100
-_MAX_NAME_CHARACTERS = 100
+_MAX_HINTS, _MAX_NAME_CHARACTERS = 100, 100
 HINTS_PATH = "llms.txt"
 _TIMEOUT = 5.0
 _MAX_TRIES = 5  # Discovered models to try for one request.
@@ -180,35 +179,30 @@ class StaticRouter:
     async def aclose(self) -> None:
         await self._http.aclose()
 
-    def pick(self, request: records.ModelRequest) -> records.ResolvedModel:
-        """Choose the model; raise NoModelError if none is usable."""
+    def pick(self, request: records.ModelRequest) -> tuple[list[records.ModelChoice], list[str]]:
+        """Return the models to ask, in this order, and warnings; raise NoModelError if none is usable."""
         ##= man/spec/ask.md#choosing-a-model
         ##% duvet MUST use the model that a request names, or else the model of the task's route, or else a model
         ##% of the first usable provider.
         if request.model:
-            return self._resolve([request.model], "requested")
-        route = self.routing.get(request.task or "")
-        if route is not None:
-            return self._resolve([route.model, *route.fallbacks], f"selected by `routing.{request.task}`")
-        names = list(self.providers)
-        usable = (count for count, name in enumerate(names, 1) if not self._find_fault(name))
-        return self._resolve(names[: next(usable, None)], "first usable provider")
-
-    def _resolve(self, candidates: Sequence[str], reason: str) -> records.ResolvedModel:
+            candidates = [request.model]
+        elif route := self.routing.get(request.task or ""):
+            candidates = [route.model, *route.fallbacks]
+        else:
+            candidates = list(self.providers)
+            usable = (count for count, name in enumerate(candidates, 1) if not self._find_fault(name))
+            candidates = candidates[: next(usable, None)]
         troubles = {name: trouble for name in candidates if (trouble := self._find_fault(name))}
-        usable = [name.partition("/") for name in candidates if name not in troubles]
         choices = [
             records.ModelChoice(provider, model or self.providers[provider].default_model or "")
-            for provider, _, model in usable
+            for provider, _, model in (name.partition("/") for name in candidates if name not in troubles)
         ]
+        if not choices:
+            raise self._make_no_model_error(troubles)
         ##= man/spec/ask.md#choosing-a-model
         ##% duvet MUST warn when it skips an unusable provider or answers with a fallback.
         skipped = [f"skipped {name}: {trouble}" for name, trouble in troubles.items()]
-        if not choices:
-            raise self._make_no_model_error(troubles)
-        unlisted = [warning for choice in choices for warning in self._warn_unlisted(choice)]
-        first, *others = choices
-        return records.ResolvedModel(first.provider, first.model, reason, tuple(others), (*skipped, *unlisted))
+        return choices, [*skipped, *(warning for choice in choices for warning in self._warn_unlisted(choice))]
 
     def _find_fault(self, name: str) -> str:
         """Return why `PROVIDER/MODEL` is unusable; empty if it is usable."""
@@ -246,16 +240,12 @@ class StaticRouter:
         near = did_you_mean(choice.model, listed)
         return [f"provider `{choice.provider}` does not list the model `{choice.model}`{near and '; '}{near}"]
 
-    async def invoke(
-        self, request: records.ModelRequest, resolved: records.ResolvedModel | None = None
-    ) -> records.ModelResponse:
+    async def invoke(self, request: records.ModelRequest) -> records.ModelResponse:
         """Return the answer of the model, or of the first fallback that answers; raise ModelError or NoModelError."""
-        chosen = resolved or self.pick(request)
-        warnings = dict.fromkeys(chosen.warnings)
+        choices, skipped = self.pick(request)
+        warnings = dict.fromkeys(skipped)
         failures: list[records.ModelError] = []
-        for choice in chosen.choices:
-            if fault := self._find_fault(choice.name):
-                raise self._make_no_model_error({choice.name: fault})
+        for choice in choices:
             backend = self._backends[choice.provider]
             await self._discovery.look_up(backend, self.log)
             warnings.update(dict.fromkeys(self._warn_unlisted(choice)))
@@ -280,10 +270,7 @@ class StaticRouter:
     async def _ask_first(
         self, backend: Backend, model: str, request: records.ModelRequest
     ) -> tuple[str, records.ProviderAnswer]:
-        """Return the name and answer of `model`.
-
-        If `model` is empty and the provider has discovery, use the first discovered model that answers.
-        """
+        """Return the name and answer of `model`; if it is empty, of the first discovered model that answers."""
         candidates = [model] if model or not backend.is_discovered else self._rank_discovered(backend, request.task)
         if not candidates:
             message = f"provider `{backend.name}` lists no models"
@@ -294,10 +281,10 @@ class StaticRouter:
                 answer = await self._complete(backend, candidate, request)
             except records.ModelError as error:
                 failure = error
-                continue
-            if not model:
-                self._working[backend.name] = candidate
-            return candidate, answer
+            else:
+                if not model:
+                    self._working[backend.name] = candidate
+                return candidate, answer
         raise failure
 
     async def _complete(self, backend: Backend, model: str, request: records.ModelRequest) -> records.ProviderAnswer:

@@ -8,7 +8,7 @@ import pytest
 
 from duvet.errors import QueryError, UnreadableError
 from duvet.llm import ask
-from duvet.llm.records import ModelRequest, ModelResponse, NoModelError, ResolvedModel
+from duvet.llm.records import ModelRequest, ModelResponse, NoModelError
 from duvet.llm.router import StaticRouter
 from duvet.model import Specification
 from duvet.project.project import Project
@@ -139,10 +139,7 @@ class FakeRouter(StaticRouter):
         self.text, self.warnings = text, warnings
         self.asked: list[ModelRequest] = []
 
-    def pick(self, request: ModelRequest) -> ResolvedModel:
-        return ResolvedModel("one", "small", "a test")
-
-    async def invoke(self, request: ModelRequest, resolved: ResolvedModel | None = None) -> ModelResponse:
+    async def invoke(self, request: ModelRequest) -> ModelResponse:
         self.asked.append(request)
         if self.text is None:
             raise NoModelError()

@@ -9,7 +9,7 @@ import pytest
 
 from duvet.config.service_tables import ProviderKind
 from duvet.config.settings import Secret
-from duvet.llm.endpoint import PROVIDER_DEFAULTS, Endpoint, ProviderClient
+from duvet.llm.endpoint import DEFAULT_URLS, Endpoint, ProviderClient
 from duvet.llm.providers import OpenAiProvider
 from duvet.llm.records import ModelFault, ModelRequest, ModelResponse, ProviderAnswer, TokenUsage
 from duvet.version import VERSION
@@ -63,7 +63,7 @@ class RecordingClient(ProviderClient):
 
 async def test_openai_itself_has_another_name_for_the_limit() -> None:
     http = RecordingClient(FakeClock())
-    endpoint = Endpoint("one", PROVIDER_DEFAULTS[ProviderKind.OPENAI].base_url, Secret(KEY), 60.0, 2)
+    endpoint = Endpoint("one", DEFAULT_URLS[ProviderKind.OPENAI], Secret(KEY), 60.0, 2)
     answer = await OpenAiProvider(endpoint, http).complete("big", ModelRequest(prompt="Hi", max_tokens=1024))
     assert answer == ProviderAnswer("Hi", USAGE)
     assert http.sent == (

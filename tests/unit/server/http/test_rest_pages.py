@@ -11,7 +11,7 @@ import anyio
 import pytest
 from msgspec import to_builtins
 
-from duvet.llm.records import ModelError, ModelFault, ModelRequest, ModelResponse, NoModelError, ResolvedModel
+from duvet.llm.records import ModelError, ModelFault, ModelRequest, ModelResponse, NoModelError
 from duvet.server.live_project import ChangeDetector, LiveProject
 from duvet.tools.call_context import Caller
 from tests.cli.sample_project import make
@@ -213,12 +213,11 @@ class FakeRouter:
         self.failure = failure
         self.asked: list[ModelRequest] = []
 
-    def pick(self, request: ModelRequest) -> ResolvedModel:
+    def pick(self, request: ModelRequest) -> None:
         if isinstance(self.failure, NoModelError):
             raise self.failure
-        return ResolvedModel("one", "small", "a test")
 
-    async def invoke(self, request: ModelRequest, resolved: ResolvedModel | None = None) -> ModelResponse:
+    async def invoke(self, request: ModelRequest) -> ModelResponse:
         self.asked.append(request)
         if self.failure:
             raise self.failure
