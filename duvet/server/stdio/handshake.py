@@ -20,8 +20,7 @@ MAX_LINE_BYTES = 4 * 1024 * 1024
 _INPUT, _OUTPUT, _ERRORS = range(3)
 HANDSHAKES = tuple(version.value for version in ProtocolVersion)
 """The versions that a handshake can negotiate; clients that request another are offered the last one."""
-_Object = dict[str, Any]
-_Objects = dict[str, _Object]
+_Objects = dict[str, dict[str, Any]]
 
 
 class ClientPipes(msgspec.Struct, frozen=True):
@@ -37,10 +36,7 @@ class SessionOpening(msgspec.Struct, frozen=True):
 
 
 def take_standard_streams() -> ClientPipes:
-    """Move the client's streams to other descriptors.
-
-    Afterwards, standard input is empty, and standard output goes to standard error, even in child processes.
-    """
+    """Move the client's streams; afterwards, standard input is empty, and standard output goes to standard error."""
     for descriptor in (_INPUT, _OUTPUT, _ERRORS):
         try:
             os.fstat(descriptor)
@@ -102,7 +98,7 @@ def _read_first_line(descriptor: int) -> bytes:
 
 
 class LineSplitter:
-    """Splits input into lines, and drops lines that are too long without buffering them."""
+    """Splits input into lines without buffering lines that are too long."""
 
     def __init__(self, longest: int = MAX_LINE_BYTES) -> None:
         self._longest = longest
@@ -139,51 +135,30 @@ class LineSplitter:
             yield None
 
 
-class _Record(msgspec.Struct, frozen=True, rename="camel"):
-    """A part of a plain handshake; the SDK answers messages that don't match."""
+# The parts of a plain handshake. The SDK answers messages that don't match, such as those with a null.
+class _Capabilities(msgspec.Struct, frozen=True):
+    roots: dict[str, bool] = {}
+    sampling: _Objects = {}
+    elicitation: _Objects = {}
+    experimental: _Objects = {}
+    extensions: _Objects = {}
+    tasks: Literal["left to the SDK"] = "left to the SDK"
 
 
-class _Roots(_Record, frozen=True):
-    list_changed: bool | msgspec.UnsetType = msgspec.UNSET
-
-
-class _Sampling(_Record, frozen=True):
-    context: _Object | msgspec.UnsetType = msgspec.UNSET
-    tools: _Object | msgspec.UnsetType = msgspec.UNSET
-
-
-class _Elicitation(_Record, frozen=True):
-    form: _Object | msgspec.UnsetType = msgspec.UNSET
-    url: _Object | msgspec.UnsetType = msgspec.UNSET
-
-
-class _Capabilities(_Record, frozen=True):
-    roots: _Roots | msgspec.UnsetType = msgspec.UNSET
-    sampling: _Sampling | msgspec.UnsetType = msgspec.UNSET
-    elicitation: _Elicitation | msgspec.UnsetType = msgspec.UNSET
-    experimental: _Objects | msgspec.UnsetType = msgspec.UNSET
-    extensions: _Objects | msgspec.UnsetType = msgspec.UNSET
-    tasks: Literal["left to the SDK"] | msgspec.UnsetType = msgspec.UNSET
-
-
-class _ClientInfo(_Record, frozen=True):
+class _ClientInfo(msgspec.Struct, frozen=True, rename="camel"):
     name: str
     version: str
-    title: str | msgspec.UnsetType = msgspec.UNSET
-    description: str | msgspec.UnsetType = msgspec.UNSET
-    website_url: str | msgspec.UnsetType = msgspec.UNSET
-    icons: Literal["left to the SDK"] | msgspec.UnsetType = msgspec.UNSET
+    title: str = ""
+    description: str = ""
+    website_url: str = ""
+    icons: Literal["left to the SDK"] = "left to the SDK"
 
 
-class _Meta(_Record, frozen=True):
-    progress_token: str | msgspec.UnsetType = msgspec.UNSET
-
-
-class _Params(_Record, frozen=True):
+class _Params(msgspec.Struct, frozen=True, rename="camel"):
     protocol_version: str
     capabilities: _Capabilities
     client_info: _ClientInfo
-    meta: _Meta | msgspec.UnsetType = msgspec.field(name="_meta", default=msgspec.UNSET)
+    meta: dict[str, str] = msgspec.field(name="_meta", default_factory=dict)
 
 
 def make_early_answer(line: bytes, settings: ServerSection, instructions: str) -> dict[str, Any] | None:

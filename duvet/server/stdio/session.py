@@ -6,7 +6,7 @@ import asyncio
 import gc
 import os
 import select
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from threading import Timer
@@ -59,8 +59,7 @@ class StopSignal:
     """A signal handler that ends the session or, before the session runs, the process."""
 
     def __init__(self, seconds: float, exit: Callable[[], object]) -> None:
-        """After the signal, open requests get `seconds` to finish."""
-        self._seconds = seconds
+        self._seconds = seconds  # For open requests to finish.
         self._exit = exit
         self.stop: Callable[[float], object] | None = None  # Called on the first signal; the second ends the process.
 
@@ -100,30 +99,27 @@ async def converse(
     try:
         async with anyio.create_task_group() as tasks:
 
-            async def run_to_end(work: Awaitable[None]) -> None:
-                await work
+            async def write() -> None:
+                await outbound.run(from_server)
+                tasks.cancel_scope.cancel()
+
+            async def end_after_hang_up() -> None:
+                # Otherwise, a client that reads no answers would prevent duvet from exiting.
+                while not reading.hung_up:
+                    await anyio.sleep(min(_HANG_UP_SECONDS, grace))
+                # After the end of the input, open requests still have some seconds.
+                await anyio.sleep(2 * grace)
                 tasks.cancel_scope.cancel()
 
             tasks.start_soon(inbound.run, to_server)
-            tasks.start_soon(run_to_end, outbound.run(from_server))
-            tasks.start_soon(run_to_end, _wait_for_hang_up(reading, grace))
+            tasks.start_soon(write)
+            tasks.start_soon(end_after_hang_up)
             answers = CountingSendStream(outgoing)
             backpressure.set(answers)
             await server.run(incoming, answers, server.create_initialization_options())
             tasks.cancel_scope.deadline = anyio.current_time() + _FLUSH_SECONDS
     except* ClientGoneError:
         pass
-
-
-async def _wait_for_hang_up(reading: ByteStream, grace: float) -> None:
-    """Wait until the client has closed its side, then for a grace period.
-
-    Otherwise, a client that reads no answers would prevent duvet from exiting.
-    """
-    while not reading.hung_up:
-        await anyio.sleep(min(_HANG_UP_SECONDS, grace))
-    # After the end of the input, open requests still have some seconds.
-    await anyio.sleep(2 * grace)
 
 
 class PolledStream:
@@ -136,7 +132,6 @@ class PolledStream:
         self._poll_end = _make_poll(descriptor, 0)
 
     async def read(self) -> bytes:
-        """Return the bytes that have arrived; empty at the end."""
         if self._poll_read(0):
             await anyio.lowlevel.checkpoint()
         else:
@@ -222,9 +217,8 @@ class CountingSendStream(ObjectSendStream[SessionMessage]):
         await self._eased.wait()
 
     async def send(self, item: SessionMessage, /) -> None:
-        size = (
-            len(jsonrpc.encode_message(item.message.result)) if isinstance(item.message, types.JSONRPCResponse) else 0
-        )
+        message = item.message
+        size = len(jsonrpc.encode_message(message.result)) if isinstance(message, types.JSONRPCResponse) else 0
         self._bytes += size
         try:
             await self._stream.send(item)
@@ -237,8 +231,7 @@ class CountingSendStream(ObjectSendStream[SessionMessage]):
         await self._stream.aclose()
 
 
-class ClientGoneError(Exception):
-    pass
+class ClientGoneError(Exception): ...
 
 
 class OutboundChannel:
@@ -290,7 +283,10 @@ class OutboundChannel:
             await self.send(answer)
         await self.settle(request)
 
-    def add(self, request: PendingRequest) -> None:
+    async def add(self, request: PendingRequest) -> None:
+        """Wait until there is room for the request."""
+        while self._short >= MAX_PENDING_REQUESTS or self._bytes > MAX_PENDING_BYTES:
+            await self._eased.wait()
         self._requests.append(request)
         self._short += request.method != jsonrpc.LISTEN_METHOD
         self._bytes += request.size
@@ -309,14 +305,9 @@ class OutboundChannel:
             await self.finish(request.batch)
 
     async def finish(self, batch: ResponseBatch) -> None:
-        """Send the answers to a batch once there are all of them."""
         if batch.is_read and not batch.pending and batch.answers:
             self._collected -= batch.size
             await self.send(batch.answers)
-
-    async def wait_for_room(self) -> None:
-        while self._short >= MAX_PENDING_REQUESTS or self._bytes > MAX_PENDING_BYTES:
-            await self._eased.wait()
 
     async def wait_until_answered(self) -> None:
         while self._short:
@@ -348,27 +339,24 @@ class InboundChannel:
         async with server:
             with self._reading:
                 async for line in self._read_lines():
-                    await self._take_line(server, line)
+                    try:
+                        ##= man/spec/mcp.md#limits
+                        ##% The server MUST refuse a line of more than 4 MiB on standard input, and an HTTP body above
+                        ##% the configured limit, before reading the rest.
+                        if line is None:
+                            raise jsonrpc.make_refusal(f"the line is too long: the limit is {MAX_LINE_BYTES:,} bytes")
+                        value = jsonrpc.decode_message(line)
+                        if isinstance(value, list):
+                            await self._take_batch(server, value, len(line))
+                        else:
+                            await self._take_message(server, jsonrpc.check_message(value), len(line), None)
+                    except jsonrpc.InvalidMessageError as error:
+                        await self._outbound.send(error.answer)
             ##= man/spec/mcp.md#stopping
             ##% On SIGINT or SIGTERM, the server MUST answer the open requests, cancel those that are still open after
             ##% `shutdownTimeout` seconds, and exit with 0.
             with anyio.move_on_after(self._grace):
                 await self._outbound.wait_until_answered()
-
-    async def _take_line(self, server: MemoryObjectSendStream[InboundItem], line: bytes | None) -> None:
-        try:
-            ##= man/spec/mcp.md#limits
-            ##% The server MUST refuse a line of more than 4 MiB on standard input, and an HTTP body above the
-            ##% configured limit, before reading the rest.
-            if line is None:
-                raise jsonrpc.make_refusal(f"the line is too long: the limit is {MAX_LINE_BYTES:,} bytes")
-            value = jsonrpc.decode_message(line)
-            if isinstance(value, list):
-                await self._take_batch(server, value, len(line))
-            else:
-                await self._take_message(server, jsonrpc.check_message(value), len(line), None)
-        except jsonrpc.InvalidMessageError as error:
-            await self._outbound.send(error.answer)
 
     async def _read_lines(self) -> AsyncIterator[bytes | None]:
         lines = LineSplitter()
@@ -418,10 +406,9 @@ class InboundChannel:
         if "id" not in message:
             await server.send(SessionMessage(types.JSONRPCNotification(jsonrpc="2.0", method=method, params=params)))
             return
-        await self._outbound.wait_for_room()
         pending = PendingRequest(message["id"], method, size, batch, self._is_answered)
         self._is_answered = False
-        self._outbound.add(pending)
+        await self._outbound.add(pending)
         request = types.JSONRPCRequest(jsonrpc="2.0", id=pending.id, method=method, params=params)
         metadata = ServerMessageMetadata(on_request_unanswered=partial(self._outbound.settle, pending))
         await server.send(SessionMessage(request, metadata))

@@ -54,7 +54,7 @@ EARLY: dict[str, Message | bytes] = {
     "roots": capable(roots={"listChanged": True}),
     "empty capabilities": capable(roots={}, sampling={}, elicitation={}, experimental={}, extensions={}),
     "full capabilities": capable(
-        roots={"listChanged": False, "more": 1},
+        roots={"listChanged": False},
         sampling={"context": {}, "tools": {"a": 1}},
         elicitation={"form": {}, "url": {"b": [None]}},
         experimental={"a": {"b": 1}},
@@ -64,8 +64,7 @@ EARLY: dict[str, Message | bytes] = {
     "a name that is not ASCII": info(name="Žluťoučký 🐎", title="\U0001f40e\u0000"),
     "an invalid address": info(websiteUrl="nowhere"),
     "more of a client": info(more={"a": 1}),
-    "metadata": greeting(_meta={"a": 1, "progressToken": "p"}),
-    "an envelope": {**greeting(), "params": enveloped(greeting()["params"])},
+    "metadata": greeting(_meta={"progressToken": "p"}),
     "a member twice": b'{"jsonrpc":"1.0","jsonrpc":"2.0","id":7,"id":8,"method":"ping","method":"initialize","params":{},'
     b'"params":{"protocolVersion":"1","protocolVersion":"2025-03-26","capabilities":{},'
     b'"clientInfo":{"name":"a","version":"1"}}}',
@@ -105,6 +104,8 @@ LATE: dict[str, Message | bytes] = {
     "roots that nearly tell": capable(roots={"listChanged": "true"}),
     "tasks": capable(tasks={"list": {}, "requests": {}}),
     "experiments that are no objects": capable(experimental={"a": 1}),
+    "more of roots": capable(roots={"more": 1}),
+    "an envelope": {**greeting(), "params": enveloped(greeting()["params"])},
     "metadata that is a list": greeting(_meta=[]),
     "a number of progress": greeting(_meta={"progressToken": 1}),
     "half a number of progress": greeting(_meta={"progressToken": 1.5}),
