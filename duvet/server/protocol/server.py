@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
-from functools import partial
 from typing import Any
 
 import anyio
@@ -26,19 +25,19 @@ from duvet.prompts import content, library
 from duvet.server import live_project, messages
 from duvet.server.live_project import LiveProject, current_caller
 from duvet.server.protocol import session
-from duvet.server.protocol.session import ServerRequest, call_part, get_connection, refuse_cursor
+from duvet.server.protocol.session import ServerRequest, call_part, refuse_cursor
 from duvet.server.resources import documents, tree
 from duvet.server.resources.templates import complete_variable
 from duvet.tools import arguments, packs
 from duvet.tools.context import ProjectSnapshot
 from duvet.tools.dispatcher import ToolDispatcher
 from duvet.tools.packs import Registry
-from duvet.tools.tool import ResultPage, Tool, ToolError, find_server_hint, make_structured_content
+from duvet.tools.tool import ResultPage, ToolError, find_server_hint, make_structured_content
 
 _NOT_FOUND = -32002  # The code in versions with a handshake; later versions use that of invalid parameters.
 
 
-RESOURCES, TOOLS, PROMPTS = "resources", "tools", "prompts"  # Names of lists; they can't be URIs, which have a colon.
+RESOURCES, TOOLS, PROMPTS = "resources", "tools", "prompts"  # Names of lists; a URI would have a colon.
 MAX_SUBSCRIPTIONS = 1_000  # Maximum number of open streams.
 _MAX_URIS = 1_000  # Maximum number of resources that a client may subscribe to, or name for one stream.
 
@@ -174,12 +173,11 @@ class Outbox:
     """The pending notifications of a client, without duplicates."""
 
     def __init__(self, connection: Connection, is_open: Callable[[], bool]) -> None:
-        """Notifications are held back until `is_open` returns True."""
         self.uris: set[str] = set()  # The client's subscriptions.
         self.waiting: dict[str, None] = {}
         self.is_busy = False
         self._connection = connection
-        self._is_open = is_open
+        self._is_open = is_open  # Notifications wait until this returns True.
 
     async def deliver(self) -> None:
         """Send the pending notifications unless another call does; blocks while the client doesn't read."""
@@ -213,7 +211,7 @@ class Subscriptions:
         self.watched = live_project.WatchedResources()
         self._outboxes: dict[Connection, Outbox] = {}
         self._bus = subscriptions.InMemorySubscriptionBus()
-        self.streams = subscriptions.ListenHandler(self._bus, max_subscriptions=MAX_SUBSCRIPTIONS)
+        self.streams = subscriptions.ListenHandler(self._bus)
         self._open_streams = 0
         self._turn = anyio.Lock()
         self._group: TaskGroup | None = None
@@ -224,7 +222,7 @@ class Subscriptions:
         server.add_notification_handler("notifications/initialized", types.NotificationParams, self.add_client)
 
     async def add_client(self, request: ServerRequest, params: types.NotificationParams) -> None:
-        self._get_outbox(get_connection(request))
+        self._get_outbox(request.session._connection)
 
     def _get_outbox(self, connection: Connection) -> Outbox:
         if connection not in self._outboxes:
@@ -234,7 +232,7 @@ class Subscriptions:
 
     async def subscribe(self, request: ServerRequest, params: types.SubscribeRequestParams) -> types.EmptyResult:
         context = await self._context()
-        outbox = self._get_outbox(get_connection(request))
+        outbox = self._get_outbox(request.session._connection)
         if params.uri not in outbox.uris:
             _check_uris({*outbox.uris, params.uri})
             self.watched.add([params.uri], context)
@@ -242,7 +240,7 @@ class Subscriptions:
         return types.EmptyResult()
 
     async def unsubscribe(self, request: ServerRequest, params: types.UnsubscribeRequestParams) -> types.EmptyResult:
-        outbox = self._get_outbox(get_connection(request))
+        outbox = self._get_outbox(request.session._connection)
         if params.uri in outbox.uris:
             outbox.uris.remove(params.uri)
             outbox.waiting.pop(params.uri, None)
@@ -254,18 +252,17 @@ class Subscriptions:
     ) -> types.SubscriptionsListenResult:
         uris = set(params.notifications.resource_subscriptions or ())
         _check_uris(uris)
+        context = await self._context() if uris else None
         if self._open_streams >= MAX_SUBSCRIPTIONS:
             hint = {"hint": "request notifications about several resources in one stream"}
             raise MCPError(code=messages.TOO_MUCH_CODE, message="Too many streams are open", data=hint)
+        self.watched.add(uris, context)
         self._open_streams += 1
         try:
-            self.watched.add(uris, await self._context() if uris else None)
-            try:
-                return await self.streams(request, params)
-            finally:
-                self.watched.remove(uris)
+            return await self.streams(request, params)
         finally:
             self._open_streams -= 1
+            self.watched.remove(uris)
 
     def deliver_to(self, session: str) -> None:
         for connection, outbox in self._outboxes.items():
@@ -286,8 +283,8 @@ class Subscriptions:
 
     async def _notify(self, before: ProjectSnapshot, after: ProjectSnapshot) -> None:
         async for uri in self.watched.find_changes(after):
-            await self._bus.publish(subscriptions.ResourceUpdated(uri=uri))
-            self._put(uri, [one for one in self._outboxes.values() if uri in one.uris])
+            outboxes = [one for one in self._outboxes.values() if uri in one.uris]
+            await self._publish(subscriptions.ResourceUpdated(uri=uri), uri, outboxes)
         ##= man/spec/mcp.md#freshness
         ##% The server MUST notify clients of changes to resources that they have subscribed to, and of new and removed
         ##% specifications, requirements, citations and pages.
@@ -295,23 +292,19 @@ class Subscriptions:
             documents.have_pages_changed if self._dispatcher.registry.has_only_pages else documents.have_lists_changed
         )
         if have_changed(before, after):
-            await self._bus.publish(subscriptions.ResourcesListChanged())
-            self._put(RESOURCES, self._outboxes.values())
+            await self._publish(subscriptions.ResourcesListChanged(), RESOURCES, self._outboxes.values())
 
     async def _notify_of_packs(self) -> None:
         if self._registry is not self._dispatcher.registry:
             self._registry = self._dispatcher.registry
-            for event, kind in (
-                (subscriptions.ResourcesListChanged(), RESOURCES),
-                (subscriptions.ToolsListChanged(), TOOLS),
-                (subscriptions.PromptsListChanged(), PROMPTS),
-            ):
-                await self._bus.publish(event)
-                self._put(kind, self._outboxes.values())
+            await self._publish(subscriptions.ResourcesListChanged(), RESOURCES, self._outboxes.values())
+            await self._publish(subscriptions.ToolsListChanged(), TOOLS, self._outboxes.values())
+            await self._publish(subscriptions.PromptsListChanged(), PROMPTS, self._outboxes.values())
 
-    def _put(self, uri: str, outboxes: Iterable[Outbox]) -> None:
+    async def _publish(self, event: subscriptions.ServerEvent, name: str, outboxes: Iterable[Outbox]) -> None:
+        await self._bus.publish(event)
         for outbox in outboxes:
-            outbox.waiting[uri] = None
+            outbox.waiting[name] = None
             if self._group and not outbox.is_busy:
                 self._group.start_soon(outbox.deliver)
 
@@ -358,7 +351,7 @@ class DuvetServer(Server[Any]):
         # Outermost first. This replaces the SDK's middleware, which collects traces.
         self.middleware[:] = [
             session.guard_request,
-            *([partial(pin_version, settings.protocol_version)] if settings.protocol_version else []),
+            *([self._pin_version] if settings.protocol_version else []),
             ##= man/spec/service.md#models-of-clients
             ##% The server MUST refuse a request state that it did not issue for the same call.
             RequestStateBoundary(
@@ -376,6 +369,15 @@ class DuvetServer(Server[Any]):
     def instructions(self, value: str | None) -> None:
         # The SDK sets defaults for missing values.
         assert value is None
+
+    async def _pin_version(self, ctx: ServerRequest, call_next: CallNext) -> HandlerResult:
+        result = await call_next(ctx)
+        if ctx.method != "initialize" or not isinstance(result, dict):
+            return result
+        ##= man/spec/mcp.md#connecting
+        ##% The server MUST use the protocol version in the configuration, or else the version that the client requests,
+        ##% if the server supports it.
+        return {**result, "protocolVersion": self.settings.protocol_version}
 
     def get_capabilities(
         self, notification_options: NotificationOptions | None = None, *more: Any, **named: Any
@@ -398,16 +400,6 @@ async def _run_parts(server: Server[Any]) -> AsyncIterator[dict[str, Any]]:
         await server.dispatcher.aclose()
 
 
-async def pin_version(version: str, ctx: session.ServerRequest, call_next: CallNext) -> HandlerResult:
-    result = await call_next(ctx)
-    if ctx.method != "initialize" or not isinstance(result, dict):
-        return result
-    ##= man/spec/mcp.md#connecting
-    ##% The server MUST use the protocol version in the configuration, or else the version that the client requests,
-    ##% if the server supports it.
-    return {**result, "protocolVersion": version}
-
-
 class ToolsPart:
     def __init__(self, server: DuvetServer) -> None:
         self._dispatcher = server.dispatcher
@@ -423,20 +415,40 @@ class ToolsPart:
         return description.input_schema if description else None
 
     def _describe_tools(self, registry: packs.Registry) -> dict[str, types.Tool]:
-        if registry is not self._registry:
-            self._descriptions = {tool.name: describe_tool(tool) for tool in registry.list_all()}
-            self._registry = registry
+        if registry is self._registry:
+            return self._descriptions
+        self._descriptions, self._registry = {}, registry
+        for tool in registry.list_all():
+            notes = {"labels": tool.labels, "safetyNotes": tool.safety_notes, "invocationHints": tool.invocation_hints}
+            self._descriptions[tool.name] = types.Tool(
+                name=tool.name,
+                title=tool.title,
+                description=tool.description,
+                input_schema=arguments.make_client_schema(tool),
+                output_schema=arguments.output_schema(tool),
+                annotations=types.ToolAnnotations(
+                    read_only_hint=tool.only_reads,
+                    destructive_hint=tool.replaces,
+                    idempotent_hint=tool.is_idempotent,
+                    open_world_hint=False,
+                ),
+                _meta={f"duvet/{name}": list(words) for name, words in notes.items() if words} or None,
+            )
         return self._descriptions
 
     async def list(self, request: session.ServerRequest, params: types.PaginatedRequestParams) -> types.ListToolsResult:
         session.refuse_cursor(params)
         registry, scopes = await self._dispatcher.tools(), current_caller().scopes
         descriptions = self._describe_tools(registry)
-        tools = [
-            name_for_client(request, tool, descriptions[tool.name])
-            for tool in registry.list_shown(self._dispatcher.environment.is_relevant)
-            if tool.scope in scopes
-        ]
+        client = request.session.client_params
+        refuses_dots = client is not None and _REFUSES_DOTS.search(client.client_info.name)
+        tools = []
+        for tool in registry.list_shown(self._dispatcher.environment.is_relevant):
+            if tool.scope in scopes:
+                described = descriptions[tool.name]
+                if refuses_dots and "." in tool.name and tool.aliases:
+                    described = described.model_copy(update={"name": tool.aliases[0]})
+                tools.append(described)
         return types.ListToolsResult(tools=tools)
 
     async def call(
@@ -452,52 +464,22 @@ class ToolsPart:
             caller = session.attach_client_model(caller, request, params)
             answer = await self._dispatcher.call_tool(tool, arguments, caller)
         except ToolError as error:
-            return _make_error_result(error)
+            ##= man/spec/mcp.md#answers
+            ##% The server MUST answer a failed call with `isError` and a JSON block whose `error` has a `code`, a
+            ##% `message` and a `hint`.
+            details = {} if error.details is None else {"details": error.details}
+            fields = {"code": error.code.value, "message": error.message, "hint": error.hint, **details}
+            text = json.encode({"status": "error", "error": fields}).decode()
+            # No structured content, because that must match the output schema.
+            return types.CallToolResult(content=[types.TextContent(text=text)], is_error=True)
         except session.ModelWantedError as wanted:
             return wanted.result
         ##= man/spec/mcp.md#answers
         ##% The first content block of a tool's result MUST contain only the JSON of the answer.
-        blocks = [json.encode(answer.value).decode()]
+        content: list[types.ContentBlock] = [types.TextContent(text=json.encode(answer.value).decode())]
         if notes := " ".join(filter(None, [answer.warning, answer.next_step])):
-            blocks.append(notes)
-        content: list[types.ContentBlock] = [types.TextContent(text=block) for block in blocks]
+            content.append(types.TextContent(text=notes))
         return types.CallToolResult(content=content, structured_content=make_structured_content(answer))
-
-
-def describe_tool(tool: Tool) -> types.Tool:
-    notes = {"labels": tool.labels, "safetyNotes": tool.safety_notes, "invocationHints": tool.invocation_hints}
-    return types.Tool(
-        name=tool.name,
-        title=tool.title,
-        description=tool.description,
-        input_schema=arguments.make_client_schema(tool),
-        output_schema=arguments.output_schema(tool),
-        annotations=types.ToolAnnotations(
-            read_only_hint=tool.only_reads,
-            destructive_hint=tool.replaces,
-            idempotent_hint=tool.is_idempotent,
-            open_world_hint=False,
-        ),
-        _meta={f"duvet/{name}": list(words) for name, words in notes.items() if words} or None,
-    )
-
-
-def name_for_client(request: session.ServerRequest, tool: Tool, described: types.Tool) -> types.Tool:
-    params = request.session.client_params
-    if "." not in tool.name or not tool.aliases or not params or not _REFUSES_DOTS.search(params.client_info.name):
-        return described
-    return described.model_copy(update={"name": tool.aliases[0]})
-
-
-def _make_error_result(error: ToolError) -> types.CallToolResult:
-    """Return an error as text only, because structured content must match the output schema."""
-    ##= man/spec/mcp.md#answers
-    ##% The server MUST answer a failed call with `isError` and a JSON block whose `error` has a `code`, a `message` and
-    ##% a `hint`.
-    details = {} if error.details is None else {"details": error.details}
-    fields = {"code": error.code.value, "message": error.message, "hint": error.hint, **details}
-    text = json.encode({"status": "error", "error": fields}).decode()
-    return types.CallToolResult(content=[types.TextContent(text=text)], is_error=True)
 
 
 class PromptsPart:

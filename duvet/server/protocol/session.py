@@ -15,7 +15,7 @@ from typing import Any, get_args
 import mcp_types as types
 import msgspec
 from blake3 import blake3
-from mcp.server.connection import Connection, allowed_log_levels
+from mcp.server.connection import allowed_log_levels
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import ServerMessageMetadata
@@ -46,7 +46,6 @@ MAX_ROUNDS = 32
 _MAX_STATE_BYTES = 8 << 20
 _MAX_ENCODED_LENGTH = 500_000  # Sealing adds a third to the size, and the result must fit into a request body.
 STATE_SECONDS = 3600.0  # The client may ask its user first.
-_CANCELLED = {"action": "cancel"}  # A valid answer that no model would give.
 _NOT_TEXT = "the client's model returned something other than text"
 
 
@@ -57,13 +56,7 @@ def refuse_cursor(params: types.PaginatedRequestParams) -> None:
         )
 
 
-def get_connection(request: ServerRequest) -> Connection:
-    """Return the connection of a request, which the SDK keeps private."""
-    return request.session._connection
-
-
 async def guard_request(ctx: ServerRequest, call_next: CallNext) -> HandlerResult:
-    """Answer a request, hiding errors that are not meant for clients."""
     try:
         return await call_next(ctx)
     except (MCPError, ValidationError):
@@ -83,7 +76,7 @@ async def guard_request(ctx: ServerRequest, call_next: CallNext) -> HandlerResul
 
 
 async def set_log_level(request: ServerRequest, params: types.SetLevelRequestParams) -> types.EmptyResult:
-    get_connection(request).state[_LEVEL_KEY] = params.level
+    request.session._connection.state[_LEVEL_KEY] = params.level
     return types.EmptyResult()
 
 
@@ -106,7 +99,7 @@ async def log_request(ctx: ServerRequest, call_next: CallNext) -> HandlerResult:
 def wants_level(request: ServerRequest, level: types.LoggingLevel) -> bool:
     if request.protocol_version in MODERN_PROTOCOL_VERSIONS:
         return level in allowed_log_levels(request.protocol_version, request.meta)
-    lowest = get_connection(request).state.get(_LEVEL_KEY, "warning")
+    lowest = request.session._connection.state.get(_LEVEL_KEY, "warning")
     return _SEVERITIES[level] >= _SEVERITIES[lowest]
 
 
@@ -208,7 +201,8 @@ async def deliver_model_answers(ctx: ServerRequest, call_next: CallNext) -> Hand
     """Replace answers that aren't text, so that only the step that asked fails, not the call."""
     answers = (ctx.params or {}).get("inputResponses")
     if ctx.method == "tools/call" and isinstance(answers, dict):
-        usable = dict.fromkeys(answers, _CANCELLED)
+        # A valid answer that no model would give.
+        usable = {key: {"action": "cancel"} for key in answers}
         for key, answer in answers.items():
             with suppress(ValidationError):
                 if _get_text(types.CreateMessageResult.model_validate(answer, by_name=False)) is not None:

@@ -13,7 +13,6 @@ from msgspec.structs import replace
 from pytest_snapshot.plugin import Snapshot
 
 from duvet.config.service_tables import VariableType as Kind, WorkflowSection
-from duvet.server.protocol.server import describe_tool
 from duvet.tools.arguments import output_schema
 from duvet.tools.knowledge.maintenance import run_recipe_tool, upload_file
 from duvet.tools.knowledge.search import search_everything
@@ -159,9 +158,8 @@ def test_a_workflow_may_replace_something_if_one_of_its_tools_may(name: str, rep
     found = make_workflow_tools(FLOWS, [search_everything, upload_file, run_recipe_tool], ())
     assert found.faults == {}
     tools = [*EnabledPack(found.pack).tools(), run_recipe_tool]
-    told = {one.name: describe_tool(one).annotations for one in tools}
-    hints = told[f"workflow.{name}"], told["km-recipe-run"]
-    assert [one and one.destructive_hint for one in hints] == [replaces, True]
+    told = {one.name: one.replaces for one in tools}
+    assert (told[f"workflow.{name}"], told["km-recipe-run"]) == (replaces, True)
 
 
 async def test_wrong_variables_are_refused_before_any_step(problem_files: Snapshot) -> None:
