@@ -295,10 +295,8 @@ class LiveProject:
 
 
 class WatchedResources:
-    """The subscribed resources, with the digest of each as last reported."""
-
     def __init__(self) -> None:
-        self._digests: dict[str, str] = {}
+        self._digests: dict[str, str] = {}  # Of the subscribed resources, as last reported.
         self._subscribers: Counter[str] = Counter()
 
     @property
@@ -367,7 +365,6 @@ class ChangeDetector:
             self.has_changed()
 
     def has_changed(self) -> bool:
-        """Return whether a new reading may differ from the last one."""
         followed = self._followed
         if followed is not None and not self._changed:
             self._changed = self._find_changes(followed, lambda: self._find_touched(followed))

@@ -48,10 +48,9 @@ async def connect(
     model: Callable[[str], str] | None = None,
     project: str | Path = ".",
 ) -> AsyncIterator[Client]:
-    """Serve the pack in this file alongside the pack `trace`, and yield a client.
+    """Serve the pack in this file alongside the pack `trace`, and yield a client; `model` answers `ctx.model`.
 
-    `settings` are the pack's settings, `model` answers the prompts of `ctx.model`, and `project` is the folder of the
-    project. Raises ImportError if the pack can't be loaded.
+    Raises ImportError if the pack can't be loaded.
     """
     name = Path(path).stem
     loaded = load_plugins([PackFile(name, os.path.abspath(path))], (), {name: settings or {}})

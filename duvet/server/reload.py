@@ -13,28 +13,18 @@ from duvet.errors import DuvetError
 from duvet.project.project import Project
 from duvet.server import log, messages
 from duvet.server.application import HTTP_MODE, Application
-from duvet.tools.dispatcher import ToolDispatcher
 from duvet.tools.tool import make_tool_error
 from duvet.tree.files import DiskTree, Tree
 
 _FIXED = (  # Keys that apply only when the server starts.
-    "name",
-    "title",
-    "version",
-    "description",
-    "protocol_version",
-    "mode",
-    "host",
-    "port",
-    "allowed_hosts",
-    "rate",
+    *("name", "title", "version", "description", "protocol_version", "mode", "host", "port", "allowed_hosts", "rate"),
     "shutdown_timeout",
 )
 _GUARDED = ("uploads", "store")  # Tables that decide what a token may read and write on this machine.
 
 
 def _read_pack_files(service: Service, tree: Tree) -> Mapping[str, bytes]:
-    """Read pack files; the tree of a project then detects changes to them."""
+    """Read pack files through a tree, which then detects changes to them."""
     found = {}
     for pack in service.config.tool_packs.values():
         if pack.path and pack.enabled:
@@ -70,7 +60,13 @@ class ConfigReloader:
             changed = now != before or files != self._pack_files
             self._pack_files = files
             if dispatcher is not None and changed:
-                self._apply(self._application.with_service(service), dispatcher)
+                application, server = self._application.with_service(service), service.config.server
+                self._instructions = messages.render_instructions(server, application.tools.registry)
+                dispatcher.registry = application.tools.registry
+                dispatcher.environment = application.make_environment(dispatcher.environment.observers)
+                earlier = self._application.service.config.server
+                self._warn_of_restart([name for name in _FIXED if getattr(earlier, name) != getattr(server, name)])
+                self._application = application
             fault = ""
         except DuvetError as error:
             fault = str(make_tool_error(error))
@@ -94,14 +90,6 @@ class ConfigReloader:
             [name for name in _GUARDED if kept[name] != getattr(after, name) != getattr(before, name)]
         )
         return replace(service, config=replace(service.config, **kept))
-
-    def _apply(self, application: Application, dispatcher: ToolDispatcher) -> None:
-        self._instructions = messages.render_instructions(application.service.config.server, application.tools.registry)
-        dispatcher.registry = application.tools.registry
-        dispatcher.environment = application.make_environment(dispatcher.environment.observers)
-        before, after = self._application.service.config.server, application.service.config.server
-        self._warn_of_restart([name for name in _FIXED if getattr(before, name) != getattr(after, name)])
-        self._application = application
 
     def _warn_of_restart(self, keys: Sequence[str]) -> None:
         if keys:

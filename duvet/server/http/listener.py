@@ -50,6 +50,21 @@ class ServerAddress(Struct, frozen=True):
     def authority(self) -> str:
         return f"{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}"
 
+    def check_reach(self, anywhere: bool) -> tuple[int, tuple[str, int]]:
+        """Return the family and address of the socket; without `anywhere`, refuse what other machines can reach."""
+        try:
+            resolved = socket.getaddrinfo(self.host, self.port, type=socket.SOCK_STREAM)
+        except (OSError, UnicodeError) as error:
+            raise DuvetError(f"cannot listen on {self.authority}: unknown host", hint=_OTHER_HOST) from error
+        ##= man/spec/mcp.md#http
+        ##% Without tokens, `duvet mcp --http` MUST refuse to listen on an address that other machines can reach.
+        if not anywhere and not all(ip_address(str(one[4][0]).partition("%")[0]).is_loopback for one in resolved):
+            raise DuvetError(
+                f"other machines can reach {self.host}, but no token is set",
+                hint="set DUVET_READER_TOKEN or DUVET_ADMIN_TOKEN, or listen on 127.0.0.1",
+            )
+        return resolved[0][0], resolved[0][4][:2]  # type: ignore[return-value]
+
 
 def parse_address(text: str) -> ServerAddress:
     match = _ADDRESS.fullmatch(text)
@@ -61,20 +76,9 @@ def parse_address(text: str) -> ServerAddress:
 
 
 def open_listener(address: ServerAddress, anywhere: bool) -> socket.socket:
-    """Raise DuvetError if the host is unknown or, without `anywhere`, if other machines can reach it."""
+    family, place = address.check_reach(anywhere)
     try:
-        resolved = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError) as error:
-        raise DuvetError(f"cannot listen on {address.authority}: unknown host", hint=_OTHER_HOST) from error
-    ##= man/spec/mcp.md#http
-    ##% Without tokens, `duvet mcp --http` MUST refuse to listen on an address that other machines can reach.
-    if not anywhere and not all(ip_address(str(one[4][0]).partition("%")[0]).is_loopback for one in resolved):
-        raise DuvetError(
-            f"other machines can reach {address.host}, but no token is set",
-            hint="set DUVET_READER_TOKEN or DUVET_ADMIN_TOKEN, or listen on 127.0.0.1",
-        )
-    try:
-        return socket.create_server(resolved[0][4][:2], family=resolved[0][0], backlog=1024)
+        return socket.create_server(place, family=family, backlog=1024)
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else str(error)
         hint = _OTHER_HOST if error.errno == EADDRNOTAVAIL else "choose another port"
@@ -113,9 +117,8 @@ def serve_over_http(
             server = DuvetServer(
                 application.service.config.server, application.reloader.instructions, application.live, dispatcher
             )
-            stopping = server.settings.shutdown_timeout
-            limits = guards.HttpLimits(rate=rate, burst=2 * rate, stopping=stopping)
             hosts = guards.AllowedHosts(address.host, more_hosts)
+            limits = guards.HttpLimits(rate=rate, burst=2 * rate, stopping=server.settings.shutdown_timeout)
             app = HttpApplication(server, hosts, tokens, log, metrics, limits)
             chosen = ServerAddress(address.host, listener.getsockname()[1])
             running = HttpServer(app, limits, lambda: announce(f"http://{chosen.authority}/mcp"))

@@ -86,15 +86,10 @@ def _load_pages(context: ProjectSnapshot) -> PageCollection:
 
 
 MIME_TYPE = "application/json"
-_SIZED = (tree.NodeKind.SPECIFICATION, tree.NodeKind.REQUIREMENT)
-"""Kinds whose documents come from the catalogue alone, so that their size is cheap to compute."""
+_SIZED = (tree.NodeKind.SPECIFICATION, tree.NodeKind.REQUIREMENT)  # Their documents come from the catalogue alone.
 COLLECTIONS = {  # Name, title and description of the collections that every project has.
     tree.NodeKind.SPECIFICATIONS: ("specifications", "Specifications", "Every specification of the project"),
-    tree.NodeKind.ALL_REQUIREMENTS: (
-        "requirements",
-        "Requirements",
-        "All requirements, in parts with ?limit=&cursor=",
-    ),
+    tree.NodeKind.ALL_REQUIREMENTS: ("requirements", "Requirements", "All requirements, in parts with ?limit=&cursor="),
     tree.NodeKind.ALL_CITATIONS: ("citations", "Citations", "All citations, in parts with ?limit=&cursor="),
 }
 NO_DIGEST = ""  # The digest of a missing document.
@@ -251,8 +246,7 @@ def digest_document(context: ProjectSnapshot, uri: str) -> str:
 
 
 def find_changed_documents(digests: Mapping[str, str], after: ProjectSnapshot) -> dict[str, str]:
-    now = {uri: digest_document(after, uri) for uri in digests}
-    return {uri: new for uri, new in now.items() if new != digests[uri]}
+    return {uri: new for uri, old in digests.items() if (new := digest_document(after, uri)) != old}
 
 
 def have_lists_changed(before: ProjectSnapshot, after: ProjectSnapshot) -> bool:

@@ -112,7 +112,6 @@ class ResourceTree:
 
     @cached_property
     def citations(self) -> Sequence[ResourceNode]:
-        """All citations, each below the first requirement that it cites."""
         return [self.citation(numbers) for numbers in self.citation_ids.values()]
 
     @cached_property
@@ -121,7 +120,6 @@ class ResourceTree:
 
     @cached_property
     def requirement_ids(self) -> dict[tuple[int, str], dict[str, int]]:
-        """The requirements by short id, for each specification and section."""
         ids: dict[tuple[int, str], dict[str, int]] = {}
         for index, (card, id) in enumerate(zip(self.catalogue.requirements, self.catalogue.ids, strict=True)):
             ids.setdefault((card.specification, card.section), {})[id[:SHORT_ID_DIGITS]] = index
@@ -249,8 +247,11 @@ def find_resource_node(tree: ResourceTree, request: ResourceRequest) -> Resource
                 raise NotFoundError(f"unknown resource {quote_text(path)}", hint=hint)
             if resource.specification is None:
                 return SPECIFICATIONS
-            if _is_section_list(tree, resource):
-                resource = replace(resource, section=None, is_collection=True)
+            if resource.section == "" and not resource.is_collection and resource.id is None:
+                # A trailing slash requests all sections, unless one has an empty id.
+                index = tree.specification_ids.get(resource.specification)
+                if index is None or "" not in tree.catalogue.specifications[index].titles:
+                    resource = replace(resource, section=None, is_collection=True)
             node = find_named_node(tree, resource)
             return tree.children(node)[0] if resource.is_collection else node
         except NotFoundError as error:
@@ -258,16 +259,7 @@ def find_resource_node(tree: ResourceTree, request: ResourceRequest) -> Resource
     raise failures[0]
 
 
-def _is_section_list(tree: ResourceTree, resource: ResourcePath) -> bool:
-    """Return whether a trailing slash requests all sections, not a section with an empty id."""
-    if resource.section != "" or resource.is_collection or resource.id is not None:
-        return False
-    index = tree.specification_ids.get(resource.specification or "")
-    return index is None or "" not in tree.catalogue.specifications[index].titles
-
-
 def _find_exact_node(tree: ResourceTree, resource: ResourcePath) -> ResourceNode | None:
-    """Return the node with exactly these names, or None."""
     index = tree.specification_ids.get(resource.specification or "")
     if index is None:
         return None
