@@ -74,9 +74,9 @@ class RunReference(Struct, frozen=True):
     repo_head: str
 
 
-class RemovedArtifact(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class RemovedArtifact(Struct, frozen=True, kw_only=True, omit_defaults=True, rename={"kind": "artifact_type"}):
     path: str
-    artifact_type: records.FileKind
+    kind: records.FileKind
     subsystem: str
     digest: str
     status: str
@@ -91,35 +91,29 @@ class PastReport(Struct, frozen=True, kw_only=True):
 
 def _make_common_fields(facts: ProjectFacts, now: float) -> dict[str, Any]:
     run = facts.run
-    removed = tuple(
-        RemovedArtifact(
-            path=one.path,
-            artifact_type=one.kind,
-            subsystem=one.subsystem,
-            digest=one.digest,
-            status=one.status,
-            renamed_to=one.renamed_to,
-        )
-        for one in (run.removed if run else ())
-    )
     return {
         "generated_at": now,
         "generated_at_iso": datetime.fromtimestamp(now, UTC).isoformat(timespec="seconds"),
-        "run": RunReference(run.run_id, run.profile, run.repo_head) if run else RunReference("", "", ""),
-        "removed_artifacts": removed,
+        "run": convert(run, RunReference, from_attributes=True) if run else RunReference("", "", ""),
+        "removed_artifacts": convert(run.removed if run else (), tuple[RemovedArtifact, ...], from_attributes=True),
     }
 
 
-class ArtifactRow(Struct, frozen=True, kw_only=True):
+class ArtifactRow(
+    Struct,
+    frozen=True,
+    kw_only=True,
+    rename={"kind": "artifact_type", "criticality": "subsystem_criticality", "digest": "content_digest"},
+):
     path: str
-    artifact_type: records.FileKind
+    kind: records.FileKind
     subsystem: str
-    subsystem_criticality: str
+    criticality: str
     chunk_count: int
     coverage_ratio: float
     git_commit: str
     git_timestamp: float | None
-    content_digest: str
+    digest: str
     skipped: str
 
 
@@ -159,21 +153,8 @@ class CoverageReport(Struct, frozen=True, kw_only=True):
 def make_coverage_report(facts: ProjectFacts, now: float) -> CoverageReport:
     ##= man/spec/knowledge.md#reports
     ##% `km-coverage-summary` MUST list every indexed file, and give the reason if a file has no chunks.
-    rows = tuple(
-        ArtifactRow(
-            path=artifact.path,
-            artifact_type=artifact.kind,
-            subsystem=artifact.subsystem,
-            subsystem_criticality=artifact.criticality,
-            chunk_count=artifact.chunk_count,
-            coverage_ratio=artifact.coverage_ratio,
-            git_commit=artifact.git_commit,
-            git_timestamp=artifact.git_timestamp,
-            content_digest=artifact.digest,
-            skipped=artifact.skipped,
-        )
-        for _, artifact in sorted(facts.artifacts.items())
-    )
+    artifacts = tuple(artifact for _, artifact in sorted(facts.artifacts.items()))
+    rows = convert(artifacts, tuple[ArtifactRow, ...], from_attributes=True)
     times = [row.git_timestamp for row in rows if row.git_timestamp is not None]
     missing = tuple(row for row in rows if not row.chunk_count)
     common = _make_common_fields(facts, now)
@@ -182,7 +163,7 @@ def make_coverage_report(facts: ProjectFacts, now: float) -> CoverageReport:
         include_patterns=facts.rule.include,
         summary=CoverageSummary(
             artifact_total=len(rows),
-            artifact_breakdown=dict(sorted(Counter(row.artifact_type.value for row in rows).items())),
+            artifact_breakdown=dict(sorted(Counter(row.kind.value for row in rows).items())),
             chunk_count=sum(row.chunk_count for row in rows),
             missing_artifacts=len(missing),
             removed_artifacts=len(common["removed_artifacts"]),

@@ -336,9 +336,7 @@ def _match_quotes(
         quote, name = (key, "") if isinstance(key, str) else key
         found, section = None, target.section
         for matcher in matchers:
-            found = matcher.find(quote, name)
-            if found and found[1] is records.Fit.ONE_EDIT and not allows_cuts and matcher.is_doubtful(quote):
-                found = None
+            found = matcher.find(quote, name, allows_cuts=allows_cuts)
             if found is not None:
                 break
         if found is None and find_equal:

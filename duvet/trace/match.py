@@ -18,7 +18,7 @@ from duvet.text import WHITESPACE, byte_length, normalise, normalise_with_map
 from duvet.trace.records import TITLE_LINE, Fit, FoundQuote, Piece
 
 if TYPE_CHECKING:
-    from duvet.trace.plain_match import PlainQuoteMatcher, PlainView
+    from duvet.trace.plain_match import PlainView
 
 
 class SearchText:
@@ -214,31 +214,45 @@ def _find_character(data: bytes, byte: int) -> int:
     return byte if byte <= 0 or data.isascii() else len(data[:byte].decode())
 
 
-class NearQuoteFinder:
-    """Finds quotes with different spacing or one edit in a view."""
+class QuoteFinder:
+    """Finds quotes in a view: exactly, with different spacing, or with one edit."""
 
     def __init__(self, view: SectionView | PlainView) -> None:
         self.view = view
-        self._words = view.data.decode()
+        self._exact: SearchText | None = None  # Made with the normalised view, for the first quote that is not found.
+        self._is_ordered = False
+
+    def _normalise_view(self) -> None:
+        self._words = self.view.data.decode()
         # The offsets, in characters, at which unbroken parts begin in the normalised view and in the view.
         normal, self._offsets, self._originals = normalise_with_map(self._words)
         self._normal = SearchText(normal.encode())
-        self.exact = SearchText(view.data)  # Searches the view for exact matches.
-        self._is_ordered = False
+        self._exact = SearchText(self.view.data)
 
-    def find(self, quote: str, *, allows_edit: bool = True) -> FoundQuote | None:
-        normal = normalise(quote).encode()
-        if not self._is_ordered and self.exact.work + self._normal.work > len(self._normal.data):
+    def find(
+        self, quote: str, fit: Fit = Fit.EXACT, *, allows_edit: bool = True, allows_cuts: bool = True
+    ) -> FoundQuote | None:
+        """Return where the quote is, and how it fits; `fit` is that of an exact match."""
+        data = quote.encode()
+        start = (self._exact or self.view.data).find(data)
+        if start >= 0:
+            return self.view.cut(start, start + len(data)), fit
+        if self._exact is None:
+            self._normalise_view()
+        elif not self._is_ordered and self._exact.work + self._normal.work > len(self._normal.data):
             # The searches have taken as long as sorting would take, and sorted words make further searches fast.
             self._is_ordered = True
-            data = self._normal.data
-            self._normal = OrderedText(data)
-            self.exact = self._normal if self.view.data == data else OrderedText(self.view.data)
+            self._normal = OrderedText(self._normal.data)
+            is_same = self.view.data == self._normal.data
+            self._exact = self._normal if is_same else OrderedText(self.view.data)
+        normal = normalise(quote).encode()
         start, fit = self._normal.find(normal), Fit.NORMALISED
         end = start + len(normal)
         if start < 0:
             near = find_one_edit(normal, self._normal) if allows_edit else None
-            if near is None:
+            ##= man/spec/trace.md#targets-and-quotes
+            ##% With its own schema, duvet MUST NOT accept a quote that differs from its section in a word or a number.
+            if near is None or not (allows_cuts or self._keeps_meaning(normal, *near)):
                 return None
             (start, end), fit = near, Fit.ONE_EDIT
         # From bytes of the normalised view to bytes of the view, in whole characters.
@@ -253,23 +267,17 @@ class NearQuoteFinder:
         # One edit can turn a character into white space, which leaves no piece.
         return (found, fit) if found else None
 
-    def is_cut(self, quote: str) -> bool:
-        """Return True if all matches differ only at the end of the quote, where the section's sentence continues."""
-        normal = normalise(quote)
+    def _keeps_meaning(self, quote: bytes, start: int, end: int) -> bool:
+        """Return True if no word or number differs, and the section's sentence does not go on where the quote ends."""
+        normal, data = quote.decode(), self._normal.data
         front, last = normal[:-1].encode(), normal[-1:]
-        if not front or front[-1:] in _MARKS:
-            return False
-        data, ends = self._normal.data, (at + len(front) for at in self._normal.find_places(front))
-        rests = (data[end : end + _MOST_READ].decode(errors="ignore") for end in ends)
-        found = [bool(re.match(_GOES_ON, rest)) and rest[:1] != last for rest in rests]
-        return bool(found) and all(found)
-
-    def changes_meaning(self, quote: str) -> bool:
-        normal = normalise(quote).encode()
-        near = find_one_edit(normal, self._normal)
-        return near is not None and is_meaningful_edit(
-            normal.decode(), self._normal.data[slice(*near)].decode("utf-8", "replace")
-        )
+        if front and front[-1:] not in _MARKS:
+            ends = (at + len(front) for at in self._normal.find_places(front))
+            rests = (data[end : end + _MOST_READ].decode(errors="ignore") for end in ends)
+            goes_on = [bool(re.match(_GOES_ON, rest)) and rest[:1] != last for rest in rests]
+            if goes_on and all(goes_on):
+                return False
+        return not is_meaningful_edit(normal, data[start:end].decode("utf-8", "replace"))
 
 
 _WORDS = r"\d+(?:[.,:]\d+)*|[^\W\d_]+(?:['\u2019-][^\W\d_]+)*|[^\w\s.,;:!?'\"()]"
@@ -302,69 +310,84 @@ _GOES_ON = r"(?s)(?!.?[.!?]|.?\Z|[-*+|#\u2022]| [A-Z](?:[a-z]|\Z| ))"
 
 
 class QuoteMatcher:
-    """Finds quotes in a section; builds the required views on first use."""
+    """Finds quotes in a section; builds the required views on first use.
 
-    def __init__(self, section: Section, view: SectionView | None = None, name: str = "") -> None:
+    In Markdown with duvet's own schema, quotes are compared with the words of the section, whatever their markup.
+    """
+
+    def __init__(self, section: Section, view: SectionView | None = None) -> None:
         self.section = section
-        self.name = name  # The id of the requirement to which the search is restricted; empty for the whole section.
-        self._view = view
-        self._near: NearQuoteFinder | None = None
-        self._words: PlainQuoteMatcher | None = None
+        self._lines = QuoteFinder(view) if view else None
+        self._words: QuoteFinder | None = None
+        self._plain: PlainView | None = None
+        self._name = ""  # The id of the requirement to which the search is restricted; empty for the whole section.
 
-    def find(self, quote: str, name: str = "") -> FoundQuote | None:
-        """Return where the quote is and how it fits, or None; in plain text, `name` restricts this to a requirement."""
+    def find(self, quote: str, name: str = "", *, allows_cuts: bool = True) -> FoundQuote | None:
+        """Return where the quote is and how it fits, or None; in plain text, `name` restricts this to a requirement.
+
+        Without `allows_cuts`, a quote with one wrong character must keep its words and its end.
+        """
         ##= man/spec/trace.md#targets-and-quotes
         ##% duvet MUST read an annotation without a quote as one that quotes the title of its section.
         if not quote:
             start, end = self.section.heading
             return (Piece(TITLE_LINE, start, end),), Fit.TITLE
-        if self.section.plain is not None:
-            name = name or self.name
-            words = self._make_words(self.section.plain)
-            found = words.find(quote, name)
-            if found is not None or name:
-                return found
-            # The lines as they are in the file, such as code.
-            found = self._find_in_lines(quote, allows_edit=False)
-            return found or words.find_edited(quote)
-        return self._find_in_lines(quote)
-
-    def _make_words(self, plain: PlainText) -> PlainQuoteMatcher:
+        if self.section.plain is None:
+            return self._make_line_finder().find(quote, allows_cuts=allows_cuts)
         # Only Markdown in duvet's own schema has a plain text.
-        from duvet.trace.plain_match import PlainQuoteMatcher
+        from duvet.trace.plain_match import list_bare_quotes
 
-        self._words = self._words or PlainQuoteMatcher(self.section, plain)
-        return self._words
+        name = name or self._name
+        view, words = self._make_word_finder(self.section.plain)
+        ##= man/spec/trace.md#targets-and-quotes
+        ##% duvet MUST ignore differences in markup between a quote and its section.
+        if found := _find_words(view, words, quote, name, Fit.EXACT):
+            return found
+        bare = list_bare_quotes(quote)
+        for one in bare:
+            if one and one != quote and (found := _find_words(view, words, one, name, Fit.NORMALISED)):
+                return found
+        if name:
+            return None
+        # The lines as they are in the file, such as code.
+        found = self._make_line_finder().find(quote, allows_edit=False)
+        return found or (words.find(bare[0], allows_cuts=allows_cuts) if bare[0] else None)
 
-    def _find_in_lines(self, quote: str, *, allows_edit: bool = True) -> FoundQuote | None:
-        view = self._view = self._view or make_section_view(self.section)
-        data = quote.encode()
-        start = (self._near.exact if self._near else view.data).find(data)
-        if start >= 0:
-            return view.cut(start, start + len(data)), Fit.EXACT
-        if self._near is None:
-            self._near = NearQuoteFinder(view)
-        return self._near.find(quote, allows_edit=allows_edit)
+    def _make_line_finder(self) -> QuoteFinder:
+        self._lines = self._lines or QuoteFinder(make_section_view(self.section))
+        return self._lines
+
+    def _make_word_finder(self, plain: PlainText) -> tuple[PlainView, QuoteFinder]:
+        if self._plain is None or self._words is None:
+            from duvet.trace.plain_match import PlainView
+
+            self._plain = PlainView(self.section, plain)
+            self._words = QuoteFinder(self._plain)
+        return self._plain, self._words
 
     def restrict(self, text: str, name: str) -> QuoteMatcher:
         """Return a matcher for this requirement of the section; `self` if the section does not contain its text."""
         if self.section.plain is not None:
-            found = QuoteMatcher(self.section, name=name)
-            found._words = self._make_words(self.section.plain)
+            found = QuoteMatcher(self.section)
+            found._plain, found._words = self._make_word_finder(self.section.plain)
+            found._name = name
             return found
-        view = self._view = self._view or make_section_view(self.section)
+        view = self._make_line_finder().view
         data = text.encode()
         start = view.data.find(data)
-        if start < 0:
+        if start < 0 or not isinstance(view, SectionView):
             return self
         first, last = bisect_right(view.offsets, start) - 1, bisect_left(view.offsets, start + len(data))
         offsets = [one - start for one in view.offsets[first : last + 1]]
         return QuoteMatcher(self.section, SectionView(self.section, data, view.lines[first:last], offsets))
 
-    def is_doubtful(self, quote: str) -> bool:
-        """Return True if the one edit changes the meaning of a quote, or the quote ends within a sentence."""
-        ##= man/spec/trace.md#targets-and-quotes
-        ##% With its own schema, duvet MUST NOT accept a quote that differs from its section in a word or a number.
-        if self._words is not None:
-            return self._words.is_doubtful(quote)
-        return self._near is not None and (self._near.is_cut(quote) or self._near.changes_meaning(quote))
+
+def _find_words(view: PlainView, words: QuoteFinder, quote: str, name: str, fit: Fit) -> FoundQuote | None:
+    found = view.find_requirement(quote, name, fit)
+    if found or name:
+        return found
+    if found := words.find(quote, fit, allows_edit=False):
+        return found
+    # A quote may consist of a list's lead-in and a part of one list item.
+    item = view.find_item(quote)
+    return item and _find_words(view, words, *item, fit)

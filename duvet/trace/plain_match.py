@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from itertools import accumulate, chain
-
-from msgspec import Struct
+from itertools import accumulate
 
 from duvet.model import PlainText, Section, Statement
 from duvet.specs.locator import compile_ids
 from duvet.specs.markdown import remove_markup
 from duvet.text import WHITESPACE, byte_length, normalise, normalise_with_map
-from duvet.trace.match import NearQuoteFinder
 from duvet.trace.records import Fit, FoundQuote, Piece
 
 _MARK_EVERY = 512  # Characters.
@@ -22,14 +19,63 @@ _AHEAD_OF_MARKS = frozenset(b" \t([{\"'|>/")
 """Characters after which a mark opens. After any other character, such as a letter, a mark may be a closing one."""
 
 
-class PlainView(Struct, frozen=True):
-    """The words of a section without markup, on one line."""
+class PlainView:
+    """The words of a section without markup, on one line, and its requirements."""
 
-    section: Section
-    plain: PlainText
-    data: bytes
-    marks: list[int]  # The byte offset of every `_MARK_EVERY`th character.
-    encoded: dict[int, bytes] = {}  # The bytes of the line that was read last.
+    def __init__(self, section: Section, plain: PlainText) -> None:
+        self.section = section
+        self.plain = plain
+        self.text = text = plain.text.replace("\n", " ")
+        self.data = text.encode()
+        parts = (text[at : at + _MARK_EVERY] for at in range(0, len(text), _MARK_EVERY))
+        self.marks = list(accumulate(map(byte_length, parts), initial=0))
+        """The byte offset of every `_MARK_EVERY`th character."""
+        self._encoded = (-1, b"")  # The line that was read last, and its bytes.
+        self._stated: dict[str, list[Statement]] = {}
+        self._led: list[tuple[str, Statement]] = []  # The items below a lead-in, and the normalised text of each.
+        for statement in plain.statements:
+            text = normalise(statement.text)
+            self._stated.setdefault(text, []).append(statement)
+            own = normalise(" ".join([plain.text[low:high] for low, high in statement.ranges]))
+            if own != text:
+                self._stated.setdefault(own, []).append(statement)
+            if statement.lead:
+                self._led.append((text, statement))
+
+    def find_requirement(self, quote: str, name: str, fit: Fit) -> FoundQuote | None:
+        """Find a whole requirement, or any part of the requirements with this id."""
+        wanted = normalise(quote)
+        for statement in self._stated.get(wanted, ()):
+            if not name or statement.name == name:
+                pieces = [piece for low, high in statement.ranges for piece in self.cut_characters(low, high)]
+                if pieces:
+                    return tuple(pieces), fit
+        for statement in self.plain.statements if name else ():
+            if statement.name != name:
+                continue
+            low, high = statement.ranges[0][0], statement.ranges[-1][1]
+            at = self.text.find(quote, low, high)
+            if at >= 0:
+                return self.cut_characters(at, at + len(quote)), fit
+            normal, offsets, originals = normalise_with_map(self.text[low:high])
+            found = normal.find(wanted)
+            if found >= 0:
+                ends = []
+                for place in (found, found + len(wanted) - 1):
+                    index = bisect_right(offsets, place) - 1
+                    ends.append(low + originals[index] + place - offsets[index])
+                return self.cut_characters(ends[0], ends[1] + 1), Fit.NORMALISED
+        return None
+
+    def find_item(self, quote: str) -> tuple[str, str] | None:
+        """If a quote is a list's lead-in and a part of an item, return that part, and the id of the requirement."""
+        wanted = normalise(quote)
+        for text, statement in self._led:
+            lead = normalise(statement.lead)
+            if text.startswith(wanted) and len(wanted) > len(lead):
+                at = quote.find(statement.lead[-1:], len(lead) - 1) + 1
+                return quote[at:].strip(WHITESPACE), statement.name
+        return None
 
     def cut(self, start: int, end: int) -> tuple[Piece, ...]:
         """Map a range of the view to byte ranges of the file, including the markup at the ends of a run of text."""
@@ -87,10 +133,9 @@ class PlainView(Struct, frozen=True):
         return low + marks.end() if marks else end
 
     def _encode(self, line: int) -> bytes:
-        if line not in self.encoded:
-            self.encoded.clear()
-            self.encoded[line] = self.section.lines[line].encode()
-        return self.encoded[line]
+        if line != self._encoded[0]:
+            self._encoded = line, self.section.lines[line].encode()
+        return self._encoded[1]
 
     def _line(self, byte: int) -> int:
         return bisect_right(self.section.starts, byte) - 1
@@ -116,89 +161,10 @@ _INNER_MARK = re.compile(r"(?<=\s)(?:[-*+>]|\d{1,9}[.)])\s+")
 """A list or quotation marker at the beginning of a line in a multi-line quote."""
 
 
-class PlainQuoteMatcher:
-    """Finds quotes in the words of a Markdown section, ignoring the markup of both."""
-
-    def __init__(self, section: Section, plain: PlainText) -> None:
-        self._text = text = plain.text.replace("\n", " ")
-        parts = (text[at : at + _MARK_EVERY] for at in range(0, len(text), _MARK_EVERY))
-        self.view = PlainView(section, plain, text.encode(), list(accumulate(map(byte_length, parts), initial=0)))
-        self._near: NearQuoteFinder | None = None
-        self._stated: dict[str, list[Statement]] = {}
-        self._led: list[tuple[str, Statement]] = []  # The items below a lead-in, and the normalised text of each.
-        for statement in plain.statements:
-            text = normalise(statement.text)
-            self._stated.setdefault(text, []).append(statement)
-            own = normalise(" ".join([plain.text[low:high] for low, high in statement.ranges]))
-            if own != text:
-                self._stated.setdefault(own, []).append(statement)
-            if statement.lead:
-                self._led.append((text, statement))
-
-    def find(self, quote: str, name: str) -> FoundQuote | None:
-        ##= man/spec/trace.md#targets-and-quotes
-        ##% duvet MUST ignore differences in markup between a quote and its section.
-        found = self._find(quote, name, Fit.EXACT)
-        if found is None:
-            words = remove_quote_markup(quote)
-            for bare in dict.fromkeys((words, _INNER_MARK.sub("", words))):
-                if found is None and bare and bare != quote:
-                    found = self._find(bare, name, Fit.NORMALISED)
-        return found
-
-    def _find(self, quote: str, name: str, fit: Fit) -> FoundQuote | None:
-        same = self._stated.get(normalise(quote), [])
-        for statement in same:
-            if not name or statement.name == name:
-                pieces = [self.view.cut_characters(low, high) for low, high in statement.ranges]
-                if any(pieces):
-                    return tuple(chain.from_iterable(pieces)), fit
-        if name:
-            return self._find_named(quote, name, fit)
-        data = quote.encode()
-        start = (self._near.exact if self._near else self.view.data).find(data)
-        if start >= 0:
-            return self.view.cut(start, start + len(data)), fit
-        if self._near is None:
-            self._near = NearQuoteFinder(self.view)
-        if near := self._near.find(quote, allows_edit=False):
-            return near
-        # A quote may consist of a list's lead-in and a part of one list item.
-        wanted = normalise(quote)
-        for text, statement in self._led:
-            lead = normalise(statement.lead)
-            if text.startswith(wanted) and len(wanted) > len(lead):
-                at = quote.find(statement.lead[-1:], len(lead) - 1) + 1
-                return self._find(quote[at:].strip(WHITESPACE), statement.name, fit)
-        return None
-
-    def _find_named(self, quote: str, name: str, fit: Fit) -> FoundQuote | None:
-        for statement in self.view.plain.statements:
-            if statement.name != name:
-                continue
-            low, high = statement.ranges[0][0], statement.ranges[-1][1]
-            at = self._text.find(quote, low, high)
-            if at >= 0:
-                return self.view.cut_characters(at, at + len(quote)), fit
-            normal, offsets, originals = normalise_with_map(self._text[low:high])
-            wanted = normalise(quote)
-            found = normal.find(wanted)
-            if found >= 0:
-                ends = []
-                for place in (found, found + len(wanted) - 1):
-                    index = bisect_right(offsets, place) - 1
-                    ends.append(low + originals[index] + place - offsets[index])
-                return self.view.cut_characters(ends[0], ends[1] + 1), Fit.NORMALISED
-        return None
-
-    def find_edited(self, quote: str) -> FoundQuote | None:
-        words = remove_quote_markup(quote)
-        self._near = self._near or NearQuoteFinder(self.view)
-        return self._near.find(words) if words else None
-
-    def is_doubtful(self, quote: str) -> bool:
-        words = remove_quote_markup(quote)
-        return self._near is not None and (self._near.is_cut(words) or self._near.changes_meaning(words))
+def list_bare_quotes(quote: str) -> list[str]:
+    """Return a quote without markup and, if that differs, also without marks inside the quote."""
+    words = remove_quote_markup(quote)
+    return list(dict.fromkeys((words, _INNER_MARK.sub("", words))))
 
 
 def remove_quote_markup(quote: str) -> str:

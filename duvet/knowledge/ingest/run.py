@@ -136,12 +136,8 @@ class _TraceGraph:
             yield GraphNode(label=NodeLabel.SPECIFICATION, key=card.id, name=card.name, properties=properties)
             for section in card.sections:
                 yield GraphNode(label=NodeLabel.SECTION, key=f"{card.id}#{section.id}", name=section.title)
-        seen: set[str] = set()
-        for requirement, id in zip(catalogue.requirements, self.ids, strict=True):
-            # A section may contain the same text twice.
-            if id in seen:
-                continue
-            seen.add(id)
+        # A section may contain the same text twice; the first requirement counts.
+        for id, requirement in dict(reversed([*zip(self.ids, catalogue.requirements, strict=True)])).items():
             properties = {
                 "name": requirement.name or None,
                 "text": requirement.text,
