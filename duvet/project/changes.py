@@ -118,8 +118,6 @@ class FollowedReading:
 
 
 class WatchedPlaces:
-    """The real folders that contain the recorded paths, and their parents up to the project."""
-
     def __init__(self, record: TreeRecord, disk: DiskTree) -> None:
         self.folders: set[str] = set()
         self._missing: list[str] = []  # Parent folders that don't exist.
@@ -186,7 +184,6 @@ class WatchedPlaces:
 
 
 def _list_enclosing_folders(folder: str, root: str) -> Iterator[str]:
-    """Yield a folder and its parents, ending with the project's folder or the first folder that contains it."""
     yield folder
     while folder not in ("", "/") and not f"{root}/".startswith(f"{folder}/"):
         folder = _get_parent(folder)

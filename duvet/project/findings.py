@@ -63,15 +63,12 @@ class Findings(Struct, frozen=True, array_like=True):
 
 
 class ChosenInputs(Struct, frozen=True):
-    """The selected inputs, other existing files, and a problem for each name that doesn't exist."""
-
     paths: tuple[str, ...]
     others: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
 
 
 def choose_inputs(names: Iterable[str], inputs: Iterable[str], root: str, tree: Tree) -> ChosenInputs:
-    """Find inputs by name; a folder name selects all inputs in that folder."""
     paths: dict[str, None] = {}
     others: dict[str, None] = {}
     problems: list[Problem] = []

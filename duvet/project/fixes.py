@@ -57,8 +57,6 @@ class Correction(NamedTuple):
 
 
 class ResolvedTarget(NamedTuple):
-    """The specification that a target names, and the index of the section, if it exists."""
-
     near: Neighbourhood
     section: int | None
     named: tuple[NamedText, ...] = ()  # The requirements that the target names by an id; empty for a section.
@@ -82,8 +80,6 @@ def resolve_section(near: Neighbourhood, section: str) -> ResolvedTarget:
 
 
 class SpecificationTexts:
-    """The specifications of a project, searched for the text of wrong quotes."""
-
     def __init__(self, project: Project) -> None:
         self.project = project
         self._near: dict[str, Neighbourhood] = {}
@@ -214,7 +210,6 @@ def _quote_nearest(quote: str, own: TextStretch, name: str = "") -> Correction:
 
 
 def _show_change(old: str, new: str) -> str:
-    """Return the new text with changes marked, and a note if they may change its meaning."""
     note = describe_changed_meaning(old, new)
     # The text itself may contain markup, such as backticks.
     words = remove_quote_markup(old)
@@ -347,8 +342,6 @@ _ReadingsByStyle = dict[SourceStyle | None, list[Annotation]]
 
 
 class AnnotationFixer:
-    """Adds hints and fixes to the problems of annotations."""
-
     def __init__(
         self,
         project: Project,

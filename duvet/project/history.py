@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -37,8 +36,6 @@ def squeeze_text(text: str) -> str:
 
 
 class SpecificationRevision(NamedTuple):
-    """A committed version of a specification, and its squeezed text."""
-
     commit: str
     path: str  # Its path at that time, relative to the top of the repository.
     text: str
@@ -112,9 +109,8 @@ class TextHistory:
 
     @cached_property
     def _snapshot(self) -> str:
-        config = self.project.config
-        path = config.report.snapshot.path if config and config.report.snapshot.enabled else ""
-        if not path:
+        path = self.project.snapshot_path
+        if path is None:
             return ""
         if self._git is not None:
             found = self._git.content("cat-file", "blob", f"HEAD:./{path}")
@@ -160,7 +156,16 @@ class TextHistory:
         git = self._git
         if git is None:
             return [], False
-        listed = list(_list_versions(git, path))
+        options = ("--follow", "--raw", "--no-abbrev", "--no-ext-diff", "--no-textconv", "--format=%H")
+        out = git.ask("-c", "core.quotePath=false", "log", *options, "--", path)
+        listed: list[tuple[str, str, str]] = []  # The commits that changed the file, with its object and path in each.
+        commit = ""
+        for line in (out or "").split("\n"):
+            if changed := _CHANGED.fullmatch(line):
+                if changed[1].strip("0"):
+                    listed.append((commit, changed[1], changed[2].rpartition("\t")[2]))
+            elif line:
+                commit = line
         found: list[SpecificationRevision] = []
         size = 0
         objects = GitObjects(git, 0)
@@ -203,16 +208,3 @@ class TextHistory:
             if data is not None:
                 return squeeze_text(data.decode(errors="replace"))
         return ""
-
-
-def _list_versions(git: GitCommand, path: str) -> Iterator[tuple[str, str, str]]:
-    """Yield the commits that changed a file, newest first, with the file's object and path in each."""
-    options = ("--follow", "--raw", "--no-abbrev", "--no-ext-diff", "--no-textconv", "--format=%H")
-    out = git.ask("-c", "core.quotePath=false", "log", *options, "--", path)
-    commit = ""
-    for line in (out or "").split("\n"):
-        if found := _CHANGED.fullmatch(line):
-            if found[1].strip("0"):
-                yield commit, found[1], found[2].rpartition("\t")[2]
-        elif line:
-            commit = line

@@ -81,8 +81,6 @@ StyleGroups = list[tuple[tuple[SourceStyle, ...], list[str]]]  # Sources by the 
 
 
 class InputFiles(Struct, frozen=True):
-    """The files to read annotations from, and the problems of their patterns."""
-
     sources: StyleGroups
     requirements: list[str]
     problems: list[Problem]
@@ -90,8 +88,6 @@ class InputFiles(Struct, frozen=True):
 
 
 class InputPatterns(Struct, frozen=True):
-    """The patterns of a project's inputs: those of the configuration, then those of the command line."""
-
     config: Config | None
     sources: tuple[SourceRule, ...]
     requirements: tuple[str, ...]
@@ -138,8 +134,6 @@ class InputPatterns(Struct, frozen=True):
 
 
 class InputReader(Struct):
-    """Reads the inputs; unchanged files come from the cache."""
-
     tree: Tree
     memory: Cache
     extraction: Extraction
@@ -165,7 +159,6 @@ class InputReader(Struct):
         return found
 
     def _read(self, paths: Iterable[str], styles: tuple[SourceStyle, ...] | None) -> None:
-        """Read sources in these comment styles, or requirement files without any."""
         key: object = "requirements" if styles is None else (styles, *self.specifications)
 
         def read(path: str) -> scan.ScannedFile | None:

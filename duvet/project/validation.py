@@ -232,8 +232,6 @@ class _OverlayCache(Cache):
 
 
 class FixResult(Struct, frozen=True):
-    """The changed files and the findings, before and after all fixes."""
-
     before: dict[str, bytes]
     after: dict[str, bytes]
     first: Findings

@@ -28,8 +28,6 @@ _IMPLEMENTING = frozenset({Kind.CITATION, Kind.IMPLICATION, Kind.EXCEPTION})
 
 
 class QueryFilter(Struct, frozen=True):
-    """Selects annotations by section and by quote; an empty value selects all."""
-
     sections: tuple[str, ...] = ()
     quotes: tuple[str, ...] = ()
 
@@ -68,8 +66,6 @@ class Completeness(StrEnum):
 
 
 class Verdict(Struct, frozen=True):
-    """An annotation, with the annotations that cover it in each of two pools."""
-
     id: int
     primary: Covering
     secondary: Covering
@@ -87,8 +83,6 @@ Verdicts = defaultdict[Completeness, list[Verdict]]
 
 
 class AnnotationCheck(Struct, frozen=True):
-    """The result of the check `implementation` or `test`."""
-
     name: CheckName
     verdicts: Verdicts
 
@@ -118,8 +112,6 @@ class Correlation(Struct, frozen=True):
 
 
 class CoverageCheck(Struct, frozen=True):
-    """The result of the check `coverage` or `executed-coverage`."""
-
     reports: int
     correlations: tuple[Correlation, ...]
     unimplemented: tuple[int, ...]  # The tests whose text no implementation quotes.

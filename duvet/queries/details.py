@@ -18,8 +18,6 @@ _ORDER = (Kind.CITATION, Kind.TEST, Kind.IMPLICATION, Kind.EXCEPTION, Kind.TODO)
 
 
 class CitationReader:
-    """Reads annotations with the lines around them; each file is read once."""
-
     def __init__(self, catalogue: Catalogue, files: ProjectFiles, around: int) -> None:
         self.catalogue = catalogue
         self.around = around

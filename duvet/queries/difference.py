@@ -38,8 +38,6 @@ class CoverageChange(RequirementChange, frozen=True, kw_only=True):
 
 
 class CoverageCount(Struct, frozen=True, kw_only=True):
-    """The coverage of all requirements, as numbers and in words."""
-
     requirements: int
     applicable: int
     done: int
@@ -49,8 +47,6 @@ class CoverageCount(Struct, frozen=True, kw_only=True):
 
 
 class Difference(Struct, frozen=True, kw_only=True):
-    """All changes; those of requirements are in the order of the specifications."""
-
     then: CoverageCount
     now: CoverageCount
     coverage_lost: tuple[CoverageChange, ...]
@@ -79,8 +75,6 @@ class Difference(Struct, frozen=True, kw_only=True):
 
 
 class CitationChange(Struct, frozen=True, kw_only=True):
-    """The citations of one type that a text gained or lost."""
-
     target: str
     identifier: str | None  # The first digits of the id, or None for a text that is not a requirement.
     text: str
@@ -258,7 +252,6 @@ class _Unpaired:
 
 
 def _find_successors(then: Catalogue, now: Catalogue, moved: Iterable[IndexPair]) -> dict[_Section, _Section]:
-    """Map each renamed or moved section to the section that now has most of its requirements."""
     sections: defaultdict[_Section, Counter[_Section]] = defaultdict(Counter)
     specifications: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for old, new in moved:
@@ -301,7 +294,6 @@ def _normalize(quote: str) -> str:
 
 
 def _match_citations(then: Catalogue, ours: _Numbers, now: Catalogue, theirs: _Numbers) -> list[IndexPair]:
-    """Pair equal citations, first within the same file, then across files."""
     ##= man/spec/diff.md#differences
     ##% `duvet diff` MUST NOT list a citation as changed because its file was renamed or its line moved.
     waiting: defaultdict[str, _Numbers] = defaultdict(list)

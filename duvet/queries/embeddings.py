@@ -82,11 +82,13 @@ VERSION_PATH = Path("_version.py")
 
 def find_wordllama() -> Path | None:
     """Return the folder of a complete wordllama installation, or None, without importing it, which is slow."""
-    found = find_spec("wordllama")
-    for place in (found and found.submodule_search_locations) or ():
-        if all((Path(place) / file).is_file() for file in (WEIGHTS_PATH, TOKENIZER_PATH, VERSION_PATH)):
-            return Path(place)
-    return None
+    return _find_folder("wordllama", WEIGHTS_PATH, TOKENIZER_PATH, VERSION_PATH)
+
+
+def _find_folder(package: str, *files: Path) -> Path | None:
+    found = find_spec(package)
+    folders = map(Path, (found and found.submodule_search_locations) or ())
+    return next((folder for folder in folders if all((folder / file).is_file() for file in files)), None)
 
 
 _TRANSFORMER_FILES = (
@@ -129,7 +131,7 @@ def find_chunk_embedder(rule: IngestRule, count: int) -> Embedder | None:
 
 
 def _find_transformer(static: WordLlama) -> Embedder | None:
-    paths = [path for package, file in _TRANSFORMER_FILES if (path := _find_file(package, file))]
+    paths = [folder / file for package, file in _TRANSFORMER_FILES if (folder := _find_folder(package, file))]
     if len(paths) < len(_TRANSFORMER_FILES) or find_spec("tokenizers") is None:
         return None
     try:
@@ -139,12 +141,6 @@ def _find_transformer(static: WordLlama) -> Embedder | None:
         return MiniLm(model, tokenizer, static)
     except Exception:  # noqa: BLE001 - native packages raise anything when they are broken
         return None
-
-
-def _find_file(package: str, file: Path) -> Path | None:
-    found = find_spec(package)
-    places = [Path(place, file) for place in (found and found.submodule_search_locations) or ()]
-    return next((path for path in places if path.is_file()), None)
 
 
 class PurePythonMatrix:

@@ -101,7 +101,6 @@ class JavaModel:
         self._linear = [count > 0 for count in accumulate(changes)]
 
     def _find_smallest_scopes(self) -> list[java.LineScope | None]:
-        """Return for each line the smallest scope around it; of equally small scopes, the one that ends first."""
         begun: dict[int, list[tuple[int, int]]] = defaultdict(list)
         for index, scope in enumerate(self._scopes):
             begun[scope.first].append((scope.last - scope.first, index))
@@ -159,8 +158,6 @@ class JavaModel:
 
 
 class FileModels:
-    """The execution model of each file, built on first use."""
-
     def __init__(self, tree: Tree, annotations: Sequence[Annotation]) -> None:
         self.tree = tree
         self.direct: set[str] = set()  # The paths of files without a classifier.

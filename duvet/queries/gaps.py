@@ -102,8 +102,6 @@ class RequirementGaps(Struct, frozen=True):
 
 
 class TodoNote(Struct, frozen=True, kw_only=True):
-    """An annotation of type `todo`."""
-
     file_path: str
     line_number: int
     feature: str
@@ -208,8 +206,6 @@ class PriorityRow(RequirementRow, frozen=True, kw_only=True):
 
 
 class ExplainedRow(PriorityRow, frozen=True, kw_only=True):
-    """A requirement with the explanation of its rank."""
-
     key: str
     before_next: str  # The reason why the next requirement comes after this one; empty for the last requirement.
 

@@ -36,8 +36,6 @@ class Covering(Struct, frozen=True):
 
 
 class SectionText:
-    """The normalised text of a section, and the places of quotes in it."""
-
     def __init__(self, section: Section) -> None:
         self._text = SearchText(normalise(make_section_view(section).data.decode()).encode())
         self._known: dict[str, list[int]] = {}
@@ -58,8 +56,6 @@ class SectionText:
 
 
 class _SpanIndex:
-    """Spans of a text with their groups, in buckets by size, to find those that overlap a range quickly."""
-
     def __init__(self, spans: Iterable[Span]) -> None:
         self._by_magnitude: dict[int, list[Span]] = defaultdict(list)
         for span in spans:
@@ -124,8 +120,6 @@ class UnfoundQuotesError(Exception):
 
 
 class QuotedSections:
-    """The texts of quoted sections, and the comparisons that failed."""
-
     def __init__(self, trace: Trace) -> None:
         self.annotations = trace.annotations
         self.keys: dict[int, tuple[int, int]] = {}  # By annotation: its specification and section.

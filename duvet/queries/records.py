@@ -107,8 +107,6 @@ def _quote_part(text: str, safe: str = "/") -> str:
 
 
 class CitationWithCode(Struct, frozen=True, kw_only=True):
-    """An annotation with the code around it."""
-
     id: str  # `file:line`.
     full_path: str | None  # The path of its resource, below the first requirement that it refers to.
     file_path: str
@@ -137,8 +135,6 @@ class CitationDetail(CitationWithCode, frozen=True, kw_only=True):
 
 
 class FileDetail(Struct, frozen=True, kw_only=True, tag_field="kind", tag="file"):
-    """The annotations in a file, or at one line of it."""
-
     file_path: str
     url: str | None
     citations: tuple[CitationDetail, ...]
@@ -177,8 +173,6 @@ class RequirementCounts(Struct, frozen=True, kw_only=True):
 
 
 class LevelCounts(RequirementCounts, frozen=True, kw_only=True):
-    """Numbers of requirements of one level."""
-
     level: str | None
 
 

@@ -41,8 +41,6 @@ class CitationRef(Struct, frozen=True):
 
 
 class FileRef(Struct, frozen=True):
-    """All annotations in a file."""
-
     path: str
     indexes: tuple[int, ...]
 
@@ -130,7 +128,6 @@ def find_requirements_by_id(catalogue: Catalogue, digits: str, files: locations.
 
 
 def _find_by_earlier_id(catalogue: Catalogue, prefix: str, files: locations.ProjectFiles) -> list[int]:
-    """Return the requirements that had this id when ids still depended on Markdown markup."""
     ##= man/spec/show.md#references
     ##% For requirements with Markdown markup, duvet SHOULD also accept the ids that awslabs duvet computes.
     from duvet.specs.extraction import list_markup_texts

@@ -66,8 +66,6 @@ _DONE = frozenset(("implementation", "implication", "test"))
 
 
 class SnapshotChange(Struct, frozen=True, kw_only=True):
-    """A line of the snapshot that changed."""
-
     specification: str  # The part of its targets before `#`.
     section: str
     text: str

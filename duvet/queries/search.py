@@ -172,8 +172,6 @@ class SearchQuery(Struct, frozen=True):
 
 
 class HitRow(RequirementRow, frozen=True, kw_only=True):
-    """A requirement that matches a search."""
-
     score: float | None  # Higher is better; None for a requirement that the query only names.
     marks: MatchSpans
 
@@ -287,7 +285,6 @@ def _add_unspaced(found: SearchHits, catalogue: Catalogue, terms: Sequence[str],
 
 
 def _find_parts(text: str, terms: Iterable[str]) -> MatchSpans:
-    """Return where the terms occur, without overlaps; empty if one of them doesn't occur."""
     places = [[found.span() for found in re.finditer(re.escape(term), text, re.IGNORECASE)] for term in terms]
     if not all(places):
         return ()

@@ -496,15 +496,13 @@ def _name_specifications(
 
 
 def make_two_spellings_problem(specification: Specification, first: Specification, annotation: Annotation) -> Problem:
-    name = first.locator.name
+    locators = specification.locator, first.locator
+    names = [one.name + (f" (as {one.format.name.lower()})" if one.format else "") for one in locators]
     return rules.TARGET_TWO_SPELLINGS.problem(
-        f"{_describe(specification)} and {_describe(first)} are the same text, but count as two specifications",
+        f"{names[0]} and {names[1]} are the same text, but count as two specifications",
         annotation.path,
         Place(annotation.line),
-        hint=f"write {name} everywhere" if name != specification.locator.name else "use one format everywhere",
+        hint=f"write {locators[1].name} everywhere"
+        if locators[0].name != locators[1].name
+        else "use one format everywhere",
     )
-
-
-def _describe(specification: Specification) -> str:
-    format = specification.locator.format
-    return specification.locator.name + (f" (as {format.name.lower()})" if format else "")

@@ -34,7 +34,6 @@ class SectionCard(Struct, frozen=True, array_like=True):
 
     @property
     def name(self) -> str:
-        """The name to write in targets, which is unique in the specification."""
         return self.qualified or self.id
 
 
@@ -56,7 +55,6 @@ class SpecificationCard(Struct, frozen=True, array_like=True, dict=True):
 
     @cached_property
     def section_names(self) -> dict[str, str]:
-        """Maps section ids to the names to write in targets."""
         return {section.id: section.qualified or section.id for section in self.sections}
 
     @cached_property
@@ -80,7 +78,6 @@ class SpecificationCard(Struct, frozen=True, array_like=True, dict=True):
     @cached_property
     def names(self) -> Mapping[str, int]:
         """Maps the names of the specification, including normalised forms, to ranks; the id has rank 0."""
-        # Imported late, because most commands look up no names.
         places = (self.locator, self.url, self.path)
         ranked = ((self.id,), places, map(normalise_name, (self.id, *places)), (normalise_name(self.name),))
         return {name: rank for rank, names in reversed([*enumerate(ranked)]) for name in names}

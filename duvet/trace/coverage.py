@@ -47,7 +47,6 @@ def cover_specification(specification: Specification, matches: Iterable[Match]) 
 def _cut_line(
     start: int, end: int, placed: list[_Placed], matches: Sequence[Match], parts: list[list[Segment]]
 ) -> tuple[Segment, ...]:
-    """Split a line at the ends of its quotes, and add the segments to the parts of the matches."""
     ##= man/spec/trace.md#coverage
     ##% An annotation MUST cover exactly the bytes that it quotes.
     found: list[Segment] = []

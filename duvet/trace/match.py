@@ -60,7 +60,6 @@ def find_one_edit(quote: bytes, text: SearchText) -> tuple[int, int] | None:
 
 
 def _list_possible_ends(quote: bytes, text: SearchText) -> Iterator[int]:
-    """Yield possible ends in order; one edit leaves at least one of the two parts of the quote unchanged."""
     size = len(quote)
     if size < 2:
         return iter(range(3))

@@ -17,8 +17,6 @@ from duvet.trace.records import Coverage, Trace
 
 
 class NamedText(Struct, frozen=True):
-    """The text of a requirement that has an id."""
-
     name: str
     section: int  # The index of its section.
     text: str
@@ -54,7 +52,6 @@ class RequirementNames:
 
     @cached_property
     def _searchable(self) -> tuple[list[NamedText], str, list[int]]:
-        """The requirements, their texts without spacing (one per line), and the offset of each line."""
         all = [one for found in self._exact.values() for one in found]
         texts = "".join([f"{remove_spacing(one.text)}\n" for one in all])
         return all, texts, line_starts(texts)

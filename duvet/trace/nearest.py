@@ -314,7 +314,6 @@ class TextWords:
         return range(max(0, index - reach), min(len(self.words), index + reach) + 1)
 
     def _extend_to_sentences(self, quote: list[str], start: int, end: int) -> _Span:
-        """If a word at an end of the match differs, extend that end to the end of its sentence."""
         _, common = self._find_common(quote, start, end)
         starts, ends = [start], [end]
         if self._bare_words[start] != _strip_punctuation(quote[0]):

@@ -162,7 +162,6 @@ class Trace(Struct, frozen=True):
 
     @property
     def citation_count(self) -> int:
-        """The number of annotations whose type is not `spec`."""
         return sum(one.kind is not Kind.SPEC for one in self.annotations)
 
 
@@ -245,7 +244,6 @@ def list_requirements(coverage: Coverage, annotations: tuple[Annotation, ...]) -
 
 @cache
 def compute_state(found: frozenset[int]) -> State:
-    """Return the state of a requirement whose bytes have these flags."""
     states = set(map(_state_of_bytes, found))
     ##= man/spec/trace.md#coverage
     ##% A requirement MUST be `to do` if only todos cite it, and `uncited` if no annotation cites it.
@@ -329,7 +327,6 @@ class Total(Struct, frozen=True):
 
     @property
     def done(self) -> int:
-        """The number of done requirements; excepted and not applicable ones don't count."""
         ##= man/spec/trace.md#coverage
         ##% duvet MUST NOT count an excepted requirement as done.
         return self.counts[State.DONE]

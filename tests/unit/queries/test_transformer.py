@@ -22,6 +22,12 @@ TEXTS = (
 )
 
 
+def find_file(package: str, name: Path) -> Path:
+    folder = embeddings._find_folder(package, name)
+    assert folder is not None
+    return folder / name
+
+
 @pytest.fixture(scope="module")
 def space() -> MiniLmSpace:
     found = embeddings.find_embedder(SearchModel.TRANSFORMER, required=True)
@@ -33,7 +39,7 @@ def space() -> MiniLmSpace:
 def encode() -> Callable[[str], Any]:
     """Return a function that computes the vector of a text with onnxruntime."""
     onnxruntime, tokenizers = pytest.importorskip("onnxruntime"), pytest.importorskip("tokenizers")
-    model, tokenizer = (embeddings._find_file(*one) for one in embeddings._TRANSFORMER_FILES)
+    model, tokenizer = (find_file(*one) for one in embeddings._TRANSFORMER_FILES)
     splitter = tokenizers.Tokenizer.from_file(str(tokenizer))
     splitter.enable_truncation(256)
     splitter.no_padding()
@@ -70,8 +76,7 @@ def test_a_damaged_file_is_a_broken_model(
     damage: Callable[[bytes], bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (package, name), tokenizer = embeddings._TRANSFORMER_FILES
-    whole = embeddings._find_file(package, name)
-    assert whole is not None
+    whole = find_file(package, name)
     (tmp_path / "broken_model").mkdir()
     (tmp_path / "broken_model" / name).write_bytes(damage(whole.read_bytes()))
     monkeypatch.syspath_prepend(tmp_path)
