@@ -79,7 +79,8 @@ class _PageWalk:
     def add(self, pattern: str, exclude: tuple[str, ...], origin: RuleOrigin) -> None:
         wildcard = _WILDCARD.search(pattern)
         fixed = pattern[: wildcard.start()] if wildcard else pattern
-        prefix = "".join(fixed.removeprefix("./").rpartition("/")[:2])
+        folders = [name for name in fixed.split("/")[:-1] if name not in ("", ".")]
+        prefix = "/" * fixed.startswith("/") + "".join([f"{name}/" for name in folders])
 
         def hides(path: str, is_folder: bool) -> bool:
             ##= man/spec/pages.md#files
@@ -88,10 +89,8 @@ class _PageWalk:
             if is_folder and self._tree.is_file(f"{path}/{VIRTUAL_ENVIRONMENT}"):
                 return True
             name = path.rpartition("/")[2]
-            # Folders that the pattern names are not hidden.
-            if path.startswith(prefix) and (
-                name.startswith(".") or self._excludes.excludes(path, name, is_folder=is_folder, is_inside=False)
-            ):
+            # The walk does not ask about the folders that the pattern names.
+            if name.startswith(".") or self._excludes.excludes(path, name, is_folder=is_folder, is_inside=False):
                 return True
             return self._ignored.hides(path, is_folder)
 

@@ -67,6 +67,9 @@ def test_files_that_are_never_pages(tmp_path: Path) -> None:
     # A pattern may name a hidden folder itself.
     named = {**configured("pattern = 'docs/.trash/**/*.md'"), **everything, "docs/.trash/.in/h.md": ""}
     assert slugs(named) == ["a"]
+    for pattern in ("docs/./*.md", "docs//*.md", "./docs/*.md", "docs/.c.md", "*/[!.]*.md"):
+        expected = {"docs/.c.md": [], "*/[!.]*.md": ["docs/g", "docs/spec"]}.get(pattern, ["g", "spec"])
+        assert slugs({**everything, **configured(f"pattern = '{pattern}'")}) == expected, pattern
     assert [page.slug for page in load(make(tmp_path, {**TRACE, **everything})).pages] == ["g"]
 
 
