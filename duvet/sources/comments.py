@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Generic, TypeVar
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from duvet import rules
-from duvet.model import Annotation, Format, Kind, Level, Note, Place, Problem, Source
+from duvet.model import Annotation, Format, Kind, Level, Note, Problem, Source
 from duvet.text import WHITESPACE, find_place, quote_text, suggest_nearest
 
 # `\s` matches these four characters, which are not white space in Unicode.
@@ -115,145 +115,93 @@ def split_blocks(run: LineRun, meta: str, content: str) -> list[AnnotationBlock]
     return [block for block in found if block.metas or block.contents]
 
 
-T = TypeVar("T")
-
-
-class FieldChoice(Struct, Generic[T], frozen=True):
-    """A key whose value is one of a fixed set of words."""
-
-    key: str
-    noun: str
-    known: dict[str, T]
-    expected: str
-    rule: rules.Rule
-
-
-_KIND = FieldChoice(
-    "type",
-    "annotation type",
-    {
-        "IMPLEMENTATION": Kind.CITATION,
-        "implementation": Kind.CITATION,
-        **{name: kind for kind in Kind for name in (kind.name, kind.name.lower())},
-    },
-    '["spec", "test", "implementation", "exception", "todo", "implication"]',
-    rules.COMMENT_BAD_TYPE,
-)
-_LEVEL = FieldChoice(
-    "level",
-    "annotation level",
-    {level.name: level for level in Level},
-    '["AUTO", "MUST", "SHOULD", "MAY"]',
-    rules.COMMENT_BAD_LEVEL,
-)
-_FORMAT = FieldChoice(
-    "format",
-    "spec type",
-    {"md": Format.MARKDOWN, **{name: written for written in Format for name in (written.name, written.name.lower())}},
-    '["auto", "ietf", "markdown"]',
-    rules.COMMENT_BAD_FORMAT,
-)
+# Keys whose value is one of a few words: what it is, the words, how a message lists them, and the rule.
+_CHOICES: dict[str, tuple[str, Mapping[str, Any], str, rules.Rule]] = {
+    "type": (
+        "annotation type",
+        {
+            "IMPLEMENTATION": Kind.CITATION,
+            "implementation": Kind.CITATION,
+            **{name: kind for kind in Kind for name in (kind.name, kind.name.lower())},
+        },
+        '["spec", "test", "implementation", "exception", "todo", "implication"]',
+        rules.COMMENT_BAD_TYPE,
+    ),
+    "level": (
+        "annotation level",
+        {level.name: level for level in Level},
+        '["AUTO", "MUST", "SHOULD", "MAY"]',
+        rules.COMMENT_BAD_LEVEL,
+    ),
+    "format": (
+        "spec type",
+        {"md": Format.MARKDOWN, **{name: one for one in Format for name in (one.name, one.name.lower())}},
+        '["auto", "ietf", "markdown"]',
+        rules.COMMENT_BAD_FORMAT,
+    ),
+}
 _REASONED = frozenset({Kind.EXCEPTION, Kind.IMPLICATION, Kind.CITATION, Kind.TEST})
 _ONLY_FOR = {"reason": _REASONED, "feature": frozenset({Kind.TODO}), "tracking-issue": frozenset({Kind.TODO})}
 _KEYS = ("source", "type", "level", "format", "reason", "feature", "tracking-issue")
 
 
-class CommentField(Struct, frozen=True):
-    """A line `key=value` or a target, with the offsets of key and value."""
-
-    key: str
-    value: str
-    start: int
-    value_start: int
-    named: bool = True
-
-
-def parse_field(text: str, start: int) -> CommentField:
-    key, equals, value = text.partition("=")
-    if not equals:
-        return CommentField("source", text, start, start, named=False)
-    trimmed = value.lstrip(WHITESPACE)
-    return CommentField(key.rstrip(WHITESPACE), trimmed, start, start + len(text) - len(trimmed))
-
-
-AnnotationFields = tuple[Annotation, tuple[int, int], list[Problem]]
-"""An annotation without path, line and quote, the range of its target, and the problems of its fields."""
-
-
-def read_fields(path: str, text: str, fields: list[CommentField], default: Kind) -> AnnotationFields:
-    first = fields[0]
-    if len(fields) == 1 and not first.named:
+def read_fields(
+    path: str, text: str, lines: Sequence[LineToken], default: Kind
+) -> tuple[Annotation, tuple[int, int], list[Problem]]:
+    """Return an annotation without path, line and quote, the range of its target, and the problems of its fields."""
+    if len(lines) == 1 and "=" not in lines[0].text:
         ##= man/spec/trace.md#annotations
         ##% An annotation without a type MUST have the type of its `[[source]]`, by default `citation`.
-        return Annotation("", 0, default, first.value, ""), (first.start, first.start + len(first.value)), []
-    return _FieldReader(path, text).read(fields, default)
+        return Annotation("", 0, default, lines[0].text, ""), (lines[0].start, lines[0].end), []
+    problems: list[Problem] = []
 
+    def report(rule: rules.Rule, message: str, where: LineToken, label: str = "defined here", **more: Any) -> None:
+        place = find_place(text, where.start, where.end)
+        problems.append(rule.problem(message, path, place, label=label, **more))
 
-class _FieldReader:
-    def __init__(self, path: str, text: str) -> None:
-        self.path = path
-        self.text = text
-        self.problems: list[Problem] = []
-
-    def read(self, fields: list[CommentField], default: Kind) -> AnnotationFields:
-        by_key = self._group(fields)
-        kind = self._parse_choice(by_key, _KIND, default)
-        level = self._parse_choice(by_key, _LEVEL, Level.AUTO)
-        format = self._parse_choice(by_key, _FORMAT, Format.AUTO)
-        for key, kinds in _ONLY_FOR.items() if "type" not in by_key or by_key["type"][0].value in _KIND.known else ():
-            if key in by_key and kind not in kinds:
-                expected = " or ".join(sorted(kind.name.lower() for kind in kinds))
-                message, hint = f"invalid key for type {kind.name}", f"remove `{key}`, or set `type` to {expected}"
-                place, label = self._find_value_place(by_key[key][0]), f"allowed only for {expected}"
-                self._report(rules.COMMENT_KEY_NOT_ALLOWED, message, place, label=label, hint=hint)
-        if "source" not in by_key:
-            hint = "add a line with the target, such as `spec.md#section`"
-            message = "comment is missing source specification"
-            self._report(rules.COMMENT_NO_TARGET, message, self._find_value_place(fields[0]), hint=hint)
-        target = by_key.get("source", fields)[0]
-        reason, feature, issue = (
-            " ".join(field.value for field in by_key.get(key, ())) for key in ("reason", "feature", "tracking-issue")
-        )
-        annotation = Annotation("", 0, kind, target.value, "", level, format, reason, feature, issue)
-        return annotation, (target.value_start, target.value_start + len(target.value)), self.problems
-
-    def _group(self, fields: list[CommentField]) -> dict[str, list[CommentField]]:
-        ##= man/spec/trace.md#annotations
-        ##% duvet MUST report an annotation without a target, and a key that is unknown, repeated or not allowed for the
-        ##% annotation's type.
-        by_key: dict[str, list[CommentField]] = {}
-        for field in fields:
-            if field.key not in _KEYS:
-                place = find_place(self.text, field.start, field.start + len(field.key))
-                available = f"available: {', '.join(_KEYS[1:])}; write a target that contains `=` as `source=TARGET`"
-                hint = suggest_nearest(field.key, _KEYS[1:]) or available
-                self._report(rules.COMMENT_UNKNOWN_KEY, "invalid metadata field", place, hint=hint)
-            elif field.key in by_key and field.key != "reason":
-                message, place = f'"{field.key}" already specified', self._find_value_place(field)
-                notes = (Note(self._find_value_place(by_key[field.key][0]), "already defined here"),)
-                self.problems.append(
-                    rules.COMMENT_REPEATED_KEY.problem(message, self.path, place, label="redefined here", notes=notes)
-                )
-            else:
-                by_key.setdefault(field.key, []).append(field)
-        return by_key
-
-    def _parse_choice(self, by_key: dict[str, list[CommentField]], choice: FieldChoice[T], default: T) -> T:
-        if choice.key not in by_key:
-            return default
-        field = by_key[choice.key][0]
-        if field.value not in choice.known:
-            message = f"Invalid {choice.noun} {quote_text(field.value)}, expected one of {choice.expected}"
-            self._report(choice.rule, message, self._find_value_place(field), label=f"unknown {choice.noun}")
-        return choice.known.get(field.value, default)
-
-    def _report(
-        self, rule: rules.Rule, message: str, place: Place, *, label: str = "defined here", hint: str = ""
-    ) -> None:
-        self.problems.append(rule.problem(message, self.path, place, label=label, hint=hint))
-
-    def _find_value_place(self, field: CommentField) -> Place:
-        return find_place(self.text, field.value_start, field.value_start + len(field.value))
+    ##= man/spec/trace.md#annotations
+    ##% duvet MUST report an annotation without a target, and a key that is unknown, repeated or not allowed for the
+    ##% annotation's type.
+    values: list[LineToken] = []
+    by_key: dict[str, list[LineToken]] = {}
+    for line in lines:
+        key, equals, value = line.text.partition("=")
+        key, value = (key.rstrip(WHITESPACE), value.lstrip(WHITESPACE)) if equals else ("source", line.text)
+        values.append(LineToken(line.line, value, line.end - len(value)))
+        if key not in _KEYS:
+            available = f"available: {', '.join(_KEYS[1:])}; write a target that contains `=` as `source=TARGET`"
+            hint = suggest_nearest(key, _KEYS[1:]) or available
+            report(rules.COMMENT_UNKNOWN_KEY, "invalid metadata field", LineToken(0, key, line.start), hint=hint)
+        elif key in by_key and key != "reason":
+            first = by_key[key][0]
+            notes = (Note(find_place(text, first.start, first.end), "already defined here"),)
+            report(rules.COMMENT_REPEATED_KEY, f'"{key}" already specified', values[-1], "redefined here", notes=notes)
+        else:
+            by_key.setdefault(key, []).append(values[-1])
+    chosen: dict[str, Any] = {"type": default, "level": Level.AUTO, "format": Format.AUTO}
+    has_kind = True
+    for key, (noun, known, expected, rule) in _CHOICES.items():
+        for field in by_key.get(key, ()):
+            chosen[key] = known.get(field.text, chosen[key])
+            if field.text not in known:
+                has_kind = has_kind and key != "type"
+                message = f"Invalid {noun} {quote_text(field.text)}, expected one of {expected}"
+                report(rule, message, field, f"unknown {noun}")
+    kind = chosen["type"]
+    for key, kinds in _ONLY_FOR.items():
+        if has_kind and key in by_key and kind not in kinds:
+            allowed = " or ".join(sorted(kind.name.lower() for kind in kinds))
+            hint = f"remove `{key}`, or set `type` to {allowed}"
+            message, label = f"invalid key for type {kind.name}", f"allowed only for {allowed}"
+            report(rules.COMMENT_KEY_NOT_ALLOWED, message, by_key[key][0], label, hint=hint)
+    if "source" not in by_key:
+        hint = "add a line with the target, such as `spec.md#section`"
+        report(rules.COMMENT_NO_TARGET, "comment is missing source specification", values[0], hint=hint)
+    target = by_key.get("source", values)[0]
+    reason, feature, issue = (" ".join(field.text for field in by_key.get(key, ())) for key in _ONLY_FOR)
+    level, form = chosen["level"], chosen["format"]
+    annotation = Annotation("", 0, kind, target.text, "", level, form, reason, feature, issue)
+    return annotation, (target.start, target.end), problems
 
 
 class SourceStyle(Struct, frozen=True):
@@ -299,12 +247,11 @@ def parse_usual_run(path: str, run: LineRun, style: SourceStyle, finder: Annotat
 def _parse_usual_fields(kind: Kind, meta: str, fields: str) -> Annotation | None:
     """Parse the fields below a target, or return None if they are invalid; cached because fields often recur."""
     texts = [line.lstrip(WHITESPACE)[len(meta) :].strip(WHITESPACE) for line in fields.split("\n")[1:]]
-    annotation, _, problems = read_fields("", "", [parse_field("", 0), *(parse_field(text, 0) for text in texts)], kind)
+    annotation, _, problems = read_fields("", "", [LineToken(0, text, 0) for text in ("", *texts)], kind)
     return None if problems else annotation
 
 
-# Within this many lines, quoted text probably belongs to the target above.
-_CUT_DISTANCE = 3
+_CUT_DISTANCE = 3  # Within this many lines, quoted text probably belongs to the target above.
 
 
 def scan_comments(path: str, text: str, style: SourceStyle) -> tuple[list[Annotation], list[Problem]]:
@@ -332,8 +279,7 @@ def parse_block(
 ) -> list[Annotation]:
     """Return the annotation of a block, or add its problems to `problems` and return an empty list."""
     metas, contents = block.metas, block.contents
-    fields = [parse_field(token.text, token.start) for token in metas]
-    annotation, target, found = read_fields(path, text, fields, style.kind)
+    annotation, target, found = read_fields(path, text, metas, style.kind)
     if found:
         problems += found
         return []
