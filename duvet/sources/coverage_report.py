@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from msgspec import Struct
-
 from duvet.errors import DuvetError
 from duvet.text import decode_utf8, quote_text
 
@@ -59,27 +57,20 @@ def read_jacoco_xml(data: bytes, path: str) -> dict[str, LineHits]:
     except _FaultError as fault:
         line = text.count("\n", 0, at) + 1
         raise DuvetError(f"Coverage error: {fault}", path=path, line=line) from None
-    return {name: file.hits for name, file in reader.files.items()}
-
-
-class _CoveredFile(Struct):
-    statements: LineHits = {}
-    branches: LineHits = {}
-
-    @property
-    def hits(self) -> LineHits:
-        both = self.statements.keys() & self.branches.keys()
-        return self.statements | self.branches | {one: self.statements[one] or self.branches[one] for one in both}
+    return {
+        name: {line: statements.get(line, False) or branches.get(line, False) for line in statements | branches}
+        for name, (statements, branches) in reader.files.items()
+    }
 
 
 class _JacocoReader:
     """Reads the elements `package`, `sourcefile` and `line`, and skips all others."""
 
     def __init__(self) -> None:
-        self.files: dict[str, _CoveredFile] = {}
+        self.files: dict[str, tuple[LineHits, LineHits]] = {}  # The statements and the branches of each file.
         self.open: list[str] = []  # The names of the open elements.
         self._packages: list[str] = []  # The packages around the element.
-        self._sources: list[_CoveredFile] = []  # The files around it.
+        self._sources: list[tuple[LineHits, LineHits]] = []  # The files around it.
 
     def read(self, found: re.Match[str]) -> None:
         end, start, attributes, empty, unfinished = found.group("end", "start", "attributes", "empty", "unfinished")
@@ -100,17 +91,18 @@ class _JacocoReader:
             key = f"{self._packages[-1]}/{_read_name(attributes)}".lstrip("/")
             # If a file occurs several times, the last list of lines counts.
             self.files.pop(key, None)
-            self.files[key] = file = _CoveredFile()
-            self._sources.append(file)
+            self.files[key] = ({}, {})
+            self._sources.append(self.files[key])
         elif name == "line" and self._sources:
             usual = _USUAL_LINE.fullmatch(attributes)
             line, missed, covered, missed_branches, covered_branches = (
                 map(int, usual.groups()) if usual else _read_counts(attributes)
             )
+            statements, branches = self._sources[-1]
             if missed_branches or covered_branches:
-                self._sources[-1].branches[line] = covered_branches > 0
+                branches[line] = covered_branches > 0
             elif missed or covered:
-                self._sources[-1].statements[line] = covered > 0
+                statements[line] = covered > 0
 
     def _end(self, name: str) -> None:
         expected = self.open.pop() if self.open else ""

@@ -73,8 +73,6 @@ def rewrap_words(lines: Sequence[Sequence[str]], words: Sequence[str], rooms: Se
 
 _WIDEST = 120
 
-_WRITTEN = {Kind.CITATION: "implementation"}
-
 
 def format_annotation(
     style: SourceStyle,
@@ -88,7 +86,8 @@ def format_annotation(
 ) -> list[str]:
     """Return the lines of a new annotation, wrapped at `most` columns; fields have the names used in comments."""
     meta, content = f"{indent}{style.meta} ", f"{indent}{style.content} "
-    written = {} if kind is style.kind else {"type": _WRITTEN.get(kind, kind.name.lower())}
+    word = "implementation" if kind is Kind.CITATION else kind.name.lower()
+    written = {} if kind is style.kind else {"type": word}
     room = most - measure_line(meta)
     lines = [f"source={target}" if "=" in target else target]
     for key, value in (written | dict(fields or {})).items():
@@ -190,7 +189,17 @@ def make_line_edits(text: str, lines: Sequence[QuoteLine], quote: str) -> tuple[
     new = rewrap_words([line.words for line in lines], split_words(quote), rooms)
     changed = [index for index, line in enumerate(lines) if index >= len(new) or line.words != new[index]]
     if len(new) <= len(lines) and all(index < len(new) and lines[index].words for index in changed):
-        return tuple(_make_line_edit(text, lines, new, index) for index in changed)
+        edits = []
+        for index in changed:
+            line = lines[index]
+            if new[index]:
+                edits.append(make_edit(text, line.first, line.last, " ".join(new[index])))
+            # Remove a line that has no words left.
+            elif any(new[:index]):
+                edits.append(make_edit(text, lines[index - 1].end, line.end, ""))
+            else:
+                edits.append(make_edit(text, line.start, lines[index + 1].start, ""))
+        return tuple(edits)
     first = changed[0] if changed else len(lines) - 1
     while not lines[first].words:
         first -= 1
@@ -204,16 +213,6 @@ def make_line_edits(text: str, lines: Sequence[QuoteLine], quote: str) -> tuple[
     written = [" ".join(line) for line in new_lines if line]
     joined = written[0] + "".join(end + prefix + line for prefix, line in zip(prefixes[1:], written[1:], strict=False))
     return (make_edit(text, old_lines[0].first, old_lines[-1].last, joined),)
-
-
-def _make_line_edit(text: str, lines: Sequence[QuoteLine], new: Sequence[list[str]], index: int) -> Edit:
-    line = lines[index]
-    if new[index]:
-        return make_edit(text, line.first, line.last, " ".join(new[index]))
-    # Remove a line that has no words left.
-    if any(new[:index]):
-        return make_edit(text, lines[index - 1].end, line.end, "")
-    return make_edit(text, line.start, lines[index + 1].start, "")
 
 
 def make_entry_quote_edits(text: str, annotation: Annotation, quote: str) -> tuple[Edit, ...]:
@@ -245,8 +244,7 @@ class CommentPair(NamedTuple):
     last: str
 
 
-_C = CommentPair("/*", "*/")
-_ML = CommentPair("(*", "*)")
+_C, _ML = CommentPair("/*", "*/"), CommentPair("(*", "*)")
 _OF_ML = (Language.COQ, Language.CRYPTOVERIF, Language.OCAML, Language.PROVERIF)
 _ENDINGS = tuple(pattern.rpartition("*")[2] for language in _OF_ML for pattern in language.patterns)
 
@@ -268,10 +266,6 @@ def is_inside_comment(text: str, line: int, pair: CommentPair) -> bool:
         if found["comment"] and start < found.end():
             return True
     return False
-
-
-def enclose_lines(lines: Sequence[str], indent: str, pair: CommentPair) -> list[str]:
-    return [f"{indent}{pair.first}", *lines, f"{indent} {pair.last}"]
 
 
 class NewAnnotation(Struct, frozen=True):
@@ -341,7 +335,7 @@ def _format_lines(path: str, text: str, line: int, new: NewAnnotation, style: So
             f"the text contains `{pair.last}`, which would end the comment",
             hint=f"quote a part without `{pair.last}` with `--part`",
         )
-    return lines if is_enclosed else enclose_lines(lines, indent, pair)
+    return lines if is_enclosed else [f"{indent}{pair.first}", *lines, f"{indent} {pair.last}"]
 
 
 _FIRST_LINES = {BOM: "its byte order mark", "#!": "its `#!` line", "<?": "its `<?` tag"}
@@ -349,7 +343,18 @@ _FIRST_LINES = {BOM: "its byte order mark", "#!": "its `#!` line", "<?": "its `<
 
 def _check_others(path: str, texts: tuple[str, str], line: int, count: int, style: SourceStyle) -> None:
     """Raise DuvetError unless the text gains one annotation on the new lines and keeps all others."""
-    old, new = ([_read_range_and_content(one, text) for one in scan_comments(path, text, style)[0]] for text in texts)
+    old, new = (
+        [
+            (
+                one.line,
+                find_line_index(starts, one.source.text_end - 1) + 1,
+                (one.kind, one.target, one.quote, one.reason, one.feature, one.tracking_issue),
+            )
+            for one in scan_comments(path, text, style)[0]
+        ]
+        for text in texts
+        for starts in [find_line_starts(text)]
+    )
     for first, last, _ in old:
         if first < line <= last:
             message = f"this line is inside the annotation at {path}:{first}"
@@ -361,11 +366,6 @@ def _check_others(path: str, texts: tuple[str, str], line: int, count: int, styl
     if [(first - by, last - by, content) for (first, last, content), by in shifted] != old or len(ours) != 1:
         message = "the new annotation would merge with the one next to it"
         raise DuvetError(message, path=path, line=line, hint="choose another line, or add an empty line between them")
-
-
-def _read_range_and_content(one: Annotation, text: str) -> tuple[int, int, tuple[str, ...]]:
-    last = find_line_index(find_line_starts(text), one.source.text_end - 1) + 1
-    return one.line, last, (one.kind.name, one.target, one.quote, one.reason, one.feature, one.tracking_issue)
 
 
 def choose_style(styles: Iterable[SourceStyle], kind: Kind | None) -> SourceStyle:

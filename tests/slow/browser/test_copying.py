@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from duvet.model import Annotation, Kind
 from duvet.sources.comments import SourceStyle, scan_comments
-from duvet.sources.editor import enclose_lines, find_comment_pair, format_annotation
+from duvet.sources.editor import find_comment_pair, format_annotation
 from duvet.specs.requirement_files import read_requirement_file
 from tests.sample_project import read_files
 from tests.slow.browser.pages import COPYING, Visits, come_back, press, quote_of
@@ -83,7 +83,7 @@ def test_a_citation_is_copied_as_a_comment(visit: Visits, tea: Report, style: st
     # A comment is wrapped as the command wraps it.
     pair = find_comment_pair(style, STYLES[style].meta)
     lines = format_annotation(STYLES[style], " " if pair else "", TARGET, quote_of(page), kind=Kind.TEST)
-    expected = enclose_lines(lines, "", pair) if pair else lines
+    expected = [pair.first, *lines, f" {pair.last}"] if pair else lines
     assert copied(page, "test") == "".join(f"{line}\n" for line in expected)
 
 

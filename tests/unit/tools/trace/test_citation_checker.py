@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 from duvet.config.languages import Language
 from duvet.model import Kind
 from duvet.sources.comments import SourceStyle
-from duvet.sources.editor import enclose_lines, find_comment_pair, format_annotation
+from duvet.sources.editor import find_comment_pair, format_annotation
 from duvet.tools.trace.citation_checker import parse_pasted
 
 QUOTE = "The pot MUST be warm, and # or % or = change nothing in it."
@@ -36,7 +36,7 @@ def test_each_language_is_read(language: Language, known: bool) -> None:
     assert read("\r\n".join([*lines, ""]), *styles) == expected
     pair = find_comment_pair(language.patterns[0], style.meta)
     if pair:
-        assert read("\n".join(enclose_lines(lines, "", pair)), *styles) == expected
+        assert read("\n".join([pair.first, *lines, f" {pair.last}"]), *styles) == expected
 
 
 @pytest.mark.parametrize(
