@@ -135,9 +135,9 @@ def _read_revision(today: Project, tree: GitTree, specifications: tuple[str, ...
     configured = [locator.name for _, locator in locate_configured(project.config) if not locator.is_url]
     tree.lent = frozenset([*specifications, *configured]), project.downloads
     catalogue = project.catalogue
-    if tree.paths.lacks:
+    if tree.lacks:
         hint = "fetch it with git, for example by checking out the revision; duvet does not fetch"
-        raise UnreadableError("this clone lacks the file", path=tree.paths.lacks[0], hint=hint)
+        raise UnreadableError("this clone lacks the file", path=tree.lacks[0], hint=hint)
     for entry in project.not_applicable:
         # The commit doesn't change, but an entry of its configuration may expire.
         if entry.expiry:

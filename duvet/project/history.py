@@ -168,7 +168,7 @@ class TextHistory:
                 commit = line
         found: list[SpecificationRevision] = []
         size = 0
-        objects = GitObjects(git, 0)
+        objects = GitObjects(git)
         for commit, name, at in listed[:_MOST_REVISIONS]:
             data = objects.read(name)
             if data is None or (size := size + len(data)) > _MOST_BYTES:

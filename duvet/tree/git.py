@@ -6,9 +6,8 @@ import errno
 import os
 import posixpath
 import re
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from functools import partial
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -87,6 +86,7 @@ _FOLDER, _LINK, _SUBMODULE = "40000", "120000", "160000"
 
 
 class GitNode(Struct, frozen=True):
+    path: str
     mode: str
     object: str
 
@@ -103,9 +103,8 @@ class GitNode(Struct, frozen=True):
 class GitObjects:
     """Reads objects by name, through one git process."""
 
-    def __init__(self, git: GitCommand, digest_size: int) -> None:
+    def __init__(self, git: GitCommand) -> None:
         self.git = git
-        self.digest_size = digest_size  # The number of bytes in an object name: 20, or 32 in a repository with SHA-256.
         self._process: Popen[bytes] | None = None
 
     def read(self, name: str) -> bytes | None:
@@ -128,15 +127,6 @@ class GitObjects:
         # In an incomplete clone, the process may have ended.
         self.close()
         return None
-
-    def nodes(self, data: bytes) -> Iterator[tuple[str, GitNode]]:
-        start = 0
-        while start < len(data):
-            blank = data.index(b" ", start)
-            end = data.index(b"\0", blank)
-            after = end + 1 + self.digest_size
-            yield os.fsdecode(data[blank + 1 : end]), GitNode(data[start:blank].decode(), data[end + 1 : after].hex())
-            start = after
 
     def close(self) -> None:
         process, self._process = self._process, None
@@ -215,113 +205,41 @@ class GitRepository:
 _MOST_LINKS = 40
 
 
-class GitPlace(Struct, frozen=True):
-    path: str
-    node: GitNode
-
-
 class OutsideRepositoryError(Exception):
     """Raised with a path that points outside the repository."""
 
 
-class GitPaths:
-    """Resolves paths within one commit."""
-
-    def __init__(self, objects: GitObjects, commit: str, tops: tuple[str, ...], prefix: str) -> None:
-        self.objects = objects
-        self.tops = tops  # Each path that leads to the top of the working tree; none in a bare repository.
-        self.prefix = prefix  # The folder that paths are relative to, as a path from the top.
-        self.lacks: list[str] = []  # Paths that could not be read because the clone is incomplete.
-        self._root = GitPlace("", GitNode("40000", f"{commit}^{{tree}}"))
-        self._folders: dict[str, dict[str, GitNode]] = {}
-
-    def find(self, path: str, *, follow: bool = True) -> GitPlace:
-        """Resolve a path in the commit; raise OSError if that fails, OutsideRepositoryError if it points outside."""
-        way, links = [self._root], 0  # The parent folders, for `..`.
-        todo = self._split(path) if path.startswith("/") else [*self.prefix.split("/"), *path.split("/")][::-1]
-        while todo:
-            name = todo.pop()
-            if name in ("", ".", ".."):
-                if not way[-1].node.is_folder:
-                    raise _make_os_error(errno.ENOTDIR)
-                if name == ".." and len(way) > 1:
-                    way.pop()
-                elif name == "..":
-                    if not self.tops:
-                        raise _make_os_error(errno.ENOENT)
-                    todo = self._split(posixpath.join(posixpath.dirname(self.tops[0]), *todo[::-1]))
-                continue
-            place = self._find_child(way[-1], name)
-            if not (place.node.is_link and (follow or todo)):
-                way.append(place)
-                continue
-            links += 1
-            if links > _MOST_LINKS:
-                raise _make_os_error(errno.ELOOP)
-            target = os.fsdecode(self.content(place))
-            if target.startswith("/"):
-                way, todo = [self._root], self._split(posixpath.join(target, *todo[::-1]))
-            else:
-                todo += target.split("/")[::-1]
-        return way[-1]
-
-    def _find_child(self, place: GitPlace, name: str) -> GitPlace:
-        if not place.node.is_folder:
-            raise _make_os_error(errno.ENOTDIR)
-        node = self.list_entries(place).get(name)
-        if node is None:
-            raise _make_os_error(errno.ENOENT)
-        return GitPlace(posixpath.join(place.path, name), node)
-
-    def _split(self, path: str) -> list[str]:
-        """Return the parts of an absolute path below the top, in reverse order, or raise OutsideRepositoryError."""
-        for spelt in (path, posixpath.normpath(path)):
-            for top in self.tops:
-                if f"{spelt}/".startswith(f"{top}/"):
-                    return spelt[len(top) :].split("/")[::-1]
-        raise OutsideRepositoryError(path)
-
-    def list_entries(self, place: GitPlace) -> dict[str, GitNode]:
-        """Return the entries of a folder; none for a submodule, whose files are in another repository."""
-        if place.node.mode == _SUBMODULE:
-            return {}
-        if place.path not in self._folders:
-            self._folders[place.path] = dict(self.objects.nodes(self.content(place)))
-        return self._folders[place.path]
-
-    def content(self, place: GitPlace) -> bytes:
-        data = self.objects.read(place.node.object)
-        if data is None:
-            self.lacks.append(place.path)
-            raise OSError(errno.EIO, "this clone lacks the object")
-        return data
-
-
-def _make_os_error(number: int) -> OSError:
-    return OSError(number, os.strerror(number))
-
-
 class GitEntry(Struct, frozen=True):
     name: str
-    is_link: bool
-    is_folder: Callable[[], bool]
+    path: str
+    node: GitNode
+    tree: GitTree
 
     def is_dir(self) -> bool:
-        return self.is_folder()
+        place = self.tree.find(self.path) if self.node.is_link else None
+        if isinstance(place, str):
+            return self.tree.disk.exists(place) and not self.tree.disk.is_file(place)
+        return (place or self.node).is_folder
 
     def is_symlink(self) -> bool:
-        return self.is_link
+        return self.node.is_link
 
 
 class GitTree:
     """The files of a revision; paths outside the repository are read from disk."""
 
-    def __init__(self, paths: GitPaths, disk: Tree) -> None:
-        self.paths = paths
+    def __init__(self, objects: GitObjects, commit: str, tops: tuple[str, ...], prefix: str, disk: Tree) -> None:
+        self.objects = objects
+        self.tops = tops  # Each path that leads to the top of the working tree; none in a bare repository.
+        self.prefix = prefix  # The folder that paths are relative to, as a path from the top.
         self.disk = disk
         self.taken: dict[str, None] = {}  # The files that were read from disk.
         self.lent: tuple[frozenset[str], str] = (frozenset(), "")
         """Files and a folder to read from disk if the revision lacks them."""
+        self.lacks: list[str] = []  # Paths that could not be read because the clone is incomplete.
+        self._digest_size = len(commit) // 2  # 20 bytes, or 32 in a repository with SHA-256.
+        self._root = GitNode("", _FOLDER, f"{commit}^{{tree}}")
+        self._folders: dict[str, dict[str, GitNode]] = {}
 
     def read(self, path: str) -> bytes:
         try:
@@ -329,10 +247,10 @@ class GitTree:
             ##% `duvet diff` MUST read a revision from git's objects, without a checkout, and trace it like the same
             ##% files on disk.
             place = self._locate(path)
-            if isinstance(place, GitPlace):
-                if place.node.is_folder:
+            if isinstance(place, GitNode):
+                if place.is_folder:
                     raise NotRegularError(IS_FOLDER, path=path)
-                return self.paths.content(place)
+                return self._read_object(place)
         except (OSError, ValueError) as error:
             raise UnreadableError(describe_os_error(error), path=path) from error
         data = self.disk.read(place)
@@ -341,13 +259,13 @@ class GitTree:
         return data
 
     def is_file(self, path: str) -> bool:
-        place = self._find(path)
+        place = self.find(path)
         if isinstance(place, str):
             return self.disk.is_file(place)
-        return place is not None and not place.node.is_folder
+        return place is not None and not place.is_folder
 
     def exists(self, path: str) -> bool:
-        place = self._find(path, follow=False)
+        place = self.find(path, follow=False)
         if isinstance(place, str):
             return self.disk.exists(place)
         return place is not None and not is_own_folder(place.path)
@@ -357,25 +275,19 @@ class GitTree:
             place = self._locate(folder)
             if isinstance(place, str):
                 return self.disk.entries(place)
-            is_listed = place.node.is_folder and not is_own_folder(place.path)
-            nodes = self.paths.list_entries(place) if is_listed else {}
+            is_listed = place.is_folder and not is_own_folder(place.path)
+            nodes = self._list_nodes(place) if is_listed else {}
         except (OSError, ValueError) as error:
             if isinstance(error, (FileNotFoundError, NotADirectoryError)):
                 return iter(())
             raise UnreadableError(describe_os_error(error), path=folder) from error
         return iter(
             [
-                GitEntry(name, node.is_link, partial(self._is_folder, posixpath.join(folder, name), node))
+                GitEntry(name, posixpath.join(folder, name), node, self)
                 for name, node in nodes.items()
-                if not is_own_folder(posixpath.join(place.path, name))
+                if not is_own_folder(node.path)
             ]
         )
-
-    def _is_folder(self, path: str, node: GitNode) -> bool:
-        place = self._find(path) if node.is_link else None
-        if isinstance(place, str):
-            return self.disk.exists(place) and not self.disk.is_file(place)
-        return place.node.is_folder if place else node.is_folder
 
     def identity(self, folder: str) -> object:
         try:
@@ -384,18 +296,18 @@ class GitTree:
             raise UnreadableError(describe_os_error(error), path=folder) from error
         return self.disk.identity(place) if isinstance(place, str) else place.path
 
-    def _find(self, path: str, *, follow: bool = True) -> GitPlace | str | None:
+    def find(self, path: str, *, follow: bool = True) -> GitNode | str | None:
+        """Return the node in the revision, the path if duvet reads it from disk, or None if it doesn't exist."""
         try:
             return self._locate(path, follow=follow)
         except (OSError, ValueError):
             return None
 
-    def _locate(self, path: str, *, follow: bool = True) -> GitPlace | str:
-        """Return the place in the revision, or the path if duvet reads it from disk; raise OSError or ValueError."""
+    def _locate(self, path: str, *, follow: bool = True) -> GitNode | str:
         if "\0" in path:
             raise ValueError("paths can't contain NUL characters")
         try:
-            return path if _is_in_git_folder(path) or self._is_lent(path) else self.paths.find(path, follow=follow)
+            return path if _is_in_git_folder(path) or self._is_lent(path) else self._resolve(path, follow=follow)
         except OutsideRepositoryError as outside:
             return str(outside)
 
@@ -407,13 +319,78 @@ class GitTree:
         plain = posixpath.normpath(path)
         if plain not in files and not (folder and plain.startswith(f"{folder}/")):
             return False
-        try:
-            if not is_own_folder(self.paths.find(path, follow=False).path):
+        # Otherwise, the revision lacks this path.
+        with suppress(OSError, ValueError):
+            if not is_own_folder(self._resolve(path, follow=False).path):
                 return False
-        except (OSError, ValueError):
-            # The revision lacks this path.
-            pass
         return self.disk.is_file(path)
+
+    def _resolve(self, path: str, *, follow: bool) -> GitNode:
+        """Resolve a path in the commit; raise OSError if that fails, OutsideRepositoryError if it points outside."""
+        way, links = [self._root], 0  # The parent folders, for `..`.
+        todo = self._split(path) if path.startswith("/") else [*self.prefix.split("/"), *path.split("/")][::-1]
+        while todo:
+            name, folder = todo.pop(), way[-1]
+            if not folder.is_folder:
+                raise _make_os_error(errno.ENOTDIR)
+            if name == ".." and len(way) > 1:
+                way.pop()
+            elif name == "..":
+                if not self.tops:
+                    raise _make_os_error(errno.ENOENT)
+                todo = self._split(posixpath.join(posixpath.dirname(self.tops[0]), *todo[::-1]))
+            if name in ("", ".", ".."):
+                continue
+            node = self._list_nodes(folder).get(name)
+            if node is None:
+                raise _make_os_error(errno.ENOENT)
+            if not (node.is_link and (follow or todo)):
+                way.append(node)
+                continue
+            links += 1
+            if links > _MOST_LINKS:
+                raise _make_os_error(errno.ELOOP)
+            target = os.fsdecode(self._read_object(node))
+            if target.startswith("/"):
+                way, todo = [self._root], self._split(posixpath.join(target, *todo[::-1]))
+            else:
+                todo += target.split("/")[::-1]
+        return way[-1]
+
+    def _split(self, path: str) -> list[str]:
+        """Return the parts of an absolute path below the top, in reverse order, or raise OutsideRepositoryError."""
+        for spelt in (path, posixpath.normpath(path)):
+            for top in self.tops:
+                if f"{spelt}/".startswith(f"{top}/"):
+                    return spelt[len(top) :].split("/")[::-1]
+        raise OutsideRepositoryError(path)
+
+    def _list_nodes(self, folder: GitNode) -> dict[str, GitNode]:
+        # The files of a submodule are in another repository.
+        if folder.mode == _SUBMODULE:
+            return {}
+        if folder.path not in self._folders:
+            data, start, found = self._read_object(folder), 0, dict[str, GitNode]()
+            while start < len(data):
+                blank = data.index(b" ", start)
+                end = data.index(b"\0", blank)
+                name, after = os.fsdecode(data[blank + 1 : end]), end + 1 + self._digest_size
+                mode, object = data[start:blank].decode(), data[end + 1 : after].hex()
+                found[name] = GitNode(posixpath.join(folder.path, name), mode, object)
+                start = after
+            self._folders[folder.path] = found
+        return self._folders[folder.path]
+
+    def _read_object(self, node: GitNode) -> bytes:
+        data = self.objects.read(node.object)
+        if data is None:
+            self.lacks.append(node.path)
+            raise OSError(errno.EIO, "this clone lacks the object")
+        return data
+
+
+def _make_os_error(number: int) -> OSError:
+    return OSError(number, os.strerror(number))
 
 
 def _is_in_git_folder(path: str) -> bool:
@@ -466,8 +443,8 @@ class GitRevisions:
 
     @contextmanager
     def tree(self, commit: str, disk: Tree) -> Iterator[GitTree]:
-        objects = GitObjects(self.git, len(commit) // 2)
+        objects = GitObjects(self.git)
         try:
-            yield GitTree(GitPaths(objects, commit, self.tops, self.prefix), disk)
+            yield GitTree(objects, commit, self.tops, self.prefix, disk)
         finally:
             objects.close()

@@ -218,7 +218,7 @@ def test_nothing_is_left_running(checkout: Path) -> None:
         "import os; from duvet.tree.files import DiskTree; from duvet.tree.git import GitRevisions\n"
         "revisions = GitRevisions(os.getcwd(), os.environ)\n"
         "opened = revisions.tree(revisions.find('HEAD'), DiskTree()); tree = opened.__enter__(); tree.read('a.rs')\n"
-        "print(tree.paths.objects._process.pid, flush=True); os.kill(os.getpid(), 9)\n"
+        "print(tree.objects._process.pid, flush=True); os.kill(os.getpid(), 9)\n"
     )
     killed = subprocess.run(
         [sys.executable, "-c", program], cwd=checkout, env={**ENVIRON}, stdout=subprocess.PIPE, text=True, check=False
@@ -228,7 +228,7 @@ def test_nothing_is_left_running(checkout: Path) -> None:
         os.sched_yield()
     with tree_of(checkout) as tree:
         tree.read("a.rs")
-        process = tree.paths.objects._process
+        process = tree.objects._process
         assert process is not None and process.poll() is None
     assert process.poll() is not None
 
@@ -236,13 +236,13 @@ def test_nothing_is_left_running(checkout: Path) -> None:
 def test_a_git_that_dies_is_started_again(checkout: Path) -> None:
     with tree_of(checkout) as tree:
         assert tree.read("a.rs") == b"a"
-        process = tree.paths.objects._process
+        process = tree.objects._process
         assert process is not None
         process.kill()
         process.wait()
         with pytest.raises(DuvetError, match="this clone lacks the object"):
             tree.read("crlf.rs")
-        assert tree.paths.lacks == ["sub/crlf.rs"]
+        assert tree.lacks == ["sub/crlf.rs"]
         assert tree.read("crlf.rs") == b"one\r\ntwo\r\n"
 
 
