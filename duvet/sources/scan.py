@@ -18,12 +18,10 @@ from duvet.sources.glob import PathPattern, PatternError, compile_pattern, expan
 from duvet.text import WHITESPACE, decode_utf8, find_place, path_key, quote_text
 from duvet.tree.files import FolderMembership, Tree, TreeEntry, is_folder
 
-Hides = Callable[[str, bool], object]
-"""Called with a path and whether it is a folder; returns whether it is hidden. A hidden folder hides its content."""
-
 
 class FilteredTree:
-    def __init__(self, tree: Tree, hides: Hides) -> None:
+    def __init__(self, tree: Tree, hides: Callable[[str, bool], object]) -> None:
+        """`hides` is called with a path and whether it is a folder; a folder that it hides also hides its content."""
         self.tree = tree
         self.hides = hides
 
@@ -53,8 +51,7 @@ _FOLDER_HINT = "write a pattern that matches files, such as `src/**/*.rs`; `src/
 
 class RuleOrigin(Struct, frozen=True):
     path: str = ""
-    place: Callable[[str, int], Place] = lambda key, index: Place()
-    """Returns the place of a value of one of the rule's keys."""
+    place: Callable[[str, int], Place] = lambda key, index: Place()  # The place of a value of one of the rule's keys.
 
 
 class UnreadCitation(Struct, frozen=True):

@@ -14,8 +14,6 @@ from threading import Event as Stop
 from typing import TYPE_CHECKING
 from weakref import finalize
 
-from msgspec import Struct
-
 from duvet.errors import DuvetError
 from duvet.text import format_count
 
@@ -113,36 +111,26 @@ _LAYERS = re.compile(r"(?:\A|,)(?:lowerdir|upperdir)\+?=((?:\\.|[^,])*)")
 _ESCAPED = re.compile(r"\\(0[0-7]{2}|1[0-7]{2})")
 
 
-class Mount(Struct, frozen=True):
-    folder: str
-    kind: str
-    options: str = ""
-
-
 class MountTable:
-    def __init__(self, mounts: Iterable[Mount] = ()) -> None:
-        # The last mount on a folder hides the earlier ones.
-        self._mounts = {mount.folder: mount for mount in mounts}
+    def __init__(self, table: str = "") -> None:
+        """Read `/proc/self/mountinfo`; the last mount on a folder hides the earlier ones."""
+        rows = [[part.split(" ") for part in line.partition(" - ")[::2]] for line in table.splitlines()]
+        self._mounts = {
+            _unescape(place[4]): (kind[0], kind[2]) for place, kind in rows if len(place) > 4 and len(kind) > 2
+        }
 
     def are_blind(self, folders: Iterable[str]) -> bool:
         """Return whether changes in any of these folders may go unnoticed; symlinks must be resolved."""
-        found = {mount.folder: mount for mount in map(self._find_mount, folders) if mount}
-        for mount in [one for one in found.values() if one.kind == "overlay"]:
-            layers = [layer for listed in _LAYERS.findall(mount.options) for layer in listed.split(":")]
-            below = [self._find_mount(_unescape(layer)) for layer in layers]
-            found |= {one.folder: one for one in below if one}
-        return any(_BLIND.match(one.kind) for one in found.values())
+        found = {mount for mount in map(self._find_mount, folders) if mount}
+        for _, options in [mount for mount in found if mount[0] == "overlay"]:
+            layers = [layer for listed in _LAYERS.findall(options) for layer in listed.split(":")]
+            found |= {mount for layer in layers if (mount := self._find_mount(_unescape(layer)))}
+        return any(_BLIND.match(kind) for kind, _ in found)
 
-    def _find_mount(self, folder: str) -> Mount | None:
+    def _find_mount(self, folder: str) -> tuple[str, str] | None:
+        """Return the kind and the options of the file system that contains a folder."""
         path = PurePosixPath(folder)
         return next((self._mounts[str(one)] for one in (path, *path.parents) if str(one) in self._mounts), None)
-
-
-def parse_mounts(table: str) -> MountTable:
-    rows = [[part.split(" ") for part in line.partition(" - ")[::2]] for line in table.splitlines()]
-    return MountTable(
-        Mount(_unescape(place[4]), kind[0], kind[2]) for place, kind in rows if len(place) > 4 and len(kind) > 2
-    )
 
 
 def _unescape(written: str) -> str:
@@ -152,7 +140,7 @@ def _unescape(written: str) -> str:
 def read_mounts() -> MountTable:
     try:
         with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as table:
-            return parse_mounts(table.read())
+            return MountTable(table.read())
     except OSError:
         return MountTable()
 

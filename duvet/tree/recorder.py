@@ -362,10 +362,23 @@ def digest_variable(environ: Mapping[str, str], name: str) -> bytes | None:
 
 def check_unchanged(record: TreeRecord, tree: RecordedTree) -> TreeRecord | None:
     """Return the record, without unneeded digests, if the files and folders are unchanged; otherwise None."""
-    files = _renew_files(record.files, tree) if record.settled else None
-    if files is None:
+    if not record.settled:
         return None
+    files: dict[str, FileStamp] = {}
     folders: dict[str, FileStamp] = {}
+    at, stat = tree.disk.at, os.stat
+    try:
+        for path, stamp in record.files.items():
+            if stamp.digest:
+                found = tree.compare_stamp(path, stamp)
+                if found is None:
+                    return None
+                if not found.digest:
+                    files[path] = found
+            elif not stamp.looks_like(stat(at(path))):
+                return None
+    except (OSError, ValueError):
+        return None
     for path, stamp in record.folders.items():
         found = _compare_folder(path, stamp, tree)
         if found is None:
@@ -376,27 +389,9 @@ def check_unchanged(record: TreeRecord, tree: RecordedTree) -> TreeRecord | None
         return None
     if any(True for _ in _find_other_changes(record, tree.disk)):
         return None
-    if files is record.files and not folders:
+    if not files and not folders:
         return record
-    return replace(record, files=files, folders=record.folders | folders)
-
-
-def _renew_files(files: dict[str, FileStamp], tree: RecordedTree) -> dict[str, FileStamp] | None:
-    renewed: dict[str, FileStamp] = {}
-    at, stat = tree.disk.at, os.stat
-    try:
-        for path, stamp in files.items():
-            if stamp.digest:
-                found = tree.compare_stamp(path, stamp)
-                if found is None:
-                    return None
-                if not found.digest:
-                    renewed[path] = found
-            elif not stamp.looks_like(stat(at(path))):
-                return None
-    except (OSError, ValueError):
-        return None
-    return files | renewed if renewed else files
+    return replace(record, files=record.files | files, folders=record.folders | folders)
 
 
 def _compare_folder(path: str, stamp: FileStamp, tree: RecordedTree) -> FileStamp | None:

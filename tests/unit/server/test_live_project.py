@@ -26,7 +26,7 @@ from duvet.server.live_project import ChangeDetector, ProjectReader, open_descri
 from duvet.tools.context import ProjectSnapshot
 from duvet.trace.catalogue import Catalogue
 from duvet.tree.cache import DiskCache
-from duvet.tree.file_events import InotifyDescriptor, Mount, MountTable
+from duvet.tree.file_events import InotifyDescriptor, MountTable
 from duvet.tree.files import DiskTree
 from tests.cli.sample_project import CONFIG, KETTLE, SOURCE, SPECIFICATION, make
 from tests.edits import Edit, append, create, delete, link, move, save_by_rename, save_with_backup
@@ -158,7 +158,7 @@ async def test_writing_by_another_hard_link_is_noticed(kettle: Path, tmp_path: P
 async def test_notifications_of_network_file_systems_are_not_trusted(
     kind: str, is_reliable: bool, kettle: Path, tmp_path: Path
 ) -> None:
-    mounts = MountTable([Mount("/", "ext4"), Mount(str(tmp_path.resolve()), kind)])
+    mounts = MountTable(f"1 0 8:1 / / rw - ext4 a rw\n2 1 8:2 / {tmp_path.resolve()} rw - {kind} b rw")
     detector = ChangeDetector(open_descriptor({}), mounts)
     async with open_live_project(kettle, detector=detector) as live:
         before = (await live.context()).catalogue

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from duvet.tree.file_events import MODIFIED_EVENT, UNKNOWN_EVENTS, FolderWatcher, parse_mounts, read_mounts
+from duvet.tree.file_events import MODIFIED_EVENT, UNKNOWN_EVENTS, FolderWatcher, MountTable, read_mounts
 from tests.edits import Edit, append, create as created, delete, move
 
 if sys.platform != "linux":
@@ -48,8 +48,8 @@ ADDED = 1
     ],
 )
 def test_folders_without_notifications(folders: list[str], blind: bool) -> None:
-    assert parse_mounts(TABLE).are_blind(folders) is blind
-    assert not parse_mounts("").are_blind(["/", ""])
+    assert MountTable(TABLE).are_blind(folders) is blind
+    assert not MountTable("").are_blind(["/", ""])
 
 
 def test_the_table_of_this_system_is_read() -> None:
