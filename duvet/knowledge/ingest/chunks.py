@@ -167,7 +167,14 @@ def _visit(root: Node, grammar: Grammar) -> Iterator[Symbol]:
                 outer = whole if node.type in _PREFIXES else None
                 todo += [(inner, outer or inner, around, within) for inner in reversed(node.children)]
             continue
-        kind = _detect_kind(node, declared, within)
+        if node.type in ("type_spec", "type_alias"):
+            value = node.child_by_field_name("type")
+            kind = INTERFACE if value is not None and value.type == "interface_type" else TYPE
+        else:
+            value = None if declared else node.child_by_field_name("value")
+            kind = _VALUE_KINDS.get(value.type, "") if value is not None else declared
+            if kind == FUNCTION and within in (CLASS, INTERFACE):
+                kind = METHOD
         name = _read_name(node) if kind else ""
         if not name:
             continue
@@ -186,16 +193,6 @@ def _visit(root: Node, grammar: Grammar) -> Iterator[Symbol]:
             if body.type == "class":
                 body = body.child_by_field_name("body") or body
             todo += [(inner, inner, qualified, kind) for inner in reversed(body.children)]
-
-
-def _detect_kind(node: Node, declared: str, within: str) -> str:
-    if node.type in ("type_spec", "type_alias"):
-        value = node.child_by_field_name("type")
-        return INTERFACE if value is not None and value.type == "interface_type" else TYPE
-    if not declared:
-        value = node.child_by_field_name("value")
-        declared = _VALUE_KINDS.get(value.type, "") if value is not None else ""
-    return METHOD if declared == FUNCTION and within in (CLASS, INTERFACE) else declared
 
 
 def _read_name(node: Node) -> str:

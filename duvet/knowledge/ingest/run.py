@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from uuid import uuid4
 
 from blake3 import blake3
-from msgspec import DecodeError, Struct, field, msgpack, structs
+from msgspec import DecodeError, Struct, convert, field, msgpack, structs
 
 from duvet import errors, model, text
 from duvet.config.settings import IngestRule
@@ -73,16 +73,9 @@ def build_graph(
         for name, entry in entries.items()
     }
     for name in sorted({*used, *entries, *chain.from_iterable(needed.values())}):
-        entry = entries.get(name, CatalogueSubsystem(name))
-        properties: dict[str, Any] = {
-            "description": entry.description,
-            "criticality": entry.criticality,
-            "owner": entry.owner,
-            "domain": entry.domain,
-            "tags": list(entry.tags),
-            "paths": list(entry.paths),
-        }
-        properties = {key: value for key, value in properties.items() if value}
+        properties = structs.asdict(entries.get(name, CatalogueSubsystem(name)))
+        shown = ("description", "criticality", "owner", "domain", "tags", "paths")
+        properties = {key: properties[key] for key in shown if properties[key]}
         nodes.append(GraphNode(label=NodeLabel.SUBSYSTEM, key=name, properties=properties))
     for path, artifact in artifacts.items():
         properties = {
@@ -90,11 +83,11 @@ def build_graph(
             "artifact_type": artifact.kind.value,
             "subsystem": artifact.subsystem,
             "namespace": artifact.namespace,
-            "tags": list(artifact.tags),
+            "tags": artifact.tags,
             "git_timestamp": artifact.git_timestamp,
             "chunk_count": artifact.chunk_count,
         }
-        properties = {key: value for key, value in properties.items() if value not in ("", [], None)}
+        properties = {key: value for key, value in properties.items() if value not in ("", (), None)}
         title = records[path].title if path in records else ""
         nodes.append(GraphNode(label=artifact.label, key=path, name=title, properties=properties))
         if artifact.subsystem:
@@ -105,7 +98,7 @@ def build_graph(
         source = f"{NodeLabel.SUBSYSTEM}:{name}"
         targets = (f"{NodeLabel.SUBSYSTEM}:{other}" for other in others)
         edges += (GraphEdge(source=source, relation=Relation.DEPENDS_ON, target=target) for target in targets)
-    edges += _LinkGraph(artifacts, records, trace).edges()
+    edges += _link_files(artifacts, records, trace)
     if trace:
         nodes += trace.nodes()
         edges += trace.edges()
@@ -139,7 +132,7 @@ class _TraceGraph:
         # A section may contain the same text twice; the first requirement counts.
         for id, requirement in dict(reversed([*zip(self.ids, catalogue.requirements, strict=True)])).items():
             properties = {
-                "name": requirement.name or None,
+                **({"name": requirement.name} if requirement.name else {}),
                 "text": requirement.text,
                 "level": requirement.level.name if requirement.level else None,
                 "status": requirement.state.words,
@@ -147,7 +140,6 @@ class _TraceGraph:
                 "full_path": catalogue.full_path_of(requirement),
                 "line": requirement.line,
             }
-            properties = {key: value for key, value in properties.items() if key != "name" or value}
             name = text.shorten_text(f"{requirement.name} {requirement.text}".lstrip(), _MAX_NAME)
             yield GraphNode(label=NodeLabel.REQUIREMENT, key=id.partition(":")[2], name=name, properties=properties)
 
@@ -176,53 +168,40 @@ class _TraceGraph:
             yield GraphEdge(source=source, relation=Relation.CITES, target=target, properties=properties)
 
 
-class _LinkGraph:
-    def __init__(
-        self, artifacts: Mapping[str, Artifact], records: Mapping[str, FileRecord], trace: _TraceGraph | None
-    ) -> None:
-        self._artifacts = artifacts
-        self._records = records
-        self._trace = trace
-        self._references = PageReferenceFinder(trace.catalogue) if trace else None
-        pages = {path: one for path, one in records.items() if one.slug or path.lower().endswith(_PAGE_ENDINGS)}
-        slugs = {normalise_slug(one.slug): path for path, one in reversed(pages.items()) if one.slug}
-        aliases = tuple((alias, path) for path, one in pages.items() for alias in one.aliases)
-        self._pages = LinkResolver(LinkTargets(dict.fromkeys(pages, ""), slugs=slugs, aliases=aliases))
-
-    def edges(self) -> Iterator[GraphEdge]:
-        for path, record in self._records.items():
-            source = _make_file_id(self._artifacts[path])
-            targets = dict.fromkeys((*self._resolve_links(path, record), *self._resolve_pages(path, record)))
-            for target in targets:
-                if target != source:
-                    yield GraphEdge(source=source, relation=Relation.LINKS_TO, target=target)
-
-    def _resolve_links(self, path: str, record: FileRecord) -> Iterator[str]:
-        for link in record.links:
-            start = "" if link.startswith("/") else posixpath.dirname(path)
-            target = posixpath.normpath(posixpath.join(start, link.lstrip("/")))
-            for candidate in (target, *(posixpath.join(target, name) for name in _FOLDER_PAGES)):
-                if found := self._artifacts.get(candidate):
-                    yield _make_file_id(found)
-                    break
-
-    def _resolve_pages(self, path: str, record: FileRecord) -> Iterator[str]:
+def _link_files(
+    artifacts: Mapping[str, Artifact], records: Mapping[str, FileRecord], trace: _TraceGraph | None
+) -> Iterator[GraphEdge]:
+    references = PageReferenceFinder(trace.catalogue) if trace else None
+    pages = {path: one for path, one in records.items() if one.slug or path.lower().endswith(_PAGE_ENDINGS)}
+    slugs = {normalise_slug(one.slug): path for path, one in reversed(pages.items()) if one.slug}
+    aliases = tuple((alias, path) for path, one in pages.items() for alias in one.aliases)
+    resolver = LinkResolver(LinkTargets(dict.fromkeys(pages, ""), slugs=slugs, aliases=aliases))
+    for path, record in records.items():
+        targets: dict[str, None] = {}
+        for written in record.links:
+            start = "" if written.startswith("/") else posixpath.dirname(path)
+            target = posixpath.normpath(posixpath.join(start, written.lstrip("/")))
+            files = (target, *(posixpath.join(target, name) for name in _FOLDER_PAGES))
+            if file := next((file for file in files if file in artifacts), None):
+                targets[_make_file_id(artifacts[file])] = None
         for written in record.pages:
             ##= man/spec/knowledge.md#files
             ##% `duvet ingest` MUST resolve `[[links]]` to Markdown files and requirements by the same rules as for
             ##% pages.
             link = PageLink(written)
-            if page := self._pages.resolve(path, link):
-                yield _make_file_id(self._artifacts[page])
-                continue
-            found = self._references.find(link.target, link.heading or "") if self._references else None
-            if found is None or self._trace is None:
-                continue
-            yield from (self._trace.ids[index] for index in found.indexes)
-            if found.specification is not None and not found.indexes:
-                id = self._trace.catalogue.specifications[found.specification].id
-                is_whole = found.section is None
-                yield f"{NodeLabel.SPECIFICATION}:{id}" if is_whole else f"{NodeLabel.SECTION}:{id}#{found.section}"
+            if page := resolver.resolve(path, link):
+                targets[_make_file_id(artifacts[page])] = None
+            elif trace and references and (found := references.find(link.target, link.heading or "")):
+                targets |= {trace.ids[index]: None for index in found.indexes}
+                if found.specification is not None and not found.indexes:
+                    id = trace.catalogue.specifications[found.specification].id
+                    is_whole = found.section is None
+                    whole = f"{NodeLabel.SPECIFICATION}:{id}" if is_whole else f"{NodeLabel.SECTION}:{id}#{found.section}"
+                    targets[whole] = None
+        source = _make_file_id(artifacts[path])
+        for target in targets:
+            if target != source:
+                yield GraphEdge(source=source, relation=Relation.LINKS_TO, target=target)
 
 
 SPACE_SIZE_KEY = "space-size"  # Key of the number of chunks to which the vector space was fitted.
@@ -386,7 +365,7 @@ class _Run(Struct):
             chunk_count=sum(artifact.chunk_count for artifact in artifacts),
             repo_head=files.times.head,
             changed=len(files.added) + len(files.changed),
-            removed=files.removed,
+            removed=tuple(files.removed),
             warnings=tuple(map(ingest_files.format_problem_line, self.problems)),
         )
         return IngestOutcome(
@@ -422,7 +401,7 @@ class FileChanges(Struct):
     records: dict[str, FileRecord] = field(default_factory=dict)
     added: list[str] = field(default_factory=list)
     changed: list[str] = field(default_factory=list)
-    removed: tuple[RemovedFile, ...] = ()
+    removed: list[RemovedFile] = field(default_factory=list)
     problems: list[model.Problem] = field(default_factory=list)
 
     def update(self, paths: Iterable[str], counted: CountedStep) -> None:
@@ -430,14 +409,23 @@ class FileChanges(Struct):
             self._update_file(path)
             counted.advance()
         gone = [artifact for path, artifact in self.before.items() if path not in self.artifacts]
-        self.removed = tuple(_find_renames(gone, [self.artifacts[path] for path in self.added]))
-        if self.writing:
-            for artifact in gone:
+        heirs: dict[str, list[str]] = {}
+        for artifact in map(self.artifacts.__getitem__, self.added):
+            # All empty files have the same digest.
+            if artifact.digest and artifact.skipped != "empty":
+                heirs.setdefault(artifact.digest, []).append(artifact.path)
+        for artifact in gone:
+            others = heirs.get(artifact.digest)
+            heir = others.pop(0) if others else ""
+            status = "renamed" if heir else "deleted"
+            removed = convert(artifact, RemovedFile, from_attributes=True)
+            self.removed.append(structs.replace(removed, status=status, renamed_to=heir))
+            if self.writing:
                 self.writing.remove(artifact.path)
 
     def _update_file(self, path: str) -> None:
         before, record = self.before.get(path), self.known.get(path)
-        if before is not None and record is not None:
+        if before and record:
             modified = self.reader.find_unchanged_time(path, record.seen)
             if modified is not None:
                 self._keep(before, record, modified)
@@ -484,25 +472,6 @@ class FileChanges(Struct):
             tags=tuple(dict.fromkeys((*record.tags, *found.tags))),
             git_commit=commit.commit if commit else "",
             git_timestamp=commit.time if commit else modified,
-        )
-
-
-def _find_renames(gone: Sequence[Artifact], added: Sequence[Artifact]) -> Iterator[RemovedFile]:
-    heirs: dict[str, list[str]] = {}
-    for artifact in added:
-        # All empty files have the same digest.
-        if artifact.digest and artifact.skipped != "empty":
-            heirs.setdefault(artifact.digest, []).append(artifact.path)
-    for artifact in gone:
-        others = heirs.get(artifact.digest)
-        heir = others.pop(0) if others else ""
-        yield RemovedFile(
-            path=artifact.path,
-            kind=artifact.kind,
-            subsystem=artifact.subsystem,
-            digest=artifact.digest,
-            status="renamed" if heir else "deleted",
-            renamed_to=heir,
         )
 
 

@@ -49,124 +49,33 @@ _SHORT_QUERY = 3  # For queries of up to this many words, pages with all of the 
 _MAX_FORMS = 50  # Maximum number of words that stand for an unknown word.
 _MAX_UNKNOWN, _MAX_UNKNOWN_LENGTH = 4, 40  # Limits for unknown words that are replaced with similar words.
 
-# Words of computing and of notes that people use for one another, a group in each line.
+# Groups of words of computing and of notes that people use for one another.
 _RELATED_GROUPS = """
-add insert append attach include
-addon add-on plugin extension
-app application program software
-automatic automatically auto
-back backup archive
-begin start launch
-bug issue problem error fault
-build generate compile create produce
-button click press
-change edit modify update alter
-check verify validate test
-choose select pick
-clean tidy
-code source program script
-collaborate collaboration together share team
-colour color
-combine merge join
-command cli shell terminal console
-compare comparison difference diff
-config configuration setting settings option options preference preferences setup
-connect connection link
-convert conversion transform export import
-copy duplicate
-daily day today
-date day time
-delete remove erase
-deploy publish host
-diagram chart drawing flowchart graph
-dictionary glossary
-directory folder
-disable off
-display show view see
-document doc file page note
-download fetch
-draw sketch drawing
-embed include transclude
-enable on
-example sample
-execute run
-explain describe
-fast quick speed performance
-find search locate look query
-fix repair correct
-format style layout
-forum community
-graph network
-guide tutorial manual howto
-heading header title section
-hidden hide invisible exclude ignore
-history version revision
-hotkey shortcut keybinding keyboard key
-image picture photo screenshot
-improve better
-install setup
-jump go navigate open
-label tag category
-language locale translation
-latest new recent
-latex math formula equation
-list index overview
-lock protect
-login sign account
-mail email
-map visualise visualize visualization
-member user people
-metadata property properties frontmatter attribute field
-mobile phone android iphone ios tablet
-move rename
-name title
-object item element
-offline local
-online web internet
-organise organize structure arrange
-overview summary
-parse read
-password secret credential
-paste clipboard
-pay price cost billing subscription
-pc computer desktop
-plan roadmap
-private privacy
-print pdf paper
-question faq
-quote blockquote citation cite
-reference refer mention
-release version
-remote server cloud
-repeat recurring
-replace substitute
-repository repo git github
-reset restore revert undo
-safe secure security
-save store keep
-schedule calendar
-script automation workflow
-sidebar pane panel
-size large big
-snippet template boilerplate
-sort order
-split divide
-spelling typo spell misspelling
-stop cancel abort
-style css theme appearance
-sync synchronise synchronize
-table grid column row
-task todo checkbox checklist
-text content
-tool utility
-typing write type
-upgrade update migrate migration
-upload
-url link address
-vault workspace
-video media audio recording
-website site webpage
-word term
+    add insert append attach include; addon add-on plugin extension; app application program software; automatic
+    automatically auto; back backup archive; begin start launch; bug issue problem error fault; build generate compile
+    create produce; button click press; change edit modify update alter; check verify validate test; choose select pick;
+    clean tidy; code source program script; collaborate collaboration together share team; colour color; combine merge
+    join; command cli shell terminal console; compare comparison difference diff; config configuration setting settings
+    option options preference preferences setup; connect connection link; convert conversion transform export import;
+    copy duplicate; daily day today; date day time; delete remove erase; deploy publish host; diagram chart drawing
+    flowchart graph; dictionary glossary; directory folder; disable off; display show view see; document doc file page
+    note; download fetch; draw sketch drawing; embed include transclude; enable on; example sample; execute run; explain
+    describe; fast quick speed performance; find search locate look query; fix repair correct; format style layout;
+    forum community; graph network; guide tutorial manual howto; heading header title section; hidden hide invisible
+    exclude ignore; history version revision; hotkey shortcut keybinding keyboard key; image picture photo screenshot;
+    improve better; install setup; jump go navigate open; label tag category; language locale translation; latest new
+    recent; latex math formula equation; list index overview; lock protect; login sign account; mail email; map
+    visualise visualize visualization; member user people; metadata property properties frontmatter attribute field;
+    mobile phone android iphone ios tablet; move rename; name title; object item element; offline local; online web
+    internet; organise organize structure arrange; overview summary; parse read; password secret credential; paste
+    clipboard; pay price cost billing subscription; pc computer desktop; plan roadmap; private privacy; print pdf paper;
+    question faq; quote blockquote citation cite; reference refer mention; release version; remote server cloud; repeat
+    recurring; replace substitute; repository repo git github; reset restore revert undo; safe secure security; save
+    store keep; schedule calendar; script automation workflow; sidebar pane panel; size large big; snippet template
+    boilerplate; sort order; split divide; spelling typo spell misspelling; stop cancel abort; style css theme
+    appearance; sync synchronise synchronize; table grid column row; task todo checkbox checklist; text content; tool
+    utility; typing write type; upgrade update migrate migration; upload; url link address; vault workspace; video media
+    audio recording; website site webpage; word term
 """
 
 # Words of wishes and questions, beyond the words that occur in almost every text.
@@ -417,8 +326,8 @@ def _remove_asking_words(query: str) -> str:
 def _load_related() -> dict[str, tuple[str, ...]]:
     """Return the stems of words with a similar meaning, by stem."""
     found: dict[str, dict[str, None]] = {}
-    for line in _RELATED_GROUPS.split("\n"):
-        stems = [stem_word(word.replace("-", "")) for word in line.split()]
+    for group in _RELATED_GROUPS.split(";"):
+        stems = [stem_word(word.replace("-", "")) for word in group.split()]
         for stem in stems:
             found.setdefault(stem, {}).update(dict.fromkeys(other for other in stems if other != stem))
     return {stem: tuple(others) for stem, others in found.items()}
