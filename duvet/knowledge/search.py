@@ -12,7 +12,6 @@ from urllib.parse import quote
 from uuid import uuid4
 
 from msgspec import UNSET, Struct, field, structs
-from msgspec.structs import replace
 
 from duvet import errors, text, words as vocabulary
 from duvet.config.settings import EDITOR_FIELDS
@@ -92,20 +91,18 @@ class FileContext(Struct, frozen=True, kw_only=True):
             relationships=tuple(relationships[:MAX_RELATED]),
             neighbor_subsystems=tuple(sorted({*own, *needed})),
             related_artifacts=self.related[:MAX_RELATED],
-            requirements=tuple(_describe_requirement(*end) for end in cited[:MAX_RELATED]),
+            requirements=tuple(
+                search_query.CitedRequirement(
+                    id=node.key.rpartition("/")[2],
+                    target=str(node.properties.get("target", "")),
+                    level=str(node.properties.get("level", "")),
+                    status=str(node.properties.get("status", "")),
+                    kinds=tuple(edge.properties.get("kinds") or ()),
+                    text=str(node.properties.get("text", node.name)),
+                )
+                for edge, node in cited[:MAX_RELATED]
+            ),
         )
-
-
-def _describe_requirement(edge: GraphEdge, node: GraphNode) -> search_query.CitedRequirement:
-    properties = node.properties
-    return search_query.CitedRequirement(
-        id=node.key.rpartition("/")[2],
-        target=str(properties.get("target", "")),
-        level=str(properties.get("level", "")),
-        status=str(properties.get("status", "")),
-        kinds=tuple(edge.properties.get("kinds") or ()),
-        text=str(properties.get("text", node.name)),
-    )
 
 
 class FileContextFinder(Struct, frozen=True):
@@ -116,9 +113,9 @@ class FileContextFinder(Struct, frozen=True):
     def find(self, artifacts: Iterable[Artifact]) -> Mapping[str, FileContext]:
         if len(self.files) > _MAX_CACHED_FILES:
             self.files.clear()
+        store = self.store
         missing = {f"{one.label}:{one.path}": one.path for one in artifacts if one.path not in self.files}
         if missing:
-            store = self.store
             nodes = store.find_stored(missing)
             outgoing = store.first_edges(missing, out=True, limit=MAX_RELATED + 1, relations=_SHOWN_RELATIONS)
             incoming = store.first_edges(missing, out=False, limit=MAX_RELATED + 1, relations=_SHOWN_RELATIONS)
@@ -136,13 +133,12 @@ class FileContextFinder(Struct, frozen=True):
 
     def _load_subsystem(self, id: str) -> _SubsystemContext:
         if id not in self.subsystems:
-            store = self.store
             artifacts = tuple(
                 search_query.RelatedArtifact(node.id, relation)
                 for relation in _SUPPORTING
-                for _, node in store.edges(id, out=False, limit=_MAX_SUPPORTING + 1, relations=(relation,))
+                for _, node in self.store.edges(id, out=False, limit=_MAX_SUPPORTING + 1, relations=(relation,))
             )
-            needed = store.edges(id, out=True, limit=MAX_RELATED, relations=(Relation.DEPENDS_ON,))
+            needed = self.store.edges(id, out=True, limit=MAX_RELATED, relations=(Relation.DEPENDS_ON,))
             self.subsystems[id] = _SubsystemContext(artifacts, tuple(node.key for _, node in needed))
         return self.subsystems[id]
 
@@ -181,7 +177,6 @@ class SearchQuestion(Struct, frozen=True, kw_only=True):
 
 
 def prepare_question(request: search_query.SearchRequest, now: float) -> SearchQuestion:
-    """Split the query into words and names, and warn about parts that are ignored."""
     text = request.query[: vocabulary.MAX_QUERY_CHARACTERS]
     words, is_cut = vocabulary.extract_query_words(request.query)
     terms = [word for word in words if word not in vocabulary.STOP_WORDS] or words
@@ -214,36 +209,12 @@ def prepare_question(request: search_query.SearchRequest, now: float) -> SearchQ
     )
 
 
-class Weights(Struct, frozen=True, kw_only=True):
-    subsystem: float
-    relationship: float
-    support: float
-    criticality: float
-
-
-class WeightProfile(Struct, frozen=True):
-    name: str
-    weights: Weights
-
-
-PROFILES: Mapping[str, WeightProfile] = {
-    name: WeightProfile(
-        name, Weights(subsystem=subsystem, relationship=relationship, support=support, criticality=level)
-    )
-    for name, subsystem, relationship, support, level in (
-        ("default", 0.28, 0.05, 0.09, 0.12),
-        ("analysis", 0.38, 0.10, 0.08, 0.18),
-        ("operations", 0.22, 0.08, 0.06, 0.10),
-        ("docs-heavy", 0.26, 0.04, 0.22, 0.08),
-    )
+PROFILES = {
+    "default": {"subsystem": 0.28, "relationship": 0.05, "support": 0.09, "criticality": 0.12},
+    "analysis": {"subsystem": 0.38, "relationship": 0.10, "support": 0.08, "criticality": 0.18},
+    "operations": {"subsystem": 0.22, "relationship": 0.08, "support": 0.06, "criticality": 0.10},
+    "docs-heavy": {"subsystem": 0.26, "relationship": 0.04, "support": 0.22, "criticality": 0.08},
 }
-DEFAULT_PROFILE = PROFILES["default"]
-
-
-def find_profile(name: str = DEFAULT_PROFILE.name, **overrides: float | None) -> WeightProfile:
-    known = PROFILES[name]
-    weights = {key: weight for key, weight in overrides.items() if weight is not None}
-    return WeightProfile(f"{name}+overrides", replace(known.weights, **weights)) if weights else known
 
 
 def compute_score(
@@ -252,7 +223,7 @@ def compute_score(
     question: SearchQuestion,
     parts: tuple[float, float, float],
     mode: str,
-    weights: Weights,
+    weights: Mapping[str, float],
     vote: float | None,
     now: float,
 ) -> search_query.ScoreDetails:
@@ -269,10 +240,10 @@ def compute_score(
     ##= man/spec/knowledge.md#search
     ##% `km-search` MUST use weights and votes only to reorder results with nearly equal scores.
     signals = (
-        weights.subsystem * affinity
-        + weights.relationship * min(count, 5)
-        + weights.support * support
-        + weights.criticality * criticality
+        weights["subsystem"] * affinity
+        + weights["relationship"] * min(count, 5)
+        + weights["support"] * support
+        + weights["criticality"] * criticality
     )
     score = round(by_vector + by_words + _SIGNALS_SHARE * signals, _PLACES)
     if vote is not None:
@@ -373,18 +344,15 @@ def _load_vectors(store: Store, embedder: Embedder | None) -> tuple[_Vectors | N
         return None, _NO_VECTORS
     space = embedder.space(data)
     if space is None:
-        return (
-            None,
-            "searched by words only: the vectors are from a different model; run `duvet ingest` to compute them again",
-        )
+        reason = "the vectors are from a different model; run `duvet ingest` to compute them again"
+        return None, f"searched by words only: {reason}"
     from duvet.queries.vectors import Matrix
 
     rows = Matrix(space.width, store.segments())
     if not len(rows):
         return None, _NO_VECTORS
-    return _Vectors(space, rows), "" if len(
-        rows
-    ) == store.chunk_total() else "some chunks have no vectors and are found only by their words"
+    is_complete = len(rows) == store.chunk_total()
+    return _Vectors(space, rows), "" if is_complete else "some chunks have no vectors and are found only by their words"
 
 
 def _rank_chunks(
@@ -421,7 +389,7 @@ def _rank_chunks(
     }
     pool = sorted(parts, key=lambda number: (-sum(parts[number][1:]), number))
     if sort_by_vector:
-        pool = sorted(pool, key=lambda number: -parts[number][1])
+        pool.sort(key=lambda number: -parts[number][1])
     return {number: parts[number] for number in pool[: question.limit + _SPARE]}
 
 
@@ -430,7 +398,8 @@ class SearchEngine(Struct):
     embedder: Embedder | None
     editor_uri: str | None
     root: str
-    profile: WeightProfile = DEFAULT_PROFILE
+    profile: str = "default"
+    weights: Mapping[str, float] = field(default_factory=lambda: PROFILES["default"])
     votes: Callable[[], Mapping[str, float]] | None = None
     now: Callable[[], float] = time.time
     shared: SharedVectors = field(default_factory=SharedVectors)
@@ -455,11 +424,10 @@ class SearchEngine(Struct):
             found: list[tuple[float, Chunk, FileContext, search_query.ScoreDetails]] = []
             chunks = self.store.chunks([*parts])
             contexts = self.contexts[1].find(chunk.artifact for chunk in chunks)
-            weights = self.profile.weights
             for chunk in chunks:
                 context = contexts[chunk.artifact.path]
                 vote = None if votes is None else votes.get(chunk.id, 0.0)
-                scores = compute_score(chunk, context, question, parts[chunk.number], mode, weights, vote, now)
+                scores = compute_score(chunk, context, question, parts[chunk.number], mode, self.weights, vote, now)
                 found.append((scores.vector_score if by_vector else scores.adjusted_score, chunk, context, scores))
             warnings = [*self._list_warnings(request, question, vectors, warning)]
         ##= man/spec/knowledge.md#search
@@ -487,8 +455,8 @@ class SearchEngine(Struct):
             graph_context_included=request.include_graph,
             warnings=tuple(warnings),
             scoring_mode=mode,
-            weight_profile=self.profile.name,
-            weights=structs.asdict(weights),
+            weight_profile=self.profile,
+            weights=dict(self.weights),
             hybrid_weights={"vector": share, "lexical": 1 - share},
             filters_applied=filters or UNSET,
             request_id=uuid4().hex,
@@ -541,12 +509,14 @@ class SearchEngine(Struct):
 def open_engine(store: Store, rules: KnowledgeSettings, votes: VoteMeans | None, shared: SharedVectors) -> SearchEngine:
     """Return the configured engine; raise DuvetError if its model is missing or its URI template is invalid."""
     ingest, search = rules.ingest, rules.search
+    overrides = {name: weight for name, weight in structs.asdict(search.weights).items() if weight is not None}
     return SearchEngine(
         store,
         shared.embedder(lambda: find_chunk_embedder(ingest, store.chunk_total())),
         ingest.editor_uri,
         rules.root,
-        profile=find_profile(search.profile, **structs.asdict(search.weights)),
+        profile=f"{search.profile}+overrides" if overrides else search.profile.value,
+        weights=PROFILES[search.profile] | overrides,
         votes=votes,
         shared=shared,
     )

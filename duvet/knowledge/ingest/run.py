@@ -196,7 +196,9 @@ def _link_files(
                 if found.specification is not None and not found.indexes:
                     id = trace.catalogue.specifications[found.specification].id
                     is_whole = found.section is None
-                    whole = f"{NodeLabel.SPECIFICATION}:{id}" if is_whole else f"{NodeLabel.SECTION}:{id}#{found.section}"
+                    whole = (
+                        f"{NodeLabel.SPECIFICATION}:{id}" if is_whole else f"{NodeLabel.SECTION}:{id}#{found.section}"
+                    )
                     targets[whole] = None
         source = _make_file_id(artifacts[path])
         for target in targets:

@@ -10,19 +10,13 @@ from typing import Any, cast
 import pytest
 from msgspec.structs import asdict, replace
 
-from duvet.config.settings import ProfileName, WeightsSection
+from duvet.config.settings import IngestRule, ProfileName, SearchSection, StoreSection, WeightsSection
 from duvet.errors import DuvetError
-from duvet.knowledge.search import (
-    DEFAULT_PROFILE,
-    PROFILES,
-    SearchEngine,
-    Weights,
-    find_profile,
-    make_editor_uri_formatter,
-)
+from duvet.knowledge.index import SharedVectors
+from duvet.knowledge.search import PROFILES, SearchEngine, make_editor_uri_formatter, open_engine
 from duvet.knowledge.search_query import SearchRequest, SearchResponse, parse_search_request
 from duvet.queries.embeddings import DummyEmbedder, Embedder
-from duvet.store.location import open_store
+from duvet.store.location import KnowledgeSettings, open_store
 from duvet.store.records import SPACE_KEY, Chunk, FileKind, GraphNode, IngestedFile, Relation, Symbol
 from duvet.store.sqlite import Store
 from tests.unit.knowledge.stored_project import DAY, NOW, plain
@@ -440,12 +434,20 @@ def test_weights_order_equally_good_results(tmp_path: Path) -> None:
         assert find_ids(engine(store), "spout") == ["z.md::0", "src/c.py::1", "src/b.py::1", "src/a.py::1"]
 
 
-def test_profiles_of_weights() -> None:
-    assert find_profile() is DEFAULT_PROFILE
-    changed = find_profile("analysis", subsystem=1.0, support=0.0)
-    assert (changed.name, [*asdict(changed.weights).values()]) == ("analysis+overrides", [1.0, 0.10, 0.0, 0.18])
-    assert WeightsSection.__struct_fields__ == Weights.__struct_fields__
+def test_profiles_of_weights(stored: Store) -> None:
     assert [name.value for name in ProfileName] == [*PROFILES]
+    for search, profile, weights in (
+        (SearchSection(), "default", (0.28, 0.05, 0.09, 0.12)),
+        (
+            SearchSection(profile=ProfileName.ANALYSIS, weights=WeightsSection(subsystem=1.0, support=0.0)),
+            "analysis+overrides",
+            (1.0, 0.10, 0.0, 0.18),
+        ),
+    ):
+        settings = KnowledgeSettings("", IngestRule(), StoreSection(), search)
+        metadata = ask(open_engine(stored, settings, None, SharedVectors()), "boil").metadata
+        assert metadata.weight_profile == profile
+        assert metadata.weights == dict(zip(WeightsSection.__struct_fields__, weights, strict=True))
 
 
 POUR_METHOD = symbol("Spout.pour<T>", "method", 4, 9)
