@@ -28,7 +28,6 @@ REPORT_MEMBERS = {"reports/coverage.jsonl": "coverage", "reports/lifecycle.jsonl
 """The history of reports, for people who open the archive."""
 ARCHIVE_MEMBERS = (STORE_MEMBER, FEEDBACK_MEMBER, *REPORT_MEMBERS)
 MAX_BACKUP_REPORTS = 100
-_COMPRESSION = 6
 _MAX_PER_SECOND = 99
 _BLOCK = 1 << 20
 _SCRATCH_PREFIX = f".{BACKUP_PREFIX}"
@@ -202,7 +201,7 @@ def _pack(folder: str, names: Sequence[str], file: BinaryIO, now: datetime) -> N
 
     # The GNU format has no extended headers, which restoring refuses.
     with (
-        GzipFile("", "wb", _COMPRESSION, file) as packed,
+        GzipFile("", "wb", 6, file) as packed,
         tarfile.open(fileobj=packed, mode="w|", format=tarfile.GNU_FORMAT) as archive,
     ):
         for name in names:

@@ -30,7 +30,6 @@ _FREE_SHARE = 2  # Archives may unpack to 1/n of the free space; the restored st
 _OVERHEAD = 1 << 16  # Upper bound of the bytes that sqlite and tar headers need in addition to the content.
 _FORCE_HINT = "free some disk space, or pass --force to skip the backup of the current index"
 _MAX_MANIFEST = 1 << 20
-_TYPE_FLAG = slice(156, 157)  # The type of a member in its header.
 
 
 class RestoreResult(Struct, frozen=True):
@@ -63,7 +62,14 @@ def restore_backup(
         manifest = _unpack_archive(archive, folder, path, check)
         copy, kept = os.path.join(folder, backup.STORE_MEMBER), ""
         if backup.STORE_MEMBER in manifest.files:
-            _check_store(copy)
+            try:
+                with closing(location.open_store(copy)) as store:
+                    store.check()
+            except DuvetError as error:
+                # The user doesn't know the temporary path.
+                is_other = isinstance(error, db.StoreVersionError)
+                hint = "run `duvet ingest` to index the project instead" if is_other else "use another backup"
+                raise type(error)(f"the index in this backup can't be used: {error.message}", hint=hint) from error
         ##= man/spec/gateway.md#feedback
         ##% `duvet restore` MUST add the feedback of the backup to the feedback of the project.
         present = {blake3(line).digest() for line in feedback.read_lines(places.feedback)}
@@ -111,20 +117,6 @@ def _store_folder(places: StorePaths) -> Iterator[None]:
         raise
 
 
-def _check_store(copy: str) -> None:
-    """Raise an error, without the temporary path, if the archive's store can't be read."""
-    try:
-        with closing(location.open_store(copy)) as store:
-            store.check()
-    except DuvetError as error:
-        hint = (
-            "run `duvet ingest` to index the project instead"
-            if isinstance(error, db.StoreVersionError)
-            else "use another backup"
-        )
-        raise type(error)(f"the index in this backup can't be used: {error.message}", hint=hint) from error
-
-
 def swap_store(places: StorePaths, copy: str, keep: Callable[[], str] | None, aside: str, patience: float) -> str:
     """Replace the store with a copy; return where the old one was kept, or "" if it wasn't.
 
@@ -157,7 +149,14 @@ def swap_store(places: StorePaths, copy: str, keep: Callable[[], str] | None, as
         except (db.StoreDamagedError, db.StoreVersionError) as error:
             if isinstance(error, db.StoreDamagedError) and not location.can_be_replaced(places.store):
                 raise
-        kept = _move_aside(places.store, aside, keeps=keep is not None)
+        kept = ""
+        if any(map(os.path.lexists, db.list_store_files(places.store))):
+            sqlite.move_store_aside(places.store, aside)
+            if keep is not None:
+                kept = aside
+            else:
+                with suppress(OSError):
+                    rmtree(aside)
         with suppress(OutputExistsError):
             with backup.report_write_errors(places.folder):
                 move_into_place(copy, places.store, replaces=False)
@@ -168,23 +167,19 @@ def swap_store(places: StorePaths, copy: str, keep: Callable[[], str] | None, as
     )
 
 
-def _move_aside(path: str, aside: str, *, keeps: bool) -> str:
-    """Move an unusable store to the folder `aside`, and return `aside`; without `keeps`, delete it and return ""."""
-    if not any(map(os.path.lexists, db.list_store_files(path))):
-        return ""
-    sqlite.move_store_aside(path, aside)
-    if keeps:
-        return aside
-    with suppress(OSError):
-        rmtree(aside)
-    return ""
-
-
 def _check_free_space(places: StorePaths, folder: str, size: int, *, keeps: bool) -> None:
-    current = _measure_backup(places)
-    if not current:
+    try:
+        with closing(location.open_store(places.store)) as store:
+            reports = sum(
+                len(report) + 1
+                for kind in backup.REPORT_MEMBERS.values()
+                for report in store.reports(kind, backup.MAX_BACKUP_REPORTS)
+            )
+    except db.StoreError:
         # The store is missing, or it is moved instead of copied.
         return
+    files = (*db.list_store_files(places.store), places.feedback)
+    current = reports + sum(os.path.getsize(path) for path in files if os.path.exists(path))
     free = _measure_free_space(folder)
     # sqlite first logs all pages, each with a header.
     log = size + size // 64 + _OVERHEAD
@@ -200,21 +195,6 @@ def _check_free_space(places: StorePaths, folder: str, size: int, *, keeps: bool
         message = f"not enough disk space to {what}: up to {needed:,} bytes needed, {free:,} bytes free"
         hint = _FORCE_HINT if keeps and forced <= free else "free some disk space"
         raise OutputError(message, path=places.folder, hint=hint)
-
-
-def _measure_backup(places: StorePaths) -> int:
-    """Return the size in bytes of a copy of the current store and feedback; 0 if the store can't be copied."""
-    try:
-        with closing(location.open_store(places.store)) as store:
-            reports = sum(
-                len(report) + 1
-                for kind in backup.REPORT_MEMBERS.values()
-                for report in store.reports(kind, backup.MAX_BACKUP_REPORTS)
-            )
-    except db.StoreError:
-        return 0
-    files = (*db.list_store_files(places.store), places.feedback)
-    return reports + sum(os.path.getsize(path) for path in files if os.path.exists(path))
 
 
 def _measure_free_space(folder: str) -> int:
@@ -283,7 +263,22 @@ def _unpack_archive(path: str, folder: str, name: str, check: Callable[[backup.M
                 raise _make_no_space_error(folder, f"the {manifest.size:,} bytes of this backup")
             check(manifest)
             bounded.left = manifest.size + _OVERHEAD
-            found = dict(_unpack_members(archive, members, manifest, name, folder))
+            found: dict[str, backup.ManifestEntry] = {}
+            for member in members:
+                # The manifest contains only known names, so no name leads out of the folder.
+                expected = manifest.files.get(member.name)
+                if expected is None or member.name in found or not member.isreg() or member.size != expected.size:
+                    raise backup.ArchiveError(
+                        f"the archive contains a file that does not match its manifest: {member.name[:200]!r}",
+                        path=name,
+                    )
+                target = os.path.join(folder, member.name)
+                with backup.report_write_errors(os.path.dirname(folder)):
+                    os.makedirs(os.path.dirname(target), exist_ok=True)
+                    with open(target, "xb") as file:
+                        found[member.name] = backup.copy_and_digest(cast(BinaryIO, archive.extractfile(member)), file)
+                        file.flush()
+                        os.fsync(file.fileno())
     except (zlib.error, EOFError) as error:
         raise backup.ArchiveError("the archive is truncated or corrupt", path=name) from error
     except OSError as error:
@@ -296,12 +291,12 @@ def _unpack_archive(path: str, folder: str, name: str, check: Callable[[backup.M
 @contextmanager
 def _open_archive(path: str, name: str) -> Iterator[tuple[tarfile.TarFile, _BoundedReader]]:
     class PlainInfo(tarfile.TarInfo):
-        """Rejects extended headers, which tarfile would read into memory whatever their size."""
+        """Rejects extended headers, which tarfile would read into memory whatever their size, by the type of a member."""
 
         @classmethod
         def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
             found = super().frombuf(buf, encoding, errors)
-            if buf[_TYPE_FLAG] not in (tarfile.REGTYPE, tarfile.AREGTYPE):
+            if buf[156:157] not in (tarfile.REGTYPE, tarfile.AREGTYPE):
                 raise backup.ArchiveError("the archive contains an entry that is not a regular file", path=name)
             return found
 
@@ -317,24 +312,3 @@ def _open_archive(path: str, name: str) -> Iterator[tuple[tarfile.TarFile, _Boun
                 pass
     except (tarfile.TarError, ValueError, LookupError, OverflowError, RecursionError) as error:
         raise backup.ArchiveError("not a duvet backup archive", path=name) from error
-
-
-def _unpack_members(
-    archive: tarfile.TarFile, members: Iterator[tarfile.TarInfo], manifest: backup.Manifest, name: str, folder: str
-) -> Iterator[tuple[str, backup.ManifestEntry]]:
-    left = dict(manifest.files)
-    for member in members:
-        # The manifest contains only known names, so no name leads out of the folder.
-        expected = left.pop(member.name, None)
-        if expected is None or not member.isreg() or member.size != expected.size:
-            raise backup.ArchiveError(
-                f"the archive contains a file that does not match its manifest: {member.name[:200]!r}", path=name
-            )
-        target = os.path.join(folder, member.name)
-        with backup.report_write_errors(os.path.dirname(folder)):
-            os.makedirs(os.path.dirname(target), exist_ok=True)
-            with open(target, "xb") as file:
-                entry = backup.copy_and_digest(cast(BinaryIO, archive.extractfile(member)), file)
-                file.flush()
-                os.fsync(file.fileno())
-        yield member.name, entry

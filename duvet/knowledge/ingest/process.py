@@ -12,7 +12,7 @@ from contextlib import suppress
 from datetime import date
 from functools import partial
 from threading import Event, Thread
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from msgspec import Struct, json
 from msgspec.structs import replace
@@ -59,21 +59,14 @@ class IngestRequest(Struct, frozen=True, kw_only=True):
     options: location.IngestOptions
 
 
-class _Failure(Struct, frozen=True, kw_only=True):
-    kind: str
-    message: str
-    path: str = ""
-    line: int = 0
-    hint: str = ""
-
-
 class _Message(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A line of the process's output: its progress or, in the last line, the outcome."""
 
     done: float = 0.0
     step: str = ""
     run: records.IngestRun | None = None
-    failure: _Failure | None = None
+    kind: str = ""  # The type of the error, if it is one of `_KINDS`.
+    failure: dict[str, Any] = {}  # The arguments of the error.
     crash: str = ""  # The traceback of an unexpected error.
 
 
@@ -137,9 +130,8 @@ async def _follow(process: Process, request: IngestRequest, report: ProgressRepo
             message = json.decode(line, type=_Message)
             if message.run is not None:
                 return message.run
-            if (failure := message.failure) is not None:
-                kind = _KINDS.get(failure.kind, DuvetError)
-                raise kind(failure.message, path=failure.path, line=failure.line, hint=failure.hint)
+            if message.failure:
+                raise _KINDS.get(message.kind, DuvetError)(**message.failure)
             if message.crash:
                 raise RuntimeError(f"the ingest process failed:\n{message.crash}")
             await report(message.done, message.step)
@@ -229,8 +221,8 @@ def main() -> None:
             message = _Message(run=_ingest(json.decode(line, type=IngestRequest), progress))
         except DuvetError as error:
             kind = next((one.__name__ for one in type(error).__mro__ if one.__name__ in _KINDS), "")
-            failure = _Failure(kind=kind, message=error.message, path=error.path, line=error.line, hint=error.hint)
-            message = _Message(failure=failure)
+            failure = {name: getattr(error, name) for name in ("message", "path", "line", "hint")}
+            message = _Message(kind=kind, failure=failure)
         except Exception:  # noqa: BLE001 - it is raised again in the other process
             message = _Message(crash=traceback.format_exc())
         progress.send(message)
