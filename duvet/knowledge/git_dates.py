@@ -32,7 +32,6 @@ class CommitTimes(Struct, frozen=True, array_like=True):
     fault: str = ""  # The reason why git failed in a repository.
 
     def find_last_commit(self, path: str) -> LastCommit | None:
-        """Return the last commit of a file; None if it has uncommitted changes or was never committed."""
         ##= man/spec/knowledge.md#files
         ##% `duvet ingest` MUST date a file by the last commit that changed it, or by its modification time if its
         ##% content is not committed.

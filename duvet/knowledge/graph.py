@@ -187,7 +187,6 @@ class FoundNode(Struct, frozen=True):
 
 
 def search_nodes(store: Store, term: str, limit: int) -> tuple[FoundNode, ...]:
-    """Return the nodes with the term in their name or key, and requirements with it in their text, best first."""
     ##= man/spec/knowledge.md#graph
     ##% `km-graph-search` MUST search the names of nodes and the texts of requirements, ignoring case.
     term = term[:_MAX_TERM]

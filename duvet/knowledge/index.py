@@ -62,7 +62,6 @@ class OpenStore(Struct, dict=True):
 
     @cached_property
     def engine(self) -> SearchEngine:
-        """Created on first use, because it loads all vectors."""
         from duvet.knowledge.search import open_engine
 
         votes = VoteMeans(find_store_paths(self.rules).feedback) if self.rules.search.feedback else None
@@ -130,7 +129,7 @@ class Knowledge:
 
 
 class Maintenance(Struct, frozen=True):
-    """Changes the index and the files next to it; safe to use from several threads."""
+    """Changes the index and the files next to it; threads may share it."""
 
     rules: Callable[[], KnowledgeSettings]
     uploads: Callable[[], UploadRule]

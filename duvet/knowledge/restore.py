@@ -43,15 +43,11 @@ def restore_backup(
     path: str,
     now: datetime,
     *,
-    keeps: bool = True,
-    patience: float = 10.0,
-    stream: BinaryIO | None = None,
+    keeps: bool = True,  # Whether to back up the current index.
+    patience: float = 10.0,  # Seconds to wait for writers.
+    stream: BinaryIO | None = None,  # The archive, if `path` only names it.
 ) -> RestoreResult:
-    """Replace the index with the one in an archive, and add the archive's feedback.
-
-    After a DuvetError, a usable index is unchanged, but feedback may have been added. `patience` is the number of
-    seconds to wait for writers. With `stream`, the archive is read from it, and `path` only names it.
-    """
+    """Replace the index with the one in an archive, and add its feedback; after an error, a usable index is unchanged."""
     with _store_folder(places), backup.make_scratch_folder(places.folder) as folder:
         archive = path if stream is None else _spool_stream(stream, os.path.join(folder, "archive"), path)
 
@@ -118,10 +114,7 @@ def _store_folder(places: StorePaths) -> Iterator[None]:
 
 
 def swap_store(places: StorePaths, copy: str, keep: Callable[[], str] | None, aside: str, patience: float) -> str:
-    """Replace the store with a copy; return where the old one was kept, or "" if it wasn't.
-
-    A store that is damaged or of another version can't be backed up by `keep`, so it is moved to the folder `aside`.
-    """
+    """Replace the store with a copy; return where the old one was kept, or "" if it wasn't."""
     ##= man/spec/gateway.md#backups
     ##% `duvet restore` MUST replace the index in one step, even while servers use it.
     ##= man/spec/gateway.md#backups
@@ -150,6 +143,7 @@ def swap_store(places: StorePaths, copy: str, keep: Callable[[], str] | None, as
             if isinstance(error, db.StoreDamagedError) and not location.can_be_replaced(places.store):
                 raise
         kept = ""
+        # A store that is damaged or of another version can't be backed up, so it is moved.
         if any(map(os.path.lexists, db.list_store_files(places.store))):
             sqlite.move_store_aside(places.store, aside)
             if keep is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, get_args
 
@@ -162,16 +162,12 @@ _CLOSED_LISTS: Mapping[str, tuple[str, tuple[str, ...]]] = {
 }
 
 
-def _is_integer(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-_CHECKS: Mapping[str, tuple[Callable[[object], bool], str]] = {
-    "query": (lambda value: isinstance(value, str), "a string"),
-    "limit": (_is_integer, "an integer"),
-    "include_graph": (lambda value: isinstance(value, bool), "a boolean"),
-    "filters": (lambda value: isinstance(value, Mapping), "an object"),
-    "sort_by_vector": (lambda value: isinstance(value, bool), "a boolean"),
+_CHECKS: Mapping[str, tuple[type, str]] = {
+    "query": (str, "a string"),
+    "limit": (int, "an integer"),
+    "include_graph": (bool, "a boolean"),
+    "filters": (Mapping, "an object"),
+    "sort_by_vector": (bool, "a boolean"),
 }
 
 
@@ -185,8 +181,8 @@ def parse_search_request(arguments: Mapping[str, Any]) -> SearchRequest:
         raise unknown
     present = {name: value for name, value in arguments.items() if value is not None}
     for name, value in present.items():
-        fits, what = _CHECKS[name]
-        if not fits(value):
+        kind, what = _CHECKS[name]
+        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
             raise QueryError(f"Field '{name}' must be {what}")
     if present.get("limit", MIN_RESULTS) < MIN_RESULTS:
         raise QueryError(f"Field 'limit' must be {MIN_RESULTS} or more")
@@ -203,7 +199,7 @@ def _check_filters(filters: Mapping[str, Any]) -> Mapping[str, Any]:
     if "updated_after" in present:
         _parse_moment(present["updated_after"])
     days = present.get("max_age_days", 1)
-    if not _is_integer(days) or days < 1:
+    if not isinstance(days, int) or isinstance(days, bool) or days < 1:
         raise QueryError("filters.max_age_days must be a positive integer")
     return present
 

@@ -28,8 +28,6 @@ from duvet.words import fold_name
 
 _CONFIGURATION = re.compile(r"(duvet|contextive)\.config\.[a-z]+", re.IGNORECASE)
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-_CODE_ENDINGS = (*all_suffixes(), ".pth")
-_MAX_NUMBER = 1000
 _MAX_SLUG = 100
 _MAX_DEPTH = 8
 _DEFAULT_TITLE = "note"
@@ -73,10 +71,7 @@ class ContentFolder:
     def store(
         self, data: bytes, destination: str | None, name: str, *, overwrite: bool | None, is_made_up: bool = False
     ) -> StoredFile:
-        """Write a file; raise QueryError if the destination is forbidden, or exists and must not be overwritten.
-
-        A made-up name gets a number if the file exists.
-        """
+        """Write a file, numbered if a made-up name exists; raise QueryError if the destination is forbidden or exists."""
         if not os.path.isdir(self.root):
             hint = f"check {self.rule.root_origin or 'the working directory'}"
             raise DuvetError("the content root is not an existing folder", hint=hint)
@@ -84,7 +79,7 @@ class ContentFolder:
             raise self._make_size_error(name)
         replaces = self.rule.overwrite if overwrite is None else overwrite
         stem, ending = posixpath.splitext(name)
-        numbered = (f"{stem}-{number}{ending}" for number in range(2, _MAX_NUMBER))
+        numbered = (f"{stem}-{number}{ending}" for number in range(2, 1000))
         for candidate in (name, *(numbered if is_made_up else ())):
             relative = resolve_destination(self.root, self.rule.docs_subdir, destination, candidate)
             # The destination may be a file; then its name was not generated.
@@ -149,11 +144,9 @@ def open_visible_file(root: str, at: str, own: Sequence[str] = ()) -> BinaryIO |
 
 
 def resolve_destination(root: str, folder: str, destination: str | None, name: str) -> str:
-    """Return the path of an upload under the root; raise QueryError if it is forbidden.
-
-    A destination without an extension is a folder.
-    """
+    """Return the path of an upload under the root; raise QueryError if it is forbidden."""
     wanted = (destination or "").strip() or f"{folder}/"
+    # A destination without an extension is a folder.
     is_file = not wanted.endswith("/") and posixpath.splitext(wanted)[1] != ""
     return check_destination(root, wanted if is_file else f"{wanted.rstrip('/')}/{name}")
 
@@ -196,7 +189,7 @@ def check_not_reserved(places: StorePaths, whole: str) -> None:
     is_named = any(_is_same_file(configuration, real) for configuration in places.configurations)
     if is_named or is_recipe or path in SUBSYSTEM_PATHS:
         raise _refuse(os.path.basename(whole), "it is a configuration file")
-    is_code = path.endswith(_CODE_ENDINGS) and any(leads_into_folder(folder, real) for folder in sys.path)
+    is_code = path.endswith((*all_suffixes(), ".pth")) and any(leads_into_folder(folder, real) for folder in sys.path)
     if is_code or is_excluded_by_default(places.root, relative):
         raise _refuse(os.path.basename(whole), "duvet may load it as code, or it may contain secrets")
 

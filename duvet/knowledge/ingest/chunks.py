@@ -114,10 +114,7 @@ _GRAMMARS = {
 
 
 def wants_symbols(wanted: bool | None) -> bool:
-    """Return whether to find symbols.
-
-    None means yes if their grammars are installed. True without the grammars raises DuvetError.
-    """
+    """Return whether to find symbols: None asks whether their grammars are installed, True requires them."""
     if wanted is False:
         return False
     packages = ("tree_sitter", *sorted({grammar.package for grammar in _GRAMMARS.values()}))

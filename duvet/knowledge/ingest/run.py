@@ -231,13 +231,10 @@ def ingest_project(
     rule: IngestRule,
     options: location.IngestOptions = location.IngestOptions(),  # noqa: B008 - frozen
     *,
-    catalogue: Callable[[], Catalogue] | None = None,
-    own: Sequence[str] = (),
+    catalogue: Callable[[], Catalogue] | None = None,  # Replaces tracing the project.
+    own: Sequence[str] = (),  # The files of duvet, which are skipped.
 ) -> IngestOutcome:
-    """Update the store in one transaction; without a store, or in a dry run, only return what would change.
-
-    `catalogue` replaces tracing the project, and `own` lists duvet's own files, which are skipped.
-    """
+    """Update the store in one transaction; without a store, or in a dry run, only return what would change."""
     record = IngestRun(
         run_id=options.run_id or uuid4().hex,
         profile=options.profile or rule.profile or options.default_profile,

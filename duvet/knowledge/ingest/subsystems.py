@@ -84,7 +84,13 @@ class SubsystemIndex:
         ##= man/spec/knowledge.md#subsystems
         ##% `duvet ingest` MUST assign a file to the subsystem in its front matter, or else to the subsystem with the
         ##% longest matching pattern, or else to the subsystem whose name occurs in the file's path.
-        name = named or self._code.get(path) or self._find_by_path(path) or self._find_by_subject(path, kind, imports)
+        name = named or self._code.get(path) or self._find_by_path(path)
+        if not name:
+            guesses = guess_subject_names(path, kind)
+            found = (self.find_spelling(guess) or self._top_modules.get(_key(guess), "") for guess in guesses)
+            name = next(filter(None, found), "")
+        if not name and kind is FileKind.TEST:
+            name = self._find_by_imports(imports) or self._find_by_citations(path)
         key = _key(name)
         return self.catalogue.get(key) or CatalogueSubsystem(self._names.setdefault(key, name) if name else "")
 
@@ -113,12 +119,6 @@ class SubsystemIndex:
                 return root.folder.rpartition("/")[2]
             return "" if root.folder in _GENERIC_FOLDERS else root.folder
         return ""
-
-    def _find_by_subject(self, path: str, kind: FileKind, imports: Sequence[str]) -> str:
-        for name in guess_subject_names(path, kind):
-            if found := self.find_spelling(name) or self._top_modules.get(_key(name), ""):
-                return found
-        return self._find_by_imports(imports) or self._find_by_citations(path) if kind is FileKind.TEST else ""
 
     @cached_property
     def _top_modules(self) -> dict[str, str]:
@@ -157,7 +157,6 @@ class SubsystemIndex:
         return found
 
     def _find_by_citations(self, path: str) -> str:
-        """Return the most frequent subsystem of code that cites the same requirements; empty if no code does."""
         cited, citing = self._citations
         names = (name for requirement in sorted(cited.get(path, ())) for name in citing.get(requirement, ()))
         votes = Counter(names)

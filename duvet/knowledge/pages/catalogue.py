@@ -120,7 +120,6 @@ def load_pages(project: Project, files: PageFiles, earlier: PageStore | None = N
 def _find_linked_files(
     tree: Tree, pages: Collection[Page], known: Collection[str]
 ) -> tuple[dict[str, None], frozenset[str]]:
-    """Return the files (except pages) and folders that relative Markdown links lead to."""
     files: dict[str, None] = {}
     folders: set[str] = set()
     seen: set[str] = set()
@@ -140,7 +139,6 @@ def _find_linked_files(
 
 
 def _read_rows(project: Project, paths: Sequence[str], earlier: _Rows) -> tuple[_Rows, frozenset[str]]:
-    """Return the rows of these files, and the files that were read."""
     memory, tree = project.memory, project.tree
     recorded = tree if isinstance(tree, recorder.RecordedTree) else None
     read_paths: list[str] = []
@@ -218,7 +216,7 @@ class PageCollection:
         return self._by_path.get(self.store.resolver.resolve(source.path, link) or "")
 
     def find_reference(self, source: Page, link: PageLink) -> PageReference | None:
-        """Return the part of the trace that a wikilink names; None if a page or nothing has that name."""
+        """Return what a wikilink names in the trace; None if it names a page or nothing."""
         if link.syntax is not LinkSyntax.WIKI or self.find_target(source, link):
             return None
         return self.references.find(link.target, link.heading or "")
@@ -311,7 +309,7 @@ class PageCollection:
                     yield page, link
 
     def requirements(self, page: Page) -> Iterator[PageReference]:
-        """Yield the parts of the trace that a page's wikilinks name; parts with the same requirements count once."""
+        """Yield what a page's wikilinks name in the trace, once for each set of requirements."""
         seen: set[tuple[int, ...]] = set()
         for link in page.content.links:
             found = self.find_reference(page, link)
@@ -329,7 +327,6 @@ class PageCollection:
         return {index: tuple(pages.values()) for index, pages in found.items()}
 
     def graph(self, page: Page) -> PageGraph:
-        """Return the page, its neighbours, and all links among them."""
         ##= man/spec/pages.md#tools
         ##% `get_connections` MUST return the outlinks and the backlinks of a page, and a graph of the pages around it.
         slugs = [page.slug, *self._neighbours(page.slug)]

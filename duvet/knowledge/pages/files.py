@@ -126,7 +126,6 @@ class _PageWalk:
 
 
 def load_page_patterns(project: Project) -> PagePatterns:
-    """Return the patterns from the options, else from the configuration, else the defaults."""
     config, tree = project.config, project.tree
     tables = project.options.notes
     if tables is None and config is not None:

@@ -31,8 +31,6 @@ _SEPARATORS = re.compile(r"[\s_-]+")
 _ORDINAL = re.compile(r"(?<=\d)(?:st|nd|rd|th)\b")
 _LINTER_DATE = "%A, %B %d %Y, %I:%M:%S %p"  # What the plugin Linter of Obsidian writes: `Saturday, March 5th 2022, …`.
 _OWN_FIELDS = frozenset(("slug", "title", "tags", "tag", "aliases", "alias"))
-_TAGS_HINT = "write a list of words, such as [tea, kettle]"
-_ALIASES_HINT = "write a list of names, such as [Tea, Brewing tea]"
 _BLANKS = re.compile(r"[^\S\x00-\x1f\x7f-\x9f\u2028\u2029]+")  # Not control characters, which make a slug invalid.
 DATE_HINT = "write it like 2026-05-31 or 2026-05-31T12:00:00Z"
 
@@ -151,8 +149,10 @@ def read_front_matter(text: str, path: str) -> PageFrontMatter:
     title = read("title", _convert_text, "put it in quotes")
     dates = (read(keys[name], parse_date, DATE_HINT) for name in _DATE_KEYS if name in keys)
     created = next((moment for moment in dates if moment is not None), None)
-    tags = [tag for key in ("tags", "tag") for tag in read(key, _convert_tags, _TAGS_HINT) or ()]
-    aliases = [name for key in ("aliases", "alias") for name in read(key, _convert_words, _ALIASES_HINT) or ()]
+    hint = "write a list of words, such as [tea, kettle]"
+    tags = [tag for key in ("tags", "tag") for tag in read(key, _convert_tags, hint) or ()]
+    hint = "write a list of names, such as [Tea, Brewing tea]"
+    aliases = [name for key in ("aliases", "alias") for name in read(key, _convert_words, hint) or ()]
     return PageFrontMatter(
         slug=slug,
         title=title or "",

@@ -63,9 +63,7 @@ class PageLink(Struct, frozen=True, array_like=True, gc=False):
 
 
 class LinkSpan(Struct, frozen=True, gc=False):
-    """A link with its range in UTF-8 bytes."""
-
-    start: int
+    start: int  # In UTF-8 bytes.
     end: int
     written: str
     syntax: LinkSyntax
@@ -73,11 +71,9 @@ class LinkSpan(Struct, frozen=True, gc=False):
 
 
 class HeadingSpan(Struct, frozen=True, gc=False):
-    """A heading with its range in UTF-8 bytes."""
-
     text: str
     level: int
-    start: int
+    start: int  # In UTF-8 bytes.
     end: int
 
 

@@ -15,13 +15,7 @@ from msgspec import Struct
 
 from duvet import errors, rules
 from duvet.knowledge.pages.front_matter import DATE_HINT, find_body_start, normalise_slug, parse_date, split_page
-from duvet.knowledge.pages.links import (
-    REQUIREMENT_PREFIX,
-    LinkSyntax,
-    PageLink,
-    locate_links,
-    read_outline,
-)
+from duvet.knowledge.pages.links import REQUIREMENT_PREFIX, LinkSyntax, PageLink, locate_links, read_outline
 from duvet.model import Place, Problem
 from duvet.queries.references import RequirementRef, find_by_name
 from duvet.text import BOM, decode_utf8
@@ -36,8 +30,7 @@ _MAX_HEADINGS = 2_000
 _MAX_SLUG_LENGTH = 300
 _ENDING = re.compile(r"\.(?:md|markdown)\Z", re.IGNORECASE)
 _DRIVE = re.compile(r"[A-Za-z]:")
-_CONTROL_CATEGORIES = {"Cc", "Cs", "Zl", "Zp"}
-_BIDI_CONTROLS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_BIDI_CONTROLS = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
 
 class ParsedPage(Struct, frozen=True, array_like=True):
@@ -156,13 +149,11 @@ def find_slug_fault(slug: str) -> str:
         return "it contains an empty, `.` or `..` folder"
     # None of these characters is printable.
     for character in "" if slug.isprintable() else slug:
-        if character in _BIDI_CONTROLS or unicodedata.category(character) in _CONTROL_CATEGORIES:
+        if character in _BIDI_CONTROLS or unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp"):
             return f"it contains the control character U+{ord(character):04X}"
     if "\\" in slug or "|" in slug:
         return "it contains `\\` or `|`, which links can't contain"
-    return (
-        "the prefix `req:` is reserved for links to requirements" if slug.lower().startswith(REQUIREMENT_PREFIX) else ""
-    )
+    return "the prefix `req:` is reserved for links to requirements" if is_requirement_id(slug) else ""
 
 
 def make_slug_problem(slug: str, fault: str, path: str) -> Problem:
@@ -270,7 +261,7 @@ class LinkResolver:
 
 
 _FirstFiles = dict[str, tuple[int, int, str]]
-"""The file that a link from each folder leads to, if only files below the folder match: its depth, length and path."""
+"""For each folder, the first file to choose below it: its depth, the length of its path, and its path."""
 
 
 def _find_first_below(paths: Iterable[str]) -> _FirstFiles:
