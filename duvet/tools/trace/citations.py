@@ -52,12 +52,12 @@ def validate_citation(arguments: ValidateCitationInput, context: ProjectSnapshot
     if arguments.file is not None and not verdict.error:
         path, styles = _find_source(context, arguments.file)
         verdict = citation_checker.check_style(verdict, arguments.citation, path, styles)
-    phrase, step = verdict.error.partition(":")[0], verdict.hint
+    phrase, step = verdict.error.partition(":")[0], f"{verdict.hint[:1].upper()}{verdict.hint[1:]}"
     if verdict.nearest and phrase != invalid_citations.REQUIREMENT_NOT_FOUND:
         change = "Change the target to `nearest`."
         if "#" not in verdict.nearest:
             change = "Change the specification to `nearest`, and add one of its sections: spec#section."
-        step = f"{change} {verdict.hint}".rstrip()
+        step = f"{change} {step}".rstrip()
     elif verdict.error and not verdict.hint:
         step = _STEPS.get(phrase, "Write the target as spec#section, or paste the comment from suggest_citation.")
     return ToolAnswer(value=_make_output(verdict), next_step=step)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
 from msgspec import json
+from pytest_snapshot.plugin import Snapshot
 
 from duvet import rules
 from duvet.errors import DuvetError
@@ -20,25 +22,20 @@ from duvet.tools.trace.invalid_citations import describe_citation_error
 from tests.cli.sample_project import make
 from tests.cli.tea_project import TEA_PROJECT
 from tests.slow.test_conformance import copy_with_links
-from tests.unit.tools.tool_calls import TEA, answer, ask, context_in, context_of, value
+from tests.unit.tools.tool_calls import TEA, answer, ask, context_in, context_of, refusal, value
 
 VALID: dict[str, object] = {"valid": True}
 MISSING = 'could not find text in section "pot" of tea.md'
 LEAK = "//# A cup MUST NOT leak."
-LOST = f"Requirement not found: {MISSING}"
-UNRESOLVED = "Specification not found: Could not resolve file"
 FOREIGN = "Specification not found: {} is not a specification of this project"
-ONE_OFF = "this quote differs from the specification by one character"
-NOT_REQUIRED = "the section contains this quote, but none of its requirements does"
-NO_REASON = "this exception has no reason; add a line `reason=…`"
-CUT_OFF = "this quote is separated from its target on line 1"
-KINDS = 'expected one of ["spec", "test", "implementation", "exception", "todo", "implication"]'
-PUT = "add a line with the target, such as `spec.md#section`, above it, or use another comment prefix"
-ELSEWHERE = "the quote is in #cup"
-WRITE = "Write the target as spec#section, or paste the comment from suggest_citation."
-NAME = "Change the target to `nearest`."
-FIND = "Find its id with resolve_spec_id, or the text with search_requirements."
-SEARCH = "Find the text with search_requirements, or read a section with get_section."
+URL = "https://www.rfc-editor.org/rfc/rfc7168"
+RFC_OF_URL = {
+    **TEA_PROJECT,
+    ".duvet/config.toml": TEA_PROJECT[".duvet/config.toml"].replace("rfc7168.txt", URL),
+    ".duvet/specifications/www.rfc-editor.org/rfc/rfc7168.txt": TEA_PROJECT["rfc7168.txt"],
+}
+BY_URL = context_of(RFC_OF_URL)
+SHORT, DATATRACKER = "rfc7168", "https://datatracker.ietf.org/doc/rfc7168"
 
 
 def verdict(citation: str, context: ProjectSnapshot = TEA) -> dict[str, Any]:
@@ -46,60 +43,68 @@ def verdict(citation: str, context: ProjectSnapshot = TEA) -> dict[str, Any]:
     return found
 
 
-def make_odd_answer(warning: str) -> dict[str, object]:
+def odd(warning: str) -> dict[str, object]:
     return {"valid": True, "warning": warning}
 
 
-def invalid(error: str, **more: str) -> dict[str, object]:
-    return {"valid": False, "error": error, **more}
+def list_entries() -> Iterator[str]:
+    """Yield entries of requirement files."""
+    for kind in ("spec", "exception", "todo", "todos"):
+        more = 'reason = "Paper."' if kind == "exception" else ""
+        entry = f"  [[{kind}]]\n  {{}}quote = '''\nA cup\nMUST NOT leak.\n'''\n{more}\n"
+        yield entry.format('target = "tea.md#cup"\n')
+        yield 'target = "tea.md#cup"\n\n# A cup\n#\n' + entry.format("")
+        yield "# A comment.\n\n" + entry.format('target = "tea.md#cup"\n')
+        yield 'target = "tea.md#pot"\n' + entry.format("")
+        yield entry.format('target = "tea.md#cups"\n')
+        yield entry.format("")
+    yield '[[exception]]\ntarget = "tea.md#cup"\nquote = "A cup MUST NOT leak."'
+    yield '[[todo]]\ntarget = "a#b"\nquote = "A cup'
+    yield from ('target = "tea.md#cup"', "[[test]]\n", "[spec]\n")
 
 
-@pytest.mark.parametrize(
-    ("citation", "expected", "step"),
-    [
-        ("//= tea.md#pot", VALID, ""),
-        ("tea.md#pot", VALID, ""),
-        ("rfc7168.txt#section-2", VALID, ""),
-        ("rfc7168.txt#2", VALID, ""),
-        ("//= tea.md#pot\n//# The pot MUST be warm.", VALID, ""),
-        ("##= tea.md#pot\n##= type=test\n##% The pot MUST\n##% be warm.", VALID, ""),
-        ("/*= tea.md#pot\n *# It SHOULD be round */", VALID, ""),
-        (f"//= tea.md#cup\n//= type=exception\n//= reason=Paper.\n{LEAK}\n//= tea.md#sugar\n", VALID, ""),
-        ("//= tea.md#tea\n//= type=spec\n//# How tea is made", VALID, ""),
-        ("//= tea.md#tea\n//# How tea is made", make_odd_answer(NOT_REQUIRED), ""),
-        ("//= ./tea.md#pot", make_odd_answer("this spelling counts as a separate specification; write tea.md"), ""),
-        ("//= tea.md#pot\n//= type=exception", make_odd_answer(NO_REASON), ""),
-        ("//= tea.md#pot\n//# The pot MUST be warm!", make_odd_answer(ONE_OFF), ""),
-        ("//= tea.md#pot\n\n//# The pot MUST be warm.", make_odd_answer(CUT_OFF), ""),
-        ("//= invalid", invalid('URL not found: Could not resolve file "invalid"'), WRITE),
-        ("//= no/such", invalid(f'{UNRESOLVED} "no/such"'), FIND),
-        ("//= spec#part", invalid(f'{UNRESOLVED} "spec"'), FIND),
-        ("", invalid("URL not found: no target found; write it as `spec#section`"), WRITE),
-        ("//# The pot", invalid("URL not found: this quote has no target and is ignored"), PUT),
-        ("//= https://", invalid('URL not found: "https://" is not a valid URL'), WRITE),
-        ("//= tea.md#pot\n//= type=tset", invalid(f'URL not found: Invalid annotation type "tset", {KINDS}'), WRITE),
-        ("//= tee.md#pot", invalid(f'{UNRESOLVED} "tee.md"', nearest="tea.md#pot"), NAME),
-        ("//= https://example.org/a#b", invalid(FOREIGN.format("https://example.org/a")), FIND),
-        ("//= tea.md#pott", invalid('Section not found: missing section "pott" in tea.md', nearest="tea.md#pot"), NAME),
-        ("//= tea.md", invalid("Section not found: reference to tea.md is missing a section"), SEARCH),
-        (
-            "//= tea.md#pot\n//# The pot MUST be cold.",
-            invalid(LOST, nearest="The pot MUST be warm."),
-            "the nearest text in this section is: The pot MUST be [-cold.-]{+warm.+}",
-        ),
-        (f"//= tea.md#pot\n{LEAK}", invalid(LOST, nearest="tea.md#cup"), ELSEWHERE),
-        (
-            f"//= tea.md#cup\n{LEAK}\n//= tea.md#pot\n{LEAK}",
-            invalid(f"{LOST} (line 3)", nearest="tea.md#cup"),
-            ELSEWHERE,
-        ),
-    ],
-)
-def test_a_citation_is_valid_or_gets_one_of_four_errors_and_a_step(citation: str, expected: object, step: str) -> None:
+CITATIONS = [
+    *("//= tea.md#pot", "tea.md#pot", "rfc7168.txt#section-2", "rfc7168.txt#2"),
+    "//= tea.md#pot\n//# The pot MUST be warm.",
+    "##= tea.md#pot\n##= type=test\n##% The pot MUST\n##% be warm.",
+    "/*= tea.md#pot\n *# It SHOULD be round */",
+    f"//= tea.md#cup\n//= type=exception\n//= reason=Paper.\n{LEAK}\n//= tea.md#sugar\n",
+    "//= tea.md#tea\n//= type=spec\n//# How tea is made",
+    "//= tea.md#tea\n//# How tea is made",
+    *("//= ./tea.md#pot", "//= tea.md#pot\n//= type=exception", "//= tea.md#pot\n//# The pot MUST be warm!"),
+    *("//= tea.md#pot\n\n//# The pot MUST be warm.", "//= invalid", "//= no/such", "//= spec#part", "", "//# The pot"),
+    *("//= https://", "//= tea.md#pot\n//= type=tset", "//= tee.md#pot", "//= https://example.org/a#b"),
+    *("//= tea.md#pott", "//= tea.md", "//= tea.md#pot\n//# The pot MUST be cold.", f"//= tea.md#pot\n{LEAK}"),
+    f"//= tea.md#cup\n{LEAK}\n//= tea.md#pot\n{LEAK}",
+    *list_entries(),
+]
+TARGETS = [
+    *(f"{URL}#section-2", f"{URL}#section-99", f"{URL}.txt#section-2", "https://tools.ietf.org/rfc/rfc7168#section-2"),
+    *("https://datatracker.ietf.org/doc/html/rfc7168#section-2", f"{SHORT}#section-2", f"{DATATRACKER}#section-2"),
+]
+# In a file of the first source.
+STYLES = ["tea.md#cup", "target = 'tea.md#cup'\n[[todo]]\nquote = 'A cup MUST NOT leak.'\n"]
+STYLES += [f"//= tea.md#cup\n{LEAK}", "##= tea.md#cup\n##% A cup MUST NOT leak."]
+
+
+def test_a_citation_is_valid_or_gets_one_of_four_errors_and_a_step(problem_files: Snapshot) -> None:
     ##= man/spec/mcp.md#tools
     ##% If a citation is invalid, `validate_citation` MUST return an error that begins with `URL not found`,
     ##% `Specification not found`, `Section not found` or `Requirement not found`.
-    assert answer(TEA, "validate_citation", citation=citation) == (expected, step)
+    path = next(path for _, paths in TEA.project.inputs.sources for path in paths)
+    given: list[tuple[ProjectSnapshot, dict[str, Any]]] = [
+        *((TEA, {"citation": one}) for one in CITATIONS),
+        *((BY_URL, {"citation": f"//= {one}"}) for one in TARGETS),
+        *((TEA, {"citation": one, "file": path}) for one in STYLES),
+    ]
+    lines = []
+    for context, arguments in given:
+        found, step = answer(context, "validate_citation", **arguments)
+        lines += [f"{json.encode(arguments['citation']).decode()}:", f"  {json.encode(found).decode()}"]
+        lines += [f"  {step}"] * bool(step)
+    problem_files.assert_match("\n".join(lines), "verdicts.txt")
+    told = refusal(TEA, "validate_citation", citation="tea.md#cup", file="nowhere.txt")
+    assert told[1] == '"nowhere.txt" is not a source file of this project'
 
 
 def test_an_error_is_short_and_does_not_reveal_folders_above_the_project() -> None:
@@ -109,79 +114,20 @@ def test_an_error_is_short_and_does_not_reveal_folders_above_the_project() -> No
     assert len(verdict("//= " + "a" * 9_000)["error"]) < 600
 
 
-URL = "https://www.rfc-editor.org/rfc/rfc7168"
-RFC_OF_URL = {
-    **TEA_PROJECT,
-    ".duvet/config.toml": TEA_PROJECT[".duvet/config.toml"].replace("rfc7168.txt", URL),
-    ".duvet/specifications/www.rfc-editor.org/rfc/rfc7168.txt": TEA_PROJECT["rfc7168.txt"],
-}
-BY_URL = context_of(RFC_OF_URL)
-OTHER_SPELLING = make_odd_answer(f"this spelling counts as a separate specification; write {URL}")
-SHORT, DATATRACKER = "rfc7168", "https://datatracker.ietf.org/doc/rfc7168"
-
-
-@pytest.mark.parametrize(
-    ("target", "expected", "step"),
-    [
-        (f"{URL}#section-2", VALID, ""),
-        (f"{URL}#section-99", invalid(f'Section not found: missing section "section-99" in {URL}'), SEARCH),
-        (f"{URL}.txt#section-2", OTHER_SPELLING, ""),
-        ("https://tools.ietf.org/rfc/rfc7168#section-2", OTHER_SPELLING, ""),
-        ("https://datatracker.ietf.org/doc/html/rfc7168#section-2", OTHER_SPELLING, ""),
-        (f"{SHORT}#section-2", invalid(f'{UNRESOLVED} "{SHORT}"', nearest=f"{URL}#section-2"), NAME),
-        (f"{DATATRACKER}#section-2", invalid(FOREIGN.format(DATATRACKER), nearest=f"{URL}#section-2"), NAME),
-    ],
-)
-def test_a_url_is_judged_in_each_spelling(target: str, expected: object, step: str) -> None:
-    assert answer(BY_URL, "validate_citation", citation=f"//= {target}") == (expected, step)
-
-
 @pytest.mark.parametrize("name", [SHORT, "RFC 7168", "urn:ietf:rfc:7168", "/specifications/rfc7168", DATATRACKER])
 def test_another_name_of_a_specification_is_answered_with_its_url(name: str) -> None:
     for section, nearest, step in (
-        ("section-2", f"{URL}#section-2", NAME),
+        ("section-2", f"{URL}#section-2", "Change the target to `nearest`."),
         ("section-99", URL, "Change the specification to `nearest`, and add one of its sections: spec#section."),
     ):
         found, told = answer(BY_URL, "validate_citation", citation=f"//= {name}#{section}")
         assert (found["error"].partition(":")[0], found["nearest"], told) == ("Specification not found", nearest, step)
     # Also where it is cited already.
     context = context_of({**RFC_OF_URL, "src/pot.rs": f"//= {URL}#section-2\n\n//= {URL}.txt#section-2\n"})
-    assert verdict(f"//= {URL}.txt#section-2", context) == OTHER_SPELLING
+    assert verdict(f"//= {URL}.txt#section-2", context) == odd(
+        f"this spelling counts as a separate specification; write {URL}"
+    )
     assert verdict(f"//= {URL}#section-2", context) == VALID
-
-
-@pytest.mark.parametrize("kind", ["spec", "exception", "todo", "todos"])
-def test_an_entry_of_a_requirement_file_is_judged(kind: str) -> None:
-    more = 'reason = "Paper."' if kind == "exception" else ""
-    entry = f"  [[{kind}]]\n  {{}}quote = '''\nA cup\nMUST NOT leak.\n'''\n{more}\n"
-    no_target = 'add `target = "specification#section"` here, or at the top of the file for all its tables'
-    for text, expected, step in (
-        (entry.format('target = "tea.md#cup"\n'), VALID, ""),
-        ('target = "tea.md#cup"\n\n# A cup\n#\n' + entry.format(""), VALID, ""),
-        ("# A comment.\n\n" + entry.format('target = "tea.md#cup"\n'), VALID, ""),
-        ('target = "tea.md#pot"\n' + entry.format(""), invalid(LOST, nearest="tea.md#cup"), ELSEWHERE),
-        (
-            entry.format('target = "tea.md#cups"\n'),
-            invalid('Section not found: missing section "cups" in tea.md', nearest="tea.md#cup"),
-            f"{NAME} {ELSEWHERE}",
-        ),
-        (entry.format(""), invalid("URL not found: missing target"), no_target),
-    ):
-        assert answer(TEA, "validate_citation", citation=text) == (expected, step)
-
-
-@pytest.mark.parametrize(
-    ("entry", "error"),
-    [
-        ('[[exception]]\ntarget = "tea.md#cup"\nquote = "A cup MUST NOT leak."', "missing field `reason`"),
-        ('[[todo]]\ntarget = "a#b"\nquote = "A cup', "TOML parse error at line 3, column 15: unterminated string"),
-        ('target = "tea.md#cup"', "no target found; write it as `spec#section`"),
-        ("[[test]]\n", "unknown field `test`"),
-        ("[spec]\n", "invalid type: map, expected a sequence"),
-    ],
-)
-def test_an_unreadable_entry_is_invalid(entry: str, error: str) -> None:
-    assert verdict(entry)["error"].startswith(f"URL not found: {error}")
 
 
 def disagreements(project: Project) -> list[str]:
@@ -236,7 +182,7 @@ def test_a_long_quote_is_searched_in_its_own_section_first() -> None:
         ("cup", other, {}),
         ("cup", long, {"nearest": "tea.md#sugar"}),
     ):
-        expected = invalid(f'{missing} "{section}" of tea.md', **near)
+        expected = {"valid": False, "error": f'{missing} "{section}" of tea.md', **near}
         assert verdict(f"//= tea.md#{section}\n//# {quote}.", context) == expected
 
 
@@ -275,13 +221,13 @@ def test_any_file_of_the_project_can_be_cited_and_nothing_is_downloaded(
     elsewhere: ProjectSnapshot, tmp_path: Path
 ) -> None:
     assert verdict("//= other.md#other", elsewhere) == VALID
-    missing = 'Section not found: missing section "others" in other.md'
-    assert verdict("//= other.md#others", elsewhere) == invalid(missing, nearest="other.md#other")
+    missing = {"error": 'Section not found: missing section "others" in other.md', "nearest": "other.md#other"}
+    assert verdict("//= other.md#others", elsewhere) == {"valid": False, **missing}
     before = sorted(tmp_path.rglob("*"))
     for url in ("http://127.0.0.1:9/a", "https://www.rfc-editor.org/rfc/rfc1"):
         ##= man/spec/mcp.md#tools
         ##% Tools MUST NOT download specifications.
-        assert verdict(f"//= {url}#section-1", elsewhere) == invalid(FOREIGN.format(url))
+        assert verdict(f"//= {url}#section-1", elsewhere) == {"valid": False, "error": FOREIGN.format(url)}
     assert sorted(tmp_path.rglob("*")) == before
 
 
@@ -320,26 +266,7 @@ def test_entries_that_are_listed_as_invalid_are_invalid_as_they_are_listed() -> 
     ]
     assert [verdict(row["comment_text"])["error"] for row in rows] == [row["error"] for row in rows]
     # An exception without a reason is only odd.
-    odd = f"//= tea.md#cup\n//= type=exception\n{LEAK}\n"
-    context = context_of({**TEA_PROJECT, "src/pot.rs": odd})
-    assert (value(context, "list_invalid_citations"), verdict(odd, context)) == ([], make_odd_answer(NO_REASON))
-
-
-@pytest.mark.parametrize(
-    ("citation", "warning"),
-    [
-        (f"//= tea.md#cup\n{LEAK}", ""),
-        ("tea.md#cup", ""),
-        ("target = 'tea.md#cup'\n[[todo]]\nquote = 'A cup MUST NOT leak.'\n", ""),
-        ("##= tea.md#cup\n##% A cup MUST NOT leak.", "duvet does not read this comment style in src/{}"),
-    ],
-)
-def test_the_comment_style_of_a_file(citation: str, warning: str) -> None:
-    path = next(path for _, paths in TEA.project.inputs.sources for path in paths)
-    name = path.removeprefix("src/")
-    step = "Rewrite it with `//=` and `//#`, or paste the comment from suggest_citation."
-    wanted = (make_odd_answer(warning.format(name)), step) if warning else (VALID, "")
-    assert answer(TEA, "validate_citation", citation=citation, file=path) == wanted
-    with pytest.raises(ToolError) as raised:
-        answer(TEA, "validate_citation", citation=citation, file="nowhere.txt")
-    assert raised.value.message == '"nowhere.txt" is not a source file of this project'
+    text = f"//= tea.md#cup\n//= type=exception\n{LEAK}\n"
+    context = context_of({**TEA_PROJECT, "src/pot.rs": text})
+    no_reason = odd("this exception has no reason; add a line `reason=…`")
+    assert (value(context, "list_invalid_citations"), verdict(text, context)) == ([], no_reason)
