@@ -160,36 +160,24 @@ def starred(comment: str) -> str:
 
 
 TRIAGE, REVIEW, EXPLAIN = "triage_uncited", "review_citations", "explain_section"
-NO_SECTION = 'the prompt explain_section requires the argument "section"'
-ID_OR_PATH = "use the first digits of its id, or its resource path"
-FILE_OR_FOLDER = "use the path of a source file, or of a folder with source files"
-MISUNDERSTOOD: list[tuple[str, dict[str, str], str, str]] = [
-    ("system", {"x": ""}, 'the prompt system has no argument "x"', "the prompt has no arguments"),
-    (TRIAGE, {"x": ""}, 'the prompt triage_uncited has no argument "x"', "available: spec, level"),
-    (TRIAGE, {"specs": ""}, 'the prompt triage_uncited has no argument "specs"', "did you mean spec?"),
-    (EXPLAIN, {"section": " "}, NO_SECTION, "The section, as SPEC#SECTION or as its resource path."),
-    (TRIAGE, {"level": "shall"}, '"shall" is not a level', "available: must, should, may, none"),
+MISUNDERSTOOD: list[tuple[str, dict[str, str]]] = [
+    *(("system", {"x": ""}), (TRIAGE, {"x": ""}), (TRIAGE, {"specs": ""}), (TRIAGE, {"level": "shall"})),
+    (EXPLAIN, {"section": " "}),
 ]
-UNKNOWN: list[tuple[str, dict[str, str], str, str]] = [
-    ("write_test", {"requirement": "tea#pot"}, '"tea#pot" is not a requirement', ID_OR_PATH),
-    (EXPLAIN, {"section": WARM}, f'"{WARM}" is not a section', "use SPEC#SECTION or its resource path"),
-    (TRIAGE, {"spec": "tee"}, 'unknown specification "tee"', "did you mean tea?"),
-    (REVIEW, {"spec": "tee"}, 'unknown specification "tee"', "did you mean tea?"),
-    (REVIEW, {"file": "src/pit.rs"}, 'no source file "src/pit.rs"', "did you mean src/pot.rs?"),
-    (REVIEW, {"file": "../../etc/passwd"}, 'no source file "../../etc/passwd"', FILE_OR_FOLDER),
+UNKNOWN: list[tuple[str, dict[str, str]]] = [
+    *(("write_test", {"requirement": "tea#pot"}), (EXPLAIN, {"section": WARM}), (TRIAGE, {"spec": "tee"})),
+    *((REVIEW, {"spec": "tee"}), (REVIEW, {"file": "src/pit.rs"}), (REVIEW, {"file": "../../etc/passwd"})),
 ]
 
 
-@pytest.mark.parametrize(
-    ("kind", "name", "given", "message", "hint"),
-    [*((QueryError, *one) for one in MISUNDERSTOOD), *((NotFoundError, *one) for one in UNKNOWN)],
-)
-def test_a_wrong_argument_is_refused(
-    kind: type[DuvetError], name: str, given: dict[str, str], message: str, hint: str, tea: ProjectSnapshot
-) -> None:
-    with pytest.raises(kind) as caught:
-        text_of(name, tea, **given)
-    assert (caught.value.message, caught.value.hint) == (message, hint)
+def test_a_wrong_argument_is_refused(tea: ProjectSnapshot, problem_files: Snapshot) -> None:
+    lines = []
+    for kind, cases in ((QueryError, MISUNDERSTOOD), (NotFoundError, UNKNOWN)):
+        for name, given in cases:
+            with pytest.raises(kind) as caught:
+                text_of(name, tea, **given)
+            lines.append(f"{name} {given}: {caught.value.message}; {caught.value.hint}")
+    problem_files.assert_match("\n".join(lines), "prompts.txt")
 
 
 @pytest.fixture(scope="module")
