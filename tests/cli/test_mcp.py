@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shlex
 import socket
 import subprocess
@@ -16,7 +15,7 @@ import pytest
 from pytest_snapshot.plugin import Snapshot
 
 from duvet.commands.mcp import CLIENTS
-from tests.cli.command import Done, Run, environment, refuses, run
+from tests.cli.command import Done, Run, environment, play, run, runner
 from tests.cli.sample_project import make
 from tests.conftest import ROOT
 from tests.unit.server.http.command import Command
@@ -24,6 +23,7 @@ from tests.unit.server.stdio_server import hello
 from tests.unit.tools.tool_calls import FILES
 
 PROJECT = FILES
+PATH = ".duvet/config.toml"
 GOOD = """
 server:
   name: pot
@@ -44,45 +44,29 @@ workflows:
 """
 
 
-def test_check_lists_what_the_server_offers(duvet: Run, duvet_command: str, folder: Path) -> None:
+def test_check_lists_what_the_server_offers(duvet: Run, duvet_command: str, folder: Path, gold: Snapshot) -> None:
     ##= man/spec/service.md#configuration
     ##% `duvet mcp --check` MUST print the path of the service configuration and the tools that the server would offer.
-    errors = "; 5 errors in the project; results may be incomplete"
-    project = f"project        .duvet/config.toml: 8 requirements, 9 citations{errors}"
-    server, pack = "server         duvet 0.1.0, stdio", "pack           trace: 13 tools"
-    none = [project, "service        no configuration; the defaults apply", server, pack]
-    assert duvet("mcp", "--check").out.splitlines()[:5] == [*none, "               validate_citation"]
-    assert run(str(Path(duvet_command).with_name("contextive-mcp")), folder, "--check") == duvet("mcp", "--check")
-    make(folder, {"duvet.config.yaml": GOOD})
-    done = duvet("mcp", "--check")
-    lines = done.out.splitlines()
-    assert (done.code, done.err) == (0, "")
-    server = "server         pot 3, http at 127.0.0.1:8999"
-    assert lines[:4] == [project, "service        duvet.config.yaml (found)", server, pack]
-    assert lines[17:] == [
-        "pack           introspect: 2 tools",
-        "               duvet_server_info",
-        "               duvet_health",
-        "pack           workflows: 1 tool",
-        "               workflow.audit",
-        "provider       local: kind openai",
-        "routing        brief: local",
-    ]
+    check = "mcp --check"
+    assert run(str(Path(duvet_command).with_name("contextive-mcp")), folder, "--check") == duvet(*check.split())
+    told = play(duvet, folder, check, {"duvet.config.yaml": GOOD}, check, f"{check} --http 9999")
+    gold.assert_match(told + play(duvet, folder, {PATH: "x = {"}, check), "check.txt")
+    make(folder, {PATH: FILES[PATH]})
+    open_to_all = duvet("mcp", "--check", "--http", "0.0.0.0:9999")
+    assert (open_to_all.code, "no token is set" in open_to_all.err) == (1, True)
+    environ = {"DUVET_READER_TOKEN": "secret"}
+    allowed = run(duvet_command, folder, "mcp", "--check", "--http", "0.0.0.0:9999", environ=environ)
+    assert (allowed.code, "http at 0.0.0.0:9999" in allowed.out, "secret" in allowed.out) == (0, True, False)
 
 
-def test_a_folder_without_a_project(duvet_command: str, tmp_path: Path) -> None:
-    done = run(duvet_command, tmp_path, "mcp", "--check")
-    warning = "no configuration in this folder or above it [DUV008]\n --> .duvet/config.toml\n"
-    warning += "  = help: create one with `duvet init`\n"
-    assert (done.code, done.out.splitlines()[0]) == (0, "project        none; the tools of trace need one")
-    assert done.err == f"warning: {warning}"
-    assert run(str(Path(duvet_command).with_name("contextive-mcp")), tmp_path, "--check") == done
-    more = run(duvet_command, tmp_path, "mcp", "--check", "--pack", "knowledge")
-    assert (more.code, more.out.splitlines()[0], more.err) == (0, done.out.splitlines()[0], done.err)
+def test_a_folder_without_a_project(duvet_command: str, tmp_path: Path, gold: Snapshot) -> None:
+    check = "mcp --check"
+    duvet = runner(duvet_command, tmp_path)
     # A command prints the error of a tool, so it isn't logged too.
-    done = run(duvet_command, tmp_path, "call", "coverage_summary")
-    assert done == Done(1, "", f"error: {warning}")
-    assert " INFO call face=shell " in run(duvet_command, tmp_path, "-v", "call", "coverage_summary").err
+    told = play(duvet, tmp_path, check, f"{check} --pack knowledge", "call coverage_summary")
+    gold.assert_match(told, "no_project.txt")
+    assert run(str(Path(duvet_command).with_name("contextive-mcp")), tmp_path, "--check") == duvet(*check.split())
+    assert " INFO call face=shell " in duvet("-v", "call", "coverage_summary").err
 
 
 WITHOUT_TRACE = """\
@@ -126,37 +110,6 @@ def test_other_packs_need_no_project(duvet_command: str, tmp_path: Path) -> None
 
 
 PROVIDER = "providers: {{ a: {{ baseUrl: {}, defaultModel: x }} }}"
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("server: { mode: htp }", "server.mode: unknown variant `htp`"),
-        ("server: { mode: http, host: 999.1.1.1 }", "999.1.1.1"),
-        (PROVIDER.format("ftp://example.org"), "duvet.config.yaml:1:"),
-    ],
-)
-def test_invalid_configurations(duvet: Run, folder: Path, text: str, message: str) -> None:
-    ##= man/spec/service.md#configuration
-    ##% `duvet mcp --check` MUST fail if a configuration is invalid.
-    make(folder, {"duvet.config.yaml": text})
-    code, _, err = duvet("mcp", "--check")
-    assert (code, message in err, "Traceback" in err) == (1, True, False), err
-    assert ("providers.a.baseUrl" in err) is ("baseUrl" in text)
-
-
-def test_check_prints_the_address(duvet: Run, duvet_command: str, folder: Path) -> None:
-    assert "http at 127.0.0.1:9999" in duvet("mcp", "--check", "--http", "9999").out
-    open_to_all = duvet("mcp", "--check", "--http", "0.0.0.0:9999")
-    assert (open_to_all.code, "no token is set" in open_to_all.err) == (1, True)
-    environ = {"DUVET_READER_TOKEN": "secret"}
-    allowed = run(duvet_command, folder, "mcp", "--check", "--http", "0.0.0.0:9999", environ=environ)
-    assert (allowed.code, "http at 0.0.0.0:9999" in allowed.out, "secret" in allowed.out) == (0, True, False)
-    make(folder, {".duvet/config.toml": "x = {"})
-    done = duvet("mcp", "--check")
-    assert (done.code, ".duvet/config.toml:1:" in done.err) == (1, True)
-
-
 MISNAMED = """
 toolPacks:
   trase: {}
@@ -173,15 +126,6 @@ workflows:
     description: Counts
     steps: [{ id: count, tool: coverage_summary }]
 """
-
-
-def test_every_name_that_means_nothing_has_its_place(duvet: Run, folder: Path, gold: Snapshot) -> None:
-    make(folder, {"duvet.config.yaml": MISNAMED})
-    done = duvet("mcp", "--check", "--pack", "introspekt")
-    assert (done.code, done.out) == (1, "")
-    gold.assert_match(done.err, "misnamed.txt")
-
-
 EVERYTHING_WRONG = """\
 server: { prot: 3 }
 toolPacks:
@@ -194,33 +138,19 @@ workflows:
     steps:
       - { id: a, tool: nope }
 """
-ALL_PROBLEMS = """\
-error: server.prot: unknown field `prot` [DUV002]
- --> duvet.config.yaml:1:11
-error: toolPacks.nope: unknown pack "nope" [DUV005]
- --> duvet.config.yaml:3:3
-error: toolPacks.trace.tools.get_sektion: the pack trace has no tool "get_sektion" [DUV005]
- --> duvet.config.yaml:4:21
-error: providers.away.baseUrl: the `baseUrl` of provider `away` is not https [DUV005]
- --> duvet.config.yaml:6:20
-error: workflows.undescribed: missing field `description` [DUV003]
- --> duvet.config.yaml:9:5
-error: workflows.undescribed.steps[0].tool: unknown tool "nope" [DUV005]
- --> duvet.config.yaml:10:24
-"""
+INVALID = ("server: { mode: htp }", "server: { mode: http, host: 999.1.1.1 }", PROVIDER.format("ftp://example.org"))
 
 
 @pytest.mark.criterion("core 2.2.4", "core 4.1.4")
-@pytest.mark.parametrize("command", ["mcp --check", "mcp", "tools"])
-def test_all_problems_are_listed_at_once(duvet: Run, folder: Path, command: str) -> None:
+def test_all_problems_are_listed_at_once(duvet: Run, folder: Path, gold: Snapshot) -> None:
+    ##= man/spec/service.md#configuration
+    ##% `duvet mcp --check` MUST fail if a configuration is invalid.
     ##= man/spec/service.md#configuration
     ##% duvet MUST list all problems of a configuration at once, each with its line, column and key path.
-    make(folder, {"duvet.config.yaml": EVERYTHING_WRONG})
-    done = duvet(*command.split())
-    lines = [line for line in done.err.splitlines() if line.startswith(("error", " -->"))]
-    told = "".join(f"{line}\n" for line in lines).replace(", expected one of `name`, `title`,", "")
-    assert done.code == 1
-    assert re.sub(r"(`prot`).*(?= \[DUV002])", r"\1", told) == ALL_PROBLEMS
+    told = ""
+    for text in (*INVALID, MISNAMED, EVERYTHING_WRONG):
+        told += play(duvet, folder, {"duvet.config.yaml": text}, "mcp --check --pack introspekt") + "\n"
+    gold.assert_match(told + play(duvet, folder, "mcp --check", "mcp", "tools"), "problems.txt")
 
 
 BROKEN_JSON = """{
@@ -254,21 +184,20 @@ JSON_LOGS: list[tuple[str, str, dict[str, str], list[tuple[str, str]]]] = [
 ]
 
 
-@pytest.mark.parametrize(("name", "text", "environ", "problems"), JSON_LOGS)
-def test_problems_are_json_if_the_log_is(
-    duvet: Run, folder: Path, name: str, text: str, environ: dict[str, str], problems: list[tuple[str, str]]
-) -> None:
+def test_problems_are_json_if_the_log_is(duvet: Run, folder: Path) -> None:
     ##= man/spec/service.md#operations
     ##% With `logFormat: json`, the server MUST print only JSON lines on standard error, even while it starts.
-    make(folder, {name: text})
-    done = duvet("mcp", "--http", "0.0.0.0:1", environ=environ)
-    assert (done.code, done.out) == (1, "")
-    if not problems:
-        assert done.err.startswith("error: ")
-        return
-    lines = [json.loads(line) for line in done.err.splitlines()]
-    assert [(one["level"], one.get("at", "")) for one in lines] == [("error", place) for place, _ in problems]
-    assert all(one["message"].startswith(start) for one, (_, start) in zip(lines, problems, strict=True))
+    for name, text, environ, problems in JSON_LOGS:
+        make(folder, {name: text})
+        done = duvet("mcp", "--http", "0.0.0.0:1", environ=environ)
+        (folder / name).unlink()
+        assert (done.code, done.out) == (1, "")
+        if problems:
+            lines = [json.loads(line) for line in done.err.splitlines()]
+            assert [(one["level"], one.get("at", "")) for one in lines] == [("error", place) for place, _ in problems]
+            assert all(one["message"].startswith(start) for one, (_, start) in zip(lines, problems, strict=True))
+        else:
+            assert done.err.startswith("error: ")
 
 
 def test_a_workflow_with_a_fault_is_no_tool(duvet: Run, folder: Path) -> None:
@@ -336,9 +265,6 @@ def test_a_client_can_start_it(client: str, duvet_command: str, tmp_path: Path) 
 
 
 def test_a_client_can_start_it_with_a_pack_and_no_project(duvet_command: str, tmp_path: Path) -> None:
-    ##= man/spec/mcp.md#connecting
-    ##% `duvet mcp --print-config` MUST print a client configuration that can start the server for this project from any
-    ##% folder.
     arguments = ("mcp", "--print-config", "claude")
     refused = run(duvet_command, tmp_path, *arguments)
     assert refused.code == 1 and "no configuration in this folder or above it" in refused.err
@@ -350,9 +276,6 @@ def test_a_client_can_start_it_with_a_pack_and_no_project(duvet_command: str, tm
 @pytest.mark.parametrize("words", ["bin/duvet", "bin/python -m duvet"])
 def test_a_client_gets_the_path_of_the_program(duvet_command: str, tmp_path: Path, words: str) -> None:
     """Python would import modules from the folder of a client that starts `python -m duvet`."""
-    ##= man/spec/mcp.md#connecting
-    ##% `duvet mcp --print-config` MUST print a client configuration that can start the server for this project from any
-    ##% folder.
     folder = make(tmp_path, {"notes/a.md": "", "notes/msgspec.py": "raise SystemExit(7)"})
     program = shlex.join([os.path.relpath(Path(duvet_command).parent / words.partition("/")[2].split()[0], folder)])
     command = f"{program} {words.partition(' ')[2]} -q mcp --pages notes --print-config claude"
@@ -360,36 +283,23 @@ def test_a_client_gets_the_path_of_the_program(duvet_command: str, tmp_path: Pat
     assert parsed("claude", done.stdout.decode())["command"] == duvet_command
 
 
-@pytest.mark.parametrize(
-    "name", ["team.json", "Team.YAML", "x/team.yml", "x/duvet.config.toml", "contextive.config.toml"]
-)
-def test_config_may_name_the_configuration_of_the_service(name: str, duvet: Run, folder: Path) -> None:
-    text = "[server]\nname = 'team'\n" if name.endswith(".toml") else '{"server": {"name": "team"}}'
-    (folder / name).parent.mkdir(exist_ok=True)
-    (folder / name).write_text(text)
-    done = duvet("mcp", "--check", "--service-config", name)
-    assert "\nserver         team " in done.out and done.err == ""
-    assert duvet("mcp", "--check", "--config", name) == done
-    if name == "team.json":
-        assert duvet("mcp", "--config", name, "--check", "--config-path", ".duvet/config.toml") == done
-        note = f"note: `--config {name}` is deprecated; use `--service-config {name}`\n"
-        assert duvet("-v", "mcp", "--check", "--config", name).err.startswith(note)
-        assert duvet("mcp", "--check", "--config", name, "-v").err.startswith(note)
-        assert duvet("tools", "--config", name, "validate_citation").code == 0
-        assert duvet("backup", "--config", name).err.count("error:") == 1
-
-
-@pytest.mark.parametrize("other", ["--config-path=a.toml --config=b.toml", "--service-config=a.json --config=b.json"])
-def test_a_configuration_is_named_once(other: str, duvet: Run) -> None:
-    first, second = other.split()
-    name = first.partition("=")[0]
-    message = f"Error: --config and {name} both name a configuration; give only one of them\n"
-    refuses(duvet, f"mcp {first} {second}", 2, message)
-    refuses(duvet, f"mcp {second} {first}", 2, message)
+def test_config_may_name_the_configuration_of_the_service(duvet: Run, folder: Path) -> None:
+    for name in ("Team.YAML", "x/team.yml", "x/duvet.config.toml", "contextive.config.toml", "team.json"):
+        text = "[server]\nname = 'team'\n" if name.endswith(".toml") else '{"server": {"name": "team"}}'
+        make(folder, {name: text})
+        done = duvet("mcp", "--check", "--service-config", name)
+        assert "\nserver         team " in done.out and done.err == ""
+        assert duvet("mcp", "--check", "--config", name) == done
+    assert duvet("mcp", "--config", name, "--check", "--config-path", PATH) == done
+    note = f"note: `--config {name}` is deprecated; use `--service-config {name}`\n"
+    assert duvet("-v", "mcp", "--check", "--config", name).err.startswith(note)
+    assert duvet("mcp", "--check", "--config", name, "-v").err.startswith(note)
+    assert duvet("tools", "--config", name, "validate_citation").code == 0
+    assert duvet("backup", "--config", name).err.count("error:") == 1
 
 
 def test_its_options_are_handed_on(duvet: Run, folder: Path) -> None:
-    (folder / ".duvet/config.toml").rename(folder / "other.toml")
+    (folder / PATH).rename(folder / "other.toml")
     options = ["--config", "other.toml", "--offline", "--allow-http"]
     done = duvet("-q", "mcp", "--print-config", "cursor", *options)
     assert (done.code, done.err) == (0, "")

@@ -107,7 +107,16 @@ OF_VALIDATE: Refused = [
     ("validate --interactive --diff", 2, "Error: --interactive and --diff can't be used together\n"),
     ("validate --interactive --unsafe-fixes", 2, "Error: --interactive and --unsafe-fixes can't be used together\n"),
 ]
+TWO_CONFIGURATIONS = "Error: --config and {} both name a configuration; give only one of them\n"
 OTHERS: Refused = [
+    *(
+        (f"mcp {' '.join(order)}", 2, TWO_CONFIGURATIONS.format(other.partition("=")[0]))
+        for other, config in (
+            ("--config-path=a.toml", "--config=b.toml"),
+            ("--service-config=a.json", "--config=b.json"),
+        )
+        for order in ((other, config), (config, other))
+    ),
     (
         "report --require-tests true --require-tests spec.md --require-tests false",
         2,
