@@ -29,7 +29,12 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, ClassVar, TypedDict
 
-IMPORTED_BY_OTHERS = ("difflib", "encodings.idna", "mcp.server.lowlevel")  # inside functions of their packages
+_SERVER = tuple(f"duvet.server.{name}" for name in ("http", "memory", "protocol", "stdio"))
+ONLY_OF_SERVERS = (*_SERVER, "mcp", "pydantic", "starlette", "uvicorn")
+"""Many megabytes, which make each fork slower; a zygote of its own imports them for servers."""
+IMPORTED_BY_OTHERS = (  # Inside functions of their packages.
+    *("anyio.to_thread", "anyio._backends._asyncio", "difflib", "encodings.idna", "mcp.server.lowlevel"),
+)
 _INSIDE = re.compile(r"^ +(?:from ([a-z]\w*(?:\.\w+)*) import|import ([a-z]\w*(?:\.\w+)*))", re.MULTILINE)
 """An import inside a function."""
 STEP_DOWN = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
@@ -55,7 +60,7 @@ def spawn(
         tuple(before) in ((), STEP_DOWN)
         and more.keys() <= {"stdin", "stdout", "stderr", "text", "bufsize"}
         and _can_fork(args, cwd, env)
-        and (zygote := Zygote.started(tuple(before))).is_ready
+        and (zygote := Zygote.started(tuple(before), serves="mcp" in args or Path(args[0]).name != "duvet")).is_ready
     ):
         return _Forked(zygote, list(args), cwd=cwd, env=env, **more)
     if sys.platform != "win32":
@@ -203,15 +208,15 @@ class _Forked(subprocess.Popen[Any]):
 class Zygote:
     """The tests' side of a zygote."""
 
-    _started: ClassVar[dict[tuple[str, ...], Zygote]] = {}
+    _started: ClassVar[dict[tuple[tuple[str, ...], bool], Zygote]] = {}
     _starting = threading.Lock()
 
-    def __init__(self, before: tuple[str, ...]) -> None:
+    def __init__(self, before: tuple[str, ...], serves: bool) -> None:
         ours, theirs = socket.socketpair()
         with theirs:
             # A session of its own: Ctrl-C is for the tests, which then close the connection.
             self._process = subprocess.Popen(
-                [*before, sys.executable, __file__, str(theirs.fileno())],
+                [*before, sys.executable, __file__, str(theirs.fileno()), *["serves"] * serves],
                 env=_environment(),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
@@ -223,12 +228,12 @@ class Zygote:
         atexit.register(self._end)
 
     @classmethod
-    def started(cls, before: tuple[str, ...]) -> Zygote:
-        """Return the zygote of this process, or one that runs after the command `before`."""
+    def started(cls, before: tuple[str, ...], *, serves: bool) -> Zygote:
+        """Return a zygote of this process, which runs after the command `before`."""
         with cls._starting:
-            if before not in cls._started:
-                cls._started[before] = cls(before)
-            return cls._started[before]
+            if (before, serves) not in cls._started:
+                cls._started[before, serves] = cls(before, serves)
+            return cls._started[before, serves]
 
     def send(self, request: Request, handles: list[int]) -> None:
         data = json.dumps(request).encode()
@@ -328,16 +333,19 @@ def _reopen_streams() -> None:
         setattr(sys, f"__{name}__", stream)
 
 
-def preload() -> None:
+def preload(serves: bool) -> None:
     import duvet
+
+    def is_wanted(name: str) -> bool:
+        return serves or not name.startswith(ONLY_OF_SERVERS)
 
     modules = [one.name for one in pkgutil.walk_packages(duvet.__path__, "duvet.")]
     later = set()
-    for name in modules:
+    for name in filter(is_wanted, modules):
         with suppress(ImportError):
             source = import_module(name).__file__
             later |= {one or other for one, other in _INSIDE.findall(Path(source).read_text())} if source else set()
-    for name in (*sorted(later), *IMPORTED_BY_OTHERS):
+    for name in filter(is_wanted, (*sorted(later), *IMPORTED_BY_OTHERS)):
         with suppress(ImportError):
             import_module(name)
     assert threading.active_count() == 1, "a module has started a thread, which a fork would lack"
@@ -347,7 +355,7 @@ def main() -> None:
     # The folder of the command is first for a command, not that of this file.
     sys.path[0] = str(Path(sys.executable).parent)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    preload()
+    preload(serves=len(sys.argv) > 2)
     control = socket.socket(fileno=int(sys.argv[1]))
     control.sendall(b".")
     commands = installed()

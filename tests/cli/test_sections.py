@@ -79,7 +79,8 @@ Step = str | Mapping[str, str]
 SCENARIOS: dict[str, tuple[Step, ...]] = {
     "a target that several sections match": ("validate --fix", "cat a.rs"),
     "a section before it does not change a path": (
-        *({"a.rs": RIGHT}, STRICT, {"kettle.md": SPECIFICATION.replace("# Kettle\n", ADDED)}, STRICT),
+        *({"a.rs": RIGHT}, STRICT),
+        *({"kettle.md": SPECIFICATION.replace("# Kettle\n", ADDED)}, STRICT),
         *({"kettle.md": f"{FRONT}## Group\n### Requirement 2\n#{END}"}, STRICT),
         # The number of an id may name another section then.
         {"a.rs": RIGHT.replace("requirement-2/acceptance-criteria", "acceptance-criteria-1")},
@@ -97,7 +98,8 @@ SCENARIOS: dict[str, tuple[Step, ...]] = {
     ),
     "a number that no section has": (
         *({"kettle.md": NOTES, **targets(*NUMBERS)}, "validate", *(f"show kettle.md#{name}" for name in NUMBERS)),
-        *(QUOTED, "validate", UPSTREAM, "validate", targets(*NUMBERS, "notes~1", "notes~2"), "validate"),
+        *(QUOTED, "validate", UPSTREAM, "validate"),
+        *(targets(*NUMBERS, "notes~1", "notes~2"), "validate"),
         *(f"show kettle.md#{name}" for name in (*NUMBERS, "notes~1", "notes~2")),
     ),
     "an ambiguous name": (
