@@ -99,7 +99,7 @@ SCENARIOS: dict[str, tuple[Step, ...]] = {
     "a number that no section has": (
         *({"kettle.md": NOTES, **targets(*NUMBERS)}, "validate", *(f"show kettle.md#{name}" for name in NUMBERS)),
         *({**QUOTED}, "validate", {**UPSTREAM}, "validate"),
-        *(targets(*NUMBERS, "notes~1", "notes~2"), "validate"),
+        *({**targets(*NUMBERS, "notes~1", "notes~2")}, "validate"),
         *(f"show kettle.md#{name}" for name in (*NUMBERS, "notes~1", "notes~2")),
     ),
     "an ambiguous name": (
