@@ -24,7 +24,7 @@ enabled = true
 [report.json]
 enabled = true
 """
-UPSTREAM = {PATH: CONFIG.replace("duvet-cli/config/v1", "https://awslabs.github.io/duvet/config/v0.4.0.json")}
+UPSTREAM = CONFIG.replace("duvet-cli/config/v1", "https://awslabs.github.io/duvet/config/v0.4.0.json")
 SPECIFICATION = """\
 # Kettle
 ## Requirement 1
@@ -74,7 +74,7 @@ def targets(*names: str) -> dict[str, str]:
 
 
 # Only a quote that exactly one of the sections contains counts more than the number.
-QUOTED = {"a.rs": lid("notes~9", "notes~x", "tea~1")["a.rs"] + "//= kettle.md#notes~3\n//# MUST be\n"}
+QUOTED = lid("notes~9", "notes~x", "tea~1")["a.rs"] + "//= kettle.md#notes~3\n//# MUST be\n"
 Step = str | Mapping[str, str]
 SCENARIOS: dict[str, tuple[Step, ...]] = {
     "a target that several sections match": ("validate --fix", "cat a.rs"),
@@ -98,7 +98,7 @@ SCENARIOS: dict[str, tuple[Step, ...]] = {
     ),
     "a number that no section has": (
         *({"kettle.md": NOTES, **targets(*NUMBERS)}, "validate", *(f"show kettle.md#{name}" for name in NUMBERS)),
-        *({**QUOTED}, "validate", {**UPSTREAM}, "validate"),
+        *({"a.rs": QUOTED}, "validate", {PATH: UPSTREAM}, "validate"),
         *({**targets(*NUMBERS, "notes~1", "notes~2")}, "validate"),
         *(f"show kettle.md#{name}" for name in (*NUMBERS, "notes~1", "notes~2")),
     ),
@@ -157,7 +157,7 @@ def test_reasons_for_not_counting_sentences(duvet: Run, folder: Path) -> None:
         "kettle.md: not counted: 1 in a code block (line 11)",
     ]
     assert "kettle.md: not counted" not in duvet("report").err
-    make(folder, UPSTREAM)
+    make(folder, {PATH: UPSTREAM})
     assert "not counted" not in duvet("-v", "report").err
 
 
