@@ -97,7 +97,8 @@ SCENARIOS: dict[str, tuple[Step, ...]] = {
         *({"kettle.md": NOTES.replace("shut", "open"), **lid("notes~2")}, "validate"),
     ),
     "a number that no section has": (
-        *({"kettle.md": NOTES, **targets(*NUMBERS)}, "validate", *(f"show kettle.md#{name}" for name in NUMBERS)),
+        *({"kettle.md": NOTES, **targets(*NUMBERS)}, "validate"),
+        *(f"show kettle.md#{name}" for name in NUMBERS),
         *({"a.rs": QUOTED}, "validate", {PATH: UPSTREAM}, "validate"),
         *({**targets(*NUMBERS, "notes~1", "notes~2")}, "validate"),
         *(f"show kettle.md#{name}" for name in (*NUMBERS, "notes~1", "notes~2")),
