@@ -58,12 +58,6 @@ class AnswerSource(Struct, frozen=True, kw_only=True):
     text: str
 
 
-class CheckedAnswer(Struct, frozen=True):
-    text: str
-    named: frozenset[int]
-    made_up: tuple[str, ...]  # The removed numbers.
-
-
 class ModelAnswer(Struct, frozen=True):
     answer: str | None  # None if the model failed.
     sources: tuple[AnswerSource, ...]
@@ -80,14 +74,15 @@ async def answer_question(
         ##% If `duvet ask` finds no sources, it MUST say so without calling a model.
         return ModelAnswer(NOTHING_FOUND, ())
     response = await router.invoke(make_model_request(question, sources, model))
-    checked = check_source_numbers(strip_invisible(response.text), [source.number for source in sources])
+    known = [source.number for source in sources]
+    answer, named, made_up = check_source_numbers(strip_invisible(response.text), known)
     warnings = [*response.warnings]
-    if checked.made_up:
-        names = shorten_to_line(", ".join(f"[{one}]" for one in checked.made_up))
+    if made_up:
+        names = shorten_to_line(", ".join(f"[{one}]" for one in made_up))
         warnings.append(f"removed references to sources that do not exist: {names}")
-    if not checked.named:
+    if not named:
         warnings.append("the answer cites no source; check it against the sources before you rely on it")
-    return ModelAnswer(checked.text, sources, response.name, tuple(warnings))
+    return ModelAnswer(answer, sources, response.name, tuple(warnings))
 
 
 def make_model_request(question: str, sources: Sequence[AnswerSource], model: str | None = None) -> ModelRequest:
@@ -100,7 +95,8 @@ def make_model_request(question: str, sources: Sequence[AnswerSource], model: st
     return ModelRequest(prompt=prompt, system=_SYSTEM, model=model, task=ASK_TASK)
 
 
-def check_source_numbers(text: str, known: Container[int]) -> CheckedAnswer:
+def check_source_numbers(text: str, known: Container[int]) -> tuple[str, set[int], tuple[str, ...]]:
+    """Return the answer without the numbers of unknown sources, the numbers that it keeps, and those removed."""
     named: set[int] = set()
     made_up: dict[str, None] = {}
 
@@ -123,7 +119,7 @@ def check_source_numbers(text: str, known: Container[int]) -> CheckedAnswer:
     pieces = _CODE.split(text)
     # The pieces at odd indexes are code.
     checked = [piece if index % 2 else _MARK.sub(replaced, piece) for index, piece in enumerate(pieces)]
-    return CheckedAnswer("".join(checked).strip(), frozenset(named), tuple(one[:_MAX_DIGITS] for one in made_up))
+    return "".join(checked).strip(), named, tuple(one[:_MAX_DIGITS] for one in made_up)
 
 
 def fit_sources(found: Iterable[AnswerSource], room: int = MAX_SOURCE_CHARACTERS) -> tuple[AnswerSource, ...]:

@@ -145,10 +145,8 @@ def _read_usage(usage: Any, *names: str) -> TokenUsage:
 class Backend(Struct, frozen=True):
     name: str
     section: ProviderSection
-    complete: Callable[[str, ModelRequest], Awaitable[ProviderAnswer]] | None = None
-    """Asks a model; raises ModelError on failure. None for an unusable provider."""
-    models: Callable[[float], Awaitable[tuple[str, ...]]] | None = None
-    """Lists the provider's models within a number of seconds; raises ModelError on failure."""
+    complete: Callable[[str, ModelRequest], Awaitable[ProviderAnswer]] | None = None  # None for an unusable provider.
+    models: Callable[[float], Awaitable[tuple[str, ...]]] | None = None  # Has a number of seconds; raises ModelError.
     endpoint: endpoints.Endpoint | None = None
     trouble: str = ""
     hint: str = ""

@@ -119,21 +119,18 @@ _NOTES_TEXTS = {"title": "duvet: notes", "description": "Markdown notes that lin
 
 
 class ApplicationSettings(Struct, frozen=True, kw_only=True):
-    """Options, environment and streams of the process, as values that tests can replace."""
-
     environ: Mapping[str, str]
     project_options: Mapping[str, Any]
     config_path: str | None = None  # The project's configuration file, if a global option names it.
     service_path: str | None = None
+    # The user's folder, relative to the project; None to read only configurations that an option or a variable names.
     folder: str | None = ""
-    """The user's folder, relative to the project; empty for the project folder itself, None to read only
-    configurations that an option or a variable names."""
     packs: tuple[str, ...] = ()  # Packs to enable in addition to the configured ones.
     has_only_pages: bool = False  # Whether to serve the Markdown files of the folder, and no other pack by default.
     mode: str = ""  # The transport; empty means as configured.
     is_verbose: bool = False
-    open_project: Callable[..., Project]  # Opens the project with a cache and progress; may set `root` and `notes`.
-    """Raises an error if the project has no configuration."""
+    # Opens the project with a cache and progress; raises an error if it has no configuration.
+    open_project: Callable[..., Project]
     has_cache: Callable[[str], bool]
     blobs: BlobStore
     spending_folder: str  # The folder for what the models of this project cost; empty if the user has no place for it.
@@ -334,7 +331,6 @@ class Application:
 
     @property
     def knowledge_settings(self) -> Callable[[], KnowledgeSettings]:
-        """A function that reads the index settings and checks their environment variables."""
         service, settings, root = self.service, self.settings, self.root
         paths = (service.path, settings.project_options["config_path"], settings.config_path, CONFIG_PATH)
         # An upload must not replace code that the server loads.
@@ -360,18 +356,15 @@ class Application:
 
         settings = self.settings
 
-        def find_source() -> IngestSource:
-            return IngestSource(
+        return Maintenance(
+            lambda: self.knowledge.rules(),
+            lambda: self.service.config.uploads.rule(settings.environ),
+            lambda: IngestSource(
                 options=self._open_project().options,
                 today=settings.today(),
                 has_cache=settings.has_cache(self.root),
                 catalogue_key=self._catalogue_key,
-            )
-
-        return Maintenance(
-            lambda: self.knowledge.rules(),
-            lambda: self.service.config.uploads.rule(settings.environ),
-            find_source,
+            ),
             settings.environ,
             partial(datetime.now, UTC),
         )
@@ -474,7 +467,6 @@ class Application:
             await self.http.aclose()
 
     async def _write_audit(self, call: audit.CallRecord) -> None:
-        """Record a call to a `km-` tool that may have changed something, in the audit log and the server's log."""
         if call.pack != KNOWLEDGE.name or self.gateway_connection is not None:
             return
 
@@ -493,11 +485,9 @@ class Application:
 
 
 class _Services(dict[str, Any]):
-    """The given services by name; the others are created on each access."""
-
     def __init__(self, makers: Mapping[str, Callable[[], Any]], given: Mapping[str, Any]) -> None:
         super().__init__(given)
-        self._makers = makers
+        self._makers = makers  # Of the other services, on each access.
 
     def __missing__(self, name: str) -> Any:
         return self._makers[name]()
@@ -507,8 +497,6 @@ class _Services(dict[str, Any]):
 
 
 class _LazyReadings:
-    """The live project of a command, created on first use."""
-
     def __init__(self, application: Application) -> None:
         self._application = application
 
@@ -532,7 +520,11 @@ class ToolSelection:
 
     @cached_property
     def choice(self) -> packs.ToolChoice:
-        return self._require_known(self._choose_all())
+        return self._require_known(self._all)
+
+    @cached_property
+    def _all(self) -> packs.ToolChoice:
+        return self._choose([self.offered.pack] if self.workflows else [])
 
     @property
     def registry(self) -> packs.Registry:
@@ -554,7 +546,7 @@ class ToolSelection:
 
     @property
     def faults(self) -> Mapping[str, list[WorkflowFault]]:
-        return self.offered.faults if self._service.config.workflows else {}
+        return self.offered.faults if self.workflows else {}
 
     @cached_property
     def workflows(self) -> Mapping[str, Workflow]:
@@ -562,9 +554,6 @@ class ToolSelection:
 
         sections = self._service.config.workflows
         return {name: make_configured_workflow(name, section) for name, section in sections.items()}
-
-    def _choose_all(self) -> packs.ToolChoice:
-        return self._choose([self.offered.pack] if self._service.config.workflows else [])
 
     def _choose(self, own: Sequence[Pack]) -> packs.ToolChoice:
         # Workflows call other tools, so choose those first, without the pack of workflows.
@@ -596,7 +585,7 @@ class ToolSelection:
         return (self._settings.has_only_pages and os.path.dirname(self._service.path)) or os.getcwd()
 
     def _find_path_fault(self, name: str, pack: PackSection) -> str:
-        """Return why the file of a pack must not be loaded; empty if it may be loaded."""
+        """Return why the file of a pack must not be loaded; empty if it may be."""
         if pack.path is None:
             return ""
         ##= man/spec/service.md#packs
@@ -610,7 +599,7 @@ class ToolSelection:
         return f"{name} is a built-in pack; choose another name for the pack in {pack.path}" if built_in else ""
 
     def list_unknown_names(self, choice: packs.ToolChoice | None = None) -> tuple[Problem, ...]:
-        choice = choice or self._choose_all()
+        choice = choice or self._all
         sections = self._service.config.tool_packs
         faults = {name: fault for name, pack in sections.items() if (fault := self._find_path_fault(name, pack))}
         unknown = [packs.UnknownName(fault, "", (name, "path")) for name, fault in faults.items()]
@@ -627,7 +616,6 @@ class ToolSelection:
 
     @property
     def shown_packs(self) -> Sequence[EnabledPack]:
-        """The packs of the visible tools, and enabled packs without tools."""
         names = {self.registry.pack_of(tool).name for tool in self.shown_tools}
         return [pack for pack in self.registry.every_pack if pack.shown or pack.name in names]
 

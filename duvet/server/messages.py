@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -14,7 +14,6 @@ from duvet.prompts.library import ResourceKind, list_prompts, render_system_prom
 from duvet.server.resources import documents, templates
 from duvet.tools.arguments import make_client_schema, output_schema
 from duvet.tools.packs import Registry
-from duvet.tools.tool import Tool
 from duvet.tree.cache import BlobStore
 
 if TYPE_CHECKING:
@@ -35,7 +34,6 @@ CAPABILITIES: Mapping[str, Any] = {  # In alphabetical order, as in the SDK's an
 
 
 _BLOB_NAME = "instructions"
-PARENT_PLACEHOLDER = "\u2026"  # Replaces the path in the previous line.
 
 
 class InvalidMessageError(Exception):
@@ -109,20 +107,18 @@ def load_instructions(key: str, render: Callable[[], str], blobs: BlobStore) -> 
 
 
 def render_instructions(server: ServerSection, registry: Registry) -> str:
-    return render_system_prompt(server, registry, list_resource_kinds())
-
-
-def list_resource_kinds() -> Iterator[ResourceKind]:
+    kinds = []
     for name, _, description in documents.COLLECTIONS.values():
         before = f"/{name}"
-        yield ResourceKind(before, description)
+        kinds.append(ResourceKind(before, description))
         for template in templates.TEMPLATES:
             path = template.uri.removeprefix(RESOURCE_SCHEME)
             if path.startswith(f"/{name}/"):
-                is_below = path.startswith(before)
-                short = path.replace(before, PARENT_PLACEHOLDER, 1) if is_below else path
-                yield ResourceKind(short, template.description)
+                # An ellipsis replaces the path in the previous line.
+                short = path.replace(before, "…", 1) if path.startswith(before) else path
+                kinds.append(ResourceKind(short, template.description))
                 before = path
+    return render_system_prompt(server, registry, kinds)
 
 
 def describe_service(application: Application) -> dict[str, Any]:
@@ -139,7 +135,20 @@ def describe_service(application: Application) -> dict[str, Any]:
         "instructions": application.instructions,
         "packs": [pack.name for pack in application.tools.shown_packs],
         "leftOut": [{"pack": one.name, "reason": one.reason} for one in application.tools.choice.unloaded],
-        "tools": [_describe_tool(application, tool) for tool in application.tools.shown_tools],
+        "tools": [
+            {
+                **{name: getattr(tool, name) for name in ("name", "title", "description")},
+                "pack": registry.pack_of(tool).name,
+                "scope": tool.scope.value,
+                "readOnly": tool.only_reads,
+                "labels": tool.labels,
+                "safetyNotes": tool.safety_notes,
+                "invocationHints": tool.invocation_hints,
+                "inputSchema": make_client_schema(tool),
+                "outputSchema": output_schema(tool),
+            }
+            for tool in application.tools.shown_tools
+        ],
         "resources": [
             *(
                 {"name": name, "description": text}
@@ -160,20 +169,4 @@ def describe_service(application: Application) -> dict[str, Any]:
             {"name": one.name, "description": one.description} for one in application.tools.workflows.values()
         ],
         "models": application.router.known_models(),
-    }
-
-
-def _describe_tool(application: Application, tool: Tool) -> dict[str, Any]:
-    return {
-        "name": tool.name,
-        "title": tool.title,
-        "description": tool.description,
-        "pack": application.tools.registry.pack_of(tool).name,
-        "scope": tool.scope.value,
-        "readOnly": tool.only_reads,
-        "labels": tool.labels,
-        "safetyNotes": tool.safety_notes,
-        "invocationHints": tool.invocation_hints,
-        "inputSchema": make_client_schema(tool),
-        "outputSchema": output_schema(tool),
     }

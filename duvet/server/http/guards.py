@@ -182,8 +182,6 @@ def _normalize_host(host: str) -> tuple[str, bool]:
 
 
 class TokenBuckets:
-    """A token bucket for each client: requests take tokens, which refill over time."""
-
     def __init__(self, rate: float, burst: float, clients: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._rate = rate
         self._burst = burst
@@ -218,10 +216,17 @@ class RequestRates:
         self._tokens = tokens
 
     def refuse(self, scope: Scope, cost: float = 1) -> HttpRefusal | None:
-        ##= man/spec/mcp.md#http
-        ##% Without tokens, the server MUST give HTTP clients only the scope `reader`.
-        caller = scope["caller"] = find_token_holder(scope, self._tokens) if self._tokens else application.READER
-        key = f"token {caller.holder}" if caller and self._tokens else find_client_address(scope)
+        caller: Caller | None = None
+        key = find_client_address(scope)
+        if not self._tokens:
+            ##= man/spec/mcp.md#http
+            ##% Without tokens, the server MUST give HTTP clients only the scope `reader`.
+            caller = application.READER
+        elif len(values := Headers(scope=scope).getlist("authorization")) == 1:
+            scheme, _, token = values[0].partition(" ")
+            caller = application.find_holder(self._tokens, token.strip()) if scheme.lower() == "bearer" else None
+            key = f"token {caller.holder}" if caller else key
+        scope["caller"] = caller  # None if the token is missing, repeated or unknown.
         ##= man/spec/mcp.md#limits
         ##% The server MUST answer a client that exceeds the rate limit with 429 and `Retry-After`.
         seconds = self._buckets.take(key, cost)
@@ -248,15 +253,6 @@ def make_token_refusal(scope: Scope) -> HttpRefusal:
     message = "The token is unknown" if is_wrong else "A token is required"
     hint, headers = "send Authorization: Bearer TOKEN, with a token of this server", {"www-authenticate": challenge}
     return HttpRefusal(401, ErrorCode.UNAUTHORIZED, message, hint, headers)
-
-
-def find_token_holder(scope: Scope, tokens: application.AccessTokens) -> Caller | None:
-    """Return the holder of the request's token; None if the token is missing, repeated or unknown."""
-    values = Headers(scope=scope).getlist("authorization")
-    if len(values) != 1:
-        return None
-    scheme, _, token = values[0].partition(" ")
-    return application.find_holder(tokens, token.strip()) if scheme.lower() == "bearer" else None
 
 
 def refuse_media_types(scope: Scope) -> HttpRefusal | None:

@@ -92,7 +92,18 @@ class RestEndpoint:
         }
 
     async def _call(self, scope: Scope, request_id: str) -> object:
-        name, arguments = _parse_call(scope["body"])
+        try:
+            call = messages.decode_message(scope["body"])
+        except messages.InvalidMessageError as error:
+            raise ToolError(ErrorCode.INVALID_REQUEST, "Invalid JSON body: invalid request format", _SHAPE) from error
+        if not isinstance(call, dict):
+            raise ToolError(ErrorCode.INVALID_REQUEST, "Invalid request format: the body is not an object", _SHAPE)
+        name, arguments = call.get("tool"), call.get("input")
+        if not isinstance(name, str) or not name:
+            raise ToolError(ErrorCode.INVALID_REQUEST, "Tool not found: the field 'tool' is missing", _SHAPE)
+        if not isinstance(arguments, dict | None):
+            raise ToolError(ErrorCode.INVALID_REQUEST, "Invalid request format: 'input' is not an object", _SHAPE)
+        arguments = arguments or {}
         behind = MCP_SOURCE if Headers(scope=scope).getlist(gateway.AUDIENCE_HEADER) == [MCP_SOURCE] else ""
         caller = replace(current_caller(), face=REST_SOURCE, behind=behind, request=request_id)
         try:
@@ -130,21 +141,6 @@ async def _send_result(
         )
     else:
         await guards.send_body(send, 200, msgspec.json.encode(result), headers)
-
-
-def _parse_call(body: bytes) -> tuple[str, dict[str, Any]]:
-    try:
-        call = messages.decode_message(body)
-    except messages.InvalidMessageError as error:
-        raise ToolError(ErrorCode.INVALID_REQUEST, "Invalid JSON body: invalid request format", _SHAPE) from error
-    if not isinstance(call, dict):
-        raise ToolError(ErrorCode.INVALID_REQUEST, "Invalid request format: the body is not an object", _SHAPE)
-    name, arguments = call.get("tool"), call.get("input")
-    if not isinstance(name, str) or not name:
-        raise ToolError(ErrorCode.INVALID_REQUEST, "Tool not found: the field 'tool' is missing", _SHAPE)
-    if not isinstance(arguments, dict | None):
-        raise ToolError(ErrorCode.INVALID_REQUEST, "Invalid request format: 'input' is not an object", _SHAPE)
-    return name, arguments or {}
 
 
 async def serve_report(dispatcher: ToolDispatcher, scope: Scope, receive: Receive, send: Send) -> None:
