@@ -109,47 +109,40 @@ class ProjectReader:
             last is None
             or self.detector.has_changed()
             or any((day < self._day.isoformat()) is not was_past for day, was_past in self._days.items())
-            or not self._follow_later_reads(last.context)
         ):
             self.last = self._read_again()
-        else:
-            self.last = structs.replace(last, number=self.checks)
-
-    def _follow_later_reads(self, context: ProjectSnapshot | None) -> bool:
-        """Watch files that tools read later; return whether they belong to the same state of the project."""
-        if context is None or self._followed_reads == context.read_count:
-            return True
-        self._followed_reads = context.read_count
-        return self._follow(context.project, recalled=True)
+            return
+        is_same = True
+        if last.context is not None and self._followed_reads != last.context.read_count:
+            # Watch the files that tools have read since, too.
+            self._followed_reads = last.context.read_count
+            is_same = self._follow(last.context.project, recalled=True)
+        self.last = structs.replace(last, number=self.checks) if is_same else self._read_again()
 
     def _read_again(self) -> ProjectReading:
         deadline = time.monotonic() + self._patience
         while True:
             self.checks += 1
-            reading, is_of_one_moment = self._try_reading()
-            if is_of_one_moment:
-                return reading
+            project, context, error = None, None, None
+            self._day = self._today()
+            try:
+                project = self._open()
+                # The configuration is valid even if the trace can't be read.
+                page_size = self._page_size if isinstance(self._page_size, int) else self._page_size(project)
+                context = ProjectSnapshot(project, self._read(project), page_size)
+                if self.last is not None and self.last.context is not None:
+                    context.renew(self.last.context)
+            except DuvetError as failure:
+                context, error = None, _copy_error(failure)
+            self._followed_reads = context.read_count if context else 0
+            if self._follow(project, recalled=context is not None):
+                return ProjectReading(self.checks, context, error)
             if time.monotonic() > deadline:
-                return structs.replace(self.last or reading, number=self.checks)
+                return structs.replace(self.last or ProjectReading(self.checks, context, error), number=self.checks)
             self.detector.wait_for_calm(_CALM_MILLISECONDS)
 
-    def _try_reading(self) -> tuple[ProjectReading, bool]:
-        """Return a reading, and whether it shows a single state of the project."""
-        project, context, error = None, None, None
-        self._day = self._today()
-        try:
-            project = self._open()
-            # The configuration is valid even if the trace can't be read.
-            page_size = self._page_size if isinstance(self._page_size, int) else self._page_size(project)
-            context = ProjectSnapshot(project, self._read(project), page_size)
-            if self.last is not None and self.last.context is not None:
-                context.renew(self.last.context)
-        except DuvetError as failure:
-            context, error = None, _copy_error(failure)
-        self._followed_reads = context.read_count if context else 0
-        return ProjectReading(self.checks, context, error), self._follow(project, recalled=context is not None)
-
     def _follow(self, project: Project | None, *, recalled: bool) -> bool:
+        """Watch the files of a reading; return whether it shows a single state of the project."""
         self._days = {}
         if project is None or not project.on_disk:
             self.detector.stop(is_changed=project is None)
@@ -201,7 +194,6 @@ class LiveProject:
         return last.context
 
     async def catch_up(self) -> None:
-        """If the project has been read, check whether it has changed."""
         if self._reader.last is not None:
             with suppress(DuvetError):
                 await self.context()
@@ -377,7 +369,6 @@ class ChangeDetector:
         return written | followed.find_changes(events) | followed.find_changes_among(self.linked)
 
     def stop(self, *, is_changed: bool) -> None:
-        """Stop watching, and treat the project as changed or unchanged until the next reading."""
         self._followed, self._changed, self.linked = None, _ANYTHING if is_changed else set(), set()
 
     def follow(self, project: Project, *, recalled: bool) -> bool:

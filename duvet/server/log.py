@@ -71,7 +71,6 @@ class ServerLog:
             self.write_line(level, message, **fields)
 
     def write_line(self, level: EventLevel, message: str, **fields: object) -> None:
-        """Write an event regardless of its level; cut its texts until the line is short enough."""
         ##= man/spec/service.md#operations
         ##% Logging MUST NOT block the server, and the server MUST log the number of lines that it dropped.
         if not self._is_read():
@@ -128,7 +127,6 @@ class ServerLog:
         )
 
     def record_exception(self, tool: str, error: BaseException) -> None:
-        """Log an exception of an installed pack's tool and, at level `debug`, its traceback line by line."""
         where, what = find_place(error), describe_exception(error)
         self.write_event(EventLevel.WARN, "a tool raised an exception", tool=tool, error=what, at=where)
         self.record_traceback(format_traceback(error))
@@ -183,9 +181,8 @@ class LogForwarder(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         error = record.exc_info[1] if record.exc_info else None
-        from asyncio import CancelledError
-
-        if isinstance(error, CancelledError) or record.msg == _SHUTDOWN_MESSAGE:
+        # The name, because start-up must not import asyncio.
+        if type(error).__name__ == "CancelledError" or record.msg == _SHUTDOWN_MESSAGE:
             # Usual when the server is stopped.
             return
         message = _PLACEHOLDER.sub("…", _SESSION.sub("…", str(record.msg).partition("\n")[0]))

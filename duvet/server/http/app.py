@@ -312,7 +312,6 @@ class SessionManager(StreamableHTTPSessionManager):
             max_sessions=limits.sessions,
             max_request_body_size=limits.body,
         )
-        self._max_sessions = limits.sessions
         self._opened = opened
         self._clients: dict[str, str] = {}
 
@@ -325,7 +324,7 @@ class SessionManager(StreamableHTTPSessionManager):
             await transport.terminate()
 
     def _admit_session(self, requestor: AuthorizationContext | None) -> StreamableHTTPServerTransport | None:
-        if len(self._server_instances) >= self._max_sessions:
+        if self.max_sessions is not None and len(self._server_instances) >= self.max_sessions:
             counts = Counter(self._clients.get(id) for id in self._server_instances)
             idle = [
                 (-counts[self._clients.get(id)], one.idle_scope.deadline, id)
@@ -356,11 +355,9 @@ class SessionManager(StreamableHTTPSessionManager):
 
 
 class _Streams(dict[Any, Any]):
-    """The streams of a session; calls `opened` when the stream for notifications opens."""
-
     def __init__(self, opened: Callable[[], None]) -> None:
         super().__init__()
-        self._opened = opened
+        self._opened = opened  # Called when the stream for notifications opens.
 
     def __setitem__(self, key: Any, value: Any) -> None:
         super().__setitem__(key, value)

@@ -29,9 +29,7 @@ class ClientPipes(msgspec.Struct, frozen=True):
 
 
 class SessionOpening(msgspec.Struct, frozen=True):
-    """The input that was read before the session began."""
-
-    read: bytes
+    read: bytes  # The input that was read before the session began.
     is_answered: bool = False  # True if the first line has been answered.
 
 
@@ -66,8 +64,19 @@ def _copy_descriptor(descriptor: int) -> int:
 
 
 def answer_handshake(wire: ClientPipes, settings: ServerSection, instructions: str) -> SessionOpening:
-    read = _read_first_line(wire.reading)
-    line, end, _ = read.partition(b"\n")
+    read = bytearray()
+    # A descriptor that is no longer readable, such as a closed terminal, counts as the end of the input.
+    with suppress(OSError):
+        while b"\n" not in read and len(read) <= MAX_LINE_BYTES:
+            try:
+                data = os.read(wire.reading, CHUNK_BYTES)
+            except BlockingIOError:
+                select.select([wire.reading], [], [])
+                continue
+            if not data:
+                break
+            read += data
+    line, end, _ = bytes(read).partition(b"\n")
     answer = make_early_answer(line, settings, instructions) if end else None
     ##= man/spec/mcp.md#connecting
     ##% The server MUST answer `initialize` even if the configuration is invalid.
@@ -78,23 +87,7 @@ def answer_handshake(wire: ClientPipes, settings: ServerSection, instructions: s
                 rest = rest[os.write(wire.writing, rest) :]
             except BlockingIOError:
                 select.select([], [wire.writing], [])
-    return SessionOpening(read, answer is not None)
-
-
-def _read_first_line(descriptor: int) -> bytes:
-    read = bytearray()
-    # A descriptor that is no longer readable, such as a closed terminal, counts as the end of the input.
-    with suppress(OSError):
-        while b"\n" not in read and len(read) <= MAX_LINE_BYTES:
-            try:
-                data = os.read(descriptor, CHUNK_BYTES)
-            except BlockingIOError:
-                select.select([descriptor], [], [])
-                continue
-            if not data:
-                break
-            read += data
-    return bytes(read)
+    return SessionOpening(bytes(read), answer is not None)
 
 
 class LineSplitter:
