@@ -210,15 +210,12 @@ class LiveProject:
                 answer = question(context)
             except Exception:
                 # A file that was missing may exist again.
-                if not attempt or await self._is_still(context):
+                if not attempt or await self.context() is context:
                     raise
             else:
-                if await self._is_still(context):
+                if await self.context() is context:
                     break
         return answer
-
-    async def _is_still(self, context: ProjectSnapshot) -> bool:
-        return (self._renewal is None and self._reader.is_current()) or await self.context() is context
 
     def _start_renewal(self) -> Future[None]:
         renewal = self._renewal = Future[None]()

@@ -310,7 +310,8 @@ class SessionManager(StreamableHTTPSessionManager):
             server,
             session_idle_timeout=limits.idle_session,
             max_sessions=limits.sessions,
-            max_request_body_size=limits.body,
+            # The limit of bodies counts an escaped character as the character itself.
+            max_request_body_size=limits.body * guards.MAX_ESCAPED_FACTOR,
         )
         self._opened = opened
         self._clients: dict[str, str] = {}

@@ -114,7 +114,7 @@ _EVENTS = {"text/event-stream", "text/*", "*/*"}
 _ACCEPTED = {"POST": ({"application/json", "application/*", "*/*"}, _EVENTS), "GET": (_EVENTS,)}
 _CLOSE = {"connection": "close"}
 _ESCAPE = re.compile(rb"\\u([0-9A-Fa-f]{4})")
-_MAX_ESCAPED_FACTOR = 6  # An escape takes at most six times as many bytes as its character.
+MAX_ESCAPED_FACTOR = 6  # An escape takes at most six times as many bytes as its character.
 _MAX_READ_FACTOR = 16  # Times the limit to read and drop: many clients read nothing until they have sent everything.
 _TOO_LARGE = HttpRefusal(413, ErrorCode.INVALID_REQUEST, "The request is too large", headers=_CLOSE)
 _TOO_SLOW = HttpRefusal(408, ErrorCode.INVALID_REQUEST, "The request arrived too slowly", headers=_CLOSE)
@@ -316,7 +316,7 @@ class BodyLimit:
         """Return the body; None if the client disconnects. Raise _TooLargeError if it is too large."""
         limit = self._limits.body
         # The HTTP parser refuses malformed and contradictory lengths.
-        if "expect" in headers and int(headers.get("content-length", "0")) > limit * _MAX_ESCAPED_FACTOR:
+        if "expect" in headers and int(headers.get("content-length", "0")) > limit * MAX_ESCAPED_FACTOR:
             raise _TooLargeError
         body = bytearray()
         size = 0
@@ -326,7 +326,7 @@ class BodyLimit:
                 return None
             part = message.get("body", b"")
             size += len(part)
-            if size <= limit * _MAX_ESCAPED_FACTOR:
+            if size <= limit * MAX_ESCAPED_FACTOR:
                 body += part
                 if arrival in self._arriving:
                     self._arriving[arrival] = size
@@ -339,7 +339,7 @@ class BodyLimit:
             if not message.get("more_body"):
                 break
         # Libraries choose whether to escape characters, so an escaped one counts as the character itself.
-        if size > limit and (size > limit * _MAX_ESCAPED_FACTOR or size - _count_escapes(body) > limit):
+        if size > limit and (size > limit * MAX_ESCAPED_FACTOR or size - _count_escapes(body) > limit):
             raise _TooLargeError
         return bytes(body)
 
