@@ -9,8 +9,6 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from msgspec import Struct
-
 from duvet.errors import UnreadableError
 from duvet.model import Place
 
@@ -230,35 +228,24 @@ def suggest_nearest(name: str, known: Iterable[str] | Mapping[str, str]) -> str:
 # If no line is unique in both texts, compare up to this many pairs of lines.
 _FEW_PAIRS = 10_000
 
-TextLines = Sequence[str]
-LinePair = tuple[int, int]  # The index of a line in the old text, and of the same line in the new one.
 
-
-class DifferenceRow(Struct, frozen=True):
-    """A line of one or both texts, with the line numbers reached in each text."""
-
-    sign: str
-    text: str
-    old: int
-    new: int
-
-
-def make_unified_diff(old: TextLines, new: TextLines, context: int) -> Iterator[str]:
-    rows: list[DifferenceRow] = []
+def make_unified_diff(old: Sequence[str], new: Sequence[str], context: int) -> Iterator[str]:
+    # The sign and text of each line, and the line numbers reached in both texts.
+    rows: list[tuple[str, str, int, int]] = []
     one = other = 0
     for i, j in [*match_lines(old, new), (len(old), len(new))]:
-        rows += [DifferenceRow("-", old[index], index, other) for index in range(one, i)]
-        rows += [DifferenceRow("+", new[index], i, index) for index in range(other, j)]
-        rows += [DifferenceRow(" ", old[i], i, j)] if i < len(old) else []
+        rows += [("-", old[index], index, other) for index in range(one, i)]
+        rows += [("+", new[index], i, index) for index in range(other, j)]
+        rows += [(" ", old[i], i, j)] if i < len(old) else []
         one, other = i + 1, j + 1
-    changed = [index for index, row in enumerate(rows) if row.sign != " "]
+    changed = [index for index, row in enumerate(rows) if row[0] != " "]
     start = 0
     for index, row_index in enumerate(changed):
         if index + 1 == len(changed) or changed[index + 1] - row_index > 2 * context + 1:
             hunk = rows[max(0, changed[start] - context) : row_index + context + 1]
-            removed, added = (sum(row.sign != sign for row in hunk) for sign in "+-")
-            yield f"@@ -{_format_range(hunk[0].old, removed)} +{_format_range(hunk[0].new, added)} @@"
-            yield from (row.sign + row.text for row in hunk)
+            removed, added = (sum(row[0] != sign for row in hunk) for sign in "+-")
+            yield f"@@ -{_format_range(hunk[0][2], removed)} +{_format_range(hunk[0][3], added)} @@"
+            yield from (mark + line for mark, line, *_ in hunk)
             start = index + 1
 
 
@@ -277,9 +264,9 @@ def compare_sequences(old: Sequence[str], new: Sequence[str]) -> SequenceMatcher
     return SequenceMatcher(None, old, new, autojunk=False)
 
 
-def match_lines(old: TextLines, new: TextLines) -> list[LinePair]:
-    """Return the lines that both texts share, in order, found by patience diff."""
-    found: list[LinePair] = []
+def match_lines(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
+    """Return the indexes in both texts of the lines that they share, in order, found by patience diff."""
+    found: list[tuple[int, int]] = []
     pending = [(0, len(old), 0, len(new))]
     while pending:
         a, b, c, d = pending.pop()
@@ -316,7 +303,7 @@ def match_lines(old: TextLines, new: TextLines) -> list[LinePair]:
     return sorted(found)
 
 
-def _index_unique_lines(lines: TextLines, start: int, end: int) -> dict[str, int]:
+def _index_unique_lines(lines: Sequence[str], start: int, end: int) -> dict[str, int]:
     found: dict[str, int] = {}
     again = set()
     for index in range(start, end):

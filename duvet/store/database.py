@@ -28,18 +28,14 @@ StoreStamp = tuple[tuple[int, int, int, int] | None, ...]
 STORE_FILE_ENDINGS = ("", "-wal", "-shm", "-journal")  # The suffixes of the files that sqlite reads and writes.
 _BUSY, _FULL, _READ_ONLY, _DAMAGED, _FOREIGN = {5, 6}, {13}, {3, 8, 14, 23}, {11, 19, 20}, {26}  # sqlite's error codes.
 _DISK = {10, 14}  # The codes of disk errors, some of which mean a full disk.
-_FULL_BYTES = 1 << 16  # A disk with less free space counts as full.
-_CORRUPT = 11
 _DAMAGE_MESSAGES = ("file format", "vtable constructor")
 """Parts of messages about damaged files to which sqlite gives the error code of an invalid statement."""
 DatabaseRow = tuple[Any, ...]
 Value = TypeVar("Value")
 BUSY_TIMEOUT = 5000  # Milliseconds to wait for other processes that are checkpointing.
-_PAUSE = 0.02
 _BATCH = 500  # Maximum number of rows, or of values in a query, at a time.
 _SAMPLES, _SAMPLE_LENGTH, _SAMPLE_STEP = 16, 2048, 8
 """The number of samples in the dictionary, and their length; one text in eight contributes a sample."""
-_MAX_TEXT_BYTES = 1 << 28  # Limits the unpacked size of a damaged or forged text.
 
 
 class StoreError(DuvetError):
@@ -123,8 +119,8 @@ def translate_decoding_errors(path: str) -> Iterator[None]:
 def _make_error(error: Exception, path: str) -> StoreError:
     if isinstance(error, (load_sqlite().ProgrammingError, load_sqlite().InterfaceError)):
         return StoreError(f"the index can't be queried: {error}", path=path, hint="try again")
-    # An error about text that is not Unicode has no code.
-    code = getattr(error, "sqlite_errorcode", _CORRUPT) & 0xFF
+    # An error about text that is not Unicode has no code; it means a damaged file.
+    code = getattr(error, "sqlite_errorcode", 11) & 0xFF
     if code in _BUSY:
         return make_busy_error(path)
     if code in _FULL or (code in _DISK and _is_full(path)):
@@ -142,7 +138,8 @@ def _make_error(error: Exception, path: str) -> StoreError:
 
 def _is_full(path: str) -> bool:
     try:
-        return disk_usage(find_store_folder(path)).free < _FULL_BYTES
+        # A disk with less than 64 KB counts as full.
+        return disk_usage(find_store_folder(path)).free < 1 << 16
     except OSError:
         return False
 
@@ -164,10 +161,10 @@ def advise_rebuild(path: str) -> str:
     return f"remove {' and '.join(names)}, and run `duvet ingest`"
 
 
-def make_version_error(path: str, version: int, schema: int) -> StoreVersionError:
-    age = "a newer" if version > schema else "an older"
-    message = f"{age} duvet created this index with schema {version}; this version of duvet supports {schema}"
-    if version > schema:
+def make_version_error(path: str, version: int) -> StoreVersionError:
+    age = "a newer" if version > SCHEMA_VERSION else "an older"
+    message = f"{age} duvet created this index with schema {version}; this version of duvet supports {SCHEMA_VERSION}"
+    if version > SCHEMA_VERSION:
         return StoreVersionError(message, path=path, hint=f"update duvet, or {advise_rebuild(path)}")
     hint = "run `duvet ingest` to replace it; no other data is lost"
     return StoreOutdatedError(message, path=path, hint=hint)
@@ -254,7 +251,7 @@ class Database:
                     if time.monotonic() >= until:
                         raise
                 # Sleeping inside sqlite could not be interrupted.
-                time.sleep(_PAUSE)
+                time.sleep(0.02)
         finally:
             self.run(f"PRAGMA busy_timeout={BUSY_TIMEOUT}")
 
@@ -373,7 +370,8 @@ def read_file_texts(database: Database, ids: Iterable[int]) -> dict[int, TitledT
 
     def unpack(row: DatabaseRow) -> tuple[int, TitledText]:
         decompressor = zlib.decompressobj(zdict=dictionary)
-        data = decompressor.decompress(records.decode_bytes(row[1]), _MAX_TEXT_BYTES)
+        # The limit stops a damaged or forged text from filling the memory.
+        data = decompressor.decompress(records.decode_bytes(row[1]), 1 << 28)
         if not decompressor.eof:
             raise zlib.error("stored text is incomplete")
         try:
@@ -396,10 +394,10 @@ class StoreState(NamedTuple):
 
 
 def read_state(database: Database) -> StoreState:
-    state = database.read_one(
-        lambda row: StoreState(records.decode_text(row[0]), *map(records.decode_count, row[1:])),
-        "SELECT revision, next, total FROM state",
-    )
+    def decode(row: DatabaseRow) -> StoreState:
+        return StoreState(records.decode_text(row[0]), *map(records.decode_count, row[1:]))
+
+    state = database.read_one(decode, "SELECT revision, next, total FROM state")
     if state is None:
         raise make_damaged_error(database.path, "its state is missing")
     return state

@@ -13,14 +13,12 @@ from msgspec import Struct
 from duvet import errors, text
 from duvet.config.settings import IngestRule, SearchSection, StoreSection
 from duvet.errors import OutputError, describe_os_error
-from duvet.store import database, database as db, sqlite
+from duvet.store import database as db, sqlite
 from duvet.tree.outputs import store_file
 
 GITIGNORE_NAME = ".gitignore"
 _SPECIAL = re.compile(r"[][*?!#\\ ]")  # Characters with a special meaning in `.gitignore`.
 _MAX_IGNORE_BYTES = 1 << 16
-_INDEX_MEMORY = 8 << 20  # Bytes of the full-text index to collect in memory before writing them.
-_MAGIC = b"SQLite format 3\0"
 
 
 def open_store(path: str, *, create: bool = False) -> sqlite.Store:
@@ -44,17 +42,15 @@ def open_store(path: str, *, create: bool = False) -> sqlite.Store:
         version = _read_version_at_once(database)
         if version is None or version < db.SCHEMA_VERSION:
             if not create:
-                raise (
-                    db.make_version_error(database.path, version, db.SCHEMA_VERSION)
-                    if version
-                    else db.make_damaged_error(database.path, "the file is empty")
-                )
+                if version:
+                    raise db.make_version_error(database.path, version)
+                raise db.make_damaged_error(database.path, "the file is empty")
             ##= man/spec/knowledge.md#storage
             ##% An ingest run MUST replace an index of an older version, but MUST NOT replace an index of a newer
             ##% version or any other file.
             database.retry_while_busy(lambda: _create_tables(database), db.BUSY_TIMEOUT / 1000)
         elif version > db.SCHEMA_VERSION:
-            raise db.make_version_error(database.path, version, db.SCHEMA_VERSION)
+            raise db.make_version_error(database.path, version)
         found = database.rows("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL")
         if {sql for name, sql in found if name not in db.SHADOWS} != set(db.STATEMENTS):
             raise db.make_damaged_error(database.path, "it has unexpected tables")
@@ -167,11 +163,11 @@ def _create_tables(database: db.Database) -> None:
             tables = "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql LIKE 'CREATE VIRTUAL%' = ?"
             for is_virtual in (True, False):
                 for (name,) in database.rows(tables, is_virtual):
-                    quoted = name.replace('"', '""')
-                    database.run(f'DROP TABLE IF EXISTS "{quoted}"')
+                    database.run('DROP TABLE IF EXISTS "{}"'.format(name.replace('"', '""')))
             for statement in db.STATEMENTS:
                 database.run(statement)
-            database.run("INSERT INTO found(found, rank) VALUES ('hashsize', ?)", _INDEX_MEMORY)
+            # The bytes of the full-text index to collect in memory before writing them.
+            database.run("INSERT INTO found(found, rank) VALUES ('hashsize', ?)", 8 << 20)
             database.run("INSERT INTO state VALUES ('', 1, 0)")
             database.run(f"PRAGMA application_id={db.APPLICATION_ID}")
             database.run(f"PRAGMA user_version={db.SCHEMA_VERSION}")
@@ -192,7 +188,7 @@ def can_be_replaced(path: str) -> bool:
     except OSError:
         return False
     # The header of a file contains the id of its program.
-    return head.startswith(_MAGIC) and head[68:72] == db.APPLICATION_ID.to_bytes(4)
+    return head.startswith(b"SQLite format 3\0") and head[68:72] == db.APPLICATION_ID.to_bytes(4)
 
 
 def replace_store(path: str, new: str) -> None:
@@ -209,7 +205,6 @@ def replace_store(path: str, new: str) -> None:
 
 FEEDBACK_FILE, AUDIT_FILE, BACKUPS_FOLDER = "feedback.jsonl", "audit.jsonl", "backups"
 BACKUP_PREFIX, BACKUP_ENDINGS = "km-backup-", (".tgz", ".tar.gz")
-_PROFILE = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 
 class KnowledgeSettings(Struct, frozen=True):
@@ -235,7 +230,7 @@ class IngestOptions(Struct, frozen=True, kw_only=True):
 
 
 def require_profile(name: str) -> str:
-    if not _PROFILE.fullmatch(name):
+    if not re.fullmatch(r"[A-Za-z0-9._-]{1,64}", name):
         hint = "use up to 64 letters, digits, `.`, `-` and `_`"
         raise errors.QueryError(f"invalid profile name {text.quote_text(text.shorten_text(name))}", hint=hint)
     return name
@@ -262,7 +257,7 @@ class StorePaths(Struct, frozen=True):
 
     @property
     def own(self) -> tuple[str, ...]:
-        return (*database.list_store_files(self.store), self.feedback, self.audit, self.backups)
+        return (*db.list_store_files(self.store), self.feedback, self.audit, self.backups)
 
     def prepare(self, path: str) -> str:
         check_plain_file(self.store)
@@ -272,13 +267,9 @@ class StorePaths(Struct, frozen=True):
 
 def find_store_paths(rules: KnowledgeSettings) -> StorePaths:
     backups = rules.store.backups or os.path.join(os.path.dirname(rules.store.path), BACKUPS_FOLDER)
-    return StorePaths(
-        rules.root,
-        rules.path,
-        os.path.join(rules.root, backups),
-        bool(rules.store.backups),
-        tuple(os.path.join(rules.root, path) for path in rules.configurations),
-    )
+    configurations = tuple(os.path.join(rules.root, path) for path in rules.configurations)
+    whole = os.path.join(rules.root, backups)
+    return StorePaths(rules.root, rules.path, whole, bool(rules.store.backups), configurations)
 
 
 def is_backup(name: str) -> bool:

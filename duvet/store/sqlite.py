@@ -23,10 +23,7 @@ _CANDIDATES, _FILTERED_CANDIDATES = 1000, 10_000
 """About how many chunks to score for some of the words, because scoring a chunk takes much longer than finding it."""
 _MAX_CACHED_COUNTS = 10_000
 _MAX_NAMESAKES = 2000
-_MATCH = "SELECT rowid FROM found WHERE found MATCH ?"
-_COUNT = "SELECT count(*) FROM found WHERE found MATCH ?"
 _BEST = "SELECT rowid, -bm25(found, 1.0, 2.0) FROM found WHERE found MATCH ?{} ORDER BY 2 DESC, rowid LIMIT ?"
-_AMONG = " AND +rowid IN (SELECT value FROM json_each(?))"
 
 _LINKING = ",".join(
     str(db.RELATION_NUMBERS[one])
@@ -43,13 +40,11 @@ file(node) AS (SELECT target FROM near JOIN edge ON source = near.node UNION
 SELECT artifact.id FROM file JOIN node ON node.id = file.node AND node.label IN ({_FILE_LABELS})
 JOIN artifact ON artifact.path = node.key)"""
 _TRAIT = "artifact.id IN (SELECT artifact FROM trait WHERE what = {} AND value IN ({}))"
-_FILTERED_FILES = "SELECT first, count FROM artifact WHERE count > 0{} ORDER BY first"
 _FILTERED_SYMBOLS = """SELECT DISTINCT number FROM symbol
 JOIN artifact ON artifact.id = symbol.artifact
 JOIN piece ON number >= first AND number < first + count
 AND piece.line_start <= symbol.line_end AND piece.line_end >= symbol.line_start
 WHERE count > 0{} ORDER BY number"""
-_DECLARING = "SELECT group_concat(number) FROM declared WHERE true{}"
 _DECLARED = """SELECT number, name, qualified_name FROM piece JOIN symbol ON symbol.artifact = piece.artifact
 AND symbol.line_start BETWEEN piece.line_start AND piece.line_end WHERE number IN ({})"""
 _PATHS = "SELECT first, path FROM artifact JOIN piece ON piece.artifact = artifact.id WHERE number IN ({})"
@@ -147,7 +142,7 @@ class ChunkSearch(tables.StoreTables):
         for matching, times in expressions:
             rows = self.database.read_each(
                 lambda row: (records.decode_count(row[0]), records.decode_time(row[1]) or 0.0),
-                _BEST.format(_AMONG if listed else ""),
+                _BEST.format(" AND +rowid IN (SELECT value FROM json_each(?))" if listed else ""),
                 matching,
                 *listed,
                 limit if among is None else -1,
@@ -165,7 +160,8 @@ class ChunkSearch(tables.StoreTables):
         cached = self._counts[1]
         for word in words:
             if word not in cached:
-                ((cached[word],),) = self.database.rows(_COUNT, _join_words([word]))
+                query = "SELECT count(*) FROM found WHERE found MATCH ?"
+                ((cached[word],),) = self.database.rows(query, _join_words([word]))
         return {word: cached[word] for word in words}
 
     def find_declaring(self, name: str, filters: records.ChunkFilters) -> Sequence[int]:
@@ -197,7 +193,7 @@ class ChunkSearch(tables.StoreTables):
 
     def _find_marked_chunks(self, mark: str, name: str) -> Sequence[int]:
         word = join_name(name)
-        query = f"{_MATCH} ORDER BY rowid LIMIT ?"
+        query = "SELECT rowid FROM found WHERE found MATCH ? ORDER BY rowid LIMIT ?"
         return self.database.read(_decode_number, query, f'"{mark}{word}"', _MAX_NAMESAKES) if word else []
 
     def allowed(self, filters: records.ChunkFilters) -> Sequence[int] | None:
@@ -221,14 +217,14 @@ class ChunkSearch(tables.StoreTables):
         if of_symbols:
             where, values = _join_conditions(_make_symbol_conditions(filters, "declared"))
             # Sqlite joins the numbers, which is faster.
+            query = f"SELECT group_concat(number) FROM declared WHERE true{where}"
             found += self.database.read(
-                lambda row: sorted({*map(int, row[0].split(","))}) if row[0] else [], _DECLARING.format(where), *values
+                lambda row: sorted({*map(int, row[0].split(","))}) if row[0] else [], query, *values
             )
         if in_files:
             where, values = _join_conditions(in_files)
-            ranges = self.database.read(
-                lambda row: records.decode_piece_range(*row), _FILTERED_FILES.format(where), *values
-            )
+            query = f"SELECT first, count FROM artifact WHERE count > 0{where} ORDER BY first"
+            ranges = self.database.read(lambda row: records.decode_piece_range(*row), query, *values)
             found.append(list(chain.from_iterable(ranges)))
         return found[0] if len(found) == 1 else sorted({*found[0]}.intersection(found[1]))
 
@@ -316,15 +312,8 @@ _PUT = """INSERT INTO artifact(path, kind, subsystem, criticality, namespace, ta
 skipped, first, count) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id"""
 _TOUCH = """UPDATE artifact SET path = ?, kind = ?, subsystem = ?, criticality = ?, namespace = ?, tags = ?, digest = ?,
 git_commit = ?, git_timestamp = ?, skipped = ? WHERE id = ?"""
-_PIECE = "INSERT INTO piece(number, artifact, start, end, line_start, line_end) VALUES (?, ?, ?, ?, ?, ?)"
-_SYMBOL = "INSERT INTO symbol VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
-_UNDECLARE = "DELETE FROM declared WHERE kind = ? AND language = ? AND number >= ? AND number < ?"
 _VECTORS = "INSERT OR REPLACE INTO vectors(artifact, rows) VALUES (?, ?)"
-_OLD_REPORTS = """DELETE FROM report WHERE name = ? AND id NOT IN
-(SELECT id FROM report WHERE name = ? ORDER BY id DESC LIMIT ?)"""
 _LARGE_SHARE = 4  # The index is optimized, or the file truncated, when a quarter of its space is unused.
-_CHECK_PATIENCE = 10.0  # Seconds to wait for a writer before the full-text index is checked.
-_COPY_PAUSE = 0.05  # Seconds between two attempts to overwrite a store.
 
 StoreMoment = tuple[object, ...]  # A token that identifies one state of a store.
 
@@ -369,7 +358,7 @@ class Store(ChunkSearch):
             if fault != "ok":
                 raise db.make_damaged_error(self.database.path, str(fault))
         check = "INSERT INTO found(found) VALUES ('integrity-check')"
-        self.database.retry_while_busy(lambda: self.database.run(check), _CHECK_PATIENCE)
+        self.database.retry_while_busy(lambda: self.database.run(check), seconds=10.0)
         nodes = (self.nodes(label) for label in records.NodeLabel)
         deque(chain(self.artifacts(), self.segments(), *nodes, self.runs(limit=-1)), maxlen=0)
         for (name,) in self.database.rows("SELECT name FROM kept"):
@@ -471,13 +460,15 @@ class StoreWriter:
             id = row[0] if row else 0
             self._add_traits(file.artifact, id)
             if pieces:
-                rows = [
-                    (first + n, id, one.start, one.end, one.line_start, one.line_end) for n, one in enumerate(pieces)
-                ]
-                database.run_many(_PIECE, rows)
+                insert = (
+                    "INSERT INTO piece(number, artifact, start, end, line_start, line_end) VALUES (?, ?, ?, ?, ?, ?)"
+                )
+                lines = [(one.start, one.end, one.line_start, one.line_end) for one in pieces]
+                database.run_many(insert, [(first + n, id, *row) for n, row in enumerate(lines)])
                 self._texts.put(id, file.text, [one.title for one in pieces])
                 self._indexer.add(first, file)
-            database.run_many(_SYMBOL, [(id, n, *_encode_symbol(one)) for n, one in enumerate(file.symbols)])
+            symbols = [(id, n, *_encode_symbol(one)) for n, one in enumerate(file.symbols)]
+            database.run_many("INSERT INTO symbol VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", symbols)
             database.run_many("INSERT OR IGNORE INTO declared VALUES (?, ?, ?)", _list_declared(first, file))
             if file.vectors:
                 database.run(_VECTORS, id, records.seal_bytes(file.vectors))
@@ -519,7 +510,8 @@ class StoreWriter:
     def put_report(self, name: str, run_id: str, data: bytes, keep: int) -> None:
         with self._part(changes=False) as database:
             database.run("INSERT INTO report(name, run_id, data) VALUES (?, ?, ?)", name, run_id, zlib.compress(data))
-            database.run(_OLD_REPORTS, name, name, max(keep, 0))
+            newest = "SELECT id FROM report WHERE name = ? ORDER BY id DESC LIMIT ?"
+            database.run(f"DELETE FROM report WHERE name = ? AND id NOT IN ({newest})", name, name, max(keep, 0))
 
     def keep(self, name: str, data: bytes) -> None:
         with self._part() as database:
@@ -556,8 +548,8 @@ class StoreWriter:
         self._forgotten += len(numbers)
         self._forget_traits(id)
         pairs = "SELECT DISTINCT kind, language FROM symbol WHERE artifact = ?"
-        for kind, language in database.rows(pairs, id):
-            database.run(_UNDECLARE, kind, language, numbers.start, numbers.stop)
+        undeclare = "DELETE FROM declared WHERE kind = ? AND language = ? AND number >= ? AND number < ?"
+        database.run_many(undeclare, [(*pair, numbers.start, numbers.stop) for pair in database.rows(pairs, id)])
         for table in ("text", "vectors", "symbol"):
             database.run(f"DELETE FROM {table} WHERE artifact = ?", id)
         database.run("DELETE FROM piece WHERE number >= ? AND number < ?", numbers.start, numbers.stop)
@@ -565,12 +557,12 @@ class StoreWriter:
 
     def _add_traits(self, artifact: records.Artifact, id: int) -> None:
         statement = "INSERT OR IGNORE INTO trait(what, value, artifact) VALUES (?, ?, ?)"
-        self.database.run_many(statement, [(trait, value, id) for trait, value in _encode_traits(artifact)])
+        self.database.run_many(statement, _encode_traits(artifact, id))
 
     def _forget_traits(self, id: int) -> None:
         statement = "DELETE FROM trait WHERE what = ? AND value = ? AND artifact = ?"
         for artifact in self.store.artifacts_by_id([id]).values():
-            self.database.run_many(statement, [(trait, value, id) for trait, value in _encode_traits(artifact)])
+            self.database.run_many(statement, _encode_traits(artifact, id))
 
 
 def _encode_artifact(artifact: records.Artifact) -> tuple[object, ...]:
@@ -588,10 +580,10 @@ def _encode_artifact(artifact: records.Artifact) -> tuple[object, ...]:
     )
 
 
-def _encode_traits(artifact: records.Artifact) -> Iterator[tuple[int, str | bytes]]:
+def _encode_traits(artifact: records.Artifact, id: int) -> list[tuple[object, ...]]:
     own = ((db.Trait.SUBSYSTEM, artifact.subsystem), (db.Trait.NAMESPACE, artifact.namespace))
-    for trait, value in (*(one for one in own if one[1]), *((db.Trait.TAG, tag) for tag in artifact.tags)):
-        yield trait, records.encode_text(fold_name(value))
+    traits = (*(one for one in own if one[1]), *((db.Trait.TAG, tag) for tag in artifact.tags))
+    return [(trait, records.encode_text(fold_name(value)), id) for trait, value in traits]
 
 
 def _encode_symbol(symbol: records.Symbol) -> tuple[object, ...]:
@@ -645,7 +637,7 @@ def overwrite_store(database: db.Database, path: str, patience: float, only: Sto
     try:
         with db.translate_errors(database.path), closing(db.load_sqlite().connect(path)) as source:
             # Page by page, but in one transaction.
-            source.backup(database.connection, pages=1, progress=wait, sleep=_COPY_PAUSE)
+            source.backup(database.connection, pages=1, progress=wait, sleep=0.05)
     finally:
         database.run(f"PRAGMA busy_timeout={db.BUSY_TIMEOUT}")
     with db.translate_errors(database.path):

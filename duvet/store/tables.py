@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import NamedTuple
 
 from duvet.store import database as db, records
 from duvet.words import fold_name
 
 SqlValues = tuple[object, ...]
+ChunkOfFile = tuple[records.NodeLabel, str, records.GraphNode]  # The label and path of the file, and its chunk.
 
 _ARTIFACT = "path, kind, subsystem, criticality, namespace, tags, digest, git_commit, git_timestamp, count, skipped"
 _PIECES = """SELECT number, artifact, number - (SELECT first FROM artifact WHERE id = piece.artifact),
@@ -19,10 +19,8 @@ _CHUNK_NODES = """SELECT artifact.id, kind, path, number - first, start, end, li
 FROM artifact JOIN piece ON number >= first AND number < first + count"""
 
 _NODE_FIELDS = "node.label, node.key, node.name, node.properties"
-_NODE = f"SELECT {_NODE_FIELDS} FROM node WHERE label = ? AND key = ?"
 # Sqlite keeps the order of cross joins, and uses its indexes in this order.
 _WANTED = "(SELECT column1 AS label, column2 AS key FROM (VALUES {pairs})) AS wanted CROSS JOIN node"
-_NODES = f"SELECT {_NODE_FIELDS} FROM {_WANTED} ON node.label = wanted.label AND node.key = wanted.key"
 _EDGES = f"""SELECT * FROM (SELECT here.label, here.key, edge.relation, edge.properties, {_NODE_FIELDS},
 row_number() OVER (PARTITION BY here.id ORDER BY edge.relation, node.label, node.key) AS place
 FROM {_WANTED} AS here ON here.label = wanted.label AND here.key = wanted.key
@@ -30,10 +28,6 @@ CROSS JOIN edge ON edge.{{near}} = here.id CROSS JOIN node ON node.id = edge.{{f
 WHERE place <= ? OR ? < 0 ORDER BY place"""
 _NAMED = f"""SELECT {_NODE_FIELDS} FROM node WHERE label = ? AND instr(coalesce(folded, key), ?) > 0
 ORDER BY instr(char(10) || coalesce(folded, key) || char(10), char(10) || ? || char(10)) = 0, key LIMIT ?"""
-_ISOLATED = f"""SELECT {_NODE_FIELDS} FROM node WHERE label IN ({{}}) AND NOT EXISTS
-(SELECT 1 FROM edge WHERE source = node.id AND relation IN ({{}})) ORDER BY label, key"""
-_EDGES_FROM = "SELECT source, relation, target, properties FROM edge WHERE source IN ({})"
-_EDGES_TO = "SELECT target, relation, source, properties FROM edge WHERE target IN ({})"
 
 _DROP_TABLES = ("DROP TABLE IF EXISTS temp.new_node", "DROP TABLE IF EXISTS temp.new_edge")
 _NEW_TABLES = (
@@ -60,12 +54,6 @@ _UPDATE_EDGES = (
     WHERE properties IS NOT excluded.properties""",
 )
 _MAX_NODES = 400  # Nodes whose edges are read together.
-
-
-class ChunkNode(NamedTuple):
-    label: records.NodeLabel
-    path: str
-    node: records.GraphNode
 
 
 class StoreTables:
@@ -155,14 +143,14 @@ class StoreTables:
 
         return self.database.read_each(decode, query)
 
-    def chunk_node(self, key: str) -> ChunkNode | None:
+    def _chunk_node(self, key: str) -> ChunkOfFile | None:
         path, _, ordinal = key.rpartition("::")
         if not (ordinal.isascii() and ordinal.isdigit() and len(ordinal) < 10 and ordinal == str(int(ordinal))):
             return None
         query = f"{_CHUNK_NODES} WHERE path = ? AND number = first + ?"
         return next(self._chunk_nodes(self.database.rows(query, records.encode_text(path), int(ordinal))), None)
 
-    def _chunk_nodes(self, rows: Iterable[db.DatabaseRow]) -> Iterator[ChunkNode]:
+    def _chunk_nodes(self, rows: Iterable[db.DatabaseRow]) -> Iterator[ChunkOfFile]:
         current, text = 0, db.TitledText()
         for row in rows:
             with db.translate_decoding_errors(self.database.path):
@@ -173,13 +161,14 @@ class StoreTables:
             piece, key = _make_piece(fields, text, ordinal), f"{path}::{ordinal}"
             properties = {"path": path, "ordinal": ordinal, "line_start": piece.line_start, "line_end": piece.line_end}
             node = records.GraphNode(label=records.NodeLabel.CHUNK, key=key, name=piece.title, properties=properties)
-            yield ChunkNode(label, path, node)
+            yield label, path, node
 
     def node(self, label: records.NodeLabel, key: str) -> records.GraphNode | None:
         if label is records.NodeLabel.CHUNK:
-            chunk = self.chunk_node(key)
-            return chunk and chunk.node
-        found = self.database.read_one(_decode_node, _NODE, db.LABEL_NUMBERS[label], records.encode_text(key))
+            chunk = self._chunk_node(key)
+            return chunk and chunk[2]
+        query = f"SELECT {_NODE_FIELDS} FROM node WHERE label = ? AND key = ?"
+        found = self.database.read_one(_decode_node, query, db.LABEL_NUMBERS[label], records.encode_text(key))
         if found is not None or label is not records.NodeLabel.SUBSYSTEM:
             return found
         return next((node for node in self.nodes(label) if fold_name(node.key) == fold_name(key)), None)
@@ -187,7 +176,7 @@ class StoreTables:
     def nodes(self, label: records.NodeLabel) -> Iterator[records.GraphNode]:
         if label is records.NodeLabel.CHUNK:
             rows = self.database.read_each(tuple, f"{_CHUNK_NODES} ORDER BY path, number")
-            return (chunk.node for chunk in self._chunk_nodes(rows))
+            return (node for _, _, node in self._chunk_nodes(rows))
         query = f"SELECT {_NODE_FIELDS} FROM node WHERE label = ? ORDER BY key"
         return self.database.read_each(_decode_node, query, db.LABEL_NUMBERS[label])
 
@@ -200,13 +189,13 @@ class StoreTables:
         if left <= 0 or (relations and relation not in relations):
             return found
         if label is records.NodeLabel.CHUNK and not out:
-            chunk = self.chunk_node(key)
-            if chunk and (file := self.node(chunk.label, chunk.path)):
+            chunk = self._chunk_node(key)
+            if chunk and (file := self.node(*chunk[:2])):
                 found.append((records.GraphEdge(source=file.id, relation=relation, target=id), file))
         elif out and (kinds := [kind for kind, of_kind in records.KIND_LABELS.items() if of_kind is label]):
             query = f"{_CHUNK_NODES} WHERE path = ? AND kind IN ({db.make_placeholders(kinds)}) ORDER BY number LIMIT ?"
-            for one in self._chunk_nodes(self.database.rows(query, records.encode_text(key), *kinds, left)):
-                found.append((records.GraphEdge(source=id, relation=relation, target=one.node.id), one.node))
+            for _, _, node in self._chunk_nodes(self.database.rows(query, records.encode_text(key), *kinds, left)):
+                found.append((records.GraphEdge(source=id, relation=relation, target=node.id), node))
         return found
 
     def first_edges(
@@ -232,7 +221,8 @@ class StoreTables:
 
     def find_stored(self, ids: Iterable[str]) -> Mapping[str, records.GraphNode]:
         """Return these nodes by their ids; chunks and missing nodes are left out."""
-        return {node.id: node for node in self._read_of_nodes(_decode_node, _NODES, ids)}
+        query = f"SELECT {_NODE_FIELDS} FROM {_WANTED} ON node.label = wanted.label AND node.key = wanted.key"
+        return {node.id: node for node in self._read_of_nodes(_decode_node, query, ids)}
 
     def _read_of_nodes(
         self, decode: Callable[[db.DatabaseRow], db.Value], query: str, ids: Iterable[str], *values: object
@@ -274,7 +264,8 @@ class StoreTables:
         database = self.database
         order = {id: place for place, id in enumerate(level)}
         best: dict[int, tuple[int, bool, int, int, bytes | None]] = {}
-        for query, is_back in ((_EDGES_FROM, False), (_EDGES_TO, True)):
+        for near, far, is_back in (("source", "target", False), ("target", "source", True)):
+            query = f"SELECT {near}, relation, {far}, properties FROM edge WHERE {near} IN ({{}})"
             rows = [*database.read_many(_decode_edge, query, level)]
             with db.translate_decoding_errors(database.path):
                 for here, relation, there, data in rows:
@@ -307,7 +298,9 @@ class StoreTables:
         """Yield the nodes with these labels, except chunks, that have no outgoing edges of these relations."""
         kinds = [db.LABEL_NUMBERS[label] for label in labels if label is not records.NodeLabel.CHUNK]
         numbers = _number_relations(relations)
-        query = _ISOLATED.format(db.make_placeholders(kinds), db.make_placeholders(numbers))
+        query = f"""SELECT {_NODE_FIELDS} FROM node WHERE label IN ({db.make_placeholders(kinds)}) AND NOT EXISTS
+        (SELECT 1 FROM edge WHERE source = node.id AND relation IN ({db.make_placeholders(numbers)}))
+        ORDER BY label, key"""
         return self.database.read_each(_decode_node, query, *kinds, *numbers)
 
 
