@@ -14,7 +14,7 @@ from msgspec import Struct
 from duvet.version import VERSION
 
 if TYPE_CHECKING:
-    from httpx2 import AsyncClient, Response
+    from httpx2 import AsyncClient
 
 Result = TypeVar("Result")
 Failure = TypeVar("Failure", bound=Exception)
@@ -71,7 +71,17 @@ class HttpClient:
             request = client.build_request(method, url, headers=headers, content=content)
             response = await client.send(request, stream=True)
             try:
-                return await _read(response, max_bytes if response.status_code == 200 else max_error_bytes or max_bytes)
+                status, most = response.status_code, max_bytes
+                if status != 200:
+                    most = max_error_bytes or max_bytes
+                if response.headers.get("content-encoding", "identity").lower() != "identity":
+                    return HttpReply(status, response.headers, is_compressed=True)
+                data = bytearray()
+                async for chunk in response.aiter_raw():
+                    data += chunk
+                    if len(data) > most:
+                        break
+                return HttpReply(status, response.headers, bytes(data), is_cut=len(data) > most)
             finally:
                 await response.aclose()
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
@@ -81,17 +91,6 @@ class HttpClient:
     async def aclose(self) -> None:
         while self._clients:
             await self._clients.popitem()[1].aclose()
-
-
-async def _read(response: Response, max_bytes: int) -> HttpReply:
-    if response.headers.get("content-encoding", "identity").lower() != "identity":
-        return HttpReply(response.status_code, response.headers, is_compressed=True)
-    data = bytearray()
-    async for chunk in response.aiter_raw():
-        data += chunk
-        if len(data) > max_bytes:
-            break
-    return HttpReply(response.status_code, response.headers, bytes(data), is_cut=len(data) > max_bytes)
 
 
 class Clock(Protocol):

@@ -167,15 +167,11 @@ _EXTENSIONS: dict[type, type[Table]] = {
     HtmlReport: ExtendedHtmlReport,
 }
 _EXTEND = f"set `'$schema' = \"{SchemaName.EXTENDED}\"` to use this"
-_LIST_OF_TABLES = {
-    DocumentFormat.TOML: "write `[[{}]]` above each table",
-    DocumentFormat.YAML: "write a list: put `- ` before each table",
-    DocumentFormat.JSON: "write a list: put `[` and `]` around the tables",
-}
-_ONE_TABLE = {
-    DocumentFormat.TOML: "write `[{}]`: only one table is allowed",
-    DocumentFormat.YAML: "remove `- `: only one table is allowed",
-    DocumentFormat.JSON: "remove `[` and `]`: only one table is allowed",
+# How to write a list of tables, and a single table.
+_REWRITES = {
+    DocumentFormat.TOML: ("write `[[{}]]` above each table", "write `[{}]`"),
+    DocumentFormat.YAML: ("write a list: put `- ` before each table", "remove `- `"),
+    DocumentFormat.JSON: ("write a list: put `[` and `]` around the tables", "remove `[` and `]`"),
 }
 _DATE_HINT = "write a date such as `2027-12-31`"
 _SCHEMA_HINT = f"start the file with `'$schema' = \"{SchemaName.V0_4_0}\"`"
@@ -260,12 +256,12 @@ def is_in_range(kind: inspect.Type, value: float) -> bool:
 
 def _suggest_rewrite(value: Any, expected: str, at: DocumentLocation) -> str:
     name = ".".join(key for key in at.keys if isinstance(key, str))
-    format = detect_document_format(at.document.path)
+    several, single = _REWRITES[detect_document_format(at.document.path)]
     match value, expected:
         case {}, "a sequence":
-            return _LIST_OF_TABLES[format].format(name)
+            return several.format(name)
         case [{}, *_], "a table":
-            return _ONE_TABLE[format].format(name)
+            return f"{single.format(name)}: only one table is allowed"
         case _, "a date":
             return _DATE_HINT
         case None, _:

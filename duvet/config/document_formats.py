@@ -137,7 +137,7 @@ def _unquote_key(part: str) -> str:
     return part[1:-1] if part[0] in "'\"" else part
 
 
-DOCUMENT_ENDINGS = ("json", "yaml", "yml", "toml")  # The extensions of files that duvet can read.
+DOCUMENT_ENDINGS = ("json", "yaml", "yml", "toml")  # The extensions of configurations.
 
 
 class DocumentFormat(StrEnum):
@@ -366,13 +366,11 @@ class _YamlBuilder:
                     raise self._refuse("undefined alias: the anchored value must end before the alias", event)
                 self._add_value(self._anchors[event.anchor], event)
             case yaml.MappingStartEvent() | yaml.SequenceStartEvent():
-                self._open_container({} if isinstance(event, yaml.MappingStartEvent) else [], event)
-
-    def _open_container(self, value: dict[str, Any] | list[Any], event: Any) -> None:
-        self._check_tag(event)
-        if len(self._open) == document.MAX_DOCUMENT_LEVELS:
-            raise self._refuse(document.TOO_DEEP, event)
-        self._open.append(_OpenYaml(*self._add_value(value, event), value, event))
+                self._check_tag(event)
+                if len(self._open) == document.MAX_DOCUMENT_LEVELS:
+                    raise self._refuse(document.TOO_DEEP, event)
+                container: dict[str, Any] | list[Any] = {} if isinstance(event, yaml.MappingStartEvent) else []
+                self._open.append(_OpenYaml(*self._add_value(container, event), container, event))
 
     def _set_key(self, within: _OpenYaml, event: Any) -> None:
         name, span = self._parse_scalar(event) if hasattr(event, "value") else None, _get_span(event)

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from duvet.config import project_file, settings
 from duvet.config.languages import Language
+from duvet.config.settings import NonBlankText, Table, TableError, doc
 from duvet.config.toml import TomlDocument
 from duvet.model import RequirementForm
 from duvet.rules import CONFIG_BAD_VALUE, CONFIG_MISSING_KEY
@@ -36,33 +37,29 @@ class PackName(StrEnum):
 
 
 # The server tables of both files share these.
-SERVER_NAME = settings.doc("Name that identifies the server to clients")
-SERVER_TITLE = settings.doc("Display name of the server")
-SERVER_VERSION = settings.doc("Version that the server reports; by default the version of duvet")
-SERVER_DESCRIPTION = settings.doc("One-sentence description of the server")
+SERVER_NAME = doc("Name that identifies the server to clients")
+SERVER_TITLE = doc("Display name of the server")
+SERVER_VERSION = doc("Version that the server reports; by default the version of duvet")
+SERVER_DESCRIPTION = doc("One-sentence description of the server")
 ProtocolVersionSetting = Annotated[
     ProtocolVersion | None,
-    settings.doc(
-        "MCP version that the server returns in every handshake; by default the version that the client requests"
-    ),
+    doc("MCP version that the server returns in every handshake; by default the version that the client requests"),
 ]
-PageSize = Annotated[
-    int, settings.doc("Entries per page of a list, unless the call sets a limit; 0 means all", ge=0, le=10_000)
-]
+PageSize = Annotated[int, doc("Entries per page of a list, unless the call sets a limit; 0 means all", ge=0, le=10_000)]
 
 
-class ServerTable(settings.Table, frozen=True, kw_only=True):
+class ServerTable(Table, frozen=True, kw_only=True):
     """Identity and limits of the server that `duvet mcp` runs."""
 
-    name: Annotated[settings.NonBlankText, SERVER_NAME] = "duvet"
-    title: Annotated[settings.NonBlankText, SERVER_TITLE] = "duvet: requirements traceability"
-    version: Annotated[settings.NonBlankText, SERVER_VERSION] = VERSION
-    description: Annotated[settings.NonBlankText, SERVER_DESCRIPTION] = (
+    name: Annotated[NonBlankText, SERVER_NAME] = "duvet"
+    title: Annotated[NonBlankText, SERVER_TITLE] = "duvet: requirements traceability"
+    version: Annotated[NonBlankText, SERVER_VERSION] = VERSION
+    description: Annotated[NonBlankText, SERVER_DESCRIPTION] = (
         "Links the requirements of specifications to the code that implements and tests them"
     )
     protocol_version: ProtocolVersionSetting = None
     page_size: PageSize = 50
-    packs: Annotated[tuple[PackName, ...], settings.doc("Tool packs to enable")] = (PackName.TRACE,)
+    packs: Annotated[tuple[PackName, ...], doc("Tool packs to enable")] = (PackName.TRACE,)
 
 
 class ExtendedSource(project_file.SourceTable, frozen=True, kw_only=True):
@@ -70,23 +67,21 @@ class ExtendedSource(project_file.SourceTable, frozen=True, kw_only=True):
 
     pattern: Annotated[
         settings.PatternSetting | None,
-        settings.doc("Glob pattern of the files, or a list of patterns; by default the patterns of the language"),
+        doc("Glob pattern of the files, or a list of patterns; by default the patterns of the language"),
     ] = None
     exclude: settings.Excluded = ()
     gitignore: Annotated[
         bool,
-        settings.doc(
+        doc(
             "Skip files that git ignores. duvet reads the `.gitignore` files of the repository and "
             "`.git/info/exclude`, but not the user's `core.excludesFile`"
         ),
     ] = False
-    language: Annotated[Language | None, settings.doc("Language, which sets the default pattern and comment style")] = (
-        None
-    )
+    language: Annotated[Language | None, doc("Language, which sets the default pattern and comment style")] = None
 
     def __post_init__(self) -> None:
         if self.pattern is None and self.language is None:
-            raise settings.TableError(CONFIG_MISSING_KEY, "missing field `pattern`", "set `pattern` or `language`")
+            raise TableError(CONFIG_MISSING_KEY, "missing field `pattern`", "set `pattern` or `language`")
 
     def settled(self, environ: Mapping[str, str], default: tuple[str, str] = settings.DEFAULT_STYLE) -> Self:
         if self.language is None:
@@ -106,21 +101,19 @@ class ExtendedSource(project_file.SourceTable, frozen=True, kw_only=True):
         )
 
 
-class RequirementFileTable(settings.Table, frozen=True, kw_only=True):
+class RequirementFileTable(Table, frozen=True, kw_only=True):
     """The extracted requirement files."""
 
     enabled: Annotated[
-        bool, settings.doc("Write extracted requirements to `.duvet/requirements`, for programs that read these files")
+        bool, doc("Write extracted requirements to `.duvet/requirements`, for programs that read these files")
     ] = False
 
 
 class ExtendedReport(settings.Report, frozen=True, kw_only=True):
     """The reports that `duvet report` writes."""
 
-    html: Annotated[settings.ExtendedHtmlReport, settings.doc("The HTML report")] = settings.ExtendedHtmlReport()
-    requirements: Annotated[RequirementFileTable, settings.doc("The extracted requirement files")] = (
-        RequirementFileTable()
-    )
+    html: Annotated[settings.ExtendedHtmlReport, doc("The HTML report")] = settings.ExtendedHtmlReport()
+    requirements: Annotated[RequirementFileTable, doc("The extracted requirement files")] = RequirementFileTable()
 
 
 # The JSON Schema keywords for the checks of `__post_init__`.
@@ -149,23 +142,23 @@ class _Specification(project_file.SpecificationTable, frozen=True, kw_only=True)
 
     keywords: Annotated[
         KeywordCase | None,
-        settings.doc(
+        doc(
             "Keywords that make a requirement in Markdown: `uppercase`, which also applies without this key, accepts only capitals; `any` also accepts lower-case `must`, `shall` and `should`"
         ),
     ] = None
     requirements: Annotated[
         RequirementBasis,
-        settings.doc(
+        doc(
             "Requirements in Markdown: `keywords` selects sentences with a keyword; `ids` selects everything with a requirement id"
         ),
     ] = RequirementBasis.KEYWORDS
-    ids: Annotated[
-        str, settings.doc("Regular expression for more requirement ids, besides built-in forms such as `FR-001`")
-    ] = ""
+    ids: Annotated[str, doc("Regular expression for more requirement ids, besides built-in forms such as `FR-001`")] = (
+        ""
+    )
 
     def __post_init__(self) -> None:
         if self.ids and (fault := find_pattern_fault(self.ids)):
-            raise settings.TableError(
+            raise TableError(
                 CONFIG_BAD_VALUE, f"invalid pattern: {fault}", "write a simpler pattern, such as `[A-Z]+-\\d+`", "ids"
             )
 
@@ -177,20 +170,18 @@ class _Specification(project_file.SpecificationTable, frozen=True, kw_only=True)
 class ExtendedConfig(project_file.ConfigTable, frozen=True, kw_only=True):
     """The configuration of a project."""
 
-    source: Annotated[tuple[_Source, ...], settings.doc("Source files to scan for annotations")] = ()
-    specification: Annotated[tuple[_Specification, ...], settings.doc("Specifications to trace")] = ()
+    source: Annotated[tuple[_Source, ...], doc("Source files to scan for annotations")] = ()
+    specification: Annotated[tuple[_Specification, ...], doc("Specifications to trace")] = ()
     schema: Annotated[project_file.SchemaName, Meta(extra_json_schema={"enum": [settings.EXTENDED_SCHEMA]})] = field(
         name="$schema"
     )
-    report: Annotated[ExtendedReport, settings.doc("Reports to write")] = ExtendedReport()
-    not_applicable: Annotated[
-        tuple[_NotApplicable, ...], settings.doc("Requirements that don't apply to the project")
-    ] = ()
+    report: Annotated[ExtendedReport, doc("Reports to write")] = ExtendedReport()
+    not_applicable: Annotated[tuple[_NotApplicable, ...], doc("Requirements that don't apply to the project")] = ()
 
-    server: Annotated[ServerTable, settings.doc("Identity and limits of the MCP server")] = ServerTable()
+    server: Annotated[ServerTable, doc("Identity and limits of the MCP server")] = ServerTable()
     pages: Annotated[
         tuple[settings.PagesTable, ...],
-        settings.doc("Markdown pages; by default the Markdown files in `docs` that are not specifications"),
+        doc("Markdown pages; by default the Markdown files in `docs` that are not specifications"),
     ] = ()
 
     def resolve(self, path: str, toml: TomlDocument) -> settings.Config:

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from duvet import rules
 from duvet.config import settings
 from duvet.config.document import DocumentError, ExpressionError, expand_template
+from duvet.config.settings import Table, doc
 from duvet.config.toml import TomlDocument, parse_toml_bytes
 from duvet.errors import ConfigAbsentError, ProblemsError
 from duvet.model import Format, Kind, sort_problems
@@ -51,22 +52,20 @@ class FormatName(StrEnum):
     MD = "md"
 
 
-class StyleTable(settings.Table, frozen=True, kw_only=True):
+class StyleTable(Table, frozen=True, kw_only=True):
     """The prefixes of annotation comments."""
 
-    meta: Annotated[str | None, settings.doc("Prefix of lines with the target; `//=` by default")] = None
-    content: Annotated[str | None, settings.doc("Prefix of lines with the quote; `//#` by default")] = None
+    meta: Annotated[str | None, doc("Prefix of lines with the target; `//=` by default")] = None
+    content: Annotated[str | None, doc("Prefix of lines with the quote; `//#` by default")] = None
 
 
-class SourceTable(settings.Table, frozen=True, kw_only=True):
+class SourceTable(Table, frozen=True, kw_only=True):
     """A `source` table, in either schema."""
 
-    pattern: Annotated[
-        str | tuple[str, ...] | None, settings.doc("Glob pattern of the files, or a list of patterns")
-    ] = None
-    comment_style: Annotated[StyleTable, settings.doc("Prefixes of annotation comments")] = StyleTable()
-    type: Annotated[SourceType, settings.doc("Default type of the annotations")] = SourceType.IMPLEMENTATION
-    blob_link: Annotated[settings.TemplateText | None, settings.doc("Base URL of these source files, for links")] = None
+    pattern: Annotated[str | tuple[str, ...] | None, doc("Glob pattern of the files, or a list of patterns")] = None
+    comment_style: Annotated[StyleTable, doc("Prefixes of annotation comments")] = StyleTable()
+    type: Annotated[SourceType, doc("Default type of the annotations")] = SourceType.IMPLEMENTATION
+    blob_link: Annotated[settings.TemplateText | None, doc("Base URL of these source files, for links")] = None
 
     def settled(self, environ: Mapping[str, str], default: tuple[str, str] = settings.DEFAULT_STYLE) -> Self:
         """Return the table with defaults filled in and variables expanded."""
@@ -90,20 +89,20 @@ class SourceTable(settings.Table, frozen=True, kw_only=True):
 class UpstreamSource(SourceTable, frozen=True, kw_only=True):
     """Source files, and the comment style of their annotations."""
 
-    pattern: Annotated[str, settings.doc("Glob pattern of the files")]
+    pattern: Annotated[str, doc("Glob pattern of the files")]
 
 
-class RequirementTable(settings.Table, frozen=True, kw_only=True):
+class RequirementTable(Table, frozen=True, kw_only=True):
     """Requirement files in addition to the built-in ones."""
 
-    pattern: Annotated[str, settings.doc("Glob pattern of the files")]
+    pattern: Annotated[str, doc("Glob pattern of the files")]
 
 
-class SpecificationTable(settings.Table, frozen=True, kw_only=True):
+class SpecificationTable(Table, frozen=True, kw_only=True):
     """A specification whose requirements are extracted."""
 
-    source: Annotated[str, settings.doc("URL, or path in the project")] = ""
-    format: Annotated[FormatName | None, settings.doc("Format of the specification; detected by default")] = None
+    source: Annotated[str, doc("URL, or path in the project")] = ""
+    format: Annotated[FormatName | None, doc("Format of the specification; detected by default")] = None
 
     def rule(self) -> settings.SpecificationRule:
         if self.format is None:
@@ -115,53 +114,49 @@ class SpecificationTable(settings.Table, frozen=True, kw_only=True):
 Bound = Annotated[int, Meta(ge=1)]
 
 
-class DuplicateClaimsTable(settings.Table, frozen=True, kw_only=True):
+class DuplicateClaimsTable(Table, frozen=True, kw_only=True):
     """Limits of awslabs duvet on annotations of the same text. duvet accepts the table but ignores it."""
 
-    test: Annotated[Bound, settings.doc("Number of tests that may quote the same text; ignored")] = 1
-    implementation: Annotated[
-        Bound, settings.doc("Number of implementations that may quote the same text; ignored")
-    ] = 1
+    test: Annotated[Bound, doc("Number of tests that may quote the same text; ignored")] = 1
+    implementation: Annotated[Bound, doc("Number of implementations that may quote the same text; ignored")] = 1
     types: Annotated[
-        tuple[str, ...], settings.doc("Types that may quote the same text, such as `test+implementation`; ignored")
+        tuple[str, ...], doc("Types that may quote the same text, such as `test+implementation`; ignored")
     ] = ()
 
 
-class DuplicateTargetsTable(settings.Table, frozen=True, kw_only=True):
+class DuplicateTargetsTable(Table, frozen=True, kw_only=True):
     """Limits of awslabs duvet on annotations of the same line of code. duvet accepts the table but ignores it."""
 
-    count: Annotated[
-        Bound | None, settings.doc("Number of annotations that may refer to one line of code; ignored")
-    ] = None
-    sections: Annotated[Bound | None, settings.doc("Number of sections that one line of code may cite; ignored")] = None
+    count: Annotated[Bound | None, doc("Number of annotations that may refer to one line of code; ignored")] = None
+    sections: Annotated[Bound | None, doc("Number of sections that one line of code may cite; ignored")] = None
     types: Annotated[
         tuple[str, ...],
-        settings.doc("Types that may refer to the same line of code, such as `exception+test`; ignored"),
+        doc("Types that may refer to the same line of code, such as `exception+test`; ignored"),
     ] = ()
 
 
-class DuplicatesTable(settings.Table, frozen=True, kw_only=True):
+class DuplicatesTable(Table, frozen=True, kw_only=True):
     """Limits on duplicates in later versions of awslabs duvet. duvet accepts these tables but ignores them."""
 
-    claims: Annotated[DuplicateClaimsTable, settings.doc("Duplicate annotations of the same text; ignored")] = (
+    claims: Annotated[DuplicateClaimsTable, doc("Duplicate annotations of the same text; ignored")] = (
         DuplicateClaimsTable()
     )
-    targets: Annotated[
-        DuplicateTargetsTable, settings.doc("Duplicate annotations of the same line of code; ignored")
-    ] = DuplicateTargetsTable()
+    targets: Annotated[DuplicateTargetsTable, doc("Duplicate annotations of the same line of code; ignored")] = (
+        DuplicateTargetsTable()
+    )
 
 
-class ConfigTable(settings.Table, frozen=True, kw_only=True):
+class ConfigTable(Table, frozen=True, kw_only=True):
     """A whole configuration, in either schema."""
 
-    source: Annotated[tuple[SourceTable, ...], settings.doc("Source files to scan for annotations")] = ()
-    requirement: Annotated[tuple[RequirementTable, ...], settings.doc("Additional requirement files to read")] = ()
-    report: Annotated[settings.Report, settings.doc("Reports to write")] = settings.Report()
-    specification: Annotated[tuple[SpecificationTable, ...], settings.doc("Specifications to trace")] = ()
-    duplicates: Annotated[
-        DuplicatesTable, settings.doc("Duplicates that awslabs duvet allows; accepted but ignored")
-    ] = DuplicatesTable()
-    schema: Annotated[SchemaName, settings.doc("Schema of this file")] = field(name="$schema")
+    source: Annotated[tuple[SourceTable, ...], doc("Source files to scan for annotations")] = ()
+    requirement: Annotated[tuple[RequirementTable, ...], doc("Additional requirement files to read")] = ()
+    report: Annotated[settings.Report, doc("Reports to write")] = settings.Report()
+    specification: Annotated[tuple[SpecificationTable, ...], doc("Specifications to trace")] = ()
+    duplicates: Annotated[DuplicatesTable, doc("Duplicates that awslabs duvet allows; accepted but ignored")] = (
+        DuplicatesTable()
+    )
+    schema: Annotated[SchemaName, doc("Schema of this file")] = field(name="$schema")
 
     def settled(self, environ: Mapping[str, str]) -> Self:
         html = self.report.html
@@ -190,7 +185,7 @@ class ConfigTable(settings.Table, frozen=True, kw_only=True):
 class UpstreamConfig(ConfigTable, frozen=True, kw_only=True):
     """The configuration of a project."""
 
-    source: Annotated[tuple[UpstreamSource, ...], settings.doc("Source files to scan for annotations")] = ()
+    source: Annotated[tuple[UpstreamSource, ...], doc("Source files to scan for annotations")] = ()
     schema: Annotated[SchemaName, Meta(extra_json_schema={"enum": _UPSTREAM_NAMES})] = field(name="$schema")
 
 

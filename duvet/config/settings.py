@@ -53,7 +53,6 @@ class SpecificationRule(Struct, frozen=True):
 
 
 PatternSetting = str | Annotated[tuple[str, ...], Meta(min_length=1)]
-Included = Annotated[PatternSetting, doc("Glob pattern of the files, or a list of patterns")]
 Excluded = Annotated[str | tuple[str, ...], doc("Glob pattern of files or folders to skip, or a list of patterns")]
 
 
@@ -236,7 +235,7 @@ class PagesTable(Table, frozen=True, kw_only=True):
     """Pages: Markdown notes that link to each other and to requirements."""
 
     # Not `NonBlankText`: with that type in a union, msgspec 0.22 sometimes crashes the interpreter at exit.
-    pattern: Included
+    pattern: Annotated[PatternSetting, doc("Glob pattern of the files, or a list of patterns")]
     exclude: Excluded = ()
 
 

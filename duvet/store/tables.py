@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
 from duvet.store import database as db, records
+from duvet.store.records import GraphEdge, GraphNode, NodeLabel, Relation, encode_text
 from duvet.words import fold_name
 
 SqlValues = tuple[object, ...]
-ChunkOfFile = tuple[records.NodeLabel, str, records.GraphNode]  # The label and path of the file, and its chunk.
+ChunkOfFile = tuple[NodeLabel, str, GraphNode]  # The label and path of the file, and its chunk.
 
 _ARTIFACT = "path, kind, subsystem, criticality, namespace, tags, digest, git_commit, git_timestamp, count, skipped"
 _PIECES = """SELECT number, artifact, number - (SELECT first FROM artifact WHERE id = piece.artifact),
@@ -86,7 +87,7 @@ class StoreTables:
         return records.IngestedFile(artifact=artifact, text=text.whole, pieces=pieces, symbols=symbols)
 
     def chunk_numbers(self, path: str) -> Sequence[int]:
-        query, key = "SELECT first, count FROM artifact WHERE path = ?", records.encode_text(path)
+        query, key = "SELECT first, count FROM artifact WHERE path = ?", encode_text(path)
         return self.database.read_one(lambda row: records.decode_piece_range(*row), query, key) or range(0)
 
     def chunks(self, numbers: Sequence[int]) -> Sequence[records.Chunk]:
@@ -148,7 +149,7 @@ class StoreTables:
         if not (ordinal.isascii() and ordinal.isdigit() and len(ordinal) < 10 and ordinal == str(int(ordinal))):
             return None
         query = f"{_CHUNK_NODES} WHERE path = ? AND number = first + ?"
-        return next(self._chunk_nodes(self.database.rows(query, records.encode_text(path), int(ordinal))), None)
+        return next(self._chunk_nodes(self.database.rows(query, encode_text(path), int(ordinal))), None)
 
     def _chunk_nodes(self, rows: Iterable[db.DatabaseRow]) -> Iterator[ChunkOfFile]:
         current, text = 0, db.TitledText()
@@ -160,49 +161,49 @@ class StoreTables:
                 current, text = id, db.read_file_texts(self.database, [id]).get(id, db.TitledText())
             piece, key = _make_piece(fields, text, ordinal), f"{path}::{ordinal}"
             properties = {"path": path, "ordinal": ordinal, "line_start": piece.line_start, "line_end": piece.line_end}
-            node = records.GraphNode(label=records.NodeLabel.CHUNK, key=key, name=piece.title, properties=properties)
+            node = GraphNode(label=NodeLabel.CHUNK, key=key, name=piece.title, properties=properties)
             yield label, path, node
 
-    def node(self, label: records.NodeLabel, key: str) -> records.GraphNode | None:
-        if label is records.NodeLabel.CHUNK:
+    def node(self, label: NodeLabel, key: str) -> GraphNode | None:
+        if label is NodeLabel.CHUNK:
             chunk = self._chunk_node(key)
             return chunk and chunk[2]
         query = f"SELECT {_NODE_FIELDS} FROM node WHERE label = ? AND key = ?"
-        found = self.database.read_one(_decode_node, query, db.LABEL_NUMBERS[label], records.encode_text(key))
-        if found is not None or label is not records.NodeLabel.SUBSYSTEM:
+        found = self.database.read_one(_decode_node, query, db.LABEL_NUMBERS[label], encode_text(key))
+        if found is not None or label is not NodeLabel.SUBSYSTEM:
             return found
         return next((node for node in self.nodes(label) if fold_name(node.key) == fold_name(key)), None)
 
-    def nodes(self, label: records.NodeLabel) -> Iterator[records.GraphNode]:
-        if label is records.NodeLabel.CHUNK:
+    def nodes(self, label: NodeLabel) -> Iterator[GraphNode]:
+        if label is NodeLabel.CHUNK:
             rows = self.database.read_each(tuple, f"{_CHUNK_NODES} ORDER BY path, number")
             return (node for _, _, node in self._chunk_nodes(rows))
         query = f"SELECT {_NODE_FIELDS} FROM node WHERE label = ? ORDER BY key"
         return self.database.read_each(_decode_node, query, db.LABEL_NUMBERS[label])
 
-    def edges(self, id: str, *, out: bool, limit: int, relations: Sequence[records.Relation] = ()) -> records.EdgeEnds:
+    def edges(self, id: str, *, out: bool, limit: int, relations: Sequence[Relation] = ()) -> records.EdgeEnds:
         """Return the edges that start at a node or, without `out`, end at it; no `relations` means all."""
         label, key = _split_id(id)
-        relation = records.Relation.HAS_CHUNK
+        relation = Relation.HAS_CHUNK
         found = self.first_edges([id], out=out, limit=limit, relations=relations)[id]
         left = limit - len(found)
         if left <= 0 or (relations and relation not in relations):
             return found
-        if label is records.NodeLabel.CHUNK and not out:
+        if label is NodeLabel.CHUNK and not out:
             chunk = self._chunk_node(key)
             if chunk and (file := self.node(*chunk[:2])):
-                found.append((records.GraphEdge(source=file.id, relation=relation, target=id), file))
+                found.append((GraphEdge(source=file.id, relation=relation, target=id), file))
         elif out and (kinds := [kind for kind, of_kind in records.KIND_LABELS.items() if of_kind is label]):
             query = f"{_CHUNK_NODES} WHERE path = ? AND kind IN ({db.make_placeholders(kinds)}) ORDER BY number LIMIT ?"
-            for _, _, node in self._chunk_nodes(self.database.rows(query, records.encode_text(key), *kinds, left)):
-                found.append((records.GraphEdge(source=id, relation=relation, target=node.id), node))
+            for _, _, node in self._chunk_nodes(self.database.rows(query, encode_text(key), *kinds, left)):
+                found.append((GraphEdge(source=id, relation=relation, target=node.id), node))
         return found
 
     def first_edges(
-        self, ids: Iterable[str], *, out: bool, limit: int = -1, relations: Sequence[records.Relation] = ()
-    ) -> Mapping[str, list[tuple[records.GraphEdge, records.GraphNode]]]:
+        self, ids: Iterable[str], *, out: bool, limit: int = -1, relations: Sequence[Relation] = ()
+    ) -> Mapping[str, list[tuple[GraphEdge, GraphNode]]]:
         """Return the edges that start or end at each of these nodes, as `edges` does, but without those to chunks."""
-        found: dict[str, list[tuple[records.GraphEdge, records.GraphNode]]] = {id: [] for id in ids}
+        found: dict[str, list[tuple[GraphEdge, GraphNode]]] = {id: [] for id in ids}
         numbers = _number_relations(relations)
         condition = f" AND edge.relation IN ({db.make_placeholders(numbers)})" if relations else ""
         near, far = ("source", "target") if out else ("target", "source")
@@ -213,13 +214,13 @@ class StoreTables:
             id, end = f"{db.LABEL_OF[label]}:{records.decode_text(key)}", _decode_node(tuple(node))
             source, target = (id, end.id) if out else (end.id, id)
             relation, facts = db.RELATION_OF[number], records.decode_properties(properties)
-            edge = records.GraphEdge(source=source, relation=relation, target=target, properties=facts)
+            edge = GraphEdge(source=source, relation=relation, target=target, properties=facts)
             found[id].append((edge, end))
 
         deque(self._read_of_nodes(decode, query, found, *numbers, limit, limit), maxlen=0)
         return found
 
-    def find_stored(self, ids: Iterable[str]) -> Mapping[str, records.GraphNode]:
+    def find_stored(self, ids: Iterable[str]) -> Mapping[str, GraphNode]:
         """Return these nodes by their ids; chunks and missing nodes are left out."""
         query = f"SELECT {_NODE_FIELDS} FROM {_WANTED} ON node.label = wanted.label AND node.key = wanted.key"
         return {node.id: node for node in self._read_of_nodes(_decode_node, query, ids)}
@@ -230,7 +231,7 @@ class StoreTables:
         """Yield the rows of a query about nodes; `{pairs}` in the query stands for their labels and keys."""
         keys = ((db.LABEL_NUMBERS[label], key) for label, key in map(_split_id, ids) if label in db.LABEL_NUMBERS)
         while some := list(islice(keys, _MAX_NODES)):
-            texts = [records.encode_text(key) for _, key in some]
+            texts = [encode_text(key) for _, key in some]
             pairs = ",".join(f"({label},?)" for label, _ in some)
             yield from self.database.read(decode, query.format(pairs=pairs), *texts, *values)
 
@@ -242,10 +243,10 @@ class StoreTables:
     def walk_from(self, id: str, depth: int) -> Sequence[records.GraphHop]:
         """Return the other nodes within `depth` steps in any direction, except chunks; none for an unknown id."""
         label, key = _split_id(id)
-        if label is None or label is records.NodeLabel.CHUNK:
+        if label is None or label is NodeLabel.CHUNK:
             return []
         query = f"SELECT id, {_NODE_FIELDS} FROM node WHERE label = ? AND key = ?"
-        start = self.database.read(_decode_numbered_node, query, db.LABEL_NUMBERS[label], records.encode_text(key))
+        start = self.database.read(_decode_numbered_node, query, db.LABEL_NUMBERS[label], encode_text(key))
         level = {id: records.GraphHop(node) for id, node in start}
         seen = set(level)
         found: list[records.GraphHop] = []
@@ -279,24 +280,22 @@ class StoreTables:
                 properties = records.decode_properties(data)
             before, kind = level[here], db.RELATION_OF[number]
             source, target = (node.id, before.node.id) if is_back else (before.node.id, node.id)
-            edge = records.GraphEdge(source=source, relation=kind, target=target, properties=properties)
+            edge = GraphEdge(source=source, relation=kind, target=target, properties=properties)
             yield id, records.GraphHop(node, edge, before)
 
-    def find_nodes(self, term: str, labels: Sequence[records.NodeLabel], limit: int) -> Sequence[records.GraphNode]:
+    def find_nodes(self, term: str, labels: Sequence[NodeLabel], limit: int) -> Sequence[GraphNode]:
         """Find nodes, except chunks, by a part of their key or name; exact matches first, `limit` nodes per label."""
-        folded = records.encode_text(fold_name(term))
+        folded = encode_text(fold_name(term))
         return [
             node
             for label in dict.fromkeys(labels)
-            if label is not records.NodeLabel.CHUNK
+            if label is not NodeLabel.CHUNK
             for node in self.database.read(_decode_node, _NAMED, db.LABEL_NUMBERS[label], folded, folded, limit)
         ]
 
-    def find_isolated(
-        self, labels: Sequence[records.NodeLabel], relations: Sequence[records.Relation]
-    ) -> Iterator[records.GraphNode]:
+    def find_isolated(self, labels: Sequence[NodeLabel], relations: Sequence[Relation]) -> Iterator[GraphNode]:
         """Yield the nodes with these labels, except chunks, that have no outgoing edges of these relations."""
-        kinds = [db.LABEL_NUMBERS[label] for label in labels if label is not records.NodeLabel.CHUNK]
+        kinds = [db.LABEL_NUMBERS[label] for label in labels if label is not NodeLabel.CHUNK]
         numbers = _number_relations(relations)
         query = f"""SELECT {_NODE_FIELDS} FROM node WHERE label IN ({db.make_placeholders(kinds)}) AND NOT EXISTS
         (SELECT 1 FROM edge WHERE source = node.id AND relation IN ({db.make_placeholders(numbers)}))
@@ -304,7 +303,7 @@ class StoreTables:
         return self.database.read_each(_decode_node, query, *kinds, *numbers)
 
 
-def write_graph(database: db.Database, nodes: Iterable[records.GraphNode], edges: Iterable[records.GraphEdge]) -> bool:
+def write_graph(database: db.Database, nodes: Iterable[GraphNode], edges: Iterable[GraphEdge]) -> bool:
     """Replace the graph; return whether that changed anything."""
     for statement in (*_DROP_TABLES, *_NEW_TABLES):
         database.run(statement)
@@ -317,45 +316,45 @@ def write_graph(database: db.Database, nodes: Iterable[records.GraphNode], edges
     return changed > 0
 
 
-def _encode_node(node: records.GraphNode) -> SqlValues | None:
-    if node.label is records.NodeLabel.CHUNK:
+def _encode_node(node: GraphNode) -> SqlValues | None:
+    if node.label is NodeLabel.CHUNK:
         return None
     folded = fold_name(node.key) if not node.name else f"{fold_name(node.key)}\n{fold_name(node.name)}"
     return (
         db.LABEL_NUMBERS[node.label],
-        records.encode_text(node.key),
-        records.encode_text(node.name),
-        None if folded == node.key else records.encode_text(folded),
+        encode_text(node.key),
+        encode_text(node.name),
+        None if folded == node.key else encode_text(folded),
         records.pack_record(node.properties) if node.properties else None,
     )
 
 
-def _encode_edge(edge: records.GraphEdge) -> SqlValues | None:
+def _encode_edge(edge: GraphEdge) -> SqlValues | None:
     (source, source_key), (target, target_key) = _split_id(edge.source), _split_id(edge.target)
-    if edge.relation is records.Relation.HAS_CHUNK or source not in db.LABEL_NUMBERS or target not in db.LABEL_NUMBERS:
+    if edge.relation is Relation.HAS_CHUNK or source not in db.LABEL_NUMBERS or target not in db.LABEL_NUMBERS:
         return None
     return (
         db.RELATION_NUMBERS[edge.relation],
         records.pack_record(edge.properties) if edge.properties else None,
         db.LABEL_NUMBERS[source],
-        records.encode_text(source_key),
+        encode_text(source_key),
         db.LABEL_NUMBERS[target],
-        records.encode_text(target_key),
+        encode_text(target_key),
     )
 
 
-def _split_id(id: str) -> tuple[records.NodeLabel | None, str]:
+def _split_id(id: str) -> tuple[NodeLabel | None, str]:
     label, _, key = id.partition(":")
-    return (records.NodeLabel(label) if label in records.NodeLabel.__members__.values() else None), key
+    return (NodeLabel(label) if label in NodeLabel.__members__.values() else None), key
 
 
-def _number_relations(relations: Sequence[records.Relation]) -> list[int]:
-    return [db.RELATION_NUMBERS[one] for one in relations if one is not records.Relation.HAS_CHUNK]
+def _number_relations(relations: Sequence[Relation]) -> list[int]:
+    return [db.RELATION_NUMBERS[one] for one in relations if one is not Relation.HAS_CHUNK]
 
 
-def _decode_node(row: db.DatabaseRow) -> records.GraphNode:
+def _decode_node(row: db.DatabaseRow) -> GraphNode:
     label, key, name, properties = row
-    return records.GraphNode(
+    return GraphNode(
         label=db.LABEL_OF[label],
         key=records.decode_text(key),
         name=records.decode_text(name),
@@ -363,7 +362,7 @@ def _decode_node(row: db.DatabaseRow) -> records.GraphNode:
     )
 
 
-def _decode_numbered_node(row: db.DatabaseRow) -> tuple[int, records.GraphNode]:
+def _decode_numbered_node(row: db.DatabaseRow) -> tuple[int, GraphNode]:
     return records.decode_count(row[0]), _decode_node(row[1:])
 
 
