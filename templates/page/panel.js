@@ -8,7 +8,6 @@ function openPanel(element, from) {
   panel.hidden = false;
   for (const one of [element, ...fragmentsIn(subject)]) one.classList.add('on');
   fillPanel(subject);
-  coverRest();
   panel.scrollTop = 0;
 }
 
@@ -40,7 +39,6 @@ function closePanel() {
   for (const marked of all('.on', subject?.part)) marked.classList.remove('on');
   panel.hidden = true;
   subject = null;
-  coverRest();
 }
 
 function leavePanel() {
@@ -48,9 +46,3 @@ function leavePanel() {
   closePanel();
   focus(opener);
 }
-
-// On a narrow screen the panel covers everything else.
-function coverRest() {
-  for (const other of document.body.children) if (other !== panel && other.id !== 'help') other.inert = narrow.matches && !panel.hidden;
-}
-on(narrow, 'change', coverRest);

@@ -50,7 +50,7 @@ function position(view, element, { from, load, place, turned }) {
   if (subject) {
     focused = $('panel-title');
     if (turned) align(subject.shown);
-    else if (from?.closest('.view') !== view) bringIntoView(subject.shown);
+    else if (narrow.matches || from?.closest('.view') !== view) bringIntoView(subject.shown);
   } else if (element !== view) {
     focused = element.querySelector('h3 a') ?? focused;
     align(element);

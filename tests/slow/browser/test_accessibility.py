@@ -190,12 +190,21 @@ def test_a_real_project_fits_every_width(
 
 def test_on_a_phone_the_panel_is_a_sheet_that_closes(visit: Visits, states: Report) -> None:
     page = visit(f"{states.url}#tea", **PHONE)
-    page.locator('[id="tea"] pre a:has-text("The pot MUST be warm.")').first.tap()
+    text = page.locator('[id="tea"] pre a:has-text("The pot MUST be warm.")').first
+    # Near the lower edge, where the panel opens.
+    text.evaluate("one => scrollBy(0, one.getBoundingClientRect().bottom - innerHeight + 40)")
+    text.tap()
     panel = page.locator("#panel")
     expect(panel).to_be_visible()
     expect(panel.locator(".references li")).to_contain_text(["src/a.rs:1", "src/a.rs:4"])
     box = panel.bounding_box()
     assert box is not None and (box["x"], box["width"], overflow(page)) == (0, 390, 0)
+    ##= man/spec/page.md#size-and-accessibility
+    ##% The panel MUST NOT hide the text of the requirement that it shows.
+    page.wait_for_function(
+        "() => [...document.querySelectorAll('pre .on')].every(one => "
+        "{ const at = one.getBoundingClientRect(); return at.top >= 0 && at.bottom < panel.offsetTop })"
+    )
     panel.locator(".close").tap()
     expect(panel).to_be_hidden()
 
