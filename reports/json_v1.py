@@ -49,7 +49,11 @@ def render_json_v1(report: records.Finished, out: BinaryIO) -> None:
         "specifications": dict(sorted(specifications.items())),
         "annotations": _build_annotations(report),
         "statuses": statuses,
-        "refs": [_build_reference(index) for index in range(256)],
+        "refs": [
+            {name: True for name, flag in _REFERENCE_FLAGS.items() if index & flag}
+            | ({"level": Level(index >> _LEVEL_SHIFT).name} if index >> _LEVEL_SHIFT else {})
+            for index in range(256)
+        ],
         **({"not_applicable": report.not_applicable} if report.not_applicable else {}),
     }
     out.write(msgspec.json.encode(document))
@@ -169,9 +173,3 @@ def _build_status(tally: records.Tally) -> _Status:
         exception += count if flags & records.EXCEPTION else 0
         todo += count if flags & records.TODO else 0
     return _Status(spec, incomplete, citation, implication, test, exception, todo, tally.related)
-
-
-def _build_reference(index: int) -> Json:
-    found: Json = {name: True for name, flag in _REFERENCE_FLAGS.items() if index & flag}
-    level = Level(index >> _LEVEL_SHIFT)
-    return {**found, "level": level.name} if level else found

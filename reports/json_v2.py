@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date
 from functools import partial
 from itertools import chain
@@ -31,7 +31,7 @@ Offset = Annotated[int, Meta(ge=0)]
 
 
 class V2Record(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, gc=False):
-    """Base class of the records, which rejects unknown fields and leaves out empty ones."""
+    pass
 
 
 class ByteRange(Struct, frozen=True, order=True, forbid_unknown_fields=True, gc=False):
@@ -111,11 +111,9 @@ class NotApplicableRecord(V2Record, frozen=True):
 
 
 class V2Sources(Struct, frozen=True):
-    """The sources by id; `extensions` belong to other tools."""
-
     inline: dict[str, InlineSource] = {}
     linked: dict[str, LinkedSource] = {}
-    extensions: dict[str, Raw] = {}
+    extensions: dict[str, Raw] = {}  # The buckets of other tools.
 
 
 class V2Annotations(Struct, frozen=True):
@@ -150,6 +148,10 @@ class _Wire(Struct, kw_only=True, forbid_unknown_fields=True):
     repositories: dict[str, RepositoryRecord] = {}
     sources: dict[str, Raw]
     annotations: dict[str, Raw]
+
+
+def render_json_v2(report: Finished, out: BinaryIO) -> None:
+    out.write(encode_v2_report(build_v2_report(report)))
 
 
 def encode_v2_report(report: V2Report) -> bytes:
@@ -231,10 +233,6 @@ def read_reports(paths: Sequence[str], tree: Tree) -> list[tuple[str, V2Report]]
     return reports
 
 
-def render_json_v2(report: Finished, out: BinaryIO) -> None:
-    out.write(encode_v2_report(build_v2_report(report)))
-
-
 def make_entity_id(prefix: str, *fields: str | int) -> str:
     joined = "\0".join(map(str, fields)).encode()
     return f"{prefix}-{fnv1a_64(joined):016x}"
@@ -251,7 +249,6 @@ def merge_ranges(*parts: Iterable[ByteRange]) -> tuple[ByteRange, ...]:
 def make_cite_records(
     annotations: Sequence[Annotation], files: Sequence[str], targets: dict[int, SourceRanges]
 ) -> tuple[dict[str, CiteRecord], dict[int, str]]:
-    """Return the records by id, and the id of each annotation's record."""
     records: dict[str, CiteRecord] = {}
     ids: dict[int, str] = {}
     for index, annotation in enumerate(annotations):
@@ -288,7 +285,16 @@ def make_requirement_records(
     for coverage in report.trace.coverages:
         names.setdefault(format_locator(coverage.specification.locator, report.root), []).append(coverage)
     for coverages in names.values():
-        referred = [*map(_list_segments, coverages)]
+        referred = []
+        for coverage in coverages:
+            found = sorted(
+                (segment.start, segment.end, segment.ids)
+                for lines in coverage.sections.values()
+                for segments in lines.values()
+                for segment in segments
+                if segment.ids
+            )
+            referred.append(([end for _, end, _ in found], found))
         for coverage in coverages:
             # Annotations on the same line state the same requirement.
             stating: dict[tuple[str, int], list[int]] = {}
@@ -308,22 +314,8 @@ def make_requirement_records(
     return records
 
 
-class _Segments(NamedTuple):
-    """The cited segments of a specification, in order."""
-
-    ends: list[int]
-    all: list[tuple[int, int, tuple[int, ...]]]  # Start, end, and the ids of the annotations.
-
-
-def _list_segments(coverage: Coverage) -> _Segments:
-    found = sorted(
-        (segment.start, segment.end, segment.ids)
-        for lines in coverage.sections.values()
-        for segments in lines.values()
-        for segment in segments
-        if segment.ids
-    )
-    return _Segments([end for _, end, _ in found], found)
+_Segments = tuple[list[int], list[tuple[int, int, tuple[int, ...]]]]
+"""The ends of the cited segments of a specification, and for each segment its start, its end and its annotations."""
 
 
 def _make_coverage(
@@ -333,11 +325,11 @@ def _make_coverage(
     cites: dict[int, str],
 ) -> dict[str, tuple[ByteRange, ...]]:
     ids: set[int] = set()
-    for segments in referred:
+    for ends, segments in referred:
         for one in origin:
-            at = bisect_right(segments.ends, one.start)
-            while at < len(segments.all) and segments.all[at][0] < one.end:
-                ids.update(segments.all[at][2])
+            at = bisect_right(ends, one.start)
+            while at < len(segments) and segments[at][0] < one.end:
+                ids.update(segments[at][2])
                 at += 1
     covered: dict[str, tuple[ByteRange, ...]] = {}
     for id in ids:
@@ -356,14 +348,6 @@ def _make_coverage(
                 )
             covered[cite] = merge_ranges(covered[cite], part) if cite in covered else part
     return dict(sorted(covered.items()))
-
-
-def _make_repository(blob_link: str | None, known: dict[str, RepositoryRecord]) -> str | None:
-    if blob_link is None:
-        return None
-    id = make_entity_id("repo", blob_link)
-    known[id] = RepositoryRecord(blob_link=blob_link)
-    return id
 
 
 def make_specification_records(
@@ -404,19 +388,19 @@ def make_specification_records(
 
 
 def build_v2_report(report: Finished) -> V2Report:
-    repositories: dict[str, RepositoryRecord] = {}
+    links = (report.blob_link, *(one.blob_link for one in report.trace.annotations))
+    repositories: dict[str | None, str] = {link: make_entity_id("repo", link) for link in {*links} if link is not None}
     linked: dict[str, LinkedSource] = {}
     found: dict[tuple[str, str | None], str] = {}
     files: list[str] = []  # The id of the file of each annotation.
     for annotation in report.trace.annotations:
         key = (annotation.path, annotation.blob_link)
         if key not in found:
-            repository = _make_repository(report.blob_link if key[1] is None else key[1], repositories)
+            repository = repositories.get(report.blob_link if annotation.blob_link is None else annotation.blob_link)
             path = report.spelled.get(annotation.path, annotation.path)
             found[key] = make_entity_id("lnk", path, repository or "")
             linked[found[key]] = LinkedSource(path, repository)
         files.append(found[key])
-    _make_repository(report.blob_link, repositories)
     inline, specifications, sections, targets = make_specification_records(report)
     cites, cite_ids = make_cite_records(report.trace.annotations, files, targets)
     requirements = make_requirement_records(report, files, targets, cite_ids)
@@ -430,7 +414,7 @@ def build_v2_report(report: Finished) -> V2Report:
     }
     return V2Report(
         () if report.issue_link is None else (report.issue_link,),
-        repositories,
+        {id: RepositoryRecord(link) for link, id in repositories.items() if link is not None},
         V2Sources(inline, linked),
         V2Annotations(specifications, sections, requirements, cites, not_applicable),
     )
@@ -530,10 +514,20 @@ def merge_reports(inputs: Sequence[tuple[str, V2Report]]) -> tuple[V2Report, tup
     """Merge reports, given with their names, and return warnings, too; raise ProblemsError with all conflicts."""
     if not inputs:
         raise DuvetError("merge requires at least one input report")
-    if shared := tuple(_find_shared_files(inputs)):
-        raise ProblemsError(shared)
-    merged = inputs[0][1]
     problems: list[Problem] = []
+    first: dict[str, int] = {}
+    for number, (name, report) in enumerate(inputs):
+        for id, source in sorted(report.sources.linked.items()):
+            if source.repository is None and first.setdefault(id, number) != number:
+                message = (
+                    f"linked source '{id}' (file '{source.file_name}') without a repository "
+                    f"appears in inputs #{first[id]} and #{number}"
+                )
+                hint = "add a blob-link to disambiguate: `blob-link` in each [[source]], or --blob-link"
+                problems.append(rules.MERGE_CONFLICT.problem(message, name, hint=hint))
+    if problems:
+        raise ProblemsError(tuple(problems))
+    merged = inputs[0][1]
     for number, (name, report) in enumerate(inputs[1:], 1):
         reporter = _Reporter(number, name, problems)
         merged = V2Report(
@@ -549,20 +543,6 @@ def merge_reports(inputs: Sequence[tuple[str, V2Report]]) -> tuple[V2Report, tup
         for id, record in merged.annotations.requirement.items()
     }
     return replace(merged, annotations=replace(merged.annotations, requirement=requirements)), tuple(problems)
-
-
-def _find_shared_files(inputs: Sequence[tuple[str, V2Report]]) -> Iterator[Problem]:
-    """Yield a problem for each file name that several inputs use without a repository."""
-    first: dict[str, int] = {}
-    for number, (name, report) in enumerate(inputs):
-        for id, source in sorted(report.sources.linked.items()):
-            if source.repository is None and first.setdefault(id, number) != number:
-                yield rules.MERGE_CONFLICT.problem(
-                    f"linked source '{id}' (file '{source.file_name}') without a repository "
-                    f"appears in inputs #{first[id]} and #{number}",
-                    name,
-                    hint="add a blob-link to disambiguate: `blob-link` in each [[source]], or --blob-link",
-                )
 
 
 def _merge_buckets(name: str, earlier: Buckets, later: Buckets, reporter: _Reporter) -> Buckets:

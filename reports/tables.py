@@ -32,17 +32,20 @@ _WIDEST_CHARACTER = 2
 
 
 class ColumnBand(Struct, frozen=True):
-    """Neighbouring columns and their widths."""
-
     indent: int
-    widths: Mapping[int, int]  # The widths, by column index.
+    widths: Mapping[int, int]  # By column index.
 
 
 def arrange_bands(needs: Sequence[int], wrapping: Sequence[int], room: int) -> list[ColumnBand]:
     """Arrange columns in bands that fit the width, wrapping columns with long texts."""
     fixed = [index for index in range(len(needs)) if index not in wrapping]
     rest = room - sum(needs[index] for index in fixed) - len(COLUMN_GAP) * (len(needs) - 1)
-    shares = _share_width({index: needs[index] for index in wrapping}, max(rest, 0))
+    # Wrapping columns share the rest equally, except that none gets more than it needs.
+    shares: dict[int, int] = {}
+    left = max(rest, 0)
+    for index in sorted(wrapping, key=lambda index: needs[index]):
+        shares[index] = min(needs[index], left // (len(wrapping) - len(shares)))
+        left -= shares[index]
     if rest >= 0 and all(
         share >= min(needs[index], _NARROWEST) and (share >= _NARROW or needs[index] <= share * _LINES)
         for index, share in shares.items()
@@ -60,18 +63,7 @@ def arrange_bands(needs: Sequence[int], wrapping: Sequence[int], room: int) -> l
     return [ColumnBand(_INDENT if number else 0, widths) for number, widths in enumerate(groups)]
 
 
-def _share_width(needs: Mapping[int, int], room: int) -> dict[int, int]:
-    """Divide the width equally; the other columns share the width that a column doesn't need."""
-    shares: dict[int, int] = {}
-    for index in sorted(needs, key=lambda index: needs[index]):
-        shares[index] = min(needs[index], room // (len(needs) - len(shares)))
-        room -= shares[index]
-    return shares
-
-
 HighlightSpans = Sequence[tuple[int, int]]  # Ranges of a text, in order and without overlap.
-
-
 PLAIN_MARKS = HighlightMarks("**", "**")
 BOLD_MARKS = HighlightMarks("\x1b[1;33m", "\x1b[0m")
 HEAD_MARKS = HighlightMarks("\x1b[1m", "\x1b[0m")
@@ -114,12 +106,10 @@ class Listing(Struct, frozen=True):
 
     @property
     def used(self) -> Sequence[Column]:
-        """All columns except optional ones that are empty."""
         return [one for one in self.columns if not one.is_optional or any(map(one.value, self.rows))]
 
     @property
     def grouped(self) -> Sequence[Column]:
-        """The used columns that headings don't already show."""
         return [column for column in self.used if self.heading is None or not column.in_heading]
 
     @property
@@ -143,7 +133,17 @@ def render_listing(listing: Listing, format: ListFormat, look: TableLook = Table
             ]
             return "".join(f"{line}\n" for line in lines).encode(errors="replace")
         case ListFormat.MARKDOWN:
-            return _render_markdown(listing).encode(errors="replace")
+            columns = listing.grouped
+            blocks = []
+            for heading, rows in listing.groups:
+                cells = [[column.name for column in columns], ["---"] * len(columns)]
+                cells += [
+                    [highlight_text(one.value(row), one.marks(row), PLAIN_MARKS, escape_markdown) for one in columns]
+                    for row in rows
+                ]
+                title = f"### {escape_markdown(heading)}\n\n" if heading else ""
+                blocks.append(title + "".join(f"| {' | '.join(line)} |\n" for line in cells))
+            return "\n".join(blocks).encode(errors="replace")
         case ListFormat.CSV:
             import csv
 
@@ -154,23 +154,9 @@ def render_listing(listing: Listing, format: ListFormat, look: TableLook = Table
             writer.writerows([escape_cell(column.value(row)) for column in columns] for row in listing.rows)
             return out.getvalue().encode(errors="replace")
         case ListFormat.JSONL:
-            return b"".join(map(encode_json_line, listing.rows))
+            return b"".join(_CONTROLS.sub(_escape, _encode(row)) + b"\n" for row in listing.rows)
         case _:
             return encode_json(list(listing.rows))
-
-
-def _render_markdown(listing: Listing) -> str:
-    columns = listing.grouped
-    blocks = []
-    for heading, rows in listing.groups:
-        table = [[column.name for column in columns], ["---"] * len(columns)]
-        table += [
-            [highlight_text(one.value(row), one.marks(row), PLAIN_MARKS, escape_markdown) for one in columns]
-            for row in rows
-        ]
-        title = f"### {escape_markdown(heading)}\n\n" if heading else ""
-        blocks.append(title + "".join(f"| {' | '.join(cells)} |\n" for cells in table))
-    return "\n".join(blocks)
 
 
 def escape_markdown(text: str) -> str:
@@ -209,7 +195,6 @@ def render_list_table(listing: Listing, look: TableLook) -> str:
 
 
 def _make_cell(column: Column, row: Any, look: TableLook) -> _Cell:
-    """Return a cell; without colours, highlight markers are part of its text."""
     value, spans = column.value(row), column.marks(row)
     if look.colour and (colour := column.colour(row)):
         text = escape_cell(value)
@@ -266,11 +251,6 @@ _CONTROLS = re.compile(rb"\x7f|\xc2[\x80-\x9f]|\xe2\x80[\x8b-\x8f\xa8-\xae]|\xe2
 def encode_json(value: Any) -> bytes:
     """Encode a value as indented JSON, escaping terminal control characters."""
     return _CONTROLS.sub(_escape, json.format(_encode(value), indent=2)) + b"\n"
-
-
-def encode_json_line(value: Any) -> bytes:
-    """Encode a value as JSON on one line, escaping terminal control characters."""
-    return _CONTROLS.sub(_escape, _encode(value)) + b"\n"
 
 
 def _encode(value: Any) -> bytes:
