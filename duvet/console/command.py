@@ -70,24 +70,23 @@ def wants_cache(settings: TerminalSettings, root: str = "") -> bool:
     return settings.cache and not settings.has_only_pages and os.path.isdir(os.path.join(root, ".duvet"))
 
 
+_HYPHEN = "\u2011"  # The non-breaking hyphen, which click does not break lines at.
+
+
 class _HelpFormatter(click.HelpFormatter):
-    """Keeps hyphenated names on one line, and breaks lists of choices that are too wide."""
-
-    _HYPHEN = "\u2011"  # The non-breaking hyphen, which click does not break lines at.
-
     def write_text(self, text: str) -> None:
-        super().write_text(text.replace("-", self._HYPHEN))
+        super().write_text(text.replace("-", _HYPHEN))
 
     def write_dl(self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
         room = self.width - self.current_indent
-        super().write_dl(
-            [(self._fold(term, room), text.replace("-", self._HYPHEN)) for term, text in rows], col_max, col_spacing
-        )
+        folded = [(self._fold(term, room), text.replace("-", _HYPHEN)) for term, text in rows]
+        super().write_dl(folded, col_max, col_spacing)
 
     def getvalue(self) -> str:
-        return super().getvalue().replace(self._HYPHEN, "-")
+        return super().getvalue().replace(_HYPHEN, "-")
 
     def _fold(self, term: str, room: int) -> str:
+        """Break a list of choices that is too wide."""
         if len(term) <= room:
             return term
         end = term.rfind("|", 0, room) + 1
@@ -95,7 +94,7 @@ class _HelpFormatter(click.HelpFormatter):
         return f"{term[:end]}\n{indent}{self._fold(term[end:], room - len(indent))}" if end else term
 
 
-_OTHER_PROGRAM = "contextive-mcp"
+_OTHER_PROGRAM = "contextive-mcp"  # It runs only `duvet mcp`.
 
 
 class _HelpContext(click.Context):
@@ -103,7 +102,6 @@ class _HelpContext(click.Context):
 
     @property
     def command_path(self) -> str:
-        # This program runs only that command.
         return super().command_path.replace(f"{_OTHER_PROGRAM} mcp", _OTHER_PROGRAM, 1)
 
     def get_help(self) -> str:
@@ -161,8 +159,7 @@ class Subcommand(click.Command):
             # Click raises the error about an option without its value without a context.
             error.ctx = error.ctx or ctx
             raise _suggest_option(error, self.get_params(ctx)) from error
-        asks_for_help = any(isinstance(param, click.Option) and "--help" in param.opts for param in order)
-        if not ctx.resilient_parsing and not asks_for_help:
+        if not ctx.resilient_parsing and not any("--help" in param.opts for param in order):
             required = [(param, param.name or "") for param in self.get_params(ctx) if param.required]
             missing = [param for param, name in required if name not in values or param.value_is_missing(values[name])]
             if missing:
@@ -201,7 +198,7 @@ def _format_parameter(param: click.Parameter) -> str:
 
 
 class CommandGroup(click.Group):
-    """Lists commands before options, in the order of definition, and suggests commands for an unknown name."""
+    """Lists commands before options, and suggests commands for an unknown name."""
 
     context_class = _HelpContext
 
@@ -266,13 +263,12 @@ class SubcommandGroup(CommandGroup):
         items = super().shell_complete(ctx, incomplete)
         default = self.commands[self.default]
         context = click.Context(default, parent=ctx, info_name=self.default, resilient_parsing=True)
-        known = {item.value for item in items}
         options = default.shell_complete(context, incomplete) if incomplete.startswith("-") else []
-        return [*items, *(item for item in options if item.value not in known)]
+        # Both have `--help`.
+        return [*{item.value: item for item in (*items, *options)}.values()]
 
 
 def note_deprecation(ctx: click.Context, old: str, new: str) -> None:
-    """Remember a deprecated spelling, to print a note once the whole command line has been read."""
     noted: list[tuple[str, str]] = ctx.meta.setdefault(_DEPRECATIONS, [])
     if (old, new) not in noted and not ctx.resilient_parsing:
         noted.append((old, new))
@@ -321,12 +317,10 @@ class LazyGroup(CommandGroup):
 
 _CONFIG = os.path.join(".duvet", "config.toml")
 _PATH_VARIABLES = ("DUVET_CONFIG", "CONTEXTIVE_CONFIG")
-# The path of a reference to a file: what precedes `:LINE`, `:LINE:COLUMN` or `#SECTION`.
-_REFERENCE = r"(?P<path>[^#]+?)(?P<part>(?::\d+){0,2}:?|#.*)\Z"
 
 
 def find_project_folder(start: str = "") -> str | None:
-    """Return the nearest folder with a configuration, from `start` up to the top of its git repository, or None."""
+    """Return the nearest folder with a configuration, up to the top of the git repository, or None."""
     ##= man/spec/init.md#project-discovery
     ##% duvet MUST use the nearest `.duvet/config.toml` in the working directory or a folder above it, but MUST NOT
     ##% search above the top of a git repository.
@@ -386,15 +380,6 @@ def show_path(path: str, folder: str | None = None) -> str:
     return os.path.relpath(path, folder).replace(os.sep, "/")
 
 
-def locate_reference(reference: str, folder: str) -> str:
-    """Convert the path in a reference to a file; return other references unchanged."""
-    found = re.match(_REFERENCE, reference, re.DOTALL) if folder else None
-    if found is None:
-        return reference
-    path = locate_path(found["path"], folder)
-    return path + found["part"] if os.path.isfile(path) else reference
-
-
 class PathType(click.ParamType[str]):
     """Converts a path that the user typed to one relative to the project; shells complete it."""
 
@@ -415,10 +400,18 @@ class PathType(click.ParamType[str]):
 
 
 class ReferenceType(PathType):
-    """Converts the path in FILE or FILE:LINE, and leaves other references unchanged."""
+    """Converts the path in FILE, FILE:LINE or FILE#SECTION, and leaves other references unchanged."""
 
     name = "reference"
-    locate = staticmethod(locate_reference)
+
+    @staticmethod
+    def locate(text: str, folder: str) -> str:
+        # What precedes `:LINE`, `:LINE:COLUMN` or `#SECTION`.
+        found = re.match(r"(?s)([^#]+?)((?::\d+){0,2}:?|#.*)\Z", text) if folder else None
+        if found is None:
+            return text
+        path = locate_path(found[1], folder)
+        return path + found[2] if os.path.isfile(path) else text
 
 
 def make_completion(value: str, kind: str = "plain", help: str | None = None) -> CompletionItem[str]:
@@ -428,7 +421,6 @@ def make_completion(value: str, kind: str = "plain", help: str | None = None) ->
 
 
 def complete_values(kind: str) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem[str]]]:
-    """Return a function that completes values of this kind, with a module that is imported only for this."""
 
     def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem[str]]:
         values = import_module("duvet.console.completion_values")

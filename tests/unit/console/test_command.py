@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, strategies as st
 
 from duvet.console.command import (
+    ReferenceType,
     TerminalSettings,
     enter_project,
     find_project_folder,
     locate_path,
-    locate_reference,
     show_path,
 )
 from tests.cli.sample_project import make
@@ -129,8 +129,8 @@ def test_references_to_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         "3b42",
         "",
     ]
-    assert [locate_reference(one, "src") for one in written] == [
+    assert [ReferenceType.locate(one, "src") for one in written] == [
         *("src/a.rs", "src/a.rs:7", "src/a.rs:7:2", "spec.md#heating", "src/b/c.md#a#b"),
         *("b", "spec.md", "src/a.rs:1", "3b42", ""),
     ]
-    assert locate_reference("a.rs", "") == "a.rs"
+    assert ReferenceType.locate("a.rs", "") == "a.rs"
