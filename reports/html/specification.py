@@ -16,7 +16,7 @@ from duvet.queries.records import make_blob_url, make_issue_url, make_published_
 from duvet.reports.html import anchors
 from duvet.reports.html.anchors import ReportData, ReportPlaces, escape_attribute, escape_html
 from duvet.reports.summary import describe_exemption
-from duvet.text import WHITESPACE, collapse_whitespace, format_count
+from duvet.text import WHITESPACE, collapse_whitespace, format_count, shorten_text
 from duvet.trace.catalogue import CitationCard
 from duvet.trace.coverage import segment_texts
 from duvet.trace.records import TITLE_LINE, Coverage, Segment, SegmentsByLine, State, Total, compute_state
@@ -223,6 +223,7 @@ def _own_state(flags: int) -> State:
     return compute_state(frozenset((flags,)))
 
 
+_WORDS = 56  # Maximum length of a requirement in the file; the script shows as much as there is room for.
 _MOST_ELEMENTS = 12_000  # Maximum number of elements in the articles at first; further ones are parsed when opened.
 _MOST_IN_ALL = 19_000  # The same for the whole report.
 _HEAD = 10  # Maximum number of elements in an article, not counting its sections.
@@ -360,7 +361,7 @@ class ArticleWriter(Struct):
         look = anchors.STATE_LOOKS[card.state]
         anchor, link = self.places.requirements[index]
         level = f" · {card.level.name}" if card.level else ""
-        words = escape_html(card.text)
+        words = escape_html(shorten_text(card.text, _WORDS))
         if index in self.places.names:
             words = f'<b id="{self.places.names[index].anchor}">{escape_html(card.name)}</b> {words}'
         counts = f" · {self.references.counts(card.citations)}" if card.citations else ""

@@ -13,6 +13,7 @@ function opened(view) {
 function show(view) {
   for (const other of views) if (other !== view && !other.hidden) other.setAttribute('hidden', 'until-found');
   view.removeAttribute('hidden');
+  completeTexts(view);
   root.classList.add('ready');
   if (view !== current) moveContents(current, view);
   current = view;
