@@ -30,7 +30,8 @@ on(window, 'keydown', event => {
   if (!keysOn.checked || target.closest('input, select, textarea')) return;
   const view = Date.now() < waiting && behindG[key], work = view ? () => go('#' + view) : keys[key];
   waiting = key === 'g' ? Date.now() + 1500 : 0;
-  if (!work) return;
-  event.preventDefault();
-  work();
+  if (work) {
+    event.preventDefault();
+    work();
+  }
 });

@@ -18,22 +18,18 @@ function fillPanel({ element, quote, target, row, link }) {
   inPanel('blockquote').hidden = inPanel('.copies').hidden = !quote;
   inPanel('.target code').textContent = target;
   inPanel('.shown').innerHTML = element.querySelector('noscript')?.textContent ?? '';
-  inPanel('.meaning').textContent = inPanel('.lacks') ? '' : meaningOf(element);
-  for (const place of all('.shown .references li > :is(a, code):first-child')) addCopy(place, place.textContent);
-  inPanel('.others').replaceChildren(...othersAt(subject).flatMap(otherLink));
+  inPanel('.meaning').textContent = inPanel('.lacks') ? '' : document.querySelector(`.legend .${panel.className} + dd`).textContent;
+  for (const place of all('.shown .references li > :is(a, code):first-child')) {
+    const text = place.textContent;
+    place.after(' ', button('Copy', () => copy(text, text), `Copy ${text}`));
+  }
+  inPanel('.others').replaceChildren(...othersAt(subject).flatMap(({ id, firstElementChild: line }) => [
+    'See also: ', make('a', { href: linkTo(id), textContent: `${line.textContent}: ${rowAt(id)?.text.slice(0, 80)}` }), make('br'),
+  ]));
   inPanel('.issue').hidden = !issueLink || !row;
   if (issueLink && row) inPanel('.issue a').href = newIssue(subject);
   say('');
 }
-
-const addCopy = (place, text) => place.after(' ', button('Copy', () => copy(text, text), `Copy ${text}`));
-
-function otherLink({ id, firstElementChild: line }) {
-  const link = make('a', { href: linkTo(id), textContent: `${line.textContent}: ${rowAt(id)?.text.slice(0, 80)}` });
-  return ['See also: ', link, make('br')];
-}
-
-const meaningOf = ({ classList }) => document.querySelector(`.legend .${classList[0]} + dd`).textContent;
 
 function closePanel() {
   for (const marked of all('.on', subject?.part)) marked.classList.remove('on');

@@ -33,11 +33,6 @@ function settle(distance) {
   step();
 }
 const align = (element, top = headroom()) => settle(() => element.getBoundingClientRect().top - top);
-// On a narrow screen the panel covers the lower part of the window.
-const bringIntoView = element => settle(() => {
-  const { top } = element.getBoundingClientRect(), room = narrow.matches && !panel.hidden ? panel.offsetTop : innerHeight;
-  return top >= headroom() && top < room * 0.7 ? 0 : top - room / 3;
-});
 
 on(window, 'scroll focusin', () => {
   clearTimeout(saving);

@@ -49,8 +49,12 @@ function position(view, element, { from, load, place, turned }) {
   if (place) return restore(place, view);
   if (subject) {
     focused = $('panel-title');
-    if (turned) align(subject.shown);
-    else if (narrow.matches || from?.closest('.view') !== view) bringIntoView(subject.shown);
+    // On a narrow screen the panel covers the lower part of the window.
+    if (turned || narrow.matches) align(subject.shown);
+    else if (from?.closest('.view') !== view) settle(() => {
+      const { top } = subject.shown.getBoundingClientRect();
+      return top >= headroom() && top < innerHeight * 0.7 ? 0 : top - innerHeight / 3;
+    });
   } else if (element !== view) {
     focused = element.querySelector('h3 a') ?? focused;
     align(element);

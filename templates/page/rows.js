@@ -17,19 +17,7 @@ class Row {
 
 let linesByLink;
 function rowAt(anchor) {
-  linesByLink ??= new Map(rowText.split('\n').map(line => [/"([^"]*)"/.exec(line)?.[1], line]));
+  linesByLink ??= new Map(rowText.split('\n').map(line => [line.split('"')[1], line]));
   const line = linesByLink.get(linkTo(anchor).replaceAll('&', '&amp;'));
-  return line ? new Row(line) : null;
-}
-
-// The file contains only the beginning of each text, and style sheets cut what has no room.
-function completeTexts(view) {
-  for (const item of all('.requirements > li', view)) {
-    const node = item.querySelector('noscript')?.previousSibling ?? item.lastChild;
-    if (!node.data.trimEnd().endsWith(' …')) continue;
-    const { text } = rowAt(item.id), shown = node.data.trimEnd().slice(0, -2);
-    let at = 0;
-    while (!text.startsWith(shown.slice(at))) at++;
-    node.data = shown.slice(0, at) + text;
-  }
+  return line && new Row(line);
 }
