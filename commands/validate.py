@@ -14,9 +14,9 @@ from duvet.console import command
 from duvet.console.options import TEXT_TYPE, add_trace_options
 from duvet.console.problems import (
     ProblemOutput,
-    SourceLines,
     add_problem_format,
     has_errors,
+    make_line_reader,
     make_patch,
     make_problem_output,
     promote_warnings,
@@ -227,7 +227,7 @@ def _report_findings(
     problems = sort_problems((*checked.problems, *selected.problems, *obstacles, *of_pages))
     if request.strict:
         problems = promote_warnings(problems)
-    written = output.write(problems, SourceLines(texts))
+    written = output.write(problems, make_line_reader(texts))
     if problems and output.prints_text and not command.current_settings().quiet:
         print_notice("\n")
     if skipped := [escape_cell(command.show_path(name)) for name in selected.others]:

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from functools import cache
 
 import click
 from msgspec import Struct
@@ -23,7 +24,7 @@ from duvet.errors import (
 )
 from duvet.model import Place, Problem, Severity
 from duvet.reports.cells import escape_cell
-from duvet.reports.problems import ProblemContext, ProblemFormat, render_problems, render_problems_text
+from duvet.reports.problems import LineReader, ProblemContext, ProblemFormat, render_problems, render_problems_text
 from duvet.rules import SETUP_CODES, find_broken_rule
 from duvet.text import colour_diff_line, format_count, make_unified_diff
 from duvet.tree.files import DiskTree
@@ -78,27 +79,28 @@ def list_error_problems(error: DuvetError) -> tuple[Problem, ...]:
     return (Problem(error.rule_code, error.message, error.path, Place(error.line), hint=error.hint),)
 
 
-class SourceLines:
-    def __init__(self, texts: Mapping[str, str] | None = None) -> None:
-        """`texts` replaces the files on disk, by path."""
-        self._texts = texts or {}
-        self._lines: dict[str, list[str]] = {}
+def make_line_reader(texts: Mapping[str, str] | None = None) -> LineReader:
+    """Return a function that reads lines of files; `texts` replaces the files on disk, by path."""
 
-    def line(self, path: str, number: int) -> str | None:
-        if path not in self._lines:
-            text = self._texts.get(path)
-            if text is None:
-                with suppress(DuvetError):
-                    text = DiskTree().read(path).decode(errors="replace")
-            self._lines[path] = [] if text is None else text.split("\n")
-        lines = self._lines[path]
+    @cache
+    def split_lines(path: str) -> list[str]:
+        text = (texts or {}).get(path)
+        if text is None:
+            with suppress(DuvetError):
+                text = DiskTree().read(path).decode(errors="replace")
+        return [] if text is None else text.split("\n")
+
+    def read_line(path: str, number: int) -> str | None:
+        lines = split_lines(path)
         return lines[number - 1] if 0 < number <= len(lines) else None
+
+    return read_line
 
 
 def print_problems(
     problems: Iterable[Problem],
     settings: TerminalSettings | None = None,
-    sources: SourceLines | None = None,
+    read_line: LineReader | None = None,
     *,
     like_upstream: bool = False,
     keeps_words: bool = False,
@@ -109,8 +111,8 @@ def print_problems(
     kept = tuple(one for one in kept if not (settings.quiet and one.severity is Severity.WARNING))
     if not kept:
         return
-    sources = sources or SourceLines()
-    text = _render_text(kept, settings, sources, colour=settings.colour, like_upstream=like_upstream)
+    read_line = read_line or make_line_reader()
+    text = _render_text(kept, settings, read_line, colour=settings.colour, like_upstream=like_upstream)
     print_notice(text.decode())
     # The last line of the run explains the first error, or else the first warning. With `--watch`, no line is the last.
     ranked = sorted(kept, key=lambda problem: problem.severity is not Severity.ERROR)
@@ -141,7 +143,7 @@ def _reword_all(problems: Iterable[Problem], settings: TerminalSettings, *, keep
 def _render_text(
     problems: Iterable[Problem],
     settings: TerminalSettings,
-    sources: SourceLines,
+    read_line: LineReader,
     *,
     colour: bool = False,
     like_upstream: bool = False,
@@ -149,7 +151,7 @@ def _render_text(
     folder = settings.folder
     shown = tuple(replace(problem, path=show_path(problem.path, folder)) for problem in problems)
     context = ProblemContext(
-        lambda path, line: sources.line(locate_path(path, folder), line), colour, counts_like_upstream=like_upstream
+        lambda path, line: read_line(locate_path(path, folder), line), colour, counts_like_upstream=like_upstream
     )
     return render_problems_text(shown, context)
 
@@ -163,12 +165,12 @@ class ProblemOutput(Struct, frozen=True):
     is_requested: bool = True  # Whether the user asked for the format; else `--quiet` applies to it.
 
     def write(
-        self, problems: Iterable[Problem], sources: SourceLines | None = None, *, like_upstream: bool = False
+        self, problems: Iterable[Problem], read_line: LineReader | None = None, *, like_upstream: bool = False
     ) -> bool:
         """Write and print the problems; return False if they can't be written."""
         settings = current_settings()
         problems = _reword_all(problems, settings, keeps_words=like_upstream)
-        sources = sources or SourceLines()
+        read_line = read_line or make_line_reader()
         try:
             ##= man/spec/problems.md#formats
             ##% duvet MUST write problems to the file that `--output` names. Without `--output`, duvet MUST write text to
@@ -177,18 +179,18 @@ class ProblemOutput(Struct, frozen=True):
                 drops_warnings = settings.quiet and not self.is_requested
                 kept = tuple(one for one in problems if not (drops_warnings and one.severity is Severity.WARNING))
                 if self.format is ProblemFormat.TEXT:
-                    data = _render_text(kept, settings, sources, like_upstream=like_upstream)
+                    data = _render_text(kept, settings, read_line, like_upstream=like_upstream)
                 else:
                     ##= man/spec/problems.md#formats
                     ##% In a format other than `text`, duvet MUST write a result even if there are no problems.
-                    data = render_problems(kept, self.format, ProblemContext(sources.line, folder=_find_folder()))
+                    data = render_problems(kept, self.format, ProblemContext(read_line, folder=_find_folder()))
                 # An unchanged file is not written again, so that programs that watch it are not notified.
                 (write_output if is_stream_output(self.output) else store_changed)(self.output, data)
         except OutputError as error:
-            print_problems((*problems, *list_error_problems(error)), sources=sources)
+            print_problems((*problems, *list_error_problems(error)), read_line=read_line)
             return False
         if self.prints_text:
-            print_problems(problems, sources=sources, like_upstream=like_upstream)
+            print_problems(problems, read_line=read_line, like_upstream=like_upstream)
         return True
 
     def fail(self, error: DuvetError) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import suppress
 from functools import partial
 
@@ -23,7 +23,6 @@ from duvet.trace.gates import (
     use_upstream_wording,
 )
 from duvet.trace.locations import ProjectFiles
-from duvet.trace.records import Requirement
 
 
 def list_gates(project: Project, request: report_result.ReportRequest, *, is_ci: bool) -> list[report_run.Gate]:
@@ -44,20 +43,14 @@ def list_gates(project: Project, request: report_result.ReportRequest, *, is_ci:
             gates.append(
                 report_run.Gate(" and ".join(nouns), success, partial(_check_lines, project, citations, tests))
             )
-    for gate, option, noun, state, find in (
-        (
-            request.require_citations,
-            "--require-citations",
-            "citations",
-            "implemented",
-            partial(find_incomplete, tests=False),
-        ),
-        (request.require_tests, "--require-tests", "tests", "tested", partial(find_incomplete, tests=True)),
+    for gate, noun, state in (
+        (request.require_citations, "citations", "implemented"),
+        (request.require_tests, "tests", "tested"),
     ):
         covers_all = gate.everything and not project.is_like_upstream
         if covers_all or gate.targets:
             targets = "" if covers_all else f" of {', '.join(gate.targets)}"
-            check = partial(_check_targets, project, gate, option, find)
+            check = partial(_check_targets, project, gate, noun)
             gates.append(report_run.Gate(f"{noun}{targets}", f"every requirement{targets} is {state}", check))
     return gates
 
@@ -100,15 +93,8 @@ def _check_snapshot(project: Project, path: str, snapshot: bytes) -> list[Proble
     return []
 
 
-def _check_targets(
-    project: Project,
-    gate: options.ReportGate,
-    option: str,
-    find: Callable[[Iterable[Requirement]], Iterator[Problem]],
-    snapshot: bytes,
-) -> list[Problem]:
-    found: set[int] = set()
-    unknown = []
+def _check_targets(project: Project, gate: options.ReportGate, noun: str, snapshot: bytes) -> list[Problem]:
+    option, found, unknown = f"--require-{noun}", set[int](), []
     for target in gate.targets:
         try:
             found.update(project.scopes.of(target))
@@ -129,7 +115,7 @@ def _check_targets(
         hint = "name a specification or a section with requirements, or remove the target"
         return [rules.GATE_UNKNOWN_TARGET.problem(message, hint=hint)]
     selected = project.requirements if gate.everything else [project.requirements[index] for index in sorted(found)]
-    return [*find(selected), *unknown]
+    return [*find_incomplete(selected, tests=noun == "tests"), *unknown]
 
 
 def _find_target(catalogue: Catalogue, name: str, files: ProjectFiles) -> str:

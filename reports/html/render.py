@@ -12,7 +12,6 @@ from urllib.parse import unquote, urlsplit
 
 import msgspec
 from markupsafe import Markup
-from msgspec import Struct
 
 from duvet.model import Kind, Severity
 from duvet.queries.records import keep_web_url, make_fragment_link, make_issue_url
@@ -93,57 +92,46 @@ _MAX_DETAILED_SPECIFICATIONS = 40  # With more specifications, the totals have n
 COUNTED_STATES = (State.DONE, *_LEFT, State.EXCEPTED)
 
 
-class TotalRow(Struct, frozen=True):
-    name: str
-    is_sum: bool
-    done: anchors.LinkedNumber
-    applicable: anchors.LinkedNumber
-    percent: str
-    numbers: tuple[anchors.LinkedNumber, ...]  # By column.
-    shares: tuple[tuple[str, int], ...]  # The class and width of each part of the bar.
-
-
-class TotalGroup(Struct, frozen=True):
-    name: str
-    href: str  # Empty for the total of all specifications.
-    rows: tuple[TotalRow, ...]
-
-
 def make_total_groups(
     counted: Sequence[Total], columns: Sequence[anchors.StateLook], anchor_names: Mapping[str, str]
-) -> list[TotalGroup]:
+) -> list[dict[str, object]]:
     """Group the totals by specification, with the overall total last if there are several specifications."""
     groups = group_totals(counted)
     if len(groups) > _MAX_DETAILED_SPECIFICATIONS + 1:
         groups = [*((group[-1],) for group in groups[:-1]), groups[-1]]
-    found: list[TotalGroup] = []
+    found: list[dict[str, object]] = []
     # With one specification, the total would repeat its rows.
     for group in groups if len(groups) > 2 else groups[:-1]:
         specification = group[-1].specification
         anchor = anchor_names[specification.id] if specification else ""
         # With one level, the total would repeat its row.
         totals = group[:1] if len(group) == 2 else group
-        rows = tuple(make_total_row(total, columns, anchor) for total in totals)
-        name = anchors.strip_backticks(specification.name) if specification else "all"
-        found.append(TotalGroup(name, make_fragment_link(anchor) if anchor else "", rows))
+        found.append(
+            {
+                "name": anchors.strip_backticks(specification.name) if specification else "all",
+                "href": make_fragment_link(anchor) if anchor else "",
+                "rows": [make_total_row(total, columns, anchor) for total in totals],
+            }
+        )
     return found
 
 
-def make_total_row(total: Total, looks: Sequence[anchors.StateLook], spec: str = "") -> TotalRow:
+def make_total_row(total: Total, looks: Sequence[anchors.StateLook], spec: str = "") -> dict[str, object]:
     counts = total.counts
 
     def linked(count: int, states: Iterable[State] = ()) -> anchors.LinkedNumber:
         return anchors.link_number(count, spec=spec, level=total.level, states=states)
 
-    return TotalRow(
-        "all" if total.level is None else anchors.name_level(total.level),
-        total.level is None,
-        linked(total.done, (State.DONE,)),
-        linked(total.applicable, (State.DONE, *_LEFT)),
-        "-" if total.percent is None else f"{total.percent} %",
-        tuple(linked(counts[look.index], ([*State][look.index],)) for look in looks),
-        tuple((look.mark, counts[look.index]) for look in looks if counts[look.index]),
-    )
+    return {
+        "name": "all" if total.level is None else anchors.name_level(total.level),
+        "is_sum": total.level is None,
+        "done": linked(total.done, (State.DONE,)),
+        "applicable": linked(total.applicable, (State.DONE, *_LEFT)),
+        "percent": "-" if total.percent is None else f"{total.percent} %",
+        "numbers": [linked(counts[look.index], ([*State][look.index],)) for look in looks],
+        # The class and width of each part of the bar.
+        "shares": [(look.mark, counts[look.index]) for look in looks if counts[look.index]],
+    }
 
 
 def make_overview_view(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from markupsafe import Markup
 from msgspec import Struct
 
-from duvet.model import Format, Kind, Place, Section, Specification
+from duvet.model import Format, Kind, Place, Section
 from duvet.queries.gaps import describe_shortfall
 from duvet.queries.records import make_blob_url, make_issue_url, make_published_url
 from duvet.reports.html import anchors
@@ -236,19 +236,6 @@ _WORDS_OF_DONE = {
 }
 
 
-class Article(Struct, frozen=True):
-    anchor: str
-    name: str
-    description: str  # Empty for Markdown, where the text contains it.
-    specification: Specification
-    link: str
-    total: Total | None
-    contents: list[tuple[Markup, str, int]]  # Of each section with requirements: link, title, number of open ones.
-    left_out: int  # The number of sections that are not shown.
-    sections: Markup
-    is_later: bool  # True if it is parsed only when it is opened.
-
-
 class ArticleWriter(Struct):
     """Writes articles one at a time, because they make up most of the report."""
 
@@ -259,7 +246,7 @@ class ArticleWriter(Struct):
     notes: PageWriter | None = None
     room: int = _MOST_ELEMENTS
 
-    def written(self, around: int) -> Iterator[Article]:
+    def written(self, around: int) -> Iterator[dict[str, object]]:
         """Yield the articles in report order, those without requirements last; `around` is the number of other elements."""
         self.room = min(_MOST_ELEMENTS, _MOST_IN_ALL - around)
         coverages = self.page.finished.trace.coverages
@@ -268,7 +255,7 @@ class ArticleWriter(Struct):
         ):
             yield self._write_article(coverages[number], number)
 
-    def _write_article(self, coverage: Coverage, number: int) -> Article:
+    def _write_article(self, coverage: Coverage, number: int) -> dict[str, object]:
         specification = coverage.specification
         cards = self.page.catalogue.requirements
         places = self.places.sections[number]
@@ -294,18 +281,19 @@ class ArticleWriter(Struct):
             sections = sections.replace("<noscript>", "<div class=refs>").replace("</noscript>", "</div>")
         else:
             self.room -= elements
-        return Article(
-            self.places.specifications[specification.id],
-            anchors.strip_backticks(specification.name),
-            "" if specification.format is Format.MARKDOWN else specification.description,
-            specification,
-            make_published_url(specification.url),
-            self.sums.get(specification.id),
-            contents,
-            len(specification.sections) - len(places),
-            Markup(sections),
-            is_later,
-        )
+        return {
+            "anchor": self.places.specifications[specification.id],
+            "name": anchors.strip_backticks(specification.name),
+            # The text of Markdown contains its description.
+            "description": "" if specification.format is Format.MARKDOWN else specification.description,
+            "specification": specification,
+            "link": make_published_url(specification.url),
+            "total": self.sums.get(specification.id),
+            "contents": contents,
+            "left_out": len(specification.sections) - len(places),
+            "sections": Markup(sections),
+            "is_later": is_later,
+        }
 
     def _write_section(self, coverage: Coverage, index: int, place: anchors.SectionPlace) -> tuple[str, int]:
         """Return the HTML of a section, and an upper bound for the number of its elements."""
