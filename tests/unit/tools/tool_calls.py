@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import anyio
-from msgspec import to_builtins
+from msgspec import json, to_builtins
 
 from duvet.project.project import Project
 from duvet.tools.call_context import Caller
@@ -153,6 +153,24 @@ def refusal(context: ProjectSnapshot, tool: str, /, **arguments: object) -> tupl
     except ToolError as error:
         return error.code.value, error.message, error.hint
     raise AssertionError(f"it answered {found}")
+
+
+def describe_calls(
+    call: Callable[[str, dict[str, object]], ToolAnswer], calls: Iterable[tuple[str, dict[str, Any]]]
+) -> str:
+    """Return each call with its whole answer, or with the code, message and hint of its refusal."""
+    lines = []
+    for tool, arguments in calls:
+        lines.append(f"# {tool} {arguments!a:.110}")
+        try:
+            found = call(tool, arguments)
+        except ToolError as error:
+            told = "; ".join(filter(None, (error.code, error.message, error.hint)))
+            lines += [told.replace("\0", "\\0"), ""]
+        else:
+            notes = filter(None, (found.warning, found.next_step))
+            lines += [json.format(json.encode(found.value)).decode(), *notes, ""]
+    return "\n".join(lines)
 
 
 def every(context: ProjectSnapshot, tool: str, /, **arguments: object) -> list[Any]:

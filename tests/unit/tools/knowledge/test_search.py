@@ -10,6 +10,7 @@ from typing import Any, get_args
 import pytest
 from msgspec import json
 from msgspec.structs import replace
+from pytest_snapshot.plugin import Snapshot
 
 from duvet.config.settings import IngestRule, ProfileName, SearchSection, WeightsSection
 from duvet.knowledge.search_query import ArtifactType
@@ -18,9 +19,10 @@ from duvet.store.records import GraphNode, Relation, SymbolKind
 from duvet.tools.arguments import input_schema
 from duvet.tools.knowledge.search import search_everything
 from tests.unit.knowledge import stored_project
-from tests.unit.knowledge.stored_project import BOIL, KETTLE, MUST_BOIL, MUST_POUR, POUR, STORE, fill, plain
+from tests.unit.knowledge.stored_project import BOIL, KETTLE, MUST_BOIL, STORE, fill, plain
 from tests.unit.store.store_files import edge, make_ingested_file, symbol
 from tests.unit.tools.knowledge.knowledge_calls import Asking, asking, ids
+from tests.unit.tools.tool_calls import describe_calls
 
 PATH = "src/kettle/boil.py"
 SEARCH, NODE, AROUND, TERM = "km-search", "km-graph-node", "km-graph-subsystem", "km-graph-search"
@@ -77,181 +79,62 @@ def test_edited_weights_are_those_of_the_next_search(searched: Asking) -> None:
     assert (told["weight_profile"], told["weights"]) == ("operations+overrides", weights)
 
 
-def make_node(id: str, **properties: object) -> dict[str, Any]:
-    return {"id": id, "labels": [id.partition(":")[0]], "properties": properties}
-
-
-FILE = make_node(f"SourceFile:{PATH}", path=PATH)
-SUBSYSTEM = make_node("Subsystem:Kettle", name="Kettle", description="Heats water.", criticality="high")
-REQUIREMENT = make_node(MUST_BOIL.id, key=BOIL, name=MUST_BOIL.name, **MUST_BOIL.properties)
-
-
-def edges_of(indexed: Asking, node: str, **more: object) -> list[tuple[str, str, str]]:
-    found = indexed.value(NODE, node_id=node, **more)["relationships"]
-    return [(one["type"], one["direction"], one["target"]["id"]) for one in found]
-
-
-def chunk(ordinal: int, **more: object) -> dict[str, Any]:
-    id, line = f"{PATH}::{ordinal}", ordinal + 1
-    given = {"path": PATH, "ordinal": ordinal, "line_start": line, "line_end": line, **more}
-    return make_node(f"Chunk:{id}", chunk_id=id, **({} if ordinal else {"name": PATH}), **given)
-
-
-def test_a_node_has_its_outgoing_edges(indexed: Asking) -> None:
-    found = indexed.value(NODE, node_id="Code:src/kettle/boil.py")
-    relations = found.pop("relationships")
-    assert found == {"status": "ok", "node": FILE}
-    cited = {"kinds": ["implementation"], "lines": [1]}
-    assert sorted(relations[:2], key=lambda one: str(one["type"])) == [
-        {"type": "BELONGS_TO", "direction": "OUT", "target": SUBSYSTEM},
-        {"type": "CITES", "direction": "OUT", "target": REQUIREMENT, "properties": cited},
-    ]
-    assert relations[2:] == [{"type": "HAS_CHUNK", "direction": "OUT", "target": chunk(ordinal)} for ordinal in (0, 1)]
-
-
-def test_edges_of_both_directions_can_be_asked_for(indexed: Asking) -> None:
-    assert edges_of(indexed, "DesignDoc:docs/kettle.md", relationships="all", limit=25) == [
-        ("DESCRIBES", "OUT", "Subsystem:Kettle"),
-        ("HAS_CHUNK", "OUT", "Chunk:docs/kettle.md::0"),
-    ]
-    everything = edges_of(indexed, "Subsystem:kettle", relationships="all")
-    assert everything == edges_of(indexed, "Subsystem:Kettle", relationships="incoming")
-    assert sorted(everything) == [
-        ("BELONGS_TO", "IN", "SourceFile:src/kettle/boil.py"),
-        ("BELONGS_TO", "IN", "SourceFile:src/kettle/empty.py"),
-        ("DEPENDS_ON", "IN", "Subsystem:Tea"),
-        ("DESCRIBES", "IN", "DesignDoc:docs/kettle.md"),
-        ("VALIDATES", "IN", "TestCase:tests/test_kettle.py"),
-    ]
-    assert edges_of(indexed, "Subsystem:Kettle") == []
-    found = indexed.value(NODE, node_id="Subsystem:Tea", relationships="none")
-    assert found == {"status": "ok", "node": make_node("Subsystem:Tea", name="Tea"), "relationships": []}
-
-
-def test_edges_of_the_other_direction_are_counted_and_edges_have_a_limit(indexed: Asking) -> None:
-    for node, which, step in (
-        ("Subsystem:Kettle", "outgoing", "5 incoming edges not shown; set relationships=all for all edges."),
-        ("Subsystem:Tea", "outgoing", ""),
-        (f"SourceFile:{PATH}", "incoming", "4 outgoing edges not shown; set relationships=all for all edges."),
-        ("Section:spec#pouring", "incoming", ""),
-        ("Subsystem:Kettle", "none", ""),
-        ("Subsystem:Kettle", "all", ""),
-    ):
-        assert indexed.answer(NODE, {"node_id": node, "relationships": which}).next_step == step
-    for limit, count, step in ((4, 4, "Only 4 edges shown; raise limit for more."), (5, 5, ""), (100_000, 5, "")):
-        answer = indexed.answer(NODE, {"node_id": KETTLE.id, "relationships": "incoming", "limit": limit})
-        assert (len(plain(answer.value)["relationships"]), answer.next_step) == (count, step)
-
-
-def test_a_chunk_is_a_node(indexed: Asking) -> None:
-    assert indexed.value(NODE, node_id="Chunk:src/kettle/boil.py::1", relationships="all") == {
-        "status": "ok",
-        "node": chunk(1, text="    heat()\n", symbols=["boil"]),
-        "relationships": [{"type": "HAS_CHUNK", "direction": "IN", "target": FILE}],
-    }
-    assert edges_of(indexed, "Chunk:src/kettle/boil.py::1") == []
-    odd = indexed.value(NODE, node_id="Chunk:src%2Fodd%3A%3Aname:1.py::0")
-    assert odd["node"]["properties"]["path"] == "src/odd::name:1.py"
-
-
-NAMES = {
-    "SourceFile:src/odd::name:1.py": "SourceFile:src/odd::name:1.py",
-    "Code:src%2Ftea%2Fleaf%20100%25.py": "SourceFile:src/tea/leaf 100%.py",
-    "Code:src/tea/leaf 100%.py": "SourceFile:src/tea/leaf 100%.py",
-    "Test:tests/test_kettle.py": "TestCase:tests/test_kettle.py",
-    " Doc:docs/tea.md ": "DesignDoc:docs/tea.md",
-    "SourceFile%3Asrc%2Fkettle%2Fboil.py": "SourceFile:src/kettle/boil.py",
-    **dict.fromkeys(("Specification:spec", "Spec:spec"), stored_project.SPEC.id),
-    "Section:spec#heating": "Section:spec#heating",
-    f"Requirement:{BOIL}": MUST_BOIL.id,
-    f"Requirement:{MUST_BOIL.properties['full_path']}": MUST_BOIL.id,
-    f"Requirement:spec#heating/{stored_project.ID}": MUST_BOIL.id,
-    "Requirement:3b42c44": MUST_BOIL.id,
-    "Specification:/specifications/spec": stored_project.SPEC.id,
-    "Section:/specifications/spec/sections/heating": "Section:spec#heating",
-    f"Requirement:/specifications/spec/sections/heating/requirements/{stored_project.ID[:12]}": MUST_BOIL.id,
-    "Requirement:specifications/spec/sections/pouring/requirements/3b42c4990000" + "0" * 52: MUST_POUR.id,
-    "Requirement:3B42C44E1122": MUST_BOIL.id,
-    f"Requirement:3b42c499{'0' * 4}{'f' * 52}": MUST_POUR.id,
-}
-
-
-def test_a_node_is_found_by_each_of_its_names(indexed: Asking) -> None:
-    ##= man/spec/knowledge.md#graph
-    ##% `km-graph-node` MUST find a node by `LABEL:KEY`, a requirement by the first four or more digits of its id, and a
-    ##% specification, section or requirement by its full path.
-    assert {name: indexed.value(NODE, node_id=name, relationships="none")["node"]["id"] for name in NAMES} == NAMES
-
-
-NOT_FOUND, INVALID, MISSING = "not_found", "invalid_identifier", "Node '{}' not found"
-NOWHERE = [
-    ("Requirement:3b42c4", NOT_FOUND, 'the ids of 2 requirements begin with "3b42c4"', f"Requirement:{POUR}"),
-    *((name, NOT_FOUND, MISSING, "km-graph-search") for name in ("Requirement:ffff", "Requirement:3b4")),
-    ("Code:tests/test_kettle.py", NOT_FOUND, MISSING, "available: TestCase:tests/test_kettle.py"),
-    *((name, NOT_FOUND, MISSING, "") for name in ("Config:a.toml", "Subsystem:Kettle: the second")),
-    ("Chunk:src/kettle/boil.py::2", NOT_FOUND, MISSING, "km-graph-search"),
-    ("Chunk:src/kettle/boil.py::-1", NOT_FOUND, MISSING, ""),
-    (f"Chunk:src/kettle/boil.py::{'9' * 500}", NOT_FOUND, "Node 'Chunk:src/kettle/boil.py::99", ""),
-    *((name, NOT_FOUND, MISSING, "") for name in ("SourceFile:../../etc/passwd", "SourceFile:%")),
-    ("SourceFile:src/kettle/boil.py\0", NOT_FOUND, "Node 'SourceFile:src/kettle/boil.py", ""),
-    *(
-        (name, INVALID, "Invalid node identifier", "write LABEL:KEY")
-        for name in ("docs/README.md", "DesignDoc:", "DesignDoc: ", "Code:" + "x" * 19_000)
-    ),
-    ("Nothing:a", INVALID, "Unsupported node label 'Nothing'", "available: Subsystem, SourceFile"),
-    ("designdoc:a.md", INVALID, "Unsupported node label 'designdoc'", "did you mean DesignDoc?"),
-    *(
-        (f"{label}:x", INVALID, f"Unsupported node label '{label}'", "")
-        for label in ("", "docs/README.md", "'; DROP TABLE node; --")
-    ),
+ID = stored_project.ID
+NODES = [
+    *("Code:src/kettle/boil.py", "Subsystem:Kettle", "Subsystem:Tea", f"SourceFile:{PATH}", f"Chunk:{PATH}::0"),
+    # Other names.
+    *("Chunk:src%2Fodd%3A%3Aname:1.py::0", "SourceFile:src/odd::name:1.py", "Code:src%2Ftea%2Fleaf%20100%25.py"),
+    *("Code:src/tea/leaf 100%.py", "Test:tests/test_kettle.py", " Doc:docs/tea.md ", "Specification:spec", "Spec:spec"),
+    *("SourceFile%3Asrc%2Fkettle%2Fboil.py", "Section:spec#heating", f"Requirement:{BOIL}", "Requirement:3b42c44"),
+    *(f"Requirement:{MUST_BOIL.properties['full_path']}", f"Requirement:spec#heating/{ID}"),
+    *("Specification:/specifications/spec", "Section:/specifications/spec/sections/heating"),
+    f"Requirement:/specifications/spec/sections/heating/requirements/{ID[:12]}",
+    "Requirement:specifications/spec/sections/pouring/requirements/3b42c4990000" + "0" * 52,
+    *("Requirement:3B42C44E1122", f"Requirement:3b42c499{'0' * 4}{'f' * 52}"),
+    # No nodes.
+    *("Requirement:3b42c4", "Requirement:ffff", "Requirement:3b4", "Code:tests/test_kettle.py", "Config:a.toml"),
+    *("Subsystem:Kettle: the second", f"Chunk:{PATH}::2", f"Chunk:{PATH}::-1", f"Chunk:{PATH}::{'9' * 500}"),
+    *("SourceFile:../../etc/passwd", "SourceFile:%", f"SourceFile:{PATH}\0", "docs/README.md", "DesignDoc:"),
+    *("DesignDoc: ", "Code:" + "x" * 19_000, "Nothing:a", "designdoc:a.md", ":x", "docs/README.md:x"),
+    "'; DROP TABLE node; --:x",
+]
+EDGES: list[tuple[str, str]] = [
+    *(("DesignDoc:docs/kettle.md", "all"), ("Subsystem:kettle", "all"), ("Subsystem:Kettle", "incoming")),
+    *(("Subsystem:Tea", "none"), (f"SourceFile:{PATH}", "incoming"), ("Section:spec#pouring", "incoming")),
+    *(("Subsystem:Kettle", "none"), ("Chunk:src/kettle/boil.py::1", "all")),
+]
+TERMS = ["KETTLE", "steam must", "pouring", "100%", "%", "leaf_100", "_", "odd::name:1", '" OR 1=1 --', "nothing"]
+TERMS += ["x" * 20_000, "a\0b", "\\"]
+GRAPH: list[tuple[str, dict[str, Any]]] = [
+    *((NODE, {"node_id": name}) for name in NODES),
+    *((NODE, {"node_id": name, "relationships": which}) for name, which in EDGES),
+    *((NODE, {"node_id": KETTLE.id, "relationships": "incoming", "limit": limit}) for limit in (4, 5, 100_000)),
+    (AROUND, {"name": "kettle", "depth": 1, "limit": 25, "cursor": None, "include_artifacts": True}),
+    (AROUND, {"name": "Kettle", "include_artifacts": False}),
+    *((AROUND, {"name": "Tea", "depth": depth, "include_artifacts": False}) for depth in (0, 2, 3)),
+    *((AROUND, {"name": name}) for name in ("Kettel", "%")),
+    *((TERM, {"term": term}) for term in TERMS),
+    (TERM, {"term": " kettle ", "limit": 1}),
+    (TERM, {"term": "e", "limit": 1_000_000}),
 ]
 
 
-def test_a_name_without_a_node_is_refused(indexed: Asking) -> None:
-    for name, code, pattern, hint in NOWHERE:
-        told, message = indexed.refusal(NODE, node_id=name), pattern.format(name)
-        assert (told[0], told[1][: len(message)], hint in told[2]) == (code, message, True)
+def test_the_graph(indexed: Asking, answers: Snapshot) -> None:
+    ##= man/spec/knowledge.md#graph
+    ##% `km-graph-node` MUST find a node by `LABEL:KEY`, a requirement by the first four or more digits of its id, and a
+    ##% specification, section or requirement by its full path.
+    ##= man/spec/knowledge.md#graph
+    ##% `km-graph-subsystem` MUST list the nodes that are connected to the subsystem, each once, with a shortest
+    ##% path to it.
+    ##= man/spec/knowledge.md#graph
+    ##% `km-graph-search` MUST search the names of nodes and the texts of requirements, ignoring case.
+    answers.assert_match(describe_calls(indexed.answer, GRAPH), "graph.txt")
+    for depth in (5, 1000):
+        assert (MUST_BOIL.id, 3) in reached(indexed.value(AROUND, name="Tea", depth=depth))
 
 
 def reached(found: dict[str, Any]) -> list[tuple[str, int]]:
     return [(one["target"]["id"], one["hops"]) for one in found["related"]["nodes"]]
-
-
-def test_the_nodes_around_a_subsystem_are_listed_with_the_way_to_them(indexed: Asking) -> None:
-    ##= man/spec/knowledge.md#graph
-    ##% `km-graph-subsystem` MUST list the nodes that are connected to the subsystem, each once, with a shortest
-    ##% path to it.
-    found = indexed.value(AROUND, name="kettle", depth=1, limit=25, cursor=None, include_artifacts=True)
-    related, artifacts = found["related"], found["artifacts"]
-    assert found == {"status": "ok", "subsystem": SUBSYSTEM, "related": related, "artifacts": artifacts}
-    assert (related["cursor"], related["total"]) == (None, 5)
-    files = [
-        "DesignDoc:docs/kettle.md",
-        "SourceFile:src/kettle/boil.py",
-        "SourceFile:src/kettle/empty.py",
-        "TestCase:tests/test_kettle.py",
-    ]
-    assert reached(found) == [(one, 1) for one in (*files[:3], "Subsystem:Tea", files[3])]
-    way = {"type": "VALIDATES", "direction": "IN", "source": files[3], "target": "Subsystem:Kettle"}
-    last = {"target": make_node(files[3], path="tests/test_kettle.py"), "hops": 1, "path": [way]}
-    assert related["nodes"][4] == {**last, "relationship": "VALIDATES", "direction": "IN"}
-    assert ([one["id"] for one in artifacts], artifacts[1]) == (files, FILE)
-    assert indexed.value(AROUND, name="Kettle", include_artifacts=False)["artifacts"] == []
-
-
-def test_a_way_of_two_steps(indexed: Asking) -> None:
-    found = indexed.value(AROUND, name="Tea", depth=2)
-    ways = {one["target"]["id"]: one for one in found["related"]["nodes"]}
-    boil = "SourceFile:src/kettle/boil.py"
-    assert ways[boil]["path"] == [
-        {"type": "DEPENDS_ON", "direction": "OUT", "source": "Subsystem:Tea", "target": "Subsystem:Kettle"},
-        {"type": "BELONGS_TO", "direction": "IN", "source": boil, "target": "Subsystem:Kettle"},
-    ]
-    assert (ways[boil]["hops"], ways[boil]["relationship"], MUST_BOIL.id in ways) == (2, "DEPENDS_ON", False)
-    for depth in (3, 5, 1000):
-        assert (MUST_BOIL.id, 3) in reached(indexed.value(AROUND, name="Tea", depth=depth))
-    # A depth of 0 would show nothing.
-    assert indexed.value(AROUND, name="Tea", depth=0) == indexed.value(AROUND, name="Tea", depth=1)
 
 
 def test_the_nodes_around_a_subsystem_come_page_by_page(indexed: Asking) -> None:
@@ -278,55 +161,6 @@ def test_a_cursor_that_cannot_be_read_begins_anew_and_one_past_the_end_shows_not
         assert indexed.value(AROUND, name="Kettle", limit=2, cursor=cursor) == first
     found = indexed.value(AROUND, name="Kettle", cursor=urlsafe_b64encode(b"9" * 40).decode())
     assert found["related"] == {"nodes": [], "cursor": None, "total": 5}
-
-
-def test_an_unknown_subsystem_is_not_found(indexed: Asking) -> None:
-    told = ("not_found", "Subsystem 'Kettel' not found", "did you mean Kettle?")
-    assert indexed.refusal(AROUND, name="Kettel") == told
-    assert indexed.refusal(AROUND, name="%")[:2] == ("not_found", "Subsystem '%' not found")
-
-
-def test_a_term_is_found_in_names_and_texts_in_any_case(indexed: Asking) -> None:
-    ##= man/spec/knowledge.md#graph
-    ##% `km-graph-search` MUST search the names of nodes and the texts of requirements, ignoring case.
-    results = indexed.value(TERM, term="KETTLE", limit=10)["results"]
-    assert [tuple(one.values()) for one in results] == [
-        ("Subsystem:Kettle", "Subsystem", 0.95, "Heats water."),
-        ("Specification:spec", "Specification", 0.9, "The Kettle"),
-        ("DesignDoc:docs/kettle.md", "DesignDoc", 0.85, "docs/kettle.md"),
-        ("SourceFile:src/kettle/boil.py", "SourceFile", 0.8, "src/kettle/boil.py"),
-        ("SourceFile:src/kettle/empty.py", "SourceFile", 0.8, "src/kettle/empty.py"),
-        (MUST_BOIL.id, "Requirement", 0.7, MUST_BOIL.properties["text"]),
-        (MUST_POUR.id, "Requirement", 0.7, "The kettle MUST pour."),
-        ("TestCase:tests/test_kettle.py", "TestCase", 0.65, "tests/test_kettle.py"),
-    ]
-    found = {"id": "Subsystem:Kettle", "label": "Subsystem", "score": 0.95, "snippet": "Heats water."}
-    assert indexed.value(TERM, term=" kettle ", limit=1) == {"status": "ok", "results": [found]}
-    assert indexed.value(TERM, term="e", limit=1_000_000)["status"] == "ok"
-
-
-FOUND = {
-    "steam must": [MUST_BOIL.id],
-    "pouring": ["Section:spec#pouring", MUST_POUR.id],
-    "100%": ["SourceFile:src/tea/leaf 100%.py"],
-    "%": ["SourceFile:src/tea/leaf 100%.py"],
-    "leaf_100": [],
-    "_": ["TestCase:tests/test_kettle.py"],
-    "odd::name:1": ["SourceFile:src/odd::name:1.py"],
-    '" OR 1=1 --': [],
-    "nothing": [],
-    "x" * 20_000: [],
-    "a\0b": [],
-    "\\": [],
-}
-
-
-def test_a_term_is_literal(indexed: Asking) -> None:
-    steps = ("km-search searches the texts of files.", "km-graph-node returns a node by its id, with its edges.")
-    for term, ids_of_term in FOUND.items():
-        found = indexed.answer(TERM, {"term": term})
-        assert [one["id"] for one in plain(found.value)["results"]] == ids_of_term
-        assert found.next_step == steps[bool(ids_of_term)]
 
 
 @pytest.fixture(scope="module")

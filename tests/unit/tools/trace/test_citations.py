@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
+from pytest_snapshot.plugin import Snapshot
 
 from duvet.config.languages import Language
 from duvet.tools.context import ProjectSnapshot
 from tests.cli.sample_project import make
 from tests.cli.tea_project import TEA_PROJECT
 from tests.slow.test_conformance import copy_with_links
-from tests.unit.tools.tool_calls import FILES, MAIN, TEA, answer, context_in, context_of, refusal, value
+from tests.unit.tools.tool_calls import (
+    FILES,
+    MAIN,
+    TEA,
+    answer,
+    ask,
+    context_in,
+    context_of,
+    describe_calls,
+    refusal,
+    value,
+)
 
 CONTEXT, SUGGEST = "get_citation_context", "suggest_citation"
 LINES = tuple(MAIN.splitlines())
@@ -82,36 +96,25 @@ def test_long_lines_are_cut() -> None:
     )
 
 
-TARGET, LEAK = "//= tea.md#cup", "//# A cup MUST NOT leak."
 PYTHON = {"file": "tests/test_pot.py"}
-INDENTED = ["    ##= tea.md#cup", "    ##= type=implementation", "    ##% A cup MUST NOT leak."]
-EXCEPTED = [TARGET, "//= type=exception", "//= reason=We have mugs.", LEAK]
-CHECK = "If you change it, check it with validate_citation."
+SUGGESTED: list[dict[str, Any]] = [
+    {},
+    {"line": 7},
+    {"file": "./src/pot.rs", "type": "test"},
+    {"requirement": "tea#sugar"},
+]
+SUGGESTED += [{**PYTHON, "type": "test"}, {**PYTHON, "type": "implementation", "line": 4}]
+SUGGESTED += [{"file": "src/not/yet.rs", "type": "exception", "reason": " We have\nmugs. "}]
 
 
-@pytest.mark.parametrize(
-    ("asked", "lines", "step"),
-    [
-        ({}, [TARGET, LEAK], f"right above the code that it refers to. {CHECK}"),
-        ({"line": 7}, [TARGET, LEAK], f"above line 7. {CHECK}"),
-        ({"file": "./src/pot.rs", "type": "test"}, [TARGET, "//= type=test", LEAK], ""),
-        ({**PYTHON, "type": "test"}, ["##= tea.md#cup", "##% A cup MUST NOT leak."], ""),
-        ({**PYTHON, "type": "implementation", "line": 4}, INDENTED, ""),
-        ({"file": "src/not/yet.rs", "type": "exception", "reason": " We have\nmugs. "}, EXCEPTED, ""),
-        ({"requirement": "tea#sugar"}, ["//= tea.md#sugar"], ""),
-    ],
-)
-def test_a_suggestion_is_written_as_its_file_writes_comments(
-    asked: dict[str, str | int], lines: list[str], step: str
-) -> None:
+def test_a_suggestion_is_written_as_its_file_writes_comments(answers: Snapshot) -> None:
     ##= man/spec/mcp.md#tools
     ##% `suggest_citation` MUST return a valid comment in the style of the file, without changing the file.
-    found, told = answer(TEA, SUGGEST, **{"requirement": CUP, "file": "src/pot.rs", **asked})
-    line = {"line_number": asked["line"]} if "line" in asked else {}
-    comment, path = "\n".join(lines), str(asked.get("file", "src/pot.rs")).removeprefix("./")
-    assert found == {"comment": comment, "file_path": path, **line}
-    assert not step or told == f"Paste it {step}"
-    assert value(TEA, "validate_citation", citation=comment) == {"valid": True}
+    calls = [{"requirement": CUP, "file": "src/pot.rs", **given} for given in SUGGESTED]
+    answers.assert_match(describe_calls(partial(ask, TEA), [(SUGGEST, one) for one in calls]), "suggestions.txt")
+    for one in calls:
+        comment = value(TEA, SUGGEST, **one)["comment"]
+        assert value(TEA, "validate_citation", citation=comment) == {"valid": True}
 
 
 @pytest.mark.parametrize("language", Language)
@@ -132,10 +135,8 @@ def on_disk(tmp_path: Path) -> ProjectSnapshot:
     return context_in(folder)
 
 
-OUTSIDE = ["../secret.rs", "src/../../secret.rs", "{}/secret.rs", "src/link.rs", "..\\secret.rs", "/etc/passwd"]
-
-
-NO_SOURCES = ["tea.md", "src", "", ".", "none.c", *OUTSIDE, "src/pot.rs\0", "src/a\0.rs", "file:///etc/passwd"]
+NO_SOURCES = ["tea.md", "src", "", ".", "none.c", "src/pot.rs\0", "src/a\0.rs", "file:///etc/passwd", "/etc/passwd"]
+NO_SOURCES += ["../secret.rs", "src/../../secret.rs", "{}/secret.rs", "src/link.rs", "..\\secret.rs"]
 
 
 def test_a_file_that_is_no_source_gets_no_suggestion(on_disk: ProjectSnapshot, tmp_path: Path) -> None:

@@ -2,42 +2,38 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec import json
+from pytest_snapshot.plugin import Snapshot
 
 from duvet.tools.context import ProjectSnapshot
 from duvet.tools.tool import MAX_PAGE_BYTES
 from tests.cli.sample_project import make
 from tests.cli.tea_project import TEA_PROJECT
 from tests.tokens import MOST, tokens
-from tests.unit.tools.tool_calls import FILES, TEA, answer, ask, context_in, context_of, value
+from tests.unit.tools.tool_calls import FILES, TEA, answer, ask, context_in, context_of, describe_calls, value
 
 COVERAGE, SECTION, RESOLVE = "coverage_summary", "get_section", "resolve_spec_id"
 
 
-def level(name: str, requirements: int, percent: int, **counts: int) -> dict[str, object]:
-    return {"level": name, "requirements": requirements, **counts, "percent": percent}
+def test_specifications_and_sections_are_found_by_any_name(context: ProjectSnapshot, answers: Snapshot) -> None:
+    unknown = ("https://www.rfc-editor.org/rfc/rfc2325", "docs/pod.md", "/etc/passwd", "")
+    calls: list[tuple[str, dict[str, Any]]] = [
+        (COVERAGE, {}),
+        (COVERAGE, {"spec": "docs/pot.md"}),
+        *((RESOLVE, {"url": url}) for url in unknown),
+    ]
+    found = [describe_calls(partial(ask, context), calls), describe_calls(partial(ask, TEA), [(SECTION, CUP)])]
+    answers.assert_match("\n".join(found), "sections.txt")
+    for name in ("tea#cup", "cup", "/specifications/tea/sections/cup", "2c79658776d2", "src/pot.rs:14"):
+        assert answer(TEA, SECTION, reference=name) == answer(TEA, SECTION, **CUP)
 
 
-def counts(requirements: int, percent: int, *levels: dict[str, object], **more: object) -> dict[str, object]:
-    return {"requirements": requirements, "percent": percent, "levels": levels, **more}
-
-
-SHOULD, MAY = level("SHOULD", 1, 0, uncited=1), level("MAY", 1, 0, uncited=1)
-IN_POT = level("MUST", 2, 0, in_progress=1, uncited=1)
-POT = counts(3, 0, IN_POT, level("SHOULD", 1, 0, to_do=1), id="pot", in_progress=1, to_do=1, uncited=1)
-IN_RFC = level("MUST", 3, 33, done=1, needs_tests=1, uncited=1)
-RFC = counts(5, 20, IN_RFC, SHOULD, MAY, id="rfc2324", done=1, needs_tests=1, uncited=3)
-IN_BOTH = level("MUST", 5, 20, done=1, needs_tests=1, in_progress=1, uncited=2)
-SHOULDS = level("SHOULD", 2, 0, to_do=1, uncited=1)
-TOTAL = counts(8, 12, IN_BOTH, SHOULDS, MAY, done=1, needs_tests=1, in_progress=1, to_do=1, uncited=4)
-
-
-def test_coverage_is_summed_up_for_all_or_one_specification(context: ProjectSnapshot) -> None:
-    assert answer(context, COVERAGE) == ({"total": TOTAL, "specifications": (RFC, POT)}, "")
-    assert answer(context, COVERAGE, spec="docs/pot.md") == ({"total": POT}, "")
+CUP = {"reference": "tea.md#cup"}
 
 
 def make_many_specifications(count: int) -> dict[str, str]:
@@ -54,26 +50,6 @@ def test_of_many_specifications_the_levels_are_left_out() -> None:
     assert len(found["specifications"]) == 62 and not any("levels" in one for one in found["specifications"])
     assert found["total"]["requirements"] == total.requirements
     assert len(json.encode(ask(context, COVERAGE).value)) <= MAX_PAGE_BYTES
-
-
-CUP = {
-    "id": "cup",
-    "title": "Cup",
-    "content": "A cup MUST NOT leak.\nThe pot MUST be warm.",
-    "full_path": "/specifications/tea/sections/cup",
-    "target": "tea.md#cup",
-    "requirements": (
-        {"identifier": "2c79658776d2", "level": "MUST", "status": "excepted", "text": "A cup MUST NOT leak."},
-        {"identifier": "1dd64a535306", "level": "MUST", "status": "to do", "text": "The pot MUST be warm."},
-    ),
-}
-
-
-@pytest.mark.parametrize(
-    "reference", ["tea.md#cup", "tea#cup", "cup", "/specifications/tea/sections/cup", "2c79658776d2", "src/pot.rs:14"]
-)
-def test_a_section_is_found_by_any_name_and_by_its_content(reference: str) -> None:
-    assert answer(TEA, SECTION, reference=reference) == (CUP, "")
 
 
 MANY = "if it is an afternoon with many guests, and if each of them likes sugar"
@@ -145,13 +121,3 @@ def test_a_path_is_known_in_every_spelling(tmp_path: Path) -> None:
     spellings = ["docs/pot.md", "./docs/pot.md", "docs/pot.md#lid", "docs\\pot.md", "docs/../docs/pot.md", "Pot", "pot"]
     for url in [*spellings, f"{root}/docs/pot.md", f"file://{root}/docs/pot.md#lid"]:
         assert value(context, RESOLVE, url=url) == {"spec_id": "pot"}
-
-
-def test_an_unknown_url_is_answered_with_the_nearest_names(context: ProjectSnapshot) -> None:
-    for url, near in (
-        ("https://www.rfc-editor.org/rfc/rfc2325", "Did you mean rfc2324?"),
-        ("docs/pod.md", "Did you mean pot?"),
-        ("/etc/passwd", "Available: rfc2324, pot"),
-        ("", "Available: rfc2324, pot"),
-    ):
-        assert answer(context, RESOLVE, url=url) == ({"error": "Specification not found"}, near)
