@@ -32,10 +32,7 @@ if TYPE_CHECKING:
 
 _declare = partial(index.declare_knowledge_tool, scope=tool.Scope.MAINTAINER, is_idempotent=False)
 SUCCESS_STATUS = "success"
-_DESTINATION = (
-    f"A path in the project: a folder, or a new file that ends in {' or '.join(location.BACKUP_ENDINGS)} "
-    "[default: the configured folder]"
-)
+_PLACES = f"a folder, or a new file that ends in {' or '.join(location.BACKUP_ENDINGS)}"
 _PROFILE = "The name of the profile: up to 64 letters, digits, `.`, `-` and `_` [default: as configured, else manual]"
 _PLACE = "A path under the content root: a file if it has an extension, else a folder [default: the document folder]"
 DestinationArgument = Annotated[str, Meta(description=_PLACE)]
@@ -78,7 +75,9 @@ async def run_ingest_or_fail(
 
 
 class KmBackupTriggerInput(Struct, frozen=True, forbid_unknown_fields=True):
-    destination: Annotated[str, Meta(description=_DESTINATION)] | None = None
+    destination: (
+        Annotated[str, Meta(description=f"A path in the project: {_PLACES} [default: the configured folder]")] | None
+    ) = None
 
 
 class KmBackupTriggerOutput(Struct, frozen=True, kw_only=True):
@@ -124,12 +123,15 @@ def _create_backup(maintenance: Maintenance, destination: str) -> backup.Backup:
             check_destination(places.root, destination.rstrip("/") + more)
             check_not_reserved(places, path)
     except QueryError as error:
-        error.hint = _DESTINATION
+        error.hint = f"choose another path in the project: {_PLACES}"
         raise
     try:
         return backup.create_backup(places, path, maintenance.now())
     except OutputExistsError as error:
-        raise QueryError(f"{quote_text(shorten_text(destination))} already exists", hint=_DESTINATION) from error
+        raise QueryError(
+            f"{quote_text(shorten_text(destination))} already exists",
+            hint=f"choose another path in the project: {_PLACES}",
+        ) from error
 
 
 class KmIngestTriggerInput(Struct, frozen=True, forbid_unknown_fields=True):
