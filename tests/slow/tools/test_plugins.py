@@ -12,7 +12,10 @@ from tests.unit.server.stdio_server import Wire
 from tests.unit.tools.installed import GOOD, duvet, install_made, install_tutorial
 
 
-def test_a_pack_that_is_installed_is_served(duvet_command: str, project: Path, site: Path, tmp_path: Path) -> None:
+@pytest.mark.criterion("core 2.4.1", "core 4.2.2")
+def test_a_pack_that_is_installed_is_served_as_configured(
+    duvet_command: str, project: Path, site: Path, tmp_path: Path
+) -> None:
     ##= man/spec/service.md#packs
     ##% By default, the server MUST enable the pack `trace` and installed packs, and disable the packs `introspect` and
     ##% `knowledge`.
@@ -28,33 +31,10 @@ def test_a_pack_that_is_installed_is_served(duvet_command: str, project: Path, s
     refused = duvet(duvet_command, project, site, "call", "boil", "--litres", "9")
     assert (refused.code, refused.out) == (2, "")
     assert "litres: expected number <= 3.0\n  = help: How much water there is" in refused.err
-
-
-def test_agents_are_told_of_what_is_installed(duvet_command: str, project: Path, site: Path) -> None:
-    def told() -> list[str]:
-        wire = Wire(duvet_command, project, PYTHONPATH=str(site))
-        try:
-            text = wire.greet()["result"]["instructions"]
-        finally:
-            wire.kill()
-        return [name for name in ("warm", "cool") if f"`{name}`" in text]
-
-    assert told() == told() == []
-    install_made(site, "warm", GOOD.format(pack="warm", tool="warm"))
-    assert told() == told() == ["warm"]
-    (site / "warm_pack-1.dist-info").rename(site / "warm_pack-2.dist-info")
-    (site / "warm_pack.py").write_text(GOOD.format(pack="warm", tool="cool") + "# version 2\n")
-    assert told() == ["cool"]
-    (site / "warm_pack-2.dist-info" / "entry_points.txt").unlink()
-    assert told() == []
-
-
-@pytest.mark.criterion("core 2.4.1", "core 4.2.2")
-def test_what_is_wanted_of_a_pack(duvet_command: str, project: Path, site: Path, tmp_path: Path) -> None:
+    assert duvet(duvet_command, project, site, "tools", "boil").out == HELP
     ##= man/spec/service.md#packs
     ##% On every interface, the server MUST omit disabled tools, and the tools of a `read-only` pack that change
     ##% something.
-    install_tutorial(site, tmp_path)
     wanted: dict[str, Any] = {"kettle": {"mode": "read-only", "tools": {"owed": False}, "settings": {"watts": 1000}}}
     (project / "duvet.config.json").write_text(json.dumps({"toolPacks": {**wanted, "trace": {"enabled": False}}}))
     described = json.loads(duvet(duvet_command, project, site, "mcp", "--describe").out)
@@ -75,9 +55,23 @@ def test_what_is_wanted_of_a_pack(duvet_command: str, project: Path, site: Path,
     assert 'unknown pack "kettel"' in duvet(duvet_command, project, site, "tools").err
 
 
-def test_the_help_of_a_tool(duvet_command: str, project: Path, site: Path, tmp_path: Path) -> None:
-    install_tutorial(site, tmp_path)
-    assert duvet(duvet_command, project, site, "tools", "boil").out == HELP
+def test_agents_are_told_of_what_is_installed(duvet_command: str, project: Path, site: Path) -> None:
+    def told() -> list[str]:
+        wire = Wire(duvet_command, project, PYTHONPATH=str(site))
+        try:
+            text = wire.greet()["result"]["instructions"]
+        finally:
+            wire.kill()
+        return [name for name in ("warm", "cool") if f"`{name}`" in text]
+
+    assert told() == told() == []
+    install_made(site, "warm", GOOD.format(pack="warm", tool="warm"))
+    assert told() == told() == ["warm"]
+    (site / "warm_pack-1.dist-info").rename(site / "warm_pack-2.dist-info")
+    (site / "warm_pack.py").write_text(GOOD.format(pack="warm", tool="cool") + "# version 2\n")
+    assert told() == ["cool"]
+    (site / "warm_pack-2.dist-info" / "entry_points.txt").unlink()
+    assert told() == []
 
 
 HELP = """\
