@@ -9,6 +9,8 @@ import time
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -26,8 +28,7 @@ from duvet.store.database import StoreError
 from duvet.store.location import KnowledgeSettings
 from tests.unit.knowledge.archives import manifest as archived, member, packed
 from tests.unit.knowledge.ingest.ingest_projects import LEDGER, ingest_files, written
-from tests.unit.knowledge.stored_project import CLOCK, fill, first_lines, make_backup, places, run_program
-from tests.unit.knowledge.test_feedback import WRITE
+from tests.unit.knowledge.stored_project import CLOCK, Fork, Say, fill, make_backup, places
 
 WANTED = IngestRule()
 Question = Callable[[OpenStore], object]
@@ -38,8 +39,7 @@ def damage(whole: bytes, chance: random.Random, *, heavily: bool) -> bytes:
     full = [at for at, byte in enumerate(whole) if byte]
     places = [(at, 800) for at in range(100, len(whole), 4096)]
     if not heavily:
-        count = chance.choice([1, 3, 30])
-        places = [(chance.choice(full), chance.choice([1, 1, 2, 16, 300])) for _ in range(count)]
+        places = [(chance.choice(full), chance.choice([1, 1, 2, 16, 300])) for _ in range(chance.choice([1, 3, 30]))]
     data = bytearray(whole)
     for at, length in places:
         data[at : at + length] = chance.randbytes(len(data[at : at + length]))
@@ -75,12 +75,12 @@ def ask_everything(folder: Path) -> bool:
     return is_well
 
 
-@pytest.mark.parametrize(("heavily", "count"), [(True, 6), (False, 60)])
-def test_damage_anywhere_is_a_store_error(heavily: bool, count: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("heavily", "tries"), [(True, 6), (False, 60)])
+def test_damage_anywhere_is_a_store_error(heavily: bool, tries: int, tmp_path: Path) -> None:
     ingest_files(written(tmp_path, LEDGER), WANTED)
     file = tmp_path / StoreSection().path
     whole, found = file.read_bytes(), 0
-    for seed in range(count):
+    for seed in range(tries):
         for end in ("-wal", "-shm"):
             Path(f"{file}{end}").unlink(missing_ok=True)
         file.write_bytes(damage(whole, random.Random(seed), heavily=heavily))
@@ -90,20 +90,26 @@ def test_damage_anywhere_is_a_store_error(heavily: bool, count: int, tmp_path: P
             found += not ask_everything(tmp_path)
             with suppress(StoreError):
                 ingest_files(tmp_path, WANTED)
-    assert found * 4 > count
+    assert found * 4 > tries
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9")
 def test_acknowledged_lines_survive_killed_writers(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
+
+    def append(who: str, say: Say) -> None:
+        for number in count():
+            append_lines(str(path), [json.encode({"who": who, "number": number, "note": "tea " * (number % 5000)})])
+            say(f"{who} {number}")
+
     acknowledged: set[str] = set()
     for _ in range(3):
-        with run_program(WRITE, path, "one") as one, run_program(WRITE, path, "two") as two:
+        with Fork(partial(append, "one")) as one, Fork(partial(append, "two")) as two:
             for process in (one, two):
-                acknowledged |= set(first_lines(process, 40))
+                acknowledged |= {process.lines.readline().strip() for _ in range(40)}
             for process in (one, two):
                 process.kill()
-                rest = process.communicate()[0]
+                rest = process.lines.read()
                 acknowledged |= set(rest.splitlines() if rest.endswith("\n") else rest.splitlines()[:-1])
     append_lines(str(path), [b'{"who":"me","number":0}'])
     lines = path.read_bytes().splitlines()

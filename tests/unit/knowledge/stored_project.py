@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, Self
 
 from msgspec import json
 from msgspec.structs import replace
@@ -187,6 +189,36 @@ def run_program(text: str, *args: object, stdin: int | None = None) -> subproces
 def first_lines(process: subprocess.Popen[str], count: int = 1) -> list[str]:
     assert process.stdout
     return [process.stdout.readline().strip() for _ in range(count)]
+
+
+Say = Callable[[object], None]
+
+
+class Fork:
+    """A function that runs in another process; it is passed a function that says a line to this one."""
+
+    def __init__(self, work: Callable[[Say], object]) -> None:
+        reading, writing = os.pipe()
+        self._id = os.fork()
+        if not self._id:
+            with suppress(BaseException), os.fdopen(writing, "w") as said:
+                work(lambda line: print(line, file=said, flush=True))
+            os._exit(0)
+        os.close(writing)
+        self.lines = os.fdopen(reading)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def kill(self) -> None:
+        os.kill(self._id, signal.SIGKILL)
+
+    def __exit__(self, *error: object) -> None:
+        """Wait for the end of the process; kill it after an error."""
+        if error[0]:
+            self.kill()
+        self.status = os.waitpid(self._id, 0)[1]
+        self.lines.close()
 
 
 def make_backup(paths: StorePaths) -> str:

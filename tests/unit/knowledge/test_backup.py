@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import os
+import signal
 import sqlite3
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from datetime import datetime
+from functools import partial
+from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 from blake3 import blake3
@@ -22,25 +28,12 @@ from duvet.knowledge.backup import create_backup, make_scratch_folder
 from duvet.knowledge.ingest.files import find_ingest_files
 from duvet.knowledge.restore import restore_backup
 from duvet.store.database import SCHEMA_VERSION, StoreDamagedError
-from duvet.store.location import StorePaths
+from duvet.store.location import StorePaths, open_store
 from duvet.version import VERSION
 from tests.unit.knowledge.archives import members
 from tests.unit.knowledge.ingest.ingest_projects import project
-from tests.unit.knowledge.stored_project import CLOCK, STAMP, ask_store, first_lines, make_backup, run_program
-
-WRITE = """
-import itertools, sys
-from duvet.store.location import open_store
+from tests.unit.knowledge.stored_project import CLOCK, STAMP, Fork, Say, ask_store, make_backup, places
 from tests.unit.store.store_files import make_ingested_file
-store = open_store(sys.argv[1])
-for number in itertools.count():
-    with store.writing(60.0) as writing:
-        writing.put(make_ingested_file("pair/a.md", f"kettle {number}\\n" * 500))
-        writing.flush()
-        writing.put(make_ingested_file("pair/b.md", f"kettle {number}\\n" * 500))
-    print(number, flush=True)
-"""
-"""Changes two files together, repeatedly."""
 
 
 def test_the_content_of_a_backup(paths: StorePaths) -> None:
@@ -86,14 +79,22 @@ def test_a_damaged_store_is_not_backed_up(paths: StorePaths, damage: Callable[[s
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9")
 def test_a_backup_is_consistent_while_another_process_writes(paths: StorePaths) -> None:
-    with run_program(WRITE, paths.store) as writer:
-        first_lines(writer)
+    def write(say: Say) -> None:
+        store = open_store(paths.store)
+        for number in count():
+            with store.writing(60.0) as writing:
+                writing.put(make_ingested_file("pair/a.md", f"kettle {number}\n" * 500))
+                writing.flush()
+                writing.put(make_ingested_file("pair/b.md", f"kettle {number}\n" * 500))
+            say(number)
+
+    with Fork(write) as writer:
+        writer.lines.readline()
         archives = []
         for _ in range(4):
-            first_lines(writer)
+            writer.lines.readline()
             archives.append(make_backup(paths))
         writer.kill()
-        writer.communicate()
     for archive in archives:
         restore_backup(paths, archive, CLOCK, keeps=False)
         a, b = ask_store(
@@ -102,27 +103,23 @@ def test_a_backup_is_consistent_while_another_process_writes(paths: StorePaths) 
         assert [one.text for one in a] == [one.text for one in b] != []
 
 
-KILLED = """
-import os, sys, time
-from duvet.knowledge.backup import make_scratch_folder
-with make_scratch_folder(sys.argv[1]) as folder:
-    open(os.path.join(folder, "feedback.jsonl"), "w").close()
-    print(folder, flush=True)
-    time.sleep(60)
-"""
-DYING = """
-import os, sys, tempfile
-from datetime import datetime
-from pathlib import Path
-from duvet.knowledge.backup import create_backup
-from tests.unit.knowledge.stored_project import CLOCK, places
-class Last(datetime):
-    def isoformat(self, *words, **others):
-        os.kill(os.getpid(), 9)
-tempfile.tempdir = sys.argv[2]
-create_backup(places(Path(sys.argv[1])), sys.argv[3], Last.now(CLOCK.tzinfo))
-"""
-"""Is killed when everything is copied."""
+def begin_backup(place: Path, say: Say) -> None:
+    with make_scratch_folder(str(place)) as folder:
+        Path(folder, "feedback.jsonl").touch()
+        say(folder)
+        time.sleep(60)
+
+
+class LastMoment(datetime):
+    """Kills the process when everything is copied."""
+
+    def isoformat(self, *words: Any, **others: Any) -> str:
+        os.kill(os.getpid(), signal.SIGKILL)
+        raise AssertionError
+
+
+def end_in_backup(tea: Path, destination: str, say: Say) -> None:
+    create_backup(places(tea), destination, LastMoment.now(CLOCK.tzinfo))
 
 
 @pytest.fixture
@@ -151,8 +148,8 @@ def test_the_folder_of_a_killed_backup_is_not_indexed_and_removed_later(paths: S
     os.makedirs(paths.folder)
     Path(paths.folder, ".gitignore").write_text("# mine\n")
     Path(paths.feedback).write_bytes(b"{}\n")
-    with run_program(KILLED, paths.folder) as process:
-        first_lines(process)
+    with Fork(partial(begin_backup, Path(paths.folder))) as process:
+        process.lines.readline()
         (left,) = Path(paths.folder).glob(".km-backup-*")
         Path(make_backup(paths)).unlink()
         # The other backup is still running.
@@ -168,10 +165,10 @@ def test_the_folder_of_a_killed_backup_is_not_indexed_and_removed_later(paths: S
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9")
 def test_folders_of_killed_backups_elsewhere_are_removed(paths: StorePaths, tmp_path: Path, temporary: Path) -> None:
     def leave(place: Path) -> Path:
-        with run_program(KILLED, place) as process:
-            (left,) = first_lines(process)
+        with Fork(partial(begin_backup, place)) as process:
+            left = Path(process.lines.readline().strip())
             process.kill()
-        return Path(left)
+        return left
 
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
@@ -187,8 +184,9 @@ def test_a_backup_leaves_a_read_only_project_alone(read_only: StorePaths, tmp_pa
     tea, other = tmp_path / "tea", tmp_path / "other"
     other.mkdir()
     for destination, place in ((tea / "a.tgz", temporary), (other / "a.tgz", other)):
-        with run_program(DYING, tea, temporary, destination) as process:
-            assert process.wait(60) == -9
+        with Fork(partial(end_in_backup, tea, str(destination))) as process:
+            pass
+        assert process.status == signal.SIGKILL
         assert list(tea.rglob(".km-backup-*")) == []
         (left,) = place.glob(".km-backup-*")
         assert (left / "store.db").exists()

@@ -18,15 +18,6 @@ from tests.unit.knowledge.archives import manifest, member, members, packed
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="there are no such limits and locks")
 DEEP = b'{"a": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"
-WRITE = """
-import sys
-from duvet.knowledge.feedback import append_lines
-for number in range(10**6):
-    note = "tea " * (number % 5000)
-    append_lines(sys.argv[1], [b'{"who":"%s","number":%d,"note":"%s"}' % (sys.argv[2].encode(), number, note.encode())])
-    print(sys.argv[2], number, flush=True)
-"""
-"""Appends lines, and prints each line that is written."""
 
 
 def test_lines_are_appended_in_order(tmp_path: Path) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ from duvet.knowledge.uploads import ContentFolder, StoredText, check_not_reserve
 from duvet.sources.gitignore import IgnoredPaths
 from duvet.store.location import KnowledgeSettings, find_store_paths
 from tests.cli.damage import small_files
-from tests.unit.knowledge.stored_project import CLOCK, places, run_program
+from tests.unit.knowledge.stored_project import CLOCK, Fork, Say, places
 
 DESTINATIONS: dict[str, tuple[str | None, ...]] = {
     "docs/tea.md": (None, "", "  "),
@@ -170,27 +172,12 @@ def test_front_matter_is_written_as_yaml(title: str, metadata: dict[str, Any]) -
     content, metadata = "---\nno: front\n---\n", {**metadata, **dict.fromkeys(TITLES, title)}
     text = StoredText(content=content, title=title, tags=TITLES, metadata=metadata).document()
     front, _, rest = text.removeprefix("---\n").partition("\n---\n\n")
-    found, tags = yaml.safe_load(front), [" ".join(tag.split()) for tag in TITLES]
+    found, tags = yaml.load(front, yaml.CSafeLoader), [" ".join(tag.split()) for tag in TITLES]
     assert (rest, list(found)) == (content, ["title", "tags", "metadata"])
     assert found == {"title": " ".join(title.split()), "tags": tags, "metadata": metadata}
 
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="there is no such limit")
-RACE = """
-import sys
-from contextlib import suppress
-from pathlib import Path
-from duvet.config.settings import UploadRule
-from duvet.errors import QueryError
-from duvet.knowledge.uploads import ContentFolder
-from tests.unit.knowledge.stored_project import places
-content = ContentFolder(places(Path(sys.argv[1])), UploadRule())
-for number in range(50):
-    with suppress(QueryError):
-        content.store(sys.argv[2].encode() * 1000, str(number) + ".md", "x.md", overwrite=False)
-        print(number, flush=True)
-"""
-"""Stores files, and prints the number of each file that is stored."""
 
 
 @posix
@@ -208,8 +195,15 @@ def test_a_full_disk_changes_nothing(tmp_path: Path) -> None:
 
 @posix
 def test_only_one_of_two_writers_creates_a_file(tmp_path: Path) -> None:
-    with run_program(RACE, tmp_path, "a") as a, run_program(RACE, tmp_path, "b") as b:
-        stored = {"a": a.communicate(timeout=60)[0].split(), "b": b.communicate(timeout=60)[0].split()}
+    def store_files(text: bytes, say: Say) -> None:
+        content = ContentFolder(places(tmp_path), UploadRule())
+        for number in range(50):
+            with suppress(QueryError):
+                content.store(text * 1000, f"{number}.md", "x.md", overwrite=False)
+                say(number)
+
+    with Fork(partial(store_files, b"a")) as a, Fork(partial(store_files, b"b")) as b:
+        stored = {"a": a.lines.read().split(), "b": b.lines.read().split()}
     assert sorted(map(int, stored["a"] + stored["b"])) == list(range(50))
     for writer, numbers in stored.items():
         assert {(tmp_path / f"{number}.md").read_text() for number in numbers} <= {writer * 1000}
