@@ -40,17 +40,6 @@ def test_queries_find_pages() -> None:
     assert found == QUERIES
 
 
-RANKED: dict[str, str | bytes] = {
-    "docs/body.md": "---\ntitle: x\n---\nThe green kettle is hot.\n",
-    "docs/half.md": "# Green, green, green\n\nKettles\n",
-    "docs/heading.md": "text\n\n## Kettle\n\nof tea\n",
-    "docs/kettle.md": "---\ntitle: On heat\n---\n",
-    "docs/tagged.md": "---\ntags: [kettle]\n---\nOne of many. One of many. One of many.\n",
-    "docs/title.md": "# A kettle and more\n",
-    "docs/hot green.md": "kettle\n",
-}
-
-
 WITHOUT_BLANKS: dict[str, str | bytes] = {
     "docs/茶.md": "x",
     "docs/green.md": "绿茶",
@@ -71,18 +60,70 @@ def test_words_in_text_without_blanks() -> None:
     assert {query: {page.slug for page in index.rank(query)} for query in expected} == expected
 
 
+RANKED: list[tuple[dict[str, str], dict[str, str]]] = [
+    (
+        {
+            "body": "---\ntitle: x\n---\nThe green kettle is hot.\n",
+            "half": "# Green, green, green\n\nKettles\n",
+            "heading": "text\n\n## Kettle\n\nof tea\n",
+            "kettle": "---\ntitle: On heat\n---\n",
+            "tagged": "---\ntags: [kettle]\n---\nOne of many. One of many. One of many.\n",
+            "title": "# A kettle and more\n",
+            "hot green": "kettle\n",
+        },
+        {
+            "kettle": "kettle, title, heading, tagged, hot green, body, half",
+            "Hot Green": "hot green, body, half",
+            "hot green kettle": "hot green, body, half, kettle, title, heading, tagged",
+        },
+    ),
+    # Pages with all words are first for short queries.
+    (
+        {
+            "all": f"{'filler ' * 500} red green blue grey {'filler ' * 500}\n",
+            "grey": "grey blue green\n",
+            "none": "nothing\n",
+            "more": "nothing more\n",
+        },
+        {"grey blue red": "all, grey", "grey blue green red": "grey, all"},
+    ),
+    # An article is not joined with the next word.
+    ({"along": "Walk along.\n", "long": "The walk was long.\n" + "x " * 50}, {"a long walk": "long, along"}),
+    # Related words count less than the word itself.
+    (
+        {
+            "a": "One bug.\n" + "issue problem error fault " * 30,
+            "b": "A bug sits on a leaf. Another bug meets the bug.\n",
+            "e": "rosemary and thyme, apple and date\n",
+            "f": "rosemary and thyme, apple" + " day time" * 50,
+        },
+        {"bug": "b, a", "rosemary thyme apple date": "e, f"},
+    ),
+    # Names and titles are found in other forms.
+    (
+        {
+            "graph view": "# Graph\n",
+            "graphs": "view view view graph graph graph view graph view graph view\n",
+            "graph": "nothing\n",
+            "big": "# The local graph of views\n\nno\n",
+        },
+        {
+            "view graphs": "graph view, big, graphs, graph",
+            "graphs": "graphs, graph, graph view, big",
+            "graph": "graph, graph view, graphs, big",
+        },
+    ),
+]
+
+
 def test_pages_are_ordered_by_relevance() -> None:
-    index = index_of(RANKED)
-    ranked = {query: [page.slug for page in index.rank(query)] for query in ("kettle", "Hot Green", "hot green kettle")}
     ##= man/spec/pages.md#search
     ##% `search` MUST first list the pages whose name, title or alias equals the query, then, if the query has up to
     ##% three words, the pages that contain all of them, and then the other pages with any word of the query, best
     ##% first.
-    assert ranked == {
-        "kettle": ["kettle", "title", "heading", "tagged", "hot green", "body", "half"],
-        "Hot Green": ["hot green", "body", "half"],
-        "hot green kettle": ["hot green", "body", "half", "kettle", "title", "heading", "tagged"],
-    }
+    for files, ranked in RANKED:
+        index = index_of({f"docs/{slug}.md": text for slug, text in files.items()})
+        assert {query: ", ".join(page.slug for page in index.rank(query)) for query in ranked} == ranked
 
 
 NOTES: dict[str, str | bytes] = {
@@ -115,50 +156,6 @@ def test_words_that_are_written_otherwise() -> None:
     index = index_of(NOTES)
     found = {query: {page.slug for page in index.rank(query)} for query in UNKNOWN_WORDS}
     assert found == {query: {*expected.split()} for query, expected in UNKNOWN_WORDS.items()}
-
-
-def test_pages_with_all_words_are_first_for_short_queries() -> None:
-    long = "filler " * 500
-    files: dict[str, str | bytes] = {
-        "docs/all.md": f"{long} red green blue grey {long}\n",
-        "docs/grey.md": "grey blue green\n",
-        "docs/none.md": "nothing\n",
-        "docs/more.md": "nothing more\n",
-    }
-    index = index_of(files)
-    ranked = {query: [page.slug for page in index.rank(query)] for query in ("grey blue red", "grey blue green red")}
-    assert ranked == {"grey blue red": ["all", "grey"], "grey blue green red": ["grey", "all"]}
-
-
-def test_an_article_is_not_joined_with_the_next_word() -> None:
-    index = index_of({"docs/along.md": "Walk along.\n", "docs/long.md": "The walk was long.\n" + "x " * 50})
-    assert [page.slug for page in index.rank("a long walk")] == ["long", "along"]
-
-
-def test_related_words_count_less_than_the_word_itself() -> None:
-    index = index_of(
-        {
-            "docs/a.md": "One bug.\n" + "issue problem error fault " * 30,
-            "docs/b.md": "A bug sits on a leaf. Another bug meets the bug.\n",
-            "docs/e.md": "rosemary and thyme, apple and date\n",
-            "docs/f.md": "rosemary and thyme, apple" + " day time" * 50,
-        }
-    )
-    assert [page.slug for page in index.rank("bug")] == ["b", "a"]
-    assert [page.slug for page in index.rank("rosemary thyme apple date")] == ["e", "f"]
-
-
-def test_names_and_titles_are_found_in_other_forms() -> None:
-    files: dict[str, str | bytes] = {
-        "docs/graph view.md": "# Graph\n",
-        "docs/graphs.md": "view view view graph graph graph view graph view graph view\n",
-        "docs/graph.md": "nothing\n",
-        "docs/big.md": "# The local graph of views\n\nno\n",
-    }
-    index = index_of(files)
-    ranked = {query: [page.slug for page in index.rank(query)] for query in ("view graphs", "graphs", "graph", "local")}
-    assert ranked["view graphs"] == ["graph view", "big", "graphs", "graph"]
-    assert (ranked["graphs"][0], ranked["graph"][:2]) == ("graphs", ["graph", "graph view"])
 
 
 def test_the_best_pages_are_shown_and_all_are_counted() -> None:
