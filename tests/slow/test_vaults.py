@@ -17,7 +17,6 @@ from duvet.knowledge.pages.page import decode_page_body
 from duvet.knowledge.pages.search import PageIndex
 from duvet.project.project import Options, Project
 
-VAULTS = ("foam-docs", "knowledge-garden", "traps")
 LEAST = {
     # Of a kind of query: the share that has to be found first, among the first five, and among the first twenty.
     "filename": (0.9, 0.99, 0.99),
@@ -34,7 +33,7 @@ def rows(shared: Path, vault: str, name: str) -> Iterator[dict[str, Any]]:
         yield json.decode(line)
 
 
-@pytest.fixture(scope="module", params=VAULTS)
+@pytest.fixture(scope="module", params=["foam-docs", "knowledge-garden", "traps"])
 def vault(request: pytest.FixtureRequest, shared: Path) -> tuple[str, Path, PageCollection]:
     folder = shared / f"vaults/{request.param}"
     project = Project(str(folder), Options(notes=(PagesTable(pattern="**/*.md"),)))

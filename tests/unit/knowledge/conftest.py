@@ -13,7 +13,6 @@ from tests.unit.knowledge.stored_project import fill, places, vote
 
 @pytest.fixture
 def paths(tmp_path: Path) -> StorePaths:
-    """Return the paths of an indexed project with one vote."""
     found = places(fill(tmp_path / "tea"))
     append_record(found, vote("src/kettle/boil.py::0", 1.0, note="good"))
     return found

@@ -7,15 +7,142 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 SUBSYSTEMS = ("billing", "catalog", "delivery", "gateway", "identity", "ledger", "pricing", "search")
-_LISTED = """account address amount archive attempt balance batch buffer cache cancel carrier cart channel charge client
-codec column commit config contract cursor customer deadline delivery digest discount document driver error event
-exchange export factor failure field filter format frame gate grant handle header history import index invoice item
-journal key label lease ledger limit line lock log margin match message meter method model network node notice offer
-option order origin packet page parcel partner path payment period policy port price product profile queue quota range
-rate record refund region report request reserve result retry review role route rule sample scale schedule scope
-segment session shelf signal source stage state stock store stream supplier table task tax tenant ticket timeout token
-topic trace transfer unit update user value vendor version view volume wallet warehouse window zone"""
-_WORDS = _LISTED.split()
+_WORDS = [
+    "account",
+    "address",
+    "amount",
+    "archive",
+    "attempt",
+    "balance",
+    "batch",
+    "buffer",
+    "cache",
+    "cancel",
+    "carrier",
+    "cart",
+    "channel",
+    "charge",
+    "client",
+    "codec",
+    "column",
+    "commit",
+    "config",
+    "contract",
+    "cursor",
+    "customer",
+    "deadline",
+    "delivery",
+    "digest",
+    "discount",
+    "document",
+    "driver",
+    "error",
+    "event",
+    "exchange",
+    "export",
+    "factor",
+    "failure",
+    "field",
+    "filter",
+    "format",
+    "frame",
+    "gate",
+    "grant",
+    "handle",
+    "header",
+    "history",
+    "import",
+    "index",
+    "invoice",
+    "item",
+    "journal",
+    "key",
+    "label",
+    "lease",
+    "ledger",
+    "limit",
+    "line",
+    "lock",
+    "log",
+    "margin",
+    "match",
+    "message",
+    "meter",
+    "method",
+    "model",
+    "network",
+    "node",
+    "notice",
+    "offer",
+    "option",
+    "order",
+    "origin",
+    "packet",
+    "page",
+    "parcel",
+    "partner",
+    "path",
+    "payment",
+    "period",
+    "policy",
+    "port",
+    "price",
+    "product",
+    "profile",
+    "queue",
+    "quota",
+    "range",
+    "rate",
+    "record",
+    "refund",
+    "region",
+    "report",
+    "request",
+    "reserve",
+    "result",
+    "retry",
+    "review",
+    "role",
+    "route",
+    "rule",
+    "sample",
+    "scale",
+    "schedule",
+    "scope",
+    "segment",
+    "session",
+    "shelf",
+    "signal",
+    "source",
+    "stage",
+    "state",
+    "stock",
+    "store",
+    "stream",
+    "supplier",
+    "table",
+    "task",
+    "tax",
+    "tenant",
+    "ticket",
+    "timeout",
+    "token",
+    "topic",
+    "trace",
+    "transfer",
+    "unit",
+    "update",
+    "user",
+    "value",
+    "vendor",
+    "version",
+    "view",
+    "volume",
+    "wallet",
+    "warehouse",
+    "window",
+    "zone",
+]
 _LANGUAGES = {
     "py": (
         "class {c}:\n    def {f}(self, {a}: int) -> int:\n",
@@ -45,7 +172,6 @@ billing:
   depends_on: [ledger, pricing]
 """
 Say = Callable[[random.Random], str]
-"""Returns a random sentence."""
 
 
 def sentence(made: random.Random) -> str:
@@ -70,7 +196,6 @@ def tree(count: int, pieces: int = 1, say: Say = sentence) -> Iterator[tuple[str
 
 
 def written_tree(folder: Path, count: int, pieces: int = 1, say: Say = sentence) -> Path:
-    """Write the tree to disk."""
     for path, text in tree(count, pieces, say):
         file = folder / path
         file.parent.mkdir(parents=True, exist_ok=True)

@@ -214,7 +214,6 @@ class Fork:
         os.kill(self._id, signal.SIGKILL)
 
     def __exit__(self, *error: object) -> None:
-        """Wait for the end of the process; kill it after an error."""
         if error[0]:
             self.kill()
         self.status = os.waitpid(self._id, 0)[1]

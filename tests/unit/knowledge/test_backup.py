@@ -132,7 +132,6 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def read_only(paths: StorePaths) -> Iterator[StorePaths]:
-    """Make the same project read-only."""
     for options in (["--bind", paths.folder], ["-o", "remount,bind,ro"]):
         if subprocess.run(["mount", *options, paths.folder], capture_output=True, check=False).returncode:
             pytest.skip("no separate disk")

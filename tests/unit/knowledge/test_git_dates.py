@@ -77,7 +77,6 @@ def dates(pages: PageStore) -> dict[str, float]:
 
 @pytest.fixture
 def tea(tmp_path: Path) -> Path:
-    """A repository with the page `a`, whose file is old."""
     folder = history(tmp_path / "tea", {**TRACE, "docs/a.md": "x\n"})
     os.utime(folder / "docs/a.md", (1000.0, 1000.0))
     return folder

@@ -23,7 +23,6 @@ class HeldGit:
         self._writer = -1
 
     def wait(self) -> Self:
-        """Wait until git is called."""
         self._writer = os.open(self._gate, os.O_WRONLY)
         return self
 
@@ -32,7 +31,6 @@ class HeldGit:
         os.close(self._writer)
 
     def has_ended(self, seconds: float = 30) -> bool:
-        """Return whether the process that waits ends within this time."""
         poll = select.poll()
         poll.register(self._writer, 0)
         return bool(poll.poll(seconds * 1000))

@@ -45,7 +45,6 @@ def ingest(folder: Path, environ: Mapping[str, str]) -> IngestRun:
 
 
 def a_git_that(folder: Path, script: str) -> dict[str, str]:
-    """Return an environment with this `git`."""
     folder.mkdir()
     (folder / "git").write_text(f"#!/bin/sh\n{script}\n")
     (folder / "git").chmod(0o755)

@@ -248,8 +248,6 @@ def test_readers_see_the_last_run_during_another_one(ledger: Path) -> None:
     sees_it: dict[str, bool] = {}
 
     class Asking(Progress):
-        """Asks at the end of each step."""
-
         def end(self, outcome: str) -> None:
             sees_it[outcome] = asked(ledger, read_whole_store) == before
 
@@ -264,9 +262,22 @@ def test_readers_see_the_last_run_during_another_one(ledger: Path) -> None:
 def test_a_second_run_waits_with_a_time_limit(ledger: Path) -> None:
     ##= man/spec/knowledge.md#ingest-runs
     ##% If another ingest run is active, `duvet ingest` MUST wait for it to end, but fail after 10 seconds.
+    steps: list[str] = []
+
+    class Waiting(Progress):
+        def begin(self, step: str) -> None:
+            steps.append(step)
+
     assert IngestOptions().patience == 10
-    with closing(opened(ledger)) as store, store.writing(), pytest.raises(StoreBusyError):
-        ingest_files(ledger, wishes=IngestOptions(patience=0.1))
+    waiting = Project(str(ledger), environ={}, progress=Waiting())
+    with (
+        closing(opened(ledger)) as store,
+        store.writing(),
+        closing(opened(ledger)) as other,
+        pytest.raises(StoreBusyError),
+    ):
+        ingest_project(waiting, other, PLAIN, IngestOptions(patience=0.1))
+    assert steps == ["Waiting for another ingest run to finish"]
     assert ingest_files(ledger).run.success
 
 

@@ -177,7 +177,6 @@ def test_only_changed_pages_are_read_and_indexed_again(tea: Path) -> None:
 
 
 def test_the_ranking_does_not_depend_on_earlier_edits(tea: Path) -> None:
-    """Many edits of a page make its words no more common, and those of others no rarer."""
     pages = load(tea)
     index, _ = index_of(tea, pages)
     for number in range(30):

@@ -34,8 +34,6 @@ def configured(*tables: str) -> dict[str, str]:
 
 
 FILES = dict.fromkeys(("docs/a.md", "docs/deep/b.md", "docs/c.txt", "notes/d.md", "notes/old/e.md", "README.md"), "")
-
-
 CONFIGURED: list[tuple[tuple[str, ...], list[str]]] = [
     ((), ["a", "deep/b"]),
     (("pattern = 'notes/**/*.md'",), ["d", "old/e"]),

@@ -11,9 +11,8 @@ FILES: dict[str, str | bytes] = {
     "docs/tea.md": "---\ncreated: 2026-01-02\ntitle: Tea pot\n---\nLeaves.\n",
     "docs/cups.md": "---\ncreated: 2026-01-03\n---\n# Cups\n\nOf pots and tea; warm is not the pot.\n",
     "docs/caf\u00e9.md": "---\ncreated: 2026-01-04\n---\n# Caf\u00e9\n\nCAFE\u0301 \u0130stanbul \u05e9\u05dc\u05d5\u05dd (warm-up)\n",
+    "docs/green.md": "---\ncreated: 2025-01-04\naliases: Brewing tips\n---\n\u5148\u6e29\u676f\u58f6\u3002\n",
 }
-
-
 QUERIES = {
     **dict.fromkeys(("teapot", "TEAPOTS", "boil", "boiled", "boi"), "kettle"),
     "tea pot": "tea cups kettle",
@@ -28,7 +27,6 @@ QUERIES = {
     "Which cups?": "cups",
     "What about airplanes?": "",
 }
-FILES["docs/green.md"] = "---\ncreated: 2025-01-04\naliases: Brewing tips\n---\n\u5148\u6e29\u676f\u58f6\u3002\n"
 
 
 def test_queries_find_pages() -> None:
