@@ -44,17 +44,13 @@ MODELS: dict[tuple[str, bool, int], tuple[str, int] | None] = {
 }
 
 
-@pytest.mark.parametrize("given", MODELS, ids=str)
-def test_the_model_depends_on_the_setting_and_the_texts(given: tuple[str, bool, int]) -> None:
+def test_the_model_depends_on_the_setting_and_the_texts() -> None:
     ##= man/spec/knowledge.md#vectors
     ##% `search.model` MUST select the model: `transformer`, `static`, `none`, or `auto`, which is the transformer for
     ##% requirements and the static model for files.
-    model, for_chunks, count = given
-    found = embeddings.find_embedder(SearchModel(model), for_chunks=for_chunks, count=count)
-    assert (found and (found.name.split()[0], found.width)) == MODELS[given]
-
-
-def test_a_model_that_is_switched_off_is_no_missing_extra() -> None:
+    for (model, for_chunks, count), expected in MODELS.items():
+        found = embeddings.find_embedder(SearchModel(model), for_chunks=for_chunks, count=count)
+        assert (found and (found.name.split()[0], found.width)) == expected
     with pytest.raises(DuvetError, match=r"`search\.model` is `none`"):
         embeddings.find_embedder(SearchModel.NONE, required=True)
 
@@ -99,7 +95,7 @@ KITCHEN = re.findall(
     r"\w+", "kettle pot cup spoon fork knife plate bowl pan oven stove tea coffee sugar milk butter bread"
 )
 OFFLINE = """
-import socket, sys
+import os, socket, sys
 
 def refuse(*args, **options):
     raise AssertionError("somebody asks the network")
@@ -110,6 +106,7 @@ from duvet.queries.embeddings import find_embedder
 space = find_embedder(SearchModel.STATIC).fitted(["one kettle", "two pots"])
 assert len(space.rows(["a kettle"])) == 260
 assert not {"tokenizers", "wordllama", "huggingface_hub"} & {*sys.modules}
+assert os.environ.get("OPENBLAS_NUM_THREADS") == (sys.argv[1] or None)
 """
 
 
@@ -151,26 +148,15 @@ def test_the_common_direction_of_texts_is_ignored() -> None:
     assert nearness[0] > 0.15 > nearness[1]
 
 
-def test_nothing_is_downloaded(tmp_path: Path) -> None:
+@pytest.mark.parametrize("threads", ["", "3"])
+def test_nothing_is_downloaded_and_the_environment_stays(threads: str, tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#vectors
     ##% duvet MUST compute vectors with an installed model and without the network.
-    environ = os.environ | {"HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path)}
-    subprocess.run([sys.executable, "-c", OFFLINE], env=environ, check=True)
+    environ = os.environ | {"HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path), "OPENBLAS_NUM_THREADS": threads}
+    if not threads:
+        del environ["OPENBLAS_NUM_THREADS"]
+    subprocess.run([sys.executable, "-c", OFFLINE, threads], env=environ, check=True)
     assert [*tmp_path.iterdir()] == []
-
-
-THREADS = """
-import os, sys
-import duvet.queries.vectors
-assert os.environ.get("OPENBLAS_NUM_THREADS") == (sys.argv[1] or None)
-"""
-
-
-def test_the_number_of_threads_in_the_environment_stays(tmp_path: Path) -> None:
-    for wish in ("", "3"):
-        environ = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
-        environ |= {"OPENBLAS_NUM_THREADS": wish} if wish else {}
-        subprocess.run([sys.executable, "-c", THREADS, wish], env=environ, check=True)
 
 
 FOLDER = embeddings.find_wordllama()

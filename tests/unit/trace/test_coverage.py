@@ -28,64 +28,12 @@ def bytes_of(text: str, annotation: Annotation) -> set[int]:
     return {byte for low, high in fragments(text, annotation.quote) for byte in range(low, high)}
 
 
-def segments_of(trace: records.Trace) -> Iterator[tuple[int, records.Segment]]:
-    for line, segments in trace.coverages[0].sections[0].items():
-        yield from ((line, segment) for segment in segments)
-
-
-@given(cited_texts())
-def test_segments_tile_each_line(cited: tuple[str, tuple[Annotation, ...]]) -> None:
-    text, annotations = cited
-    trace = trace_of(text, *annotations)
-    section = trace.coverages[0].specification.sections[0]
-    points = {point for one in annotations for fragment in fragments(text, one.quote) for point in fragment}
-    assert trace.problems == ()
-    for line, segments in trace.coverages[0].sections[0].items():
-        start = section.starts[line]
-        ends = [start, *(segment.end for segment in segments)]
-        assert [segment.start for segment in segments] == ends[:-1]
-        assert ends[-1] == start + byte_length(section.lines[line])
-        assert ends == sorted({start, ends[-1], *(point for point in points if start <= point <= ends[-1])})
-        assert "".join(coverage.segment_texts(section, line, segments)) == section.lines[line]
-
-
-@given(cited_texts())
-def test_each_byte_has_what_refers_to_it(cited: tuple[str, tuple[Annotation, ...]]) -> None:
-    ##= man/spec/trace.md#coverage
-    ##% An annotation MUST cover exactly the bytes that it quotes.
-    text, annotations = cited
-    covered = [bytes_of(text, one) for one in annotations]
-    seen: set[int] = set()
-    for _, segment in segments_of(trace_of(text, *annotations)):
-        for byte in range(segment.start, segment.end):
-            seen.add(byte)
-            ids = tuple(id for id, own in enumerate(covered) if byte in own)
-            assert (segment.ids, segment.flags) == (ids, flags_of(annotations[id] for id in ids))
-            assert segment.level == max((annotations[id].level for id in ids), default=Level.AUTO)
-    assert seen >= set().union(*covered)
-
-
 def flags_of(annotations: Iterator[Annotation]) -> int:
     flags = 0
     for one in annotations:
         flags |= records.KIND_FLAGS[one.kind]
         flags |= records.EXCUSED if one.kind is Kind.EXCEPTION and one.reason else 0
     return flags
-
-
-@given(cited_texts())
-def test_tallies_count_bytes(cited: tuple[str, tuple[Annotation, ...]]) -> None:
-    text, annotations = cited
-    tallies = trace_of(text, *annotations).coverages[0].tallies
-    assert sorted(tallies) == [id for id, one in enumerate(annotations) if one.kind is Kind.SPEC]
-    for id, tally in tallies.items():
-        own = bytes_of(text, annotations[id])
-        others = [(other, one, bytes_of(text, one) & own) for other, one in enumerate(annotations)]
-        assert tally.total == len(own)
-        assert tally.related == tuple(other for other, one, shared in others if shared and one.kind is not Kind.SPEC)
-        for kind, flag in zip(Kind, records.KIND_FLAGS, strict=True):
-            shared = set().union(*(shared for _, one, shared in others if one.kind is kind))
-            assert tally.covered(flag) == len(shared)
 
 
 def state_in_words(text: str, stated: Annotation, annotations: tuple[Annotation, ...]) -> records.State:
@@ -117,7 +65,9 @@ def state_in_words(text: str, stated: Annotation, annotations: tuple[Annotation,
 
 
 @given(cited_texts())
-def test_coverage_decides_the_state(cited: tuple[str, tuple[Annotation, ...]]) -> None:
+def test_coverage_equals_the_plain_rules(cited: tuple[str, tuple[Annotation, ...]]) -> None:
+    ##= man/spec/trace.md#coverage
+    ##% An annotation MUST cover exactly the bytes that it quotes.
     ##= man/spec/trace.md#coverage
     ##% A requirement MUST be `done` if all of it is implied, or both implemented and tested.
     ##= man/spec/trace.md#coverage
@@ -134,10 +84,38 @@ def test_coverage_decides_the_state(cited: tuple[str, tuple[Annotation, ...]]) -
     ##= man/spec/trace.md#coverage
     ##% A requirement MUST be `to do` if only todos cite it, and `uncited` if no annotation cites it.
     text, annotations = cited
-    covered = trace_of(text, *annotations).coverages[0]
+    trace = trace_of(text, *annotations)
+    (covered,) = trace.coverages
+    section, tallies = covered.specification.sections[0], covered.tallies
+    assert trace.problems == ()
+    bytes_by_id = [bytes_of(text, one) for one in annotations]
+    points = {point for one in annotations for fragment in fragments(text, one.quote) for point in fragment}
+    seen: set[int] = set()
+    for line, segments in covered.sections[0].items():
+        start = section.starts[line]
+        ends = [start, *(segment.end for segment in segments)]
+        assert [segment.start for segment in segments] == ends[:-1]
+        assert ends[-1] == start + byte_length(section.lines[line])
+        assert ends == sorted({start, ends[-1], *(point for point in points if start <= point <= ends[-1])})
+        assert "".join(coverage.segment_texts(section, line, segments)) == section.lines[line]
+        for segment in segments:
+            for byte in range(segment.start, segment.end):
+                seen.add(byte)
+                ids = tuple(id for id, own in enumerate(bytes_by_id) if byte in own)
+                assert (segment.ids, segment.flags) == (ids, flags_of(annotations[id] for id in ids))
+                assert segment.level == max((annotations[id].level for id in ids), default=Level.AUTO)
+    assert seen >= set().union(*bytes_by_id)
+    assert sorted(tallies) == [id for id, one in enumerate(annotations) if one.kind is Kind.SPEC]
+    for id, tally in tallies.items():
+        own = bytes_by_id[id]
+        others = [(other, one, bytes_by_id[other] & own) for other, one in enumerate(annotations)]
+        assert tally.total == len(own)
+        assert tally.related == tuple(other for other, one, shared in others if shared and one.kind is not Kind.SPEC)
+        for kind, flag in zip(Kind, records.KIND_FLAGS, strict=True):
+            shared = set().union(*(shared for _, one, shared in others if one.kind is kind))
+            assert tally.covered(flag) == len(shared)
     for stated in records.list_requirements(covered, annotations):
-        first = annotations[stated.ids[0]]
-        assert stated.state is state_in_words(text, first, annotations)
+        assert stated.state is state_in_words(text, annotations[stated.ids[0]], annotations)
 
 
 def test_a_title_is_covered_as_a_whole() -> None:
