@@ -20,16 +20,6 @@ def unknown(line: int) -> execution.Execution:
     return execution.Execution(execution.Outcome.UNKNOWN, line)
 
 
-def judge(
-    model: execution.DirectModel | execution.JavaModel, hits: dict[int, bool], lines: tuple[int, int]
-) -> execution.Execution:
-    return model.apply(hits)(lines)
-
-
-def java(text: str, *annotated: tuple[int, int]) -> execution.JavaModel:
-    return execution.JavaModel(classify_java(text, "A.java"), annotated)
-
-
 DIRECT = "//= a\n//# A.\n\n// A comment.\nfn f() {\n    //= b\n    g();\n}\n//= c\n\n"
 
 
@@ -49,7 +39,7 @@ def test_the_direct_model_judges_lines(
     ##= man/spec/query.md#executed-lines
     ##% Except in Java files, an annotation MUST count as executed if the next line below it that is neither blank nor
     ##% an annotation was executed.
-    assert judge(execution.DirectModel(DIRECT, [(1, 2), (6, 6), (9, 9)]), hits, lines) == expected
+    assert execution.DirectModel(DIRECT, [(1, 2), (6, 6), (9, 9)]).apply(hits)(lines) == expected
 
 
 BODY = """\
@@ -105,12 +95,11 @@ def test_the_java_model_judges_declarations(above: int, hits: dict[int, bool], e
     ##= man/spec/query.md#executed-lines
     ##% If duvet cannot parse a Java file, or a coverage report lists lines that the file does not have, `duvet query`
     ##% MUST report the annotations in the file as unknown.
-    model = java(BODY, (3, 3), (9, 9), (20, 20), (22, 22))
-    assert judge(model, hits, (above, above)) == expected
-
-
-def test_java_that_cannot_be_parsed() -> None:
-    assert judge(java("class A {\n  void f( {\n    g();\n  }\n}\n"), {3: True}, (2, 2)) == unknown(2)
+    annotated = ((3, 3), (9, 9), (20, 20), (22, 22))
+    model = execution.JavaModel(classify_java(BODY, "A.java"), annotated)
+    assert model.apply(hits)((above, above)) == expected
+    broken = execution.JavaModel(classify_java("class A {\n  void f( {\n    g();\n  }\n}\n", "A.java"), ())
+    assert broken.apply({3: True})((2, 2)) == unknown(2)
 
 
 @pytest.mark.parametrize(

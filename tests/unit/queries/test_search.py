@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -39,15 +40,18 @@ SYNTAX = ("AND", "OR", "NOT", "NEAR(a b)", "text:pot", "{text title} : pot", "^p
 EMBEDDER = embedder()
 
 
-@pytest.mark.parametrize("typed", SPEECH)
-def test_a_query_is_read_as_words_and_phrases(typed: str) -> None:
-    assert parse_query(typed).conjunction == SPEECH[typed]
-
-
-def test_a_loose_query_splits_joined_words_but_not_phrases() -> None:
-    assert parse_query('0-RTT "retry token" max_size size').disjunction == (
-        '"0" OR "rtt" OR "retry token" OR "max" OR "size"'
-    )
+def test_a_query_is_read_as_words_and_phrases() -> None:
+    assert {typed: parse_query(typed).conjunction for typed in SPEECH} == SPEECH
+    # A loose query splits joined words, but not phrases.
+    loose = parse_query('0-RTT "retry token" max_size size').disjunction
+    assert loose == '"0" OR "rtt" OR "retry token" OR "max" OR "size"'
+    found = parse_query("The what of it's")
+    assert (found.terms, found.dropped) == ((), ("the", "what", "of", "it's"))
+    keys = "must must not required shall shall not should should not recommended may optional"
+    assert STOP_WORDS.isdisjoint(keys.split())
+    word = "token " * MAX_QUERY_CHARACTERS
+    assert (parse_query(word).is_cut, parse_query(word[:MAX_QUERY_CHARACTERS]).is_cut) == (True, False)
+    assert parse_query(f"{'x' * MAX_QUERY_CHARACTERS} token").terms == ("x" * MAX_QUERY_CHARACTERS,)
 
 
 @pytest.mark.parametrize("typed", SYNTAX)
@@ -57,19 +61,6 @@ def test_syntax_of_the_search_engine_is_read_as_words(typed: str) -> None:
     expression = parse_query(typed).conjunction
     assert expression == "" or (expression.count('"') % 2 == 0 and expression[::2].strip('"') != typed)
     assert all(not outside.strip() for outside in expression.split('"')[::2])
-
-
-def test_common_words_do_not_count_but_keywords_do() -> None:
-    found = parse_query("The what of it's")
-    assert (found.terms, found.dropped) == ((), ("the", "what", "of", "it's"))
-    keys = "must must not required shall shall not should should not recommended may optional"
-    assert STOP_WORDS.isdisjoint(keys.split())
-
-
-def test_a_long_query_is_cut() -> None:
-    word = "token " * MAX_QUERY_CHARACTERS
-    assert (parse_query(word).is_cut, parse_query(word[:MAX_QUERY_CHARACTERS]).is_cut) == (True, False)
-    assert parse_query(f"{'x' * MAX_QUERY_CHARACTERS} token").terms == ("x" * MAX_QUERY_CHARACTERS,)
 
 
 CATALOGUE = make_catalogue(SEARCH_FILES)
@@ -106,6 +97,10 @@ def marked(answer: SearchAnswer) -> list[str]:
     return lines
 
 
+def make_tea(text: str) -> Catalogue:
+    return make_catalogue(SEARCH_FILES | {"src/server.rs": "", "tea.md": f"# Tea\n\n{text}"})
+
+
 MARKED = {
     "warm": [WARM_CUPS, WARM_POT],
     "warms": [WARM_CUPS, WARM_POT],
@@ -140,7 +135,7 @@ def test_words_are_found_and_marked(query: str) -> None:
     assert (marked(found), found.is_loose) == (MARKED[query], query == "boil cups")
 
 
-UNSPACED = "# Tea\n\n## Pots\n\nパスワードは平文で保存してはならない (MUST NOT)。\n\n客户端 MUST 重试三次。\n\n重试 MAY rest.\n"
+UNSPACED = "## Pots\n\nパスワードは平文で保存してはならない (MUST NOT)。\n\n客户端 MUST 重试三次。\n\n重试 MAY rest.\n"
 
 
 @pytest.mark.parametrize(
@@ -158,19 +153,16 @@ UNSPACED = "# Tea\n\n## Pots\n\nパスワードは平文で保存してはなら
 def test_words_without_spaces_between_them(query: str, found: list[str]) -> None:
     ##= man/spec/search.md#queries
     ##% `duvet search` MUST find Chinese, Japanese and Thai words in text without spaces.
-    catalogue = make_catalogue(SEARCH_FILES | {"src/server.rs": "", "tea.md": UNSPACED})
-    assert marked(search(query, catalogue=catalogue)) == found
+    assert marked(search(query, catalogue=make_tea(UNSPACED))) == found
 
 
 def test_titles_count_for_more() -> None:
-    tea = "# Tea\n\n## Cups\n\nOne MUST hold it.\n\n## Pots\n\nTwo MUST hold cups.\n\n## Spoons\n\nAll MAY.\n"
-    found = search("cups", catalogue=make_catalogue(SEARCH_FILES | {"src/server.rs": "", "tea.md": tea}))
-    assert marked(found) == ["One MUST hold it.", "Two MUST hold **cups**."]
+    tea = make_tea("## Cups\n\nOne MUST hold it.\n\n## Pots\n\nTwo MUST hold cups.\n\n## Spoons\n\nAll MAY.\n")
+    assert marked(search("cups", catalogue=tea)) == ["One MUST hold it.", "Two MUST hold **cups**."]
 
 
 def test_ties_keep_the_order_of_reports() -> None:
-    tea = "# Tea\n\n## Pots\n\n" + "".join(f"Number{number} MUST rest.\n\n" for number in range(30))
-    many = make_catalogue(SEARCH_FILES | {"src/server.rs": "", "tea.md": tea})
+    many = make_tea("## Pots\n\n" + "".join(f"Number{number} MUST rest.\n\n" for number in range(30)))
     found = [search("rest", catalogue=many) for _ in range(2)]
     assert found[0] == found[1]
     assert [row.text for row in found[0].rows] == [f"Number{number} MUST rest." for number in range(30)]
@@ -178,16 +170,12 @@ def test_ties_keep_the_order_of_reports() -> None:
     assert scores == sorted(scores, key=lambda score: -(score or 0)) and len(set(scores)) > 1
 
 
-def test_common_words_alone_find_nothing() -> None:
-    assert search("the of") == SearchAnswer((), 0, dropped=("the", "of"))
-    assert search("of the", embedder=EMBEDDER) == SearchAnswer((), 0, dropped=("of", "the"))
-
-
-@pytest.mark.parametrize("query", ["", "  ", "***", '""', "\0", "-", "\ud800"])
-def test_a_query_without_words_is_refused(query: str) -> None:
+def test_common_words_alone_find_nothing_and_no_words_are_refused() -> None:
     for model in (None, EMBEDDER):
-        with pytest.raises(QueryError, match="the query contains no words"):
-            search(query, embedder=model)
+        assert search("the of", embedder=model) == SearchAnswer((), 0, dropped=("the", "of"))
+        for query in ("", "  ", "***", '""', "\0", "-", "\ud800"):
+            with pytest.raises(QueryError, match="the query contains no words"):
+                search(query, embedder=model)
 
 
 def test_named_requirements_come_first() -> None:
@@ -204,34 +192,25 @@ def test_named_requirements_come_first() -> None:
     assert (search("src/server.rs").total, search("src/server.rs").is_loose) == (2, False)
 
 
-def test_the_limit_leaves_the_total() -> None:
+def test_limits_and_filters_restrict_the_results() -> None:
     found = search("must", limit=2)
     assert (len(found.rows), found.total, found.rows) == (2, 6, search("must").rows[:2])
-
-
-@pytest.mark.parametrize(
-    ("query", "wanted", "found"),
-    [
-        ("server", RequirementFilter(specifications=("retry",)), [VALIDATE]),
-        ("server", RequirementFilter(kinds=(Kind.TEST,)), [WARM]),
+    for query, wanted, text in (
+        ("server", RequirementFilter(specifications=("retry",)), VALIDATE),
+        ("server", RequirementFilter(kinds=(Kind.TEST,)), WARM),
         # A filter applies to what the query names too.
-        ("brewing", RequirementFilter(levels=(Level.SHOULD,)), [BOIL]),
-    ],
-)
-def test_filters_restrict_the_results(query: str, wanted: RequirementFilter, found: list[str]) -> None:
-    assert [row.text for row in search(query, wanted).rows] == found
+        ("brewing", RequirementFilter(levels=(Level.SHOULD,)), BOIL),
+    ):
+        assert [row.text for row in search(query, wanted).rows] == [text]
 
 
 def test_raw_queries_are_passed_to_fts5() -> None:
     assert marked(search("title : brewing NOT text : (kettle OR pot*)", is_raw=True)) == [BOIL]
     near = search("text : NEAR(server warm, 2)", is_raw=True)
     assert marked(near) == [WARM.replace("server", "**server**").replace("warm", "**warm**")]
-
-
-@pytest.mark.parametrize("query", ['"', "AND", "nothing : pot", "pot AND", "(" * 5000, "NEAR(", "", "\0", "pot\ud800"])
-def test_an_invalid_raw_query_is_refused(query: str) -> None:
-    with pytest.raises(QueryError, match="invalid FTS5 query: "):
-        search(query, is_raw=True)
+    for query in ('"', "AND", "nothing : pot", "pot AND", "(" * 5000, "NEAR(", "", "\0", "pot\ud800"):
+        with pytest.raises(QueryError, match="invalid FTS5 query: "):
+            search(query, is_raw=True)
 
 
 def test_a_project_without_requirements() -> None:
@@ -241,8 +220,7 @@ def test_a_project_without_requirements() -> None:
 
 
 def test_hostile_text_is_marked_where_it_is() -> None:
-    tea = "# Tea\n\n## Pots\n\nA \0 \1pot\2 and \x1b[31mpots\x1b[0m MUST be é pot.\n"
-    found = search("pot", catalogue=make_catalogue(SEARCH_FILES | {"src/server.rs": "", "tea.md": tea}))
+    found = search("pot", catalogue=make_tea("## Pots\n\nA \0 \1pot\2 and \x1b[31mpots\x1b[0m MUST be é pot.\n"))
     assert marked(found) == ["A \0 \1**pot**\2 and \x1b[31mpots\x1b[0m MUST be é **pot**."]
 
 
@@ -280,11 +258,8 @@ def test_rows_of_semantic_search() -> None:
     assert BOIL in [row.text for row in filtered] and {row.level for row in filtered} == {"SHOULD"}
     named = [row.text for row in search("Serving", embedder=EMBEDDER).rows]
     assert named[:2] == ["Cups MAY be warmed.", "The server MUST pour within five minutes."] and len(named) > 2
-
-
-@pytest.mark.parametrize("query", ["tea.md#brewing", "src/server.rs:2", CATALOGUE.ids[4]])
-def test_semantic_search_finds_references_alone(query: str) -> None:
-    assert search(query, embedder=EMBEDDER) == search(query)
+    for reference in ("tea.md#brewing", "src/server.rs:2", CATALOGUE.ids[4]):
+        assert search(reference, embedder=EMBEDDER) == search(reference)
 
 
 BREWING = ("d587e4d0eaaf", "e9b3f4df45b8", "a951e7e8a291")
@@ -313,26 +288,18 @@ NAMED = {
 }
 
 
-@pytest.mark.parametrize("query", NAMED)
-def test_requirements_that_a_query_names(query: str) -> None:
-    assert (
-        tuple(CATALOGUE.ids[index][:12] for index in find_named_requirements(CATALOGUE, query, FILES)) == NAMED[query]
-    )
-
-
-def test_a_numbered_section_names_those_below_it_too() -> None:
+def test_requirements_that_a_query_names() -> None:
+    found = {query: find_named_requirements(CATALOGUE, query, FILES) for query in NAMED}
+    assert {query: tuple(CATALOGUE.ids[index][:12] for index in one) for query, one in found.items()} == NAMED
     numbered = make_catalogue(NUMBERED_FILES)
     for query, words in (("1.1", "Two Three"), ("rfc7#section-1", "One Two Three"), ("10", "Four")):
-        found = texts(numbered, find_named_requirements(numbered, query, NO_FILES))
-        assert found == [f"{word} MUST be." for word in words.split()]
-
-
-def test_a_prefix_of_several_ids_names_them_all() -> None:
-    tea = "# Tea\n\n## Brewing\n\n" + "".join(f"- {number} MUST be.\n" for number in range(700))
-    many = make_catalogue(SEARCH_FILES | {"tea.md": tea})
-    shared = next(id[:4] for id in many.ids if sum(other.startswith(id[:4]) for other in many.ids) > 1)
-    found = [many.ids[index] for index in find_named_requirements(many, shared, NO_FILES)]
-    assert found == [id for id in many.ids if id.startswith(shared)]
+        below = texts(numbered, find_named_requirements(numbered, query, NO_FILES))
+        assert below == [f"{word} MUST be." for word in words.split()]
+    # A prefix of several ids names them all.
+    many = make_tea("## Brewing\n\n" + "".join(f"- {number} MUST be.\n" for number in range(700)))
+    shared, times = Counter(id[:4] for id in many.ids).most_common(1)[0]
+    alike = [many.ids[index] for index in find_named_requirements(many, shared, NO_FILES)]
+    assert alike == [id for id in many.ids if id.startswith(shared)] and times > 1
 
 
 def test_scores_are_blended() -> None:

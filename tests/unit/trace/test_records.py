@@ -130,9 +130,6 @@ def test_levels_come_strongest_first_and_sums_last() -> None:
         ("all", "AUTO", (0, 1, 0, 0, 0, 0, 0, 0)),
         ("all", "all", (0, 1, 0, 0, 0, 1, 1, 0)),
     ]
-
-
-def test_nothing_adds_up_to_nothing() -> None:
     (total,) = records.compute_totals([])
     assert rows((total,)) == [("all", "all", (0,) * 8)]
     assert (total.percent, total.words, total.left) == (None, "no requirements", "")
