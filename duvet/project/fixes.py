@@ -365,13 +365,20 @@ class AnnotationFixer:
         ]
         if self.texts.project.is_like_upstream:
             return fixed
-        rivals = _find_rivals(corrected, fixed)
+        quotes: dict[tuple[str, str], set[str]] = {}  # The different quotes that fixes would make equal.
+        keys: dict[int, tuple[str, str]] = {}
+        for index, (annotation, _, correction) in enumerate(corrected):
+            if fixed[index].fix is not None and correction.quote is not None:
+                keys[index] = (correction.target or annotation.target, squeeze_text(correction.quote))
+                quotes.setdefault(keys[index], set()).add(squeeze_text(annotation.quote))
         note = "note: a citation with a different quote is also similar to this text; correct both quotes by hand"
         for index, problem in enumerate(fixed):
             fix = problem.fix
-            if index in rivals:
+            if fix is None or fix.applicability is not Applicability.UNSAFE:
+                continue
+            if index in keys and len(quotes[keys[index]]) > 1:
                 fixed[index] = replace(problem, hint=f"{problem.hint}\n{note}", fix=None)
-            elif fix and fix.applicability is Applicability.UNSAFE:
+            else:
                 step = "check the code, then use `--unsafe-fixes` or `--interactive`"
                 hint = problem.hint.removesuffix(f"note: {fix.doubt}; check the code").rstrip("\n")
                 hint = "\n".join(filter(None, (hint, f"note: {fix.doubt}; {step}")))
@@ -530,20 +537,6 @@ class AnnotationFixer:
                 break
             high = end
         return low, high
-
-
-def _find_rivals(corrected: Sequence[tuple[Annotation, Problem, Correction]], fixed: Sequence[Problem]) -> set[int]:
-    quotes: dict[tuple[str, str], set[str]] = {}
-    keys: dict[int, tuple[str, str]] = {}
-    for index, (annotation, _, correction) in enumerate(corrected):
-        if fixed[index].fix is not None and correction.quote is not None:
-            keys[index] = (correction.target or annotation.target, squeeze_text(correction.quote))
-            quotes.setdefault(keys[index], set()).add(squeeze_text(annotation.quote))
-    return {
-        index
-        for index, key in keys.items()
-        if len(quotes[key]) > 1 and (fix := fixed[index].fix) and fix.applicability is Applicability.UNSAFE
-    }
 
 
 def _remove_place(annotation: Annotation) -> Annotation:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import posixpath
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import date
 from functools import cached_property, partial
@@ -131,58 +131,6 @@ class InputPatterns(Struct, frozen=True):
         key = (list(self.extracted), configured, self.requirements, *places)
         found = memory.compute("requirement-files", InputFiles, key, list_requirement_files)
         return replace(listed, requirements=found.requirements, problems=[*listed.problems, *found.problems])
-
-
-class InputReader(Struct):
-    tree: Tree
-    memory: Cache
-    extraction: Extraction
-    report: scan.ProblemReporter
-    progress: Progress
-    specifications: tuple[bytes, ...]
-    """The names of specifications whose citations are looked for in all comment styles."""
-    hides_extracted: bool  # Whether the progress leaves out requirement files that exist only in memory.
-    by_path: dict[str, list[Annotation]] = {}
-    unread: dict[str, list[scan.UnreadCitation]] = {}  # The citations in comment styles that are not read, by path.
-
-    def annotations(self, inputs: InputFiles) -> tuple[Annotation, ...]:
-        self.progress.begin("Parsing annotations")
-        for styles, paths in inputs.sources:
-            self._read(paths, styles)
-        extracted = self.extraction.annotations
-        for path in inputs.requirements:
-            self._add(path, extracted.get(path, []), is_noted=not self.hides_extracted)
-        self._read([path for path in inputs.requirements if path not in extracted], None)
-        found = scan.order_annotations(self.by_path)
-        hidden = sum(map(len, extracted.values())) if self.hides_extracted else 0
-        self.progress.end(f"Parsed {self.progress.count(len(found) - hidden, 'annotation')}")
-        return found
-
-    def _read(self, paths: Iterable[str], styles: tuple[SourceStyle, ...] | None) -> None:
-        key: object = "requirements" if styles is None else (styles, *self.specifications)
-
-        def read(path: str) -> scan.ScannedFile | None:
-            try:
-                if styles is None:
-                    return scan.ScannedFile(*read_requirement_file(path, self.tree.read(path)))
-                return scan.scan_file(path, styles, self.tree, self.specifications)
-            except DuvetError as error:
-                self.report(scan.make_unreadable_problem(error))
-                return None
-
-        for path, scanned in self.memory.parse_files("annotations", scan.ScannedFile, paths, key, read):
-            for problem in scanned.problems:
-                self.report(problem)
-            if scanned.unread:
-                self.unread[path] = scanned.unread
-            self._add(path, scanned.annotations)
-
-    def _add(self, path: str, annotations: list[Annotation], *, is_noted: bool = True) -> None:
-        if annotations:
-            known = self.by_path.get(path)
-            self.by_path[path] = annotations if known is None else known + annotations
-            if is_noted and self.progress.wants_notes:
-                self.progress.note(path, format_count(len(annotations), "annotation"))
 
 
 class Options(Struct, frozen=True):
@@ -370,16 +318,7 @@ class Project:
         # The last part of each configured source, without extension; targets of the source contain it.
         ours = self.config.specifications if self.config and not self.is_like_upstream else ()
         names = {strip_extension(rule.source.rstrip("/").rpartition("/")[2]).encode() for rule in ours}
-        reading = InputReader(
-            self.tree,
-            self.memory,
-            extraction,
-            problems.append,
-            self.progress,
-            specifications=tuple(sorted(filter(None, names))),
-            hides_extracted=self._hides_extracted,
-        )
-        annotations = reading.annotations(inputs)
+        annotations, unread = self._read_annotations(tuple(sorted(filter(None, names))), problems)
         trace = build_trace(
             annotations,
             self.library,
@@ -392,9 +331,7 @@ class Project:
         )
         if self.is_like_upstream:
             return trace
-        trace = records.add_problems(
-            trace, [*find_name_problems(trace), *self._find_unread_styles(trace, reading.unread)]
-        )
+        trace = records.add_problems(trace, [*find_name_problems(trace), *self._find_unread_styles(trace, unread)])
         config, generated = self.config, extraction.files
         if config is None or not any(one.path in generated for one in trace.problems):
             return trace
@@ -404,6 +341,50 @@ class Project:
             for one in trace.problems
         }
         return replace(trace, problems=sort_problems(moved))
+
+    def _read_annotations(
+        self, specifications: tuple[bytes, ...], problems: list[Problem]
+    ) -> tuple[tuple[Annotation, ...], dict[str, list[scan.UnreadCitation]]]:
+        """Return all annotations, and the citations of these specifications in comment styles that are not read."""
+        by_path: dict[str, list[Annotation]] = {}
+        unread: dict[str, list[scan.UnreadCitation]] = {}
+        extracted = self.extraction.annotations
+
+        def add(path: str, annotations: list[Annotation], *, is_noted: bool = True) -> None:
+            if annotations:
+                by_path[path] = by_path[path] + annotations if path in by_path else annotations
+                if is_noted and self.progress.wants_notes:
+                    self.progress.note(path, format_count(len(annotations), "annotation"))
+
+        def add_files(paths: Iterable[str], styles: tuple[SourceStyle, ...] | None) -> None:
+            """Add sources in these comment styles, or requirement files without any; unchanged ones are cached."""
+            key: object = "requirements" if styles is None else (styles, *specifications)
+
+            def read(path: str) -> scan.ScannedFile | None:
+                try:
+                    if styles is None:
+                        return scan.ScannedFile(*read_requirement_file(path, self.tree.read(path)))
+                    return scan.scan_file(path, styles, self.tree, specifications)
+                except DuvetError as error:
+                    problems.append(scan.make_unreadable_problem(error))
+                    return None
+
+            for path, scanned in self.memory.parse_files("annotations", scan.ScannedFile, paths, key, read):
+                problems.extend(scanned.problems)
+                if scanned.unread:
+                    unread[path] = scanned.unread
+                add(path, scanned.annotations)
+
+        self.progress.begin("Parsing annotations")
+        for styles, paths in self.inputs.sources:
+            add_files(paths, styles)
+        for path in self.inputs.requirements:
+            add(path, extracted.get(path, []), is_noted=not self._hides_extracted)
+        add_files([path for path in self.inputs.requirements if path not in extracted], None)
+        found = scan.order_annotations(by_path)
+        hidden = sum(map(len, extracted.values())) if self._hides_extracted else 0
+        self.progress.end(f"Parsed {self.progress.count(len(found) - hidden, 'annotation')}")
+        return found, unread
 
     @property
     def _hides_extracted(self) -> bool:
@@ -423,7 +404,7 @@ class Project:
         for path, own in unread.items():
             styles = dict.fromkeys(f"`{one.meta}` and `{one.content}`" for one in styles_by_path[path])
             for one in own:
-                cited = [self._has_known_name(target, known) for target in one.targets]
+                cited = [self._locate_name(target.partition("#")[0]) in known for target in one.targets]
                 if not any(cited):
                     continue
                 count = f"{format_count(sum(cited), 'citation')} here" if sum(cited) > 1 else "this citation"
@@ -433,10 +414,10 @@ class Project:
                 place = one.places[cited.index(True)]
                 yield rules.COMMENT_STYLE_UNREAD.problem(message, path, place, label="not read", hint=hint)
 
-    def _has_known_name(self, target: str, known: Collection[str]) -> bool:
+    def _locate_name(self, name: str) -> str:
         with suppress(DuvetError):
-            return resolve_specification(target.partition("#")[0], Format.AUTO, self.root, self.tree).name in known
-        return False
+            return resolve_specification(name, Format.AUTO, self.root, self.tree).name
+        return ""
 
     @property
     def allows_cuts(self) -> bool:

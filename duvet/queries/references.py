@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from msgspec import Struct
 
@@ -12,8 +12,8 @@ from duvet.text import make_text_id, normalise, quote_text, shorten_text, sugges
 from duvet.trace import locations
 from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue
 
-_LIKE_ID = re.compile(r"(?=.*\d)[0-9a-zA-Z]{4,64}\Z")
-_ID = re.compile(r"[0-9a-fA-F]{1,64}\Z")
+_LIKE_ID = r"(?=.*\d)[0-9a-zA-Z]{4,64}\Z"
+_ID = r"[0-9a-fA-F]{1,64}\Z"
 _MIN_DIGITS = 4
 _MAX_CANDIDATES = 10
 _RENAMED = "requirement ids change when the text changes; try `duvet search`"
@@ -60,14 +60,14 @@ def resolve_reference(catalogue: Catalogue, reference: str, files: locations.Pro
     found = found or find_by_name(catalogue, name)
     if found is not None:
         return found
-    if _ID.match(name):
+    if re.match(_ID, name):
         return RequirementRef(find_requirements_by_id(catalogue, name, files))
     place = locations.parse_file_line(name)
     file_path = place.path if place else name
     if any(map(files.has, locations.list_possible_paths(file_path, files.root))):
         raise NotFoundError(f"no annotations in {quote_text(file_path)}")
     # Only for names that look like ids, because any word is similar to some of thousands of ids.
-    ids = {id[: len(file_path)]: id[:SHORT_ID_DIGITS] for id in catalogue.ids} if _LIKE_ID.match(file_path) else {}
+    ids = {id[: len(file_path)]: id[:SHORT_ID_DIGITS] for id in catalogue.ids} if re.match(_LIKE_ID, file_path) else {}
     paths = {card.path: card.path for card in catalogue.citations}
     names = {name: name for name in catalogue.named}
     hint = suggest_nearest(file_path, ids | names | locations.list_specification_names(catalogue) | paths)
@@ -96,7 +96,7 @@ def find_by_name(
         title = catalogue.specifications[first.specification].titles.get(first.section, "")
         if len(sections) == 1 and first.name in title:
             return SectionRef(first.specification, first.section)
-        raise _make_ambiguous_error(catalogue, name, list(found))
+        raise _make_ambiguous_error(catalogue, name, found)
     if found:
         return RequirementRef(found)
     headed = [(index, catalogue.specifications[index]) for index in chosen]
@@ -146,7 +146,7 @@ def _find_by_earlier_id(catalogue: Catalogue, prefix: str, files: locations.Proj
     return list(found)
 
 
-def _make_ambiguous_error(catalogue: Catalogue, name: str, indexes: list[int]) -> NotFoundError:
+def _make_ambiguous_error(catalogue: Catalogue, name: str, indexes: Iterable[int]) -> NotFoundError:
     ##= man/spec/show.md#references
     ##% `duvet show` MUST list all matches of an ambiguous reference, and suggest similar names for an unknown one.
     found = {catalogue.ids[index]: index for index in indexes}
@@ -238,35 +238,28 @@ def resolve_place(catalogue: Catalogue, name: str, files: locations.ProjectFiles
         return None
     paths = locations.list_possible_paths(place.path, files.root)
     inside = locations.find_annotations_in_file(catalogue, paths)
-    if not inside:
-        return _find_requirement(catalogue, paths, place)
-    path, line = catalogue.citations[inside[0]].path, place.line
-    text = files.text(path)
-    found = locations.find_annotation_lines(catalogue, inside, text)
-    if numbers := locations.find_covering_annotations(found, text, line):
-        return CitationRef(numbers)
-    raise NotFoundError(f"no annotation at {path}:{line}", hint=_list_nearest(path, [one.first for one in found], line))
-
-
-def _list_nearest(path: str, lines: Sequence[int], line: int) -> str:
-    return f"nearest: {', '.join(f'{path}:{near}' for near in locations.find_nearest_lines(lines, line))}"
-
-
-def _find_requirement(catalogue: Catalogue, paths: tuple[str, ...], place: locations.FileLine) -> RequirementRef | None:
-    cards, specifications = catalogue.requirements, catalogue.specifications
-    inside = [index for index, card in enumerate(cards) if specifications[card.specification].path in paths]
-    if not inside:
-        return None
-    ##= man/spec/show.md#references
-    ##% duvet MUST resolve a line of a specification to the requirement that begins on it.
-    found = [index for index in inside if cards[index].line == place.line]
-    path = specifications[cards[inside[0]].specification].path
-    if not found:
-        hint = _list_nearest(path, [cards[index].line for index in inside], place.line)
-        raise NotFoundError(f"no requirement begins at {path}:{place.line}", hint=hint)
-    if len({catalogue.ids[index] for index in found}) > 1:
-        raise _make_ambiguous_error(catalogue, f"{path}:{place.line}", found)
-    return RequirementRef(tuple(found))
+    if inside:
+        path, text = catalogue.citations[inside[0]].path, files.text(catalogue.citations[inside[0]].path)
+        found = locations.find_annotation_lines(catalogue, inside, text)
+        if numbers := locations.find_covering_annotations(found, text, place.line):
+            return CitationRef(numbers)
+        what, lines = f"no annotation at {path}:{place.line}", [one.first for one in found]
+    else:
+        cards, specifications = catalogue.requirements, catalogue.specifications
+        own = [index for index, card in enumerate(cards) if specifications[card.specification].path in paths]
+        if not own:
+            return None
+        ##= man/spec/show.md#references
+        ##% duvet MUST resolve a line of a specification to the requirement that begins on it.
+        here = tuple([index for index in own if cards[index].line == place.line])
+        path = specifications[cards[own[0]].specification].path
+        if len({catalogue.ids[index] for index in here}) > 1:
+            raise _make_ambiguous_error(catalogue, f"{path}:{place.line}", here)
+        if here:
+            return RequirementRef(here)
+        what, lines = f"no requirement begins at {path}:{place.line}", [cards[index].line for index in own]
+    near = ", ".join(f"{path}:{line}" for line in locations.find_nearest_lines(lines, place.line))
+    raise NotFoundError(what, hint=f"nearest: {near}")
 
 
 class CitableText(Struct, frozen=True):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Container, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from functools import cached_property, partial
 from itertools import islice
 from math import log
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 from weakref import finalize
 
 from msgspec import Struct, msgpack
@@ -143,12 +143,7 @@ def _make_sqlite_error(reason: str) -> DuvetError:
     )
 
 
-_Item = TypeVar("_Item", bound=Hashable)
-
-
-def blend_scores(
-    by_words: Mapping[_Item, float], by_vectors: Mapping[_Item, float], share: float
-) -> dict[_Item, float]:
+def blend_scores(by_words: Mapping[int, float], by_vectors: Mapping[int, float], share: float) -> dict[int, float]:
     """Return the weighted mean of each item's word score and cosine, best first; `share` is the weight of cosines."""
     scores = {item: score * (1 - share) for item, score in by_words.items()}
     for item, cosine in by_vectors.items():
@@ -158,7 +153,7 @@ def blend_scores(
 
 _ID = re.compile(r"[0-9a-fA-F]{4,64}\Z")
 _REFERENCE = re.compile(r"\S+(?:#\S+|:\d+)\Z|[0-9a-fA-F]{12,64}\Z")
-_WORD = re.compile(r"[^\W\d_]{3,}")
+_WORD = r"[^\W\d_]{3,}"
 _UNSPACED = r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\U00020000-\U0003ffff]"
 _SIMILARITY = 0.75  # Minimum similarity of a suggested word.
 _DEPTH = 100  # Minimum number of hits to fuse from each ranking.
@@ -369,7 +364,7 @@ def suggest_similar(catalogue: Catalogue, query: str, files: ProjectFiles) -> st
 
             titles = (title for card in catalogue.specifications for title in (card.name, *card.titles.values()))
             texts = (*(card.text for card in catalogue.requirements), *titles)
-            words = [*dict.fromkeys(word for text in texts for word in _WORD.findall(text.lower()))]
+            words = [*dict.fromkeys(word for text in texts for word in re.findall(_WORD, text.lower()))]
             word = query.strip().lower()
             if word not in words and (near := get_close_matches(word, words, 1, _SIMILARITY)):
                 return f"did you mean {near[0]}?"

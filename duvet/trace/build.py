@@ -135,11 +135,13 @@ class TargetResolver:
             ##= man/spec/names.md#targets
             ##% duvet MUST accept a requirement id in place of the section of a target.
             named = tuple(self.names_of(locator).find(section))
-            index, *others = dict.fromkeys([one.section for one in named]) or [
-                self._find_section_by_title_id(specification, section)
-            ]
+            index, *others = dict.fromkeys([one.section for one in named]) or [None]
             if others:
                 return _make_ambiguous_failure(specification, named)
+            if index is None:
+                if locator not in self._headed:
+                    self._headed[locator] = locators.map_title_ids(specification.form, specification.sections)
+                index = self._headed[locator].get(section, self._headed[locator].get(section.casefold()))
             if index is None:
                 # The sections with this path, if the number no longer exists because others were removed.
                 _, paths = locators.find_numbered_sections(specification, section, has_prefixes=has_prefixes)
@@ -154,12 +156,6 @@ class TargetResolver:
         return self._sections.setdefault(
             (locator, index, named), TargetSection(specification, index, defaultdict(list), named, equal)
         )
-
-    def _find_section_by_title_id(self, specification: Specification, name: str) -> int | None:
-        locator = specification.locator
-        if locator not in self._headed:
-            self._headed[locator] = locators.map_title_ids(specification.form, specification.sections)
-        return self._headed[locator].get(name, self._headed[locator].get(name.casefold()))
 
     @cached_property
     def _named_targets(self) -> dict[str, dict[str, None]]:

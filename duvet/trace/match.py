@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from heapq import merge
 from itertools import accumulate, compress, count, groupby, tee
 from operator import add
@@ -46,10 +46,21 @@ class SearchText:
 
 def find_one_edit(quote: bytes, text: SearchText) -> tuple[int, int] | None:
     """Return the range that differs from the quote by at most one edit, as awslabs duvet does, or None."""
+    data, size = text.data, len(quote)
+    ends: Iterable[int] = range(3)
+    if size > 1:
+        # One edit leaves at least one of the two parts of the quote unchanged.
+        split = text.split(quote)
+        shorter, equal, longer = tee(text.find_places(quote[:split]), 3)
+        ends = merge(
+            (place + size - 1 for place in shorter),
+            (place + size for place in equal),
+            (place + size + 1 for place in longer),
+            (place + size - split for place in text.find_places(quote[split:])),
+        )
     best: tuple[int, int] | None = None
-    data, sizes = text.data, (len(quote) + 1, len(quote), len(quote) - 1)
-    for end, _ in groupby(_list_possible_ends(quote, text)):
-        starts = [end - size for size in sizes if size <= end <= len(data)]
+    for end, _ in groupby(ends):
+        starts = [end - one for one in (size + 1, size, size - 1) if one <= end <= len(data)]
         start = next((start for start in starts if _is_within_one_edit(quote, data[start:end])), None)
         if start is None:
             continue
@@ -57,21 +68,6 @@ def find_one_edit(quote: bytes, text: SearchText) -> tuple[int, int] | None:
             return best
         best = (start, end)
     return best
-
-
-def _list_possible_ends(quote: bytes, text: SearchText) -> Iterator[int]:
-    size = len(quote)
-    if size < 2:
-        return iter(range(3))
-
-    split = text.split(quote)
-    shorter, equal, longer = tee(text.find_places(quote[:split]), 3)
-    return merge(
-        (place + size - 1 for place in shorter),
-        (place + size for place in equal),
-        (place + size + 1 for place in longer),
-        (place + size - split for place in text.find_places(quote[split:])),
-    )
 
 
 def _is_within_one_edit(one: bytes, other: bytes) -> bool:
@@ -207,12 +203,6 @@ def make_section_view(section: Section) -> SectionView:
     return SectionView(section, text.encode(), list(compress(count(), trimmed)), offsets)
 
 
-def _find_character(data: bytes, byte: int) -> int:
-    while byte > 0 and data[byte] & 0xC0 == 0x80:
-        byte -= 1
-    return byte if byte <= 0 or data.isascii() else len(data[:byte].decode())
-
-
 class QuoteFinder:
     """Finds quotes in a view: exactly, with different spacing, or with one edit."""
 
@@ -255,9 +245,11 @@ class QuoteFinder:
                 return None
             (start, end), fit = near, Fit.ONE_EDIT
         # From bytes of the normalised view to bytes of the view, in whole characters.
-        originals = []
+        originals, normalised = [], self._normal.data
         for byte in (start, end - 1):
-            character = _find_character(self._normal.data, byte)
+            while byte > 0 and normalised[byte] & 0xC0 == 0x80:
+                byte -= 1
+            character = byte if byte <= 0 or normalised.isascii() else len(normalised[:byte].decode())
             at = bisect_right(self._offsets, character) - 1
             originals.append(self._originals[at] + character - self._offsets[at])
         low, high = originals

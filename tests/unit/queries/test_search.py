@@ -303,7 +303,7 @@ def test_requirements_that_a_query_names() -> None:
 
 
 def test_scores_are_blended() -> None:
-    found = blend_scores({"a": 1.0, "b": 0.5}, {"b": 0.5, "c": 0.7}, 0.6)
-    assert [*found] == ["b", "c", "a"]
-    assert found == pytest.approx({"a": 0.4, "b": 0.5, "c": 0.42})
+    found = blend_scores({1: 1.0, 2: 0.5}, {2: 0.5, 3: 0.7}, 0.6)
+    assert [*found] == [2, 3, 1]
+    assert found == pytest.approx({1: 0.4, 2: 0.5, 3: 0.42})
     assert blend_scores({}, {}, 0.6) == {}
