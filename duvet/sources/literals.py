@@ -26,41 +26,38 @@ class LiteralFamily(Struct, frozen=True):
     languages: tuple[Language, ...]
 
 
-_FAMILIES = (
-    LiteralFamily(
-        ('"""', "'''"),
-        rf"\#[^\n]*+|(?P<literal>{_TRIPLE}|{_TRIPLE_APOSTROPHE})|{_PLAIN}",
-        (Language.PYTHON, Language.ELIXIR, Language.JULIA, Language.NIM, Language.TOML),
-    ),
-    LiteralFamily(
-        ('"""',),
-        rf"{_SLASH_COMMENT}|(?P<literal>{_TRIPLE})|{_PLAIN}",
-        (Language.JAVA, Language.KOTLIN, Language.SCALA, Language.SWIFT, Language.CSHARP, Language.FSHARP),
-    ),
-    LiteralFamily(
-        ('"""', "'''"),
-        rf"{_SLASH_COMMENT}|(?P<literal>{_TRIPLE}|{_TRIPLE_APOSTROPHE})|{_PLAIN}",
-        (Language.GROOVY, Language.DART),
-    ),
-    LiteralFamily(
-        ('R"',),
-        rf'{_SLASH_COMMENT}|(?P<literal>\bR"(?P<tag>[^()\s\\]*+)\((?s:.*?)\)(?P=tag)")|{_PLAIN}',
-        (Language.CPP,),
-    ),
-    # A lifetime begins like a character literal.
-    LiteralFamily(
-        ('"',),
-        rf"""{_SLASH_COMMENT}|(?P<literal>r(?P<tag>\#*+)"(?s:.*?)"(?P=tag)|"(?s:[^"\\]|\\.)*+")|'(?:[^'\\\n]|\\[^\n]+?)'""",
-        (Language.RUST,),
-    ),
-    LiteralFamily(("`",), rf"{_SLASH_COMMENT}|(?P<literal>`[^`]*+`)|{_PLAIN}", (Language.GO,)),
-    # An expression in braces may contain another literal: such a literal is unclear.
-    LiteralFamily(
-        ("`",),
-        rf"{_SLASH_COMMENT}|(?P<literal>`(?s:[^`\\$]|\\.|\$(?!\{{))*+`)|{_PLAIN}|(?P<unsure>`)",
-        (Language.JAVASCRIPT, Language.TYPESCRIPT),
-    ),
+_HASHES = LiteralFamily(
+    ('"""', "'''"),
+    rf"\#[^\n]*+|(?P<literal>{_TRIPLE}|{_TRIPLE_APOSTROPHE})|{_PLAIN}",
+    (Language.PYTHON, Language.ELIXIR, Language.JULIA, Language.NIM, Language.TOML),
 )
+_SLASHES = LiteralFamily(
+    ('"""',),
+    rf"{_SLASH_COMMENT}|(?P<literal>{_TRIPLE})|{_PLAIN}",
+    (Language.JAVA, Language.KOTLIN, Language.SCALA, Language.SWIFT, Language.CSHARP, Language.FSHARP),
+)
+_BOTH = LiteralFamily(
+    ('"""', "'''"),
+    rf"{_SLASH_COMMENT}|(?P<literal>{_TRIPLE}|{_TRIPLE_APOSTROPHE})|{_PLAIN}",
+    (Language.GROOVY, Language.DART),
+)
+_CPP = LiteralFamily(
+    ('R"',), rf'{_SLASH_COMMENT}|(?P<literal>\bR"(?P<tag>[^()\s\\]*+)\((?s:.*?)\)(?P=tag)")|{_PLAIN}', (Language.CPP,)
+)
+# A lifetime begins like a character literal.
+_RUST = LiteralFamily(
+    ('"',),
+    rf"""{_SLASH_COMMENT}|(?P<literal>r(?P<tag>\#*+)"(?s:.*?)"(?P=tag)|"(?s:[^"\\]|\\.)*+")|'(?:[^'\\\n]|\\[^\n]+?)'""",
+    (Language.RUST,),
+)
+_GO = LiteralFamily(("`",), rf"{_SLASH_COMMENT}|(?P<literal>`[^`]*+`)|{_PLAIN}", (Language.GO,))
+# An expression in braces may contain another literal: such a literal is unclear.
+_JAVASCRIPT = LiteralFamily(
+    ("`",),
+    rf"{_SLASH_COMMENT}|(?P<literal>`(?s:[^`\\$]|\\.|\$(?!\{{))*+`)|{_PLAIN}|(?P<unsure>`)",
+    (Language.JAVASCRIPT, Language.TYPESCRIPT),
+)
+_FAMILIES = (_HASHES, _SLASHES, _BOTH, _CPP, _RUST, _GO, _JAVASCRIPT)
 
 
 @lru_cache

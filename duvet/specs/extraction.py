@@ -135,51 +135,38 @@ class SentenceOpenings:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self._dot = -1
-        self._dots_to = 0  # The last dot, and the end of the searched text.
-        self._newline = -1
-        self._newlines_to = 0
+        self._places = {".": -1, "\n": -1}  # The last of each sign, and how far it was searched.
+        self._searched = {".": 0, "\n": 0}
         self._known: dict[int, int] = {}  # The beginnings of sentences after dots that don't end a sentence.
         self._ends: dict[int, int] = {}  # The end of the first sentence of a line, by the beginning of the line.
 
     def find_start(self, offset: int, floor: int) -> int:
         """Return the start of the sentence at `offset`, but at least `floor`; neither may decrease between calls."""
-        text = self.text
-        dot = text.rfind(".", max(floor, self._dots_to), offset)
-        self._dots_to = offset
-        if dot < 0:
-            dot = self._dot
-        else:
-            self._dot = dot
+        text, known = self.text, self._known
+        dot = self._find_last(".", floor, offset)
         if dot < floor:
             return floor
         if dot + 1 == offset or text[dot + 1] in _BLANK:
             return dot + 1
-        if dot not in self._known:
-            newline = text.rfind("\n", max(floor, self._newlines_to), dot)
-            self._newlines_to = dot
-            if newline >= 0:
-                self._newline = newline
-            self._look_back(dot, max(self._newline + 1, floor), floor)
-        return self._known[dot]
-
-    def _look_back(self, dot: int, line: int, floor: int) -> None:
-        """Cache the sentence beginning for a dot that ends no sentence, and for every such dot on the way."""
-        text, known = self.text, self._known
+        line = max(self._find_last("\n", floor, dot) + 1, floor) if dot not in known else floor
         passed = []
         while dot not in known:
             passed.append(dot)
-            found = self._find_first_end(line, dot)
-            if found:
-                known[dot] = found
-                break
-            before = text.rfind(".", floor, line)
-            if before < 0 or text[before + 1] in _BLANK:
-                known[dot] = before + 1 if before >= 0 else floor
+            start = self._find_first_end(line, dot)
+            before = -1 if start else text.rfind(".", floor, line)
+            if start or before < 0 or text[before + 1] in _BLANK:
+                known[dot] = start or max(before + 1, floor)
                 break
             dot, line = before, max(text.rfind("\n", floor, before) + 1, floor)
-        for place in passed:
-            known[place] = known[dot]
+        known.update(dict.fromkeys(passed, known[dot]))
+        return known[dot]
+
+    def _find_last(self, sign: str, floor: int, offset: int) -> int:
+        found = self.text.rfind(sign, max(floor, self._searched[sign]), offset)
+        self._searched[sign] = offset
+        if found >= 0:
+            self._places[sign] = found
+        return self._places[sign]
 
     def _find_first_end(self, line: int, dot: int) -> int:
         """Return the end of the first sentence on a line if that is before `dot`.
