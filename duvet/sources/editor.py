@@ -135,14 +135,17 @@ def apply_edits(text: str, edits: Iterable[Edit]) -> str:
 
 
 class QuoteLine(Struct, frozen=True):
-    """A line of a quote, with its offsets, those of its text, and its words."""
-
     start: int
     end: int
-    first: int
+    first: int  # Where its text begins.
     last: int
     prefix: str
     words: list[str]
+
+
+def _read_quote_line(text: str, start: int, end: int, first: int) -> QuoteLine:
+    last = first + len(text[first:end].rstrip(WHITESPACE))
+    return QuoteLine(start, end, first, last, text[start:first], split_words(text[first:end]))
 
 
 def make_comment_quote_edits(text: str, annotation: Annotation, style: SourceStyle, quote: str) -> tuple[Edit, ...]:
@@ -157,8 +160,7 @@ def make_comment_quote_edits(text: str, annotation: Annotation, style: SourceSty
         else:
             behind = text[start:stop].lstrip(WHITESPACE)[len(style.content) :]
             first = stop - len(behind.lstrip(WHITESPACE))
-        quoted = text[first:stop].rstrip(WHITESPACE)
-        found.append(QuoteLine(start, stop, first, first + len(quoted), text[start:first], split_words(quoted)))
+        found.append(_read_quote_line(text, start, stop, first))
         start = stop + 1
     return make_line_edits(text, found, quote)
 
@@ -227,10 +229,7 @@ def make_entry_quote_edits(text: str, annotation: Annotation, quote: str) -> tup
     while at <= limit:
         stop = text.find("\n", at, limit)
         stop = limit if stop < 0 else stop
-        written = text[at:stop]
-        first = stop - len(written.lstrip(WHITESPACE))
-        last = at + len(written.rstrip(WHITESPACE))
-        lines.append(QuoteLine(at, stop, first, max(first, last), text[at:first], split_words(written)))
+        lines.append(_read_quote_line(text, at, stop, stop - len(text[at:stop].lstrip(WHITESPACE))))
         at = stop + 1
     filled = [index for index, line in enumerate(lines) if line.words]
     return make_line_edits(text, lines[filled[0] : filled[-1] + 1], quote) if filled else ()

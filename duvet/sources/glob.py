@@ -52,7 +52,8 @@ class PathPattern(Struct, frozen=True):
     dots: tuple[int, ...] = ()  # For each inner `.`, the index of the component behind it; negative from the end.
 
 
-def _check_syntax(text: str) -> None:
+def compile_pattern(text: str) -> PathPattern:
+    """Compile a pattern; raise PatternError with awslabs duvet's message."""
     for mark in _MARK.finditer(text):
         start, end = mark.span()
         if mark["nul"]:
@@ -66,11 +67,6 @@ def _check_syntax(text: str) -> None:
                 raise PatternError(text, start - 1, "recursive wildcards must form a single path component")
             if end < len(text) and text[end] != "/":
                 raise PatternError(text, end, "recursive wildcards must form a single path component")
-
-
-def compile_pattern(text: str) -> PathPattern:
-    """Compile a pattern; raise PatternError with awslabs duvet's message."""
-    _check_syntax(text)
     components: list[PatternComponent] = []
     dots: list[int] = []
     for found in _NAME.finditer(text):
@@ -132,7 +128,17 @@ def _parse_component(name: str, pattern: str, offset: int) -> PatternComponent:
         if token["star"] or token["any"]:
             expression += "[^/]*" if token["star"] else "[^/]"
         elif token["one"] or token["none"]:
-            expression += _parse_character_class(token["one"] or token["none"], negated=token["none"] is not None)
+            choices = ""
+            for low, high in re.findall(r"(.)(?:-(.))?", token["one"] or token["none"], re.DOTALL):
+                if not high:
+                    choices += re.escape(low)
+                elif low <= high:
+                    choices += f"{re.escape(low)}-{re.escape(high)}"
+            is_negated = token["none"] is not None
+            if choices:
+                expression += f"(?!/)[{'^' if is_negated else ''}{choices}]"
+            else:
+                expression += "[^/]" if is_negated else "(?!)"
         else:
             expression += re.escape(token[0])
     suffix = _SUFFIX_ONLY.fullmatch(name)
@@ -140,18 +146,6 @@ def _parse_component(name: str, pattern: str, offset: int) -> PatternComponent:
         ending = suffix[1]
         return PatternComponent(matches=lambda name: name.endswith(ending), expression=expression)
     return PatternComponent(matches=re.compile(expression, re.DOTALL).fullmatch, expression=expression)
-
-
-def _parse_character_class(inside: str, *, negated: bool) -> str:
-    choices = ""
-    for low, high in re.findall(r"(.)(?:-(.))?", inside, re.DOTALL):
-        if not high:
-            choices += re.escape(low)
-        elif low <= high:
-            choices += f"{re.escape(low)}-{re.escape(high)}"
-    if not choices:
-        return "[^/]" if negated else "(?!)"
-    return f"(?!/)[{'^' if negated else ''}{choices}]"
 
 
 _END = re.compile(r"(?<=[^/])(?:/|\Z)")

@@ -19,8 +19,6 @@ _TRIPLE_APOSTROPHE = r"'''(?s:[^\\]|\\.)*?'''"
 
 
 class LiteralFamily(Struct, frozen=True):
-    """Languages with the same multi-line literals."""
-
     signs: tuple[str, ...]  # A text without any of these has no such literal.
     expression: str  # Matches text to skip; the group `literal` is a multi-line literal.
     languages: tuple[Language, ...]
@@ -67,7 +65,6 @@ def _find_family(extension: str) -> LiteralFamily | None:
 
 
 def may_have_literals(path: str) -> bool:
-    """Return True if duvet knows the multi-line literals of the file's language."""
     return _find_family(splitext(path)[1]) is not None
 
 

@@ -139,7 +139,6 @@ def find_matching_files(
 def _compile(
     key: str, patterns: Iterable[str], report: ProblemReporter, origin: RuleOrigin
 ) -> Iterator[tuple[int, PathPattern]]:
-    """Yield each valid pattern with its index, and report invalid ones."""
     for index, pattern in enumerate(patterns):
         try:
             yield index, compile_pattern(pattern)

@@ -91,7 +91,6 @@ def find_keywords(text: str) -> Iterator[Keyword]:
 
 
 def _is_word(char: str) -> bool:
-    """Return True for a character of a word that is not ASCII."""
     kind = category(char) if char > "\x7f" else "Zs"
     return kind[0] in "LM" or kind in ("Nd", "Nl", "Pc") or re.match(_OTHER_WORDS, char) is not None
 

@@ -23,7 +23,6 @@ _MARKDOWN_START = re.compile(r"[^\S\x1c-\x1f]*(?:#|\[//\]:)")
 
 
 def detect_format(path: str, text: str, requested: Format) -> Format:
-    """Return the requested format, or detect it from the name and the beginning of the file."""
     ##= man/spec/trace.md#specifications
     ##% Unless a format is configured, duvet MUST read a specification as Markdown if its name or the beginning of its
     ##% text looks like Markdown, and otherwise as IETF text.
@@ -79,8 +78,6 @@ def assign_ids(
 
 
 class Policy(Struct, frozen=True):
-    """The limits of downloads: size, time, and allowed sources."""
-
     offline: bool = False
     allow_http: bool = False
     max_bytes: int = 64 * 1024 * 1024

@@ -162,7 +162,6 @@ def extended_parser() -> Markdown:
 
 
 def list_extended_events(text: str) -> list[MarkdownEvent]:
-    """Parse text as duvet's own schema requires, and return the events."""
     # Three blanks in place of a byte order mark change no offset.
     text = text.replace(BOM, "   ", 1) if text[:1] == BOM else text
     if "!!! " in text or "??? " in text or "???+ " in text:

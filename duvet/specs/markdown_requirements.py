@@ -263,7 +263,6 @@ class _SectionReader:
         return find_level(self.bare[low:high], any_case=self.form.any_case)
 
     def _state(self, ranges: Sequence[Span], level: Level, name: str, text: str = "", lead: str = "") -> None:
-        """Add the text as a requirement, or record why it is not one."""
         words = text or " ".join([self.text[low:high] for low, high in ranges])
         words = " ".join(words.split())
         if lead:
@@ -368,7 +367,6 @@ class _SectionReader:
         return index
 
     def _build_items(self, first: int) -> list[_Item]:
-        """Return the items of the list that begins at this block."""
         top: list[_Item] = []
         stack: list[tuple[int, _Item]] = []
         for index in range(first, self._find_list_end(first)):

@@ -7,8 +7,6 @@ from collections.abc import Collection, Iterator, Sequence
 from functools import cache, lru_cache
 from typing import Any
 
-from msgspec import Struct
-
 from duvet import rules
 from duvet.config.document import DocumentError, describe_invalid_type, describe_unknown_field, did_you_mean
 from duvet.config.toml import (
@@ -51,12 +49,6 @@ _CHOICES: dict[str, tuple[str, Collection[str], str]] = {
 _Span = tuple[int, int]
 
 
-class _Table(Struct, frozen=True):
-    name: str
-    header: _Span
-    values: dict[str, _Span]
-
-
 @cache
 def _compile_statement() -> re.Pattern[str]:
     """Compile the pattern for a statement; the first alternative is the form that duvet writes."""
@@ -73,9 +65,10 @@ def _compile_statement() -> re.Pattern[str]:
     )
 
 
-def _read_tables(text: str) -> list[_Table] | None:
+def _read_tables(text: str) -> list[tuple[str, _Span, dict[str, _Span]]] | None:
+    """Return the name, the header and the values of each table; None if the text has another form."""
     values: dict[str, _Span] = {}
-    tables = [_Table("", (0, 0), values)]
+    tables = [("", (0, 0), values)]
     blank = re.match(r"[ \t\n]*+(?:#[^\n]*+[ \t\n]*+)*+", text)
     position = blank.end() if blank else 0
     for match in _compile_statement().finditer(text, position):
@@ -85,10 +78,10 @@ def _read_tables(text: str) -> list[_Table] | None:
         group = match.lastindex
         if group == 2:
             values = {"level": match.span(1), "quote": match.span(2)}
-            tables.append(_Table("spec", (start, start + 8), values))
+            tables.append(("spec", (start, start + 8), values))
         elif group == 3:
             values = {}
-            tables.append(_Table(match[3], (start, match.end(3) + 2), values))
+            tables.append((match[3], (start, match.end(3) + 2), values))
         elif match[4] in values:
             return None
         else:
@@ -104,27 +97,26 @@ def read_requirements_plain(path: str, data: bytes) -> list[Annotation] | None:
         return None
     if tables is None:
         return None
-    top = tables[0].values
-    names = {table.name for table in tables[1:]}
+    top = tables[0][2]
+    names = {name for name, _, _ in tables[1:]}
     # Each kind of table must have one spelling.
     is_usual = names <= _REQUIREMENT_TABLES.keys() and len({_REQUIREMENT_TABLES[name] for name in names}) == len(names)
     if not top.keys() <= {"target"} or not is_usual:
         return None
     found = []
     line, position = 1, 0
-    for table in tables[1:]:
-        start = table.header[0]
-        line += text.count("\n", position, start)
-        position = start
-        target = table.values.get("target") or top.get("target")
-        if target is None or not _is_complete(_REQUIREMENT_TABLES[table.name], tuple(table.values)):
+    for name, header, values in tables[1:]:
+        line += text.count("\n", position, header[0])
+        position = header[0]
+        kind, target = _REQUIREMENT_TABLES[name], values.get("target") or top.get("target")
+        if target is None or not _is_complete(kind, tuple(values)):
             return None
-        strings = {key: _read_string(text, span) for key, span in table.values.items()}
+        strings = {key: _read_string(text, span) for key, span in values.items()}
         strings["target"] = _read_string(text, target)
         if strings.get("level", "AUTO") not in _LEVELS_BY_NAME or strings.get("format", "AUTO") not in _FORMATS_BY_NAME:
             return None
-        source = Source(*target, *table.header, *table.values["quote"])
-        found.append(_make_entry_annotation(path, line, _REQUIREMENT_TABLES[table.name], strings, (), source))
+        source = Source(*target, *header, *values["quote"])
+        found.append(_make_entry_annotation(path, line, kind, strings, (), source))
     return found
 
 
@@ -152,7 +144,6 @@ def _make_entry_annotation(
 
 @lru_cache(maxsize=256)
 def _is_complete(kind: Kind, keys: tuple[str, ...]) -> bool:
-    """Return True if a table has all required keys, and only keys that the fast reader supports."""
     unfit = {"tags", *(["tracking_issue"] if "tracking-issue" in keys else [])}
     return set(_REQUIRED_FIELDS[kind]) <= set(keys) <= set(_FIELDS_BY_KIND[kind]) - unfit
 

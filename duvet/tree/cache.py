@@ -322,7 +322,6 @@ class DiskCache(Cache):
             parsed.save()
 
     def settle(self) -> None:
-        """Record the stamps of the files that the run wrote, after they were moved into place."""
         for path, content in self._written.items():
             self._open_parsed("outputs", bytes).add(path, "", self.tree.note_written(path, content), content)
         self._written.clear()

@@ -128,7 +128,6 @@ class MountTable:
         return any(_BLIND.match(kind) for kind, _ in found)
 
     def _find_mount(self, folder: str) -> tuple[str, str] | None:
-        """Return the kind and the options of the file system that contains a folder."""
         path = PurePosixPath(folder)
         return next((self._mounts[str(one)] for one in (path, *path.parents) if str(one) in self._mounts), None)
 
@@ -170,7 +169,6 @@ class InotifyDescriptor:
         self._closed = finalize(self, os.close, self.handle)
 
     def is_silent(self, milliseconds: int = 0) -> bool:
-        """Return True if no event is queued, and none arrives within this time."""
         return self._closed.alive and not self._readable.poll(milliseconds)
 
     def open(self, folders: set[str]) -> None:

@@ -44,7 +44,6 @@ class GitCommand:
         self.environ = {**kept, **_READ_ONLY}
 
     def ask(self, *args: str) -> str | None:
-        """Return git's output without the final line end; None if git fails."""
         out = self.content(*args)
         return None if out is None else os.fsdecode(out).removesuffix("\n")
 

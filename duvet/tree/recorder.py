@@ -316,8 +316,6 @@ class RecordedTree:
 
 
 class _LinkEntry(Struct, frozen=True):
-    """A symlink in a folder; records whether it points to a folder."""
-
     name: str
     entry: TreeEntry
     path: str
@@ -414,7 +412,6 @@ def find_altered_paths(record: TreeRecord, tree: RecordedTree) -> Iterator[str]:
 
 
 def find_refilled_folders(record: TreeRecord, tree: RecordedTree) -> Iterator[str]:
-    """Yield folders whose entries may have changed."""
     yield from (path for path in record.unlisted if _is_there(tree.disk, path))
     yield from (path for path, stamp in record.folders.items() if _compare_folder(path, stamp, tree) is None)
 
