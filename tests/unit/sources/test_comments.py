@@ -30,9 +30,11 @@ def test_every_field_of_an_annotation_is_read() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("text", "style", "expected"),
-    [
+def test_annotations_are_read_from_comments() -> None:
+    ##= man/spec/trace.md#annotations
+    ##% Consecutive lines that start with a prefix of the comment style MUST form one annotation, which ends at the next
+    ##% target.
+    for text, style, expected in [
         # Lines in any order make one annotation, and an empty line of text keeps it together.
         ("//= type=test\n//= a#1\n//#\n//# one\n//#  \n//# two\n", comments.SourceStyle(), [(1, "a#1", "one two")]),
         ("//= a#1\n//#\n//# one", comments.SourceStyle(), [(1, "a#1", "one")]),
@@ -51,16 +53,9 @@ def test_every_field_of_an_annotation_is_read() -> None:
         ("(* a#1\n# one", comments.SourceStyle("(*", "#"), [(1, "a#1", "one")]),
         ("//= source = https://host/?a=b#c\n", comments.SourceStyle(), [(1, "https://host/?a=b#c", "")]),
         ("//= type=test\n//= source = a#1", comments.SourceStyle(), [(1, "a#1", "")]),
-    ],
-)
-def test_annotations_are_read_from_comments(
-    text: str, style: comments.SourceStyle, expected: list[tuple[int, str, str]]
-) -> None:
-    ##= man/spec/trace.md#annotations
-    ##% Consecutive lines that start with a prefix of the comment style MUST form one annotation, which ends at the next
-    ##% target.
-    found, problems = comments.scan_comments("a.rs", text, style)
-    assert ([(one.line, one.target, one.quote) for one in found], problems) == (expected, [])
+    ]:
+        found, problems = comments.scan_comments("a.rs", text, style)
+        assert ([(one.line, one.target, one.quote) for one in found], problems) == (expected, [])
 
 
 def test_the_type_of_the_source_counts_where_none_is_given() -> None:
@@ -157,9 +152,8 @@ def split_tokens(text: str, meta: str, content: str) -> list[tuple[int, bool, st
     ]
 
 
-@pytest.mark.parametrize(
-    ("text", "prefixes", "tokens"),
-    [
+def test_lines_are_split_into_tokens() -> None:
+    for text, prefixes, tokens in [
         (
             "//= a.md#b \n  \t//#  Some text\t\r\n\nfoo(); //= no\n// = no\n\u00a0//=type = test\n//#",
             ("//=", "//#"),
@@ -176,12 +170,8 @@ def split_tokens(text: str, meta: str, content: str) -> list[tuple[int, bool, st
         (" *= a\n *# a\n", (" *=", " *#"), []),
         ("\t//= a\n //# a\n", ("\t//=", " //#"), []),
         ("\u3000*= a\n *# a\n%% b", ("\u3000*=", "%%"), [(3, False, "b", 15)]),
-    ],
-)
-def test_lines_are_split_into_tokens(
-    text: str, prefixes: tuple[str, str], tokens: list[tuple[int, bool, str, int]]
-) -> None:
-    assert split_tokens(text, *prefixes) == tokens
+    ]:
+        assert split_tokens(text, *prefixes) == tokens
 
 
 PREFIXES = [("//=", "//#"), ("*=", "*#"), ("//", "//="), ("//=", "//"), ("", "#"), ("=", ""), ("", ""), ("=#", "=")]
@@ -208,9 +198,8 @@ def test_any_text_is_split_by_the_plain_rules(text: str, prefixes: tuple[str, st
     assert split_tokens(text, *prefixes) == split_plainly(text, *prefixes)
 
 
-@pytest.mark.parametrize(
-    ("text", "meta", "content", "runs"),
-    [
+def test_adjacent_lines_form_one_annotation() -> None:
+    for text, meta, content, runs in [
         (
             *("//= a\n  //# b\n\n\t//# c\r\n//= d\nx\n//#", "//=", "//#"),
             [(1, 0, "//= a\n  //# b"), (4, 16, "//# c\r\n//= d"), (7, 31, "//#")],
@@ -222,14 +211,10 @@ def test_any_text_is_split_by_the_plain_rules(text: str, prefixes: tuple[str, st
         # A prefix contains no line end.
         ("/\n= a\n/\n# b", "/\n=", "/\n#", []),
         ("/\n= a\n# b", "/\n=", "#", [(3, 6, "# b")]),
-    ],
-)
-def test_adjacent_lines_form_one_annotation(
-    text: str, meta: str, content: str, runs: list[tuple[int, int, str]]
-) -> None:
-    assert [
-        (run.line, run.start, run.text) for run in comments.find_runs(text, comments.make_finder(meta, content))
-    ] == runs
+    ]:
+        assert [
+            (run.line, run.start, run.text) for run in comments.find_runs(text, comments.make_finder(meta, content))
+        ] == runs
 
 
 def test_white_space_is_that_of_unicode() -> None:

@@ -21,9 +21,8 @@ def read(text: str) -> dict[str, dict[int, bool]]:
     return read_jacoco_xml(text.encode(), "r.xml")
 
 
-@pytest.mark.parametrize(
-    ("lines", "hits"),
-    [
+def test_executed_lines_are_read() -> None:
+    for lines, hits in [
         ([line(ci=1)], {1: True}),
         ([line(ci=1, mi=9)], {1: True}),
         ([line(mi=1)], {1: False}),
@@ -36,30 +35,24 @@ def read(text: str) -> dict[str, dict[int, bool]]:
         ([line(mi=1), line(cb=1)], {1: True}),
         ([line(nr=0, ci=1), line(nr="+7", mi=1), line(nr=4294967295, ci=1)], {0: True, 7: False, 4294967295: True}),
         ([line(ci=18446744073709551615)], {1: True}),
-    ],
-)
-def test_executed_lines_are_read(lines: list[str], hits: dict[int, bool]) -> None:
-    assert read(report(*lines)) == {"p/A.java": hits}
+    ]:
+        assert read(report(*lines)) == {"p/A.java": hits}
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_reports_without_files() -> None:
+    for text in [
         "",
         "not XML at all",
         "TN:\nSF:a.rs\nDA:1,1\nend_of_record\n",
         "<report/>",
         "<report><counter type='LINE' missed='0'/>",
         "<line nr='1'/><sourcefile><line/></sourcefile>",
-    ],
-)
-def test_reports_without_files(text: str) -> None:
-    assert read(text) == {}
+    ]:
+        assert read(text) == {}
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_ignored_elements() -> None:
+    for text in [
         f"\ufeff<?xml version='1.0'?><!DOCTYPE report PUBLIC '-//J' \"report.dtd\">{report(line(ci=1))}",
         f'<!DOCTYPE x [<!ENTITY lol "a>b"><!-- \' -->]><x>{report(line(ci=1))}</x>',
         f"<a><!-- <package> -->{report('<![CDATA[<line>]]>', line(ci=1))}",
@@ -67,10 +60,8 @@ def test_reports_without_files(text: str) -> None:
         report(line(ci=1)).replace('"p"', "'&#112;'").replace('"A.java"', '"&#x41;.java" id="&lt;&amp;"'),
         report(line(ci=1), name="/A.java").replace('"p"', '""'),
         report("<class><method/></class>", line(ci=1, hint="x > y")),
-    ],
-)
-def test_ignored_elements(text: str) -> None:
-    assert [*read(text).values()] == [{1: True}]
+    ]:
+        assert [*read(text).values()] == [{1: True}]
 
 
 def test_keys_are_read() -> None:
@@ -82,9 +73,8 @@ def test_the_last_list_of_a_file_counts() -> None:
     assert read(report(line(ci=1)) + report()) == {"p/A.java": {}}
 
 
-@pytest.mark.parametrize(
-    ("text", "message", "at"),
-    [
+def test_refused_reports() -> None:
+    for text, message, at in [
         ("<package/>", "Invalid coverage data: Attribute name not found", 1),
         ("<package name='p'>\n<sourcefile/>", "Invalid coverage data: Attribute name not found", 2),
         (report("\n<line/>"), "Invalid coverage data: Missing ci attribute", 2),
@@ -103,16 +93,14 @@ def test_the_last_list_of_a_file_counts() -> None:
         ("<package name='p' name='q'>", "XML parsing error: the attribute name is repeated", 1),
         ("<package name='&lol;'>", 'XML parsing error: "&lol;" is not a known entity', 1),
         ("<package name='&#xD800;'>", 'XML parsing error: "&#xD800;" is not a known entity', 1),
-    ],
-)
-def test_refused_reports(text: str, message: str, at: int) -> None:
-    with pytest.raises(DuvetError) as refused:
-        read(text)
-    assert (refused.value.message, refused.value.path, refused.value.line) == (
-        f"Coverage error: {message}",
-        "r.xml",
-        at,
-    )
+    ]:
+        with pytest.raises(DuvetError) as refused:
+            read(text)
+        assert (refused.value.message, refused.value.path, refused.value.line) == (
+            f"Coverage error: {message}",
+            "r.xml",
+            at,
+        )
 
 
 @pytest.mark.parametrize("end", ["", "</sourcefile>", "</sourcefile><sourcefile name='B.java'>"])

@@ -38,9 +38,8 @@ def test_the_first_of_overlapping_edits_is_made() -> None:
     assert editor.apply_edits("abcdefg\n", edits) == "aXZdefg\n"
 
 
-@pytest.mark.parametrize(
-    ("text", "line", "result"),
-    [
+def test_lines_are_put_above_a_line() -> None:
+    for text, line, result in [
         ("a\nb\n", 2, "a\nx\ny\nb\n"),
         ("a\r\nb\r\n", 1, "x\r\ny\r\na\r\nb\r\n"),
         ("a\nb", 3, "a\nb\nx\ny\n"),
@@ -50,10 +49,8 @@ def test_the_first_of_overlapping_edits_is_made() -> None:
         ("a\r\n\nb\r\nc", 2, "a\r\nx\ny\n\nb\r\nc"),
         ("a\r\n\nb\r\nc", 4, "a\r\n\nb\r\nx\r\ny\r\nc"),
         ("a\r\n\nb\r\nc", 5, "a\r\n\nb\r\nc\r\nx\r\ny\r\n"),
-    ],
-)
-def test_lines_are_put_above_a_line(text: str, line: int, result: str) -> None:
-    assert editor.apply_edits(text, [editor.make_insertion_edit(text, line, ["x", "y"])]) == result
+    ]:
+        assert editor.apply_edits(text, [editor.make_insertion_edit(text, line, ["x", "y"])]) == result
 
 
 def test_new_lines_have_the_indentation_of_the_line() -> None:
@@ -79,9 +76,8 @@ fn f() {
 """
 
 
-@pytest.mark.parametrize(
-    ("quote", "lines"),
-    [
+def test_a_quote_is_corrected() -> None:
+    for quote, lines in [
         # A word on one line leaves the others as they are, with their blanks.
         ("The pot MUST {0} boils, and then it SHOULD beep.", "The pot MUST {1}|  {2} boils, and||{3}"),
         # A line that nothing is left for goes.
@@ -96,14 +92,12 @@ fn f() {
             "The kettle MUST {0} boils, and then it SHOULD beep twice.",
             "The kettle MUST {1}|  {2} boils, and||then it SHOULD beep twice.",
         ),
-    ],
-)
-def test_a_quote_is_corrected(quote: str, lines: str) -> None:
-    parts = "stop heating when the water", "stop heating", "when the water", "then it SHOULD beep."
-    body = "".join(f"    //# {line}".rstrip() + "\n" for line in lines.format(*parts).split("|"))
-    after = f"fn f() {{\n    //= a.md#b\n{body}    let x = 1;\n"
-    for mark, end in (("", "\n"), ("\ufeff", "\r\n")):
-        assert requote(mark + BEFORE.replace("\n", end), quote.format(*parts)) == mark + after.replace("\n", end)
+    ]:
+        parts = "stop heating when the water", "stop heating", "when the water", "then it SHOULD beep."
+        body = "".join(f"    //# {line}".rstrip() + "\n" for line in lines.format(*parts).split("|"))
+        after = f"fn f() {{\n    //= a.md#b\n{body}    let x = 1;\n"
+        for mark, end in (("", "\n"), ("\ufeff", "\r\n")):
+            assert requote(mark + BEFORE.replace("\n", end), quote.format(*parts)) == mark + after.replace("\n", end)
 
 
 def test_a_quote_on_one_line_may_get_as_wide_as_the_file() -> None:
@@ -117,9 +111,8 @@ def test_a_quote_on_one_line_may_get_as_wide_as_the_file() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("quote", "lines"),
-    [
+def test_lines_of_a_reworded_quote_are_filled() -> None:
+    for quote, lines in [
         # One word that fits stays on its line; a word that is added may move others.
         ("one two three four five SIX seven eight", ["one two three", "four five SIX", "seven eight"]),
         ("one two three four five six seven", ["one two three", "four five six", "seven"]),
@@ -128,13 +121,12 @@ def test_a_quote_on_one_line_may_get_as_wide_as_the_file() -> None:
         ("one two three four eight", ["one two three", "four eight"]),
         ("one six seven eight", ["one six seven", "eight"]),
         ("one two three four x y z five six seven eight", ["one two three", "four x y z", "five six", "seven eight"]),
-    ],
-)
-def test_lines_of_a_reworded_quote_are_filled(quote: str, lines: list[str]) -> None:
-    def write(quoted: list[str]) -> str:
-        return "fn f() {\n  //= a.md#b\n" + "".join(f"  //#   {line}\n" for line in quoted) + "}\n"
+    ]:
 
-    assert requote(write(["one two three", "four five six", "seven eight"]), quote) == write(lines)
+        def write(quoted: list[str]) -> str:
+            return "fn f() {\n  //= a.md#b\n" + "".join(f"  //#   {line}\n" for line in quoted) + "}\n"
+
+        assert requote(write(["one two three", "four five six", "seven eight"]), quote) == write(lines)
 
 
 @given(st.sampled_from(STYLES), st.sampled_from(Kind), st.sampled_from(["", "  ", "\t"]), QUOTES, st.integers(1, 90))
@@ -169,18 +161,15 @@ def test_a_corrected_quote_is_read_again(
     assert requote(new, " ".join(wanted), style) == new
 
 
-@pytest.mark.parametrize(
-    ("path", "meta", "pair"),
-    [
+def test_the_comment_around_an_annotation() -> None:
+    for path, meta, pair in [
         *((path, "*=", C) for path in ("a.c", "a.css")),
         ("a.unknown", "*#=", C),
         *((path, "*=", ML) for path in ("a.ml", "src/a.pv", "a.v")),
         ("a.c", "//=", None),
         ("a.py", "##=", None),
-    ],
-)
-def test_the_comment_around_an_annotation(path: str, meta: str, pair: editor.CommentPair | None) -> None:
-    assert editor.find_comment_pair(path, meta) == pair
+    ]:
+        assert editor.find_comment_pair(path, meta) == pair
 
 
 TEXT = """\
@@ -200,15 +189,12 @@ inside
 """
 
 
-@pytest.mark.parametrize(
-    ("text", "pair", "lines"),
-    [
+def test_lines_inside_a_comment_are_recognised() -> None:
+    for text, pair, lines in [
         (TEXT, C, [4, 5, 9, 13]),
         ("let a = 'b' (* x\n*)\nlet c = \"(*\"\nlet d = '\"' and e' = '('\n(* f\n   g *)\n", ML, [2, 6]),
-    ],
-)
-def test_lines_inside_a_comment_are_recognised(text: str, pair: editor.CommentPair, lines: list[int]) -> None:
-    assert [line for line in range(1, text.count("\n") + 1) if editor.is_inside_comment(text, line, pair)] == lines
+    ]:
+        assert [line for line in range(1, text.count("\n") + 1) if editor.is_inside_comment(text, line, pair)] == lines
 
 
 def inserted(
@@ -267,9 +253,11 @@ def test_block_comments_are_opened_and_closed() -> None:
     assert refused.value.hint == "quote a part without `*/` with `--part`"
 
 
-@pytest.mark.parametrize(
-    ("text", "line", "words"),
-    [
+def test_invalid_lines_are_refused() -> None:
+    ##= man/spec/cite.md#refusals
+    ##% `duvet cite` MUST refuse to insert a citation inside an annotation or inside a statement that continues on the
+    ##% next line.
+    for text, line, words in [
         ("", 1, "line 1 does not exist; the file has 0 lines"),
         ("a\nb\n", 3, "line 3 does not exist; the file has 2 lines"),
         ("a\nb", 3, "line 3 does not exist; the file has 2 lines"),
@@ -279,15 +267,10 @@ def test_block_comments_are_opened_and_closed() -> None:
         ("<?php\n", 1, "the file must start with its `<?` tag"),
         ("//= tea.md#cup\n//# Leak.\n//# Drip.\nf();\n", 2, "this line is inside the annotation at a.rs:1"),
         ("//= tea.md#cup\n//# Leak.\n//# Drip.\nf();\n", 3, "this line is inside the annotation at a.rs:1"),
-    ],
-)
-def test_invalid_lines_are_refused(text: str, line: int, words: str) -> None:
-    ##= man/spec/cite.md#refusals
-    ##% `duvet cite` MUST refuse to insert a citation inside an annotation or inside a statement that continues on the
-    ##% next line.
-    with pytest.raises(DuvetError) as caught:
-        inserted("a.rs", text, line)
-    assert (caught.value.message, caught.value.line) == (words, line)
+    ]:
+        with pytest.raises(DuvetError) as caught:
+            inserted("a.rs", text, line)
+        assert (caught.value.message, caught.value.line) == (words, line)
 
 
 def test_lines_that_continue_are_refused() -> None:
@@ -307,18 +290,15 @@ def test_lines_that_continue_are_refused() -> None:
     assert inserted("a.c", "f();\n", 1, path, STARS) == "/*\n *= tea.md#pot\n *# The path is C:\\\n */\nf();\n"
 
 
-@pytest.mark.parametrize(
-    ("text", "line", "wanted", "message"),
-    [
+def test_invalid_annotations_are_refused() -> None:
+    for text, line, wanted, message in [
         ("//= tea.md#cup\n//# Leak.\n", 1, TITLE, "the new annotation would merge with the one next to it"),
         ("//= tea.md#cup\nf();\n", 2, WARM, "the new annotation would merge with the one next to it"),
         ("f();\n//# Leak.\n", 2, WARM, "the new annotation would merge with the one next to it"),
         ("f();\n", 1, editor.NewAnnotation("a#b", "C.", Kind.TODO, {"reason": "d"}), "invalid key for type TODO"),
-    ],
-)
-def test_invalid_annotations_are_refused(text: str, line: int, wanted: editor.NewAnnotation, message: str) -> None:
-    with pytest.raises(DuvetError, match=message):
-        inserted("a.rs", text, line, wanted)
+    ]:
+        with pytest.raises(DuvetError, match=message):
+            inserted("a.rs", text, line, wanted)
 
 
 LINES = st.sampled_from(["fn f() {", "    g();", "\th();", "", "  ", "é // x", "    //= a.md#b", "    //# C.", "// d"])

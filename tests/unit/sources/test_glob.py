@@ -35,9 +35,8 @@ PATHS = st.lists(NAMES, min_size=1, max_size=4).map("/".join)
 PATTERNS = st.lists(st.sampled_from(["**", "*", "a", ".*", "[!b]*", "?", "*.b", "a.b"]), min_size=1, max_size=4)
 
 
-@pytest.mark.parametrize(
-    ("pattern", "position", "reason"),
-    [
+def test_an_invalid_pattern_is_an_error() -> None:
+    for pattern, position, reason in [
         ("src/***", 6, STARS),
         ("src/**/***/x", 9, STARS),
         ("***/[a", 2, STARS),
@@ -48,22 +47,17 @@ PATTERNS = st.lists(st.sampled_from(["**", "*", "a", ".*", "[!b]*", "?", "*.b", 
         ("src/a[b/c]d", 5, RANGE),
         ("[a/***", 0, RANGE),
         ("a\0b", 1, "paths can't contain NUL characters"),
-    ],
-)
-def test_an_invalid_pattern_is_an_error(pattern: str, position: int, reason: str) -> None:
-    with pytest.raises(PatternError) as caught:
-        compile_pattern(pattern)
-    shown = pattern.replace("\0", "\\0")
-    hint = (
-        f"check `{shown}`: `*` and `?` match within one name, `**` matches whole folders, `[abc]` matches one character"
-    )
-    assert caught.value.message == f"Pattern syntax error near position {position}: {reason}"
-    assert caught.value.hint == hint or "\0" in pattern
+    ]:
+        with pytest.raises(PatternError) as caught:
+            compile_pattern(pattern)
+        shown = pattern.replace("\0", "\\0")
+        hint = f"check `{shown}`: `*` and `?` match within one name, `**` matches whole folders, `[abc]` matches one character"
+        assert caught.value.message == f"Pattern syntax error near position {position}: {reason}"
+        assert caught.value.hint == hint or "\0" in pattern
 
 
-@pytest.mark.parametrize(
-    ("name", "matching", "other"),
-    [
+def test_name_patterns_match_names() -> None:
+    for name, matching, other in [
         ("[abc]x", "ax bx cx", "dx abcx [abc]x x"),
         ("[!abc]x", "dx !x éx", "ax x"),
         ("[a-c-]", "a b c -", "d"),
@@ -83,33 +77,27 @@ def test_an_invalid_pattern_is_an_error(pattern: str, position: int, reason: str
         ("{a,b}*", "{a,b} {a,b}c", "a b"),
         ("a.b*", "a.b a.bc", "axb"),
         ("[***]", "*", "a"),
-    ],
-)
-def test_name_patterns_match_names(name: str, matching: str, other: str) -> None:
-    matches = compile_pattern(name).components[0].matches
-    assert matches is not None
-    assert [one for one in f"{matching} {other}".split() if matches(one)] == matching.split()
+    ]:
+        matches = compile_pattern(name).components[0].matches
+        assert matches is not None
+        assert [one for one in f"{matching} {other}".split() if matches(one)] == matching.split()
 
 
-@pytest.mark.parametrize(
-    ("pattern", "root", "literals"),
-    [
+def test_patterns_are_split_into_components() -> None:
+    for pattern, root, literals in [
         ("./src//./a.rs", "", ["src", "a.rs"]),
         ("/src/../a.rs", "/", ["src", "..", "a.rs"]),
         ("**/**/a", "", [None, "a"]),
         (".", "", []),
         ("", "", []),
         ("{a,b}/]", "", ["{a,b}", "]"]),
-    ],
-)
-def test_patterns_are_split_into_components(pattern: str, root: str, literals: list[str | None]) -> None:
-    compiled = compile_pattern(pattern)
-    assert (compiled.root, [component.literal for component in compiled.components]) == (root, literals)
+    ]:
+        compiled = compile_pattern(pattern)
+        assert (compiled.root, [component.literal for component in compiled.components]) == (root, literals)
 
 
-@pytest.mark.parametrize(
-    ("patterns", "matching", "other"),
-    [
+def test_any_of_several_patterns_matches() -> None:
+    for patterns, matching, other in [
         (["target/**"], "target/a target/a/b", "target targets/a src/target/a"),
         (["target"], "target target/a target/a/b", "targets src/target"),
         (["**/target"], "target a/target/b a/b/target", "a/targets"),
@@ -119,11 +107,9 @@ def test_patterns_are_split_into_components(pattern: str, root: str, literals: l
         (["a/[!b]c"], "a/xc", "a/bc a//c"),
         (["", "."], "", "a /a"),
         ([], "", "a"),
-    ],
-)
-def test_any_of_several_patterns_matches(patterns: list[str], matching: str, other: str) -> None:
-    covers = match_any(map(compile_pattern, patterns))
-    assert [one for one in f"{matching} {other}".split() if covers(one)] == matching.split()
+    ]:
+        covers = match_any(map(compile_pattern, patterns))
+        assert [one for one in f"{matching} {other}".split() if covers(one)] == matching.split()
 
 
 def first_error(pattern: str) -> int | None:
@@ -331,18 +317,15 @@ def test_any_text_is_a_pattern_or_an_error(text: str) -> None:
     assert set(find_files(tree, text)) == set(expand_pattern(pattern, tree, lambda _: None))
 
 
-@pytest.mark.parametrize(
-    ("pattern", "rule"),
-    [
+def test_a_legacy_pattern_becomes_a_source_rule() -> None:
+    for pattern, rule in [
         ("src/**/*.rs", SourceRule(("src/**/*.rs",))),
         ("(*=,*#)src/**/*.c", SourceRule(("src/**/*.c",), "*=", "*#")),
         ("(# //=,# //#).github/x.yaml", SourceRule((".github/x.yaml",), "# //=", "# //#")),
         ("( ;;=,;;# )a(b).scm", SourceRule(("a(b).scm",), " ;;=", ";;# ")),
         ("(,a,,b,c)x", SourceRule(("x",), "a", "b")),
-    ],
-)
-def test_a_legacy_pattern_becomes_a_source_rule(pattern: str, rule: SourceRule) -> None:
-    assert parse_legacy_pattern(pattern) == rule
+    ]:
+        assert parse_legacy_pattern(pattern) == rule
 
 
 @pytest.mark.parametrize("pattern", ["(*=)src/*.c", "(*=,)src/*.c", "(,)src/*.c", "(*=,*#src/*.c", "("])
@@ -354,9 +337,8 @@ def test_a_style_that_is_not_complete(pattern: str) -> None:
     assert (str(caught.value), caught.value.hint) == (message, hint)
 
 
-@pytest.mark.parametrize(
-    ("patterns", "spelled"),
-    [
+def test_an_inner_dot_of_a_pattern_stays_in_the_spelling() -> None:
+    for patterns, spelled in [
         (["./src//*.rs"], {}),
         (["src/./*.rs"], {"src/a.rs": "src/./a.rs"}),
         (["./src/././*.rs", "src/../src/*"], {"src/a.rs": "src/././a.rs"}),
@@ -366,10 +348,8 @@ def test_a_style_that_is_not_complete(pattern: str) -> None:
         (["src/**/./*.rs", "**/d/./**"], {}),
         (["*[/./src/*.rs"], {}),
         (["/./x/*"], {"/x/y": "/./x/y"}),
-    ],
-)
-def test_an_inner_dot_of_a_pattern_stays_in_the_spelling(patterns: list[str], spelled: dict[str, str]) -> None:
-    assert spell_paths(patterns, ["src/a.rs", "src/d/e/f.rs", "/x/y"]) == spelled
+    ]:
+        assert spell_paths(patterns, ["src/a.rs", "src/d/e/f.rs", "/x/y"]) == spelled
 
 
 def test_a_leading_dot_matches_hidden_names_but_not_the_folder_itself(tmp_path: Path) -> None:

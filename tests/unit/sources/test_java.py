@@ -24,9 +24,8 @@ def check(annotated: str, before: str = "", after: str = "") -> None:
     assert [*zip(found, code, strict=True)] == rows
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_lines_of_declarations_are_classified() -> None:
+    for text in [
         """
 D   | package a;
 D   | import b.C;
@@ -78,15 +77,12 @@ S   |     f();
 C   |   }
 C   | }
 """,
-    ],
-)
-def test_lines_of_declarations_are_classified(text: str) -> None:
-    check(text)
+    ]:
+        check(text)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_lines_of_bodies_are_classified() -> None:
+    for text in [
         """
 S   | f();
 S   | f(
@@ -176,10 +172,8 @@ A   |   //= spec.md#a
 B   |
 S   |   1);
 """,
-    ],
-)
-def test_lines_of_bodies_are_classified(text: str) -> None:
-    check(text, "class A {\nvoid f() {\n", "}\n}\n")
+    ]:
+        check(text, "class A {\nvoid f() {\n", "}\n}\n")
 
 
 def test_comments_behind_code_are_recognised() -> None:

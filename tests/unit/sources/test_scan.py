@@ -44,9 +44,10 @@ def test_a_file_of_several_rules_is_read_once_in_each_style() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("excluded", "paths"),
-    [
+def test_excluded_folders_with_everything_in_them() -> None:
+    ##= man/spec/trace.md#sources
+    ##% duvet MUST skip the files that `exclude` matches and, with `gitignore`, the files that git ignores.
+    for excluded, paths in [
         *(
             ([pattern], ["src/a.rs", "src/b.rs", "src/gen/c.rs", "src/gen/deep/d.rs", "top.rs"])
             for pattern in ("target/**", "target", "target/", "./target/**/*.rs", "**/target")
@@ -54,12 +55,8 @@ def test_a_file_of_several_rules_is_read_once_in_each_style() -> None:
         (["**/gen/*", "target/*", "**/b.rs"], ["src/a.rs", "top.rs"]),
         (["**"], []),
         (["*.rs", "src/gen/*.rs"], ["src/a.rs", "src/b.rs", "src/gen/deep/d.rs", "target/debug/f.rs", "target/e.rs"]),
-    ],
-)
-def test_excluded_folders_with_everything_in_them(excluded: list[str], paths: list[str]) -> None:
-    ##= man/spec/trace.md#sources
-    ##% duvet MUST skip the files that `exclude` matches and, with `gitignore`, the files that git ignores.
-    assert found(SourceRule(("**/*.rs",), exclude=tuple(excluded))) == paths
+    ]:
+        assert found(SourceRule(("**/*.rs",), exclude=tuple(excluded))) == paths
 
 
 def test_a_rule_excludes_named_files_but_not_those_of_other_rules() -> None:
@@ -121,9 +118,8 @@ def test_problems_of_a_file_have_its_path() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("path", "expected"),
-    [
+def test_files_that_can_not_be_read() -> None:
+    for path, expected in [
         (
             "src",
             (
@@ -134,13 +130,11 @@ def test_problems_of_a_file_have_its_path() -> None:
         ("gone.rs", "gone.rs DUV010 No such file or directory (os error 2)"),
         ("a.rs", "a.rs:2 DUV011 invalid utf-8 sequence of 1 bytes from index 9; save the file as UTF-8"),
         ("b.rs", "b.rs:2 DUV011 invalid utf-8 sequence of 1 bytes from index 9; save the file as UTF-8"),
-    ],
-)
-def test_files_that_can_not_be_read(path: str, expected: str) -> None:
-    odd = {"a.rs": b"//= a#1\n'\xff'\n", "b.rs": b"no text\n'\xff'\n"}
-    with pytest.raises(DuvetError) as error:
-        scan.scan_file(path, (SourceStyle(),), MemoryTree({**TREE.files, **odd}))
-    assert show_problem(scan.make_unreadable_problem(error.value)) == expected
+    ]:
+        odd = {"a.rs": b"//= a#1\n'\xff'\n", "b.rs": b"no text\n'\xff'\n"}
+        with pytest.raises(DuvetError) as error:
+            scan.scan_file(path, (SourceStyle(),), MemoryTree({**TREE.files, **odd}))
+        assert show_problem(scan.make_unreadable_problem(error.value)) == expected
 
 
 FILTERED = scan.FilteredTree(

@@ -21,9 +21,8 @@ DOWNLOADS = ".duvet/specifications"
 LONG, SHORT = "a" * 240, "a" * 50
 
 
-@pytest.mark.parametrize(
-    ("source", "out", "downloads", "folder"),
-    [
+def test_the_folder_of_a_specification_is_named_as_upstream_does() -> None:
+    for source, out, downloads, folder in [
         (f"{DOWNLOADS}/h/rfc/rfc1.txt", ".duvet/requirements", DOWNLOADS, ".duvet/requirements/h/rfc/rfc1"),
         (f"{DOWNLOADS}/h/rfc/rfc1.txt", ".", DOWNLOADS, "./h/rfc/rfc1"),
         (f"{DOWNLOADS}/h/rfc/rfc1.txt", ".duvet", DOWNLOADS, ".duvet/h/rfc/rfc1"),
@@ -40,17 +39,14 @@ LONG, SHORT = "a" * 240, "a" * 50
         ("/w/ex/in/req.md", "/w/ex", "", "/w/ex/in/req"),
         ("/w/in/req.md", "ex", "", "ex/w/in/req"),
         ("/w/in/req.md", "", "", "w/in/req"),
-    ],
-)
-def test_the_folder_of_a_specification_is_named_as_upstream_does(
-    source: str, out: str, downloads: str, folder: str
-) -> None:
-    assert extraction.requirements_folder(source, out, downloads) == folder
+    ]:
+        assert extraction.requirements_folder(source, out, downloads) == folder
 
 
-@pytest.mark.parametrize(
-    ("id", "path"),
-    [
+def test_the_file_of_a_section_is_named_as_upstream_does() -> None:
+    ##= man/spec/trace.md#requirement-files
+    ##% `duvet extract` MUST write the same requirement files as awslabs duvet.
+    for id, path in [
         ("section-2.1", "r/section-2.1.toml"),
         ("", "r/.toml"),
         ("../../up", "r/..%2F..%2Fup.toml"),
@@ -59,14 +55,10 @@ def test_the_folder_of_a_specification_is_named_as_upstream_does(
         (LONG, f"r/{LONG}.toml"),
         (f"{LONG}b", f"r/{SHORT}-985453035960.toml"),
         (f"{LONG}c", f"r/{SHORT}-a7424959e7c2.toml"),
-    ],
-)
-def test_the_file_of_a_section_is_named_as_upstream_does(id: str, path: str) -> None:
-    ##= man/spec/trace.md#requirement-files
-    ##% `duvet extract` MUST write the same requirement files as awslabs duvet.
-    assert extraction.requirements_file("r", id) == path
-    assert extraction.requirements_file("r", "a", "rs") == "r/a.rs"
-    assert len(extraction.requirements_file("", "é" * 300).encode()) < 255
+    ]:
+        assert extraction.requirements_file("r", id) == path
+        assert extraction.requirements_file("r", "a", "rs") == "r/a.rs"
+        assert len(extraction.requirements_file("", "é" * 300).encode()) < 255
 
 
 CONFIG = b"""'$schema' = "duvet-cli/config/v1"
@@ -102,9 +94,11 @@ def test_a_file_without_requirements_is_reported() -> None:
     assert list(extraction.find_stale_files(*extracted({CUP: OLD, f"{FOLDER}/pot.toml": b""}))) == [warning]
 
 
-@pytest.mark.parametrize(
-    ("path", "data"),
-    [
+def test_edited_files_are_not_stale() -> None:
+    ##= man/spec/trace.md#requirement-files
+    ##% With `--prune`, duvet MUST remove the requirement files that are no longer needed, but no file that a person
+    ##% wrote or edited.
+    for path, data in [
         (f"{FOLDER}/own.toml", OLD),
         (f"{FOLDER}/deeper/cup.toml", OLD),
         (f"{FOLDER}/cup.txt", OLD),
@@ -115,13 +109,8 @@ def test_a_file_without_requirements_is_reported() -> None:
         (CUP, OLD.replace(b'"MAY"\n', b'"MAY" # mine\n')),
         (CUP, b""),
         (CUP, b"\xff"),
-    ],
-)
-def test_edited_files_are_not_stale(path: str, data: bytes) -> None:
-    ##= man/spec/trace.md#requirement-files
-    ##% With `--prune`, duvet MUST remove the requirement files that are no longer needed, but no file that a person
-    ##% wrote or edited.
-    assert list(extraction.find_stale_files(*extracted({path: data}))) == []
+    ]:
+        assert list(extraction.find_stale_files(*extracted({path: data}))) == []
 
 
 def extract(*lines: str, breaks: frozenset[int] = frozenset()) -> list[tuple[str, str]]:
@@ -139,18 +128,15 @@ def test_a_requirement_has_level_and_pieces() -> None:
     assert extract_requirements(section) == (ExtractedSentence(Level.MUST, ("This MUST be", "here.")),)
 
 
-@pytest.mark.parametrize(
-    ("keyword", "level"),
-    [
+def test_each_keyword_has_its_level() -> None:
+    ##= man/spec/trace.md#requirements
+    ##% Each sentence with a keyword of RFC 2119 MUST be a requirement, with the level of its strongest keyword.
+    for keyword, level in [
         *((keyword, "MUST") for keyword in ("MUST", "MUST NOT", "SHALL", "SHALL NOT", "REQUIRED")),
         *((keyword, "SHOULD") for keyword in ("SHOULD", "SHOULD NOT", "RECOMMENDED", "NOT RECOMMENDED")),
         *((keyword, "MAY") for keyword in ("MAY", "OPTIONAL")),
-    ],
-)
-def test_each_keyword_has_its_level(keyword: str, level: str) -> None:
-    ##= man/spec/trace.md#requirements
-    ##% Each sentence with a keyword of RFC 2119 MUST be a requirement, with the level of its strongest keyword.
-    assert extract(f"It {keyword} be.") == [(level, f"It {keyword} be.")]
+    ]:
+        assert extract(f"It {keyword} be.") == [(level, f"It {keyword} be.")]
 
 
 KEYWORDS_APART = [
@@ -167,9 +153,8 @@ def test_keywords_are_words_of_their_own(text: str) -> None:
     assert quotes(text) == ([] if text in NO_KEYWORDS else [text])
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
+def test_sentences_are_split() -> None:
+    for text, expected in [
         ("", []),
         ("no keyword.", []),
         ("One. Two MUST be.  Three MAY be. Four.", ["Two MUST be.", "Three MAY be."]),
@@ -199,10 +184,8 @@ def test_keywords_are_words_of_their_own(text: str) -> None:
         ("a.NOT RECOMMENDED b", ["NOT RECOMMENDED b"]),
         ("a.x RECOMMENDED b", ["a.x RECOMMENDED b"]),
         ("It MUST\nbe. It MUST be. It MUST  be.", ["It MUST|be.", "It MUST be."]),
-    ],
-)
-def test_sentences_are_split(text: str, expected: list[str]) -> None:
-    assert quotes(*text.split("\n")) == expected
+    ]:
+        assert quotes(*text.split("\n")) == expected
 
 
 def test_breaks_end_sentences() -> None:
@@ -213,9 +196,8 @@ def test_breaks_end_sentences() -> None:
     assert quotes("it MUST", "", breaks=frozenset({0, 1, 2})) == ["it MUST"]
 
 
-@pytest.mark.parametrize(
-    ("lines", "expected"),
-    [
+def test_sentences_have_levels() -> None:
+    for lines, expected in [
         (["It MAY and SHOULD be."], ["SHOULD It MAY and SHOULD be."]),
         (["Others MUST and", "SHOULD be."], ["MUST Others MUST and|SHOULD be."]),
         (["It MUST be , so. It MAY. It MUST be,  so. It MAY."], ["MUST It MUST be , so.", "MAY It MAY."]),
@@ -230,11 +212,8 @@ def test_breaks_end_sentences() -> None:
             ],
         ),
         (["1.2 MUST", "3.4 x"] * 3000, [f"MUST {'|'.join(['1.2 MUST', '3.4 x'] * 3000)}"]),
-    ],
-    ids=range(7),
-)
-def test_sentences_have_levels(lines: list[str], expected: list[str]) -> None:
-    assert [f"{level} {quote}" for level, quote in extract(*lines)] == expected
+    ]:
+        assert [f"{level} {quote}" for level, quote in extract(*lines)] == expected
 
 
 KEYWORDS = [
@@ -349,20 +328,17 @@ class Counting(str):
         return found
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_a_text_is_not_read_again_for_each_keyword() -> None:
+    for text in [
         "MUST " * 2000,
         "a.b MUST " * 2000,
         f"a{'.' * 2000}b {'MUST ' * 2000}",
         "a.b MUST\n" * 2000,
         "1.2 MUST\n3.4 x\n" * 2000,
         f"a.b\n{'MUST ' * 2000}\n" * 3,
-    ],
-)
-def test_a_text_is_not_read_again_for_each_keyword(text: str) -> None:
-    counted = Counting(text)
-    openings = SentenceOpenings(counted)
-    for found in re.finditer("MUST", text):
-        openings.find_start(found.start(), 0)
-    assert 0 < counted.read < 5 * len(text)
+    ]:
+        counted = Counting(text)
+        openings = SentenceOpenings(counted)
+        for found in re.finditer("MUST", text):
+            openings.find_start(found.start(), 0)
+        assert 0 < counted.read < 5 * len(text)

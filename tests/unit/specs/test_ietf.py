@@ -40,9 +40,8 @@ def test_a_section_has_title_lines_and_offsets() -> None:
     assert ietf.parse_ietf("1.  Über\n\n   é MUST\n \t\n   be.\n\n".encode()) == (section,)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_text_without_headings_has_no_sections() -> None:
+    for text in [
         *("", "\n", "\ufeff", "\f", "text\n", "\r\n", "   1. Indented\n", "1. A ..... 1"),
         # Other titles need a number, and those that don't stand between empty lines.
         *(
@@ -50,10 +49,8 @@ def test_a_section_has_title_lines_and_offsets() -> None:
             for title in ("Introduction", "abstract", "References ", " References", "References:")
         ),
         *("Index\n\n", "\nIndex\n", "\nIndex", "a\nIndex\n\n", "\nIndex\na\n", "\f\nIndex\n\n"),
-    ],
-)
-def test_text_without_headings_has_no_sections(text: str) -> None:
-    assert outline(text) == []
+    ]:
+        assert outline(text) == []
 
 
 SECTIONS: dict[str, Outline] = {
@@ -109,9 +106,8 @@ def test_titles_without_a_number(title: str) -> None:
     assert outline(f"\n{title}\n\n   a\n") == [(f"name-{make_anchor(title)}", title, ["   a"])]
 
 
-@pytest.mark.parametrize(
-    ("text", "lines"),
-    [
+def test_blank_and_indented_lines_are_kept() -> None:
+    for text, lines in [
         ("5. x | y\n\n2. f(\n\n2. ; c", ["5. x | y", "", "2. f(", "", "2. ; c"]),
         ("   a\n\n \n\t\n   b\n\n   c", ["   a", "", "   b", "", "   c"]),
         # A page boundary becomes one empty line.
@@ -130,10 +126,8 @@ def test_titles_without_a_number(title: str) -> None:
         # Control characters are no white space.
         ("   a\n\x1c\n   b", ["   a", "\x1c", "   b"]),
         ("   a\n\u3000\u2028\n   b", ["   a", "", "   b"]),
-    ],
-)
-def test_blank_and_indented_lines_are_kept(text: str, lines: list[str]) -> None:
-    assert body(text) == lines
+    ]:
+        assert body(text) == lines
 
 
 @pytest.mark.parametrize("line", [*HEADS.split("|"), *LINES.split("|")])
@@ -155,9 +149,8 @@ def test_offsets_point_into_the_text() -> None:
     assert list(zip(section.lines, section.starts, strict=True)) == [("   a", 6), ("", 11), ("   b", 15)]
 
 
-@pytest.mark.parametrize(
-    ("line", "id", "numbers", "title", "column"),
-    [
+def test_headings_are_recognised() -> None:
+    for line, id, numbers, title, column in [
         ("1.  Intro", "section-1", (1,), "Intro", 4),
         ("1 Intro", "section-1", (1,), "Intro", 2),
         ("2.1.3. A  b ", "section-2.1.3", (2, 1, 3), "A  b", 7),
@@ -185,10 +178,8 @@ def test_offsets_point_into_the_text() -> None:
         ("Annex B :", "appendix-B", (B,), ":", 8),
         ("Appendix A.1. Title", "appendix-A.1", (A, 1), "Title", 14),
         ("Appendix 3 Title", "appendix-3", (3,), "Title", 11),
-    ],
-)
-def test_headings_are_recognised(line: str, id: str, numbers: tuple[int, ...], title: str, column: int) -> None:
-    assert ietf.parse_heading(line) == ietf.NumberedHeading(id, numbers, title, column)
+    ]:
+        assert ietf.parse_heading(line) == ietf.NumberedHeading(id, numbers, title, column)
 
 
 NO_HEADINGS = (
@@ -216,9 +207,8 @@ def test_section_numbers_must_be_in_order(pairs: str, expected: bool) -> None:
         assert ietf.is_successor(after.numbers, before.numbers) is expected, pair
 
 
-@pytest.mark.parametrize(
-    ("line", "last", "after_break", "expected"),
-    [
+def test_valid_successors_of_a_heading() -> None:
+    for line, last, after_break, expected in [
         # A line after a break needs no order, unless there is a bar inside its title.
         ("7. Seven", (1,), True, True),
         ("7. Seven", None, True, True),
@@ -233,13 +223,9 @@ def test_section_numbers_must_be_in_order(pairs: str, expected: bool) -> None:
         ("01 a", None, False, False),
         ("1.1 a", None, False, False),
         ("2 a", None, False, False),
-    ],
-)
-def test_valid_successors_of_a_heading(
-    line: str, last: tuple[int, ...] | None, after_break: bool, expected: bool
-) -> None:
-    heading = ietf.parse_heading(line)
-    assert heading is not None and ietf.can_be_heading(heading, last, after_break=after_break) is expected
+    ]:
+        heading = ietf.parse_heading(line)
+        assert heading is not None and ietf.can_be_heading(heading, last, after_break=after_break) is expected
 
 
 HEADER = """
@@ -251,9 +237,8 @@ Category: Informational                                   January 2031
 WIDE = "A Title That Is as Wide as the Page, to the Last Column: Tea and Pots of"
 
 
-@pytest.mark.parametrize(
-    ("page", "title"),
-    [
+def test_the_title_is_read_from_the_first_page() -> None:
+    for page, title in [
         (f"{HEADER}\n{'Refilling Teapots':^72}\n\nAbstract\n", "Refilling Teapots"),
         (f"\ufeff{HEADER}{'Refilling Much':^72}\n{'Larger  Pots':^72}\n", "Refilling Much Larger Pots"),
         (f"{HEADER}{'Teapots':^72}\n\nIntro\n".replace("\n", "\r\n"), "Teapots"),
@@ -270,10 +255,8 @@ WIDE = "A Title That Is as Wide as the Page, to the Last Column: Tea and Pots of
         (f"{HEADER}   This memo begins with its text, which fills each line of the page\n   and stops.\n", ""),
         (HEADER + f"{WIDE}\n" * 7, ""),
         (f"{HEADER}\f\n                     Next Page\n", ""),
-    ],
-)
-def test_the_title_is_read_from_the_first_page(page: str, title: str) -> None:
-    assert ietf.find_front_title(page) == title
+    ]:
+        assert ietf.find_front_title(page) == title
 
 
 @given(st.text())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -38,9 +37,8 @@ def ids(specification: Specification) -> list[str]:
     return [section.id for section in specification.sections]
 
 
-@pytest.mark.parametrize(
-    ("locator", "path", "name", "title", "description", "format", "sections"),
-    [
+def test_names_and_formats() -> None:
+    for locator, path, name, title, description, format, sections in [
         (Locator("tea.md"), "tea.md", "Tea", "Tea", ABOUT, Format.MARKDOWN, ["tea", "pot"]),
         (Locator("pot.txt"), "pot.txt", "RFC 99901", "", "The Pot Protocol", Format.IETF, ["section-1"]),
         # A URL has its text in the folder of downloads.
@@ -52,15 +50,11 @@ def ids(specification: Specification) -> list[str]:
         (Locator("a/plain.md"), "a/plain.md", "plain", "", "text", Format.MARKDOWN, []),
         (Locator("a/plain.txt"), "a/plain.txt", "plain", "", "", Format.IETF, []),
         (Locator("s.md"), "s.md", "Pot", "", "", Format.MARKDOWN, ["pot", "lid"]),
-    ],
-)
-def test_names_and_formats(
-    locator: Locator, path: str, name: str, title: str, description: str, format: Format, sections: list[str]
-) -> None:
-    found = library().load(locator)
-    text = title, description, FILES[path], found.sections
-    assert found == Specification("", name, locator, locator.name, path, format, *text)
-    assert ids(found) == sections
+    ]:
+        found = library().load(locator)
+        text = title, description, FILES[path], found.sections
+        assert found == Specification("", name, locator, locator.name, path, format, *text)
+        assert ids(found) == sections
 
 
 def test_nothing_is_parsed_twice() -> None:
@@ -106,9 +100,11 @@ def test_specifications_that_can_not_be_read(tmp_path: Path, name: str, message:
         assert caught.value.hint == "save its text as d/example.com/cake.txt"
 
 
-@pytest.mark.parametrize(
-    ("path", "text", "wanted", "format"),
-    [
+def test_the_format_of_a_specification() -> None:
+    ##= man/spec/trace.md#specifications
+    ##% Unless a format is configured, duvet MUST read a specification as Markdown if its name or the beginning of its
+    ##% text looks like Markdown, and otherwise as IETF text.
+    for path, text, wanted, format in [
         ("a/spec.md", "plain", Format.AUTO, Format.MARKDOWN),
         ("spec.markdown", "plain", Format.AUTO, Format.MARKDOWN),
         ("spec.txt", "\n\u3000 # Title", Format.AUTO, Format.MARKDOWN),
@@ -121,37 +117,28 @@ def test_specifications_that_can_not_be_read(tmp_path: Path, name: str, message:
         ("md", "", Format.AUTO, Format.IETF),
         ("spec.md", "# Title", Format.IETF, Format.IETF),
         ("spec.txt", "1.  Title", Format.MARKDOWN, Format.MARKDOWN),
-    ],
-)
-def test_the_format_of_a_specification(path: str, text: str, wanted: Format, format: Format) -> None:
-    ##= man/spec/trace.md#specifications
-    ##% Unless a format is configured, duvet MUST read a specification as Markdown if its name or the beginning of its
-    ##% text looks like Markdown, and otherwise as IETF text.
-    assert detect_format(path, text, wanted) is format
+    ]:
+        assert detect_format(path, text, wanted) is format
 
 
 def specification(path: str, name: str = "") -> Specification:
     return Specification("", name, Locator(path), path, path, Format.IETF, "", "", b"", ())
 
 
-@pytest.mark.parametrize(
-    ("path", "front", "name"),
-    [
+def test_ietf_name() -> None:
+    for path, front, name in [
         ("d/www.rfc-editor.org/rfc/rfc2324.txt", "", "RFC 2324"),
         ("RFC0791", "", "RFC 791"),
         ("coffee.txt", "\nNetwork Working Group      L. Masinter\nRequest for Comments: 2324    1 April\n", "RFC 2324"),
         ("ip.txt", "\n\nRFC:  791\n", "RFC 791"),
         ("monitor.txt", "\n\n      RFC - 869\n", "RFC 869"),
         ("draft-ietf-tea-00.txt", "Internet-Draft\n\nUpdates RFC: none", "draft-ietf-tea-00"),
-    ],
-)
-def test_ietf_name(path: str, front: str, name: str) -> None:
-    assert name_ietf_specification(path, front) == name
+    ]:
+        assert name_ietf_specification(path, front) == name
 
 
-@pytest.mark.parametrize(
-    ("specifications", "ids"),
-    [
+def test_each_specification_has_a_short_id() -> None:
+    for specifications, ids in [
         (
             [specification("d/rfc2324.txt", "RFC 2324"), specification("My Größe.v1.md"), specification("#.md")],
             {"#.md": "spec", "My Größe.v1.md": "my-grosse-v1", "d/rfc2324.txt": "rfc2324"},
@@ -161,8 +148,5 @@ def test_ietf_name(path: str, front: str, name: str) -> None:
             map(specification, ["c/spec.md", "a/spec.md", "b/spec.txt", "spec-2.md"]),
             {"a/spec.md": "spec", "b/spec.txt": "spec-3", "c/spec.md": "spec-4", "spec-2.md": "spec-2"},
         ),
-    ],
-    ids=["short and safe in paths", "unique"],
-)
-def test_each_specification_has_a_short_id(specifications: Iterable[Specification], ids: dict[str, str]) -> None:
-    assert [(one.locator.name, one.id) for one in assign_ids(specifications)] == [*ids.items()]
+    ]:
+        assert [(one.locator.name, one.id) for one in assign_ids(specifications)] == [*ids.items()]

@@ -25,9 +25,8 @@ PIECES = "a B example.com xn-- 1 . .. / - _ %2e %41 ~ @ : 443 ? é '"
 RFC9000 = "https://www.rfc-editor.org/rfc/rfc9000.txt"
 
 
-@pytest.mark.parametrize(
-    ("spec", "base", "name"),
-    [
+def test_targets_are_resolved() -> None:
+    for spec, base, name in [
         ("spec.md", "/top/w/v", "spec.md"),
         ("./dot.md", "/top/w/v", "./dot.md"),
         ("docs//a.md", "docs/x.toml", "docs/a.md"),
@@ -36,19 +35,17 @@ RFC9000 = "https://www.rfc-editor.org/rfc/rfc9000.txt"
         ("docs/../spec.md", "/top/w/v", "docs/../spec.md"),
         ("/not/there.md", "/top", "/not/there.md"),
         *((spec, "/top/w", None) for spec in ("", "nope.md", "docs", "near.md", "spec.md\0")),
-    ],
-)
-def test_targets_are_resolved(spec: str, base: str, name: str | None) -> None:
-    tree = MemoryTree({**TREE.files, "docs//a.md": b""})
-    url = locator.resolve_specification("https://EXAMPLE.com", Format.IETF, base, tree)
-    assert url == Locator("https://example.com/", True, Format.IETF)
-    if name is not None:
-        assert locator.resolve_specification(spec, AUTO, base, tree) == Locator(name)
-    else:
-        with pytest.raises(ProblemsError) as caught:
-            locator.resolve_specification(spec, AUTO, base, TREE)
-        message = f'DUV040 Could not resolve file "{spec}"'.replace("\0", "\\0")
-        assert [f"{one.code} {one.message}" for one in caught.value.problems] == [message]
+    ]:
+        tree = MemoryTree({**TREE.files, "docs//a.md": b""})
+        url = locator.resolve_specification("https://EXAMPLE.com", Format.IETF, base, tree)
+        assert url == Locator("https://example.com/", True, Format.IETF)
+        if name is not None:
+            assert locator.resolve_specification(spec, AUTO, base, tree) == Locator(name)
+        else:
+            with pytest.raises(ProblemsError) as caught:
+                locator.resolve_specification(spec, AUTO, base, TREE)
+            message = f'DUV040 Could not resolve file "{spec}"'.replace("\0", "\\0")
+            assert [f"{one.code} {one.message}" for one in caught.value.problems] == [message]
 
 
 def test_locate_takes_a_path_as_it_is() -> None:
@@ -72,9 +69,8 @@ def test_paths_are_displayed_relative_to_the_project() -> None:
     assert [locator.format_locator(Locator("/w/a.md"), cwd) for cwd in ("", "/")] == ["/w/a.md", "w/a.md"]
 
 
-@pytest.mark.parametrize(
-    ("text", "normal"),
-    [
+def test_urls_are_normalised() -> None:
+    for text, normal in [
         ("https://www.rfc-editor.org/rfc/rfc2324", "https://www.rfc-editor.org/rfc/rfc2324"),
         ("HTTPS://EXAMPLE.com", "https://example.com/"),
         ("https://example.com:443/s.md", "https://example.com/s.md"),
@@ -85,10 +81,8 @@ def test_paths_are_displayed_relative_to_the_project() -> None:
         ("https://bücher.example/", "https://xn--bcher-kva.example/"),
         ("ftp://example.com/s.md", "ftp://example.com/s.md"),
         ("other://Host/S", "other://Host/S"),
-    ],
-)
-def test_urls_are_normalised(text: str, normal: str) -> None:
-    assert locator.normalise_url(text) == normal
+    ]:
+        assert locator.normalise_url(text) == normal
 
 
 @given(st.sampled_from(["https", "http"]), st.lists(st.sampled_from(PIECES.split()), max_size=8))
@@ -110,26 +104,22 @@ def parsed(text: str) -> str | None:
     return None if url.hostname in (".", "..") else url.href
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
+def test_a_url_without_a_host_is_named() -> None:
+    for text, message in [
         ("file:///spec.md", 'file URLs are not supported: "file:///spec.md"'),
         ("other:///spec.md", 'the URL "other:///spec.md" has no host'),
         ("https://../spec.md", 'the URL "https://../spec.md" has no host'),
         ("https://a b/", '"https://a b/" is not a valid URL'),
         ("https://a/\ud800", '"https://a/\\u{d800}" is not a valid URL'),
         ("see http//x://y", '"see http//x://y" is not a valid URL'),
-    ],
-)
-def test_a_url_without_a_host_is_named(text: str, message: str) -> None:
-    with pytest.raises(ProblemsError) as caught:
-        locator.normalise_url(text)
-    assert [(problem.code, problem.message) for problem in caught.value.problems] == [("DUV041", message)]
+    ]:
+        with pytest.raises(ProblemsError) as caught:
+            locator.normalise_url(text)
+        assert [(problem.code, problem.message) for problem in caught.value.problems] == [("DUV041", message)]
 
 
-@pytest.mark.parametrize(
-    ("url", "canonical"),
-    [
+def test_every_address_of_an_rfc_is_one() -> None:
+    for url, canonical in [
         ("https://www.rfc-editor.org/rfc/rfc9000", RFC9000),
         ("http://www.rfc-editor.org/rfc/rfc9000.html/", RFC9000),
         ("https://tools.ietf.org/rfc/rfc9000.txt", RFC9000),
@@ -141,15 +131,12 @@ def test_a_url_without_a_host_is_named(text: str, message: str) -> None:
         ("https://tools.ietf.org/html/rfc9000", "https://tools.ietf.org/html/rfc9000"),
         ("https://example.com/rfc/rfc9000.html", "https://example.com/rfc/rfc9000.html"),
         ("https://www.rfc-editor.org/info/rfc9000", "https://www.rfc-editor.org/info/rfc9000"),
-    ],
-)
-def test_every_address_of_an_rfc_is_one(url: str, canonical: str) -> None:
-    assert locator.canonical_url(url) == canonical
+    ]:
+        assert locator.canonical_url(url) == canonical
 
 
-@pytest.mark.parametrize(
-    ("url", "path"),
-    [
+def test_a_download_has_a_path_in_the_cache() -> None:
+    for url, path in [
         ("https://tools.ietf.org/rfc/rfc2324.html", "d/www.rfc-editor.org/rfc/rfc2324.txt"),
         ("https://example.com/a/spec.md", "d/example.com/a/spec.txt"),
         ("https://example.com/spec.v1.2", "d/example.com/spec.v1.txt"),
@@ -159,10 +146,8 @@ def test_every_address_of_an_rfc_is_one(url: str, canonical: str) -> None:
         ("https://user:word@example.com/a%20b", "d/example.com/a%20b.txt"),
         ("https://[::1]:8080/a", "d/[::1]/a.txt"),
         ("other://Host", "d/Host.txt"),
-    ],
-)
-def test_a_download_has_a_path_in_the_cache(url: str, path: str) -> None:
-    assert locator.cache_path(url, "d") == path
+    ]:
+        assert locator.cache_path(url, "d") == path
 
 
 def test_urls_and_extensions() -> None:
@@ -189,9 +174,8 @@ RFC = specification(
 PAGE = specification(Format.MARKDOWN, {"spec": "Spec", "sub-part": "Sub Part", "": ""})
 
 
-@pytest.mark.parametrize(
-    ("wanted", "id"),
-    [
+def test_ids_of_ietf_text_may_lack_their_prefix() -> None:
+    for wanted, id in [
         ("section-2.1", "section-2.1"),
         ("2.1", "section-2.1"),
         ("appendix-2.1", "section-2.1"),
@@ -202,42 +186,34 @@ PAGE = specification(Format.MARKDOWN, {"spec": "Spec", "sub-part": "Sub Part", "
         ("name-references", "name-references"),
         *((name, None) for name in ("", "section-", "a", "references", "name-introduction", "2.1.")),
         ("appendix-section-1", None),
-    ],
-)
-def test_ids_of_ietf_text_may_lack_their_prefix(wanted: str, id: str | None) -> None:
-    index = locator.find_section_index(RFC, wanted)
-    assert (None if index is None else RFC.sections[index].id) == id
+    ]:
+        index = locator.find_section_index(RFC, wanted)
+        assert (None if index is None else RFC.sections[index].id) == id
 
 
-@pytest.mark.parametrize(
-    ("wanted", "near"),
-    [
+def test_nearest_sections_of_ietf_text() -> None:
+    ##= man/spec/trace.md#targets-and-quotes
+    ##% duvet MUST report a target without a section, with an unknown section or with an unknown specification, and
+    ##% suggest similar sections.
+    for wanted, near in [
         ("section-2.11", ["section-2.1"]),
         ("name-introduction", ["section-1"]),
         ("introductoin", ["section-1"]),
         ("section-7", []),
         ("", []),
-    ],
-)
-def test_nearest_sections_of_ietf_text(wanted: str, near: list[str]) -> None:
-    ##= man/spec/trace.md#targets-and-quotes
-    ##% duvet MUST report a target without a section, with an unknown section or with an unknown specification, and
-    ##% suggest similar sections.
-    assert locator.SectionNames(RFC.sections).find_nearest(wanted) == near
+    ]:
+        assert locator.SectionNames(RFC.sections).find_nearest(wanted) == near
 
 
-@pytest.mark.parametrize(
-    ("wanted", "near"),
-    [
+def test_nearest_sections_by_their_own_letters() -> None:
+    for wanted, near in [
         ("認証", ["ren-zheng"]),
         ("認證", ["ren-zheng-1"]),
         ("überblick-a", ["uberblick-a"]),
         ("Überblik", ["uberblick-a"]),
-    ],
-)
-def test_nearest_sections_by_their_own_letters(wanted: str, near: list[str]) -> None:
-    titles = {"ren-zheng": "認証", "ren-zheng-1": "認證", "uberblick-a": "Überblick A"}
-    assert locator.SectionNames(specification(Format.MARKDOWN, titles).sections).find_nearest(wanted) == near
+    ]:
+        titles = {"ren-zheng": "認証", "ren-zheng-1": "認證", "uberblick-a": "Überblick A"}
+        assert locator.SectionNames(specification(Format.MARKDOWN, titles).sections).find_nearest(wanted) == near
 
 
 def test_sections_of_markdown() -> None:
@@ -250,9 +226,8 @@ def test_sections_of_markdown() -> None:
     assert locator.SectionNames(many.sections).find_nearest("pot-2") == ["pot-2", "pot-3", "pot-1"]
 
 
-@pytest.mark.parametrize(
-    ("title", "anchor"),
-    [
+def test_titles_have_anchors() -> None:
+    for title, anchor in [
         ("Getting Started", "getting-started"),
         ("2.1. It's_a & (b)  -- C", "2-1-it-s-a-b-c"),
         ("--- ", ""),
@@ -283,10 +258,8 @@ def test_sections_of_markdown() -> None:
         ("⚠️ Note", "warning-note"),
         ("👍🏽 ok", "1-ok"),
         ("★ Stars ✓ ① ❓", "stars"),
-    ],
-)
-def test_titles_have_anchors(title: str, anchor: str) -> None:
-    assert make_anchor(title) == anchor
+    ]:
+        assert make_anchor(title) == anchor
 
 
 @given(st.text())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import pytest
 from hypothesis import given, strategies as st
 
 from duvet.model import Format, Locator, RequirementForm, Section, Specification
@@ -61,9 +60,13 @@ def test_paths_tell_sections_with_one_heading_apart() -> None:
     assert [one.name for one in plain] == [one.id for one in parse(FEATURE).sections]
 
 
-@pytest.mark.parametrize(
-    ("name", "names"),
-    [
+def test_a_path_of_headings_is_a_name() -> None:
+    ##= man/spec/trace.md#sections
+    ##% With its own schema, duvet MUST distinguish sections with the same heading by the headings above them, as in
+    ##% `requirement-2/acceptance-criteria`.
+    ##= man/spec/trace.md#sections
+    ##% duvet MUST number sections with the same path of headings, such as `notes~2` for the second.
+    for name, names in [
         ("acceptance-criteria", ["requirement-1/acceptance-criteria", "requirement-2/acceptance-criteria"]),
         ("feature/acceptance-criteria", ["requirement-1/acceptance-criteria", "requirement-2/acceptance-criteria"]),
         ("requirement-2/acceptance-criteria", ["requirement-2/acceptance-criteria"]),
@@ -86,18 +89,11 @@ def test_paths_tell_sections_with_one_heading_apart() -> None:
         ("notes/pot", ["pot"]),
         ("/", []),
         ("", []),
-    ],
-)
-def test_a_path_of_headings_is_a_name(name: str, names: list[str]) -> None:
-    ##= man/spec/trace.md#sections
-    ##% With its own schema, duvet MUST distinguish sections with the same heading by the headings above them, as in
-    ##% `requirement-2/acceptance-criteria`.
-    ##= man/spec/trace.md#sections
-    ##% duvet MUST number sections with the same path of headings, such as `notes~2` for the second.
-    known = parse(FEATURE)
-    assert find(known, name) == names
-    index = find_section_index(known, name)
-    assert (None if index is None else known.sections[index].name) == (names[0] if len(names) == 1 else None)
+    ]:
+        known = parse(FEATURE)
+        assert find(known, name) == names
+        index = find_section_index(known, name)
+        assert (None if index is None else known.sections[index].name) == (names[0] if len(names) == 1 else None)
 
 
 def test_without_paths_only_ids_are_names() -> None:
@@ -144,9 +140,10 @@ def test_an_added_section_never_takes_a_path(
             assert after.sections.index(same) in found
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
+def test_text_above_all_headings() -> None:
+    ##= man/spec/trace.md#sections
+    ##% duvet MUST treat the text above the first heading of a Markdown file as a section with the name of the file.
+    for text, found in [
         ("The pot MUST be warm.\n", [("tea-time", ("The pot MUST be warm.",))]),
         ("It is blue.\n", [("tea-time", ("It is blue.",))]),
         (
@@ -157,16 +154,12 @@ def test_an_added_section_never_takes_a_path(
         ("It is blue.\n\n# Tea\n\nx\n", [("tea", ("x",))]),
         ("<!-- It MUST. -->\n# Tea\n", [("tea", ())]),
         ("", []),
-    ],
-)
-def test_text_above_all_headings(text: str, found: list[tuple[str, tuple[str, ...]]]) -> None:
-    ##= man/spec/trace.md#sections
-    ##% duvet MUST treat the text above the first heading of a Markdown file as a section with the name of the file.
-    tree = MemoryTree({"docs/Tea Time.md": text.encode()})
-    known = Library(tree, "d", forms={}).load(locate_specification("docs/Tea Time.md"))
-    assert [(one.id, one.lines) for one in known.sections] == found
-    plain = Library(tree, "d").load(locate_specification("docs/Tea Time.md"))
-    assert "tea-time-preamble" not in plain.by_id and len(plain.sections) <= len(known.sections)
+    ]:
+        tree = MemoryTree({"docs/Tea Time.md": text.encode()})
+        known = Library(tree, "d", forms={}).load(locate_specification("docs/Tea Time.md"))
+        assert [(one.id, one.lines) for one in known.sections] == found
+        plain = Library(tree, "d").load(locate_specification("docs/Tea Time.md"))
+        assert "tea-time-preamble" not in plain.by_id and len(plain.sections) <= len(known.sections)
 
 
 COMPOSITE = """\

@@ -50,28 +50,24 @@ def test_a_document_has_a_title_a_description_and_sections() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("text", "rows"),
-    [
+def test_texts_are_split_into_rows() -> None:
+    for text, rows in [
         ("", ([], [], [])),
         ("\n", ([""], [0], [0])),
         ("a\nb", (["a", "b"], [0, 2], [1, 3])),
         ("é\r\n\r\nb\rc\r", (["é", "", "b\rc\r"], [0, 4, 6], [2, 4, 10])),
         ("a\r\r\n", (["a\r"], [0], [2])),
         ("\x0b\u2028\n", (["\x0b\u2028"], [0], [4])),
-    ],
-)
-def test_texts_are_split_into_rows(text: str, rows: tuple[list[str], list[int], list[int]]) -> None:
-    assert split_rows(text) == rows
+    ]:
+        assert split_rows(text) == rows
 
 
 def test_an_empty_document_has_no_sections() -> None:
     assert parse_markdown(b"") == parse_markdown(b"\n \n") == MarkdownDocument("", "", ())
 
 
-@pytest.mark.parametrize(
-    ("heading", "id", "title"),
-    [
+def test_headings_become_titles() -> None:
+    for heading, id, title in [
         ("# `code` title", "title", " title"),
         ("# X's *em* `code`", "x-s-em-code", "X's *em* `code`"),
         ("## `only code`", "only-code", "## `only code`"),
@@ -111,10 +107,8 @@ def test_an_empty_document_has_no_sections() -> None:
         ("## I {#ü-id} ##", "i-u-id", "I {#ü-id}"),
         ("## {#only}", "only", "## {#only}"),
         ("a\n {#b}\n===", "b", "a "),
-    ],
-)
-def test_headings_become_titles(heading: str, id: str, title: str) -> None:
-    assert titles(heading + "\n") == [(id, title)]
+    ]:
+        assert titles(heading + "\n") == [(id, title)]
 
 
 def test_an_id_is_given_once() -> None:
@@ -127,9 +121,8 @@ def test_the_title_of_the_document_is_the_first_of_level_one() -> None:
     assert parse_markdown(b"## Sub\n").title == ""
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
+def test_headings_divide_sections() -> None:
+    for text, expected in [
         *((text, []) for text in ("    # code\n", "```\n# code\n```\n", "<div>\n# html\n</div>\n", "<h2>raw</h2>\n")),
         ("#none\n", []),
         # Headings in quotes and items count.
@@ -149,15 +142,12 @@ def test_the_title_of_the_document_is_the_first_of_level_one() -> None:
         # The break after an item with a heading comes a line later, and the item cuts the heading after it.
         ("# A\nx\n- # B\nc\nd\n", [("a", "A", 2, 3, ["x"]), ("b", "B", 10, 11, ["c", None, "d"])]),
         ("- # A\none\ntwo\nthree\n===\nx\n", [("a", "A", 4, 5, ["two"]), ("three", "three", 14, 19, ["x"])]),
-    ],
-)
-def test_headings_divide_sections(text: str, expected: list[Shown]) -> None:
-    assert sections(text) == expected
+    ]:
+        assert sections(text) == expected
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
+def test_line_breaks_are_kept() -> None:
+    for text, expected in [
         # Blank lines inside stay as they are.
         ("\n \n\t\na\n  \n\u2003\nb\n\x1c\n\u3000\n", ["a", "  ", "\u2003", "b", "\x1c"]),
         # Breaks stand around items, and not at the edges of a section.
@@ -178,15 +168,12 @@ def test_headings_divide_sections(text: str, expected: list[Shown]) -> None:
         ),
         # An event at the end of a line counts for the next line.
         ("\nx\n- ```\n\n\ny\n", ["x", None, "- ```", "", "", None, "y"]),
-    ],
-)
-def test_line_breaks_are_kept(text: str, expected: list[str | None]) -> None:
-    assert lines(f"# A{text}") == expected
+    ]:
+        assert lines(f"# A{text}") == expected
 
 
-@pytest.mark.parametrize(
-    ("text", "description"),
-    [
+def test_the_first_paragraph_is_the_description() -> None:
+    for text, description in [
         ("# T\n\nA *b* `c`\n[d](e) &amp; \\* <i>f</i>\n\ng\n", "A b c d & * f"),
         ("[![build](b.svg)](u) ![x](y)\n\n# T\n\nReal.\n", "Real."),
         ("![Logo](l.png) is a tool\n", "Logo is a tool"),
@@ -194,10 +181,8 @@ def test_line_breaks_are_kept(text: str, expected: list[str | None]) -> None:
         ("# T\n\n```\ncode\n```\n", ""),
         ("one " * 200, ("one " * 99).strip() + "…"),
         ("x" * 500, "x" * 399 + "…"),
-    ],
-)
-def test_the_first_paragraph_is_the_description(text: str, description: str) -> None:
-    assert parse_markdown(text.encode()).description == description
+    ]:
+        assert parse_markdown(text.encode()).description == description
 
 
 @pytest.mark.parametrize(

@@ -135,9 +135,11 @@ def test_ends_of_sentences_are_found(text: str, expected: list[str]) -> None:
     assert [one.partition(": ")[2] for one in list_requirements(text)] == expected
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
+def test_ids_at_the_head_of_requirements() -> None:
+    ##= man/spec/trace.md#requirements-in-markdown
+    ##% An id at the beginning of a list item, paragraph, table row or heading MUST be the name of the requirement and
+    ##% not a part of its text.
+    for text, expected in [
         ("- **FR-001**: A MUST b", "MUST FR-001: A MUST b"),
         ("- FR-DOCS-10 \u2014 A MUST b", "MUST FR-DOCS-10: A MUST b"),
         ("- **FR-007** _(Implemented)_: A MUST b", "MUST FR-007: A MUST b"),
@@ -160,13 +162,8 @@ def test_ends_of_sentences_are_found(text: str, expected: list[str]) -> None:
         ("- 1.5 GB MUST fit", "MUST: 1.5 GB MUST fit"),
         ("- FR-001 MUST come first", "MUST: FR-001 MUST come first"),
         ("- FR-001, FR-002: they MUST fit", "MUST: FR-001, FR-002: they MUST fit"),
-    ],
-)
-def test_ids_at_the_head_of_requirements(text: str, expected: str) -> None:
-    ##= man/spec/trace.md#requirements-in-markdown
-    ##% An id at the beginning of a list item, paragraph, table row or heading MUST be the name of the requirement and
-    ##% not a part of its text.
-    assert list_requirements(text) == [expected]
+    ]:
+        assert list_requirements(text) == [expected]
 
 
 def test_keywords_in_any_case() -> None:
@@ -183,24 +180,21 @@ def test_keywords_in_any_case() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("keys", "expected"),
-    [
+def test_a_warning_about_keywords_in_lower_case() -> None:
+    for keys, expected in [
         ("", ["2 sentences use lower-case keywords and are not counted"]),
         ("keywords = 'any'", []),
         ("keywords = 'uppercase'", []),
         ("requirements = 'ids'", []),
-    ],
-)
-def test_a_warning_about_keywords_in_lower_case(keys: str, expected: list[str]) -> None:
-    config = f"'$schema' = 'duvet-cli/config/v1'\n[[specification]]\nsource = 'spec.md'\n{keys}\n"
-    files = {".duvet/config.toml": config.encode(), "spec.md": b"# A\n\nB must c. D MUST e.\n\n- F should g.\n"}
-    problems = Project(tree=MemoryTree(files)).trace.problems
-    assert [one.message for one in problems] == expected
-    hint = 'set `keywords = "any"` to count them, or `keywords = "uppercase"` to ignore them; `duvet report -v` lists their lines'
-    assert [(one.code, one.path, one.place.line, one.hint) for one in problems] == [
-        ("DUV048", ".duvet/config.toml", 3, hint) for _ in expected
-    ]
+    ]:
+        config = f"'$schema' = 'duvet-cli/config/v1'\n[[specification]]\nsource = 'spec.md'\n{keys}\n"
+        files = {".duvet/config.toml": config.encode(), "spec.md": b"# A\n\nB must c. D MUST e.\n\n- F should g.\n"}
+        problems = Project(tree=MemoryTree(files)).trace.problems
+        assert [one.message for one in problems] == expected
+        hint = 'set `keywords = "any"` to count them, or `keywords = "uppercase"` to ignore them; `duvet report -v` lists their lines'
+        assert [(one.code, one.path, one.place.line, one.hint) for one in problems] == [
+            ("DUV048", ".duvet/config.toml", 3, hint) for _ in expected
+        ]
 
 
 def test_requirements_with_ids_alone() -> None:
@@ -212,16 +206,13 @@ def test_requirements_with_ids_alone() -> None:
     assert list_requirements("A MUST b.\n\n- REQ: c\n- X_7 d\n", needs_id=True, ids=r"X_\d+") == ["AUTO X_7: d"]
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
+def test_words_without_markup() -> None:
+    for text, expected in [
         ("- [ ] **A** _b_ [c](d) `*e*` <b>f</b> &lt;", "A b c *e* f <"),
         ("a_b_c 2 * 3 * 4", "a_b_c 2 * 3 * 4"),
         ("> a\n> b", "a b"),
-    ],
-)
-def test_words_without_markup(text: str, expected: str) -> None:
-    assert remove_markup(text) == expected
+    ]:
+        assert remove_markup(text) == expected
 
 
 def test_the_map_to_the_bytes_of_the_file() -> None:

@@ -80,19 +80,16 @@ def test_every_key_is_read() -> None:
     assert read_requirements_plain("x.toml", data) == read_requirements_checked("x.toml", data)[0] == expected
 
 
-@pytest.mark.parametrize(
-    ("name", "kind"),
-    [
+def test_every_name_of_a_table() -> None:
+    for name, kind in [
         *((name, Kind.SPEC) for name in ("spec", "specs")),
         *((name, Kind.EXCEPTION) for name in ("exception", "exceptions")),
         *((name, Kind.TODO) for name in ("TODO", "todo", "todos")),
-    ],
-)
-def test_every_name_of_a_table(name: str, kind: Kind) -> None:
-    more = 'reason = "b"' if kind is Kind.EXCEPTION else ""
-    table = f"{HEAD}[[{name}]]\nquote = 'a'\n{more}\n".encode()
-    plain, checked = read_requirements_plain("x.toml", table), read_requirements_checked("x.toml", table)
-    assert [one.kind for one in plain or ()] == [one.kind for one in checked[0]] == [kind]
+    ]:
+        more = 'reason = "b"' if kind is Kind.EXCEPTION else ""
+        table = f"{HEAD}[[{name}]]\nquote = 'a'\n{more}\n".encode()
+        plain, checked = read_requirements_plain("x.toml", table), read_requirements_checked("x.toml", table)
+        assert [one.kind for one in plain or ()] == [one.kind for one in checked[0]] == [kind]
 
 
 def test_inline_tables_and_tags() -> None:
@@ -269,17 +266,14 @@ def test_requirements_are_written_as_rust() -> None:
     assert render_rust_file(TARGET, section("Long title\r\ngoes on", []), ()).decode() == title
 
 
-@pytest.mark.parametrize(
-    ("title", "lines", "comment"),
-    [
+def test_titles_and_lines_in_comments() -> None:
+    for title, lines, comment in [
         ("Long title\r\ngoes on", [], "# Long title\n# goes on\n#\n"),
         ("", ["x"], "# \n#\n# x\n"),
         # Control characters are left out.
         ("A\x0cB", ["\x0c  MUST\x00 \x7fbe\t.\r"], "# AB\n#\n#   MUST be\t.\n"),
-    ],
-)
-def test_titles_and_lines_in_comments(title: str, lines: list[str], comment: str) -> None:
-    assert write(TARGET, section(title, lines), ()).decode() == f'target = "oven.md#door"\n\n{comment}\n'
+    ]:
+        assert write(TARGET, section(title, lines), ()).decode() == f'target = "oven.md#door"\n\n{comment}\n'
 
 
 def test_strings_that_need_escapes() -> None:

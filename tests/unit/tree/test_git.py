@@ -310,13 +310,10 @@ def test_the_commit_of_other_working_trees(tmp_path: Path) -> None:
     assert head(tmp_path / "e") == ""
 
 
-@pytest.mark.parametrize(
-    "files",
-    [
+def test_repositories_that_can_not_be_read() -> None:
+    for files in [
         *({}, {".git": b"nothing"}, {".git": b"gitdir: elsewhere\n"}, {".git/HEAD": b"\xff"}),
         *({".git/HEAD": b"ref: HEAD\n"}, {".git/HEAD": b"0123456\n"}),
         {".git/HEAD": b"ref: refs/heads/main\n", ".git/packed-refs": b"# pack-refs\nx refs/heads/main\n"},
-    ],
-)
-def test_repositories_that_can_not_be_read(files: dict[str, bytes]) -> None:
-    assert GitRepository(MemoryTree(files), "/project").head("/project/") == ""
+    ]:
+        assert GitRepository(MemoryTree(files), "/project").head("/project/") == ""
