@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator
 from typing import SupportsIndex
 
-import pytest
 from hypothesis import given, strategies as st
 
 from duvet.config.project_file import read_config
@@ -148,9 +147,9 @@ NO_KEYWORDS = [
 ]
 
 
-@pytest.mark.parametrize("text", [*KEYWORDS_APART, "MUST²", "“MUST”", "日 MUST", *NO_KEYWORDS])
-def test_keywords_are_words_of_their_own(text: str) -> None:
-    assert quotes(text) == ([] if text in NO_KEYWORDS else [text])
+def test_keywords_are_words_of_their_own() -> None:
+    for text in [*KEYWORDS_APART, "MUST²", "“MUST”", "日 MUST", *NO_KEYWORDS]:
+        assert quotes(text) == ([] if text in NO_KEYWORDS else [text])
 
 
 def test_sentences_are_split() -> None:
