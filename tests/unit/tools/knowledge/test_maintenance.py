@@ -229,7 +229,15 @@ def test_a_backup_is_written_to_a_new_file(known: Asking) -> None:
 BACKUPS = ".duvet/knowledge/backups"
 ELSEWHERE = ["..", "../x.tgz", "/tmp", "/x.tgz", "out", "out/x.tgz", "a\0b", "docs/../../x", ".git/refs/heads", "a:b"]
 ELSEWHERE += [".git/x.tgz", "link", "link/x.tgz", ".duvet", "docs/con/x.tgz", "x /y", "notes.md/x.tgz", "docs/../x.tgz"]
-ELSEWHERE += ["notes.md", "ok.md/", "q.tgz", "new.zip", f"{BACKUPS}/a.tgz/", f"{BACKUPS}/{'a' * 300}"]
+ELSEWHERE += [
+    "node_modules/x.tgz",
+    "notes.md",
+    "ok.md/",
+    "q.tgz",
+    "new.zip",
+    f"{BACKUPS}/a.tgz/",
+    f"{BACKUPS}/{'a' * 300}",
+]
 
 
 def test_a_backup_is_not_written_elsewhere(known: Asking, tmp_path: Path, answers: Snapshot) -> None:
