@@ -7,12 +7,9 @@ from duvet.trace.records import State
 from tests.conftest import ROOT
 
 
-def test_nothing_is_wrong_with_a_citation() -> None:
-    problems = Project(str(ROOT)).trace.problems
-    assert [f"{one.path}:{one.place.line}: {one.message}" for one in problems] == []
-
-
-def test_every_requirement_is_done() -> None:
-    requirements = Project(str(ROOT)).requirements
+def test_every_requirement_is_done_and_nothing_is_wrong_with_a_citation() -> None:
+    project = Project(str(ROOT))
+    assert [f"{one.path}:{one.place.line}: {one.message}" for one in project.trace.problems] == []
+    requirements = project.requirements
     left = [f"{one.state.words}: {one.section.id}: {one.text}" for one in requirements if one.state is not State.DONE]
     assert requirements and left == []

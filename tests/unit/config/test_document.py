@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from functools import partial
 
 import pytest
 from hypothesis import given, strategies as st
@@ -33,26 +35,25 @@ UNSET = "set the environment variable {}, or add a default: `|| 'text'`"
 VARIABLES = {"A": "$B", "B": "b", "_x1": "x", "EMPTY": "", "ODD": "\udcff"}
 
 
-@pytest.mark.parametrize(("template", "expansion"), EXPANSIONS)
-def test_variables_are_expanded(template: str, expansion: tuple[str, tuple[str, ...]]) -> None:
-    assert document.expand_template(template, ENVIRON) == expansion
+INVALID = {
+    "${{ REV": OPEN,
+    "${{ '${{ REV }}": OPEN,
+    "x/${{ NONE }}": (f'{FAILED}" NONE "', UNSET.format("`NONE`")),
+    "${{ NONE || dflt }}": (f'{FAILED}" NONE || dflt "', UNSET.format("`NONE` or `dflt`")),
+    '${{ "B" }}': (f'{FAILED}" \\"B\\" "', UNSET.format('`"B"`')),
+    "${{}}": (f'{FAILED}""', "write an environment variable or a text in quotes: `${{ NAME || 'text' }}`"),
+}
 
 
-@pytest.mark.parametrize(
-    ("template", "message", "hint"),
-    [
-        ("${{ REV", *OPEN),
-        ("${{ '${{ REV }}", *OPEN),
-        ("x/${{ NONE }}", f'{FAILED}" NONE "', UNSET.format("`NONE`")),
-        ("${{ NONE || dflt }}", f'{FAILED}" NONE || dflt "', UNSET.format("`NONE` or `dflt`")),
-        ('${{ "B" }}', f'{FAILED}" \\"B\\" "', UNSET.format('`"B"`')),
-        ("${{}}", f'{FAILED}""', "write an environment variable or a text in quotes: `${{ NAME || 'text' }}`"),
-    ],
-)
-def test_a_variable_without_a_value_is_an_error(template: str, message: str, hint: str) -> None:
+def refusal(work: Callable[[], object]) -> tuple[str, str]:
     with pytest.raises(document.ExpressionError) as error:
-        document.expand_template(template, ENVIRON)
-    assert (error.value.message, error.value.hint) == (message, hint)
+        work()
+    return error.value.message, error.value.hint
+
+
+def test_expressions_are_expanded_or_refused() -> None:
+    assert [(template, document.expand_template(template, ENVIRON)) for template, _ in EXPANSIONS] == EXPANSIONS
+    assert {one: refusal(partial(document.expand_template, one, ENVIRON)) for one in INVALID} == INVALID
 
 
 NAMES = st.text("ABC_", min_size=1, max_size=3)
@@ -77,38 +78,26 @@ def test_a_fallback_is_taken_where_the_variable_is_not_set(pieces: list[str], en
     assert set(document.expand_template(template, environ)[1]) <= set(environ)
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("", ""),
-        ("a", "a"),
-        ("$A", "$B"),
-        ("$A$B${_x1}-$EMPTY.", "$Bbx-."),
-        ("$$A", "$A"),
-        ("$$$B$$", "$b$"),
-        ("${B}c", "bc"),
-        ("${B:-x}${NO:-y $A}${EMPTY:-}.", "by $A."),
-    ],
-)
-def test_texts_are_expanded(text: str, expected: str) -> None:
-    assert document.expand_variables(text, VARIABLES) == expected
+EXPANDED = {
+    "": "",
+    "a": "a",
+    "$A": "$B",
+    "$A$B${_x1}-$EMPTY.": "$Bbx-.",
+    "$$A": "$A",
+    "$$$B$$": "$b$",
+    "${B}c": "bc",
+    "${B:-x}${NO:-y $A}${EMPTY:-}.": "by $A.",
+}
+REFUSED = {
+    **dict.fromkeys(("$", "$1", "${A", "${}", "${A:b}"), "`$` is not followed by a name"),
+    "$AB": "the environment variable `AB` is not set",
+    "$ab": "the environment variable is not set",
+    "$ODD": "the environment variable `ODD` is not UTF-8",
+}
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        *((text, "`$` is not followed by a name") for text in ("$", "$1", "${A", "${}", "${A:b}")),
-        ("$AB", "the environment variable `AB` is not set"),
-        ("$ab", "the environment variable is not set"),
-        ("$ODD", "the environment variable `ODD` is not UTF-8"),
-    ],
-)
-def test_texts_without_a_value_are_errors(text: str, said: str) -> None:
-    with pytest.raises(document.ExpressionError) as error:
-        document.expand_variables(text, VARIABLES)
-    assert error.value.message == said
-
-
-def test_a_single_variable_is_recognised() -> None:
+def test_variables_are_expanded_or_refused() -> None:
+    assert {text: document.expand_variables(text, VARIABLES) for text in EXPANDED} == EXPANDED
+    assert {text: refusal(partial(document.expand_variables, text, VARIABLES))[0] for text in REFUSED} == REFUSED
     texts = ["$A", "${_a1}", "A", "$A ", "$A\n", "$$A", "${A", "$A}", "$1", "$A$B", "$É", ""]
     assert [text for text in texts if document.is_variable(text)] == ["$A", "${_a1}"]

@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-import pytest
-
 from duvet.config.duvet_tables import find_pattern_fault
 
 NESTED = "a repetition inside a repetition can take exponential time"
 
 
-@pytest.mark.parametrize(
-    ("pattern", "fault"),
-    [
-        (r"[A-Z]+-\d+", ""),
-        (r"REQ_\d{1,4}[a-z]?", ""),
-        (r"(?:FOO|BAR)-\d+", ""),
-        (r"(a+)+b", NESTED),
-        (r"(?:[A-Z]+-)*\d+", NESTED),
-        (r"(a|aa)+b", "alternatives inside a repetition can take exponential time"),
-        (r"(a)\1", "references, conditions and look-around are not supported"),
-        (r"a*", "it matches the empty string"),
-        (r"(?P<x>a)", "it has named groups"),
-        (r"a+b+c+d+e+", "it has more than 4 repetitions without an upper limit"),
-        (r"[a", "not a regular expression: unterminated character set at position 0"),
-    ],
-)
-def test_invalid_patterns_are_reported(pattern: str, fault: str) -> None:
+def test_invalid_patterns_are_reported() -> None:
     ##= man/spec/trace.md#requirements-in-markdown
     ##% duvet MUST refuse an id pattern that can take exponential time to match.
-    assert find_pattern_fault(pattern) == fault
+    faults = {
+        **dict.fromkeys((r"[A-Z]+-\d+", r"REQ_\d{1,4}[a-z]?", r"(?:FOO|BAR)-\d+"), ""),
+        **dict.fromkeys((r"(a+)+b", r"(?:[A-Z]+-)*\d+"), NESTED),
+        r"(a|aa)+b": "alternatives inside a repetition can take exponential time",
+        r"(a)\1": "references, conditions and look-around are not supported",
+        r"a*": "it matches the empty string",
+        r"(?P<x>a)": "it has named groups",
+        r"a+b+c+d+e+": "it has more than 4 repetitions without an upper limit",
+        r"[a": "not a regular expression: unterminated character set at position 0",
+    }
+    assert {pattern: find_pattern_fault(pattern) for pattern in faults} == faults

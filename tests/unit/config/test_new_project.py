@@ -16,18 +16,15 @@ from duvet.model import Kind
 from tests.conftest import ROOT
 
 
-@pytest.mark.parametrize(
-    ("files", "expected"),
-    [
-        (set(), []),
-        ({"setup.py", "README.md"}, ["python"]),
-        ({"Cargo.toml", "build.gradle.kts", "package.json"}, ["java", "javascript", "rust"]),
-    ],
-)
-def test_languages_are_known_by_their_manifests(files: set[str], expected: list[str]) -> None:
+def test_languages_are_known_by_their_manifests() -> None:
     ##= man/spec/init.md#new-projects
     ##% `duvet init` MUST detect languages by file extensions and manifests.
-    assert [one.language.value for one in detect_languages(files.__contains__)] == expected
+    for files, expected in (
+        ({""}, []),
+        ({"setup.py", "README.md"}, ["python"]),
+        ({"Cargo.toml", "build.gradle.kts", "package.json"}, ["java", "javascript", "rust"]),
+    ):
+        assert [one.language.value for one in detect_languages(files.__contains__)] == expected
 
 
 ODD = 'a "b"\\c\x7f.md'

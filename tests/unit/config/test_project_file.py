@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import date
 
-import pytest
 from msgspec import convert, structs
 
 from duvet.config import settings
@@ -81,10 +80,10 @@ def test_every_key_of_upstreams_schema_is_read() -> None:
     )
 
 
-@pytest.mark.parametrize("name", ["v0.4.0.json", "v0.4.0.json#", "v0.4.json", "v0.4.json#"])
-def test_every_name_of_upstreams_schema_is_accepted(name: str) -> None:
-    schema = f"https://awslabs.github.io/duvet/config/{name}"
-    assert read("", schema) == structs.replace(DEFAULTS, schema=schema)
+def test_every_name_of_upstreams_schema_is_accepted() -> None:
+    for name in ("v0.4.0.json", "v0.4.0.json#", "v0.4.json", "v0.4.json#"):
+        schema = f"https://awslabs.github.io/duvet/config/{name}"
+        assert read("", schema) == structs.replace(DEFAULTS, schema=schema)
 
 
 def test_our_schema_holds_upstreams_keys() -> None:
@@ -122,49 +121,41 @@ def test_requirements_that_are_not_applicable() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("text", "sources"),
-    [
-        # A language gives patterns and a style, unless others are given.
-        ("{ language = 'python' }", [settings.SourceRule(("**/*.py", "**/*.pyi"), "##=", "##%", language="python")]),
-        (
-            "{ language = 'c', pattern = '*.c', comment-style.meta = '//=' }",
-            [settings.SourceRule(("*.c",), "//=", "*#", language="c")],
-        ),
-        (
-            "{ pattern = ['a/*', 'b/*'], exclude = ['a/x', 'a/y'], gitignore = true }, { pattern = 'c' }",
-            [settings.SourceRule(("a/*", "b/*"), exclude=("a/x", "a/y"), gitignore=True), settings.SourceRule(("c",))],
-        ),
-        ("{ pattern = 'a/*', exclude = 'a/x' }", [settings.SourceRule(("a/*",), exclude=("a/x",))]),
-    ],
-)
-def test_sources_are_read(text: str, sources: list[settings.SourceRule]) -> None:
+SOURCES = {
+    # A language gives patterns and a style, unless others are given.
+    "{ language = 'python' }": settings.SourceRule(("**/*.py", "**/*.pyi"), "##=", "##%", language="python"),
+    "{ language = 'c', pattern = '*.c', comment-style.meta = '//=' }": settings.SourceRule(
+        ("*.c",), "//=", "*#", language="c"
+    ),
+    "{ pattern = ['a/*', 'b/*'], exclude = ['a/x', 'a/y'], gitignore = true }": settings.SourceRule(
+        ("a/*", "b/*"), exclude=("a/x", "a/y"), gitignore=True
+    ),
+    "{ pattern = 'c' }": settings.SourceRule(("c",)),
+    "{ pattern = 'a/*', exclude = 'a/x' }": settings.SourceRule(("a/*",), exclude=("a/x",)),
+}
+
+
+def test_sources_are_read() -> None:
     ##= man/spec/trace.md#sources
     ##% If a `[[source]]` has a `language`, duvet MUST use the comment style and the patterns of that language, unless
     ##% the `[[source]]` sets its own.
-    assert read(f"source = [{text}]", EXTENDED).sources == tuple(sources)
+    assert read(f"source = [{', '.join(SOURCES)}]", EXTENDED).sources == tuple(SOURCES.values())
 
 
-@pytest.mark.parametrize("change", [("", ""), ("'$", "\ufeff'$"), ("\n", "\r\n")])
-def test_byte_order_marks_and_line_ends_do_not_matter(change: tuple[str, str]) -> None:
-    text = f"'$schema' = \"{UPSTREAM}\"\n[report]\nhtml.path = 'x'\n".replace(*change)
-    config = read_config(text.encode(), PATH, {})
-    assert structs.replace(config, toml=NO_TOML) == structs.replace(
-        DEFAULTS, report=settings.Report(html=settings.HtmlReport(path="x"))
-    )
+def test_byte_order_marks_and_line_ends_do_not_matter() -> None:
+    wanted = structs.replace(DEFAULTS, report=settings.Report(html=settings.HtmlReport(path="x")))
+    for change in (("", ""), ("'$", "\ufeff'$"), ("\n", "\r\n")):
+        text = f"'$schema' = \"{UPSTREAM}\"\n[report]\nhtml.path = 'x'\n".replace(*change)
+        assert structs.replace(read_config(text.encode(), PATH, {}), toml=NO_TOML) == wanted
 
 
-@pytest.mark.parametrize(
-    ("path", "folders"),
-    [
-        (PATH, (".duvet/specifications", ".duvet/requirements")),
-        ("config.toml", ("specifications", "requirements")),
-        ("/a/b.toml", ("/a/specifications", "/a/requirements")),
-    ],
-)
-def test_folders_stand_beside_the_file(path: str, folders: tuple[str, str]) -> None:
-    config = structs.replace(DEFAULTS, path=path)
-    assert (config.specifications_folder, config.requirements_folder) == folders
+def test_folders_stand_beside_the_file() -> None:
+    for path, folder in ((PATH, ".duvet/"), ("config.toml", ""), ("/a/b.toml", "/a/")):
+        config = structs.replace(DEFAULTS, path=path)
+        assert (config.specifications_folder, config.requirements_folder) == (
+            f"{folder}specifications",
+            f"{folder}requirements",
+        )
 
 
 def test_places_of_values_that_others_check() -> None:

@@ -107,13 +107,9 @@ def test_duvet_and_the_schema_accept_the_same_files(schema: str) -> None:
         whole = {"$schema": schema, **document}
         expected = document in BOTH or (document in OURS and schema == EXTENDED)
         assert [is_read(whole), is_valid(whole, schema)] == [expected, expected], document
-
-
-@SCHEMAS
-@pytest.mark.parametrize("name", [None, 1, "", "https://awslabs.github.io/duvet/config/v9.json"])
-def test_one_verdict_on_the_name_of_the_schema(name: object, schema: str) -> None:
-    document = {} if name is None else {"$schema": name}
-    assert [is_read(document), is_valid(document, schema)] == [False, False]
+    # The name of the schema itself.
+    for document in ({}, *({"$schema": name} for name in (1, "", "https://awslabs.github.io/duvet/config/v9.json"))):
+        assert [is_read(document), is_valid(document, schema)] == [False, False]
 
 
 KEYS = st.sampled_from(["pattern", "type", "format", "source", "report", "html", "path", "language", "meta", "x"])

@@ -43,35 +43,25 @@ def refusal(tree: MemoryTree, environ: dict[str, str], given: str | None = None)
     return f"{error.value}; {error.value.hint}"
 
 
-@pytest.mark.parametrize(
-    ("environ", "given", "path", "origin"),
-    [
-        (BOTH, "given.json", "given.json", "--service-config"),
-        ({"DUVET_CONFIG": "named.toml"}, None, "named.toml", "DUVET_CONFIG"),
-        ({"CONTEXTIVE_CONFIG": "other.yml"}, None, "other.yml", "CONTEXTIVE_CONFIG"),
-        ({"DUVET_CONFIG": "", "CONTEXTIVE_CONFIG": "other.yml"}, None, "other.yml", "CONTEXTIVE_CONFIG"),
-        ({"DUVET_CONFIG": "other.yml", "CONTEXTIVE_CONFIG": "other.yml"}, None, "other.yml", "DUVET_CONFIG"),
-        ({"DUVET_CONFIG": "", "CONTEXTIVE_CONFIG": ""}, "", "duvet.config.yaml", "found"),
-    ],
-)
-def test_the_first_file_that_is_named_wins(environ: dict[str, str], given: str | None, path: str, origin: str) -> None:
-    ##= man/spec/service.md#configuration
-    ##% duvet MUST read the service configuration from the named file, or else from `duvet.config.*` or
-    ##% `contextive.config.*` in the working directory, or else from such a file in the project's
-    ##% folder.
-    assert find_service_file(ALL, environ, given) == ServiceFile(path, origin)
+CHOSEN: list[tuple[dict[str, str], str | None, ServiceFile]] = [
+    (BOTH, "given.json", ServiceFile("given.json", "--service-config")),
+    ({"DUVET_CONFIG": "named.toml"}, None, ServiceFile("named.toml", "DUVET_CONFIG")),
+    ({"CONTEXTIVE_CONFIG": "other.yml"}, None, ServiceFile("other.yml", "CONTEXTIVE_CONFIG")),
+    ({"DUVET_CONFIG": "", "CONTEXTIVE_CONFIG": "other.yml"}, None, ServiceFile("other.yml", "CONTEXTIVE_CONFIG")),
+    (dict.fromkeys(BOTH, "other.yml"), None, ServiceFile("other.yml", "DUVET_CONFIG")),
+    (dict.fromkeys(BOTH, ""), "", ServiceFile("duvet.config.yaml", "found")),
+]
 
 
-def test_the_working_directory_comes_before_the_folder_of_the_project() -> None:
+def test_the_first_file_that_is_named_wins_and_then_the_working_directory() -> None:
     ##= man/spec/service.md#configuration
     ##% duvet MUST read the service configuration from the named file, or else from `duvet.config.*` or
     ##% `contextive.config.*` in the working directory, or else from such a file in the project's folder.
+    assert [find_service_file(ALL, environ, given) for environ, given, _ in CHOSEN] == [file for *_, file in CHOSEN]
     project, below = {"duvet.config.toml": b""}, {"below/contextive.config.json": b""}
     found = [find_service_file(MemoryTree(files), {}, folder="below").path for files in (project, project | below)]
     assert found == ["duvet.config.toml", "below/contextive.config.json"]
 
-
-def test_each_of_eight_names_is_found_or_else_none() -> None:
     for path in SERVICE_FILE_NAMES:
         assert find_service_file(MemoryTree({path: b"", f"below/{path}": b""}), {}) == ServiceFile(path, "found")
     assert find_service_file(MemoryTree({"config.json": b""}), {}) == ServiceFile("", "defaults")
@@ -87,27 +77,21 @@ def test_files_that_can_not_be_chosen_are_errors(problem_files: Snapshot) -> Non
     problem_files.assert_match("\n".join(refusals), "service_files.txt")
 
 
-def test_defaults_apply_without_a_configuration() -> None:
+def test_defaults_apply_without_a_configuration_and_with_an_empty_one() -> None:
     read = load_service(MemoryTree({}), {})
     assert (read.config, read.packs) == (ServiceConfig(), DEFAULT_PACKS)
     assert (read.path, read.origin, read.document) == ("", "defaults", None)
-
-
-@pytest.mark.parametrize("name", ["duvet.config.json", "duvet.config.yaml", "duvet.config.yml", "duvet.config.toml"])
-@pytest.mark.parametrize("data", [b"", b"\xef\xbb\xbf", b"\r\n"])
-def test_an_empty_file_stands_for_the_defaults(name: str, data: bytes) -> None:
-    read = load(data, name)
-    assert (read.config, read.path, read.origin) == (ServiceConfig(), name, "found")
-
-
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
-def test_the_examples_of_the_manual(path: Path) -> None:
-    environ = {"ANTHROPIC_API_KEY": "sk"}
-    assert load_service(MemoryTree({path.name: path.read_bytes()}), environ).config != ServiceConfig()
+    for name in (f"duvet.config.{ending}" for ending in ("json", "yaml", "yml", "toml")):
+        for data in (b"", b"\xef\xbb\xbf", b"\r\n"):
+            read = load(data, name)
+            assert (read.config, read.path, read.origin) == (ServiceConfig(), name, "found")
 
 
 @pytest.mark.criterion("core 2.3.1", "core 4.2.1")
-def test_the_example_with_every_section() -> None:
+def test_the_examples_of_the_manual() -> None:
+    for path in EXAMPLES:
+        read = load_service(MemoryTree({path.name: path.read_bytes()}), {"ANTHROPIC_API_KEY": "sk"})
+        assert read.config != ServiceConfig()
     environ = {"OPENAI_API_KEY": "sk-1", "ANTHROPIC_API_KEY": "sk-2", "LOCAL_PORT": "11434", "USER": "me"}
     tree = MemoryTree({"duvet.config.yaml": EVERYTHING.read_bytes()})
     read = load_service(tree, environ)
@@ -195,27 +179,23 @@ def server_and_packs(data: bytes | None, path: str | None = None) -> tuple[Serve
     return read.config.server, read.packs
 
 
-@pytest.mark.parametrize("path", [None, "other.toml"])
-@pytest.mark.parametrize("wrong", ["", "[[source]]\n", "[report.pdf]\n", "[[specification]]\nformat = 'x'\n"])
-def test_the_server_is_read_even_if_another_table_is_wrong(wrong: str, path: str | None) -> None:
-    assert server_and_packs((BEGIN + SERVER + wrong).encode(), path) == (TEA, ())
+def test_the_server_is_read_even_if_another_table_is_wrong() -> None:
+    for wrong in ("", "[[source]]\n", "[report.pdf]\n", "[[specification]]\nformat = 'x'\n"):
+        for path in (None, "other.toml"):
+            assert server_and_packs((BEGIN + SERVER + wrong).encode(), path) == (TEA, ())
     assert read_config((BEGIN + SERVER).encode(), CONFIG_PATH, {}).extended
 
 
-@pytest.mark.parametrize(
-    "data",
-    [
-        *(None, BEGIN.encode(), (LATEST + SERVER).encode()),
-        *(b"[server", b"[server]\nname = 'x'", b"\xff", b"server \xff"),
-        *(f"{BEGIN}{wrong}".encode() for wrong in ("[server", "server = 1\n", "[server]\nname = 1\n")),
-        *(f"{BEGIN}{wrong}".encode() for wrong in ("[server]\nnam = 'x'\n", "[[server]]\nname = 'x'\n")),
-        OF_PROJECT + b"nam = 1",
-    ],
-)
-def test_the_defaults_serve_where_the_project_says_nothing_right(data: bytes | None) -> None:
+WRONG = ("[server", "server = 1\n", "[server]\nname = 1\n", "[server]\nnam = 'x'\n", "[[server]]\nname = 'x'\n")
+
+
+def test_the_defaults_serve_where_the_project_says_nothing_right() -> None:
     ##= man/spec/mcp.md#connecting
     ##% The server MUST answer `initialize` even if the configuration is invalid.
-    assert server_and_packs(data) == (ServerSection(), DEFAULT_PACKS)
+    texts = [None, BEGIN.encode(), (LATEST + SERVER).encode(), *(f"{BEGIN}{wrong}".encode() for wrong in WRONG)]
+    texts += [b"[server", b"[server]\nname = 'x'", b"\xff", b"server \xff", OF_PROJECT + b"nam = 1"]
+    for data in texts:
+        assert server_and_packs(data) == (ServerSection(), DEFAULT_PACKS)
     absent = load_service(MemoryTree({CONFIG_PATH: OF_PROJECT}), {}, project_path="absent.toml")
     assert (absent.config.server, absent.packs) == (ServerSection(), DEFAULT_PACKS)
 
@@ -293,9 +273,9 @@ def test_editor_uris_and_folders_that_are_refused(problem_files: Snapshot, tmp_p
         assert any(refused.value.message.partition(": ")[2] in line for line in lines)
 
 
-@pytest.mark.parametrize("folder", ["a/b/", ".", "./docs", "a b", "v1.2", "é"])
-def test_folders_below_the_content_root_and_of_backups(folder: str) -> None:
-    assert uploads(f"uploads: {{docsSubdir: '{folder}'}}").docs_subdir == folder
+def test_folders_below_the_content_root_and_of_backups() -> None:
+    for folder in ("a/b/", ".", "./docs", "a b", "v1.2", "é"):
+        assert uploads(f"uploads: {{docsSubdir: '{folder}'}}").docs_subdir == folder
     assert uploads("uploads: {docsSubdir: 'a/${IN}'}", IN="b").docs_subdir == "a/b"
     found = load_service(MemoryTree({"duvet.config.yaml": b"store: {backups: $PLACE/b}"}), {"PLACE": "/mnt"})
     assert found.config.store == StoreSection(backups="/mnt/b")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 from typing import Any
 
 import pytest
@@ -34,24 +35,18 @@ OVERRIDES: list[tuple[dict[str, str], str, Any]] = [
 
 
 @pytest.mark.criterion("core 2.3.3", "core 4.1.3")
-@pytest.mark.parametrize("has_file", [True, False])
-@pytest.mark.parametrize(("environ", "path", "expected"), OVERRIDES)
-def test_a_variable_overrides_a_key(environ: dict[str, str], path: str, expected: Any, has_file: bool) -> None:
+def test_a_variable_overrides_a_key() -> None:
     ##= man/spec/service.md#configuration
     ##% An environment variable `DUVET_TABLE__KEY` MUST override `KEY` in `TABLE` of the service configuration, with one
     ##% more `__` for each nested table.
-    tree = MemoryTree({"duvet.config.json": FILE.encode()} if has_file else {})
-    service = load_service(tree, environ)
-    value: Any = service.config
-    for name in path.replace("my-local", "my-local" if has_file else "my_local").split("."):
-        value = value[name] if isinstance(value, dict) else getattr(value, name)
-    assert (list(value) if isinstance(value, tuple) else to_builtins(value)) == (
-        expected if has_file or "DUVET_PAGES" not in environ else 8931
-    )
-    assert service.overrides == tuple(name for name in environ if name.startswith("DUVET_") and "__" in name)
-
-
-def test_variables_override_keys_of_every_kind_of_table() -> None:
+    for (environ, path, expected), has_file in product(OVERRIDES, (True, False)):
+        service = load_service(MemoryTree({"duvet.config.json": FILE.encode()} if has_file else {}), environ)
+        value: Any = service.config
+        for name in path.replace("my-local", "my-local" if has_file else "my_local").split("."):
+            value = value[name] if isinstance(value, dict) else getattr(value, name)
+        wanted = expected if has_file or "DUVET_PAGES" not in environ else 8931
+        assert (list(value) if isinstance(value, tuple) else to_builtins(value)) == wanted
+        assert service.overrides == tuple(name for name in environ if name.startswith("DUVET_") and "__" in name)
     environ = {"DUVET_PROVIDERS__A__API_KEY": "secret", "DUVET_SERVER__TITLE": "T", "DUVET_INGEST__STALE_DAYS": "5"}
     project = b'\'$schema\' = "duvet-cli/config/v1"\n[server]\nname = "n"\n'
     tree = MemoryTree({".duvet/config.toml": project})
@@ -86,61 +81,58 @@ def test_a_variable_for_an_unknown_key_is_refused(problem_files: Snapshot) -> No
     problem_files.assert_match("\n".join(lines), "variables.txt")
 
 
-VALUES: list[tuple[dict[str, Any], dict[str, str], Any]] = [
-    ({"server": {"port": "$PORT"}}, {"PORT": "5"}, 5),
-    ({"server": {"port": "${PORT:-6}"}}, {}, 6),
-    ({"server": {"port": "${PORT:-6}"}}, {"PORT": ""}, 6),
-    ({"server": {"port": "${PORT:-6}"}}, {"PORT": "7"}, 7),
-    ({"server": {"port": "$PORT"}}, {"PORT": "x"}, "server.port: the value is not an integer from 1 to 65535 after "),
-    ({"server": {"port": "$PORT"}}, {"PORT": "70000"}, "server.port: the value is not an integer from 1 to 65535 "),
-    ({"server": {"port": "$PORT"}}, {}, "server.port: the environment variable `PORT` is not set"),
-    ({"server": {"port": "5"}}, {}, 'server.port: invalid type: string "5", expected an integer'),
+PORTS: list[tuple[str, dict[str, str], int | str]] = [
+    ("$PORT", {"PORT": "5"}, 5),
+    ("${PORT:-6}", {}, 6),
+    ("${PORT:-6}", {"PORT": ""}, 6),
+    ("${PORT:-6}", {"PORT": "7"}, 7),
+    ("$PORT", {"PORT": "x"}, "server.port: the value is not an integer from 1 to 65535 after "),
+    ("$PORT", {"PORT": "70000"}, "server.port: the value is not an integer from 1 to 65535 "),
+    ("$PORT", {}, "server.port: the environment variable `PORT` is not set"),
+    ("5", {}, 'server.port: invalid type: string "5", expected an integer'),
 ]
 
 
 @pytest.mark.criterion("core 2.3.3")
-@pytest.mark.parametrize(("config", "environ", "expected"), VALUES)
-def test_numbers_and_defaults(config: dict[str, Any], environ: dict[str, str], expected: Any) -> None:
+def test_numbers_and_defaults() -> None:
     ##= man/spec/service.md#configuration
     ##% In a service configuration, duvet MUST replace `$NAME` and `${NAME}` with the environment variable, and
     ##% `${NAME:-default}` with the default if the variable is not set or empty.
-    tree = MemoryTree({"duvet.config.json": json.dumps(config).encode()})
-    if isinstance(expected, int):
-        assert load_service(tree, environ).config.server.port == expected
-        return
-    with pytest.raises(ProblemsError) as error:
-        load_service(tree, environ)
-    (problem,) = error.value.problems
-    assert problem.message.startswith(expected)
+    for port, environ, expected in PORTS:
+        tree = MemoryTree({"duvet.config.json": json.dumps({"server": {"port": port}}).encode()})
+        if isinstance(expected, int):
+            assert load_service(tree, environ).config.server.port == expected
+            continue
+        with pytest.raises(ProblemsError) as error:
+            load_service(tree, environ)
+        (problem,) = error.value.problems
+        assert problem.message.startswith(expected)
 
 
-@pytest.mark.parametrize(
-    ("part", "is_needed"),
-    [
-        ({"providers": {"a": {"apiKey": "$NO"}}}, True),
-        ({"providers": {"a": {"apiKey": "$NO", "enabled": False}}}, False),
-        ({"providers": {"x": {}, "a": {"apiKey": "$NO"}}}, False),
-        ({"providers": {"x": {}, "a": {"baseUrl": "https://$NO"}}}, False),
-        ({"providers": {"x": {}, "a": {"apiKey": "$NO"}}, "routing": {"t": {"model": "a/b"}}}, True),
-        ({"providers": {"x": {}, "a": {"apiKey": "$NO"}}, "routing": {"t": {"model": "x", "fallbacks": ["a"]}}}, True),
-        (
-            {
-                "providers": {"x": {}, "a": {"apiKey": "$NO"}},
-                "workflows": {"w": {"description": "x", "steps": [{"id": "s", "model": "a", "prompt": "x"}]}},
-            },
-            True,
-        ),
-        ({"toolPacks": {"trace": {"enabled": False, "settings": {"a": "$NO"}}}}, False),
-        ({"toolPacks": {"trace": {"settings": {"a": "$NO"}}}}, True),
-    ],
-)
-def test_variables_of_parts_that_nothing_needs(part: dict[str, Any], is_needed: bool) -> None:
-    tree = MemoryTree({"duvet.config.json": json.dumps(part).encode()})
-    if is_needed:
+SECOND: dict[str, Any] = {"providers": {"x": {}, "a": {"apiKey": "$NO"}}}
+STEP = {"id": "s", "model": "a", "prompt": "x"}
+NEEDED: list[dict[str, Any]] = [
+    {"providers": {"a": {"apiKey": "$NO"}}},
+    SECOND | {"routing": {"t": {"model": "a/b"}}},
+    SECOND | {"routing": {"t": {"model": "x", "fallbacks": ["a"]}}},
+    SECOND | {"workflows": {"w": {"description": "x", "steps": [STEP]}}},
+    {"toolPacks": {"trace": {"settings": {"a": "$NO"}}}},
+]
+UNNEEDED: list[dict[str, Any]] = [
+    {"providers": {"a": {"apiKey": "$NO", "enabled": False}}},
+    SECOND,
+    {"providers": {"x": {}, "a": {"baseUrl": "https://$NO"}}},
+    {"toolPacks": {"trace": {"enabled": False, "settings": {"a": "$NO"}}}},
+]
+
+
+def test_variables_of_parts_that_nothing_needs() -> None:
+    for part in NEEDED:
         with pytest.raises(ProblemsError, match="the environment variable `NO` is not set"):
-            load_service(tree, {})
-        return
-    service = load_service(tree, {})
-    (warning,) = service.warnings
-    assert warning.message.endswith("the environment variable `NO` is not set") and str(warning.severity) == "warning"
-    assert not service.config.providers.get("a") or not service.config.providers["a"].enabled
+            load_service(MemoryTree({"duvet.config.json": json.dumps(part).encode()}), {})
+    for part in UNNEEDED:
+        service = load_service(MemoryTree({"duvet.config.json": json.dumps(part).encode()}), {})
+        (warning,) = service.warnings
+        assert warning.message.endswith("the environment variable `NO` is not set")
+        assert str(warning.severity) == "warning"
+        assert not service.config.providers.get("a") or not service.config.providers["a"].enabled

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 from msgspec import json
 from pytest_snapshot.plugin import Snapshot
@@ -113,14 +115,12 @@ FORMATS = {
 }
 
 
-@pytest.mark.parametrize("ending", ["toml", "yaml", "yml", "json"])
-def test_hints_are_in_the_format_of_the_file(ending: str) -> None:
+def test_hints_are_in_the_format_of_the_file() -> None:
     steps = {"id": "a", "tool": "km-search"}
-    data = encode({"workflows": {"w": {"description": "x", "steps": steps}}, "server": [{"port": 1}]}, ending)
-    problems = service_problems(data, f"duvet.config.{ending}")
-    assert {one.message.partition(":")[0]: one.hint for one in problems} == dict(
-        zip(("workflows.w.steps", "server"), FORMATS.get(ending, YAML), strict=True)
-    )
+    for ending in ("toml", "yaml", "yml", "json"):
+        data = encode({"workflows": {"w": {"description": "x", "steps": steps}}, "server": [{"port": 1}]}, ending)
+        hints = {one.message.partition(":")[0]: one.hint for one in service_problems(data, f"duvet.config.{ending}")}
+        assert hints == dict(zip(("workflows.w.steps", "server"), FORMATS.get(ending, YAML), strict=True))
 
 
 def render_service_problems(text: str, form: ProblemFormat = ProblemFormat.TEXT) -> str:
@@ -128,40 +128,38 @@ def render_service_problems(text: str, form: ProblemFormat = ProblemFormat.TEXT)
     return render_problems(service_problems(text), form, context).decode()
 
 
-@pytest.mark.parametrize("value", HIDDEN)
-@pytest.mark.parametrize("form", list(ProblemFormat))
-def test_possible_secrets_are_never_shown(value: str, form: ProblemFormat) -> None:
+def test_possible_secrets_are_never_shown() -> None:
     ##= man/spec/service.md#configuration
     ##% duvet MUST NOT show the values of secrets and environment variables in messages.
-    text = f"providers: {{a: {{apiKey: {value}, apikey: sk-hidden}}}}\n"
-    page = render_service_problems(text, form)
-    assert "providers.a.apiKey" in page
-    assert [part for part in ("hidden", "ecret7", "4711") if part in page] == []
+    for value, form in product(HIDDEN, ProblemFormat):
+        page = render_service_problems(f"providers: {{a: {{apiKey: {value}, apikey: sk-hidden}}}}\n", form)
+        assert "providers.a.apiKey" in page
+        assert [part for part in ("hidden", "ecret7", "4711") if part in page] == []
+    for text in ("a: &x {apiKey: sk-hidden", "apiKey: !sk-hidden x", "apiKey: *sk-hidden", "a: 'sk"):
+        page = render_service_problems(text)
+        assert "error" in page and "sk" not in page.replace("duvet.config", "")
 
 
-@pytest.mark.parametrize(
-    ("provider", "told"),
-    [
-        ("{apiKey: &k sk-hidden, kind: *k}", UNKNOWN),
-        ("{apiKey: &k x, kind: *k}", UNKNOWN),
-        ("{apiKey: [&k sk-hidden], kind: *k}", UNKNOWN),
-        ("{apiKey: &k $ecret7, kind: *k}", "kind: the environment variable is not set"),
-        ("{apiKey: &k 471147, kind: *k}", KIND.format("integer")),
-        ("{apiKey: &k 47.5, kind: *k}", KIND.format("floating point")),
-        ("{apiKey: &k 7, kind: *k}", KIND.format("integer")),
-        ("{apiKey: &k sk-hidden, timeout: *k}", TIMEOUT),
-        ('{apiKey: &k "sk\\"\\n\\u200b", timeout: *k}', TIMEOUT),
-        ("{apiKey: &k %s, timeout: *k}" % ("sk" * 1000), TIMEOUT),
-        ("{apiKey: sk-hidden, sk-hidden: 1}", "***: unknown field ***, expected one of "),
-    ],
-)
-def test_a_secret_is_not_shown_where_it_stands_a_second_time(provider: str, told: str) -> None:
-    problems = service_problems(f"providers: {{a: {provider}}}")
-    (message,) = [one.message for one in problems if "apiKey: " not in one.message]
-    assert message.startswith(f"providers.a.{told}")
+REPEATED = {
+    "{apiKey: &k sk-hidden, kind: *k}": UNKNOWN,
+    "{apiKey: &k x, kind: *k}": UNKNOWN,
+    "{apiKey: [&k sk-hidden], kind: *k}": UNKNOWN,
+    "{apiKey: &k $ecret7, kind: *k}": "kind: the environment variable is not set",
+    "{apiKey: &k 471147, kind: *k}": KIND.format("integer"),
+    "{apiKey: &k 47.5, kind: *k}": KIND.format("floating point"),
+    "{apiKey: &k 7, kind: *k}": KIND.format("integer"),
+    "{apiKey: &k sk-hidden, timeout: *k}": TIMEOUT,
+    '{apiKey: &k "sk\\"\\n\\u200b", timeout: *k}': TIMEOUT,
+    "{apiKey: &k %s, timeout: *k}" % ("sk" * 1000): TIMEOUT,
+    "{apiKey: sk-hidden, sk-hidden: 1}": "***: unknown field ***, expected one of ",
+}
 
 
-def test_problems_are_not_shown_beside_many_secrets() -> None:
+def test_a_secret_is_not_shown_where_it_stands_a_second_time() -> None:
+    for provider, words in REPEATED.items():
+        problems = service_problems(f"providers: {{a: {provider}}}")
+        (message,) = [one.message for one in problems if "apiKey: " not in one.message]
+        assert message.startswith(f"providers.a.{words}")
     keys = ", ".join(f"p{number}: {{apiKey: secret-{number}, kind: secret-{number}}}" for number in range(101))
     assert {one.message for one in service_problems(f"providers: {{{keys}}}")} == {
         "details hidden, because this file contains more than 100 secrets"
@@ -175,12 +173,6 @@ def test_names_of_variables_are_shown() -> None:
         f"{place} DUV005 providers.{name}.kind: {what}; set the variable to a valid value"
         for place, name in (("1:40+2", "a"), ("1:76+2", "b"))
     ]
-
-
-@pytest.mark.parametrize("text", ["a: &x {apiKey: sk-hidden", "apiKey: !sk-hidden x", "apiKey: *sk-hidden", "a: 'sk"])
-def test_a_secret_is_not_shown_where_the_file_is_broken(text: str) -> None:
-    page = render_service_problems(text)
-    assert "error" in page and "sk" not in page.replace("duvet.config", "")
 
 
 def test_a_secret_is_hidden_in_what_was_read() -> None:
