@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +9,7 @@ from pathlib import Path
 import pytest
 from pytest_snapshot.plugin import Snapshot
 
-from tests.cli.command import Done, Run, environment, files
+from tests.cli.command import Done, Run, environment, files, play
 from tests.cli.sample_project import make
 
 CONFIG = """\
@@ -104,11 +103,6 @@ REPORTS = {
 }
 
 
-def skip_steps(text: str) -> str:
-    """Return the output after the steps of loading a project."""
-    return re.split(r"^     Matched \d+ references \n", text, flags=re.MULTILINE)[-1]
-
-
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     return make(tmp_path / "kettle", PROJECT)
@@ -171,102 +165,57 @@ sys.exit(run_command_line(sys.argv[1:]))
 """
 
 
-def test_without_the_grammar(java: Path) -> None:
-    def query(pattern: str) -> tuple[int, str]:
-        words = ["query", "-c", "coverage", "-f", "jacoco-xml", "-r", pattern, "-q", "lid"]
-        done = subprocess.run(
-            [sys.executable, "-c", WITHOUT_JAVA, *words],
-            cwd=java,
-            env=environment(),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        return done.returncode, skip_steps(done.stderr)
-
-    assert query("all.xml") == (
-        1,
-        (
-            "error: coverage of Java files requires the extra `symbols` [DUV122]\n"
-            " --> src/k/Kettle.java\n"
-            "  = help: run: pip install 'duvet-cli[symbols]'\n"
-            'run "duvet explain DUV122" for details\n'
-        ),
-    )
+def test_without_the_grammar(java: Path, gold: Snapshot) -> None:
     make(java, {"other.xml": report(sing_py={3: 1})})
-    code, said = query("other.xml")
-    assert code == 1
-    assert said.startswith("  \nCoverage: \u2717 FAIL\n\n  Coverage reports checked: 1\n  Executed tests: 0\n")
+    told = []
+    for name in ("all.xml", "other.xml"):
+        words = ["query", "-c", "coverage", "-f", "jacoco-xml", "-r", name, "-q", "lid"]
+        command = [sys.executable, "-c", WITHOUT_JAVA, *words]
+        done = subprocess.run(command, cwd=java, env=environment(), capture_output=True, text=True, check=False)
+        told.append(f"{name}: {done.returncode}\n{done.stderr.partition(' references ')[2]}")
+    gold.assert_match("\n".join(told), "no_grammar.txt")
 
 
-@pytest.mark.parametrize(
-    ("args", "message"),
-    [
-        ("-c nonsense", "invalid value 'nonsense' for '--check <CHECK>'\n  [possible values: CHECKS]"),
-        ("-c Test", "invalid value 'Test' for '--check <CHECK>'\n  [possible values: CHECKS]\n  did you mean test?"),
-        ("-c test,", "a value is required for '--check <CHECK>' but none was supplied\n  [possible values: CHECKS]"),
-        ("-c", "a value is required for '--check <CHECK>' but none was supplied"),
-        ("-f lcov", "invalid value 'lcov' for '--coverage-format <COVERAGE_FORMAT>'\n  [possible values: jacoco-xml]"),
-        (
-            "-f jacoco-xml -f jacoco-xml",
-            "the argument '--coverage-format <COVERAGE_FORMAT>' cannot be used multiple times",
-        ),
-        ("-v -v", "the argument '--verbose' cannot be used multiple times"),
-        ("--frobnicate", "unexpected argument '--frobnicate' found"),
-        ("--config x", "unexpected argument '--config' found"),
-        ("--offline", "unexpected argument '--offline' found"),
-        ("test", "unexpected argument 'test' found"),
-        ("-c test,coverage", "the following required arguments were not provided:\n  REPORT\n  FORMAT"),
-        ("-c executed-coverage -f jacoco-xml", "the following required arguments were not provided:\n  REPORT"),
-        ("-c coverage -r x", "the following required arguments were not provided:\n  FORMAT"),
-    ],
-)
-def test_wrong_usage(args: str, message: str, duvet: Run) -> None:
+WRONG = [
+    *("-c nonsense", "-c Test", "-c test,", "-c", "-f lcov", "-f jacoco-xml -f jacoco-xml", "-v -v", "--frobnicate"),
+    *("--config x", "--offline", "test", "-c test,coverage", "-c executed-coverage -f jacoco-xml", "-c coverage -r x"),
+]
+UPSTREAM, OURS = "https://awslabs.github.io/duvet/config/v0.4.json", "duvet-cli/config/v1"
+TABLES = """\
+[duplicates.claims]
+test = 2
+implementation = 3
+types = ["test+todo"]
+[duplicates.targets]
+count = 15
+sections = 2
+types = []
+"""
+PATH, DUPLICATES, IMPLEMENTED = ".duvet/config.toml", "query -c duplicates -v -s spec.md#pouring", "query -c implementation"
+SCENARIOS: dict[str, tuple[str | dict[str, str], ...]] = {
+    "misuse": (*(f"query {args}" for args in WRONG), "--config .duvet/config.toml query -c test"),
+    # Projects above the working directory don't count.
+    "folders": ("-C src query -c test",),
+    "quiet": ("-q query -c test -q boil", "-q query -c test -q whistle -q glow"),
+    "wrong annotations": (
+        *({"src/c.rs": annotate("heating", "It MUST explode.")}, IMPLEMENTED),
+        {"src/c.rs": annotate("heating", "The kettle MUST boil watr.", code="fn c() {}")},
+        f"{IMPLEMENTED} -s spec.md#heating",
+    ),
+    "tables of duplicates": (
+        *({PATH: CONFIG + TABLES}, DUPLICATES, {PATH: CONFIG}, DUPLICATES),
+        *({PATH: (CONFIG + TABLES).replace(UPSTREAM, OURS)}, DUPLICATES),
+        *({PATH: f"{CONFIG}[duplicates.claims]\ntest = 0\nspec = 2\n"}, "query -c duplicates"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_queries_that_fail_or_print_little(name: str, duvet: Run, folder: Path, gold: Snapshot) -> None:
     ##= man/spec/query.md#results
     ##% `duvet query` MUST exit with 0 if all checks pass, with 1 if a check fails or cannot run, and with 2 for a usage
     ##% error.
-    message = message.replace("CHECKS", "implementation, test, coverage, executed-coverage, duplicates")
-    message = message.replace("REPORT", "--coverage-report <COVERAGE_REPORT>", 1) if "provided" in message else message
-    message = message.replace("  FORMAT", "  --coverage-format <COVERAGE_FORMAT>")
-    usage = "Usage: duvet query [OPTIONS]\nTry 'duvet query --help' for help.\n\n"
-    assert duvet("query", *args.split()) == Done(2, "", f"{usage}Error: {message}\n")
-
-
-def test_other_folders_and_configurations(duvet: Run, folder: Path) -> None:
-    done = duvet("--config", ".duvet/config.toml", "query", "-c", "test")
-    assert (done.code, done.err.splitlines()[-1]) == (
-        2,
-        "Error: `duvet query` reads .duvet/config.toml; run it in that folder, without --config",
-    )
-    # Projects above the working directory don't count.
-    done = duvet("-C", "src", "query", "-c", "test")
-    assert (done.code, done.err) == (0, NOTHING)
-
-
-NOTHING = """\
-    Starting duvet in query mode...
-    Scanning sources
-     Scanned 0 sources 
-     Parsing annotations
-      Parsed 0 annotations 
-     Loading specifications
-      Loaded 0 specifications 
-     Mapping sections
-      Mapped 0 sections 
-    Matching references
-     Matched 0 references 
-     
-Tests: \u2713 PASS
-
-  Total requirements: 0
-  Fully tested: 0
-  Incomplete tests: 0
-  Not tested: 0
-
-
-Overall: \u2713 PASS
- 
-"""
+    gold.assert_match(play(duvet, folder, *SCENARIOS[name]), f"{name.replace(' ', '_')}.txt")
 
 
 def test_a_query_without_a_check_prints_help(duvet: Run) -> None:
@@ -282,61 +231,3 @@ def test_a_query_prints_results_and_writes_requirement_files(duvet: Run, folder:
     assert duvet("query", "-c", "implementation,duplicates", "-r", "none.xml").code == 1
     new = files(folder).keys() - before.keys()
     assert new == {".duvet/requirements/spec/heating.toml", ".duvet/requirements/spec/pouring.toml"}
-
-
-def test_a_quiet_query_prints_failures_only(duvet: Run) -> None:
-    assert duvet("-q", "query", "-c", "test", "-q", "boil") == Done(0, "", "")
-    done = duvet("-q", "query", "-c", "test", "-q", "whistle", "-q", "glow")
-    assert done.code == 1
-    assert done.err.startswith("     \nTests: \u2717 FAIL\n")
-
-
-def test_annotations_that_are_wrong(duvet: Run, folder: Path) -> None:
-    make(folder, {"src/c.rs": annotate("heating", "It MUST explode.")})
-    done = duvet("query", "-c", "implementation")
-    assert done.code == 1
-    assert (
-        skip_steps(done.err)
-        == """\
-error: could not find text in section "heating" of spec.md [DUV050]
- --> src/c.rs:2:5
-  |
-2 | //# It MUST explode.
-  |     ^^^^^^^^^^^^^^^^ not in this section
-  = help: copy the words of the section; only spacing may differ
-
-encountered 1 errors
-"""
-    )
-
-
-def test_quotes_with_one_wrong_character(duvet: Run, folder: Path, gold: Snapshot) -> None:
-    make(folder, {"src/c.rs": annotate("heating", "The kettle MUST boil watr.", code="fn c() {}")})
-    done = duvet("query", "-c", "implementation", "-s", "spec.md#heating")
-    assert done.code == 1
-    gold.assert_match(done.err, "unfound.txt")
-
-
-@pytest.mark.parametrize("schema", ["https://awslabs.github.io/duvet/config/v0.4.json", "duvet-cli/config/v1"])
-def test_tables_of_duplicates(schema: str, duvet: Run, folder: Path) -> None:
-    tables = (
-        '[duplicates.claims]\ntest = 2\nimplementation = 3\ntypes = ["test+todo"]\n'
-        "[duplicates.targets]\ncount = 15\nsections = 2\ntypes = []\n"
-    )
-    config = CONFIG.replace("https://awslabs.github.io/duvet/config/v0.4.json", schema)
-    make(folder, {".duvet/config.toml": config + tables})
-    done = duvet("query", "-c", "duplicates", "-v")
-    assert done.code == 1
-    note = "             .duvet/config.toml: `[duplicates]` is ignored: each duplicate fails\n"
-    assert note in done.err
-    make(folder, {".duvet/config.toml": config})
-    assert duvet("query", "-c", "duplicates", "-v").err == done.err.replace(note, "")
-    make(folder, {".duvet/config.toml": config + "[duplicates.claims]\ntest = 0\nspec = 2\n"})
-    done = duvet("query", "-c", "duplicates")
-    assert (done.code, [line for line in done.err.splitlines() if line.startswith("error")]) == (
-        1,
-        [
-            "error: integer `0` is out of range [DUV005]",
-            "error: unknown field `spec`, expected one of `test`, `implementation`, `types` [DUV002]",
-        ],
-    )

@@ -44,13 +44,13 @@ def test_warnings_are_errors_on_request(folder: Path, duvet: Run) -> None:
         assert (done.code, done.err.splitlines()[-1]) == (code, f"checked 2 annotations in 1 file: 1 {noun}")
 
 
-@pytest.mark.parametrize("edit", ["src/right.py", "tea.md", ".duvet/config.toml", "src/new.py"])
-def test_cached_results_expire_with_any_change(edit: str, folder: Path, duvet: Run) -> None:
-    duvet("validate")
-    path = folder / edit
-    text = path.read_text() if path.exists() else "##= tea.md#gone\n"
-    path.write_text(text.replace("boil", "cook").replace("src/**/*.py", "*.py"))
-    assert duvet("validate") == duvet("--no-cache", "validate")
+def test_cached_results_expire_with_any_change(folder: Path, duvet: Run) -> None:
+    for edit in ("src/right.py", "tea.md", "src/new.py", ".duvet/config.toml"):
+        duvet("validate")
+        path = folder / edit
+        text = path.read_text() if path.exists() else "##= tea.md#gone\n"
+        path.write_text(text.replace("boil", "cook").replace("src/**/*.py", "*.py"))
+        assert duvet("validate") == duvet("--no-cache", "validate")
 
 
 def test_the_page_of_a_rule(duvet: Run) -> None:
@@ -65,28 +65,28 @@ def test_the_page_of_a_rule(duvet: Run) -> None:
 NAMES = [f"{number:02}.txt" for number in range(12)]
 
 
-@pytest.mark.parametrize(
-    ("names", "code", "said"),
-    [
-        (("src/right.py",), 0, RIGHT_COUNT),
-        (("src/right.py", "./src/right.py", "src\\right.py"), 0, RIGHT_COUNT),
-        (("README.md", "src/right.py", "tea.md"), 0, f"{SKIPPED}README.md, tea.md\n{RIGHT_COUNT}"),
-        (("README.md",), 0, f"{SKIPPED}README.md\n{NO_FILES}"),
-        (("src/right.py", *NAMES), 0, f"{SKIPPED}{', '.join(NAMES[:10])} and 2 more\n{RIGHT_COUNT}"),
-        (("src",), 1, "checked 15 annotations in 3 files: 11 errors, 6 warnings\n"),
-        ((".duvet/exceptions",), 1, "checked 1 annotation in 1 file: 1 error\n"),
-        ((".",), 1, ALL_COUNT),
-    ],
-)
-def test_checked_files(names: tuple[str, ...], code: int, said: str, folder: Path, duvet: Run) -> None:
+CHECKED: list[tuple[str, int, str]] = [
+    ("src/right.py", 0, RIGHT_COUNT),
+    ("src/right.py ./src/right.py src\\right.py", 0, RIGHT_COUNT),
+    ("README.md src/right.py tea.md", 0, f"{SKIPPED}README.md, tea.md\n{RIGHT_COUNT}"),
+    ("README.md", 0, f"{SKIPPED}README.md\n{NO_FILES}"),
+    (f"src/right.py {' '.join(NAMES)}", 0, f"{SKIPPED}{', '.join(NAMES[:10])} and 2 more\n{RIGHT_COUNT}"),
+    ("src", 1, "checked 15 annotations in 3 files: 11 errors, 6 warnings\n"),
+    (".duvet/exceptions", 1, "checked 1 annotation in 1 file: 1 error\n"),
+    (".", 1, ALL_COUNT),
+]
+
+
+def test_checked_files(folder: Path, duvet: Run) -> None:
     ##= man/spec/validate.md#choosing-files
     ##% `duvet validate` MUST check the configuration and the named files and folders, or all inputs of the project if
     ##% none are named.
     make(folder, dict.fromkeys(NAMES, ""))
-    done = duvet("validate", *names)
-    assert (done.code, done.out, done.err[-len(said) :]) == (code, "", said)
-    quiet = duvet("-q", "validate", *names)
-    assert (quiet.code, "checked" in quiet.err, "warning:" in quiet.err) == (code, False, False)
+    for names, code, said in CHECKED:
+        done = duvet("validate", *names.split())
+        assert (done.code, done.out, done.err[-len(said) :]) == (code, "", said)
+        quiet = duvet("-q", "validate", *names.split())
+        assert (quiet.code, "checked" in quiet.err, "warning:" in quiet.err) == (code, False, False)
 
 
 def test_a_path_that_does_not_exist(duvet: Run) -> None:
@@ -113,19 +113,19 @@ def test_the_configuration_counts_whatever_is_named(folder: Path, duvet: Run) ->
 COOKED = RIGHT.replace("boil", "cook").encode()
 
 
-@pytest.mark.parametrize("path", ["src/right.py", "./src/right.py", "src/new/file.py"])
-def test_standard_input(path: str, folder: Path, duvet: Run) -> None:
+def test_standard_input(folder: Path, duvet: Run) -> None:
     ##= man/spec/validate.md#choosing-files
     ##% With `-`, `duvet validate` MUST check standard input as the content of the file that `--stdin-path` names.
     before = files(folder)
-    args = ("validate", "--stdin-path", path, "-")
-    assert duvet(*args, input=RIGHT.encode()) == Done(0, "", RIGHT_COUNT)
-    done = duvet(*args, input=b"\n" + COOKED)
-    message = 'error: could not find text in section "brewing" of tea.md [DUV050]\n'
-    line = "3 | ##% The water MUST cook before the leaves are put into the pot.\n"
-    assert done.code == 1 and done.err.startswith(f"{message} --> {path.removeprefix('./')}:3:5\n  |\n{line}")
-    shown = duvet(*args, "--diff", "--unsafe-fixes", input=COOKED)
-    assert shown.out.splitlines()[-3:-1] == [f"-{COOKED.decode().splitlines()[1]}", f"+{RIGHT.splitlines()[1]}"]
+    for path in ("src/right.py", "./src/right.py", "src/new/file.py"):
+        args = ("validate", "--stdin-path", path, "-")
+        assert duvet(*args, input=RIGHT.encode()) == Done(0, "", RIGHT_COUNT)
+        done = duvet(*args, input=b"\n" + COOKED)
+        message = 'error: could not find text in section "brewing" of tea.md [DUV050]\n'
+        line = "3 | ##% The water MUST cook before the leaves are put into the pot.\n"
+        assert done.code == 1 and done.err.startswith(f"{message} --> {path.removeprefix('./')}:3:5\n  |\n{line}")
+        shown = duvet(*args, "--diff", "--unsafe-fixes", input=COOKED)
+        assert shown.out.splitlines()[-3:-1] == [f"-{COOKED.decode().splitlines()[1]}", f"+{RIGHT.splitlines()[1]}"]
     assert files(folder) == before
 
 
@@ -140,19 +140,19 @@ def test_standard_input_for_a_file_elsewhere(folder: Path, tmp_path: Path, duvet
     assert duvet("validate", "../other/a.py") == Done(0, "", RIGHT_COUNT)
 
 
-@pytest.mark.parametrize(
-    ("data", "path", "codes", "said"),
-    [
-        (b"", "src/right.py", [], "checked 0 annotations in 1 file: no problems\n"),
-        (b"\xff\x00\xfe", "src/right.py", ["DUV011"], "checked 0 annotations in 1 file: 1 error\n"),
-        (RIGHT.encode(), "notes.txt", [], f"{SKIPPED}notes.txt\n{NO_FILES}"),
-        (b"\xef\xbb\xbf# Tea\r\n" + RIGHT.replace("\n", "\r\n").encode(), "src/right.py", [], RIGHT_COUNT),
-    ],
-)
-def test_odd_standard_input(data: bytes, path: str, codes: list[str], said: str, duvet: Run) -> None:
-    done = duvet("validate", "--stdin-path", path, "--format", "json", "-", input=data)
-    assert [one["code"] for one in json.loads(done.out)["problems"]] == codes
-    assert (done.code, done.err) == (len(codes), said)
+ODD: list[tuple[bytes, str, list[str], str]] = [
+    (b"", "src/right.py", [], "checked 0 annotations in 1 file: no problems\n"),
+    (b"\xff\x00\xfe", "src/right.py", ["DUV011"], "checked 0 annotations in 1 file: 1 error\n"),
+    (RIGHT.encode(), "notes.txt", [], f"{SKIPPED}notes.txt\n{NO_FILES}"),
+    (b"\xef\xbb\xbf# Tea\r\n" + RIGHT.replace("\n", "\r\n").encode(), "src/right.py", [], RIGHT_COUNT),
+]
+
+
+def test_odd_standard_input(duvet: Run) -> None:
+    for data, path, codes, said in ODD:
+        done = duvet("validate", "--stdin-path", path, "--format", "json", "-", input=data)
+        assert [one["code"] for one in json.loads(done.out)["problems"]] == codes
+        assert (done.code, done.err) == (len(codes), said)
 
 
 def test_standard_input_that_is_closed_and_a_folder_to_run_in(duvet_command: str, folder: Path) -> None:
@@ -225,44 +225,35 @@ def test_a_file_or_folder_that_is_read_only(denied: str, public: Path, duvet_com
     assert again.err.startswith(f"{listed}fixed 1 citation in 1 file\n")
 
 
-@pytest.mark.parametrize(
-    ("table", "specification", "code"),
-    [
-        ("", "", "DUV065"),
-        ("[[specification]]\nsource = 'spec.md'\n", "# Pot\n\nA pot is round.\n", "DUV066"),
-        ("[[specification]]\nsource = 'cup.md'\n", "# Pot\n\nA pot MUST boil.\n", "DUV046"),
-        ("[[specification]]\nsource = 'nope.md'\n", "", "DUV010"),
-        ("[[specification]]\nsource = 'spec.md'\n[[source]]\npattern = 'a/*'\n", "# Pot\n\nIt MUST.\n", "DUV009"),
-    ],
+SPEC, SETUP = (
+    "[[specification]]\nsource = '{}.md'\n",
+    "'$schema' = 'duvet-cli/config/v1'\n[[source]]\npattern = 'src/*.rs'\n",
 )
-def test_a_setup_that_is_incomplete(
-    table: str, specification: str, code: str, tmp_path: Path, duvet_command: str
-) -> None:
-    config = "'$schema' = 'duvet-cli/config/v1'\n[[source]]\npattern = 'src/*.rs'\n" + table
-    cited = "//= spec.md#pot\n//# A pot MUST boil.\n" if code == "DUV046" else "fn a() {}\n"
-    texts = {
-        ".duvet/config.toml": config,
-        "spec.md": specification,
-        "src/a.rs": cited,
-        "cup.md": "# Cup\n\nA cup MUST hold.\n",
-    }
-    make(tmp_path, texts)
-    validated, reported = (run(duvet_command, tmp_path, command) for command in ("validate", "report"))
-    strict = run(duvet_command, tmp_path, "validate", "--strict")
-    message = validated.err.partition(": ")[2].partition("[")[0]
-    assert (strict.code, strict.err.startswith(f"error: {message}")) == (1, True)
-    pattern = r"(error|warning): (.*) \[(DUV\d+)\]"
-    found = re.findall(pattern, validated.err)
-    assert [one[2] for one in found] == [code] and found == re.findall(pattern, reported.err)
-    assert validated.code == reported.code == (1 if code == "DUV010" else 0)
+INCOMPLETE = {
+    "DUV065": ("", ""),
+    "DUV066": (SPEC.format("spec"), "# Pot\n\nA pot is round.\n"),
+    "DUV046": (SPEC.format("cup"), "# Pot\n\nA pot MUST boil.\n"),
+    "DUV010": (SPEC.format("nope"), ""),
+    "DUV009": (f"{SPEC.format('spec')}[[source]]\npattern = 'a/*'\n", "# Pot\n\nIt MUST.\n"),
+}
+
+
+def test_a_setup_that_is_incomplete(tmp_path: Path, duvet_command: str) -> None:
+    for code, (table, text) in INCOMPLETE.items():
+        cited = "//= spec.md#pot\n//# A pot MUST boil.\n" if code == "DUV046" else "fn a() {}\n"
+        make(tmp_path, {".duvet/config.toml": SETUP + table, "spec.md": text, "src/a.rs": cited, "cup.md": "It MUST."})
+        validated, reported = (run(duvet_command, tmp_path, command) for command in ("validate", "report"))
+        strict = run(duvet_command, tmp_path, "validate", "--strict")
+        message = validated.err.partition(": ")[2].partition("[")[0]
+        assert (strict.code, strict.err.startswith(f"error: {message}")) == (1, True)
+        pattern = r"(error|warning): (.*) \[(DUV\d+)\]"
+        found = re.findall(pattern, validated.err)
+        assert [one[2] for one in found] == [code] and found == re.findall(pattern, reported.err)
+        assert validated.code == reported.code == (1 if code == "DUV010" else 0)
 
 
 def test_annotations_are_counted_as_in_the_report(tmp_path: Path, duvet_command: str) -> None:
-    config = "'$schema' = 'duvet-cli/config/v1'\n[[source]]\npattern = 'src/*.rs'\n"
-    texts = {
-        ".duvet/config.toml": f"{config}[[specification]]\nsource = 'spec.md'\n",
-        "spec.md": "# Pot\n\nA pot MUST boil.\n",
-    }
+    texts = {".duvet/config.toml": SETUP + SPEC.format("spec"), "spec.md": "# Pot\n\nA pot MUST boil.\n"}
     make(tmp_path, {**texts, "src/a.rs": "//= spec.md#pot\n//# A pot MUST boil.\n", "src/b.rs": ""})
     assert "\nOK: 1 annotation is valid\n" in run(duvet_command, tmp_path, "report").err
     for names in ((), ("src", ".duvet")):
