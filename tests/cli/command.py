@@ -150,7 +150,7 @@ def play(run: Run, folder: Path, *steps: str | Mapping[str, str]) -> str:
     told, last = [], ""
     for step in steps:
         if not isinstance(step, str):
-            make(folder, dict(step))
+            make(folder, step)
         elif step == "git commit":
             commit(folder)
         elif step.startswith("cat "):

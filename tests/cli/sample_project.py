@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 CONFIG = """\
@@ -64,7 +65,7 @@ NOTHING_GIVEN = {
 KETTLE = {".duvet/config.toml": CONFIG, "spec.md": SPECIFICATION, "src/a.rs": SOURCE}
 
 
-def make(folder: Path, texts: dict[str, str]) -> Path:
+def make(folder: Path, texts: Mapping[str, str]) -> Path:
     for name, text in texts.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)

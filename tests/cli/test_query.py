@@ -191,7 +191,11 @@ count = 15
 sections = 2
 types = []
 """
-PATH, DUPLICATES, IMPLEMENTED = ".duvet/config.toml", "query -c duplicates -v -s spec.md#pouring", "query -c implementation"
+PATH, DUPLICATES, IMPLEMENTED = (
+    ".duvet/config.toml",
+    "query -c duplicates -v -s spec.md#pouring",
+    "query -c implementation",
+)
 SCENARIOS: dict[str, tuple[str | dict[str, str], ...]] = {
     "misuse": (*(f"query {args}" for args in WRONG), "--config .duvet/config.toml query -c test"),
     # Projects above the working directory don't count.
