@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 from pytest_snapshot.plugin import Snapshot
 
-from tests.cli.command import Run, failed, refuses
+from tests.cli.command import Run, play
 from tests.cli.sample_project import make
 from tests.unit.knowledge.pages.page_projects import CONFIG, TRACE
 
@@ -17,79 +17,56 @@ PROJECT = {
     "docs/kettle.md": "---\ncreated: 2026-05-02\ntags: [water, heat]\n---\n# Kettle\n\nIt boils. See [[cups]] and [[spec#brewing]].\n",
     "docs/cups.md": "---\ncreated: 1969-07-20\n---\n# Cups\n\nOf [[ketle]].\n",
 }
-DANGLING = """\
-warning: link to unknown page `ketle` [DUV103]
- --> docs/cups.md:6:4
-  |
-6 | Of [[ketle]].
-  |    ^^^^^^^^^
-  = help: did you mean kettle?
-
-"""
-WARNED = (0, "", f"{DANGLING}checked 1 annotation in 1 file: 1 warning\n")
-FINE = (0, "", "checked 1 annotation in 1 file: no problems\n")
 OTHER_PAGES = {"duvet.config.toml": "[[pages]]\npattern = 'notes/*.md'\n"}
+UNSET = "providers: {model: {type: openai, apiKey: $DUVET_TEST_UNSET}}\npages: [{pattern: notes/**/*.md}]\n"
+CITED = "[[source]]\npattern = 'docs/*.rs.md'\n"
+WRONG = "//= docs/spec.md#brewing\n//# Tea MUST be  hott.\n\n[[nowhere]]\n"
+HOSTILE = {"docs/x.md": "---\ncreated: 2026-01-01\n---\n# \x1b[31mred\n\n\x1b]0;title\x07\n"}
+CONFIG_PATH = ".duvet/config.toml"
+SCENARIOS: dict[str, tuple[str | Mapping[str, str], ...]] = {
+    "lists": (
+        *("pages", "pages list"),
+        *(f"-q pages --format {format}" for format in ("table", "json", "jsonl", "csv", "markdown")),
+    ),
+    "page": (
+        {
+            "docs/tea.md": "---\ncreated: 2026-01-02\n---\n[[kettle]]",
+            "docs/spec.md": "# Tea\n\n## Brewing\n\nTea MUST be hot.\n",
+        },
+        *("pages show kettle", "pages show kettle --format json", "pages show kettle --format markdown"),
+        *("pages show ketle", HOSTILE, "pages", "pages show x", "pages show x --format markdown"),
+    ),
+    "problems": (
+        *("pages check", {"docs/cups.md": "# Cups\n"}, "pages check"),
+        *({"docs/other.md": "---\nslug: cups\n---\n", "docs/image.md": "\0\1"}, "pages check --format json"),
+    ),
+    "validate": (
+        *("validate", "validate", "--no-cache validate", "validate --diff", "validate --fix", "validate --strict"),
+        *("validate src", "validate docs/cups.md", {"docs/ketle.md": "# New\n"}, "validate"),
+    ),
+    "citations in a page": (
+        {CONFIG_PATH: TRACE[CONFIG_PATH] + CITED, "docs/a.rs.md": WRONG},
+        *("validate --unsafe-fixes docs/a.rs.md", "cat docs/a.rs.md"),
+    ),
+    # A variable that is not set changes no pages.
+    "unset variable": (
+        {"notes/one.md": "---\ncreated: 2026-05-01\n---\n# One\n", "duvet.config.yaml": f"{UNSET}nonsense: 1\n"},
+        *("pages", "validate"),
+    ),
+    "both files": (
+        {**OTHER_PAGES, CONFIG_PATH: CONFIG + "[[pages]]\npattern = 'docs/*.md'\n"},
+        *("pages", "mcp --check"),
+    ),
+}
 
 
-def test_pages_are_listed(duvet: Run) -> None:
-    plain = "kettle\t2026-05-02\twater, heat\tdocs/kettle.md\tKettle\ncups\t1969-07-20\t\tdocs/cups.md\tCups\n"
-    assert duvet("pages") == duvet("pages", "list") == (0, plain, "2 pages\n")
-    rows = [line.split("\t") for line in plain.splitlines()]
-    keys = ("slug", "created", "tags", "path", "title")
-    assert json.loads(duvet("-q", "pages", "--format", "json").out) == [
-        dict(zip(keys, (slug, f"{day}T00:00:00Z", tags.split(", ") * (tags > ""), path, title), strict=True))
-        for slug, day, tags, path, title in rows
-    ]
-    for format in ("table", "jsonl", "csv", "markdown"):
-        done = duvet("-q", "pages", "--format", format)
-        assert (done.code, done.err, done.out.count("docs/")) == (0, "", 2)
-
-
-def test_a_page_is_shown(duvet: Run, folder: Path, gold: Snapshot) -> None:
-    make(folder, {"docs/tea.md": "[[kettle]]", "docs/spec.md": "# Tea\n\n## Brewing\n\nTea MUST be hot.\n"})
-    done = duvet("pages", "show", "kettle")
-    assert (done.code, done.err) == (0, "")
-    gold.assert_match(done.out, "kettle.txt")
-    found = json.loads(duvet("pages", "show", "kettle", "--format", "json").out)
-    assert (found["outlinks"], found["backlinks"]) == (["cups"], ["tea"])
-    assert found["requirements"][0]["citations"] == [{"file_path": "src/tea.rs", "line_number": 1, "type": "citation"}]
-    assert duvet("pages", "show", "kettle", "--format", "markdown").out.startswith("## Kettle\n\n- slug: kettle\n")
-    assert duvet("pages", "show", "ketle") == failed("Page 'ketle' not found [DUV120]", hint="did you mean kettle?")
-    make(folder, {"docs/x.md": "# \x1b[31mred\n\n\x1b]0;title\x07\n"})
-    for args in ("pages", "pages show x", "pages show x --format markdown"):
-        done = duvet(*args.split())
-        assert done.code == 0 and "\x1b" not in done.out
-
-
-def test_problems_of_pages(duvet: Run, folder: Path) -> None:
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_lists_and_problems_of_pages(name: str, duvet: Run, folder: Path, gold: Snapshot) -> None:
     ##= man/spec/pages.md#checks
     ##% `duvet pages check` MUST exit with 1 if it finds a broken link, a duplicate slug or an unreadable page.
-    assert duvet("pages", "check") == (
-        1,
-        "",
-        f"{DANGLING.removesuffix(chr(10))}checked 2 pages with 3 links: 1 problem\n",
-    )
-    make(folder, {"docs/cups.md": "# Cups\n"})
-    assert duvet("pages", "check") == (0, "", "checked 2 pages with 2 links: no problems\n")
-    make(folder, {"docs/other.md": "---\nslug: cups\n---\n"})
-    (folder / "docs/image.md").write_bytes(b"\0\1")
-    done = duvet("pages", "check", "--format", "json")
-    assert done.code == 1
-    assert [one["code"] for one in json.loads(done.out)["problems"]] == ["DUV100", "DUV104", "DUV100"]
-
-
-def test_validate_checks_pages(duvet: Run, folder: Path) -> None:
     ##= man/spec/pages.md#checks
     ##% `duvet validate` MUST report the problems of pages.
-    assert duvet("validate") == duvet("validate") == duvet("--no-cache", "validate") == WARNED
-    assert duvet("validate", "--diff") == duvet("validate", "--fix") == WARNED
-    assert duvet("validate", "--strict").code == 1
-    assert duvet("validate", "src") == (0, "", "checked 1 annotation in 1 file: no problems\n")
-    assert duvet("validate", "docs/cups.md") == (0, "", f"{DANGLING}checked 0 annotations in 0 files: 1 warning\n")
-    make(folder, {"docs/ketle.md": "# New\n"})
-    assert duvet("validate") == FINE
-    (folder / "docs/ketle.md").unlink()
-    assert duvet("validate") == WARNED
+    gold.assert_match(play(duvet, folder, *SCENARIOS[name]), f"{name.replace(' ', '_')}.txt")
 
 
 def test_validate_pages_elsewhere_and_from_standard_input(duvet: Run, folder: Path, tmp_path: Path) -> None:
@@ -107,15 +84,6 @@ def test_validate_pages_elsewhere_and_from_standard_input(duvet: Run, folder: Pa
         )
 
 
-def test_citations_in_a_page_are_fixed(duvet: Run, folder: Path) -> None:
-    config = TRACE[".duvet/config.toml"] + "[[source]]\npattern = 'docs/*.rs.md'\n"
-    text = "//= docs/spec.md#brewing\n//# Tea MUST be  hott.\n\n[[nowhere]]\n"
-    make(folder, {".duvet/config.toml": config, "docs/a.rs.md": text})
-    done = duvet("validate", "--unsafe-fixes", "docs/a.rs.md")
-    assert (folder / "docs/a.rs.md").read_text() == text.replace(" hott", "hot")
-    assert "--> docs/a.rs.md:4:1\n" in done.err
-
-
 def test_the_configuration_of_the_service_says_which_files_are_pages(duvet: Run, folder: Path) -> None:
     def page() -> str:
         duvet("report", "--html", "page.html")
@@ -128,35 +96,18 @@ def test_the_configuration_of_the_service_says_which_files_are_pages(duvet: Run,
     assert "<h4>Other</h4>" in page()
     assert duvet("-q", "pages").out.split("\t")[0] == "one"
     assert "link to unknown page `two`" in duvet("validate").err
-
-
-UNSET = "providers: {model: {type: openai, apiKey: $DUVET_TEST_UNSET}}\npages: [{pattern: notes/**/*.md}]\n"
-
-
-def test_a_variable_that_is_not_set_changes_no_pages(duvet: Run, folder: Path) -> None:
-    make(folder, {"notes/one.md": "---\ncreated: 2026-05-01\n---\n# One\n"})
+    (folder / "duvet.config.toml").unlink()
     make(folder, {"duvet.config.yaml": f"{UNSET}nonsense: 1\n"})
-    assert duvet("pages") == (0, "one\t2026-05-01\t\tnotes/one.md\tOne\n", "1 page\n")
-    assert duvet("validate") == FINE
-    duvet("report", "--html", "page.html")
-    page = (folder / "page.html").read_text()
-    assert 'id="pages/one"' in page and 'id="pages/kettle"' not in page
+    assert 'id="pages/one"' in page() and 'id="pages/kettle"' not in page()
 
 
-@pytest.mark.parametrize(
-    ("text", "place"),
-    [("pages: [{patern: x}]\n", "1:10"), ("pages: [\n", "2:1"), (f"$schema: x\n{UNSET}twice: 1\ntwice: 2\n", "5:1")],
-)
-@pytest.mark.parametrize("args", ["pages", "pages check", "validate", "report --html page.html"])
-def test_pages_that_nobody_can_tell(text: str, place: str, args: str, duvet: Run, folder: Path) -> None:
-    make(folder, {"duvet.config.yaml": text})
-    for more in ((), ("--no-cache",)):
-        done = duvet(*more, *args.split())
-        assert (done.code, done.out) == (1, "") and f" --> duvet.config.yaml:{place}\n" in done.err
-    assert not (folder / "page.html").exists()
+NOT_READ = {"pages: [{patern: x}]\n": "1:10", "pages: [\n": "2:1", f"$schema: x\n{UNSET}twice: 1\ntwice: 2\n": "5:1"}
 
 
-def test_pages_that_are_configured_in_both_files(duvet: Run, folder: Path) -> None:
-    make(folder, {**OTHER_PAGES, ".duvet/config.toml": CONFIG + "[[pages]]\npattern = 'docs/*.md'\n"})
-    for line in ("pages", "mcp --check"):
-        refuses(duvet, line, 1, "this table is also in `.duvet/config.toml:6:3`")
+def test_pages_that_nobody_can_tell(duvet: Run, folder: Path) -> None:
+    for text, place in NOT_READ.items():
+        make(folder, {"duvet.config.yaml": text})
+        for line in ("pages", "--no-cache pages", "pages check", "validate", "report --html page.html"):
+            done = duvet(*line.split())
+            assert (done.code, done.out) == (1, "") and f" --> duvet.config.yaml:{place}\n" in done.err
+        assert not (folder / "page.html").exists()

@@ -1,15 +1,19 @@
-"""`duvet prioritize`: the order of requirements, and the reasons."""
+"""`duvet prioritize`: the order of requirements, and the reasons; `duvet prompt`."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
+from msgspec import json
 from pytest_snapshot.plugin import Snapshot
 
+from duvet.config.service_tables import ServerSection
+from duvet.prompts.library import load_prompts
 from duvet.reports.tables import ListFormat
-from tests.cli.command import Done, Run, failed
+from duvet.server.messages import render_instructions
+from duvet.tools.packs import Registry, enable_packs
+from tests.cli.command import Done, Run, failed, play, runner
 from tests.cli.sample_project import make
 from tests.unit.queries.query_projects import FILES
 
@@ -32,23 +36,23 @@ def test_priorities_in_every_format(name: str, args: str, count: str, format: st
         assert tea("prioritize", *args.split()) == done
 
 
-@pytest.mark.parametrize(
-    ("name", "args"),
-    [
-        ("implement_requirement", "--prompt"),
-        ("implement_to_do", "--prompt --status not-started"),
-        ("implement_partial", "--status=in-progress --prompt=implement_requirement"),
-        ("implement_may", "--section serving --level may --prompt"),
-        ("write_test", "--prompt write_test"),
-        ("write_test_first", "--prompt write_test --section lid"),
-    ],
-)
-def test_a_prompt_is_printed_for_a_requirement(name: str, args: str, tea: Run, gold: Snapshot) -> None:
+PROMPTS = {
+    "implement_requirement": "--prompt",
+    "implement_to_do": "--prompt --status not-started",
+    "implement_partial": "--status=in-progress --prompt=implement_requirement",
+    "implement_may": "--section serving --level may --prompt",
+    "write_test": "--prompt write_test",
+    "write_test_first": "--prompt write_test --section lid",
+}
+
+
+def test_a_prompt_is_printed_for_a_requirement(tea: Run, gold: Snapshot) -> None:
     ##= man/spec/queries.md#priorities
     ##% With `--prompt`, `duvet prioritize` MUST print only a prompt about the most urgent requirement.
-    done = tea("prioritize", *args.split())
-    assert (done.code, done.err) == (0, "")
-    gold.assert_match(done.out, f"prompt.{name}.md")
+    for name, args in PROMPTS.items():
+        done = tea("prioritize", *args.split())
+        assert (done.code, done.err) == (0, "")
+        gold.assert_match(done.out, f"prompt.{name}.md")
 
 
 def test_text_in_a_prompt_is_neither_markup_nor_a_template_and_drives_no_terminal(tea: Run, tmp_path: Path) -> None:
@@ -64,7 +68,7 @@ def test_not_applicable_requirements(tea: Run, tmp_path: Path) -> None:
     make(tmp_path / "tea", {".duvet/config.toml": FILES[".duvet/config.toml"] + SERVING})
     assert "#serving" not in tea("prioritize").out + tea("uncited").out + tea("uncited", "--untested").out
     asked = tea("prioritize", "--all", "--section", "serving", "--format", "jsonl").out.splitlines()
-    assert [(row["reason"], row["text"]) for row in map(json.loads, asked)] == [
+    assert [(row["reason"], row["text"]) for row in map(json.decode, asked)] == [
         ("SHOULD, not applicable: the configuration declares it not applicable", "Everybody SHOULD wait."),
         ("MAY, not applicable: the configuration declares it not applicable", "A biscuit MAY be offered."),
     ]
@@ -74,29 +78,43 @@ def test_not_applicable_requirements(tea: Run, tmp_path: Path) -> None:
     assert tea("prioritize", "--spec", "spoon", "--all", "--prompt") == nothing
 
 
-LISTED = {
-    "--spec pot": (2, 2),
-    "--section pot#lid --level none": (1, 1),
-    "--status done": (2, 2),
-    "--status in-progress --status needs-tests": (3, 3),
-    "--all": (12, 12),
-    "--all --status not-started": (5, 5),
-    "--limit 1": (1, 9),
-    "--limit 0": (9, 9),
-    "--spec spoon": (0, 0),
-}
-"""How many requirements are listed, and among how many."""
+LISTED = (
+    *("--spec pot", "--section pot#lid --level none", "--status done", "--status in-progress --status needs-tests"),
+    *("--all --status not-started", "--limit 1", "--limit 0", "--spec spoon"),
+)
 
 
-def test_listed_requirements(tea: Run) -> None:
-    for args, (listed, among) in LISTED.items():
-        done = tea("prioritize", *args.split())
-        said = f"{listed} of {among} requirement{'' if among == 1 else 's'} listed, most urgent first\n"
-        assert (args, done.code, done.out.count("\n"), done.err) == (args, 0, listed, said)
-    assert tea("-q", "prioritize", *args.split()) == Done(0, done.out, "")
+def test_listed_requirements(tea: Run, tmp_path: Path, gold: Snapshot) -> None:
+    told = play(tea, tmp_path, *(f"prioritize {args}" for args in LISTED), "-q prioritize --spec pot")
+    gold.assert_match(told, "listed.txt")
+    assert tea("prioritize", "--all").err == "12 of 12 requirements listed, most urgent first\n"
 
 
 def test_twenty_requirements_are_listed_by_default(tea: Run, tmp_path: Path) -> None:
     make(tmp_path / "tea", {"tea.md": "# Tea\n\n" + "".join(f"It MUST be {number}.\n" for number in range(30))})
     done = tea("prioritize", "--spec", "tea")
     assert (done.out.count("\n"), done.err.splitlines()[-1]) == (20, "20 of 30 requirements listed, most urgent first")
+
+
+def test_the_list_needs_no_project(tmp_path: Path, duvet_command: str, duvet: Run) -> None:
+    done = duvet("prompt")
+    assert (done.code, done.err) == (0, "")
+    assert done.out.splitlines()[3].split("\t")[:2] == ["review_citations", "[spec] [file]"]
+    assert [line.split("\t")[0] for line in done.out.splitlines()] == [prompt.name for prompt in load_prompts()]
+    bare = runner(duvet_command, tmp_path)
+    assert bare("prompt") == duvet("prompt", "--format", "plain") == done
+    assert bare("prompt", "system") == Done(0, render_instructions(ServerSection(), Registry()), "")
+    assert json.decode(duvet("prompt", "--format", "json").out) == json.decode(json.encode(load_prompts()))
+
+
+def test_the_server_in_the_configuration(duvet: Run, kettle: Path) -> None:
+    config = "'$schema' = 'duvet-cli/config/v1'\n[server]\ntitle = 'Tea'\npacks = []\n"
+    make(kettle, {".duvet/config.toml": config})
+    assert duvet("prompt", "system").out == render_instructions(ServerSection(title="Tea"), Registry(enable_packs(())))
+
+
+def test_a_prompt_equals_that_of_prioritize(tea: Run) -> None:
+    ranked = json.decode(tea("prioritize", "--format", "json", "--limit", "1").out)
+    for name in ("implement_requirement", "write_test"):
+        printed = tea("prompt", name, "--arg", f"requirement={ranked[0]['identifier']}")
+        assert printed == tea("prioritize", "--prompt", name)
