@@ -115,31 +115,27 @@ def plain_normalise(text: str) -> str:
     return "".join(out) + waiting.strip(texts.WHITESPACE)
 
 
-@pytest.mark.parametrize(
-    ("text", "normal"),
-    [
-        ("", ""),
-        (" \n ", ""),
-        ("It MUST be.", "It MUST be."),
-        ("MUST \n  be", "MUST be"),
-        ("MUST\n be", "MUST\nbe"),
-        ("MUST\t\tbe", "MUST\tbe"),
-        ("a new-\nline", "a new-line"),
-        ("a , b", "a,b"),
-        ("a. ( b )", "a.(b)"),
-        ("  (a) - ", "(a)-"),
-        ("a_ b", "a_b"),
-        ("a\u00a0 b", "a\u00a0b"),
-        ("a \x1c b", "a\x1cb"),
-        ("caf\u00e9 \u2014 th\u00e9", "caf\u00e9\u2014th\u00e9"),
-    ],
-)
-def test_white_space_is_normalised(text: str, normal: str) -> None:
-    assert texts.normalise(text) == normal
-    assert texts.normalise_with_map(text)[0] == normal
+NORMAL = {
+    "": "",
+    " \n ": "",
+    "It MUST be.": "It MUST be.",
+    "MUST \n  be": "MUST be",
+    "MUST\n be": "MUST\nbe",
+    "MUST\t\tbe": "MUST\tbe",
+    "a new-\nline": "a new-line",
+    "a , b": "a,b",
+    "a. ( b )": "a.(b)",
+    "  (a) - ": "(a)-",
+    "a_ b": "a_b",
+    "a\u00a0 b": "a\u00a0b",
+    "a \x1c b": "a\x1cb",
+    "caf\u00e9 \u2014 th\u00e9": "caf\u00e9\u2014th\u00e9",
+}
 
 
-def test_map_of_stretches() -> None:
+def test_white_space_is_normalised() -> None:
+    assert {text: texts.normalise(text) for text in NORMAL} == NORMAL
+    assert {text: texts.normalise_with_map(text)[0] for text in NORMAL} == NORMAL
     assert texts.normalise_with_map(" It  is. (\n so )") == ("It is.(so)", [0, 3, 6, 7, 9], [1, 5, 9, 12, 15])
 
 
@@ -170,20 +166,19 @@ LISTS = st.lists(st.sampled_from("abcdefgh"), max_size=30)
 DISTINCT = st.lists(st.integers(0, 60).map(str), max_size=40, unique=True)
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "lines"),
-    [
-        ("", "", []),
-        ("abc", "abc", []),
-        ("", "a", ["@@ -0,0 +1 @@", "+a"]),
-        ("a", "", ["@@ -1 +0,0 @@", "-a"]),
-        ("abcdefg", "abcxefg", ["@@ -3,3 +3,3 @@", " c", "-d", "+x", " e"]),
-        ("abcdefg", "xbcdefy", ["@@ -1,2 +1,2 @@", "-a", "+x", " b", "@@ -6,2 +6,2 @@", " f", "-g", "+y"]),
-        ("abcd", "xbcy", ["@@ -1,4 +1,4 @@", "-a", "+x", " b", " c", "-d", "+y"]),
-    ],
-)
-def test_lines_around_changes(old: str, new: str, lines: list[str]) -> None:
-    assert list(make_unified_diff(old, new, 1)) == lines
+CHANGES = {
+    ("", ""): [],
+    ("abc", "abc"): [],
+    ("", "a"): ["@@ -0,0 +1 @@", "+a"],
+    ("a", ""): ["@@ -1 +0,0 @@", "-a"],
+    ("abcdefg", "abcxefg"): ["@@ -3,3 +3,3 @@", " c", "-d", "+x", " e"],
+    ("abcdefg", "xbcdefy"): ["@@ -1,2 +1,2 @@", "-a", "+x", " b", "@@ -6,2 +6,2 @@", " f", "-g", "+y"],
+    ("abcd", "xbcy"): ["@@ -1,4 +1,4 @@", "-a", "+x", " b", " c", "-d", "+y"],
+}
+
+
+def test_lines_around_changes() -> None:
+    assert {pair: list(make_unified_diff(*pair, 1)) for pair in CHANGES} == CHANGES
 
 
 @given(LISTS, LISTS)

@@ -34,22 +34,22 @@ def test_reading_creates_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         open_store(path, create=True)
 
 
-@pytest.mark.parametrize("name", ["a?b#c", "50%25 &=", "a'b\"c", "ä\udcff"])
-def test_folders_of_any_name(tmp_path: Path, name: str) -> None:
-    path = store_path(tmp_path / name)
-    with closing(open_store(path, create=True)) as store:
-        fill(store)
-    with closing(open_store(path)) as store:
-        assert store.chunk_total() == 7
-    with by_hand(Path(path)) as connection:
-        assert connection.execute("PRAGMA application_id").fetchone() == (database.APPLICATION_ID,)
-    assert os.listdir(tmp_path) == [name]
-    ##= man/spec/cache.md#storage
-    ##% duvet MUST exclude the cache and the index from git.
-    assert Path(path).with_name(".gitignore").read_text() == "/.gitignore\n/store.db*\n"
+def test_folders_of_any_name(tmp_path: Path) -> None:
+    names = ["a?b#c", "50%25 &=", "a'b\"c", "ä\udcff"]
+    for name in names:
+        path = store_path(tmp_path / name)
+        with closing(open_store(path, create=True)) as store:
+            fill(store)
+        with closing(open_store(path)) as store:
+            assert store.chunk_total() == 7
+        with by_hand(Path(path)) as connection:
+            assert connection.execute("PRAGMA application_id").fetchone() == (database.APPLICATION_ID,)
+    assert sorted(os.listdir(tmp_path)) == sorted(names)
 
 
 def test_git_ignores_the_store_and_nothing_beside_it(tmp_path: Path) -> None:
+    ##= man/spec/cache.md#storage
+    ##% duvet MUST exclude the cache and the index from git.
     (tmp_path / "notes.md").touch()
     for name in ("store.db", "my [1].db", "#!*"):
         open_store(str(tmp_path / name), create=True).close()
@@ -70,37 +70,35 @@ OLDER = "run `duvet ingest` to replace it; no other data is lost"
 NEWER = "update duvet, or remove store.db"
 
 
-@pytest.mark.parametrize(
-    ("version", "create", "maker", "hint"),
-    [(1, False, "an older", OLDER), (99, False, "a newer", NEWER), (99, True, "a newer", NEWER)],
-)
-def test_only_a_store_of_an_older_version_is_replaced(
-    file: Path, version: int, create: bool, maker: str, hint: str
-) -> None:
+def test_only_a_store_of_an_older_version_is_replaced(file: Path) -> None:
     ##= man/spec/knowledge.md#storage
     ##% An ingest run MUST replace an index of an older version, but MUST NOT replace an index of a newer version or any
     ##% other file.
     with by_hand(file) as connection:
         connection.execute("CREATE TABLE 'left over' (a)")
-        connection.execute(f"PRAGMA user_version={version}")
-    before = file.read_bytes()
-    with pytest.raises(database.StoreVersionError) as caught:
-        open_store(str(file), create=create)
-    schemas = f"with schema {version}; this version of duvet supports {database.SCHEMA_VERSION}"
-    assert str(caught.value) == f"{file}: {maker} duvet created this index {schemas}"
-    assert caught.value.hint.startswith(hint)
-    assert file.read_bytes() == before
-    if version == 1:
-        with closing(open_store(str(file), create=True)) as store:
-            assert (store.artifacts(), frequencies(store, "kettle")) == ({}, {"kettle": 0})
-            fill(store)
-        with closing(open_store(str(file))) as store:
-            assert store.chunk_total() == 7
+    for version, create, maker, hint in (
+        (99, False, "a newer", NEWER),
+        (99, True, "a newer", NEWER),
+        (1, False, "an older", OLDER),
+    ):
+        with by_hand(file) as connection:
+            connection.execute(f"PRAGMA user_version={version}")
+        before = file.read_bytes()
+        with pytest.raises(database.StoreVersionError) as caught:
+            open_store(str(file), create=create)
+        schemas = f"with schema {version}; this version of duvet supports {database.SCHEMA_VERSION}"
+        assert str(caught.value) == f"{file}: {maker} duvet created this index {schemas}"
+        assert caught.value.hint.startswith(hint)
+        assert file.read_bytes() == before
+    with closing(open_store(str(file), create=True)) as store:
+        assert (store.artifacts(), frequencies(store, "kettle")) == ({}, {"kettle": 0})
+        fill(store)
+    with closing(open_store(str(file))) as store:
+        assert store.chunk_total() == 7
 
 
-@pytest.mark.parametrize("create", [True, False])
 @pytest.mark.parametrize("place", [".duvet", ".duvet/knowledge", ".duvet/knowledge/store.db"])
-def test_nothing_is_read_or_written_through_a_link(tmp_path: Path, place: str, create: bool) -> None:
+def test_nothing_is_read_or_written_through_a_link(tmp_path: Path, place: str) -> None:
     ##= man/spec/knowledge.md#storage
     ##% duvet MUST NOT read or write an index through a symbolic link.
     elsewhere = tmp_path / "elsewhere"
@@ -110,9 +108,10 @@ def test_nothing_is_read_or_written_through_a_link(tmp_path: Path, place: str, c
     link = tmp_path / "project" / place
     link.parent.mkdir(parents=True)
     link.symlink_to(elsewhere / place)
-    with pytest.raises(database.StoreError) as caught:
-        open_store(store_path(tmp_path / "project"), create=create)
-    assert str(caught.value) == f"{link}: the index must not be behind a symbolic link"
+    for create in (True, False):
+        with pytest.raises(database.StoreError) as caught:
+            open_store(store_path(tmp_path / "project"), create=create)
+        assert str(caught.value) == f"{link}: the index must not be behind a symbolic link"
     assert {path: path.read_bytes() for path in elsewhere.rglob("*") if path.is_file()} == before
 
 
