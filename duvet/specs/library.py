@@ -78,6 +78,8 @@ def assign_ids(
 
 
 class Policy(Struct, frozen=True):
+    """The limits of downloads: size, time, and allowed sources."""
+
     offline: bool = False
     allow_http: bool = False
     max_bytes: int = 64 * 1024 * 1024
