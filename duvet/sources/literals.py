@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import lru_cache
 from posixpath import splitext
 
@@ -75,22 +75,15 @@ def find_lines_in_literals(path: str, text: str, lines: Iterable[int]) -> list[i
         return []
     waiting = list(lines)
     inside = []
-    for first, last in _find_spans(family, text):
-        while waiting and waiting[0] <= first:
-            del waiting[0]
-        while waiting and waiting[0] <= last:
-            inside.append(waiting.pop(0))
-        if not waiting:
-            break
-    return inside
-
-
-def _find_spans(family: LiteralFamily, text: str) -> Iterator[tuple[int, int]]:
     line, counted = 1, 0
     for found in re.compile(family.expression).finditer(text):
-        if found.lastgroup == "unsure":
-            return
+        if found.lastgroup == "unsure" or not waiting:
+            break
         if found.group("literal") and "\n" in found[0]:
             line += text.count("\n", counted, found.start())
             counted = found.start()
-            yield line, line + found[0].count("\n")
+            while waiting and waiting[0] <= line:
+                del waiting[0]
+            while waiting and waiting[0] <= line + found[0].count("\n"):
+                inside.append(waiting.pop(0))
+    return inside

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import chain, pairwise
 
@@ -89,29 +89,22 @@ def find_sources(
             index: expand_pattern(pattern, view, report)
             for index, pattern in _compile("pattern", rule.patterns, report, origin)
         }
-        if unmatched is not None:
-            for problem in _make_unmatched_problems(rule, origin, found):
-                unmatched(problem)
         for path in chain.from_iterable(found.values()):
             styles.setdefault(path, {})[style] = None
+        if unmatched is None:
+            continue
+        missing = {index: quote_text(rule.patterns[index]) for index, paths in found.items() if not paths}
+        if missing and len(rule.patterns) > 1:
+            from duvet.config.languages import Language
+
+            # Few projects contain every kind of file that a language has.
+            if any(rule.patterns == language.patterns for language in Language):
+                missing = {0: ", ".join(missing.values())} if len(missing) == len(found) else {}
+        for index, names in missing.items():
+            hint = f"correct the pattern, or remove {'it' if len(rule.patterns) > 1 else 'the source'}"
+            place, message = origin.place("pattern", index), f"no file matches {names}"
+            unmatched(rules.PATTERN_UNMATCHED.problem(message, origin.path, place, hint=hint))
     return {path: tuple(found) for path, found in styles.items()}
-
-
-def _make_unmatched_problems(
-    rule: SourceRule, origin: RuleOrigin, found: Mapping[int, Sequence[str]]
-) -> Iterator[Problem]:
-    """Yield a problem for each pattern without matches; `found` maps the index of a pattern to its paths."""
-    patterns = {index: quote_text(rule.patterns[index]) for index, paths in found.items() if not paths}
-    if patterns and len(rule.patterns) > 1:
-        from duvet.config.languages import Language
-
-        # Few projects contain every kind of file that a language has.
-        if any(rule.patterns == language.patterns for language in Language):
-            patterns = {0: ", ".join(patterns.values())} if len(patterns) == len(found) else {}
-    for index, names in patterns.items():
-        message = f"no file matches {names}"
-        hint = f"correct the pattern, or remove {'it' if len(rule.patterns) > 1 else 'the source'}"
-        yield rules.PATTERN_UNMATCHED.problem(message, origin.path, origin.place("pattern", index), hint=hint)
 
 
 def _exclude(rule: SourceRule, origin: RuleOrigin, tree: Tree, root: str, report: ProblemReporter) -> Tree:

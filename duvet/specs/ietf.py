@@ -200,7 +200,13 @@ def _qualify(sections: list[Section], data: bytes) -> tuple[Section, ...]:
         above: tuple[str, ...] = (names[number - 1],) if number and len(documents) > 1 else ()
         path = tuple([name.replace("rfc", "RFC ") for name in above])
         end = starts[number] if number < len(starts) else len(data)
-        placed.append((_cut(section, end), path, above))
+        kept = bisect_left(section.starts, end)
+        if kept < len(section.lines):
+            # Leave out the next document, and the divider before it.
+            while kept and not section.lines[kept - 1].strip(_DIVIDERS):
+                kept -= 1
+            section = replace(section, lines=section.lines[:kept], starts=section.starts[:kept])
+        placed.append((section, path, above))
     counts = Counter((*above, section.id) for section, _, above in placed)
     taken: Counter[str] = Counter()
     found = []
@@ -215,16 +221,6 @@ def _qualify(sections: list[Section], data: bytes) -> tuple[Section, ...]:
         anchors = (*above, *reversed(ends)) if above or len(ends) > 1 else ()
         found.append(replace(section, id=id, path=path, anchors=anchors))
     return tuple(found)
-
-
-def _cut(section: Section, end: int) -> Section:
-    """Return the section up to `end`, without the divider before the next document."""
-    kept = bisect_left(section.starts, end)
-    if kept == len(section.lines):
-        return section
-    while kept and not section.lines[kept - 1].strip(_DIVIDERS):
-        kept -= 1
-    return replace(section, lines=section.lines[:kept], starts=section.starts[:kept])
 
 
 def _mark_titles(data: bytes, texts: list[str], starts: list[int], kinds: bytearray) -> Iterator[tuple[str, str, int]]:

@@ -258,7 +258,19 @@ class _Outline:
 
     def _read_heading(self, events: Iterator[MarkdownEvent], attributes: Any, start: int, end: int) -> None:
         self._advance(start)
-        title, offset = _read_title(self.data, events, start)
+        # The byte range of the title's text and the markup after it, and the offset of its last event.
+        title: tuple[int, int] | None = None
+        offset = start
+        for kind, tag, value, first, stop in events:
+            if kind == "End" and tag == "Heading":
+                break
+            if kind != "End":
+                offset = first
+            if kind != "Text":
+                title = title and (title[0], stop)
+            # The file spells an entity differently.
+            elif self.data[first:stop] == value.encode():
+                title = (title[0], max(title[1], stop)) if title else (first, stop)
         last = bisect_right(self.ends, offset, self.row)
         anchor = attributes["id"]
         if self.is_like_upstream and self.break_due and last > self.row:
@@ -359,21 +371,3 @@ def _read_paragraph(events: Iterator[MarkdownEvent], last: int) -> tuple[str, in
     if len(text) > _MAX_DESCRIPTION:
         text = (text[: _MAX_DESCRIPTION - 1].rpartition(" ")[0] or text[: _MAX_DESCRIPTION - 1]) + "…"
     return text, last
-
-
-def _read_title(data: bytes, events: Iterator[MarkdownEvent], offset: int) -> tuple[tuple[int, int] | None, int]:
-    """Return the byte range of a heading's text and the markup after it, or None, and the offset of its last event."""
-    title: tuple[int, int] | None = None
-    for kind, tag, value, start, end in events:
-        if kind == "Text":
-            offset = start
-            # The file spells an entity differently.
-            if data[offset:end] == value.encode():
-                title = (title[0], max(title[1], end)) if title else (offset, end)
-            continue
-        if kind != "End":
-            offset = start
-        elif tag == "Heading":
-            break
-        title = title and (title[0], end)
-    return title, offset

@@ -68,6 +68,15 @@ IGNORE_FILE, IGNORE_ALL = ".gitignore", b"*\n"
 Value = TypeVar("Value")
 
 
+class CacheFileState(StrEnum):
+    """The state of a file in the cache folder; duvet uses only good files."""
+
+    GOOD = "good"
+    OTHER_BUILD = "from another build or user"
+    DAMAGED = "damaged"
+    FOREIGN = "not from duvet"
+
+
 class BlobStore:
     """A folder with files for duvet's own use; damaged or foreign files count as missing."""
 
@@ -75,20 +84,28 @@ class BlobStore:
         self.folder = folder
 
     def load(self, name: str, kind: type[Value]) -> Value | None:
-        ##= man/spec/cache.md#storage
-        ##% duvet MUST ignore a cache that is damaged, that belongs to another user, or that another build of duvet
-        ##% wrote.
+        _, _, payload = self.inspect(name)
+        return None if payload is None else decode_blob(payload, kind)
+
+    def inspect(self, name: str) -> tuple[CacheFileState, int, bytes | None]:
+        """Return the state and the size of a file and, if it is good, its payload."""
         with suppress(OSError, UnreadableError):
             handle, info = DiskTree(self.folder).open_file(name)
             with FileIO(handle) as file:
-                start = file.read(_HEAD)
+                start, size = file.read(_HEAD), info.st_size
+                ##= man/spec/cache.md#storage
+                ##% duvet MUST ignore a cache that is damaged, that belongs to another user, or that another build of
+                ##% duvet wrote.
+                if not start.startswith(make_blob_header(name)):
+                    is_own = start.startswith(BLOB_MAGIC)
+                    return CacheFileState.OTHER_BUILD if is_own else CacheFileState.FOREIGN, size, None
                 # A file that is not from the cache may be larger than memory.
-                if start.startswith(make_blob_header(name)) and info.st_size == _HEAD + int.from_bytes(
-                    start[-_DIGEST - _SIZE : -_DIGEST]
-                ):
+                if size == _HEAD + int.from_bytes(start[-_DIGEST - _SIZE : -_DIGEST]):
                     payload = file.read()
-                    return decode_blob(payload, kind) if start.endswith(recorder.digest_content(payload)) else None
-        return None
+                    if start.endswith(recorder.digest_content(payload)):
+                        return CacheFileState.GOOD, size, payload
+                return CacheFileState.DAMAGED, size, None
+        return CacheFileState.FOREIGN, 0, None
 
     def save(self, name: str, value: object) -> None:
         """Store a value; do nothing if it can't be written."""
@@ -147,15 +164,6 @@ def decode_blob(data: bytes | msgspec.Raw, kind: type[Value]) -> Value | None:
     return None
 
 
-class CacheFileState(StrEnum):
-    """The state of a file in the cache folder; duvet uses only good files."""
-
-    GOOD = "good"
-    OTHER_BUILD = "from another build or user"
-    DAMAGED = "damaged"
-    FOREIGN = "not from duvet"
-
-
 class CacheFile(msgspec.Struct, frozen=True):
     name: str
     size: int
@@ -163,19 +171,8 @@ class CacheFile(msgspec.Struct, frozen=True):
 
 
 def list_cache_files(blobs: BlobStore) -> tuple[CacheFile, ...]:
-    found = []
-    for name in blobs.names():
-        start, size, state = b"", 0, CacheFileState.FOREIGN
-        with suppress(OSError, UnreadableError):
-            handle, info = DiskTree(blobs.folder).open_file(name)
-            with FileIO(handle) as file:
-                start, size = file.read(_HEAD), info.st_size
-        if start.startswith(make_blob_header(name)):
-            state = CacheFileState.DAMAGED if blobs.load(name, msgspec.Raw) is None else CacheFileState.GOOD
-        elif start.startswith(BLOB_MAGIC):
-            state = CacheFileState.OTHER_BUILD
-        found.append(CacheFile(name, size, state))
-    return tuple(found)
+    inspected = ((name, blobs.inspect(name)) for name in blobs.names())
+    return tuple([CacheFile(name, size, state) for name, (state, size, _) in inspected])
 
 
 def clear_cache(blobs: BlobStore) -> tuple[CacheFile, ...]:
