@@ -18,8 +18,7 @@ from duvet.console.options import (
 from duvet.errors import DuvetError, QueryError
 from duvet.prompts import library
 from duvet.prompts.content import fill_prompt
-from duvet.queries.gaps import RequirementFilter, select_requirements
-from duvet.queries.records import describe_error_notice
+from duvet.queries.records import RequirementFilter, describe_error_notice, select_requirements
 from duvet.reports.tables import Column, Listing
 from duvet.templates import prompt_names
 from duvet.text import quote_text

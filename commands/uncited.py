@@ -15,7 +15,7 @@ from duvet.console.options import GATE_LEVELS, add_list_format, add_trace_option
 from duvet.console.problems import list_error_problems, print_annotations, print_gate_failure
 from duvet.errors import DuvetError
 from duvet.queries import records
-from duvet.queries.gaps import Gap, RequirementFilter, RequirementGaps, find_gaps, make_todo_row
+from duvet.queries.gaps import Gap, RequirementGaps, find_gaps, make_todo_row
 from duvet.reports import tables
 from duvet.text import format_count
 from duvet.trace.catalogue import Catalogue, RequirementCard
@@ -101,7 +101,9 @@ def _load_for_gate(options: Mapping[str, Any], fail_on: str, format: str | None)
     return records.require_requirements(project.load_catalogue(options))
 
 
-def _describe_count(found: RequirementGaps, filters: RequirementFilter, gap: Gap | None, limit: int | None) -> str:
+def _describe_count(
+    found: RequirementGaps, filters: records.RequirementFilter, gap: Gap | None, limit: int | None
+) -> str:
     states = " or ".join(state.words for state in filters.states)
     words = [gap.value if gap else "", f"with the state {states}" if states else ""]
     count = len(found.indexes)

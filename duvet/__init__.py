@@ -35,17 +35,16 @@ if TYPE_CHECKING:
     from duvet.specs.library import Policy as Policy
     from duvet.tools.plugin_runner import PackContext as PackContext
     from duvet.tools.toolkit import prompt as prompt, resource as resource, tool as tool
+    from duvet.trace.catalogue import NotApplicable as NotApplicable, State as State
     from duvet.trace.records import (
         Coverage as Coverage,
         Failure as Failure,
         Finished as Finished,
         Fit as Fit,
         Match as Match,
-        NotApplicable as NotApplicable,
         Piece as Piece,
         Requirement as Requirement,
         Segment as Segment,
-        State as State,
         Tally as Tally,
         Trace as Trace,
     )
@@ -73,7 +72,8 @@ _HOMES = {
     "specs.library": "Policy",
     "tools.plugin_runner": "PackContext",
     "tools.toolkit": "prompt resource tool",
-    "trace.records": "Coverage Failure Finished Fit Match NotApplicable Piece Requirement Segment State Tally Trace",
+    "trace.catalogue": "NotApplicable State",
+    "trace.records": "Coverage Failure Finished Fit Match Piece Requirement Segment Tally Trace",
     "project.findings": "Checked Finding Findings",
     "project.validation": "validate",
 }

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from duvet.queries import records
+from duvet.queries import details, records
 from duvet.reports import cells, tables
 from duvet.reports.summary import describe_exemption
 from duvet.text import format_count
-from duvet.trace.records import State, format_state
+from duvet.trace.catalogue import State
+from duvet.trace.records import format_state
 
 if TYPE_CHECKING:
     from duvet.knowledge.pages.catalogue import PageDetail
@@ -80,18 +81,18 @@ _SECTIONS = (
 )
 
 
-def make_detail_blocks(detail: records.Detail) -> Iterator[Block]:
+def make_detail_blocks(detail: details.Detail) -> Iterator[Block]:
     match detail:
-        case records.RequirementDetail():
+        case details.RequirementDetail():
             return _make_requirement_blocks(detail)
-        case records.SectionDetail():
+        case details.SectionDetail():
             return _make_section_blocks(detail)
-        case records.SpecificationDetail():
+        case details.SpecificationDetail():
             return _make_specification_blocks(detail)
     return _make_file_blocks(detail)
 
 
-def _make_requirement_blocks(detail: records.RequirementDetail) -> Iterator[Block]:
+def _make_requirement_blocks(detail: details.RequirementDetail) -> Iterator[Block]:
     yield TitleBlock(detail.identifier, tuple(filter(None, (detail.name, detail.level, detail.status))))
     yield WordsBlock(detail.text)
     yield FactsBlock(
@@ -116,7 +117,7 @@ def _make_requirement_blocks(detail: records.RequirementDetail) -> Iterator[Bloc
     yield from _list_rows("Cited by the same annotations", detail.cited_together)
 
 
-def _list_missing_words(detail: records.RequirementDetail) -> Iterator[tuple[str, str]]:
+def _list_missing_words(detail: details.RequirementDetail) -> Iterator[tuple[str, str]]:
     for name, words in (("not implemented", detail.not_implemented), ("not tested", detail.not_tested)):
         if words != (detail.text,):
             yield name, ", ".join(f'"{one}"' for one in words)
@@ -132,7 +133,7 @@ def _list_rows(
         yield tables.Listing(shown, rows)
 
 
-def _make_citation_blocks(citations: Iterable[records.CitationWithCode]) -> Iterator[Block]:
+def _make_citation_blocks(citations: Iterable[details.CitationWithCode]) -> Iterator[Block]:
     for kind, group in groupby(citations, lambda one: one.type):
         found = list(group)
         yield TitleBlock(f"{describe_type(kind)} ({len(found)})", rank=2)
@@ -146,7 +147,7 @@ def describe_type(kind: str) -> str:
     return "implementation" if kind == "citation" else kind
 
 
-def _list_facts(one: records.CitationWithCode) -> list[tuple[str, str | None]]:
+def _list_facts(one: details.CitationWithCode) -> list[tuple[str, str | None]]:
     tracked = one.tracking_issue
     if tracked and one.issue_url and one.issue_url != tracked:
         tracked = f"{tracked} ({one.issue_url})"
@@ -161,13 +162,13 @@ def _list_facts(one: records.CitationWithCode) -> list[tuple[str, str | None]]:
     ]
 
 
-def _make_code_block(one: records.CitationWithCode) -> Iterator[Block]:
+def _make_code_block(one: details.CitationWithCode) -> Iterator[Block]:
     if one.context_lines:
         last = one.line_number + one.comment_text.count("\n")
         yield CodeBlock(one.file_path, one.context_start, one.context_lines, one.line_number, last)
 
 
-def _make_section_blocks(detail: records.SectionDetail) -> Iterator[Block]:
+def _make_section_blocks(detail: details.SectionDetail) -> Iterator[Block]:
     yield TitleBlock(detail.title, (detail.target,))
     yield FactsBlock(
         [
@@ -184,7 +185,7 @@ def _make_section_blocks(detail: records.SectionDetail) -> Iterator[Block]:
     yield from _make_citation_blocks(detail.citations)
 
 
-def _make_specification_blocks(detail: records.SpecificationDetail) -> Iterator[Block]:
+def _make_specification_blocks(detail: details.SpecificationDetail) -> Iterator[Block]:
     yield TitleBlock(detail.name, (detail.id,))
     yield FactsBlock(
         [
@@ -203,7 +204,7 @@ def _make_specification_blocks(detail: records.SpecificationDetail) -> Iterator[
         yield tables.Listing(columns, detail.sections)
 
 
-def _make_file_blocks(detail: records.FileDetail) -> Iterator[Block]:
+def _make_file_blocks(detail: details.FileDetail) -> Iterator[Block]:
     yield TitleBlock(detail.file_path, (format_count(len(detail.citations), "annotation"),))
     yield FactsBlock([("link", detail.url)])
     for one in detail.citations:
@@ -216,14 +217,14 @@ def _make_file_blocks(detail: records.FileDetail) -> Iterator[Block]:
             yield tables.Listing(_COLUMNS, one.requirements)
 
 
-def _describe_coverage(numbers: records.RequirementCounts) -> str:
+def _describe_coverage(numbers: details.RequirementCounts) -> str:
     counts = [(state, getattr(numbers, state.name.lower())) for state in State if state is not State.DONE]
     left = [f"{count:,} {format_state(state, count)}" for state, count in counts if count]
     share = "" if numbers.percent is None else f" ({numbers.percent} %)"
     return ", ".join([f"{_format_share(numbers) or '0/0'}{share}", *left])
 
 
-def _format_share(numbers: records.RequirementCounts) -> str:
+def _format_share(numbers: details.RequirementCounts) -> str:
     return f"{numbers.done}/{numbers.applicable}" if numbers.requirements else ""
 
 

@@ -20,18 +20,19 @@ from duvet.reports.cells import (
 )
 from duvet.text import collapse_whitespace, format_count, quote_text, shorten_text
 from duvet.trace import records
+from duvet.trace.catalogue import NotApplicable, State
 
 _NAME = 24  # Levels are shown as percentages before names are cut to less than this width.
 _SHORT_NAME = 12  # Levels are left out before names are cut to less than this width.
 _TITLE = "specification"
 _STATES = (
-    records.State.NEEDS_TESTS,
-    records.State.NEEDS_CODE,
-    records.State.IN_PROGRESS,
-    records.State.TO_DO,
-    records.State.UNCITED,
-    records.State.EXCEPTED,
-    records.State.NOT_APPLICABLE,
+    State.NEEDS_TESTS,
+    State.NEEDS_CODE,
+    State.IN_PROGRESS,
+    State.TO_DO,
+    State.UNCITED,
+    State.EXCEPTED,
+    State.NOT_APPLICABLE,
 )
 """The states other than `done` that have a column if any requirement is in them."""
 
@@ -93,7 +94,7 @@ def format_summary(summary: Summary, look: TableLook) -> str:
     return "".join(f"{line}\n" for line in (*table, *summary.lines))
 
 
-_Cell = tuple[str, records.State | None]  # A text, and the state that gives it its colour.
+_Cell = tuple[str, State | None]  # A text, and the state that gives it its colour.
 
 
 def _format_table(summary: Summary, look: TableLook) -> Iterator[str]:
@@ -132,10 +133,10 @@ def _format_table(summary: Summary, look: TableLook) -> Iterator[str]:
 
 
 def _make_cells(
-    rows: Sequence[SummaryRow], levels: Sequence[str], states: Sequence[records.State], *, percents: bool
+    rows: Sequence[SummaryRow], levels: Sequence[str], states: Sequence[State], *, percents: bool
 ) -> tuple[list[list[_Cell]], list[list[_Cell]]]:
     first: list[_Cell] = [("", None)] * (len(levels) + 2)
-    second: list[_Cell] = [*((level, None) for level in levels), ("done", records.State.DONE), ("", None)]
+    second: list[_Cell] = [*((level, None) for level in levels), ("done", State.DONE), ("", None)]
     for state in states:
         words, _, word = state.words.rpartition(" ")
         first.append((words, state))
@@ -144,7 +145,7 @@ def _make_cells(
     for row in rows:
         by_level = (row.percents if percents else row.shares)[: len(levels)]
         # A share is green only if it is 100 %.
-        whole = records.State.DONE if row.is_done else None
+        whole = State.DONE if row.is_done else None
         line: list[_Cell] = [*((share, None) for share in by_level), (row.shares[-1], whole), (row.percents[-1], whole)]
         cells.append(line + [(f"{row.counts[state]:,}", state if row.counts[state] else None) for state in states])
     return [first, second], cells
@@ -158,7 +159,7 @@ def _format_line(name: str, room: int, cells: Sequence[_Cell], widths: Sequence[
     return COLUMN_GAP.join(parts).rstrip()
 
 
-def describe_not_applicable(entry: records.NotApplicable) -> str:
+def describe_not_applicable(entry: NotApplicable) -> str:
     """Describe an entry: `not applicable: 2 requirements of SPEC#SECTION: we have no spout (QA, until 2027-12-31)`."""
     what = "expired" if entry.has_expired else "not applicable"
     quote = f", {quote_text(shorten_text(collapse_whitespace(entry.quote)))}" if entry.quote else ""
@@ -166,7 +167,7 @@ def describe_not_applicable(entry: records.NotApplicable) -> str:
     return f"{what}: {count} of {entry.target}{quote}: {describe_exemption(entry)}"
 
 
-def describe_exemption(entry: records.NotApplicable) -> str:
+def describe_exemption(entry: NotApplicable) -> str:
     """Return reason, owner and date, such as `we have no spout (QA, until 2027-12-31)`."""
     last_day = f"{'expired' if entry.has_expired else 'until'} {entry.expiry}" if entry.expiry else ""
     more = ", ".join(filter(None, (collapse_whitespace(entry.owner), last_day)))

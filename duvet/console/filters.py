@@ -10,8 +10,8 @@ import click
 
 from duvet.console.command import ReferenceType, complete_values, note_deprecation
 from duvet.model import Kind
-from duvet.queries.gaps import LEVEL_SYNONYMS, LEVELS_BY_WORD, STATES_BY_WORD, RequirementFilter, fold_word
-from duvet.trace.records import State
+from duvet.queries.records import LEVEL_SYNONYMS, LEVELS_BY_WORD, STATES_BY_WORD, RequirementFilter, fold_word
+from duvet.trace.catalogue import State
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

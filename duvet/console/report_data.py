@@ -14,7 +14,8 @@ from duvet.errors import DuvetError
 from duvet.knowledge.pages.files import find_page_files
 from duvet.model import Kind, Problem
 from duvet.project.project import Project
-from duvet.queries.gaps import RequirementFilter, make_priority_rows, prioritize_requirements
+from duvet.queries.gaps import make_priority_rows, prioritize_requirements
+from duvet.queries.records import RequirementFilter
 from duvet.queries.revisions import SnapshotDiff, compare_snapshots
 from duvet.reports.html.anchors import CommentStyle, ReportData
 from duvet.sources.editor import CommentPair, find_comment_pair

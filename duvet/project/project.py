@@ -28,7 +28,7 @@ from duvet.specs.locator import locate_specification, resolve_specification, str
 from duvet.specs.requirement_files import read_requirement_file
 from duvet.text import format_count, quote_text
 from duvet.trace import records
-from duvet.trace.catalogue import build_catalogue, list_unreferenced_specifications
+from duvet.trace.catalogue import NO_REQUIREMENTS_HINT, NotApplicable, build_catalogue, list_unreferenced_specifications
 from duvet.tree.cache import Cache
 from duvet.tree.files import DiskTree, MemoryTree, Tree
 from duvet.tree.recorder import RecordedTree
@@ -438,7 +438,7 @@ class Project:
         # The requirements of a specification that can't be loaded are unknown.
         if config.specifications and not self.requirements and not self.library.failures:
             message = "the specifications contain no requirements"
-            found.append(rules.NO_REQUIREMENTS.problem(message, config.path, hint=records.NO_REQUIREMENTS_HINT))
+            found.append(rules.NO_REQUIREMENTS.problem(message, config.path, hint=NO_REQUIREMENTS_HINT))
         elif not config.specifications and not self.requirements:
             commands = "`duvet init --yes` to add the specifications in this folder"
             hint = f"run {commands}, or `duvet init --specification URL|FILE`"
@@ -446,7 +446,7 @@ class Project:
         return tuple(found)
 
     @property
-    def not_applicable(self) -> tuple[records.NotApplicable, ...]:
+    def not_applicable(self) -> tuple[NotApplicable, ...]:
         return self._settled.entries if self._settled else ()
 
     @cached_property

@@ -69,7 +69,7 @@ def fit_items(
 
 def make_requirement_values(context: ProjectSnapshot, requirement: references.RequirementRef) -> Mapping[str, object]:
     detail = details.make_detail(context.read_citations(_AROUND), context.project.specification, requirement)
-    assert isinstance(detail, records.RequirementDetail)
+    assert isinstance(detail, details.RequirementDetail)
     ##= man/spec/mcp.md#prompts
     ##% A prompt about a requirement MUST contain its text, its state, its citations with the code around them, and the
     ##% comments to write.
@@ -163,7 +163,7 @@ def make_section_values(context: ProjectSnapshot, given: Mapping[str, str]) -> M
         hint = "use SPEC#SECTION or its resource path"
         raise NotFoundError(f"{quote_text(reference)} is not a section", hint=hint)
     section = details.make_detail(context.read_citations(), context.project.specification, found)
-    assert isinstance(section, records.SectionDetail)
+    assert isinstance(section, details.SectionDetail)
     lines: list[str] = []
     for line in section.content.splitlines():
         lines += wrap(line, MAX_ITEM_CHARACTERS) if len(line) > MAX_ITEM_CHARACTERS else [line]
@@ -184,10 +184,10 @@ def make_section_values(context: ProjectSnapshot, given: Mapping[str, str]) -> M
 def make_triage_values(context: ProjectSnapshot, given: Mapping[str, str]) -> Mapping[str, object]:
     catalogue = context.catalogue
     spec, word = given.get("spec", ""), given.get("level", "")
-    level = gaps.parse_level(word) if word else None
+    level = records.parse_level(word) if word else None
     if word and level is None:
-        raise QueryError(f"{quote_text(word)} is not a level", hint=f"available: {', '.join(gaps.LEVELS_BY_WORD)}")
-    filter = gaps.RequirementFilter((spec,) if spec else (), levels=() if level is None else (level,))
+        raise QueryError(f"{quote_text(word)} is not a level", hint=f"available: {', '.join(records.LEVELS_BY_WORD)}")
+    filter = records.RequirementFilter((spec,) if spec else (), levels=() if level is None else (level,))
     found = gaps.find_gaps(catalogue, filter, gaps.Gap.CITATION)
     strongest = sorted(found.indexes, key=lambda index: -catalogue.requirements[index].level)
     rows = [records.make_requirement_row(catalogue, catalogue.requirements[index]) for index in strongest]

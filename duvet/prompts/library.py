@@ -11,7 +11,7 @@ from msgspec import Struct, json, yaml
 
 from duvet.config.duvet_tables import ServerTable
 from duvet.errors import NotFoundError, QueryError
-from duvet.queries.gaps import LEVELS_BY_WORD
+from duvet.queries.records import LEVELS_BY_WORD
 from duvet.reports.cells import escape_cell
 from duvet.templates import PAGES_TEMPLATE, environment, prompt_names, prompt_template, prompt_text
 from duvet.text import quote_text, suggest_nearest

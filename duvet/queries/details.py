@@ -1,4 +1,4 @@
-"""Details of a requirement, section, specification, file or citation, with its code and links."""
+"""Details of a requirement, section, specification, file or citation, with its code, links and counts."""
 
 from __future__ import annotations
 
@@ -6,13 +6,140 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
+from msgspec import Struct
+
 from duvet.model import Kind, Specification
 from duvet.queries import records
 from duvet.queries.gaps import explain_state
 from duvet.queries.references import RequirementRef, ResolvedReference, SectionRef, SpecRef
-from duvet.trace.catalogue import Catalogue, CitationCard, RequirementCard, SpecificationCard
+from duvet.trace.catalogue import Catalogue, CitationCard, NotApplicable, RequirementCard, SpecificationCard, State
 from duvet.trace.locations import ProjectFiles, find_last_line, read_comment
-from duvet.trace.records import State
+from duvet.trace.records import Total, compute_level_totals
+
+
+class CitationWithCode(Struct, frozen=True, kw_only=True):
+    id: str  # `file:line`.
+    full_path: str | None  # The path of its resource, below the first requirement that it refers to.
+    file_path: str
+    line_number: int
+    type: str
+    target: str
+    specification: str | None
+    section: str | None
+    section_title: str | None
+    quote: str
+    reason: str | None
+    feature: str | None
+    tracking_issue: str | None
+    valid: bool
+    error: str | None
+    warning: str | None
+    comment_text: str  # The lines of the comment without indentation.
+    context_start: int  # The number of the first line.
+    context_lines: tuple[str, ...]
+    url: str | None
+    issue_url: str | None
+
+
+class CitationDetail(CitationWithCode, frozen=True, kw_only=True):
+    requirements: tuple[records.RequirementRow, ...]
+
+
+class FileDetail(Struct, frozen=True, kw_only=True, tag_field="kind", tag="file"):
+    file_path: str
+    url: str | None
+    citations: tuple[CitationDetail, ...]
+
+
+class RequirementDetail(records.RequirementRow, frozen=True, kw_only=True, tag_field="kind", tag="requirement"):
+    """A requirement with all places where it occurs, described at the place with the worst state."""
+
+    id: str  # The BLAKE3 of its text in hex.
+    specification_name: str
+    status_reason: str
+    not_implemented: tuple[str, ...]  # The words that need code.
+    not_tested: tuple[str, ...]  # The words that need tests.
+    excuse: NotApplicable | None  # Present if the configuration makes the requirement not applicable.
+    url: str | None  # The URL of its section.
+    places: tuple[records.RequirementRow, ...]
+    citations: tuple[CitationWithCode, ...]
+    neighbours: tuple[records.RequirementRow, ...]  # The requirements right before and after it in its section.
+    cited_together: tuple[records.RequirementRow, ...]  # Other requirements of the same citations.
+
+
+class RequirementCounts(Struct, frozen=True, kw_only=True):
+    """Numbers of requirements; excepted and not applicable ones don't count as done."""
+
+    requirements: int
+    uncited: int
+    to_do: int
+    in_progress: int
+    needs_code: int
+    needs_tests: int
+    excepted: int
+    done: int
+    not_applicable: int
+    applicable: int
+    percent: int | None  # The share of applicable requirements that are done.
+
+
+class LevelCounts(RequirementCounts, frozen=True, kw_only=True):
+    level: str | None
+
+
+class SectionRow(Struct, frozen=True, kw_only=True):
+    id: str
+    title: str
+    full_path: str
+    numbers: RequirementCounts
+
+
+class SectionDetail(Struct, frozen=True, kw_only=True, tag_field="kind", tag="section"):
+    id: str
+    title: str
+    content: str
+    full_path: str
+    specification: str
+    specification_name: str
+    target: str
+    file_path: str
+    line_number: int
+    url: str | None
+    numbers: RequirementCounts
+    requirements: tuple[records.RequirementRow, ...]
+    citations: tuple[CitationWithCode, ...]  # The citations of its title, and of sentences that are not requirements.
+
+
+class SpecificationDetail(Struct, frozen=True, kw_only=True, tag_field="kind", tag="specification"):
+    id: str
+    name: str
+    url: str
+    description: str
+    full_path: str
+    target: str  # The part of its targets before `#`.
+    file_path: str
+    numbers: RequirementCounts
+    levels: tuple[LevelCounts, ...]
+    sections: tuple[SectionRow, ...]
+
+
+Detail = RequirementDetail | SectionDetail | SpecificationDetail | FileDetail
+
+
+def count_requirements(found: Iterable[RequirementCard]) -> RequirementCounts:
+    return RequirementCounts(**_make_fields(compute_level_totals(found)[-1]))
+
+
+def count_by_level(found: Iterable[RequirementCard]) -> tuple[LevelCounts, ...]:
+    """Return the counts for each level that occurs, strongest first."""
+    levels = [(total.level, total) for total in compute_level_totals(found) if total.level is not None]
+    return tuple(LevelCounts(level=records.format_level(level), **_make_fields(total)) for level, total in levels)
+
+
+def _make_fields(total: Total) -> dict[str, Any]:
+    by_state = {state.name.lower(): count for state, count in zip(State, total.counts, strict=True)}
+    return {**by_state, **{name: getattr(total, name) for name in ("requirements", "applicable", "percent")}}
+
 
 _ORDER = (Kind.CITATION, Kind.TEST, Kind.IMPLICATION, Kind.EXCEPTION, Kind.TODO)
 
@@ -23,21 +150,21 @@ class CitationReader:
         self.around = around
         self._text = lru_cache(maxsize=None)(files.text)
 
-    def by_type(self, numbers: Iterable[int]) -> tuple[records.CitationWithCode, ...]:
+    def by_type(self, numbers: Iterable[int]) -> tuple[CitationWithCode, ...]:
         cards = self.catalogue.citations
         ordered = sorted(set(numbers), key=lambda number: (_ORDER.index(cards[number].kind), number))
-        return tuple(records.CitationWithCode(**self._make_fields(cards[number])) for number in ordered)
+        return tuple(CitationWithCode(**self._make_fields(cards[number])) for number in ordered)
 
-    def detail(self, number: int) -> records.CitationDetail:
+    def detail(self, number: int) -> CitationDetail:
         card = self.catalogue.citations[number]
         rows = records.make_requirement_rows(self.catalogue, card.requirements)
-        return records.CitationDetail(**self._make_fields(card), requirements=rows)
+        return CitationDetail(**self._make_fields(card), requirements=rows)
 
-    def file(self, numbers: Iterable[int]) -> records.FileDetail:
+    def file(self, numbers: Iterable[int]) -> FileDetail:
         cards = self.catalogue.citations
         ordered = sorted(numbers, key=lambda number: (cards[number].line, number))
         first, citations = cards[ordered[0]], tuple(map(self.detail, ordered))
-        return records.FileDetail(file_path=first.path, url=self._make_url(first), citations=citations)
+        return FileDetail(file_path=first.path, url=self._make_url(first), citations=citations)
 
     def _make_url(self, card: CitationCard) -> str | None:
         return records.make_blob_url(card.blob_link or self.catalogue.blob_link, card.path) or None
@@ -84,7 +211,7 @@ _NEIGHBOURS = 2
 
 def make_detail(
     citations: CitationReader, load: Callable[[SpecificationCard], Specification], reference: ResolvedReference
-) -> records.Detail:
+) -> Detail:
     match reference:
         case RequirementRef(indexes):
             return _make_requirement(citations, indexes)
@@ -96,7 +223,7 @@ def make_detail(
     return citations.file(reference.indexes)
 
 
-def _make_requirement(citations: CitationReader, indexes: Sequence[int]) -> records.RequirementDetail:
+def _make_requirement(citations: CitationReader, indexes: Sequence[int]) -> RequirementDetail:
     catalogue = citations.catalogue
     requirements = catalogue.requirements
     ##= man/spec/show.md#details
@@ -119,7 +246,7 @@ def _make_requirement(citations: CitationReader, indexes: Sequence[int]) -> reco
     ##= man/spec/show.md#details
     ##% `duvet show` MUST show a requirement with its state, the reason for this state, and its citations grouped by
     ##% type.
-    return records.RequirementDetail(
+    return RequirementDetail(
         **records.make_row_fields(catalogue, card),
         id=card.id,
         specification_name=specification.name,
@@ -135,7 +262,7 @@ def _make_requirement(citations: CitationReader, indexes: Sequence[int]) -> reco
     )
 
 
-def _make_section(citations: CitationReader, loaded: Specification, index: int, id: str) -> records.SectionDetail:
+def _make_section(citations: CitationReader, loaded: Specification, index: int, id: str) -> SectionDetail:
     catalogue = citations.catalogue
     specification = catalogue.specifications[index]
     indexes = catalogue.stated.get((index, id), ())
@@ -145,7 +272,7 @@ def _make_section(citations: CitationReader, loaded: Specification, index: int, 
         for number, card in enumerate(catalogue.citations)
         if (card.specification, card.section) == (index, id) and not card.requirements
     ]
-    return records.SectionDetail(
+    return SectionDetail(
         id=specification.section_names[id],
         title=section.breadcrumb,
         content=records.format_section_text(section),
@@ -156,19 +283,19 @@ def _make_section(citations: CitationReader, loaded: Specification, index: int, 
         file_path=specification.path,
         line_number=loaded.data.count(b"\n", 0, section.heading[0]) + 1,
         url=records.make_published_url(specification.url, id) or None,
-        numbers=records.count_requirements(catalogue.requirements[number] for number in indexes),
+        numbers=count_requirements(catalogue.requirements[number] for number in indexes),
         requirements=records.make_requirement_rows(catalogue, indexes),
         citations=citations.by_type(others),
     )
 
 
-def _make_specification(catalogue: Catalogue, index: int) -> records.SpecificationDetail:
+def _make_specification(catalogue: Catalogue, index: int) -> SpecificationDetail:
     specification = catalogue.specifications[index]
     cards = [card for card in catalogue.requirements if card.specification == index]
     by_section: dict[str, list[RequirementCard]] = {section.id: [] for section in specification.sections}
     for card in cards:
         by_section[card.section].append(card)
-    return records.SpecificationDetail(
+    return SpecificationDetail(
         id=specification.id,
         name=specification.name,
         url=specification.url,
@@ -176,14 +303,14 @@ def _make_specification(catalogue: Catalogue, index: int) -> records.Specificati
         full_path=specification.full_path,
         target=specification.locator,
         file_path=specification.path,
-        numbers=records.count_requirements(cards),
-        levels=records.count_by_level(cards),
+        numbers=count_requirements(cards),
+        levels=count_by_level(cards),
         sections=tuple(
-            records.SectionRow(
+            SectionRow(
                 id=specification.section_names[id],
                 title=specification.titles[id],
                 full_path=specification.section_path(id),
-                numbers=records.count_requirements(own),
+                numbers=count_requirements(own),
             )
             for id, own in by_section.items()
         ),

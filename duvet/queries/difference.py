@@ -11,8 +11,8 @@ from duvet import rules
 from duvet.model import Kind, Place, Problem, Severity
 from duvet.queries.records import RequirementRow, make_gate_problem, make_requirement_row, make_requirement_rows
 from duvet.text import format_count, load_rapidfuzz
-from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue, RequirementCard
-from duvet.trace.records import State, compute_level_totals
+from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue, RequirementCard, State
+from duvet.trace.records import compute_level_totals
 
 _MIN_LIKENESS = 60  # Texts with a similarity below this percentage are different requirements.
 _MAX_DISTANCE = 100  # Requirements that are further apart in their sections are not compared.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any
@@ -11,82 +10,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from duvet.model import Annotation, Kind, Level, Rank
-from duvet.queries.records import RequirementRow, make_row_fields
+from duvet.queries.records import RequirementFilter, RequirementRow, make_row_fields, select_requirements
 from duvet.text import format_count
-from duvet.trace.catalogue import Catalogue, CitationCard, RequirementCard
-from duvet.trace.records import State
-
-LEVELS_BY_WORD = {"must": Level.MUST, "should": Level.SHOULD, "may": Level.MAY, "none": Level.AUTO}
-"""Levels, by their names in options and arguments."""
-
-LEVEL_SYNONYMS = {"unspecified": "none", "other": "none", "auto": "none"}
-
-##= man/spec/trace.md#commands
-##% duvet MUST accept old names of options, commands, states and levels, and print the new name with `--verbose`.
-STATES_BY_WORD: dict[str, tuple[State, ...]] = {
-    **{state.words.replace(" ", "-"): (state,) for state in State},
-    "todo": (State.TO_DO,),
-    # The names in former versions, and the classes of `get_prioritized_requirements`.
-    "not-started": (State.UNCITED, State.TO_DO),
-    "missing-implementation": (State.NEEDS_CODE,),
-    "partial": (State.IN_PROGRESS,),
-    "missing-test": (State.NEEDS_TESTS,),
-    "exception": (State.EXCEPTED,),
-    "implied": (State.DONE,),
-    "complete": (State.DONE,),
-    "partially-implemented": (State.IN_PROGRESS, State.NEEDS_CODE, State.NEEDS_TESTS),
-    "fully-implemented": (State.EXCEPTED, State.DONE, State.NOT_APPLICABLE),
-}
-"""States, by their names in options and arguments as `fold_word` returns them."""
-
-
-def fold_word(word: str) -> str:
-    """Return the canonical spelling of a word: `needs-tests` for `Needs tests` or `NEEDS_TESTS`."""
-    return re.sub(r"[\s_-]+", "-", word.strip().lower())
-
-
-def parse_level(word: str) -> Level | None:
-    name = fold_word(word)
-    return LEVELS_BY_WORD.get(LEVEL_SYNONYMS.get(name, name))
-
-
-class RequirementFilter(Struct, frozen=True):
-    """Filters for requirements; the values of one filter are alternatives, and an empty filter selects all."""
-
-    specifications: tuple[str, ...] = ()  # By id, name, URL or path.
-    sections: tuple[str, ...] = ()
-    """Sections by id, number or title, or as `spec#section`; a numbered section includes its subsections."""
-    levels: tuple[Level, ...] = ()
-    states: tuple[State, ...] = ()
-    kinds: tuple[Kind, ...] = ()  # The annotation types; a requirement must have an annotation of at least one of them.
-
-
-def select_requirements(catalogue: Catalogue, filters: RequirementFilter) -> list[int]:
-    """Return the indexes of the requirements that pass; raise NotFoundError for an unknown or ambiguous name."""
-    found = list(enumerate(catalogue.requirements))
-    if filters.specifications or filters.sections:
-        from duvet.trace.locations import find_requirements_in, require_specification
-    if filters.specifications:
-        named = {index for name in filters.specifications for index in require_specification(catalogue, name)}
-        found = [(index, one) for index, one in found if one.specification in named]
-    if filters.sections:
-        chosen: set[int] = set()
-        for name in filters.sections:
-            spec, _, section = name.rpartition("#")
-            specs = (spec,) if spec else filters.specifications
-            numbers = [number for one in specs for number in require_specification(catalogue, one)]
-            chosen.update(
-                find_requirements_in(catalogue, section, numbers if specs else range(len(catalogue.specifications)))
-            )
-        found = [(index, one) for index, one in found if index in chosen]
-    if filters.levels:
-        found = [(index, one) for index, one in found if one.level in filters.levels]
-    if filters.states:
-        found = [(index, one) for index, one in found if one.state in filters.states]
-    if filters.kinds:
-        having = {number for number, one in enumerate(catalogue.citations) if one.kind in filters.kinds}
-        found = [(index, one) for index, one in found if not having.isdisjoint(one.citations)]
-    return [index for index, _ in found]
+from duvet.trace.catalogue import Catalogue, CitationCard, RequirementCard, State
 
 
 class Gap(StrEnum):

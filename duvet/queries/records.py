@@ -1,4 +1,4 @@
-"""Rows and details in the results of queries, links, and counts."""
+"""Filters for lists of requirements, the rows of these lists, and links."""
 
 from __future__ import annotations
 
@@ -10,11 +10,82 @@ from typing import Any
 from msgspec import Struct
 
 from duvet.errors import NotFoundError
-from duvet.model import Level, Place, Problem, Section, Severity
+from duvet.model import Kind, Level, Place, Problem, Section, Severity
 from duvet.rules import Rule
 from duvet.text import format_count, shorten_text
-from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue, RequirementCard
-from duvet.trace.records import NO_REQUIREMENTS_HINT, NotApplicable, State, Total, compute_level_totals
+from duvet.trace.catalogue import NO_REQUIREMENTS_HINT, SHORT_ID_DIGITS, Catalogue, RequirementCard, State
+
+LEVELS_BY_WORD = {"must": Level.MUST, "should": Level.SHOULD, "may": Level.MAY, "none": Level.AUTO}
+"""Levels, by their names in options and arguments."""
+
+LEVEL_SYNONYMS = {"unspecified": "none", "other": "none", "auto": "none"}
+
+##= man/spec/trace.md#commands
+##% duvet MUST accept old names of options, commands, states and levels, and print the new name with `--verbose`.
+STATES_BY_WORD: dict[str, tuple[State, ...]] = {
+    **{state.words.replace(" ", "-"): (state,) for state in State},
+    "todo": (State.TO_DO,),
+    # The names in former versions, and the classes of `get_prioritized_requirements`.
+    "not-started": (State.UNCITED, State.TO_DO),
+    "missing-implementation": (State.NEEDS_CODE,),
+    "partial": (State.IN_PROGRESS,),
+    "missing-test": (State.NEEDS_TESTS,),
+    "exception": (State.EXCEPTED,),
+    "implied": (State.DONE,),
+    "complete": (State.DONE,),
+    "partially-implemented": (State.IN_PROGRESS, State.NEEDS_CODE, State.NEEDS_TESTS),
+    "fully-implemented": (State.EXCEPTED, State.DONE, State.NOT_APPLICABLE),
+}
+"""States, by their names in options and arguments as `fold_word` returns them."""
+
+
+def fold_word(word: str) -> str:
+    """Return the canonical spelling of a word: `needs-tests` for `Needs tests` or `NEEDS_TESTS`."""
+    return re.sub(r"[\s_-]+", "-", word.strip().lower())
+
+
+def parse_level(word: str) -> Level | None:
+    name = fold_word(word)
+    return LEVELS_BY_WORD.get(LEVEL_SYNONYMS.get(name, name))
+
+
+class RequirementFilter(Struct, frozen=True):
+    """Filters for requirements; the values of one filter are alternatives, and an empty filter selects all."""
+
+    specifications: tuple[str, ...] = ()  # By id, name, URL or path.
+    sections: tuple[str, ...] = ()
+    """Sections by id, number or title, or as `spec#section`; a numbered section includes its subsections."""
+    levels: tuple[Level, ...] = ()
+    states: tuple[State, ...] = ()
+    kinds: tuple[Kind, ...] = ()  # The annotation types; a requirement must have an annotation of at least one of them.
+
+
+def select_requirements(catalogue: Catalogue, filters: RequirementFilter) -> list[int]:
+    """Return the indexes of the requirements that pass; raise NotFoundError for an unknown or ambiguous name."""
+    found = list(enumerate(catalogue.requirements))
+    if filters.specifications or filters.sections:
+        from duvet.trace.locations import find_requirements_in, require_specification
+    if filters.specifications:
+        named = {index for name in filters.specifications for index in require_specification(catalogue, name)}
+        found = [(index, one) for index, one in found if one.specification in named]
+    if filters.sections:
+        chosen: set[int] = set()
+        for name in filters.sections:
+            spec, _, section = name.rpartition("#")
+            specs = (spec,) if spec else filters.specifications
+            numbers = [number for one in specs for number in require_specification(catalogue, one)]
+            chosen.update(
+                find_requirements_in(catalogue, section, numbers if specs else range(len(catalogue.specifications)))
+            )
+        found = [(index, one) for index, one in found if index in chosen]
+    if filters.levels:
+        found = [(index, one) for index, one in found if one.level in filters.levels]
+    if filters.states:
+        found = [(index, one) for index, one in found if one.state in filters.states]
+    if filters.kinds:
+        having = {number for number, one in enumerate(catalogue.citations) if one.kind in filters.kinds}
+        found = [(index, one) for index, one in found if not having.isdisjoint(one.citations)]
+    return [index for index, _ in found]
 
 
 class RequirementRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -104,130 +175,6 @@ def _quote_part(text: str, safe: str = "/") -> str:
     from urllib.parse import quote
 
     return quote(text, safe=safe, errors="replace")
-
-
-class CitationWithCode(Struct, frozen=True, kw_only=True):
-    id: str  # `file:line`.
-    full_path: str | None  # The path of its resource, below the first requirement that it refers to.
-    file_path: str
-    line_number: int
-    type: str
-    target: str
-    specification: str | None
-    section: str | None
-    section_title: str | None
-    quote: str
-    reason: str | None
-    feature: str | None
-    tracking_issue: str | None
-    valid: bool
-    error: str | None
-    warning: str | None
-    comment_text: str  # The lines of the comment without indentation.
-    context_start: int  # The number of the first line.
-    context_lines: tuple[str, ...]
-    url: str | None
-    issue_url: str | None
-
-
-class CitationDetail(CitationWithCode, frozen=True, kw_only=True):
-    requirements: tuple[RequirementRow, ...]
-
-
-class FileDetail(Struct, frozen=True, kw_only=True, tag_field="kind", tag="file"):
-    file_path: str
-    url: str | None
-    citations: tuple[CitationDetail, ...]
-
-
-class RequirementDetail(RequirementRow, frozen=True, kw_only=True, tag_field="kind", tag="requirement"):
-    """A requirement with all places where it occurs, described at the place with the worst state."""
-
-    id: str  # The BLAKE3 of its text in hex.
-    specification_name: str
-    status_reason: str
-    not_implemented: tuple[str, ...]  # The words that need code.
-    not_tested: tuple[str, ...]  # The words that need tests.
-    excuse: NotApplicable | None  # Present if the configuration makes the requirement not applicable.
-    url: str | None  # The URL of its section.
-    places: tuple[RequirementRow, ...]
-    citations: tuple[CitationWithCode, ...]
-    neighbours: tuple[RequirementRow, ...]  # The requirements right before and after it in its section.
-    cited_together: tuple[RequirementRow, ...]  # Other requirements of the same citations.
-
-
-class RequirementCounts(Struct, frozen=True, kw_only=True):
-    """Numbers of requirements; excepted and not applicable ones don't count as done."""
-
-    requirements: int
-    uncited: int
-    to_do: int
-    in_progress: int
-    needs_code: int
-    needs_tests: int
-    excepted: int
-    done: int
-    not_applicable: int
-    applicable: int
-    percent: int | None  # The share of applicable requirements that are done.
-
-
-class LevelCounts(RequirementCounts, frozen=True, kw_only=True):
-    level: str | None
-
-
-class SectionRow(Struct, frozen=True, kw_only=True):
-    id: str
-    title: str
-    full_path: str
-    numbers: RequirementCounts
-
-
-class SectionDetail(Struct, frozen=True, kw_only=True, tag_field="kind", tag="section"):
-    id: str
-    title: str
-    content: str
-    full_path: str
-    specification: str
-    specification_name: str
-    target: str
-    file_path: str
-    line_number: int
-    url: str | None
-    numbers: RequirementCounts
-    requirements: tuple[RequirementRow, ...]
-    citations: tuple[CitationWithCode, ...]  # The citations of its title, and of sentences that are not requirements.
-
-
-class SpecificationDetail(Struct, frozen=True, kw_only=True, tag_field="kind", tag="specification"):
-    id: str
-    name: str
-    url: str
-    description: str
-    full_path: str
-    target: str  # The part of its targets before `#`.
-    file_path: str
-    numbers: RequirementCounts
-    levels: tuple[LevelCounts, ...]
-    sections: tuple[SectionRow, ...]
-
-
-Detail = RequirementDetail | SectionDetail | SpecificationDetail | FileDetail
-
-
-def count_requirements(found: Iterable[RequirementCard]) -> RequirementCounts:
-    return RequirementCounts(**_make_fields(compute_level_totals(found)[-1]))
-
-
-def count_by_level(found: Iterable[RequirementCard]) -> tuple[LevelCounts, ...]:
-    """Return the counts for each level that occurs, strongest first."""
-    levels = [(total.level, total) for total in compute_level_totals(found) if total.level is not None]
-    return tuple(LevelCounts(level=format_level(level), **_make_fields(total)) for level, total in levels)
-
-
-def _make_fields(total: Total) -> dict[str, Any]:
-    by_state = {state.name.lower(): count for state, count in zip(State, total.counts, strict=True)}
-    return {**by_state, **{name: getattr(total, name) for name in ("requirements", "applicable", "percent")}}
 
 
 def format_section_text(section: Section) -> str:

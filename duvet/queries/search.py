@@ -15,8 +15,7 @@ from msgspec import Struct, msgpack
 
 from duvet.errors import DuvetError, NotFoundError, QueryError
 from duvet.queries import references
-from duvet.queries.gaps import RequirementFilter, select_requirements
-from duvet.queries.records import RequirementRow, make_row_fields
+from duvet.queries.records import RequirementFilter, RequirementRow, make_row_fields, select_requirements
 from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue
 from duvet.trace.locations import ProjectFiles, list_section_tree, match_sections, match_specifications
 from duvet.tree.cache import Cache

@@ -3,26 +3,70 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import date
 from functools import cached_property
 from operator import attrgetter
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from duvet.errors import UnreadableError
-from duvet.model import Format, Kind, Level, Problem, RequirementForm, Specification, index_section_names
+from duvet.model import Format, Kind, Level, Problem, Rank, RequirementForm, Specification, index_section_names
 from duvet.specs.locator import is_url, locate_specification, map_title_ids, normalise_name
 from duvet.text import LineNumbers, make_text_id
-from duvet.trace.records import MissingWords, NotApplicable, Requirement, State, Trace
 
 if TYPE_CHECKING:
     from duvet.specs.library import Library
+    from duvet.trace.records import Requirement, Trace
 
 _Key = TypeVar("_Key")
 
 SHORT_ID_DIGITS = 12  # The number of digits to show of an id.
 CATALOGUE_KEY = "catalogue"  # The cache key of a project's catalogue.
+
+
+NO_REQUIREMENTS_HINT = (
+    "requirements contain MUST, SHOULD or MAY in capitals; check `source` and `format`, or set "
+    '`keywords = "any"` for lower-case keywords or `requirements = "ids"` for ids such as FR-001'
+)
+
+
+class State(Rank):
+    """The state of a requirement, worst first."""
+
+    meaning: str
+
+    def __new__(cls, rank: int, meaning: str) -> Self:
+        state = int.__new__(cls, rank)
+        state._value_ = rank
+        state.meaning = meaning
+        return state
+
+    UNCITED = 0, "Nothing cites it."
+    TO_DO = 1, "Only todos cite it."
+    IN_PROGRESS = 2, "Only a part of it is covered, or an exception has no reason."
+    NEEDS_CODE = 3, "Tests cite it, but no code does."
+    NEEDS_TESTS = 4, "Code cites it, but no test does."
+    EXCEPTED = 5, "Exceptions with a reason cover it."
+    DONE = 6, "Code and tests cite all of it, or it is implied."
+    NOT_APPLICABLE = 7, "The configuration declares it not applicable."
+
+
+class NotApplicable(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """An entry in the configuration that declares requirements not applicable."""
+
+    target: str  # A specification, or a section of one.
+    quote: str = ""  # The text of a single requirement of the section; empty for all.
+    reason: str
+    owner: str = ""
+    expiry: date | None = None  # The last day on which the entry applies.
+    has_expired: bool = False  # The day has passed, so the requirements count again.
+    requirements: int  # The number of requirements that it matches.
+
+
+MissingWords = tuple[tuple[str, ...], tuple[str, ...]]
+"""The words of a requirement that need code, and those that need tests."""
 
 
 class SectionCard(Struct, frozen=True, array_like=True):

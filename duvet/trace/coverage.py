@@ -11,6 +11,7 @@ from itertools import chain, groupby, pairwise
 from duvet.model import Annotation, Kind, Level, Section, Specification
 from duvet.text import byte_length, split_bytes
 from duvet.trace import records
+from duvet.trace.catalogue import MissingWords, State
 from duvet.trace.records import Coverage, Match, Segment, Tally
 
 _Placed = tuple[int, int, int]  # The start and the end of a piece, and the index of its match.
@@ -134,7 +135,7 @@ def find_partial_quotes(
             for segment in _list_segments(coverage, match):
                 counts.update(dict.fromkeys(segment.ids, segment.end - segment.start))
             whole.update(id for id, count in counts.items() if count == tally.total)
-            if requirement.state is not records.State.NOT_APPLICABLE:
+            if requirement.state is not State.NOT_APPLICABLE:
                 parts.append((requirement, match, coverage))
     for requirement, match, coverage in parts:
         tally = coverage.tallies[match.stating[0]]
@@ -147,10 +148,10 @@ def find_partial_quotes(
                 yield requirement, kind, ids, missing
 
 
-def find_missing_words(coverage: Coverage, requirement: records.Requirement) -> records.MissingWords | None:
+def find_missing_words(coverage: Coverage, requirement: records.Requirement) -> MissingWords | None:
     """Return the words that need code and those that need tests; None if all of the requirement needs them."""
     code, test = _INSTEAD[Kind.CITATION], _INSTEAD[Kind.TEST]
-    lacking = {records.State.NEEDS_CODE: code, records.State.NEEDS_TESTS: test}.get(requirement.state, records.SPEC)
+    lacking = {State.NEEDS_CODE: code, State.NEEDS_TESTS: test}.get(requirement.state, records.SPEC)
     if not any(coverage.tallies[match.stating[0]].covered(lacking) for match in requirement.matches):
         return None
     code_words, test_words = (

@@ -14,7 +14,7 @@ from duvet.model import Format, Place, Problem, Specification
 from duvet.specs.locator import canonical_url, resolve_specification
 from duvet.text import LineNumbers, format_count, normalise, quote_text, shorten_text, suggest_nearest
 from duvet.trace import locations, records
-from duvet.trace.catalogue import Catalogue, RequirementCard, make_specification_card
+from duvet.trace.catalogue import Catalogue, NotApplicable, RequirementCard, State, make_specification_card
 from duvet.tree.cache import Cache
 from duvet.tree.files import Tree
 
@@ -94,7 +94,7 @@ def find_not_applicable_annotations(requirements: Iterable[records.Requirement])
     freed: set[int] = set()
     required: set[int] = set()
     for one in requirements:
-        (freed if one.state is records.State.NOT_APPLICABLE else required).update(one.ids, one.related)
+        (freed if one.state is State.NOT_APPLICABLE else required).update(one.ids, one.related)
     return frozenset(freed - required)
 
 
@@ -104,8 +104,8 @@ def find_incomplete(requirements: Iterable[records.Requirement], *, tests: bool)
     ##% `--require-citations TARGET` MUST list the requirements of the target in the states `uncited`, `to do`, `in
     ##% progress` and `needs code`, and `--require-tests TARGET` those in the states `uncited`, `to do`, `in progress`
     ##% and `needs tests`.
-    started = {records.State.UNCITED, records.State.TO_DO, records.State.IN_PROGRESS}
-    lacking = started | {records.State.NEEDS_TESTS if tests else records.State.NEEDS_CODE}
+    started = {State.UNCITED, State.TO_DO, State.IN_PROGRESS}
+    lacking = started | {State.NEEDS_TESTS if tests else State.NEEDS_CODE}
     rule, participle = (rules.GATE_NOT_TESTED, "tested") if tests else (rules.GATE_NOT_CITED, "implemented")
     lines = LineNumbers()
     for one in requirements:
@@ -175,7 +175,7 @@ def resolve_not_applicable(
 ) -> records.SettledRequirements:
     """Mark the requirements that are not applicable; if `today` is None, no entry expires."""
     problems: list[Problem] = []
-    entries: list[records.NotApplicable] = []
+    entries: list[NotApplicable] = []
     freed: dict[int, int] = {}
     for index, entry in enumerate(config.not_applicable):
         found, fault = _match_entry(entry, scopes)
@@ -202,12 +202,12 @@ def resolve_not_applicable(
         else:
             freed.update((one, index) for one in found if one not in freed)
         written = {name: value for name, value in asdict(entry).items() if value is not None}
-        entries.append(records.NotApplicable(**written, requirements=len(found), has_expired=has_expired))
+        entries.append(NotApplicable(**written, requirements=len(found), has_expired=has_expired))
     ##= man/spec/gates.md#not-applicable
     ##% duvet MUST NOT count a requirement that `[[not-applicable]]` names, or require code or tests for it, even if
     ##% code cites it.
     settled = [
-        replace(one, state=records.State.NOT_APPLICABLE) if index in freed else one
+        replace(one, state=State.NOT_APPLICABLE) if index in freed else one
         for index, one in enumerate(scopes.requirements)
     ]
     excuses = {requirement: entries[index] for requirement, index in freed.items()}

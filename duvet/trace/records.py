@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import date
 from functools import cache
 from itertools import chain, groupby
 from operator import attrgetter
 from posixpath import join, normpath
-from typing import TYPE_CHECKING, Literal, Self
+from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -18,10 +17,8 @@ from duvet.errors import DuvetError
 from duvet.model import Annotation, Kind, Level, Place, Problem, Rank, Section, Severity, Specification
 from duvet.rules import Rule
 from duvet.text import find_place, format_count, group_equal_texts, make_text_id
+from duvet.trace.catalogue import NotApplicable, RequirementCard, State
 from duvet.tree.files import Tree
-
-if TYPE_CHECKING:
-    from duvet.trace.catalogue import RequirementCard
 
 
 class AnnotationPlaces:
@@ -72,10 +69,6 @@ TODO, EXCEPTION, TEST, IMPLICATION, CITATION, SPEC, EXCUSED = (1 << bit for bit 
 KIND_FLAGS = (SPEC, TEST, CITATION, EXCEPTION, TODO, IMPLICATION)
 """By kind; a tuple, because looking up a member of an enum in a dict costs a call in Python."""
 
-NO_REQUIREMENTS_HINT = (
-    "requirements contain MUST, SHOULD or MAY in capitals; check `source` and `format`, or set "
-    '`keywords = "any"` for lower-case keywords or `requirements = "ids"` for ids such as FR-001'
-)
 TITLE_LINE = -1  # The line index of a section's title, which an empty quote refers to.
 
 
@@ -136,9 +129,6 @@ class Tally(Struct, frozen=True):
         return sum(self.bytes_by_flags.values())
 
 
-MissingWords = tuple[tuple[str, ...], tuple[str, ...]]
-"""The words of a requirement that need code, and those that need tests."""
-
 SegmentsByLine = dict[int, tuple[Segment, ...]]  # The cited lines of a section, each cut into segments from end to end.
 
 
@@ -163,39 +153,6 @@ class Trace(Struct, frozen=True):
     @property
     def citation_count(self) -> int:
         return sum(one.kind is not Kind.SPEC for one in self.annotations)
-
-
-class State(Rank):
-    """The state of a requirement, worst first."""
-
-    meaning: str
-
-    def __new__(cls, rank: int, meaning: str) -> Self:
-        state = int.__new__(cls, rank)
-        state._value_ = rank
-        state.meaning = meaning
-        return state
-
-    UNCITED = 0, "Nothing cites it."
-    TO_DO = 1, "Only todos cite it."
-    IN_PROGRESS = 2, "Only a part of it is covered, or an exception has no reason."
-    NEEDS_CODE = 3, "Tests cite it, but no code does."
-    NEEDS_TESTS = 4, "Code cites it, but no test does."
-    EXCEPTED = 5, "Exceptions with a reason cover it."
-    DONE = 6, "Code and tests cite all of it, or it is implied."
-    NOT_APPLICABLE = 7, "The configuration declares it not applicable."
-
-
-class NotApplicable(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """An entry in the configuration that declares requirements not applicable."""
-
-    target: str  # A specification, or a section of one.
-    quote: str = ""  # The text of a single requirement of the section; empty for all.
-    reason: str
-    owner: str = ""
-    expiry: date | None = None  # The last day on which the entry applies.
-    has_expired: bool = False  # The day has passed, so the requirements count again.
-    requirements: int  # The number of requirements that it matches.
 
 
 class Requirement(Struct, frozen=True):

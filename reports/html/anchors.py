@@ -13,8 +13,8 @@ from msgspec import Struct
 from duvet.model import BREADCRUMB_SIGN, Format, Kind, Level, Problem, Specification
 from duvet.queries import gaps, records, revisions
 from duvet.text import collapse_whitespace
-from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue
-from duvet.trace.records import Finished, GateResult, State
+from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue, State
+from duvet.trace.records import Finished, GateResult
 
 if TYPE_CHECKING:
     from duvet.knowledge.pages.catalogue import PageCollection
@@ -214,7 +214,7 @@ class StateLook(Struct, frozen=True):
 
 def _make_look(state: State, sign: str) -> StateLook:
     slug = state.words.replace(" ", "-")
-    former = " ".join(word for word, states in gaps.STATES_BY_WORD.items() if state in states and word != slug)
+    former = " ".join(word for word, states in records.STATES_BY_WORD.items() if state in states and word != slug)
     mark, badge = f"s{state.value}", f"{sign} {state.words}"
     return StateLook(state.value, sign, state.words, state.meaning, mark, slug, former, badge)
 

@@ -21,7 +21,8 @@ from duvet.reports.problems import count_problems
 from duvet.specs.locator import format_locator
 from duvet.templates import environment, page_file
 from duvet.text import collapse_whitespace, format_count, shorten_text
-from duvet.trace.records import State, Total, compute_totals, group_totals, judge_run
+from duvet.trace.catalogue import State
+from duvet.trace.records import Total, compute_totals, group_totals, judge_run
 
 _WIDEST = 120
 

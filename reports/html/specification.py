@@ -17,9 +17,9 @@ from duvet.reports.html import anchors
 from duvet.reports.html.anchors import ReportData, ReportPlaces, escape_attribute, escape_html
 from duvet.reports.summary import describe_exemption
 from duvet.text import WHITESPACE, collapse_whitespace, format_count, shorten_text
-from duvet.trace.catalogue import CitationCard
+from duvet.trace.catalogue import CitationCard, State
 from duvet.trace.coverage import segment_texts
-from duvet.trace.records import TITLE_LINE, Coverage, Segment, SegmentsByLine, State, Total, compute_state
+from duvet.trace.records import TITLE_LINE, Coverage, Segment, SegmentsByLine, Total, compute_state
 
 if TYPE_CHECKING:
     from duvet.reports.html.notes import PageWriter

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from duvet.trace.records import NO_REQUIREMENTS_HINT
+from duvet.trace.catalogue import NO_REQUIREMENTS_HINT
 from tests.cli.command import Run, failed, files, runner
 from tests.cli.sample_project import CONFIG, SOURCE, make
 from tests.cli.tea_project import TEA_PROJECT

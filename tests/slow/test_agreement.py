@@ -11,8 +11,7 @@ from msgspec import to_builtins
 
 from duvet import rules
 from duvet.project.project import Project
-from duvet.queries.details import CitationReader, make_detail
-from duvet.queries.records import RequirementDetail
+from duvet.queries.details import CitationReader, RequirementDetail, make_detail
 from duvet.queries.references import resolve_reference
 from duvet.trace.locations import ProjectFiles
 from tests.golden_projects import SETTLED, STATUSES, Golden, Key, Requirement, Row, golden, key_of, numbers_of

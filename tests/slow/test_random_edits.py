@@ -12,7 +12,8 @@ import pytest
 
 from duvet import MemoryTree, Project
 from duvet.project.validation import fix_project, overlay_project
-from duvet.trace.records import Requirement, State
+from duvet.trace.catalogue import State
+from duvet.trace.records import Requirement
 from tests.slow.edits import Document, Edit, Edited, edit_randomly, renumber_items, rewrap_paragraphs, tick_boxes
 
 EDITS_OF_EACH = 50

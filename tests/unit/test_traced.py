@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from duvet.project.project import Project
-from duvet.trace.records import State
+from duvet.trace.catalogue import State
 from tests.conftest import ROOT
 
 

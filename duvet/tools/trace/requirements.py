@@ -11,21 +11,29 @@ from msgspec import Meta, Struct, convert, json, structs
 
 from duvet import errors
 from duvet.queries import details, gaps, references, search
-from duvet.queries.gaps import STATES_BY_WORD, RequirementFilter, fold_word, parse_level
-from duvet.queries.records import RequirementDetail, RequirementRow, format_level
+from duvet.queries.details import RequirementDetail
+from duvet.queries.records import (
+    STATES_BY_WORD,
+    RequirementFilter,
+    RequirementRow,
+    fold_word,
+    format_level,
+    parse_level,
+    select_requirements,
+)
 from duvet.text import quote_text, shorten_text
 from duvet.tools import tool
 from duvet.tools.context import ProjectSnapshot
 from duvet.tools.tool import ErrorCode, ToolAnswer, ToolError, declare_query
-from duvet.trace import locations, records
-from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue
+from duvet.trace import locations
+from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue, State
 
 _CLASSES = ["partially_implemented", "not_started", "fully_implemented"]
 SpecArgument = Annotated[str, Meta(description="Only this specification: id, name, URL or path")]
 NO_LEVEL = "unspecified"
 # Other spellings are accepted, too. The schema lists the preferred ones.
 LevelWord = Annotated[str, Meta(extra_json_schema={"enum": ["MUST", "SHOULD", "MAY", NO_LEVEL]})]
-StatusWord = Annotated[str, Meta(extra_json_schema={"enum": [state.words for state in records.State]})]
+StatusWord = Annotated[str, Meta(extra_json_schema={"enum": [state.words for state in State]})]
 _MAX_PLACES = 10  # Maximum number of listed places of a requirement, and of listed requirements of a citation.
 _IMPLEMENT = "Implement it; suggest_citation returns the comment to paste."
 _STEPS = {
@@ -39,11 +47,11 @@ _Item = TypeVar("_Item")
 _DIGITS = re.compile(r"[0-9a-fA-F]{1,64}\Z")
 _NOT_IMPLEMENTED = "No code cites it: implement it, and paste the comment from suggest_citation."
 _NEXT = {
-    records.State.UNCITED: _NOT_IMPLEMENTED,
-    records.State.TO_DO: _NOT_IMPLEMENTED,
-    records.State.IN_PROGRESS: "get_requirement shows what cites it so far.",
-    records.State.NEEDS_CODE: "Tests cite it, but not all of it is cited in code: paste the comment from suggest_citation.",
-    records.State.NEEDS_TESTS: "Code cites it, but not all of it is cited in tests: write a test, and paste the comment from suggest_citation with type=test.",
+    State.UNCITED: _NOT_IMPLEMENTED,
+    State.TO_DO: _NOT_IMPLEMENTED,
+    State.IN_PROGRESS: "get_requirement shows what cites it so far.",
+    State.NEEDS_CODE: "Tests cite it, but not all of it is cited in code: paste the comment from suggest_citation.",
+    State.NEEDS_TESTS: "Code cites it, but not all of it is cited in tests: write a test, and paste the comment from suggest_citation with type=test.",
 }
 
 
@@ -207,7 +215,7 @@ def make_requirement_path(catalogue: Catalogue, index: int) -> str:
 def filter_requirements(catalogue: Catalogue, indexes: Sequence[int], arguments: RequirementArguments) -> Sequence[int]:
     if (filter := make_filter(arguments)) == RequirementFilter():
         return indexes
-    allowed = set(gaps.select_requirements(catalogue, filter))
+    allowed = set(select_requirements(catalogue, filter))
     return [index for index in indexes if index in allowed]
 
 

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct, convert, json, structs
 
-from duvet.queries import records
+from duvet.queries import details, records
 from duvet.queries.references import CitationRef, RequirementRef, ResolvedReference, SectionRef
 from duvet.text import join_names, suggest_nearest
 from duvet.tools.context import ProjectSnapshot
@@ -77,9 +77,9 @@ def _count_all(context: ProjectSnapshot) -> CoverageSummaryOutput:
 def _count(cards: Sequence[RequirementCard], *, id: str = "") -> CoverageCounts:
     levels = [
         {**structs.asdict(one), "level": one.level or requirement_tools.NO_LEVEL}
-        for one in records.count_by_level(cards)
+        for one in details.count_by_level(cards)
     ]
-    whole = structs.asdict(records.count_requirements(cards))
+    whole = structs.asdict(details.count_requirements(cards))
     return convert({**whole, "id": id, "levels": levels}, CoverageCounts)
 
 

@@ -8,8 +8,8 @@ from click.testing import CliRunner
 
 from duvet.console import filters
 from duvet.model import Kind, Level
-from duvet.queries.gaps import RequirementFilter
-from duvet.trace.records import State
+from duvet.queries.records import RequirementFilter
+from duvet.trace.catalogue import State
 
 
 def chosen(*args: str) -> tuple[RequirementFilter, dict[str, object]]:

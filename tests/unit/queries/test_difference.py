@@ -9,8 +9,7 @@ from msgspec.structs import replace
 
 from duvet.queries import difference as changes
 from duvet.queries.records import RequirementRow
-from duvet.trace.catalogue import Catalogue
-from duvet.trace.records import State
+from duvet.trace.catalogue import Catalogue, State
 from tests.sample_project import read_files
 from tests.unit.queries.query_projects import PROJECTS, make_catalogue
 

@@ -10,37 +10,36 @@ from msgspec.structs import replace
 
 from duvet.errors import NotFoundError
 from duvet.model import Kind, Level
-from duvet.queries import gaps
-from duvet.queries.gaps import RequirementFilter
-from duvet.trace.catalogue import Catalogue, CitationCard, RequirementCard, SpecificationCard
-from duvet.trace.records import State
+from duvet.queries import gaps, records
+from duvet.queries.records import RequirementFilter
+from duvet.trace.catalogue import Catalogue, CitationCard, RequirementCard, SpecificationCard, State
 from tests.unit.queries.query_projects import CONFIG, NUMBERED_FILES, catalogue_of_files, make_catalogue, texts
 
 CATALOGUE = catalogue_of_files()
-ALL = gaps.RequirementFilter()
-TEA = gaps.RequirementFilter(specifications=("tea",))
+ALL = records.RequirementFilter()
+TEA = records.RequirementFilter(specifications=("tea",))
 
 
 @pytest.mark.parametrize(
     ("wanted", "indexes"),
     [
-        (gaps.RequirementFilter(), [*range(12)]),
-        (gaps.RequirementFilter(specifications=("pot",)), [0, 1]),
-        (gaps.RequirementFilter(specifications=("./POT.md", "Spoon")), [0, 1]),
-        (gaps.RequirementFilter(specifications=("pot", "tea")), [*range(12)]),
-        (gaps.RequirementFilter(specifications=("spoon",)), []),
-        (gaps.RequirementFilter(sections=("serving",)), [10, 11]),
-        (gaps.RequirementFilter(sections=("#serving", "pot.md#lid")), [0, 1, 10, 11]),
-        (gaps.RequirementFilter(specifications=("tea",), sections=("pot#lid",)), []),
-        (gaps.RequirementFilter(sections=("spoon",)), []),
-        (gaps.RequirementFilter(levels=(Level.MAY, Level.AUTO)), [0, 7, 11]),
-        (gaps.RequirementFilter(states=(State.IN_PROGRESS, State.NEEDS_CODE, State.NEEDS_TESTS)), [3, 5, 6, 11]),
-        (gaps.RequirementFilter(kinds=(Kind.TODO, Kind.EXCEPTION)), [3, 4, 8, 11]),
-        (gaps.RequirementFilter(("tea",), ("brewing",), (Level.MUST,), (State.TO_DO,), (Kind.TODO,)), [4]),
+        (records.RequirementFilter(), [*range(12)]),
+        (records.RequirementFilter(specifications=("pot",)), [0, 1]),
+        (records.RequirementFilter(specifications=("./POT.md", "Spoon")), [0, 1]),
+        (records.RequirementFilter(specifications=("pot", "tea")), [*range(12)]),
+        (records.RequirementFilter(specifications=("spoon",)), []),
+        (records.RequirementFilter(sections=("serving",)), [10, 11]),
+        (records.RequirementFilter(sections=("#serving", "pot.md#lid")), [0, 1, 10, 11]),
+        (records.RequirementFilter(specifications=("tea",), sections=("pot#lid",)), []),
+        (records.RequirementFilter(sections=("spoon",)), []),
+        (records.RequirementFilter(levels=(Level.MAY, Level.AUTO)), [0, 7, 11]),
+        (records.RequirementFilter(states=(State.IN_PROGRESS, State.NEEDS_CODE, State.NEEDS_TESTS)), [3, 5, 6, 11]),
+        (records.RequirementFilter(kinds=(Kind.TODO, Kind.EXCEPTION)), [3, 4, 8, 11]),
+        (records.RequirementFilter(("tea",), ("brewing",), (Level.MUST,), (State.TO_DO,), (Kind.TODO,)), [4]),
     ],
 )
-def test_filters_select_gaps(wanted: gaps.RequirementFilter, indexes: list[int]) -> None:
-    assert gaps.select_requirements(CATALOGUE, wanted) == indexes
+def test_filters_select_gaps(wanted: records.RequirementFilter, indexes: list[int]) -> None:
+    assert records.select_requirements(CATALOGUE, wanted) == indexes
 
 
 def test_a_numbered_section_includes_those_below_it() -> None:
@@ -53,7 +52,7 @@ def test_a_numbered_section_includes_those_below_it() -> None:
         (("#1.1.1", "rfc7#A"), "Three Five Six"),
         (("Cup",), "Four"),
     ):
-        found = gaps.select_requirements(numbered, gaps.RequirementFilter(sections=sections))
+        found = records.select_requirements(numbered, records.RequirementFilter(sections=sections))
         assert texts(numbered, found) == [f"{word} MUST be." for word in words.split()]
 
 
@@ -71,7 +70,7 @@ def test_an_unknown_name_is_refused_with_names_that_exist(
     specifications: tuple[str, ...], sections: tuple[str, ...], message: str, hint: str
 ) -> None:
     with pytest.raises(NotFoundError) as caught:
-        gaps.select_requirements(CATALOGUE, gaps.RequirementFilter(specifications, sections))
+        records.select_requirements(CATALOGUE, records.RequirementFilter(specifications, sections))
     assert (caught.value.message, caught.value.hint) == (message, hint)
 
 
@@ -81,7 +80,7 @@ def test_only_the_first_names_are_listed() -> None:
     texts = {f"{name}.md": f"# {name}\n" for name in names}
     catalogue = make_catalogue({".duvet/config.toml": f"'$schema' = 'duvet-cli/config/v1'\n{tables}", **texts})
     with pytest.raises(NotFoundError) as caught:
-        gaps.select_requirements(catalogue, gaps.RequirementFilter(specifications=("kettle",)))
+        records.select_requirements(catalogue, records.RequirementFilter(specifications=("kettle",)))
     assert caught.value.hint == f"available: {', '.join(names[:20])} and 3 more"
 
 
@@ -99,7 +98,7 @@ def test_only_the_first_names_are_listed() -> None:
     ],
 )
 def test_gaps_of_each_kind_are_listed(
-    wanted: gaps.RequirementFilter, gap: gaps.Gap | None, indexes: tuple[int, ...], among: int
+    wanted: records.RequirementFilter, gap: gaps.Gap | None, indexes: tuple[int, ...], among: int
 ) -> None:
     ##= man/spec/queries.md#uncited
     ##% `duvet uncited` MUST list the requirements that are uncited or `to do`; with `--untested`, those that need

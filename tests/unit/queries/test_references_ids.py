@@ -8,8 +8,7 @@ from msgspec.structs import replace
 
 from duvet.errors import NotFoundError
 from duvet.queries.difference import compare_catalogues
-from duvet.queries.gaps import RequirementFilter, select_requirements
-from duvet.queries.records import make_requirement_rows
+from duvet.queries.records import RequirementFilter, make_requirement_rows, select_requirements
 from duvet.queries.references import RequirementRef, SectionRef, resolve_reference
 from duvet.queries.search import SearchQuery, search_requirements
 from duvet.reports.diff import group_differences

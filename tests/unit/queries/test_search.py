@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 from duvet.errors import QueryError
 from duvet.model import Kind, Level
 from duvet.queries.embeddings import Embedder
-from duvet.queries.gaps import RequirementFilter
+from duvet.queries.records import RequirementFilter
 from duvet.queries.search import SearchAnswer, SearchQuery, blend_scores, find_named_requirements, search_requirements
 from duvet.trace.catalogue import Catalogue
 from duvet.trace.locations import ProjectFiles

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, strategies as st
 
 from duvet.reports.cells import STATE_MARKS, align_left, cut_middle, escape_cell, fit_cells, measure_width, wrap_cells
-from duvet.trace.records import State
+from duvet.trace.catalogue import State
 
 TEXTS = st.text(st.sampled_from("ab 日\N{COMBINING ACUTE ACCENT}\x1b\t\n|é"), max_size=60)
 

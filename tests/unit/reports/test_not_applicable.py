@@ -15,7 +15,8 @@ from pytest_snapshot.plugin import Snapshot
 from duvet.reports.html.anchors import STATE_LOOKS
 from duvet.reports.json_v2 import decode_v2_report
 from duvet.reports.summary import describe_not_applicable
-from duvet.trace.records import NotApplicable, State, compute_totals
+from duvet.trace.catalogue import NotApplicable, State
+from duvet.trace.records import compute_totals
 from tests.conftest import ROOT
 from tests.unit.reports.html.html_pages import page, without_shell
 from tests.unit.reports.report_projects import (

@@ -12,7 +12,8 @@ from pytest_snapshot.plugin import Snapshot
 
 from duvet.model import Level
 from duvet.reports.cells import TableLook, measure_width
-from duvet.trace.records import Finished, Requirement, State, compute_totals
+from duvet.trace.catalogue import State
+from duvet.trace.records import Finished, Requirement, compute_totals
 from tests.conftest import ROOT
 from tests.unit.reports.report_projects import STATES, finished as finished_of, json_v1_of, not_applicable, summary_of
 from tests.unit.trace.trace_samples import finished, requirement

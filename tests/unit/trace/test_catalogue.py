@@ -9,8 +9,7 @@ from msgspec import msgpack
 from duvet import MemoryTree, Project
 from duvet.errors import UnreadableError
 from duvet.model import Format, Kind, Level, RequirementForm
-from duvet.trace.catalogue import Catalogue, CitationCard, RequirementCard, SectionCard, SpecificationCard
-from duvet.trace.records import State
+from duvet.trace.catalogue import Catalogue, CitationCard, RequirementCard, SectionCard, SpecificationCard, State
 from tests.unit.queries.query_projects import FILES, NUMBERED_FILES, RFC, catalogue_of_files, make_catalogue
 
 SPECIFICATIONS = (

@@ -9,6 +9,7 @@ from hypothesis import given
 from duvet.model import Annotation, Format, Kind, Level, Locator, Section, Specification
 from duvet.text import byte_length
 from duvet.trace import coverage, records
+from duvet.trace.catalogue import State
 from tests.unit.trace.trace_samples import HEADING, cited_texts, citing, trace_of
 
 
@@ -36,7 +37,7 @@ def flags_of(annotations: Iterator[Annotation]) -> int:
     return flags
 
 
-def state_in_words(text: str, stated: Annotation, annotations: tuple[Annotation, ...]) -> records.State:
+def state_in_words(text: str, stated: Annotation, annotations: tuple[Annotation, ...]) -> State:
     """Return the state of a requirement, computed byte by byte from the table of states."""
 
     def has(byte: int, kind: Kind, reasoned: bool = False) -> bool:
@@ -51,17 +52,17 @@ def state_in_words(text: str, stated: Annotation, annotations: tuple[Annotation,
 
     own = bytes_of(text, stated)
     rules = (
-        (records.State.DONE, implied),
-        (records.State.EXCEPTED, excused),
-        (records.State.NEEDS_TESTS, lambda byte: excused(byte) or has(byte, Kind.CITATION)),
-        (records.State.NEEDS_CODE, lambda byte: excused(byte) or has(byte, Kind.TEST)),
+        (State.DONE, implied),
+        (State.EXCEPTED, excused),
+        (State.NEEDS_TESTS, lambda byte: excused(byte) or has(byte, Kind.CITATION)),
+        (State.NEEDS_CODE, lambda byte: excused(byte) or has(byte, Kind.TEST)),
     )
     for state, holds in rules:
         if own and all(map(holds, own)):
             return state
     if any(has(byte, kind) for byte in own for kind in Kind if kind not in (Kind.SPEC, Kind.TODO)):
-        return records.State.IN_PROGRESS
-    return records.State.TO_DO if any(has(byte, Kind.TODO) for byte in own) else records.State.UNCITED
+        return State.IN_PROGRESS
+    return State.TO_DO if any(has(byte, Kind.TODO) for byte in own) else State.UNCITED
 
 
 @given(cited_texts())

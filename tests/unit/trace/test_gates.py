@@ -7,8 +7,9 @@ from msgspec.structs import replace
 
 from duvet.model import Annotation, Kind
 from duvet.text import quote_text, shorten_text
+from duvet.trace.catalogue import State
 from duvet.trace.gates import check_gates, find_incomplete, find_not_applicable_annotations
-from duvet.trace.records import Requirement, State, list_requirements
+from duvet.trace.records import Requirement, list_requirements
 from tests.problems import show_problem
 from tests.unit.trace.trace_samples import cited_texts, citing, trace_of
 

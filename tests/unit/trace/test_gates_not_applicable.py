@@ -8,7 +8,7 @@ import pytest
 
 from duvet.model import Place, Problem
 from duvet.project.project import Project
-from duvet.trace.records import State
+from duvet.trace.catalogue import State
 from duvet.tree.files import MemoryTree
 from tests.unit.queries.query_projects import NUMBERED_FILES, RFC
 from tests.unit.reports.report_projects import NOT_APPLICABLE_DAY, project, with_entries

@@ -8,7 +8,8 @@ from hypothesis import given, strategies as st
 
 from duvet.model import Annotation, Kind, Level, Problem, Severity
 from duvet.trace import records
-from duvet.trace.records import Requirement, State, list_requirements
+from duvet.trace.catalogue import State
+from duvet.trace.records import Requirement, list_requirements
 from tests.unit.trace.trace_samples import citing, requirement, trace_of
 
 TEXT = "The pot MUST be warm."
@@ -98,7 +99,7 @@ def test_a_requirement_of_one_byte_or_without_text() -> None:
     assert (requirement.text, requirement.state, requirement.related) == ("", State.DONE, (1, 2))
 
 
-MADE = st.builds(requirement, st.sampled_from("abc"), st.sampled_from(Level), st.sampled_from(records.State))
+MADE = st.builds(requirement, st.sampled_from("abc"), st.sampled_from(Level), st.sampled_from(State))
 ERROR = Problem("DUV050", "wrong")
 WARNING = Problem("DUV051", "odd", severity=Severity.WARNING)
 
@@ -116,9 +117,9 @@ def rows(found: tuple[records.Total, ...]) -> list[tuple[str, str, tuple[int, ..
 
 def test_levels_come_strongest_first_and_sums_last() -> None:
     made = [
-        requirement("b", Level.AUTO, records.State.TO_DO),
-        requirement("b", Level.MUST, records.State.DONE),
-        requirement("a", Level.MUST, records.State.EXCEPTED),
+        requirement("b", Level.AUTO, State.TO_DO),
+        requirement("b", Level.MUST, State.DONE),
+        requirement("a", Level.MUST, State.EXCEPTED),
     ]
     assert rows(records.compute_totals(made)) == [
         ("b", "MUST", (0, 0, 0, 0, 0, 0, 1, 0)),

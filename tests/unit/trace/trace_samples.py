@@ -8,7 +8,8 @@ from duvet.model import Annotation, Format, Kind, Level, Locator, Section, Speci
 from duvet.progress import Progress
 from duvet.specs.library import Library
 from duvet.trace.build import build_trace
-from duvet.trace.records import Coverage, Finished, Requirement, State, Trace
+from duvet.trace.catalogue import State
+from duvet.trace.records import Coverage, Finished, Requirement, Trace
 from duvet.tree.files import MemoryTree
 
 HEADING = "# T\n"

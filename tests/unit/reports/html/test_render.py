@@ -13,7 +13,8 @@ from msgspec.structs import replace
 from pytest_snapshot.plugin import Snapshot
 
 from duvet.model import Note, Place, Problem, Severity
-from duvet.queries.gaps import RequirementFilter, make_priority_rows, prioritize_requirements
+from duvet.queries.gaps import make_priority_rows, prioritize_requirements
+from duvet.queries.records import RequirementFilter
 from duvet.queries.revisions import SnapshotChange, SnapshotDiff
 from duvet.reports.html.render import make_report_title
 from duvet.trace.records import Finished, GateResult, compute_totals

@@ -12,9 +12,8 @@ from duvet.errors import NotFoundError, QueryError
 from duvet.model import Kind as Type, Level
 from duvet.server.resources import tree as resources
 from duvet.server.resources.tree import NodeKind, ResourceNode, ResourceTree
-from duvet.trace.catalogue import Catalogue, CitationCard, RequirementCard, SectionCard, SpecificationCard
+from duvet.trace.catalogue import Catalogue, CitationCard, RequirementCard, SectionCard, SpecificationCard, State
 from duvet.trace.locations import ProjectFiles
-from duvet.trace.records import State
 from duvet.tree.files import MemoryTree
 
 _ODD = [
