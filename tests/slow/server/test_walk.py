@@ -22,13 +22,13 @@ pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture(scope="module")
-def h3(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return copy_with_links(shared / "golden/h3-704b37a/project", tmp_path_factory.mktemp("walk") / "h3")
+def golden(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return copy_with_links(shared / "golden/dataplane-7b1f4a0/project", tmp_path_factory.mktemp("walk") / "golden")
 
 
 @pytest.fixture(scope="module")
-def plan(h3: Path) -> Plan:
-    return plan_of(h3)
+def plan(golden: Path) -> Plan:
+    return plan_of(golden)
 
 
 @pytest.fixture(scope="module")
@@ -37,29 +37,29 @@ def walks() -> list[Walked]:
 
 
 @pytest.fixture(scope="module")
-def url(duvet_command: str, h3: Path) -> Iterator[str]:
-    with listening(duvet_command, "-C", h3, "mcp", "--http", "127.0.0.1:0") as url:
+def url(duvet_command: str, golden: Path) -> Iterator[str]:
+    with listening(duvet_command, "-C", golden, "mcp", "--http", "127.0.0.1:0") as url:
         yield url
 
 
 @pytest.fixture(params=["stdio", "http", "memory"])
-def transport(request: pytest.FixtureRequest, duvet_command: str, h3: Path, url: str) -> Transport:
+def transport(request: pytest.FixtureRequest, duvet_command: str, golden: Path, url: str) -> Transport:
     if request.param == "stdio":
-        return over_stdio(duvet_command, h3)
-    return streamable_http_client(url) if request.param == "http" else InMemoryTransport(server_of(h3))
+        return over_stdio(duvet_command, golden)
+    return streamable_http_client(url) if request.param == "http" else InMemoryTransport(server_of(golden))
 
 
 @pytest.mark.criterion("core 2.1.1")
 @pytest.mark.parametrize("version", VERSIONS)
 async def test_every_protocol_version_works_over_every_transport(
-    transport: Transport, h3: Path, plan: Plan, version: str, walks: list[Walked]
+    transport: Transport, golden: Path, plan: Plan, version: str, walks: list[Walked]
 ) -> None:
     async with client_of(transport, version, cache=None) as client:
         assert client.protocol_version == version
         walked = await walk(client, plan)
         part = json.decode(await text(client, "duvet:///requirements?limit=3"))
     assert part == walked.collections["duvet:///requirements"][:3]
-    catalogue = Project(str(h3)).catalogue
+    catalogue = Project(str(golden)).catalogue
     kinds = Counter(uri.split("/")[-2] for uri in walked.objects if "/citations/" not in uri)
     assert kinds == {
         "specifications": len(catalogue.specifications),
