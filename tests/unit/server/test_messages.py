@@ -104,15 +104,8 @@ async def test_tools_and_instructions_are_short(client: Client) -> None:
     assert (instructions < 1_100, tokens("\n".join(tools)) + instructions < MOST) == (True, True)
 
 
-@pytest.fixture(scope="module", params=["h3-704b37a", "s2n-tls-132053b"])
-def folder(request: pytest.FixtureRequest, shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("budget") / "project"
-    copy_with_links(shared / "golden" / request.param / "project", folder)
-    return folder
-
-
-async def test_answers_and_prompts_about_real_projects_are_short(folder: Path) -> None:
-    served = server_of(folder)
+async def test_answers_and_prompts_about_a_real_project_are_short(shared: Path, tmp_path: Path) -> None:
+    served = server_of(copy_with_links(shared / "golden/s2n-tls-132053b/project", tmp_path / "project"))
     known = await _arguments(served)
     paid = {}
     async with Client(served, mode="legacy") as agent:

@@ -41,6 +41,9 @@ REFUSED: Sequence[tuple[str, str, dict[str, str], int, Any]] = (
     ("POST", "/mcp/", http_server.MEDIA, 404, NOT_FOUND),
     ("POST", "/mcp%0A", http_server.MEDIA, 404, NOT_FOUND),
     ("GET", "/api/mcp%0A", {}, 404, http_server.refused("not_found", "Not Found")),
+    ("POST", "/api/mcp/", {}, 404, http_server.refused("not_found", "Not Found")),
+    ("PUT", "/api/mcp", {}, 405, http_server.refused(*OTHER_METHOD["error"].values())),
+    ("POST", "/api/mcp", {"origin": "http://evil.example"}, 403, http_server.refused(*BAD_ORIGIN["error"].values())),
     ("GET", "/health%0A", {}, 404, NOT_FOUND),
     ("POST", "/health", {}, 405, OTHER_METHOD),
     ("PUT", "/mcp", http_server.MEDIA, 405, OTHER_METHOD),
@@ -65,7 +68,8 @@ async def test_paths_methods_media_hosts_and_origins(http: httpx2.AsyncClient) -
         answer = await http.request(method, path, headers=headers)
         found = (answer.status_code, answer.json(), answer.headers["content-type"])
         assert found == (status, body, "application/json"), (method, path, headers)
-    assert (await http.put("/mcp")).headers["allow"] == "GET, POST, DELETE"
+    for path, allowed in (("/mcp", "GET, POST, DELETE"), (http_server.API, "GET, HEAD, POST")):
+        assert (await http.put(path)).headers["allow"] == allowed
     # All values of a repeated header count.
     for name, good, bad, status in (
         ("origin", "http://localhost", "http://evil.example", 403),
@@ -77,12 +81,9 @@ async def test_paths_methods_media_hosts_and_origins(http: httpx2.AsyncClient) -
             assert answer.status_code == status, (name, pair)
 
 
-NEEDED = http_server.error_of(
-    "unauthorized", "A token is required", "send Authorization: Bearer TOKEN, with a token of this server"
-)
-UNKNOWN = http_server.error_of(
-    "unauthorized", "The token is unknown", "send Authorization: Bearer TOKEN, with a token of this server"
-)
+SEND_TOKEN = "send Authorization: Bearer TOKEN, with a token of this server"
+NEEDED = http_server.error_of("unauthorized", "A token is required", SEND_TOKEN)
+UNKNOWN = http_server.error_of("unauthorized", "The token is unknown", SEND_TOKEN)
 
 
 ##= man/spec/mcp.md#http
@@ -317,29 +318,22 @@ class Clock:
 
 def test_a_bucket_empties_and_fills() -> None:
     clock = Clock()
-    buckets = TokenBuckets(2, 3, 10, clock)
+    buckets = TokenBuckets(2, 3, 2, clock)
     assert [buckets.take("a") for _ in range(4)] == [0, 0, 0, 0.5]
     assert buckets.take("b") == 0
     clock.now += 0.5
     assert [buckets.take("a"), buckets.take("a")] == [0, 0.5]
     clock.now += 60
     assert [buckets.take("a") for _ in range(4)] == [0, 0, 0, 0.5]
-
-
-def test_a_batch_costs_no_more_than_a_full_bucket() -> None:
-    buckets = TokenBuckets(1, 3, 10, Clock())
-    assert [buckets.take("a", 50), buckets.take("a", 50)] == [0, 3]
-
-
-def test_a_rate_of_zero_is_no_limit() -> None:
-    buckets = TokenBuckets(0, 0, 10, Clock())
-    assert ([buckets.take("a") for _ in range(100)], len(buckets)) == ([0] * 100, 0)
-
-
-def test_clients_are_forgotten() -> None:
-    buckets = TokenBuckets(1, 1, 2, Clock())
-    assert [buckets.take(one) for one in ("a", "b", "c", "b", "a")] == [0, 0, 0, 1, 0]
+    clock.now += 60
+    # A batch costs no more than a full bucket.
+    assert [buckets.take("a", 50), buckets.take("a", 50)] == [0, 1.5]
+    # The least recent clients are forgotten.
+    assert [buckets.take(one, 3) for one in ("b", "c", "b", "a")] == [0, 0, 1.5, 0]
     assert len(buckets) == 2
+    # A rate of 0 is no limit.
+    buckets = TokenBuckets(0, 0, 10, clock)
+    assert ([buckets.take("a") for _ in range(100)], len(buckets)) == ([0] * 100, 0)
 
 
 def test_a_client_is_its_address_or_network() -> None:
@@ -408,17 +402,13 @@ async def test_a_batch_counts_for_each_request_of_its_token(server: DuvetServer)
             assert (await client.get("/health")).status_code == 429
 
 
-def test_a_token_has_two_names() -> None:
+def test_holders_of_tokens_have_their_scopes() -> None:
     for names in (("DUVET_READER_TOKEN",), ("KM_READER_TOKEN",), ("DUVET_READER_TOKEN", "KM_READER_TOKEN")):
         found = read_tokens(dict.fromkeys(names, "secret"))
         assert [find_holder(found, token) for token in ("secret", "other", "")] == [READER, None, None]
         assert "secret" not in repr(found)
-
-
-def test_holders_of_tokens_have_their_scopes() -> None:
     assert find_holder(read_tokens({"DUVET_ADMIN_TOKEN": "a", "DUVET_READER_TOKEN": "b"}), "a") == ADMIN
-    assert ADMIN.scopes == {Scope.READER, Scope.MAINTAINER}
-    assert READER.scopes == {Scope.READER}
+    assert [*map(set, (ADMIN.scopes, READER.scopes))] == [{Scope.READER, Scope.MAINTAINER}, {Scope.READER}]
     assert not read_tokens({"PATH": "/bin"})
 
 

@@ -318,7 +318,7 @@ async def test_an_edit_is_in_the_next_answer(tmp_path: Path, edit: Callable[[Pat
 
 
 async def test_many_requests_at_once_before_the_pages_are_read(tmp_path: Path) -> None:
-    async with pages_client(tmp_path, {f"docs/{number}.md": f"[[{number + 1}]]" for number in range(300)}) as client:
+    async with pages_client(tmp_path, {f"docs/{number}.md": f"[[{number + 1}]]" for number in range(100)}) as client:
         answers: list[Any] = []
 
         async def ask(number: int) -> None:
@@ -331,8 +331,8 @@ async def test_many_requests_at_once_before_the_pages_are_read(tmp_path: Path) -
 
 
 async def test_a_page_that_is_too_long_for_one_answer_is_cut(tmp_path: Path) -> None:
-    text = '"\u00e9\n' * 1_500_000
-    files = {"docs/a.md": text, "docs/hub.md": "".join(f"[[{number:0300}]]\n" for number in range(10_000))}
+    text = '"\u00e9\n' * 1_050_000
+    files = {"docs/a.md": text, "docs/hub.md": "".join(f"[[{number:0300}]]\n" for number in range(1_000))}
     async with pages_client(tmp_path, files) as client:
 
         async def get(slug: str, **given: int) -> Any:
@@ -353,7 +353,7 @@ async def test_a_page_that_is_too_long_for_one_answer_is_cut(tmp_path: Path) -> 
     assert rest["result"]["content"] == text[1_999_999 : (4 << 20) * 3 // 4]
     assert "next_offset" not in rest["result"] and "warning" not in rest
     assert asked["result"]["next_offset"] == end + 1
-    assert len(hub["result"]["outlinks"]) == 10_000
+    assert len(hub["result"]["outlinks"]) == 1_000
 
 
 async def test_a_page_cannot_leave_the_fence_around_it(tmp_path: Path) -> None:

@@ -145,46 +145,40 @@ class TestMadeTools:
     def server(self, kettle: Path) -> DuvetServer:
         return server_of(kettle, TOOLS)
 
-    async def test_the_first_block_is_the_answer_and_the_second_the_next_step(self, client: Client) -> None:
+    async def test_answers_have_blocks_and_structured_content(self, client: Client) -> None:
         ##= man/spec/mcp.md#answers
         ##% The first content block of a tool's result MUST contain only the JSON of the answer.
         answer = await client.call_tool("twice", {"number": 2})
         assert blocks(answer) == ['{"number":4}', "Double it again."]
         assert (answer.is_error, answer.structured_content) == (False, {"number": 4})
-
-    async def test_a_list_is_structured_with_its_total_and_its_cursor(self, client: Client) -> None:
         ##= man/spec/mcp.md#answers
         ##% If a tool returns a list, the structured content MUST be an object with `result`, `total` and `next_cursor`.
         answer = await client.call_tool("numbers", {"number": 7})
         assert blocks(answer) == ['[{"number":7}]']
         assert answer.structured_content == {"result": [{"number": 7}], "total": 7, "next_cursor": "more"}
 
-    @pytest.mark.parametrize(
-        ("name", "arguments", "error"),
-        [
+    async def test_a_failure_is_a_result_that_says_so(self, client: Client) -> None:
+        wrong = ("invalid_request", "number is missing", "")
+        failures: Sequence[tuple[str, dict[str, object] | None, tuple[str, str, str]]] = (
             ("refuse", {"number": 1}, ("unsupported_operation", "not today", "come back tomorrow")),
             ("twice", {"number": "1"}, ("invalid_request", "number: expected integer, got string", "")),
-            ("twice", {}, ("invalid_request", "number is missing", "")),
-            ("twice", None, ("invalid_request", "number is missing", "")),
+            ("twice", {}, wrong),
+            ("twice", None, wrong),
             (
                 "twice",
                 {"number": 1, "nummer": 2},
                 ("invalid_request", 'twice has no argument "nummer"', "did you mean number?"),
             ),
-        ],
-    )
-    async def test_a_failure_is_a_result_that_says_so(
-        self, client: Client, name: str, arguments: dict[str, object] | None, error: tuple[str, str, str]
-    ) -> None:
-        ##= man/spec/mcp.md#answers
-        ##% The server MUST answer a failed call with `isError` and a JSON block whose `error` has a `code`, a `message`
-        ##% and a `hint`.
-        answer = await client.call_tool(name, arguments)
-        assert [json.loads(block) for block in blocks(answer)] == [
-            {"status": "error", "error": dict(zip(("code", "message", "hint"), error, strict=True))}
-        ]
-        # A client that knows the output schema would refuse anything else.
-        assert (answer.is_error, answer.structured_content) == (True, None)
+        )
+        for name, arguments, error in failures:
+            ##= man/spec/mcp.md#answers
+            ##% The server MUST answer a failed call with `isError` and a JSON block whose `error` has a `code`, a
+            ##% `message` and a `hint`.
+            answer = await client.call_tool(name, arguments)
+            fields = dict(zip(("code", "message", "hint"), error, strict=True))
+            assert [json.loads(block) for block in blocks(answer)] == [{"status": "error", "error": fields}]
+            # A client that knows the output schema would refuse anything else.
+            assert (answer.is_error, answer.structured_content) == (True, None)
 
     @pytest.mark.parametrize(
         ("tool", "error"),
