@@ -59,10 +59,7 @@ TEMPLATES = (
         "A citation of a requirement, with the lines around it",
     ),
     UriTemplate(
-        f"{RESOURCE_SCHEME}/citations/{{citation_id}}",
-        "citation",
-        "Citation",
-        "Any citation, with the lines around it",
+        f"{RESOURCE_SCHEME}/citations/{{citation_id}}", "citation", "Citation", "Any citation, with the lines around it"
     ),
 )
 

@@ -78,19 +78,16 @@ BLOCKS = [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "A"},
 USAGES: list[object] = [None, 3, [], {"prompt_tokens": "many", "completion_tokens": -1}, {"x": True}]
 
 
-@pytest.mark.parametrize(
-    ("kind", "reply", "response"),
-    [
+async def test_cut_answers_blocks_and_wrong_usage(wire: Wire) -> None:
+    for kind, reply, response in (
         ("openai", openai_says("So", "length"), ModelResponse("So", "one", "small", USAGE, (CUT,))),
         ("anthropic", anthropic_says("So", "max_tokens"), ModelResponse("So", "one", "small", USAGE, (CUT,))),
         ("anthropic", anthropic_says("", content=BLOCKS), ModelResponse("AB", "one", "small", USAGE)),
         *(("openai", openai_says("Hi", usage=usage), ModelResponse("Hi", "one", "small")) for usage in USAGES),
-    ],
-)
-async def test_cut_answers_blocks_and_wrong_usage(kind: str, reply: Reply, response: ModelResponse, wire: Wire) -> None:
-    async with one(wire, reply, kind=kind) as made:
-        assert await made.ask() == response
-        assert made.log == [*response.warnings]
+    ):
+        async with one(wire, reply, kind=kind) as made:
+            assert await made.ask() == response
+            assert made.log == [*response.warnings]
 
 
 NO_JSON, PROTOCOL = "an answer that is not JSON", "an unexpected answer: "
@@ -98,9 +95,8 @@ NESTED = b'{"usage": ' + b"[" * 200_000
 CONTENT = "at `$.choices[0].message.content`"
 
 
-@pytest.mark.parametrize(
-    ("kind", "body", "what"),
-    [
+async def test_malformed_answers_are_rejected(wire: Wire) -> None:
+    for kind, body, what in (
         *(("openai", body, NO_JSON) for body in (b"", b"<html>", b"\xff\xfe", NESTED, FINE.body[:-9])),
         ("openai", b"[]", f"{PROTOCOL}Expected `object`, got `array`"),
         ("openai", b"{}", f"{PROTOCOL}Object missing required field `choices`"),
@@ -113,9 +109,8 @@ CONTENT = "at `$.choices[0].message.content`"
         ("anthropic", anthropic_says("Hi", content=[]).body, "an empty answer"),
         ("anthropic", anthropic_says("Hi", content=[{"type": "tool_use"}]).body, "an empty answer"),
         ("anthropic", anthropic_says(7).body, f"{PROTOCOL}Expected `str`, got `int` - at `$.content[0].text`"),
-    ],
-)
-async def test_malformed_answers_are_rejected(kind: str, body: bytes, what: str, wire: Wire) -> None:
-    error, _ = await fails(wire, Reply(body=body), kind=kind)
-    assert (error.code, error.message) == (ModelFault.MALFORMED, f"provider `one` sent {what}")
-    assert len(wire.asked) == 1
+    ):
+        wire.asked.clear()
+        error, _ = await fails(wire, Reply(body=body), kind=kind)
+        assert (error.code, error.message) == (ModelFault.MALFORMED, f"provider `one` sent {what}")
+        assert len(wire.asked) == 1

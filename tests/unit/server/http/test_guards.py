@@ -133,13 +133,7 @@ async def test_the_rest_of_a_much_too_large_body_is_not_read(server: DuvetServer
 
 
 async def test_an_escaped_character_counts_as_itself(server: DuvetServer) -> None:
-    texts = {
-        "\u00e9" * 900: 200,
-        "\u00e9" * 1000: 413,
-        "\u6f22" * 600: 200,
-        "\U0001f375" * 460: 200,
-        "a" * 2000: 413,
-    }
+    texts = {"\u00e9" * 900: 200, "\u00e9" * 1000: 413, "\u6f22" * 600: 200, "\U0001f375" * 460: 200, "a" * 2000: 413}
     async with http_server.connected(server, limits=HttpLimits(body=2000)) as client:
         session = await http_server.greet(client)
         for (text, status), is_ascii in product(texts.items(), (True, False)):

@@ -44,17 +44,7 @@ def test_an_address_is_a_port_or_a_host_and_a_port() -> None:
     found = {text: parse_address(text) for text in addresses}
     assert {text: (one.host, one.port, one.authority) for text, one in found.items()} == addresses
     wrong = (
-        "",
-        ":",
-        ":80",
-        "localhost",
-        "localhost:",
-        "::1:80",
-        "[::1]",
-        "[localhost]:80",
-        "a b:80",
-        "1:65536",
-        "-1",
+        *("", ":", ":80", "localhost", "localhost:", "::1:80", "[::1]", "[localhost]:80", "a b:80", "1:65536", "-1"),
         "٣",
     )
     for text in wrong:
@@ -122,16 +112,16 @@ async def test_writes_of_one_iteration_are_sent_together() -> None:
     assert transport.told == [b"headbody", b"more", "closed"]
 
 
-async def wait(client: httpx2.AsyncClient, session: dict[str, str], found: list[str]) -> None:
-    found.append((await client.post("/mcp", json=request("tests/wait"), headers=session)).text)
-
-
 async def test_an_open_request_is_finished(server: DuvetServer, waiting: Waiting) -> None:
     found: list[str] = []
+
+    async def wait(client: httpx2.AsyncClient, session: dict[str, str]) -> None:
+        found.append((await client.post("/mcp", json=request("tests/wait"), headers=session)).text)
+
     async with http_server.running(server) as (where, served), http_server.asking(where) as client:
         session = await http_server.greet(client)
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(wait, client, session, found)
+            tasks.start_soon(wait, client, session)
             await waiting.asked.wait()
             # A second connection, which is open before the server stops listening.
             answer = await client.post("/mcp", json=request("ping", id=2), headers=session)
@@ -183,16 +173,12 @@ async def test_a_call_that_has_arrived_is_answered(server: DuvetServer) -> None:
                 client.setblocking(False)
                 client.send(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
                 assert (await received(client)).startswith(b"HTTP/1.1 200 ")
-                _block_the_loop()
+                # The server then checks whether to stop before it reads anything, as it does every 0.1 s.
+                time.sleep(0.3)  # noqa: ASYNC251
                 await anyio.lowlevel.checkpoint()
                 client.send(sent)
                 served.leave()
                 assert (await received(client)).startswith(b"HTTP/1.1 200 ")
-
-
-def _block_the_loop() -> None:
-    """Make the server check whether to stop before it reads anything, as it does every 0.1 s."""
-    time.sleep(0.3)
 
 
 async def test_streams_end_with_their_last_message(server: DuvetServer) -> None:
