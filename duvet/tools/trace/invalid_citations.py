@@ -21,24 +21,10 @@ from duvet.trace.locations import SourceText, find_last_line, read_comment
 _TABLE = "[["
 _LONGEST = 50  # The most lines of an entry that are read: an unclosed entry would extend to the end of the file.
 MALFORMED_CODES = frozenset(
-    one.code
-    for one in (
-        rules.COMMENT_UNKNOWN_KEY,
-        rules.COMMENT_REPEATED_KEY,
-        rules.COMMENT_BAD_TYPE,
-        rules.COMMENT_BAD_LEVEL,
-        rules.COMMENT_BAD_FORMAT,
-        rules.COMMENT_NO_TARGET,
-        rules.COMMENT_KEY_NOT_ALLOWED,
-        rules.COMMENT_STRAY_CONTENT,
-        rules.COMMENT_CUT,
-        rules.REQUIREMENT_SYNTAX,
-        rules.REQUIREMENT_UNKNOWN_KEY,
-        rules.REQUIREMENT_MISSING_KEY,
-        rules.REQUIREMENT_WRONG_TYPE,
-        rules.REQUIREMENT_BAD_VALUE,
-        rules.REQUIREMENT_REPEATED_KEY,
-    )
+    code
+    for code in rules.list_rules()
+    if rules.COMMENT_UNKNOWN_KEY.code <= code <= rules.COMMENT_CUT.code
+    or rules.REQUIREMENT_SYNTAX.code <= code <= rules.REQUIREMENT_REPEATED_KEY.code
 )
 
 StylesByPath = Mapping[str, tuple[SourceStyle, ...]]
