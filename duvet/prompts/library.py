@@ -16,7 +16,6 @@ from duvet.reports.cells import escape_cell
 from duvet.templates import PAGES_TEMPLATE, environment, prompt_names, prompt_template, prompt_text
 from duvet.text import quote_text, suggest_nearest
 from duvet.tools.arguments import input_schema, list_arguments
-from duvet.tools.tool import Tool
 from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue
 
 if TYPE_CHECKING:
@@ -101,11 +100,18 @@ class ResourceKind(Struct, frozen=True):
 def render_system_prompt(server: ServerSection, registry: Registry, resources: Iterable[ResourceKind]) -> str:
     ##= man/spec/mcp.md#connecting
     ##% The server's instructions MUST name exactly the enabled tools, the kinds of resources and the supported methods.
+    tools = []
+    for tool in registry:
+        required = list_arguments(tool.input)[1]
+        ##= man/spec/mcp.md#connecting
+        ##% The list of tools and the instructions together MUST have fewer than 4,000 tokens.
+        example, purpose = json.encode(dict.fromkeys(required, "...")).decode(), tool.description.partition(". ")[0]
+        tools.append({"name": tool.name, "arguments": required, "example": example, "purpose": purpose.rstrip(".")})
     values = {
         "title": "the Duvet MCP server" if server.title == ServerTable().title else server.title,
         "description": server.description.rstrip("."),
         "page_size": server.page_size,
-        "tools": [_describe_tool(tool) for tool in registry],
+        "tools": tools,
         "tool_for": lambda name: f" (`{name}`)" if name in registry else "",
         "has_trace": registry.has_trace,
         "resources": list(resources),
@@ -114,18 +120,6 @@ def render_system_prompt(server: ServerSection, registry: Registry, resources: I
     if registry.has_only_pages:
         return environment().get_template(PAGES_TEMPLATE).render(values)
     return render_prompt(SYSTEM_PROMPT, values)
-
-
-def _describe_tool(tool: Tool) -> Mapping[str, object]:
-    required = list_arguments(tool.input)[1]
-    ##= man/spec/mcp.md#connecting
-    ##% The list of tools and the instructions together MUST have fewer than 4,000 tokens.
-    return {
-        "name": tool.name,
-        "arguments": required,
-        "example": json.encode(dict.fromkeys(required, "...")).decode(),
-        "purpose": tool.description.partition(". ")[0].rstrip("."),
-    }
 
 
 def check_prompt_arguments(name: str, given: Mapping[str, str]) -> Mapping[str, str]:

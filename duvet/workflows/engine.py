@@ -19,7 +19,16 @@ from duvet.tools.arguments import describe_conversion_error
 from duvet.tools.call_context import CallJournal, CallState, ignore_progress
 from duvet.tools.tool import ErrorCode, ToolError, make_tool_error
 from duvet.workflows import steps, workflow as records
-from duvet.workflows.references import UnresolvedError, copy_plain_value, expand_references, format_value, measure_value
+from duvet.workflows.references import (
+    Reference,
+    UnresolvedError,
+    ValuePath,
+    copy_plain_value,
+    expand_references,
+    format_value,
+    look_up_reference,
+    measure_value,
+)
 
 _callers: ContextVar[tuple[str, ...]] = ContextVar("_callers", default=())  # The running workflows, outermost first.
 _MAX_STEP_BYTES = 16_000_000  # Maximum bytes of a result as JSON.
@@ -241,8 +250,25 @@ class _Run(msgspec.Struct):
             message = f"the results of the steps together exceed {_MAX_RESULTS_BYTES:,} bytes"
             raise ToolError(ErrorCode.INVALID_REQUEST, message, hint="request smaller results")
         scope = {**self.scope, "result": found.value}
-        steps.verify_result(step, scope)
-        self.scope["captures"].update(steps.capture_values(step, scope))
+        checks: dict[ValuePath, records.Check] = {
+            **{("expect", path): records.Check(path=path, equals=value) for path, value in step.expect.items()},
+            **{("assert", number): check for number, check in enumerate(step.asserts)},
+        }
+        for keys, check in checks.items():
+            if fault := steps.find_check_fault(check, scope, keys):
+                ##= man/spec/workflows.md#steps
+                ##% If a check fails, its step MUST fail with `assert_failed`, and name the checked path, its value and the
+                ##% expected value.
+                raise ToolError(ErrorCode.ASSERT_FAILED, fault)
+        captures = {}
+        for number, capture in enumerate(step.capture):
+            try:
+                reference = Reference(steps.parse_scope_path(capture.path), capture.path)
+                captures[capture.name] = look_up_reference(reference, scope)
+            except UnresolvedError as error:
+                message = f"capture[{number}].path: {error.message}"
+                raise ToolError(ErrorCode.ASSERT_FAILED, message, hint=error.hint) from error
+        self.scope["captures"].update(captures)
         self.scope["steps"][step.id] = {"result": found.value, "status": "success"}
 
     def _make_failure(self, code: ErrorCode, message: str, hint: str = "", cause: str = "") -> records.WorkflowFailure:

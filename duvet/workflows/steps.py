@@ -11,7 +11,6 @@ import msgspec
 
 from duvet.llm.records import ModelRequest, ModelResponse
 from duvet.text import join_names
-from duvet.tools.tool import ErrorCode, ToolError
 from duvet.workflows import references, workflow
 
 StepListener = Callable[[int, int, str], Awaitable[None]]
@@ -63,19 +62,6 @@ def parse_scope_path(text: str) -> references.ValuePath:
     return path if path[0] in SCOPE_ROOTS else ("result", *path)
 
 
-def verify_result(step: workflow.Step, scope: references.ValueScope) -> None:
-    checks: dict[references.ValuePath, workflow.Check] = {
-        **{("expect", path): workflow.Check(path=path, equals=value) for path, value in step.expect.items()},
-        **{("assert", number): check for number, check in enumerate(step.asserts)},
-    }
-    for keys, check in checks.items():
-        if fault := find_check_fault(check, scope, keys):
-            ##= man/spec/workflows.md#steps
-            ##% If a check fails, its step MUST fail with `assert_failed`, and name the checked path, its value and the
-            ##% expected value.
-            raise ToolError(ErrorCode.ASSERT_FAILED, fault)
-
-
 def find_check_fault(check: workflow.Check, scope: references.ValueScope, keys: references.ValuePath) -> str:
     """Return why a check fails; empty if it passes. Raise UnresolvedError if the check is invalid."""
     try:
@@ -100,18 +86,6 @@ def find_check_fault(check: workflow.Check, scope: references.ValueScope, keys: 
     if other is not msgspec.UNSET and references.are_equal_values(value, other):
         return f"{check.path} is {references.preview_value(value)}; expected another value"
     return ""
-
-
-def capture_values(step: workflow.Step, scope: references.ValueScope) -> dict[str, Any]:
-    found = {}
-    for number, capture in enumerate(step.capture):
-        try:
-            reference = references.Reference(parse_scope_path(capture.path), capture.path)
-            found[capture.name] = references.look_up_reference(reference, scope)
-        except references.UnresolvedError as error:
-            message = f"capture[{number}].path: {error.message}"
-            raise ToolError(ErrorCode.ASSERT_FAILED, message, hint=error.hint) from error
-    return found
 
 
 def clip_message(text: str) -> str:

@@ -49,7 +49,7 @@ class SpecCatalogue(library.Library):
         self.known = cache(lambda number: project.specification(cards[number]))
         self._by_name = {card.locator: number for number, card in reversed([*enumerate(cards)])}
         last = sorted(enumerate(cards), key=lambda one: (-len(one[1].locator), -one[0]))
-        self._by_path = {self._make_absolute(card.path): number for number, card in last}
+        self.by_path = {self.make_absolute(card.path): number for number, card in last}
 
         @cache
         def collect_names(number: int) -> RequirementNames:
@@ -65,10 +65,7 @@ class SpecCatalogue(library.Library):
     def number_of(self, locator: Locator) -> int | None:
         """Return the index of the specification with that name, or else with the same file; None if neither exists."""
         number = self._by_name.get(locator.name)
-        return self._by_path.get(self._make_absolute(self.path(locator))) if number is None else number
-
-    def first_of(self, number: int) -> int:
-        return self._by_path[self._make_absolute(self.cards[number].path)]
+        return self.by_path.get(self.make_absolute(self.path(locator))) if number is None else number
 
     def names_of(self, locator: Locator) -> RequirementNames:
         number = self.number_of(locator)
@@ -93,13 +90,13 @@ class SpecCatalogue(library.Library):
             self._parsed.clear()
 
     def _may_be_read(self, path: str) -> bool:
-        if self._make_absolute(path) in self._by_path:
+        if self.make_absolute(path) in self.by_path:
             return True
         # A hidden file is not a specification, and may be secret.
-        is_hidden = "/." in self._make_absolute(path).removeprefix(self.cwd)
+        is_hidden = "/." in self.make_absolute(path).removeprefix(self.cwd)
         return not is_hidden and is_inside_project(self.cwd, path)
 
-    def _make_absolute(self, path: str) -> str:
+    def make_absolute(self, path: str) -> str:
         return normpath(join(self.cwd, path))
 
 
@@ -298,7 +295,8 @@ class CitationChecker:
     def _find_warnings(self, annotation: Annotation, locator: Locator, match: records.Match) -> Iterator[str]:
         number = self.specifications.number_of(locator)
         if number is not None:
-            number = self.specifications.first_of(number)
+            path = self.specifications.cards[number].path
+            number = self.specifications.by_path[self.specifications.make_absolute(path)]
             first = self.specifications.cards[number].locator
             if first != locator.name:
                 yield f"this spelling counts as a separate specification; write {first}"
@@ -364,8 +362,7 @@ def parse_pasted(path: str, text: str, styles: Iterable[comments.SourceStyle]) -
         _Lead(*(re.compile(re.escape(one) if one else "(?!)") for one in (style.meta, style.content)))
         for style in styles
     ]
-    naming = [line for line in lines if _NAMING.fullmatch(line)]
-    named = [lead for lead in known if any(map(lead.meta.match, naming))]
+    named = [lead for lead in known if any(lead.meta.match(line) for line in lines if _NAMING.fullmatch(line))]
     own = _rewrite(lines, named) or _rewrite_any(lines, text, known)
     written = "\n".join(line or "" for line in own)
     return PastedText(written, *comments.scan_comments(path, written, _DEFAULT_STYLE))
@@ -376,10 +373,7 @@ def _rewrite_any(lines: Sequence[str], text: str, known: Sequence[_Lead]) -> lis
     if _BARE.fullmatch(first) and not _NAMING.fullmatch(first):
         return _rewrite_plain(lines)
     ends = tuple(end for end, begin in _ENDS.items() if begin in text)
-    bare = []
-    for line in lines:
-        end = next((end for end in ends if line.endswith(end)), "")
-        bare.append(line.removesuffix(end).rstrip(WHITESPACE))
+    bare = [line.removesuffix(next(filter(line.endswith, ends), "")).rstrip(WHITESPACE) for line in lines]
     metas = ([lead] for line in lines for lead in known if lead.meta.match(line))
     first_known = next(metas, [lead for lead in known if any(map(lead.content.match, lines))])
     return (

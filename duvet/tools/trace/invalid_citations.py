@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from functools import lru_cache, partial
+from functools import cache
 from operator import attrgetter
 
 from msgspec import Struct
@@ -16,7 +16,7 @@ from duvet.text import trim
 from duvet.tools.context import ProjectSnapshot
 from duvet.tools.tool import ToolAnswer, declare_query
 from duvet.tools.trace.requirements import ListArguments, make_list_answer
-from duvet.trace.locations import SourceText, find_last_line, read_comment
+from duvet.trace.locations import find_last_line, read_comment
 
 _TABLE = "[["
 _LONGEST = 50  # The most lines of an entry that are read: an unclosed entry would extend to the end of the file.
@@ -60,11 +60,21 @@ class MalformedAnnotation(Struct, frozen=True):
 
 
 def find_malformed_annotations(context: ProjectSnapshot) -> tuple[MalformedAnnotation, ...]:
-    text = lru_cache(maxsize=None)(context.files.text)
-    stretches = lru_cache(maxsize=None)(partial(_list_blocks, context.once(group_styles_by_path), text))
+    text = cache(context.files.text)
+
+    @cache
+    def list_blocks(path: str) -> list[tuple[int, int]]:
+        """Return the first and the last line of each block of annotation lines."""
+        blocks = []
+        for style in context.once(group_styles_by_path).get(path, ()):
+            for run in find_runs("\n".join(text(path).lines), make_finder(style.meta, style.content)):
+                for block in split_blocks(run, style.meta, style.content):
+                    numbers = [token.line for token in [*block.metas, *block.contents]]
+                    blocks.append((min(numbers), max(numbers)))
+        return blocks
 
     def find_lines(path: str, line: int) -> tuple[int, int]:
-        for first, last in stretches(path):
+        for first, last in list_blocks(path):
             if first <= line <= last:
                 return first, last
         known = text(path).lines
@@ -88,17 +98,6 @@ def find_malformed_annotations(context: ProjectSnapshot) -> tuple[MalformedAnnot
 
 def group_styles_by_path(context: ProjectSnapshot) -> StylesByPath:
     return {path: styles for styles, paths in context.project.inputs.sources for path in paths}
-
-
-def _list_blocks(styles: StylesByPath, text: Callable[[str], SourceText], path: str) -> list[tuple[int, int]]:
-    """Return the first and the last line of each block of annotation lines."""
-    stretches = []
-    for style in styles.get(path, ()):
-        for run in find_runs("\n".join(text(path).lines), make_finder(style.meta, style.content)):
-            for block in split_blocks(run, style.meta, style.content):
-                numbers = [token.line for token in [*block.metas, *block.contents]]
-                stretches.append((min(numbers), max(numbers)))
-    return stretches
 
 
 def describe_citation_error(problem: model.Problem, target: str) -> str:
@@ -140,7 +139,7 @@ def _find_invalid(context: ProjectSnapshot) -> list[InvalidCitation]:
     for one in context.once(find_malformed_annotations):
         if errors := [problem for problem in one.problems if problem.severity is model.Severity.ERROR]:
             found.append(InvalidCitation(one.path, one.first, one.comment, _describe_errors(errors, "")))
-    text = lru_cache(maxsize=None)(context.files.text)
+    text = cache(context.files.text)
     annotations = context.project.trace.annotations
     for id, problems in context.findings.invalid().items():
         annotation = annotations[id]
