@@ -8,7 +8,7 @@ from typing import Any
 
 import anyio
 import pytest
-from msgspec import json, to_builtins
+from msgspec import json
 from pytest_snapshot.plugin import Snapshot
 
 from duvet.config.service_tables import CaptureSection, VariableType as Kind
@@ -18,7 +18,7 @@ from duvet.tools.call_context import CallJournal, CallState
 from duvet.tools.tool import ErrorCode, ToolError
 from duvet.workflows.engine import run_workflow
 from duvet.workflows.steps import MAX_RECORD_BYTES, StepResult, WorkflowClock
-from duvet.workflows.workflow import Check, ModelStep, Step, StepRun, ToolStep, Variable, Workflow, WorkflowRun
+from duvet.workflows.workflow import Check, ModelStep, Step, StepRun, ToolStep, Variable, WorkflowRun
 from tests.unit.workflows.workflow_backend import BEGIN, Clock, World, echo, ran, states, text, tool, why, workflow
 
 pytestmark = pytest.mark.anyio
@@ -368,41 +368,3 @@ async def test_a_cancelled_workflow_is_in_the_log(ignores: bool) -> None:
     last = ("b", "success", "") if ignores else ("b", "error", "the step was cancelled")
     assert states(found) == [("a", "success", ""), last, ("c", "skipped", "")]
     assert [name for name, _, _ in world.calls] == ["echo", "gate"] and found.steps[0].result == {"x": 1}
-
-
-class Nested(World):
-    """Tools that are workflows, and one that returns its arguments."""
-
-    def __init__(self, *workflows: Workflow) -> None:
-        super().__init__({})
-        self.workflows = {one.name: one for one in workflows}
-
-    async def tool(self, name: str, arguments: Mapping[str, object], time_limit: float | None) -> StepResult:
-        self.calls.append((name, arguments, time_limit))
-        inner = self.workflows.get(name.removeprefix("workflow."))
-        if inner is None:
-            return StepResult(dict(arguments))
-        run = await run_workflow(inner, arguments, self)
-        if run.error is not None:
-            raise ToolError(run.error.code, run.error.describe(run.workflow), run.error.hint, cause=run.error.cause)
-        return StepResult(to_builtins(run))
-
-    async def run(self, name: str) -> WorkflowRun:
-        return await run_workflow(self.workflows[name], {}, self)
-
-
-def calling(name: str, *called: str) -> Workflow:
-    return workflow(*(tool(f"to-{one}", f"workflow.{one}") for one in called), name=name)
-
-
-async def test_a_workflow_that_fails_fails_the_step_that_called_it() -> None:
-    world = Nested(calling("a", "inner"), workflow(tool("s", "echo", expect={"x": 1}), name="inner"))
-    message = "workflow.inner: inner failed in step s: x does not exist; expected 1"
-    assert why(await world.run("a")) == ("tool_failed", "to-inner", message, "", "assert_failed")
-
-
-async def test_a_workflow_that_calls_itself_is_stopped_and_can_be_called_again() -> None:
-    world = Nested(calling("a", "b"), calling("b", "a"), calling("c", "d"), workflow(tool("s"), name="d"))
-    message = "workflow.b: b failed in step to-a: workflow.a: a failed: a calls itself: a > b > a"
-    assert why(await world.run("a")) == ("tool_failed", "to-b", message, "", "tool_failed")
-    assert (len(world.calls), (await world.run("c")).status) == (2, "success")

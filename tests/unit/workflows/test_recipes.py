@@ -234,6 +234,8 @@ def test_a_recipe_calls_workflows_and_tools_of_any_pack(both: Kitchen) -> None:
     found = both.failure("outer", to="outer")
     assert found.code == "tool_failed"
     assert found.message.endswith("recipe outer calls itself: recipe outer > around > recipe outer")
+    both.write("inner", steps("{ id: a, tool: pot-spill }"))
+    assert both.failure("outer").hint == "put one there"
 
 
 def test_warnings_of_inner_recipes_are_passed_on(both: Kitchen) -> None:

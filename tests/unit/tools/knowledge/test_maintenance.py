@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,6 @@ from msgspec.structs import replace
 from pytest_snapshot.plugin import Snapshot
 
 from duvet.config.settings import SearchSection, StoreSection, UploadRule
-from duvet.knowledge.restore import restore_backup
 from duvet.text import quote_text, shorten_text
 from duvet.tools.call_context import Caller
 from duvet.tools.packs import KNOWLEDGE
@@ -24,7 +22,7 @@ from duvet.tools.tool import EnabledPack, Pack, Scope, ToolError
 from tests.unit.knowledge.ingest.held_git import HeldGit
 from tests.unit.knowledge.ingest.ingest_projects import PLAIN
 from tests.unit.knowledge.stored_project import CLOCK, STAMP, fill, plain
-from tests.unit.tools.knowledge.knowledge_calls import CALLS, STATUS, Asking
+from tests.unit.tools.knowledge.knowledge_calls import STATUS, Asking
 from tests.unit.tools.tool_calls import describe_calls
 
 INGEST, FEEDBACK, BACKUP = "km-ingest-trigger", "km-feedback-submit", "km-backup-trigger"
@@ -263,30 +261,6 @@ def test_backups_have_a_configured_folder(known: Asking, tmp_path_factory: pytes
     assert known.value(BACKUP)["archive"] == str(elsewhere / f"km-backup-{STAMP}.tgz")
     assert known.value(BACKUP, destination=str(elsewhere / "more"))["archive"].startswith(str(elsewhere / "more"))
     assert refused(known, BACKUP, destination=str(elsewhere.parent))[0] == "invalid_request"
-
-
-ASKED: dict[str, dict[str, Any]] = {SEARCH: {"query": "boil the kettle", "limit": 25}, STATUS: {"history": 5}}
-
-
-def answers(known: Asking) -> dict[str, Any]:
-    found = {tool: known.value(tool, **given) for tool, given in {**CALLS, **ASKED}.items()}
-    del found[SEARCH]["metadata"]["request_id"]
-    for one in found[SEARCH]["results"]:
-        # These depend on the clock.
-        one["scoring"]["signals"].pop("freshness_days")
-    return found
-
-
-def test_a_restored_index_answers_as_before(known: Asking) -> None:
-    before = answers(known)
-    archive = str(known.folder / known.value(BACKUP)["archive"])
-    known.value(INGEST, use_dummy_embeddings=True)
-    assert known.value(STATUS, history=5) != before[STATUS]
-    restore_backup(known.maintenance.places, archive, CLOCK)
-    assert answers(known) == before
-    known.file.unlink()
-    restore_backup(known.maintenance.places, archive, datetime.now(CLOCK.tzinfo))
-    assert answers(known) == before
 
 
 @pytest.fixture
