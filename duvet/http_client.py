@@ -23,10 +23,7 @@ USER_AGENT = f"duvet/{VERSION}"
 
 
 class UnreachableError(Exception):
-    """Raised when no complete response arrives.
-
-    The message leaves out the text of the cause, which may quote the request.
-    """
+    """Raised when no complete response arrives; the message leaves out what may quote the request."""
 
 
 class HttpReply(Struct, frozen=True):

@@ -87,10 +87,7 @@ def list_spellings(key: str) -> tuple[str, str, str]:
 
 
 def respell_keys(document: Document, table: type[Struct]) -> Document:
-    """Convert the keys of a table to their declared spelling, except keys that users choose.
-
-    If a key occurs in two spellings, one is left unchanged, and `check_table` reports it.
-    """
+    """Convert keys to their declared spelling; of two spellings of a key, one remains, which `check_table` reports."""
     ##= man/spec/service.md#configuration
     ##% duvet MUST accept each key of a configuration or recipe in kebab-case, camelCase and snake_case.
     renamed: dict[KeyPath, str] = {}

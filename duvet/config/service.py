@@ -37,7 +37,6 @@ from duvet.text import join_names, quote_text
 from duvet.tree.files import Tree
 
 _SCALARS = (inspect.IntType, inspect.FloatType, inspect.BoolType, inspect.EnumType)
-LeafConverter = Callable[[check.FieldType, Any, check.DocumentLocation], Any]
 UNCHANGED, DROPPED = object(), object()
 """Returned by a converter that does not apply to a type, or that removes the key."""
 
@@ -65,21 +64,26 @@ def _describe_choice(choice: check.FieldType) -> str:
     return check.TYPES[type(kind)][1] + (f" from {least} to {most}" if least is not None and most is not None else "")
 
 
-def convert_leaves(kind: inspect.Type, value: Any, at: check.DocumentLocation, leaf: LeafConverter) -> Any:
+def _convert_leaves(
+    kind: inspect.Type,
+    value: Any,
+    at: check.DocumentLocation,
+    leaf: Callable[[check.FieldType, Any, check.DocumentLocation], Any],
+) -> Any:
     """Return the value with `leaf` applied to the values in its tables and lists."""
     for choice in check.list_field_types(kind):
         match choice.type, value:
             case inspect.StructType(fields=fields), dict():
                 kinds = {field.encode_name: field.type for field in fields}
                 found = {
-                    name: convert_leaves(kinds[name], inner, at / name, leaf) if name in kinds else inner
+                    name: _convert_leaves(kinds[name], inner, at / name, leaf) if name in kinds else inner
                     for name, inner in value.items()
                 }
                 return {name: inner for name, inner in found.items() if inner is not DROPPED}
             case inspect.DictType(value_type=inner_kind), dict() if not choice.expands:
-                return {name: convert_leaves(inner_kind, inner, at / name, leaf) for name, inner in value.items()}
+                return {name: _convert_leaves(inner_kind, inner, at / name, leaf) for name, inner in value.items()}
             case inspect.VarTupleType(item_type=item), list():
-                return [convert_leaves(item, inner, at / index, leaf) for index, inner in enumerate(value)]
+                return [_convert_leaves(item, inner, at / index, leaf) for index, inner in enumerate(value)]
             case _ if (found := leaf(choice, value, at)) is not UNCHANGED:
                 return found
     return value
@@ -159,11 +163,9 @@ class VariableExpander:
 def _list_unneeded_parts(values: Mapping[str, Any]) -> Collection[KeyPath]:
     providers, packs, workflows, routes = (check.select_tables(values.get(name)) for name in check.TABLES_OF_NAMES)
     enabled = [name for name, one in providers.items() if one.get("enabled", True) is not False]
-    lists = [one.get("steps") for one in workflows.values()]
-    steps = [step for one in lists if isinstance(one, list) for step in one if isinstance(step, dict)]
-    models = [one.get("model") for one in [*routes.values(), *steps]]
-    fallbacks = [one.get("fallbacks") for one in routes.values()]
-    models += [model for one in fallbacks if isinstance(one, list) for model in one]
+    lists = [one.get(name) for name, some in (("steps", workflows), ("fallbacks", routes)) for one in some.values()]
+    inner = [one for some in lists if isinstance(some, list) for one in some]
+    models = [one.get("model") if isinstance(one, dict) else one for one in [*routes.values(), *inner]]
     used = {*enabled[:1], *(model.partition("/")[0] for model in models if isinstance(model, str))}
     disabled = [("toolPacks", name) for name, one in packs.items() if one.get("enabled", True) is False]
     return [*disabled, *(("providers", name) for name in providers if name not in enabled or name not in used)]
@@ -179,10 +181,7 @@ def _list_overrides(environ: Mapping[str, str]) -> list[str]:
 
 
 def _apply_overrides(config: Record, environ: Mapping[str, str], *, whole: bool = True) -> Record:
-    """Return the configuration with the values of variables such as `DUVET_SERVER__PORT`; raise DuvetError for an invalid one.
-
-    With `whole=False`, variables for tables that `config` lacks are skipped.
-    """
+    """Apply variables such as `DUVET_SERVER__PORT`; without `whole`, skip those for tables that `config` lacks."""
     tables = {_fold(name) for name in config.__struct_encode_fields__}
     for name in _list_overrides(environ):
         path = name.removeprefix(_PREFIX).split(_SEPARATOR)
@@ -277,10 +276,9 @@ class ServiceFile(Struct, frozen=True):
 def find_service_file(
     tree: Tree, environ: Mapping[str, str], service_path: str | None = None, folder: str | None = ""
 ) -> ServiceFile:
-    """Return the given file, the file that an environment variable names, or the file in this folder or the project.
+    """Return the named file or, unless `folder` is None, the file in this folder or in the project.
 
     Raise DuvetError if the named file doesn't exist or has an unknown extension, or if there are several candidates.
-    If `folder` is None, only a named file counts.
     """
     ##= man/spec/service.md#configuration
     ##% duvet MUST read the service configuration from the named file, or else from `duvet.config.*` or
@@ -390,10 +388,7 @@ def load_service(
 def salvage_service(
     tree: Tree, environ: Mapping[str, str], service_path: str | None = None, folder: str | None = ""
 ) -> Service:
-    """Return the valid parts of an invalid service configuration, so that references between them can be checked.
-
-    Raise DuvetError if the file can't be read.
-    """
+    """Return the valid parts of an invalid configuration; raise DuvetError if the file can't be read."""
     found = find_service_file(tree, environ, service_path, folder)
     document = _read_service_document(tree, found.path, ServiceConfig)
     values: dict[str, Any] = {}
@@ -407,9 +402,9 @@ def salvage_service(
                 part |= {key: {"description": "missing", **one} for key, one in check.select_tables(part).items()}
             at = check.DocumentLocation(document, environ, (name,), is_private=True)
             expander = VariableExpander()
-            part = convert_leaves(kind, part, at, expander.convert_scalar)
+            part = _convert_leaves(kind, part, at, expander.convert_scalar)
             if not any(check.check_value(kind, part, at)) and not expander.problems:
-                part = convert_leaves(kind, part, at, expander.expand)
+                part = _convert_leaves(kind, part, at, expander.expand)
                 # A variable may make a value invalid.
                 with suppress(ValidationError):
                     convert({name: part}, ServiceConfig)
@@ -493,9 +488,9 @@ def _resolve_tables(
     tables = document.replace_values({name: value for name, value in document.values.items() if name in names})
     info, expander = check.inspect_table(kind), VariableExpander(_list_unneeded_parts(document.values))
     place = check.DocumentLocation(tables, environ, is_private=True)
-    converted = convert_leaves(info, tables.values, place, expander.convert_scalar)
+    converted = _convert_leaves(info, tables.values, place, expander.convert_scalar)
     at = place._replace(document=tables.replace_values(converted))
-    values = convert_leaves(info, converted, at, expander.expand)
+    values = _convert_leaves(info, converted, at, expander.expand)
     problems = [
         *check.check_table(kind, at),
         *(check.find_unresolved_names(at) if is_whole else ()),
@@ -510,11 +505,7 @@ def _resolve_tables(
     return convert(values, kind), found
 
 
-_SHORTEST = 4  # A shorter secret could be part of many words, so it is hidden only between quotes.
-_SHOWN_BITS = 64  # Messages never show larger integers.
 _MOST_SECRETS = 100  # Searching for more secrets would take too long.
-_WITHHELD = f"details hidden, because this file contains more than {_MOST_SECRETS} secrets"
-_WITHHELD_HINT = "replace the secrets with environment variables, such as `$API_KEY`"
 
 
 def _redact_secrets(problems: list[Problem], at: check.DocumentLocation) -> list[Problem]:
@@ -526,15 +517,18 @@ def _redact_secrets(problems: list[Problem], at: check.DocumentLocation) -> list
             secrets.update(_list_leaves(value))
         return UNCHANGED
 
-    convert_leaves(check.inspect_table(ServiceConfig), at.document.values, at, note)
+    _convert_leaves(check.inspect_table(ServiceConfig), at.document.values, at, note)
     if not secrets:
         return problems
     if len(secrets) > _MOST_SECRETS:
-        return [replace(one, message=_WITHHELD, hint=_WITHHELD_HINT) for one in problems]
+        message = f"details hidden, because this file contains more than {_MOST_SECRETS} secrets"
+        hint = "replace the secrets with environment variables, such as `$API_KEY`"
+        return [replace(one, message=message, hint=hint) for one in problems]
     written: set[str] = set()
     for secret in secrets:
         shown = quote_text(secret)
-        written |= {shown, f"`{secret}`", *((secret, shown[1:-1]) if len(secret) >= _SHORTEST else ())}
+        # A shorter secret could be part of many words, so it is hidden only between quotes.
+        written |= {shown, f"`{secret}`", *((secret, shown[1:-1]) if len(secret) >= 4 else ())}
     pieces = re.compile("|".join(map(re.escape, sorted(written, key=len, reverse=True))))
     return [replace(one, message=pieces.sub("***", one.message), hint=pieces.sub("***", one.hint)) for one in problems]
 
@@ -550,7 +544,8 @@ def _list_leaves(value: Any) -> Iterator[str]:
                 yield from _list_leaves(inner)
         case str() if value and not (is_variable(value) and re.fullmatch(CONVENTIONAL_NAME, value.strip("${}"))):
             yield value
-        case int() if value.bit_length() < _SHOWN_BITS and not isinstance(value, bool):
+        # Messages never show larger integers.
+        case int() if value.bit_length() < 64 and not isinstance(value, bool):
             yield str(value)
         case float():
             yield str(value)

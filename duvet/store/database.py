@@ -171,10 +171,7 @@ def make_version_error(path: str, version: int) -> StoreVersionError:
 
 
 class Database:
-    """An open store file; failed queries raise StoreError.
-
-    With a stamp, the file is read as if it could not change, so later changes by other processes are not seen.
-    """
+    """An open store file; with a stamp, it is read as if no other process could change it."""
 
     def __init__(self, connection: sqlite3.Connection, path: str, stamp: StoreStamp | None = None) -> None:
         self.connection = connection

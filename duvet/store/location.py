@@ -22,10 +22,7 @@ _MAX_IGNORE_BYTES = 1 << 16
 
 
 def open_store(path: str, *, create: bool = False) -> sqlite.Store:
-    """Open a store file; `create` makes a new store if it is missing or has an older schema.
-
-    Without `create`, raise StoreMissingError or StoreOutdatedError instead.
-    """
+    """Open a store; if it is missing or has an older schema, make a new one or, without `create`, raise StoreError."""
     ##= man/spec/knowledge.md#storage
     ##% duvet MUST NOT read or write an index through a symbolic link.
     check_plain_file(path)
@@ -71,10 +68,7 @@ def check_plain_file(path: str) -> None:
 
 
 def make_store_folder(path: str, *names: str) -> None:
-    """Create the folder of a store, and make git ignore these names in it unless the user wrote its `.gitignore`.
-
-    A name may end with `*`.
-    """
+    """Create the folder of a store, and make git ignore these names in it unless the user wrote its `.gitignore`."""
     folder, hint = db.find_store_folder(path), "check the permissions of the folder"
     ignore = os.path.join(folder, GITIGNORE_NAME)
     plain = ((name.removesuffix("*"), name) for name in (GITIGNORE_NAME, *names))

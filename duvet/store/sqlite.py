@@ -256,9 +256,9 @@ def _join_words(words: Iterable[str], between: str = " OR ") -> str:
 
 
 def _list_any_expressions(counts: Mapping[str, int], candidates: int) -> Iterator[tuple[str, int]]:
-    """Yield expressions that together find the chunks with any of the words, and how often each counts a word.
+    """Yield expressions that find the chunks with any of the words, those with the rarest words first.
 
-    The first expressions find only chunks with the rarest words; more common words only add to the scores.
+    Each comes with how often it counts a word.
     """
     words = sorted((word for word, count in counts.items() if count), key=counts.__getitem__)
     sums = accumulate(counts[word] for word in words)
