@@ -125,7 +125,6 @@ def print_schema(name: str) -> None:
 
 
 def _check_files(config_path: str | None, service_path: str | None) -> tuple[list[str], tuple[Problem, ...]]:
-    """Return the existing configuration files and their problems; having no file is a problem."""
     tree, environ = DiskTree(), current_settings().environ
     paths: list[str] = []
     problems: list[Problem] = []

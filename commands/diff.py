@@ -96,8 +96,6 @@ def diff(base: str | None, exact: bool, fail_on: tuple[str, ...], format: str, *
 
 
 class RevisionCatalogue(Struct, frozen=True):
-    """The catalogue at a commit, and the files that were read from disk because the commit lacks them."""
-
     catalogue: Catalogue
     has_configuration: bool
     borrowed: tuple[str, ...]

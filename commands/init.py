@@ -215,7 +215,6 @@ def _list_new_paths(survey: Survey, known: Sequence[str]) -> list[str]:
 
 
 def _list_any_case(survey: Survey, names: Iterable[str]) -> list[str]:
-    """Return the specifications that write keywords only in lower case, and print a note about them."""
     surveyed = {one.path: one.any_case for one in survey.specifications}
     found = []
     library = Library(DiskTree(), "", forms={})
@@ -235,7 +234,6 @@ def _list_any_case(survey: Survey, names: Iterable[str]) -> list[str]:
 
 
 def _accepts(paths: Sequence[str], *, accepts: bool) -> bool:
-    """Return whether the user accepts these specifications; on a terminal, ask."""
     if accepts or not paths:
         return accepts
     is_terminal = sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()

@@ -126,7 +126,6 @@ def print_requirement_prompt(
 
 
 def _print_pack_prompt(name: str, values: dict[str, str], options: dict[str, Any]) -> bool:
-    """Print the prompt of a pack; return False if no pack has it."""
     application = make_application(options)
     found = application.tools.registry.prompts.get(name)
     if found is None:

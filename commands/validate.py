@@ -195,7 +195,6 @@ def _fix(options: Mapping[str, Any], request: ValidateRequest, output: ProblemOu
 
 
 def _open_project_with_stdin(options: Mapping[str, Any], name: str) -> tuple[Project, dict[str, str]]:
-    """Open the project with standard input in place of a file; return the project, and the input by path."""
     ##= man/spec/validate.md#choosing-files
     ##% With `-`, `duvet validate` MUST check standard input as the content of the file that `--stdin-path` names.
     from duvet.knowledge.pages.files import find_page_files
@@ -263,8 +262,6 @@ _QUESTION = "Apply this fix? (y)es, (n)o, (s)kip this file, (q)uit: "
 
 
 class FixPrompt:
-    """Asks once about each unsafe fix, until the user skips the file or quits."""
-
     def __init__(self) -> None:
         self._answers: dict[tuple[str, str, str], bool] = {}
         self._skipped: set[str] = set()
@@ -308,7 +305,6 @@ def _show_fix(problem: Problem, text: str) -> None:
 
 
 def _ask() -> str:
-    """Return the first letter of a valid answer, or `q` at the end of the input."""
     while True:
         print_notice(_QUESTION)
         sys.stderr.flush()

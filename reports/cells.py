@@ -84,7 +84,6 @@ def wrap_cells(text: str, room: int) -> Iterator[tuple[int, int]]:
 
 
 def _find_line_end(text: str, start: int, room: int) -> int:
-    """Return the index at which a full line ends, without measuring the whole text."""
     count = room + 1
     while True:
         piece = text[start : start + count]

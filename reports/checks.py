@@ -76,7 +76,6 @@ class CheckRenderer:
         yield f"\nOverall: {_judge(all(result.has_passed for result in results))}\n"
 
     def render_unfound(self, ids: Iterable[int]) -> Iterator[str]:
-        """Yield an error for each quote that does not occur literally in its section."""
         errors = (
             Diagnostic(
                 "Exactly matchable quote not found in section", self._make_slice(id, "Quote"), help=_UNFOUND_HELP

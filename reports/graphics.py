@@ -62,7 +62,6 @@ class Canvas(Struct, frozen=True):
             yield from self._draw_one(Diagnostic(message, slice, is_advice=True))
 
     def draw_errors(self, diagnostics: Iterable[Diagnostic]) -> Iterator[str]:
-        """Yield the lines of the errors that ended the run; if there are several, their number follows."""
         first, *more = diagnostics
         if not more:
             yield from self.draw(first)

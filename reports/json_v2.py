@@ -216,7 +216,6 @@ def _reword(error: Exception, data: bytes) -> str:
 
 
 def read_reports(paths: Sequence[str], tree: Tree) -> list[tuple[str, V2Report]]:
-    """Read reports; raise ProblemsError with a problem for each file that is unreadable or invalid."""
     reports: list[tuple[str, V2Report]] = []
     problems: list[Problem] = []
     for path in paths:

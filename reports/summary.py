@@ -38,8 +38,6 @@ _STATES = (
 
 
 class SummaryRow(Struct, frozen=True):
-    """The counts of one specification, or of all specifications."""
-
     name: str
     shares: tuple[str, ...]  # `2/3` for each level, and finally for all levels.
     percents: tuple[str, ...]  # The same as `66%`.
@@ -48,8 +46,6 @@ class SummaryRow(Struct, frozen=True):
 
 
 class Summary(Struct, frozen=True):
-    """The content of the summary, independent of its layout."""
-
     levels: tuple[str, ...]
     rows: tuple[SummaryRow, ...]  # The last row is the total of all specifications.
     lines: tuple[str, ...]  # The lines below the table.
@@ -58,7 +54,6 @@ class Summary(Struct, frozen=True):
 def summarize_run(
     report: records.Finished, problems: Sequence[Problem], gates: Sequence[records.GateResult], *, counts: bool = True
 ) -> Summary:
-    """Collect the table, not-applicable entries, verdict and coverage; `counts` adds counts to the verdict."""
     found = records.compute_totals(report.requirements)
     levels = [total.level for total in found if total.specification is None and total.level is not None]
     rows = []

@@ -88,8 +88,6 @@ class ListFormat(StrEnum):
 
 
 class Column(Struct, frozen=True):
-    """A column of a list: its name, how to get its value from a row, and whether long values wrap."""
-
     name: str
     value: Callable[[Any], str]
     wraps: bool = False

@@ -81,7 +81,6 @@ def find_topic(name: str) -> str:
 
 
 def _split_sections(page: str) -> list[str]:
-    """Split a page into its sections, with their titles as first-level headings."""
     return [f"# {section.strip()}\n" for section in guide_text(page).split("\n## ")[1:]]
 
 
@@ -120,13 +119,11 @@ def load_level_pages() -> dict[str, str]:
 
 
 def _load_pages(name: str) -> dict[str, str]:
-    """Return the parts of a file by their first-level headings."""
     pages = [f"# {page.strip()}\n" for page in f"\n{_read(name)}".split("\n# ")[1:]]
     return {page.partition("\n")[0].removeprefix("# "): page for page in pages}
 
 
 def example_specification() -> str:
-    """Return the specification that the rules' examples cite, as a section of a page."""
     return _read("kettle.md")
 
 

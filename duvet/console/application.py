@@ -290,7 +290,6 @@ def parse_arguments(tool: Tool, words: Sequence[str], json: bytes | None) -> dic
 
 
 def _split_pairs(tool: Tool, schemas: Mapping[str, Schema], words: Sequence[str]) -> Iterator[tuple[str, str | None]]:
-    """Yield each argument with its value, or with None for a switch without a value."""
     usage = f"`duvet tools {tool.name}` shows its arguments"
     rest = list(words)
     while rest:
@@ -317,7 +316,6 @@ def _split_pairs(tool: Tool, schemas: Mapping[str, Schema], words: Sequence[str]
 
 
 def _parse_value(name: str, kind: object, value: str | None) -> object:
-    """Convert a value to the argument's type; raise ToolError for invalid JSON. The tool checks the rest."""
     if value is None:
         return True
     match kind:

@@ -86,7 +86,6 @@ class _HelpFormatter(click.HelpFormatter):
         return super().getvalue().replace(_HYPHEN, "-")
 
     def _fold(self, term: str, room: int) -> str:
-        """Break a list of choices that is too wide."""
         if len(term) <= room:
             return term
         end = term.rfind("|", 0, room) + 1

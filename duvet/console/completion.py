@@ -23,8 +23,6 @@ class _Completion(ShellComplete):
 
 
 class BashCompletion(_Completion, BashComplete):
-    """Completion for Bash, which shows no descriptions and splits words at `=`."""
-
     def source(self) -> str:
         # Click would check the bash on the path, but another one may run the script.
         return ShellComplete.source(self)
@@ -42,8 +40,6 @@ class BashCompletion(_Completion, BashComplete):
 
 
 class _WordCompletion(_Completion):
-    """Completion for shells that pass `--option=value` as one word."""
-
     def get_completions(self, args: list[str], incomplete: str) -> CompletionItems:
         found = super().get_completions(args, incomplete)
         name, sign, _ = incomplete.partition("=")

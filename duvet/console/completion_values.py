@@ -59,7 +59,6 @@ def _list_names(kind: str) -> _NamedTexts:
 
 
 def _list_prompt_arguments(ctx: click.Context, incomplete: str) -> _NamedTexts:
-    """Return the argument names of the prompt on the command line or, after `NAME=`, the values of that argument."""
     from duvet.prompts.library import complete_prompt_argument, load_prompts
 
     # If an option at the end of the line has no value yet, click leaves the name in `args`.

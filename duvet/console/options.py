@@ -30,8 +30,6 @@ _IGNORED_FLAGS = ("--workspace", "--all-features", "--no-default-features", "--n
 
 
 class _Text(click.ParamType[str]):
-    """Text that is written to files, so it must be valid UTF-8."""
-
     name = "text"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
@@ -153,8 +151,6 @@ def add_gate(name: str, *, help: str) -> Callable[[Function], Function]:
 
 
 class ReportGate(Struct, frozen=True):
-    """The requirements to check for `--require-citations` or `--require-tests`."""
-
     everything: bool | None = None  # Whether all requirements are checked; by default with `--ci` and no snapshot.
     targets: tuple[str, ...] = ()  # The specifications and sections that are always checked.
 
@@ -182,7 +178,6 @@ def add_service_option(function: Function) -> Function:
 
 
 def _choose_service(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    """Return the path of the service configuration, which older command lines pass as `--config`."""
     named: str | None = ctx.meta.get(_SERVICE_META)
     if named is None:
         return value

@@ -26,7 +26,6 @@ def add_limit_option(default: int | None = None) -> Callable[[click.decorators.F
 
 
 def print_list(listing: Listing, format: str | None) -> None:
-    """Write a list to standard output; the default format is a table on a terminal and plain lines elsewhere."""
     chosen = ListFormat(format) if format else ListFormat.TABLE if streams.is_on_terminal() else ListFormat.PLAIN
     streams.write_stdout(render_listing(listing, chosen, streams.detect_table_look()))
 

@@ -157,8 +157,6 @@ def _render_text(
 
 
 class ProblemOutput(Struct, frozen=True):
-    """The destination and the format for the problems of a run."""
-
     format: ProblemFormat = ProblemFormat.TEXT
     output: str | None = None  # Where to write them in that format; None is nowhere.
     prints_text: bool = True  # Whether they are printed to standard error as well.
@@ -167,7 +165,6 @@ class ProblemOutput(Struct, frozen=True):
     def write(
         self, problems: Iterable[Problem], read_line: LineReader | None = None, *, like_upstream: bool = False
     ) -> bool:
-        """Write and print the problems; return False if they can't be written."""
         settings = current_settings()
         problems = _reword_all(problems, settings, keeps_words=like_upstream)
         read_line = read_line or make_line_reader()

@@ -68,7 +68,6 @@ class ProgressLines(Progress):
 
 
 def format_seconds(seconds: float) -> str:
-    """Return a duration in the largest suitable unit: `1.23s`, `12ms`."""
     if seconds >= 1:
         return f"{seconds:.2f}s"
     factor, unit = (1e3, "ms") if seconds >= 1e-3 else (1e6, "µs") if seconds >= 1e-6 else (1e9, "ns")

@@ -25,8 +25,6 @@ _COUNT = "{task.completed}/{task.total}"
 
 
 class DownloadBar(Downloads):
-    """Shows how many downloads are finished, their size, and which downloads are still running."""
-
     def __init__(self, lines: ProgressLines, count: int) -> None:
         super().__init__(lines)
         self._lines = lines
@@ -78,8 +76,6 @@ class DownloadBar(Downloads):
 
 
 class CountedBar(CountedStep):
-    """Shows how many parts of a step are finished, if the step takes longer than a delay."""
-
     def __init__(self, lines: ProgressLines, step: str, count: int, delay: float = BAR_DELAY) -> None:
         super().__init__(lines)
         self._drawn_from = time.perf_counter() + delay
@@ -123,15 +119,11 @@ def _make_bar(lines: ProgressLines, verb: str, *columns: ProgressColumn) -> Prog
 
 
 class _NamesColumn(ProgressColumn):
-    """The names of running downloads; this column is shortened first."""
-
     def render(self, task: Task) -> Text:
         return Text(task.fields["names"], no_wrap=True, overflow="ellipsis")
 
 
 class _StandardError(io.TextIOBase):
-    """Standard error, with write errors ignored."""
-
     encoding = sys.stderr.encoding
 
     def write(self, text: str) -> int:

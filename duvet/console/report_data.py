@@ -93,7 +93,6 @@ def make_report_data(
 
 
 def _make_reader(project: Project) -> Callable[[str], str | None]:
-    """Return a function that reads a file of the project; it returns None for other files and for unreadable ones."""
     members, tree = FolderMembership(project.root, project.disk), project.tree
     read_file = tree.read_again if isinstance(tree, RecordedTree) else tree.read
 

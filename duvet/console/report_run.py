@@ -211,8 +211,6 @@ def _render_files(
     *,
     is_ci: bool,
 ) -> ReportFiles:
-    """Yield each file that the options or the configuration request; after errors, only the HTML report."""
-
     def render_page(out: BinaryIO) -> None:
         from duvet.console.report_data import make_report_data
         from duvet.reports.html.render import render_html
@@ -262,7 +260,6 @@ def _render_files(
 
 
 def _write_files(project: Project, files: ReportFiles) -> tuple[list[Problem], str]:
-    """Write all files or none; return the problems that prevented writing, and the path of a changed snapshot."""
     memory, progress = project.memory, project.progress
     replaced: set[object] = set()
     changed = ""

@@ -68,7 +68,6 @@ def print_line(text: str) -> None:
 
 
 def is_stderr_writable() -> bool:
-    """Return whether a write to standard error would not block."""
     import select
 
     try:
@@ -122,7 +121,6 @@ def write_output(path: str, data: bytes) -> None:
 
 @contextmanager
 def write_outputs() -> Iterator[FileWriter]:
-    """Yield a function that writes results; all of them are written at the end, or none."""
     from duvet.tree.outputs import store_together
 
     printed: list[OutputData] = []

@@ -29,8 +29,6 @@ _CODE_SPAN = re.compile(r"(`+)(.+?)\1")
 
 
 class AnchorNames:
-    """Assigns unique anchors; some are reserved for the report itself."""
-
     def __init__(self) -> None:
         self._counts = dict.fromkeys(_OWN.split(), 1)
 
@@ -55,8 +53,6 @@ class CommentStyle(Struct, frozen=True, kw_only=True):
 
 
 class ReportData(Struct, frozen=True, kw_only=True):
-    """The data of the report: the finished trace and everything shown beside it."""
-
     finished: Finished
     catalogue: Catalogue  # The same trace as cards, with the requirements in the same order as in `finished`.
     problems: tuple[Problem, ...] = ()
@@ -95,8 +91,6 @@ class AnchorLink(NamedTuple):
 
 
 class SectionPlace(Struct, frozen=True):
-    """A section's place in the report, its requirements, and the citations that cite no requirement."""
-
     name: str  # Its anchor, not escaped.
     spot: AnchorLink
     requirements: list[int]
@@ -200,8 +194,6 @@ def find_section_number(specification: Specification, id: str) -> str:
 
 
 class StateLook(Struct, frozen=True):
-    """The sign, words and style of a state; states never differ only in colour."""
-
     index: int
     sign: str
     words: str
@@ -233,14 +225,11 @@ _quote = partial(quote, safe="", errors="replace")
 
 
 class LinkedNumber(Struct, frozen=True):
-    """A number that links to what it counts, unless it is zero."""
-
     count: int
     href: str
 
 
 def name_level(level: Level) -> str:
-    """Return the name of a level; `other` without a keyword."""
     return "other" if level is Level.AUTO else level.name
 
 
@@ -253,7 +242,6 @@ def link_number(
     feature: str = "",
     issue: str = "",
 ) -> LinkedNumber:
-    """Link a number to the filtered list of the requirements that it counts."""
     if not count:
         return LinkedNumber(0, "")
     facts = {

@@ -197,7 +197,6 @@ def make_report_title(page: anchors.ReportData) -> str:
 
 
 def _find_repository(link: str | None) -> str:
-    """Return `owner/repository` if the link points to a repository."""
     try:
         segments = urlsplit(keep_web_url(link)).path.strip("/").split("/")
     except ValueError:
@@ -210,7 +209,6 @@ _UNSAFE = re.compile(r"[<>&\x7f-\x9f\u2028\u2029\ufdd0-\ufdef\ufffe\uffff]")
 
 
 def escape_json_island(data: bytes) -> Markup:
-    """Escape characters in JSON that HTML interprets or forbids."""
     text = data.decode(errors="replace")
     return Markup(_UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
@@ -218,7 +216,6 @@ def escape_json_island(data: bytes) -> Markup:
 def write_requirement_rows(
     page: anchors.ReportData, places: anchors.ReportPlaces, references: ReferenceWriter
 ) -> Markup:
-    """Write the rows of the table, least finished first, then by level."""
     cards = page.catalogue.requirements
     written: list[str] = []
     for index in sorted(range(len(cards)), key=lambda index: (cards[index].state, -cards[index].level)):
@@ -252,7 +249,6 @@ _SPACES = re.compile(r"(?<=[;:,{]) | (?=[{}])|;(?=\s*})")
 
 
 def load_page_shell() -> dict[str, Markup]:
-    """Load the styles and scripts, and a content security policy that allows no other scripts."""
     early, module = Markup(page_file("early.js")), Markup(page_file("script.min.js"))
     allowed = " ".join(f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'" for script in (early, module))
     return {

@@ -35,8 +35,6 @@ KIND_WORDS = {
 
 
 class ReferenceWriter:
-    """Writes citations; the link and name of each file are computed once."""
-
     def __init__(self, page: ReportData) -> None:
         finished = page.finished
         # By their numbers in the catalogue.
@@ -70,7 +68,6 @@ class ReferenceWriter:
         return ", ".join([f'<a href="{url}">{words[0]}</a>' if url else words[0], *words[1:]])
 
     def place(self, path: str, place: Place) -> Markup:
-        """Return a place in a file, linked if the sources are on the web."""
         url, shown = self.file(path)
         words = f"{shown}:{place.line}" if place.line else shown
         if place.column:
@@ -78,7 +75,6 @@ class ReferenceWriter:
         return Markup(f'<a href="{url}{_make_fragment(place.line)}">{words}</a>' if url else words)
 
     def file(self, path: str, own_base: str | None = None) -> tuple[str, str]:
-        """Return the URL and name of a file, both escaped."""
         found = self._files.get((path, own_base))
         if found is None:
             shown = path.removeprefix(self.root)
@@ -120,7 +116,6 @@ def _make_fragment(number: int) -> str:
 
 
 def write_sources(page: ReportData, places: ReportPlaces, references: ReferenceWriter) -> Markup:
-    """Write the source files by folder, with the citations in each of them."""
     files: dict[str, list[CitationCard]] = {}
     for card in page.catalogue.citations:
         files.setdefault(card.path, []).append(card)
