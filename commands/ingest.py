@@ -85,8 +85,11 @@ def ingest(
         record = {**to_builtins(outcome.run), "added_files": outcome.added, "changed_files": outcome.changed}
         streams.write_stdout(json.format(json.encode(record)) + b"\n")
     elif dry_run:
-        changes = "".join(f"{escape_cell(line)}\n" for line in _list_changes(outcome))
-        streams.write_stdout(changes.encode(errors="replace"))
+        removed = [f"{one.path} -> {one.renamed_to}" if one.renamed_to else one.path for one in outcome.run.removed]
+        changes = (("add", outcome.added), ("update", outcome.changed), ("remove", removed))
+        lines = [f"would {verb} {path}" for verb, paths in changes for path in paths]
+        lines.append(f"would index {_describe_contents(outcome.run)}")
+        streams.write_stdout("".join(f"{escape_cell(line)}\n" for line in lines).encode(errors="replace"))
     for line in _summarise(outcome, wants_vectors=rule.semantic is not False):
         streams.print_remark(escape_cell(line))
     if rule.symbols is None and not wants_symbols(None):
@@ -102,13 +105,6 @@ def _summarise(outcome: IngestOutcome, *, wants_vectors: bool) -> Iterator[str]:
     yield f"{changes}; {name}{run.duration_seconds:.2f} s"
     if wants_vectors and not run.dry_run and not outcome.vectors:
         yield "vectors are off: `pip install 'duvet-cli[semantic]'` adds search by meaning"
-
-
-def _list_changes(outcome: IngestOutcome) -> Iterator[str]:
-    removed = [f"{one.path} -> {one.renamed_to}" if one.renamed_to else one.path for one in outcome.run.removed]
-    for verb, paths in (("add", outcome.added), ("update", outcome.changed), ("remove", removed)):
-        yield from (f"would {verb} {path}" for path in paths)
-    yield f"would index {_describe_contents(outcome.run)}"
 
 
 def _describe_contents(run: records.IngestRun) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -72,11 +71,16 @@ def uncited(
         raise click.UsageError("--untested and --todo can't be used together")
     filters, options = split_filter(options)
     gap = Gap.TEST if untested else Gap.TODO if todo else None if filters.states else Gap.CITATION
-    catalogue = (
-        records.require_requirements(project.load_catalogue(options))
-        if fail_on is None
-        else _load_for_gate(options, fail_on, format)
-    )
+    if fail_on is not None:
+        try:
+            loaded = project.load_catalogue(options)
+            problems = () if loaded.requirements else (*loaded.problems, *loaded.setup)
+        except DuvetError as error:
+            problems = list_error_problems(error)
+        if print_gate_failure(problems, f"--fail-on {fail_on}", annotate=format is None):
+            raise Exit(streams.FAILED)
+    # The schema of awslabs duvet has no problem for a project without requirements.
+    catalogue = records.require_requirements(project.load_catalogue(options))
     found = find_gaps(catalogue, filters, gap)
     make_row = make_todo_row if gap is Gap.TODO else records.make_requirement_row
     rows = [make_row(catalogue, catalogue.requirements[index]) for index in found.indexes[: limit or None]]
@@ -87,18 +91,6 @@ def uncited(
     if fail_on is not None:
         cards = [catalogue.requirements[index] for index in found.indexes]
         raise Exit(_apply_gate(catalogue, cards, gap, fail_on, annotate=format is None))
-
-
-def _load_for_gate(options: Mapping[str, Any], fail_on: str, format: str | None) -> Catalogue:
-    try:
-        catalogue = project.load_catalogue(options)
-        problems = () if catalogue.requirements else (*catalogue.problems, *catalogue.setup)
-    except DuvetError as error:
-        problems = list_error_problems(error)
-    if print_gate_failure(problems, f"--fail-on {fail_on}", annotate=format is None):
-        raise Exit(streams.FAILED)
-    # The schema of awslabs duvet has no problem for this.
-    return records.require_requirements(project.load_catalogue(options))
 
 
 def _describe_count(

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, BinaryIO
 
 import msgspec
 
-from duvet.model import Format, Kind, Level, Section
+from duvet.model import Format, Kind, Level
 from duvet.specs.locator import format_locator, locate_specification
 from duvet.trace import records
 from duvet.trace.coverage import segment_texts
@@ -77,23 +76,15 @@ def _build_specification(coverage: records.Coverage) -> Json:
         shown: list[Any] = list(section.lines)
         for line, segments in coverage.sections.get(index, {}).items():
             if line != records.TITLE_LINE:
-                shown[line] = _build_segments(section, line, segments)
+                texts = [section.lines[line]] if len(segments) == 1 else segment_texts(section, line, segments)
+                shown[line] = [
+                    (segment.ids, segment.flags & _ALL_FLAGS | segment.level << _LEVEL_SHIFT, text)
+                    for segment, text in zip(segments, texts, strict=True)
+                ]
         sections.append({"id": section.id, "title": section.title, "lines": shown})
         if index in stated:
             sections[-1]["requirements"] = stated[index]
     return {**found, "sections": sections}
-
-
-def _build_segments(
-    section: Section, line: int, segments: tuple[records.Segment, ...]
-) -> Sequence[tuple[tuple[int, ...], int, str]]:
-    if len(segments) == 1:
-        whole = segments[0]
-        return ((whole.ids, whole.flags & _ALL_FLAGS | whole.level << _LEVEL_SHIFT, section.lines[line]),)
-    return [
-        (segment.ids, segment.flags & _ALL_FLAGS | segment.level << _LEVEL_SHIFT, text)
-        for segment, text in zip(segments, segment_texts(section, line, segments), strict=True)
-    ]
 
 
 @lru_cache(maxsize=256)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from markupsafe import Markup
 
@@ -73,7 +73,19 @@ def render_github(problems: Sequence[Problem], view: ProblemContext) -> bytes:
 
 
 def render_junit(problems: Sequence[Problem], view: ProblemContext) -> bytes:
-    cases = [line for problem in problems for line in _render_case(problem, view)]
+    cases = []
+    for problem in problems:
+        place = problem.place
+        where = ":".join(str(number) for number in (place.line, place.column) if number)
+        name = " ".join(part for part in (format_rule_title(problem.code), where and f"at {where}") if part)
+        facts = {"classname": problem.path or "duvet", "name": name}
+        if problem.path:
+            facts |= {"file": problem.path} | ({"line": str(place.line)} if place.line else {})
+        failure = _format_attributes({"type": problem.code or "error", "message": problem.message})
+        body = Markup("\n").join(format_problem(problem, view))
+        is_error = problem.severity is Severity.ERROR
+        shown = f"<failure{failure}>{body}</failure>" if is_error else f"<system-out>{body}</system-out>"
+        cases += [f'<testcase{_format_attributes(facts)} time="0">', shown, "</testcase>"]
     errors, _ = count_problems(problems)
     counts = f'tests="{max(1, len(problems))}" failures="{errors}" errors="0"'
     lines = [
@@ -85,22 +97,6 @@ def render_junit(problems: Sequence[Problem], view: ProblemContext) -> bytes:
         "</testsuites>",
     ]
     return "".join(f"{line}\n" for line in lines).encode(errors="replace")
-
-
-def _render_case(problem: Problem, view: ProblemContext) -> Iterator[str]:
-    place = problem.place
-    where = ":".join(str(number) for number in (place.line, place.column) if number)
-    name = " ".join(part for part in (format_rule_title(problem.code), where and f"at {where}") if part)
-    facts = {"classname": problem.path or "duvet", "name": name}
-    if problem.path:
-        facts |= {"file": problem.path} | ({"line": str(place.line)} if place.line else {})
-    body = Markup("\n").join(format_problem(problem, view))
-    yield f'<testcase{_format_attributes(facts)} time="0">'
-    if problem.severity is Severity.ERROR:
-        yield f"<failure{_format_attributes({'type': problem.code or 'error', 'message': problem.message})}>{body}</failure>"
-    else:
-        yield f"<system-out>{body}</system-out>"
-    yield "</testcase>"
 
 
 def _format_attributes(facts: dict[str, str]) -> str:

@@ -71,8 +71,22 @@ def explain_topic(name: str) -> str:
     if len(paths) > 1:
         message = f"{len(paths)} keys end with {quote_text(name)}"
         raise NotFoundError(message, hint=f"available: {join_names(tuple(paths.values()), _MOST_NAMES)}")
-    if keys or state:
-        return "\n".join(filter(None, [state, *map(_render_key, keys)]))
+    pages = [state] if state else []
+    for key in keys:
+        lines = [f"# {key.path}", "", f"{key.description.rstrip('.')}." if key.description else "", ""]
+        facts = {
+            "type": key.type,
+            "default": f"`{key.default}`" if key.default else "" if key.below else "none",
+            "keys": ", ".join(key.below),
+            "file": key.file,
+            "schema": key.schema,
+        }
+        lines += [f"- {name}: {value}" for name, value in facts.items() if value]
+        if key.example:
+            lines += ["", "Example, as TOML:", "", *(f"    {line}" for line in key.example.splitlines())]
+        pages.append("".join(f"{line}\n" for line in lines))
+    if pages:
+        return "\n".join(pages)
     code = f"DUV{name.strip():0>3}"
     aliases = [alias for rule in list_rules().values() for alias in (rule.code, rule.name)]
     names = [*aliases, *load_state_pages(), *(key.path for key in list_keys())]
@@ -93,21 +107,6 @@ def find_state_page(name: str) -> str:
     # Some former names mean several states; the most typical one comes first.
     states = STATES_BY_WORD.get(fold_word(name))
     return load_state_pages().get(states[0].words, "") if states else ""
-
-
-def _render_key(key: ConfigurationKey) -> str:
-    lines = [f"# {key.path}", "", f"{key.description.rstrip('.')}." if key.description else "", ""]
-    facts = {
-        "type": key.type,
-        "default": f"`{key.default}`" if key.default else "" if key.below else "none",
-        "keys": ", ".join(key.below),
-        "file": key.file,
-        "schema": key.schema,
-    }
-    lines += [f"- {name}: {value}" for name, value in facts.items() if value]
-    if key.example:
-        lines += ["", "Example, as TOML:", "", *(f"    {line}" for line in key.example.splitlines())]
-    return "".join(f"{line}\n" for line in lines)
 
 
 _ANY_NAME = "NAME"  # The part of a path that stands for a name chosen by users.

@@ -141,9 +141,12 @@ class PageWriter:
         if text is None:
             body = f"<p>The text is too long for this report: {escape_html(note.path)}.</p>\n"
         else:
-            body = render_markdown(
-                rewrite_wikilinks(text, partial(self._rewrite_wikilink, note)), partial(self._find_page_link, note)
-            )
+
+            def find_link(goal: str) -> str:
+                page = self.notes.find_target(note, PageLink(goal, LinkSyntax.MARKDOWN))
+                return self.places.notes[page.slug].link if page else ""
+
+            body = render_markdown(rewrite_wikilinks(text, partial(self._rewrite_wikilink, note)), find_link)
         outlinks = (self.notes.by_slug[slug] for slug in self.notes.outlinks(note) if slug in self.notes.by_slug)
         backlinks = (self.notes.by_slug[slug] for slug in self.notes.backlinks(note))
         indexes = {index: None for named in self.notes.requirements(note) for index in named.indexes}
@@ -161,10 +164,6 @@ class PageWriter:
             f'<article id="{spot.anchor}">\n<h3><a href="{spot.link}">{escape_html(note.title)}</a></h3>\n'
             f"<p>{escape_html(facts)}</p>\n{body}{ends}</article>\n"
         )
-
-    def _find_page_link(self, note: Note, goal: str) -> str:
-        page = self.notes.find_target(note, PageLink(goal, LinkSyntax.MARKDOWN))
-        return self.places.notes[page.slug].link if page else ""
 
     def _rewrite_wikilink(self, note: Note, link: PageLink, label: str) -> str:
         """Write a wikilink as Markdown; a broken link keeps its double brackets."""

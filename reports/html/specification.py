@@ -130,20 +130,18 @@ def write_sources(page: ReportData, places: ReportPlaces, references: ReferenceW
         for path in sorted(paths):
             url, shown = references.file(path, files[path][0].blob_link)
             name = f'<a href="{url}">{shown}</a>' if url else shown
-            items = [_write_source_item(card, places) for card in files[path]]
+            items = []
+            for card in files[path]:
+                words = f"line {card.line}, {KIND_WORDS[card.kind]}" if card.line else KIND_WORDS[card.kind]
+                if card.is_valid:
+                    section = places.sections[card.specification][card.section]
+                    link = places.requirements[card.requirements[0]].link if card.requirements else section.cited.link
+                    label = places.label(card.specification, card.section)
+                    items.append(f'<li><a href="{link}">{words}: {label}</a>')
+                else:
+                    items.append(f"<li class=bad>{words}: {escape_html(collapse_whitespace(card.remark))}")
             written.append(f"<div class=file><h4>{name}</h4><ol>{''.join(items)}</ol></div>\n")
     return Markup("".join(written))
-
-
-def _write_source_item(card: CitationCard, places: ReportPlaces) -> str:
-    words = f"line {card.line}, {KIND_WORDS[card.kind]}" if card.line else KIND_WORDS[card.kind]
-    if card.requirements:
-        spot = places.requirements[card.requirements[0]]
-    elif card.is_valid:
-        spot = places.sections[card.specification][card.section].cited
-    else:
-        return f"<li class=bad>{words}: {escape_html(collapse_whitespace(card.remark))}"
-    return f'<li><a href="{spot.link}">{words}: {places.label(card.specification, card.section)}</a>'
 
 
 class TextOwner(NamedTuple):
@@ -293,7 +291,13 @@ class ArticleWriter(Struct):
     def _write_section(self, coverage: Coverage, index: int, place: anchors.SectionPlace) -> tuple[str, int]:
         """Return the HTML of a section, and an upper bound for the number of its elements."""
         section = coverage.specification.sections[index]
-        marking = SectionMarker(section, self._owners(place))
+        owners: dict[int, TextOwner] = {}
+        for number in place.requirements:
+            requirement = self.page.finished.requirements[number]
+            anchor, link = self.places.requirements[number]
+            owner = TextOwner(requirement.state, link, anchor.rpartition("/")[2])
+            owners.update(dict.fromkeys(requirement.ids, owner))
+        marking = SectionMarker(section, owners)
         text = marking.text(coverage.sections.get(index, {}))
         out = make_published_url(coverage.specification.url, section.id)
         anchor, link = place.spot
@@ -326,15 +330,6 @@ class ArticleWriter(Struct):
         return f"{written}</section>\n", marking.marks + 6 + 4 * len(place.requirements) + named + (
             4 if place.others else 0
         )
-
-    def _owners(self, place: anchors.SectionPlace) -> dict[int, TextOwner]:
-        owners: dict[int, TextOwner] = {}
-        for number in place.requirements:
-            requirement = self.page.finished.requirements[number]
-            anchor, link = self.places.requirements[number]
-            owner = TextOwner(requirement.state, link, anchor.rpartition("/")[2])
-            owners.update(dict.fromkeys(requirement.ids, owner))
-        return owners
 
     def _write_requirement(self, index: int) -> str:
         ##= man/spec/page.md#requirements-and-citations
