@@ -13,7 +13,6 @@ from playwright.sync_api import expect
 from duvet.model import Place, Problem
 from tests.slow.browser.pages import Visits, attributes, count_elements, go
 from tests.slow.browser.reports import Report
-from tests.slow.browser.test_content import counted
 from tests.unit.reports.html.html_pages import page as page_of_files, tree
 from tests.unit.reports.html.test_render import elements, make_large_project
 from tests.unit.reports.report_projects import finished
@@ -54,16 +53,6 @@ def test_everything_is_there_without_a_script(visit: Visits, states: Report) -> 
         expect(page.locator(hidden)).to_be_hidden()
     links, ids = attributes(page.locator('a[href^="#"]'), "href"), attributes(page.locator("[id]"), "id")
     assert len(links) > 50 and {one[1:].partition("?")[0] for one in links} <= set(ids)
-
-
-def test_a_large_project_is_complete_without_a_script(visit: Visits, s2n: Report) -> None:
-    page = visit(s2n.url, java_script_enabled=False)
-    total = counted(s2n).total()
-    expect(page.locator("#requirements tbody tr")).to_have_count(total)
-    expect(page.locator("article ul.requirements > li")).to_have_count(total)
-    assert page.locator("article .references li").count() >= sum(
-        1 for one in s2n.json["annotations"] if one.get("type") != "SPEC"
-    )
 
 
 # The first policy is that of Jenkins.

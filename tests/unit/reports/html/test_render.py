@@ -86,16 +86,16 @@ def test_nothing_is_loaded() -> None:
     assert re.findall(r"@import|url\((?!data:)", shown) == []
 
 
-@pytest.mark.parametrize("link", [None, "javascript:alert(1)//", " http://x", "data:text/html,"])
-def test_links_that_do_not_lead_to_the_web_are_left_out(link: str | None) -> None:
-    assert {url[:1] for url in values(tree(page(evil(link))), "href")} == {"#"}
+def test_links_that_do_not_lead_to_the_web_are_left_out() -> None:
+    for link in (None, "javascript:alert(1)//", " http://x", "data:text/html,"):
+        assert {url[:1] for url in values(tree(page(evil(link))), "href")} == {"#"}
 
 
-@pytest.mark.parametrize("char", ["\x00", "\x0c", "\x1b", "\x7f", "\x85", "\x9f", "\ufdd0", "\uffff", "\U0010fffe"])
-def test_characters_that_html_does_not_allow_are_replaced(char: str) -> None:
-    source = f"//= tea.md#pot\n//= reason=a{char}b\n//# The pot MUST be warm.\n"
-    shown = page(finished(STATES | {"src/a.rs": source}), title=f"a{char}b", embedded=f'["{char}☕"]'.encode())
-    assert tree(shown).findtext(".//h1") == "a?b"
+def test_characters_that_html_does_not_allow_are_replaced() -> None:
+    chars = "\x00\x0c\x1b\x7f\x85\x9f\ufdd0\uffff\U0010fffe"
+    source = f"//= tea.md#pot\n//= reason=a{chars}b\n//# The pot MUST be warm.\n"
+    shown = page(finished(STATES | {"src/a.rs": source}), title=f"a{chars}b", embedded=f'["{chars}☕"]'.encode())
+    assert tree(shown).findtext(".//h1") == f"a{'?' * len(chars)}b"
     assert re.search(r"[^\n -\x7e\x80-\U0010ffff]", shown) is None
 
 
