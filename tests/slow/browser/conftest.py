@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 
 def lacking(what: str) -> None:
-    """Skip a test because something is missing, or fail it if everything is required."""
     if os.environ.get("DUVET_REQUIRE_BROWSER"):
         pytest.fail(f"{what}, and DUVET_REQUIRE_BROWSER is set")
     pytest.skip(what)
@@ -41,7 +40,6 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def visit(browser: Browser) -> Iterator[Visits]:
-    """Open pages; what must not happen during a visit fails the test."""
     from tests.slow.browser.pages import Visits
 
     visits = Visits(browser)

@@ -104,7 +104,6 @@ def address(page: Page) -> str:
 
 
 def overflow(page: Page) -> int:
-    """Return by how many pixels the page is wider than the window."""
     return int(page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth"))
 
 
@@ -113,6 +112,5 @@ def count_elements(page: Page) -> int:
 
 
 def locators(page: Page) -> dict[str, str]:
-    """Map the anchors of the page's specifications to their names in targets."""
     pairs = "articles => articles.map(article => [article.id, article.dataset.locator])"
     return dict(page.locator("article.view").evaluate_all(pairs))

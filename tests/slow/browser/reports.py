@@ -16,8 +16,6 @@ PAGE, JSON = "page.html", "report.json"
 
 
 class Report:
-    """What one run of the command wrote and printed."""
-
     def __init__(self, command: str, folder: Path) -> None:
         self.folder = folder
         self.done: Done = run(command, folder, "report", "--html", PAGE, "--json", JSON)
@@ -37,8 +35,6 @@ class Report:
 
 
 class Reports:
-    """The reports of a session, by the names of their projects."""
-
     def __init__(self, command: str, scratch: Path) -> None:
         self._command, self._scratch = command, scratch
         self._made: dict[str, Report] = {}

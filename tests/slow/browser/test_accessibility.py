@@ -100,7 +100,6 @@ FOCUSED = """() => {
 
 
 def tabbed(page: Page) -> list[list[Any]]:
-    """Return the elements that the tab key reaches until it leaves the page or starts again."""
     stops: list[list[Any]] = []
     for _ in range(300):
         page.keyboard.press("Tab")

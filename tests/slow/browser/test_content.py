@@ -53,7 +53,6 @@ def numbers(page: Page) -> list[tuple[str, int]]:
 
 
 def counted(report: projects.Report) -> Counter[tuple[str, str, str]]:
-    """Count the requirements by specification, level and state, from the bytes in the JSON report."""
     found = requirements_of(report.json)
     return Counter((path, one.level or "OTHER", one.status) for (path, _, _), one in found.items())
 
@@ -182,7 +181,6 @@ LONG = "x" * 10_000
 
 
 def hostile_files() -> dict[str, str]:
-    """Return the hostile project of the unit tests, with a hostile configuration and file names."""
     config = f"""\
 '$schema' = "duvet-cli/config/v1"
 source = [{{ language = "rust", blob-link = "javascript:alert(9)//" }}]

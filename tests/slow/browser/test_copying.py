@@ -35,7 +35,6 @@ WITHOUT_CLIPBOARD = "Object.defineProperty(Navigator.prototype, 'clipboard', { v
 
 @pytest.fixture(scope="session")
 def tea(reports: Reports) -> Report:
-    """Make a project with comments in three styles, and with text that is hard to escape."""
     return reports.of("copying", read_files(Path(__file__).with_name("projects") / "copying"))
 
 

@@ -18,7 +18,6 @@ ROWS = """() => document.querySelector('#requirements noscript').textContent.spl
 
 
 def rows(page: Page) -> list[Row]:
-    """Return status, level, section, text, numbers of code and tests, and notes of each requirement."""
     return [tuple(row) for row in page.evaluate(ROWS)]
 
 

@@ -29,7 +29,6 @@ NOT_APPLICABLE_DAY = date(2030, 1, 31)
 
 
 def with_entries(entries: str) -> dict[str, str]:
-    """Make the project with a requirement in each state and these entries in its configuration."""
     # In our own schema, an item of a list is one requirement, so these sentences must not be in a list.
     tea = STATES["tea.md"].replace("1. ", "   ").replace("2. ", "   ")
     return STATES | {".duvet/config.toml": EXTENDED + entries, "tea.md": tea}

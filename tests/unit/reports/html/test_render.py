@@ -163,7 +163,6 @@ def elements(text: str, *, scripting: bool = True) -> int:
 
 
 def make_large_project(requirements: int, citations: int) -> dict[str, str]:
-    """Make this many requirements with this many citations each."""
     sentences = [f"The pot MUST be {number}." for number in range(requirements)]
     sections = [
         f"## Part {start}\n\n" + "\n".join(sentences[start : start + 50]) for start in range(0, requirements, 50)
