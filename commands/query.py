@@ -36,7 +36,6 @@ _STEPS = {
 _CHECKS = [name.value for name in CheckName]
 _NEED_REPORTS = frozenset({CheckName.COVERAGE, CheckName.EXECUTED_COVERAGE})
 _OTHER_NAMES = {"implementations": "implementation", "tests": "test"}
-_FORMATS = ("jacoco-xml",)
 _WIDTH = 80  # The width of diagnostics in a file or a pipe.
 
 
@@ -138,7 +137,7 @@ class QueryCommand(command.Subcommand):
 @click.option(
     "-f",
     "--coverage-format",
-    type=_ChoiceList(_FORMATS, {}, splits=False),
+    type=_ChoiceList(("jacoco-xml",), {}, splits=False),
     metavar="<COVERAGE_FORMAT>",
     help="Format of the coverage reports, required by the coverage checks. [possible values: jacoco-xml]",
 )

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from duvet.project.changes import ChangeWatcher
     from duvet.project.project import Project
 
-_MAX_NAMES = 3
-
 
 @click.command(cls=Subcommand)
 @add_trace_options
@@ -103,7 +101,7 @@ def watch_reports(
             ##% The memory use of `duvet report --watch` and of the server MUST NOT grow with the number of runs.
             gc.collect()
             changed, restored = wait_for_change(changes, restored=restored)
-            progress.begin(f"Changed {join_names([show_path(path) for path in changed], _MAX_NAMES)}")
+            progress.begin(f"Changed {join_names([show_path(path) for path in changed], 3)}")
 
 
 def wait_for_change(changes: ChangeWatcher, *, restored: bool) -> tuple[tuple[str, ...], bool]:

@@ -34,8 +34,6 @@ from duvet.tree.files import DiskTree, MemoryTree
 if TYPE_CHECKING:
     from duvet.project.project import Project
 
-_MAX_SKIPPED_NAMES = 10
-
 
 @click.command(cls=command.Subcommand)
 @click.argument("names", nargs=-1, type=command.PathType(), metavar="[FILE|DIR|-]...")
@@ -230,7 +228,7 @@ def _report_findings(
     if problems and output.prints_text and not command.current_settings().quiet:
         print_notice("\n")
     if skipped := [escape_cell(command.show_path(name)) for name in selected.others]:
-        print_remark(f"skipped, because no pattern matches: {join_names(skipped, _MAX_SKIPPED_NAMES)}")
+        print_remark(f"skipped, because no pattern matches: {join_names(skipped, 10)}")
     unsafe = sum(one.fix is not None and one.fix.applicability is Applicability.UNSAFE for one in problems)
     if unsafe and (request.diff or request.writes) and not request.unsafe_fixes:
         noun = "fix is" if unsafe == 1 else "fixes are"
@@ -255,10 +253,7 @@ def _select_inputs(findings: ProjectFindings, request: ValidateRequest, texts: M
     return choose_inputs(names, [*inputs, *findings.pages.files], os.getcwd().replace(os.sep, "/"), tree)
 
 
-_LINES_BELOW = 8  # Lines of code to show below the first line of a citation.
-_LINES_ABOVE = 2
 _ANSWERS = {"y": "yes", "n": "no", "s": "skip this file", "q": "quit"}
-_QUESTION = "Apply this fix? (y)es, (n)o, (s)kip this file, (q)uit: "
 
 
 class FixPrompt:
@@ -296,8 +291,8 @@ def _show_fix(problem: Problem, text: str) -> None:
     if fix.doubt not in fix.change:
         print_line(f"    note: {escape_cell(fix.doubt)}; check the code")
     print_line("")
-    first = max(problem.place.line - _LINES_ABOVE, 1)
-    lines = text.split("\n")[first - 1 : problem.place.line + _LINES_BELOW]
+    first = max(problem.place.line - 2, 1)
+    lines = text.split("\n")[first - 1 : problem.place.line + 8]
     width = len(str(first + len(lines)))
     for number, line in enumerate(lines, first):
         print_line(f"{number:>{width}} | {escape_cell(line.rstrip())}".rstrip())
@@ -306,7 +301,7 @@ def _show_fix(problem: Problem, text: str) -> None:
 
 def _ask() -> str:
     while True:
-        print_notice(_QUESTION)
+        print_notice("Apply this fix? (y)es, (n)o, (s)kip this file, (q)uit: ")
         sys.stderr.flush()
         line = sys.stdin.readline()
         answer = line.strip().lower()

@@ -138,7 +138,6 @@ _MOST = 65_000  # GitHub refuses comments of more than 65,536 characters.
 _FRAME = 200  # Maximum number of characters around the items of a group.
 _LONGEST = 600
 _MOST_OBSTACLES = 20
-_COUNTS = ("requirements", "applicable", "done", "excepted", "not_applicable")
 
 
 def render_difference_markdown(
@@ -166,7 +165,7 @@ def render_difference_markdown(
         lines += [f"- and {len(obstacles) - _MOST_OBSTACLES:,} more"] if len(obstacles) > _MOST_OBSTACLES else []
         lines += [""]
     lines += [f"Compared with {compared}.", "", "| | then | now |", "|---|--:|--:|"]
-    for name in _COUNTS:
+    for name in ("requirements", "applicable", "done", "excepted", "not_applicable"):
         before, after = getattr(changes.then, name), getattr(changes.now, name)
         if before or after or name == "requirements":
             lines.append(f"| {name.replace('_', ' ')} | {before:,} | {after:,} |")
@@ -184,17 +183,15 @@ def render_difference_markdown(
 
 def _select_fitting(group: DifferenceGroup, room: int) -> tuple[list[str], int]:
     found: list[str] = []
+    words = {"-": "then: ", "+": "now: ", "": ""}
     for number, item in enumerate(group.items):
-        lines = (f"  - {sign and f'{_SIGNS[sign]}: '}{_format_code(text)}" for sign, text in item.lines)
+        lines = (f"  - {words[sign]}{_format_code(text)}" for sign, text in item.lines)
         text = "\n".join([f"- {_format_code(item.place)} {item.words}", *lines])
         if len(text) + 1 > room:
             return [*found, f"- and {len(group.items) - number:,} more, which exceed the size limit of a comment"], 0
         room -= len(text) + 1
         found.append(text)
     return found, room
-
-
-_SIGNS = {"-": "then", "+": "now"}
 
 
 def _format_code(text: str) -> str:

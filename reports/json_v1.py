@@ -150,14 +150,12 @@ class _Status(msgspec.Struct, omit_defaults=True):
     related: tuple[int, ...] = ()
 
 
-_COMPLETING = records.EXCEPTION | records.IMPLICATION | records.CITATION | records.TEST
-
-
 def _build_status(tally: records.Tally) -> _Status:
+    completing = records.EXCEPTION | records.IMPLICATION | records.CITATION | records.TEST
     spec = incomplete = citation = implication = test = exception = todo = 0
     for flags, count in tally.bytes_by_flags.items():
         spec += count
-        incomplete += 0 if flags & _COMPLETING else count
+        incomplete += 0 if flags & completing else count
         citation += count if flags & records.CITATION else 0
         implication += count if flags & records.IMPLICATION else 0
         test += count if flags & records.TEST else 0

@@ -28,7 +28,6 @@ _INDENT = 2
 # A wrapping column moves below the others if it would be narrower than the first width, or narrower than the second
 # width and longer than this number of lines.
 _NARROWEST, _NARROW, _LINES = 20, 40, 4
-_WIDEST_CHARACTER = 2
 
 
 class ColumnBand(Struct, frozen=True):
@@ -51,7 +50,7 @@ def arrange_bands(needs: Sequence[int], wrapping: Sequence[int], room: int) -> l
         for index, share in shares.items()
     ):
         return [ColumnBand(0, {index: shares.get(index, need) for index, need in enumerate(needs)})]
-    below = max(room - _INDENT, _WIDEST_CHARACTER)
+    below = max(room - _INDENT, 2)
     groups: list[dict[int, int]] = []
     for index in fixed:
         width = min(needs[index], below)

@@ -18,9 +18,6 @@ from duvet.rules import list_rules
 from duvet.templates import example_specification, load_level_pages, load_rule_page, load_state_pages
 from duvet.text import join_names, quote_text, suggest_nearest
 
-_MOST_NAMES = 10
-_LIST_HINT = "run `duvet explain` to list all topics, or `duvet show` for a requirement or a file"
-
 
 class Topic(Struct, frozen=True):
     name: str
@@ -70,7 +67,7 @@ def explain_topic(name: str) -> str:
     paths = {simplify_key(key.path): key.path for key in keys}
     if len(paths) > 1:
         message = f"{len(paths)} keys end with {quote_text(name)}"
-        raise NotFoundError(message, hint=f"available: {join_names(tuple(paths.values()), _MOST_NAMES)}")
+        raise NotFoundError(message, hint=f"available: {join_names(tuple(paths.values()), 10)}")
     pages = [state] if state else []
     for key in keys:
         lines = [f"# {key.path}", "", f"{key.description.rstrip('.')}." if key.description else "", ""]
@@ -90,7 +87,12 @@ def explain_topic(name: str) -> str:
     code = f"DUV{name.strip():0>3}"
     aliases = [alias for rule in list_rules().values() for alias in (rule.code, rule.name)]
     names = [*aliases, *load_state_pages(), *(key.path for key in list_keys())]
-    hint = f"did you mean {code}?" if code in aliases else suggest_nearest(name, names) or _LIST_HINT
+    hint = (
+        f"did you mean {code}?"
+        if code in aliases
+        else suggest_nearest(name, names)
+        or "run `duvet explain` to list all topics, or `duvet show` for a requirement or a file"
+    )
     raise NotFoundError(f"no rule, state, level or key is named {quote_text(name)}", hint=hint)
 
 

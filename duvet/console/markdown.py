@@ -11,7 +11,6 @@ from duvet.console.command import current_settings, wants_colour
 from duvet.console.streams import write_stdout
 from duvet.templates import guide_topics
 
-_MAX_WIDTH = 100
 _COMMENT = re.compile(r"(?m)^<!--.*?-->\n+")  # Comments contain instructions for the tests.
 _LINK = re.compile(r"\[([^]]*)\]\((?!\w+:)([^)#\s]*)[^)\s]*\)")
 
@@ -37,7 +36,7 @@ def print_markdown(text: str, *, uses_pager: bool = False) -> None:
     text = re.sub(r"(?m)^```(\w+) (\S+)$", r"`\2`:\n\n```\1", text)
     settings = current_settings()
     colour = wants_colour(settings.colours, settings.environ, sys.stdout)
-    width = min(_MAX_WIDTH, shutil.get_terminal_size().columns)
+    width = min(100, shutil.get_terminal_size().columns)
     style = theme.Theme({"markdown.code": "bold cyan"})
     screen = console.Console(width=width, force_terminal=colour, no_color=not colour, theme=style)
     with screen.capture() as captured:

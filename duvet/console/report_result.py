@@ -26,7 +26,6 @@ from duvet.tree.cache import DiskCache
 from duvet.tree.recorder import FileChangedError, FileContent
 
 _CACHE_NAME = "report"
-_MAX_FILES = 5
 
 
 class ReportRequest(Struct, frozen=True):
@@ -114,7 +113,7 @@ def print_result(result: ReportResult, output: ProblemOutput, *, opens: bool = F
             # Other runs print a step for each file.
             marks = {result.changed_snapshot: " (changed)"}
             names = [escape_cell(command.show_path(path)) + marks.get(path, "") for path in result.files]
-            files = f"reports: {join_names(names, _MAX_FILES)}\n"
+            files = f"reports: {join_names(names, 5)}\n"
         streams.print_notice(gap + format_summary(result.summary, streams.detect_table_look(sys.stderr)) + files)
     if opens and not _open_report(result):
         return streams.FAILED

@@ -24,15 +24,11 @@ from duvet.text import collapse_whitespace, format_count, shorten_text
 from duvet.trace.catalogue import State
 from duvet.trace.records import Total, compute_totals, group_totals, judge_run
 
-_WIDEST = 120
-
-_LOOKS = {state.words: anchors.STATE_LOOKS[state] for state in State}
-
-
 NextView = tuple[anchors.StateLook, str, str, str, str]  # The link, place, text and reason of a requirement.
 
 
 def make_next_views(page: anchors.ReportData, places: anchors.ReportPlaces) -> list[NextView]:
+    looks = {look.words: look for look in anchors.STATE_LOOKS}
     wanted = {row.text for row in page.next}
     found = {
         page.catalogue.full_path_of(card): (card, Markup(spot.link))
@@ -41,10 +37,10 @@ def make_next_views(page: anchors.ReportData, places: anchors.ReportPlaces) -> l
     }
     return [
         (
-            _LOOKS[row.status],
+            looks[row.status],
             link,
             Markup(places.label(card.specification, card.section)) + (f" · {row.name}" if row.name else ""),
-            shorten_text(row.text, _WIDEST),
+            shorten_text(row.text, 120),
             row.reason,
         )
         for row, (card, link) in ((row, found[row.full_path]) for row in page.next)
@@ -178,8 +174,6 @@ def _most_first(counts: Counter[str]) -> list[tuple[str, int]]:
     return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
 
 
-_NAMED = 3  # Maximum number of specifications in a title.
-
 _PARTS = ("-", "blob", "tree", "src", "raw", "issues")
 """The path segments that follow the repository's name in links to its files and issues."""
 
@@ -191,7 +185,7 @@ def make_report_title(page: anchors.ReportData) -> str:
     if repository := _find_repository(page.finished.blob_link) or _find_repository(page.finished.issue_link):
         return f"{repository}: requirements report"
     names = list(dict.fromkeys(requirement.specification.name for requirement in page.finished.requirements))
-    if not names or len(names) > _NAMED:
+    if not names or len(names) > 3:
         return "Requirements report"
     return f"Requirements report: {', '.join(map(anchors.strip_backticks, names))}"
 

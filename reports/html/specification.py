@@ -222,7 +222,6 @@ _MOST_IN_ALL = 19_000  # The same for the whole report.
 _HEAD = 10  # Maximum number of elements in an article, not counting its sections.
 
 
-_COVERING = {Kind.CITATION, Kind.TEST, Kind.IMPLICATION}
 _WORDS_OF_DONE = {
     frozenset({Kind.CITATION, Kind.TEST}): "code and tests cite all of it",
     frozenset({Kind.IMPLICATION}): "implications cite all of it",
@@ -359,7 +358,7 @@ class ArticleWriter(Struct):
         citations = [self.references.citations[number] for number in card.citations]
         words = describe_shortfall(card.state, citations)
         if card.state is State.DONE:
-            kinds = {one.kind for one in citations} & _COVERING
+            kinds = {one.kind for one in citations} & {Kind.CITATION, Kind.TEST, Kind.IMPLICATION}
             words = _WORDS_OF_DONE.get(frozenset(kinds), "code, tests or implications cite each part of it")
         lacks = f"<p class=lacks>{words[0].upper()}{words[1:]}.</p>" if words else ""
         for name, missing in zip(("implemented", "tested"), self.page.catalogue.missing.get(index, ()), strict=False):
