@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -97,13 +98,8 @@ def prompt(name: str | None, arguments: tuple[str, ...], format: str | None, **o
         if name == library.SYSTEM_PROMPT:
             streams.write_stdout(make_application(options, mode="prompt").instructions.encode())
             return
-        trace_options = select_trace_options(options)
-        catalogue = project.load_catalogue(trace_options)
-        snapshot = ProjectSnapshot(
-            project.open_project_quietly(project.open_cache(), trace_options), catalogue, page_size=0
-        )
-        registry = make_application(options, mode="prompt").tools.own_registry
-        streams.write_stdout(fill_prompt(name, given, snapshot, registry).encode())
+        catalogue = project.load_catalogue(select_trace_options(options))
+        _print_prompt(name, given, catalogue, options)
     except QueryError as error:
         raise streams.make_usage_error(error.message, error.hint) from error
     streams.print_remark(describe_error_notice(catalogue))
@@ -119,10 +115,15 @@ def print_requirement_prompt(
         raise DuvetError("no requirement matches the filters", hint="remove a filter")
     ##= man/spec/queries.md#priorities
     ##% With `--prompt`, `duvet prioritize` MUST print only a prompt about the most urgent requirement.
-    snapshot = ProjectSnapshot(project.open_project_quietly(project.open_cache(), options), catalogue, page_size=0)
-    registry = make_application(options, mode="prompt").tools.own_registry
     path = catalogue.full_path_of(catalogue.requirements[ranked[0]])
-    streams.write_stdout(fill_prompt(name, {"requirement": path}, snapshot, registry).encode())
+    _print_prompt(name, {"requirement": path}, catalogue, options)
+
+
+def _print_prompt(name: str, given: Mapping[str, str], catalogue: Catalogue, options: Mapping[str, Any]) -> None:
+    opened = project.open_project_quietly(project.open_cache(), select_trace_options(options))
+    registry = make_application(options, mode="prompt").tools.own_registry
+    snapshot = ProjectSnapshot(opened, catalogue, page_size=0)
+    streams.write_stdout(fill_prompt(name, given, snapshot, registry).encode())
 
 
 def _print_pack_prompt(name: str, values: dict[str, str], options: dict[str, Any]) -> bool:

@@ -419,59 +419,42 @@ def build_v2_report(report: Finished) -> V2Report:
     )
 
 
+_SEEN = "conflicting with previously seen"
+
+
 class _Rule(NamedTuple):
     """The message for a field of a record that differs; an empty `field` stands for the whole record."""
 
-    noun: str
     field: str
     show: Callable[[Any], str] = "'{}'".format
-    words: str = "with {field} {new} conflicting with previously seen {old}"
+    words: str = f"with {{field}} {{new}} {_SEEN} {{old}}"
     broken: bool = False  # Whether ids are equal although the hashed content differs.
-    may_be_absent: bool = False
 
 
 def _quote(value: str | None) -> str:
     return "none" if value is None else quote_text(value)
 
 
-_differing = partial(_Rule, words="with {field} differing from previously seen", broken=True)
-_RULES: dict[type[V2Record], tuple[_Rule, ...]] = {
-    RepositoryRecord: (_Rule("repository", "blob_link", broken=True),),
-    InlineSource: (
-        _Rule(
-            "inline source", "contents", words="with contents conflicting with previously seen contents", broken=True
-        ),
-        _Rule("inline source", "file_name"),
-    ),
-    LinkedSource: (
-        _Rule("linked source", "", words="that differs from previously seen entry under the same id", broken=True),
-    ),
+_named = partial(_Rule, show=str.capitalize)
+_hashed = partial(_Rule, words="with {field} differing from previously seen", broken=True)
+_RULES: dict[type[V2Record], tuple[str, tuple[_Rule, ...]]] = {
+    RepositoryRecord: ("repository", (_Rule("blob_link", broken=True),)),
+    InlineSource: ("inline source", (_hashed("contents", words=f"with contents {_SEEN} contents"), _Rule("file_name"))),
+    LinkedSource: ("linked source", (_hashed("", words="that differs from previously seen entry under the same id"),)),
     SpecificationRecord: (
-        _Rule("specification annotation", "title", _quote),
-        _Rule("specification annotation", "format"),
-        _Rule("specification annotation", "url", _quote, may_be_absent=True),
-        _differing("specification", "source"),
+        "specification annotation",
+        (_Rule("title", _quote), _Rule("format"), _Rule("url", _quote), _hashed("source")),
     ),
-    SectionRecord: (
-        _Rule("section annotation", "short_name"),
-        _Rule("section annotation", "long_name", _quote),
-        _differing("section", "source"),
-    ),
-    RequirementRecord: (
-        _Rule("requirement annotation", "level", str.capitalize),
-        _differing("requirement", "source"),
-        _differing("requirement", "origin"),
-    ),
+    SectionRecord: ("section annotation", (_Rule("short_name"), _Rule("long_name", _quote), _hashed("source"))),
+    RequirementRecord: ("requirement annotation", (_named("level"), _hashed("source"), _hashed("origin"))),
     CiteRecord: (
-        _Rule("cite annotation", "type", str.capitalize),
-        _Rule("cite annotation", "level", str.capitalize),
-        _Rule("cite annotation", "target", words="with target conflicting with previously seen"),
-        _differing("cite", "source"),
+        "cite annotation",
+        (_named("type"), _named("level"), _Rule("target", words=f"with target {_SEEN}"), _hashed("source")),
     ),
     # Two records with the same id differ only in how much of the specification each package cites.
-    NotApplicableRecord: (),
+    NotApplicableRecord: ("", ()),
 }
-
+"""What must be equal in two records with one id; if it is a part of the id, the message doesn't say "annotation"."""
 
 _TEXTS = ("comment", "feature", "tracking_issue")
 T = TypeVar("T", bound=V2Record)
@@ -564,11 +547,14 @@ def _merge_sets(earlier: dict[str, T], later: dict[str, T], reporter: _Reporter)
         ##= man/spec/trace.md#reports
         ##% `duvet merge` MUST refuse contradictory reports and list the contradictions, and its result MUST NOT depend
         ##% on the order of its inputs.
-        for rule in _RULES[type(old)]:
+        noun, checks = _RULES[type(old)]
+        for rule in checks:
             was, now = (getattr(record, rule.field) if rule.field else record for record in (old, new))
-            if was != now and not (rule.may_be_absent and None in (was, now)):
+            # A specification that one package downloads may be a file in another package.
+            if was != now and not (rule.field == "url" and None in (was, now)):
                 words = rule.words.format(field=rule.field, old=rule.show(was), new=rule.show(now))
-                reporter.report(rules.MERGE_CONFLICT, f"{rule.noun} '{id}' {words}", broken=rule.broken)
+                subject = noun.removesuffix(" annotation") if rule.broken else noun
+                reporter.report(rules.MERGE_CONFLICT, f"{subject} '{id}' {words}", broken=rule.broken)
         texts = (*_TEXTS, "tags") if isinstance(old, CiteRecord) else ()
         if drifted := ", ".join(name for name in texts if getattr(old, name) != getattr(new, name)):
             reporter.report(

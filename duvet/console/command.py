@@ -43,8 +43,8 @@ class TerminalSettings(Struct, frozen=True):
         return date.today() if self.day is None else self.day
 
 
-def current_settings() -> TerminalSettings:
-    return click.get_current_context().find_object(TerminalSettings) or TerminalSettings(os.environ)
+def current_settings(ctx: click.Context | None = None) -> TerminalSettings:
+    return (ctx or click.get_current_context()).find_object(TerminalSettings) or TerminalSettings(os.environ)
 
 
 def wants_bar(settings: TerminalSettings) -> bool:
@@ -111,9 +111,7 @@ class _HelpContext(click.Context):
 def _apply_flag(ctx: click.Context, param: click.Parameter, is_set: bool) -> None:
     if is_set:
         field = str(param.name).removeprefix("_")
-        ctx.obj = replace(
-            ctx.find_object(TerminalSettings) or TerminalSettings(os.environ), **{field: field != "cache"}
-        )
+        ctx.obj = replace(current_settings(ctx), **{field: field != "cache"})
 
 
 _FLAG: dict[str, Any] = {"is_flag": True, "expose_value": False, "callback": _apply_flag}

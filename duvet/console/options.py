@@ -190,9 +190,7 @@ def _choose_service(ctx: click.Context, param: click.Parameter, value: str | Non
 def _set_config(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
     _note_config(ctx, param, value)
     if path := ctx.meta.get(_CONFIG_META):
-        ctx.obj = replace(
-            ctx.find_object(command.TerminalSettings) or command.TerminalSettings(os.environ), config_path=path
-        )
+        ctx.obj = replace(command.current_settings(ctx), config_path=path)
 
 
 def add_service_options(function: Function) -> Function:
