@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from duvet.config.project_file import CONFIG_PATH
 from duvet.console.command import Subcommand, current_settings
-from duvet.console.options import add_trace_options
+from duvet.console.options import add_detail_format, add_trace_options
 from duvet.console.problems import describe_obstacles, print_annotations, print_gate_failure, promote_setup_problems
 from duvet.console.project import load_catalogue, make_options_key, open_cache, open_project
 from duvet.console.streams import FAILED, OK, print_notice, print_remark, render_bytes, write_stdout
@@ -44,9 +44,7 @@ _RENDERERS = {"text": render_difference, "json": render_difference_json}
     multiple=True,
     help="Exit with 1 on lost coverage or stale citations (regression), or on uncited new requirements (new); repeatable.",
 )
-@click.option(
-    "--format", type=click.Choice(["text", "json", "markdown"]), default="text", help="Output format. [default: text]"
-)
+@add_detail_format
 def diff(base: str | None, exact: bool, fail_on: tuple[str, ...], format: str, **options: Any) -> None:
     """Compare the working tree with the merge base of HEAD and BASE, as a pull request does. BASE defaults to the
     default branch of origin, or else to HEAD. Nothing is checked out or fetched; specifications that the

@@ -31,12 +31,12 @@ _FORMATS = {"auto": Format.AUTO, "ietf": Format.IETF, "markdown": Format.MARKDOW
     "written",
     type=click.Choice(["AUTO", "auto", "IETF", "ietf", "MARKDOWN", "markdown", "md"]),
     default="IETF",
-    help="The specification's format. [default: as configured, or else IETF]",
+    help="The specification's format [default: as configured, or else IETF].",
 )
 @click.option(
-    "-e", "--extension", metavar="toml|rs", default="toml", help="Format of the files to write. [default: toml]"
+    "-e", "--extension", metavar="toml|rs", default="toml", help="Format of the files to write [default: toml]."
 )
-@command.folder_option("-o", "--out", default=".", help="Write the files to this folder. [default: .]")
+@command.folder_option("-o", "--out", default=".", help="Write the files to this folder [default: .].")
 @click.option("--prune", is_flag=True, help="Remove files that an earlier extraction wrote and this one doesn't.")
 def extract(target_path: str, written: str, extension: str, out: str, prune: bool, **options: Any) -> None:
     """duvet extracts each sentence with an RFC 2119 keyword from TARGET_PATH, which is a URL or a file. It writes one file per

@@ -9,7 +9,7 @@ import click
 from click.exceptions import Exit
 
 from duvet.console import command, problems, streams
-from duvet.console.options import TEXT_TYPE, add_list_format, add_trace_options
+from duvet.console.options import TEXT_TYPE, add_detail_format, add_list_format, add_trace_options
 from duvet.console.output import print_detail, print_list
 from duvet.console.project import cached_query, load_catalogue, load_page_rules, open_cache, open_project_quietly
 from duvet.knowledge.pages import catalogue
@@ -71,9 +71,7 @@ def list_pages(format: str | None, tag: str, folder: str, since: str, **options:
 
 @pages.command("show")
 @click.argument("slug", type=TEXT_TYPE)
-@click.option(
-    "--format", type=click.Choice(["text", "json", "markdown"]), default="text", help="Output format [default: text]."
-)
+@add_detail_format
 @add_trace_options
 def show_page(slug: str, format: str, **options: Any) -> None:
     """Show a page, its links, and the requirements it names.

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from duvet.console import command, output, project, streams
-from duvet.console.options import add_reference, add_trace_options
+from duvet.console.options import add_detail_format, add_reference, add_trace_options
 from duvet.queries import details, records, references
 from duvet.reports.detail import make_detail_blocks
 from duvet.trace.locations import ProjectFiles
@@ -25,9 +25,7 @@ from duvet.tree.files import DiskTree
     metavar="N",
     help="Show N lines of code before and after each citation. [default: 2]",
 )
-@click.option(
-    "--format", type=click.Choice(["text", "json", "markdown"]), default="text", help="Output format. [default: text]"
-)
+@add_detail_format
 def show(reference: str, context: int, format: str, **options: Any) -> None:
     """A requirement is shown with its state, citations and code; a section with its text; a specification with its
     coverage; a file with its citations.

@@ -148,10 +148,7 @@ def render_difference_markdown(
     verdict: str = "",
     obstacles: Sequence[Problem] = (),
 ) -> None:
-    """Write as many changes as fit into a comment, most important first.
-
-    If a gate was not checked, `verdict` says so and `obstacles` explain why.
-    """
+    """Write as many changes as fit into a comment, below the verdict and the obstacles of a gate that was not checked."""
     found = group_differences(changes)
     compared = f"{_format_code(base.short)} ({_format_code(base.revision)})"
     if base.is_merge_base:

@@ -352,10 +352,7 @@ def _make_coverage(
 def make_specification_records(
     report: Finished,
 ) -> tuple[dict[str, InlineSource], dict[str, SpecificationRecord], dict[str, SectionRecord], dict[int, SourceRanges]]:
-    """Return the sources, specifications and sections by id, and the byte ranges that each annotation cites.
-
-    If a text has several names, the first name is used. Equal quotes share one record.
-    """
+    """Return sources, specifications and sections by id, and the ranges that each annotation cites."""
     sources: dict[str, InlineSource] = {}
     specifications: dict[str, SpecificationRecord] = {}
     sections: dict[str, SectionRecord] = {}

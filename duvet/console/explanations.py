@@ -128,10 +128,7 @@ class ConfigurationKey(Struct, frozen=True):
 
 
 def find_keys(path: str) -> tuple[ConfigurationKey, ...]:
-    """Return the keys with this path in either file, or else the keys whose path ends with it.
-
-    Case, `-` and `_` are ignored, and so are the brackets of tables and of list items.
-    """
+    """Return the keys with this path, or else those whose path ends with it, ignoring case, `-`, `_` and brackets."""
     wanted = [simplify_key(part) for part in re.sub(r"\[\d*\]|[][\"' ]", "", path).split(".")]
     if not all(wanted):
         return ()

@@ -217,6 +217,9 @@ add_list_format = click.option(
     type=click.Choice(["table", "plain", "json", "jsonl", "csv", "markdown"]),
     help="The format of the list [default: table on a terminal, else plain].",
 )
+add_detail_format = click.option(
+    "--format", type=click.Choice(["text", "json", "markdown"]), default="text", help="Output format [default: text]."
+)
 add_text_format = click.option(
     "--format", type=click.Choice(["text", "json"]), default="text", help="Output format [default: text]."
 )
