@@ -254,9 +254,20 @@ def make_lifecycle_report(facts: ProjectFacts, now: float) -> LifecycleReport:
     )
     docs = tuple(sorted(old, key=lambda doc: (doc.git_timestamp, doc.path)))
     untested, common = tuple(_find_untested(facts)), _make_common_fields(facts, now)
-    requirements = tuple(
-        found for node, paths in facts.cited if (found := _find_stale(node, paths, facts.artifacts, before))
-    )
+    requirements: list[StaleRequirement] = []
+    for node, paths in facts.cited:
+        times = [(path, facts.artifacts[path].git_timestamp) for path in paths if path in facts.artifacts]
+        files = tuple(CitingFile(path, time) for path, time in times if time is not None and time < before)
+        if files and len(files) == len(paths):
+            requirement = StaleRequirement(
+                id=node.id,
+                full_path=str(node.properties.get("full_path", node.key)),
+                level=str(node.properties.get("level", "")),
+                status=str(node.properties.get("status", "")),
+                text=str(node.properties.get("text", node.name)),
+                files=files,
+            )
+            requirements.append(requirement)
     isolated: dict[str, list[IsolatedNode]] = {}
     for node in facts.isolated:
         isolated.setdefault(node.label.value, []).append(IsolatedNode(node.id, node.key, node.name or node.key))
@@ -273,7 +284,7 @@ def make_lifecycle_report(facts: ProjectFacts, now: float) -> LifecycleReport:
         isolated={label: tuple(rows) for label, rows in isolated.items()},
         stale_docs=docs,
         missing_tests=untested,
-        stale_requirements=requirements,
+        stale_requirements=tuple(requirements),
     )
 
 
@@ -290,24 +301,6 @@ def _find_untested(facts: ProjectFacts) -> Iterator[UntestedSubsystem]:
     for name in sorted(names):
         if name and code[name] and not tests[name]:
             yield UntestedSubsystem(names[name], code[name], 0)
-
-
-def _find_stale(
-    node: records.GraphNode, paths: Sequence[str], artifacts: Mapping[str, records.Artifact], before: float
-) -> StaleRequirement | None:
-    times = [(path, artifacts[path].git_timestamp) for path in paths if path in artifacts]
-    files = tuple(CitingFile(path, time) for path, time in times if time is not None and time < before)
-    if not files or len(files) < len(paths):
-        return None
-    properties = node.properties
-    return StaleRequirement(
-        id=node.id,
-        full_path=str(properties.get("full_path", node.key)),
-        level=str(properties.get("level", "")),
-        status=str(properties.get("status", "")),
-        text=str(properties.get("text", node.name)),
-        files=files,
-    )
 
 
 PastReportType = TypeVar("PastReportType", PastCoverage, PastLifecycle)

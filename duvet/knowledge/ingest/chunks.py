@@ -399,20 +399,20 @@ def read_outline(path: str, text: str, start: int = 0) -> DocumentOutline:
     ending = path[path.rfind(".") :].lower()
     if ending in MARKDOWN_ENDINGS:
         return _read_markdown_outline(text[start:], start)
-    if ending == ".rst":
-        return DocumentOutline(tuple(_find_rst_headings(text, start)))
-    headings = []
-    for at, line in _lines(text, start) if ending in (".adoc", ".asciidoc") else ():
-        found = _ADOC_HEADING.fullmatch(line.rstrip()) if line[:1] == "=" and len(line) < _MAX_HEADING_LINE else None
-        if found:
-            headings.append(_make_heading(at, len(found[1]), found[2]))
-    return DocumentOutline(tuple(headings))
-
-
-def _lines(text: str, start: int) -> Iterator[tuple[int, str]]:
-    for line in text[start:].split("\n"):
-        yield start, line
+    headings: list[OutlineHeading] = []
+    levels: dict[str, int] = {}
+    above = (start, "")
+    for line in text[start:].split("\n") if ending in (".rst", ".adoc", ".asciidoc") else ():
+        short = line if len(line) < _MAX_HEADING_LINE else ""
+        if ending != ".rst":
+            if found := _ADOC_HEADING.fullmatch(short.rstrip()):
+                headings.append(_make_heading(start, len(found[1]), found[2]))
+        elif above[1] and _RST_UNDERLINE.fullmatch(line.rstrip()) and not _RST_UNDERLINE.fullmatch(above[1]):
+            # Levels are assigned to underlines in the order in which the document uses them.
+            headings.append(_make_heading(above[0], levels.setdefault(line[0], len(levels) + 1), above[1]))
+        above = (start, short.strip())
         start += len(line) + 1
+    return DocumentOutline(tuple(headings))
 
 
 def _read_markdown_outline(body: str, start: int) -> DocumentOutline:
@@ -436,16 +436,6 @@ def _read_markdown_outline(body: str, start: int) -> DocumentOutline:
         tuple(dict.fromkeys(link.path for link in links if link.syntax is LinkSyntax.MARKDOWN and link.path)),
         tuple(link.written for link in links if link.syntax is LinkSyntax.WIKI),
     )
-
-
-def _find_rst_headings(text: str, start: int) -> Iterator[OutlineHeading]:
-    levels: dict[str, int] = {}
-    above = (start, "")
-    for at, line in _lines(text, start):
-        if above[1] and _RST_UNDERLINE.fullmatch(line.rstrip()) and not _RST_UNDERLINE.fullmatch(above[1]):
-            # Levels are assigned to underlines in the order in which the document uses them.
-            yield _make_heading(above[0], levels.setdefault(line[0], len(levels) + 1), above[1])
-        above = (at, line.strip() if len(line) < _MAX_HEADING_LINE else "")
 
 
 def _make_heading(start: int, level: int, title: str) -> OutlineHeading:

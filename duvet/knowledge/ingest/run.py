@@ -52,17 +52,12 @@ _FOLDER_PAGES = ("README.md", "index.md")  # The files that a link to a folder l
 _SUBSYSTEM_RELATIONS = {FileKind.DOC: Relation.DESCRIBES, FileKind.TEST: Relation.VALIDATES}
 
 
-class KnowledgeGraph(Struct, frozen=True):
-    nodes: list[GraphNode]
-    edges: list[GraphEdge]
-
-
 def build_graph(
     artifacts: Mapping[str, Artifact],
     records: Mapping[str, FileRecord],
     subsystems: SubsystemIndex,
     catalogue: Catalogue | None,
-) -> KnowledgeGraph:
+) -> tuple[list[GraphNode], list[GraphEdge]]:
     trace = _TraceGraph(catalogue, artifacts) if catalogue else None
     nodes: list[GraphNode] = []
     edges: list[GraphEdge] = []
@@ -102,7 +97,7 @@ def build_graph(
     if trace:
         nodes += trace.nodes()
         edges += trace.edges()
-    return KnowledgeGraph(nodes, edges)
+    return nodes, edges
 
 
 def _make_file_id(artifact: Artifact) -> str:
@@ -269,11 +264,6 @@ def ingest_project(
         raise
 
 
-class _Memo(Struct, frozen=True, array_like=True):
-    reader: str = ""
-    files: dict[str, FileRecord] = {}
-
-
 class _Run(Struct):
     project: Project
     rule: IngestRule
@@ -311,10 +301,10 @@ class _Run(Struct):
         graph = build_graph(files.artifacts, files.records, files.subsystems, trace)
         digest = blake3(msgpack.encode(graph)).digest()
         if store.kept(_GRAPH_KEY) != digest:
-            writing.replace_graph(graph.nodes, graph.edges)
+            writing.replace_graph(*graph)
         kept = {
             _GRAPH_KEY: digest,
-            _FILES_KEY: _pack(_Memo(self.reader, files.records)),
+            _FILES_KEY: _pack((self.reader, files.records)),
             _TIMES_KEY: _pack(git_dates.CommitTimes(files.times.head, files.times.changes)),
         }
         for key, data in kept.items():
@@ -333,7 +323,8 @@ class _Run(Struct):
     def update_files(self, store: Store | None, writing: StoreWriter | None, trace: Catalogue | None) -> FileChanges:
         project, progress = self.project, self.project.progress
         before = dict(store.artifacts()) if store else {}
-        memo = _unpack(store.kept(_FILES_KEY), _Memo) if store and not self.options.full else None
+        memo = store.kept(_FILES_KEY) if store and not self.options.full else None
+        reader, records = _unpack(memo, tuple[str, dict[str, FileRecord]]) or ("", {})
         earlier_times = _unpack(store.kept(_TIMES_KEY), git_dates.CommitTimes) if store else None
         progress.begin("Finding files")
         paths, problems = ingest_files.find_ingest_files(project, self.rule, self.own)
@@ -346,9 +337,15 @@ class _Run(Struct):
                 ingest_files.make_warning(f"using file times because commit times are unavailable: {times.fault}")
             )
         progress.end(f"Found {format_count(len(paths), 'file')}")
-        reader = IngestReader(project, self.rule.max_file_bytes, finds_symbols=self.finds_symbols)
-        records = memo.files if memo and memo.reader == self.reader else {}
-        files = FileChanges(before, records, reader, subsystems, times, writing)
+        known = records if reader == self.reader else {}
+        files = FileChanges(
+            before,
+            known,
+            IngestReader(project, self.rule.max_file_bytes, finds_symbols=self.finds_symbols),
+            subsystems,
+            times,
+            writing,
+        )
         with progress.counted("Reading files", len(paths)) as counted:
             files.update(paths, counted)
         self.problems += (*files.problems, *subsystems.find_unknown())
