@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import pytest
 from hypothesis import given, strategies as st
 
-from duvet.config.document import DocumentError
 from duvet.config.document_formats import parse_scalar_as_text, parse_yaml
-from duvet.knowledge.pages.front_matter import _read_plain_fields, parse_front_matter
+from duvet.knowledge.pages.front_matter import _read_plain_fields
 
 _SIGNS = "ab1 -:#,[]{}'\"&*!|>%@`?~.=<\\/+_\t\u00e9\u00a0\u2028\ufeff\x85\x07"
 _WORDS = st.sampled_from(
@@ -58,15 +56,3 @@ PLAIN = {
 def test_plain_lines() -> None:
     assert {lines: _read_plain_fields(lines.split("\n"), parse_scalar_as_text) for lines in PLAIN} == PLAIN
     assert _read_plain_fields([], parse_scalar_as_text) == {}
-
-
-def test_the_place_of_a_plain_value_is_found() -> None:
-    document = parse_front_matter("---\ntitle: Tea\ntags: [a]\n---\n", "a.md")
-    place = document.value_place("tags")
-    assert (document.values, place.line, place.column) == ({"title": "Tea", "tags": ["a"]}, 3, 7)
-
-
-def test_other_front_matter_is_read_as_yaml() -> None:
-    assert parse_front_matter("---\ntitle: Tea # hot\n---\n", "a.md").values == {"title": "Tea"}
-    with pytest.raises(DocumentError, match="duplicate key `a`"):
-        parse_front_matter("---\na: b\na: c\n---\n", "a.md")
