@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import random
-import signal
-import subprocess
 import sys
+import time
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,24 +14,20 @@ import pytest
 from duvet.store.location import open_store
 from duvet.store.records import ChunkFilters
 from duvet.store.sqlite import Store
-from tests.unit.knowledge.stored_project import first_lines, run_program
+from tests.unit.knowledge.stored_project import Fork, Say
 from tests.unit.store.store_files import fill, frequencies, make_ingested_file, read_whole_store, store_path
 
-WRITE = """
-import sys
-from duvet.store.location import open_store
-from tests.unit.store.store_files import make_ingested_file
-path, name, count, patience = sys.argv[1], sys.argv[2], int(sys.argv[3]), float(sys.argv[4])
-with open_store(path, create=True).writing(patience) as writing:
-    for number in range(count):
-        writing.put(make_ingested_file(f"{name}/{number}", f"kettle {name} {number} " * 99))
-    writing.remove("docs/guide.md")
-    writing.flush()
-    print("written", flush=True)
-    sys.stdin.readline()
-print("done", flush=True)
-"""
-"""Writes files, says so, and commits them when it reads a line."""
+
+def write_files(file: Path, name: str, count: int, wait: float, say: Say) -> None:
+    """Write files, say so, and commit them after some seconds."""
+    with open_store(str(file), create=True).writing(60) as writing:
+        for number in range(count):
+            writing.put(make_ingested_file(f"{name}/{number}", f"kettle {name} {number} " * 99))
+        writing.remove("docs/guide.md")
+        writing.flush()
+        say("written")
+        time.sleep(wait)
+    say("done")
 
 
 @pytest.fixture
@@ -45,9 +41,9 @@ def test_a_killed_writer_changes_nothing(file: Path, count: int) -> None:
     with closing(open_store(str(file), create=True)) as store:
         fill(store)
         before = read_whole_store(store)
-    with run_program(WRITE, file, "killed", count, 0, stdin=subprocess.PIPE) as process:
-        assert first_lines(process) == ["written"]
-        process.send_signal(signal.SIGKILL)
+    with Fork(partial(write_files, file, "killed", count, 60)) as process:
+        assert process.lines.readline() == "written\n"
+        process.kill()
     with closing(open_store(str(file))) as store:
         assert read_whole_store(store) == before
         with store.writing() as writing:
@@ -57,10 +53,9 @@ def test_a_killed_writer_changes_nothing(file: Path, count: int) -> None:
 
 
 def test_many_writers_that_create_a_store_at_once(file: Path) -> None:
-    processes = [run_program(WRITE, file, f"n{number}", 3, 60, stdin=subprocess.DEVNULL) for number in range(5)]
-    for process in processes:
+    for process in [Fork(partial(write_files, file, f"n{number}", 3, 0)) for number in range(5)]:
         with process:
-            assert process.communicate(timeout=120)[0].split() == ["written", "done"]
+            assert process.lines.read().split() == ["written", "done"]
     with closing(open_store(str(file))) as store:
         assert (len(store.artifacts()), store.chunk_total()) == (15, 15)
         assert frequencies(store, "kettle") == {"kettle": 15}

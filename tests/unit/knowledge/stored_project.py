@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from datetime import UTC, datetime
@@ -24,7 +22,6 @@ from duvet.store import records
 from duvet.store.location import KnowledgeSettings, StorePaths, find_store_paths, open_store
 from duvet.store.records import Artifact, FileKind, GraphEdge, GraphNode, IngestedFile, IngestRun, Relation, RemovedFile
 from duvet.store.sqlite import Store, StoreWriter
-from tests.cli.command import environment
 from tests.unit.store.store_files import edge, node, read_whole_store, symbol
 
 DAY = 86_400
@@ -179,16 +176,6 @@ def places(folder: Path, backups: str = "") -> StorePaths:
 
 def vote(chunk: str, given: float | None, request: str = "r", note: str | None = None) -> Vote:
     return Vote(request_id=request, chunk_id=chunk, vote=given, note=note, timestamp=CLOCK.isoformat())
-
-
-def run_program(text: str, *args: object, stdin: int | None = None) -> subprocess.Popen[str]:
-    command = [sys.executable, "-c", text, *map(str, args)]
-    return subprocess.Popen(command, env=environment(), stdin=stdin, stdout=subprocess.PIPE, text=True)
-
-
-def first_lines(process: subprocess.Popen[str], count: int = 1) -> list[str]:
-    assert process.stdout
-    return [process.stdout.readline().strip() for _ in range(count)]
 
 
 Say = Callable[[object], None]
