@@ -216,6 +216,7 @@ _MIN_TO_BREAK, _MIN_TO_WORD = 500, 800
 
 TitleLookup = Callable[[int, int], str]  # Returns the headings or symbols of a range of the text.
 _CLOSING_HASHES = re.compile(r"(?:^|[ \t])#+$")
+_COMPONENT_TAG = re.compile(r"^[ \t]*</?[A-Z][^\n]*>[ \t]*$", re.MULTILINE)
 _ADOC_HEADING = re.compile(r"(={1,6})[ \t]+(\S.*)")
 _RST_UNDERLINE = re.compile(r"([=\-~^\"'`#*+.:_])\1{2,}")
 _MAX_HEADING_LINE, _MAX_TITLE, _MAX_LINKS = 500, 100, 10_000
@@ -398,7 +399,11 @@ def read_outline(path: str, text: str, start: int = 0) -> DocumentOutline:
     """Return the outline of a document from the offset `start` on; empty for an unknown format."""
     ending = path[path.rfind(".") :].lower()
     if ending in MARKDOWN_ENDINGS:
-        return _read_markdown_outline(text[start:], start)
+        body = text[start:]
+        if ending == ".mdx":
+            # The content of a component is Markdown, not HTML.
+            body = _COMPONENT_TAG.sub(lambda tag: " " * len(tag[0]), body)
+        return _read_markdown_outline(body, start)
     headings: list[OutlineHeading] = []
     levels: dict[str, int] = {}
     above = (start, "")

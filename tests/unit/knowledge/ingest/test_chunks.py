@@ -110,6 +110,9 @@ def test_the_outline_of_other_documents() -> None:
         (36, 1, "Other"),
     ]
     assert [(one.level, one.title) for one in read_outline("a.adoc", adoc).headings] == [(1, "Title"), (2, "Part ==")]
+    mdx = "import A from 'a'\n\n<A b='é'>\n## Part\n[c](d.md)\n</A>\n"
+    assert [(one.start, one.title) for one in read_outline("a.mdx", mdx).headings] == [(mdx.index("## "), "Part")]
+    assert (read_outline("a.mdx", mdx).links, read_outline("a.md", mdx).links) == (("d.md",), ())
     assert read_outline("a.txt", "# No\n") == chunks.DocumentOutline()
 
 
