@@ -198,11 +198,10 @@ def search_requirements(
     vectors = None if embedder is None else partial(RequirementVectors, catalogue, memory, embedder)
     found = find_hits(catalogue, request, lambda: RequirementIndex(catalogue, memory), files, vectors)
     shown = found.indexes[: request.limit or None]
-    marks = found.marks(shown)
-    cards, scores = [(index, catalogue.requirements[index]) for index in shown], found.scores
+    cards, scores, marks = catalogue.requirements, found.scores, found.marks(shown)
     rows = [
-        HitRow(**make_row_fields(catalogue, card), score=scores.get(index), marks=marks.get(index, ()))
-        for index, card in cards
+        HitRow(**make_row_fields(catalogue, cards[index]), score=scores.get(index), marks=marks.get(index, ()))
+        for index in shown
     ]
     return SearchAnswer(tuple(rows), len(found.indexes), found.is_loose, found.dropped, found.is_cut)
 

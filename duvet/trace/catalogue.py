@@ -211,7 +211,7 @@ class Catalogue(Struct, frozen=True, array_like=True, dict=True):
         return tuple([card.id for card in self.requirements])
 
     @cached_property
-    def named(self) -> dict[str, tuple[int, ...]]:
+    def named(self) -> dict[str, list[int]]:
         """Maps the ids that specifications give their requirements to requirement indexes."""
         found = _group_indexes(map(attrgetter("name"), self.requirements))
         found.pop("", None)
@@ -219,6 +219,8 @@ class Catalogue(Struct, frozen=True, array_like=True, dict=True):
 
     def find_named(self, name: str, specifications: Collection[int]) -> tuple[int, ...]:
         """Return the requirements of these specifications with an id; ignore case only if no id matches exactly."""
+        if not self.named:
+            return ()
         for indexes in (self.named.get(name, ()), self._named_in_any_case.get(name.casefold(), ())):
             found = tuple([index for index in indexes if self.requirements[index].specification in specifications])
             if found:
@@ -226,18 +228,18 @@ class Catalogue(Struct, frozen=True, array_like=True, dict=True):
         return ()
 
     @cached_property
-    def _named_in_any_case(self) -> dict[str, tuple[int, ...]]:
+    def _named_in_any_case(self) -> dict[str, list[int]]:
         found = _group_indexes([card.name.casefold() for card in self.requirements])
         found.pop("", None)
         return found
 
     @cached_property
-    def stated(self) -> dict[tuple[int, str], tuple[int, ...]]:
+    def stated(self) -> dict[tuple[int, str], list[int]]:
         """Maps a specification index and a section id to the requirements of that section."""
         return _group_indexes(map(attrgetter("specification", "section"), self.requirements))
 
     @cached_property
-    def cited_in(self) -> dict[str, tuple[int, ...]]:
+    def cited_in(self) -> dict[str, list[int]]:
         return _group_indexes(map(attrgetter("path"), self.citations))
 
     def target_of(self, card: RequirementCard) -> str:
@@ -247,11 +249,11 @@ class Catalogue(Struct, frozen=True, array_like=True, dict=True):
         return self.specifications[card.specification].requirement_path(card.section, card.id)
 
 
-def _group_indexes(keys: Iterable[_Key]) -> dict[_Key, tuple[int, ...]]:
+def _group_indexes(keys: Iterable[_Key]) -> dict[_Key, list[int]]:
     found: dict[_Key, list[int]] = {}
     for index, key in enumerate(keys):
         found.setdefault(key, []).append(index)
-    return {key: tuple(indexes) for key, indexes in found.items()}
+    return found
 
 
 def build_catalogue(

@@ -91,7 +91,7 @@ def parse_file_line(reference: str) -> FileLine | None:
 
 def list_possible_paths(path: str, root: str = "") -> tuple[str, ...]:
     """Return the possible forms of a path in the project: normalised, with forward slashes, and relative to `root`."""
-    plain = [posixpath.normpath(one) for one in (path, path.replace("\\", "/"))]
+    plain = [posixpath.normpath(path), posixpath.normpath(path.replace("\\", "/"))]
     below = [one.removeprefix(f"{root.rstrip('/')}/") for one in plain] if root else []
     return tuple(dict.fromkeys([*plain, *below]))
 

@@ -333,7 +333,7 @@ class PageReferenceFinder:
                 return PageReference(written, (), number)
             found = match_sections(self.catalogue.specifications[number], heading)
             if len(found) == 1:
-                stated = self.catalogue.stated.get((number, found[0]), ())
+                stated = tuple(self.catalogue.stated.get((number, found[0]), ()))
                 return PageReference(written, stated, number, found[0])
             indexes = () if found else self._find_name(heading, number)
             if indexes:
