@@ -88,12 +88,13 @@ def test_problems_have_hints_and_fixes(snapshot: Snapshot) -> None:
     snapshot.assert_match("\n".join(told), "offers.txt")
 
 
-@pytest.mark.parametrize(("lines", "found"), [(0, 1), (2, 1), (3, 0), (40, 0)])
-def test_repeated_quotes_above_different_code(lines: int, found: int) -> None:
-    quote, code = "//# A biscuit MAY be offered to those who ask for one politely.\n", "fit();\n" * lines
+def test_repeated_quotes_above_different_code() -> None:
+    quote = "//# A biscuit MAY be offered to those who ask for one politely.\n"
     said, test = f"//= tea.md#serving\n{quote}", f"//= tea.md#serving\n//= type=test\n{quote}"
-    problems = validate(project({"src/twice.rs": f"{said}{code}{said}{test}"})).of(["src/twice.rs"]).problems
-    assert [one.code for one in problems] == ["DUV091"] * found
+    for lines, codes in ((0, ["DUV091"]), (2, ["DUV091"]), (3, []), (40, [])):
+        source = said + "fit();\n" * lines + said + test
+        problems = validate(project({"src/twice.rs": source})).of(["src/twice.rs"]).problems
+        assert [one.code for one in problems] == codes
 
 
 def test_a_requirement_file_and_a_source_that_is_right() -> None:
@@ -106,14 +107,8 @@ def test_a_requirement_file_and_a_source_that_is_right() -> None:
     assert (checked.problems, checked.annotations, checked.files) == ((), 1, 1)
 
 
-@pytest.mark.parametrize(
-    ("quote", "text"),
-    [
-        # It would end the comment, or take the next line into it.
-        ("The stars of a comment MUST be ", "*/"),
-        ("The end of a line MUST be marked with a ", "backslash\\"),
-    ],
-)
+# It would end the comment, or take the next line into it.
+@pytest.mark.parametrize(("quote", "text"), [("The stars MUST be ", "*/"), ("A line MUST end with a ", "backslash\\")])
 def test_no_fix_breaks_the_code_around_it(quote: str, text: str) -> None:
     tea = f"# Tea\n\n## Brewing\n\n{quote}{text} in all files.\n"
     source = f"//= tea.md#brewing\n//# {quote}something in all files.\n"

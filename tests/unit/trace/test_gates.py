@@ -1,16 +1,23 @@
-"""The requirements and lines that fail a gate, compared with the rules line by line."""
+"""The requirements and lines that fail a gate, and those that are not applicable."""
 
 from __future__ import annotations
 
+from datetime import date
+
+import pytest
 from hypothesis import given
 from msgspec.structs import replace
 
-from duvet.model import Annotation, Kind
+from duvet.model import Annotation, Kind, Place, Problem
+from duvet.project.project import Project
 from duvet.text import quote_text, shorten_text
 from duvet.trace.catalogue import State
 from duvet.trace.gates import check_gates, find_incomplete, find_not_applicable_annotations
 from duvet.trace.records import Requirement, list_requirements
+from duvet.tree.files import MemoryTree
 from tests.problems import show_problem
+from tests.unit.queries.query_projects import NUMBERED_FILES, RFC
+from tests.unit.reports.report_projects import NOT_APPLICABLE_DAY, project, with_entries
 from tests.unit.trace.trace_samples import cited_texts, citing, trace_of
 
 FRONT, BACK = "The pot", "MUST be warm."
@@ -118,3 +125,165 @@ def test_equals_the_plain_rules(cited: tuple[str, tuple[Annotation, ...]]) -> No
     ]
     problems = check_gates(trace_of(text, *annotations), citations=True, tests=True)
     assert [(one.code, one.place.line, one.message.partition(" ")[2].partition(" ")[2]) for one in problems] == wanted
+
+
+CONFIG = f"""\
+'$schema' = "duvet-cli/config/v1"
+specification = [
+  {{ source = "tea.md" }},
+  {{ source = "{RFC}" }},
+  {{ source = "empty.md" }},
+  {{ source = "https://host/gone" }},
+]
+"""
+TEA = "# Tea\n\nIt MUST be hot.\n\n## Pot\n\nIt MUST be warm. It MAY be blue.\n\n### Lid\n\nIt MUST close.\n"
+FILES = {**NUMBERED_FILES, ".duvet/config.toml": CONFIG, "tea.md": TEA, "empty.md": "# Empty\n"}
+SCOPES = Project("/w/inner", tree=MemoryTree({path: text.encode() for path, text in FILES.items()})).scopes
+UNSAID = "no requirement of tea.md#pot contains this quote"
+SIMILAR = 'did you mean "The pot MUST be warm." or "The lid MUST NOT be lost."?'
+
+
+def texts(target: str, *, below: bool = True) -> list[str]:
+    return [SCOPES.requirements[index].text for index in SCOPES.of(target, below=below)]
+
+
+@pytest.mark.parametrize(
+    ("targets", "found"),
+    [
+        ("tea.md ./tea.md tea Tea", "It MUST be hot. It MUST be warm. It MAY be blue. It MUST close."),
+        ("tea.md#pot", "It MUST be warm. It MAY be blue."),
+        ("tea.md#tea", "It MUST be hot."),
+        ("empty.md empty.md#empty", ""),
+        (f"{RFC}.txt#10 {RFC}.html#10 HTTPS://WWW.RFC-EDITOR.ORG/rfc/rfc7#10", "Four MUST be."),
+    ],
+)
+def test_a_target_means_a_specification_or_a_section_without_its_subsections(targets: str, found: str) -> None:
+    assert [" ".join(texts(target)) for target in targets.split()] == [found] * len(targets.split())
+
+
+def test_a_numbered_section_includes_those_below_it() -> None:
+    for section, found in (("1", "One Two Three"), ("1.1", "Two Three"), ("Saucer", "Five Six")):
+        assert texts(f"{RFC}#{section}") == [f"{word} MUST be." for word in found.split()]
+        assert texts(f"RFC 7#{section}", below=False) == [f"{found.split()[0]} MUST be."]
+
+
+def test_targets_in_a_specification_that_could_not_be_loaded_are_unavailable() -> None:
+    targets = ("https://host/gone", "https://host/gone#1", "https://HOST/gone", "https://host/other", "tea.md")
+    assert [SCOPES.is_unavailable(target) for target in targets] == [True, True, True, False, False]
+
+
+def test_a_specification_in_the_folder_above() -> None:
+    files = {"/w/tea.md": TEA, "a.rs": "//= tea.md#pot\n//= type=spec\n//# It MAY be blue.\n"}
+    config = "'$schema' = 'duvet-cli/config/v1'\nsource = [{ pattern = 'a.rs' }]\n"
+    tree = MemoryTree({path: text.encode() for path, text in {**files, ".duvet/config.toml": config}.items()})
+    scopes = Project("/w/inner", tree=tree).scopes
+    assert [scopes.requirements[index].text for index in scopes.of("tea.md#pot")] == ["It MAY be blue."]
+
+
+def entry(target: str, **more: str) -> str:
+    """Return an entry of the configuration, with values in TOML."""
+    lines = {"target": f'"{target}"', "reason": '"no"', **more}
+    return "".join(["\n[[not-applicable]]\n", *(f"{key} = {value}\n" for key, value in lines.items())])
+
+
+def settled(entries: str, today: date | None = NOT_APPLICABLE_DAY) -> Project:
+    return project(with_entries(entries), today)
+
+
+def excluded(found: Project) -> list[str]:
+    """Return the sections and texts of the not applicable requirements."""
+    return [f"{one.section.id}: {one.text}" for one in found.requirements if one.state is State.NOT_APPLICABLE]
+
+
+def test_an_entry_applies_whatever_cites_the_requirement() -> None:
+    ##= man/spec/gates.md#not-applicable
+    ##% duvet MUST NOT count a requirement that `[[not-applicable]]` names, or require code or tests for it, even if
+    ##% code cites it.
+    before = project(with_entries("")).requirements
+    after = settled(entry("tea.md")).requirements
+    assert {one.state for one in before} >= {State.DONE, State.EXCEPTED, State.UNCITED}
+    assert [(one.text, one.state) for one in after] == [(one.text, State.NOT_APPLICABLE) for one in before]
+
+
+@pytest.mark.parametrize("quote", ["The pot MUST be warm.", "The pot\\n  MUST be warm .", "pot MUST be warm"])
+def test_a_quote_is_one_requirement(quote: str) -> None:
+    ##= man/spec/gates.md#not-applicable
+    ##% A `[[not-applicable]]` entry MUST apply to the requirement that it quotes or, without a quote, to all
+    ##% requirements of its section or specification.
+    found = settled(entry("tea.md#pot", quote=f'"{quote}"'))
+    assert (found.trace.problems, excluded(found)) == ((), ["pot: The pot MUST be warm."])
+
+
+def test_a_quoted_sentence_is_not_a_longer_one_that_contains_it() -> None:
+    more = {"more/c.toml": 'target = "tea.md#pot"\n[[spec]]\nquote = "The pot MUST be warm. It SHOULD be\\nround."\n'}
+    found = project(with_entries(entry("tea.md#pot", quote='"It SHOULD be round."')) | more, NOT_APPLICABLE_DAY)
+    assert (found.trace.problems, excluded(found)) == ((), ["pot: It SHOULD be round."])
+
+
+def test_entries_may_overlap() -> None:
+    found = settled(entry("tea.md#pot") + entry("tea.md") + entry("tea.md#pot", quote='"Pots come first."'))
+    assert [one.requirements for one in found.not_applicable] == [5, 10, 1]
+    assert len(excluded(found)) == 10
+    # The first entry for a requirement is the one that is shown.
+    assert sorted(one.target for one in found.catalogue.excuses.values()) == ["tea.md"] * 5 + ["tea.md#pot"] * 5
+
+
+@pytest.mark.parametrize(
+    ("target", "quote", "length", "said"),
+    [
+        ("tee.md", "", 8, 'DUV081 unknown specification "tee.md"; did you mean tea?'),
+        ("tea.md#pott", "", 13, 'DUV081 unknown section "pott" of tea.md; did you mean pot?'),
+        ("tea.md#tea-biscuits", "", 21, "DUV082 tea.md#tea-biscuits has no requirements; did you mean tea.md#cup?"),
+        (
+            "manners.md",
+            "",
+            12,
+            "DUV082 manners.md has no requirements; name a section with requirements, or remove the entry",
+        ),
+        ("tea.md#pot", "The pot MUST be hot.", 22, f"DUV082 {UNSAID}; {SIMILAR}"),
+        ("tea.md#pot", "xyz", 5, f"DUV082 {UNSAID}; quote one of its requirements, or remove the entry"),
+        ("tea.md#pot", "MUST", 6, "DUV082 2 requirements of tea.md#pot contain this quote; quote one whole sentence"),
+    ],
+)
+def test_an_entry_that_matches_no_requirement(target: str, quote: str, length: int, said: str) -> None:
+    ##= man/spec/gates.md#not-applicable
+    ##% duvet MUST report a `[[not-applicable]]` entry that matches no requirement, and suggest the most similar text.
+    found = settled(entry(target, **({"quote": f'"{quote}"'} if quote else {})))
+    place, (message, hint) = Place(15, 9, length) if quote else Place(13, 10, length), said[7:].split("; ")
+    assert found.trace.problems == (Problem(said[:6], message, ".duvet/config.toml", place, hint=hint),)
+    assert ([one.requirements for one in found.not_applicable], excluded(found)) == ([0], [])
+
+
+def test_a_specification_that_could_not_be_loaded_is_reported_once() -> None:
+    config = '\n[[specification]]\nsource = "https://host/gone"\n' + entry("https://host/gone#1")
+    assert [one.code for one in settled(config).trace.problems] == ["DUV045"]
+
+
+UNTIL = entry("tea.md#cup", expiry="2030-01-31")
+
+
+@pytest.mark.parametrize(
+    ("entries", "today", "count"),
+    [
+        (UNTIL, date(2030, 1, 30), 4),
+        (UNTIL, date(2030, 1, 31), 4),
+        (UNTIL, date(2030, 2, 1), 0),
+        (UNTIL, date(2031, 1, 1), 0),
+        (UNTIL, None, 4),
+        (UNTIL + entry("tea.md#cup"), date(2030, 2, 1), 4),
+    ],
+)
+def test_an_entry_applies_until_the_end_of_its_last_day(entries: str, today: date | None, count: int) -> None:
+    ##= man/spec/gates.md#not-applicable
+    ##% Once the expiry date of a `[[not-applicable]]` entry has passed, duvet MUST report the entry and count its
+    ##% requirements again.
+    assert len(excluded(settled(entries, today))) == count
+
+
+def test_an_expired_entry_is_reported() -> None:
+    found = settled(UNTIL, date(2030, 2, 1))
+    message = "this entry expired on 2030-01-31; the requirements of tea.md#cup count again"
+    hint = "set a later date, or remove the entry"
+    assert found.trace.problems == (Problem("DUV080", message, ".duvet/config.toml", Place(15, 10, 10), hint=hint),)
+    assert [(one.requirements, one.has_expired) for one in found.not_applicable] == [(4, True)]
+    assert found.requirements == project(with_entries("")).requirements
