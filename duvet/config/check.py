@@ -24,7 +24,7 @@ from duvet.config.document import (
     expand_template,
     is_variable,
 )
-from duvet.config.document_formats import DocumentFormat, detect_document_format
+from duvet.config.document_formats import find_file_ending
 from duvet.config.duvet_tables import ExtendedConfig, ExtendedSource
 from duvet.config.project_file import SchemaName, UpstreamConfig, UpstreamSource
 from duvet.config.settings import EXTENDED_SCHEMA, ExtendedHtmlReport, HtmlReport, Secret, Table, TableError
@@ -165,10 +165,10 @@ _EXTENSIONS: dict[type, type[Table]] = {
 }
 _EXTEND = f"set `'$schema' = \"{SchemaName.EXTENDED}\"` to use this"
 # How to write a list of tables, and a single table.
-_REWRITES = {
-    DocumentFormat.TOML: ("write `[[{}]]` above each table", "write `[{}]`"),
-    DocumentFormat.YAML: ("write a list: put `- ` before each table", "remove `- `"),
-    DocumentFormat.JSON: ("write a list: put `[` and `]` around the tables", "remove `[` and `]`"),
+_IN_YAML = ("write a list: put `- ` before each table", "remove `- `")
+_IN_OTHERS = {
+    "toml": ("write `[[{}]]` above each table", "write `[{}]`"),
+    "json": ("write a list: put `[` and `]` around the tables", "remove `[` and `]`"),
 }
 _DATE_HINT = "write a date such as `2027-12-31`"
 _SCHEMA_HINT = f"start the file with `'$schema' = \"{SchemaName.V0_4_0}\"`"
@@ -204,8 +204,13 @@ def _check_typed(choice: FieldType, value: Any, at: DocumentLocation) -> Iterato
     match choice.type:
         case inspect.StructType() as table:
             yield from _check_struct(table, value, at)
-        case inspect.DictType() as table:
-            yield from _check_named_values(table, value, at)
+        case inspect.DictType(key_type=key_type, value_type=value_type):
+            (name_kind,) = list_field_types(key_type)
+            for name, inner in value.items():
+                if name_kind.refuses(name):
+                    message = f"the key is not {name_kind.expected}"
+                    yield (at / name).problem(rules.CONFIG_BAD_VALUE, message, at_key=True)
+                yield from check_value(value_type, inner, at / name)
         case inspect.VarTupleType(min_length=least, item_type=item):
             if len(value) < (least or 0):
                 yield at.problem(rules.CONFIG_BAD_VALUE, f"invalid length {len(value)}, expected at least {least}")
@@ -253,7 +258,7 @@ def is_in_range(kind: inspect.Type, value: float) -> bool:
 
 def _suggest_rewrite(value: Any, expected: str, at: DocumentLocation) -> str:
     name = ".".join(key for key in at.keys if isinstance(key, str))
-    several, single = _REWRITES[detect_document_format(at.document.path)]
+    several, single = _IN_OTHERS.get(find_file_ending(at.document.path), _IN_YAML)
     match value, expected:
         case {}, "a sequence":
             return several.format(name)
@@ -264,16 +269,6 @@ def _suggest_rewrite(value: Any, expected: str, at: DocumentLocation) -> str:
         case None, _:
             return "remove the key, or give it a value"
     return ""
-
-
-def _check_named_values(kind: inspect.DictType, values: dict[str, Any], at: DocumentLocation) -> Iterator[Problem]:
-    (name_kind,) = list_field_types(kind.key_type)
-    pattern = name_kind.type.pattern if isinstance(name_kind.type, inspect.StrType) else None
-    for name, value in values.items():
-        below = at / name
-        if pattern and not re.search(pattern, name):
-            yield below.problem(rules.CONFIG_BAD_VALUE, f"the key is not {name_kind.expected}", at_key=True)
-        yield from check_value(kind.value_type, value, below)
 
 
 def _check_free(value: Any, at: DocumentLocation) -> Iterator[Problem]:

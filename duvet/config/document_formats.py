@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Callable
-from enum import StrEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -140,26 +139,12 @@ def _unquote_key(part: str) -> str:
 DOCUMENT_ENDINGS = ("json", "yaml", "yml", "toml")  # The extensions of configurations.
 
 
-class DocumentFormat(StrEnum):
-    """A format, detected by the file extension."""
-
-    JSON = "json"
-    TOML = "toml"
-    YAML = "yaml"
-
-
 def find_file_ending(path: str) -> str:
     return path.rpartition("/")[2].rpartition(".")[2].lower()
 
 
-def detect_document_format(path: str) -> DocumentFormat:
-    """Return the format for a file name; unknown extensions mean YAML."""
-    found = find_file_ending(path)
-    return DocumentFormat(found) if found in (DocumentFormat.JSON, DocumentFormat.TOML) else DocumentFormat.YAML
-
-
 def read_document(data: bytes, path: str) -> DataDocument:
-    """Parse a file in the format of its extension, or raise DocumentError; a blank file has no values."""
+    """Parse a file in the format of its extension (by default YAML), or raise DocumentError; it may be blank."""
     if len(data) > document.MAX_DOCUMENT_BYTES:
         message = f"the file has {len(data):,} bytes; the limit is {document.MAX_DOCUMENT_BYTES:,}"
         raise DocumentError(message, path, Place())
@@ -170,8 +155,7 @@ def read_document(data: bytes, path: str) -> DataDocument:
         message = f"invalid UTF-8 at byte offset {error.start}"
         place = find_place(before, len(before), len(before))
         raise DocumentError(message, path, place, is_text=False) from None
-    parsers = {DocumentFormat.JSON: _parse_json, DocumentFormat.TOML: _parse_toml, DocumentFormat.YAML: parse_yaml}
-    parsed = parsers[detect_document_format(path)](text, path)
+    parsed = {"json": _parse_json, "toml": _parse_toml}.get(find_file_ending(path), parse_yaml)(text, path)
     document.check_document_size(parsed)
     return parsed
 

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 from msgspec import Struct, json, to_builtins
+from msgspec.structs import replace
 
 from duvet.config import check, document, duvet_tables, project_file, settings
 from duvet.config.service_tables import ServiceConfig
@@ -62,26 +63,17 @@ def _list_settings(
         if isinstance(value, tuple) and not keys:
             # All lists at the top are lists of tables.
             nested += [((*below, index), item) for index, item in enumerate(value)]
-        else:
-            is_template = any(kind.template for kind in check.list_field_types(declared.type))
-            yield _make_setting(below, value, is_template, toml, environ)
+            continue
+        setting = Setting(check.format_key_path(below), to_builtins(value), SettingOrigin.DEFAULT)
+        if below in toml.spans:
+            variables: tuple[str, ...] = ()
+            if any(kind.template for kind in check.list_field_types(declared.type)):
+                variables = document.expand_template(toml.string(*below), environ)[1]
+            line = toml.value_place(*below).line
+            setting = replace(setting, origin=SettingOrigin.FILE, path=toml.path, line=line, variables=variables)
+        yield setting
     for below, inner in nested:
         yield from _list_settings(inner, below, toml, environ)
-
-
-def _make_setting(
-    keys: SettingKeys, value: Any, is_template: bool, toml: TomlDocument, environ: Mapping[str, str]
-) -> Setting:
-    plain = to_builtins(value)
-    written: Any = toml.values
-    for key in keys:
-        if isinstance(key, str) and key not in written:
-            return Setting(check.format_key_path(keys), plain, SettingOrigin.DEFAULT)
-        written = written[key]
-    variables = document.expand_template(written, environ)[1] if is_template else ()
-    return Setting(
-        check.format_key_path(keys), plain, SettingOrigin.FILE, toml.path, toml.value_place(*keys).line, variables
-    )
 
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
