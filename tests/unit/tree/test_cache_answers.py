@@ -202,8 +202,9 @@ def answer(folder: Path, now: int) -> tuple[Done, dict[str, object]]:
     return comparable(report_here(folder, now=now), folder), state(folder)
 
 
-@pytest.mark.parametrize("name", ["report", "all"])
-@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize(
+    ("damage", "name"), [*((one, "all") for one in DAMAGES), ("gone", "report"), ("cut off", "report")]
+)
 def test_cached_answers_stay_right_with_a_damaged_cache_file(
     damage: str, name: str, right: tuple[Done, dict[str, object]], tmp_path: Path
 ) -> None:
