@@ -79,25 +79,22 @@ def test_missing_specifications_are_downloaded_once() -> None:
     assert (first.name, first.sections is second.sections) == ("RFC 99902", True)
 
 
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
+def test_specifications_that_can_not_be_read(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "bad.md").write_bytes(FILES["bad.md"])
+    os.mkfifo(tmp_path / "pipe")
+    for name, message in [
         ("folder", "folder: Is a directory (os error 21)"),
         ("pipe", "pipe: not a regular file"),
         ("nope.md", "nope.md: No such file or directory (os error 2)"),
         ("bad.md", "bad.md:3: invalid utf-8 sequence of 1 bytes from index 6"),
         ("https://example.com/cake.md", "https://example.com/cake.md has not been downloaded"),
-    ],
-)
-def test_specifications_that_can_not_be_read(tmp_path: Path, name: str, message: str) -> None:
-    (tmp_path / "folder").mkdir()
-    (tmp_path / "bad.md").write_bytes(FILES["bad.md"])
-    os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(DuvetError) as caught:
-        Library(DiskTree(str(tmp_path)), "d").load(locate_specification(name))
-    assert str(caught.value) == message
-    if "https" in name:
-        assert caught.value.hint == "save its text as d/example.com/cake.txt"
+    ]:
+        with pytest.raises(DuvetError) as caught:
+            Library(DiskTree(str(tmp_path)), "d").load(locate_specification(name))
+        assert str(caught.value) == message
+        if "https" in name:
+            assert caught.value.hint == "save its text as d/example.com/cake.txt"
 
 
 def test_the_format_of_a_specification() -> None:

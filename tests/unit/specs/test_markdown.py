@@ -185,20 +185,17 @@ def test_the_first_paragraph_is_the_description() -> None:
         assert parse_markdown(text.encode()).description == description
 
 
-@pytest.mark.parametrize(
-    ("text", "line"),
-    [
+def test_markdown_on_which_the_parser_fails(capfd: pytest.CaptureFixture[str]) -> None:
+    for text, line in [
         ("+ a\n   {#b}\n  ===\n", 2),
         ("# É\n\n> a\n>  {#b}\n> ===\n", 4),
         ("> a\\\n>  {.b #c}\n> ---", 2),
         ("- > a\n  >  {}\n  > =\n", 2),
-    ],
-)
-def test_markdown_on_which_the_parser_fails(text: str, line: int, capfd: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(MarkdownError) as raised:
-        parse_markdown(text.encode())
-    assert (raised.value.line, raised.value.message) == (line, "the Markdown parser fails on this line")
-    assert capfd.readouterr() == ("", "")
+    ]:
+        with pytest.raises(MarkdownError) as raised:
+            parse_markdown(text.encode())
+        assert (raised.value.line, raised.value.message) == (line, "the Markdown parser fails on this line")
+        assert capfd.readouterr() == ("", "")
 
 
 def test_recorded_documents_are_parsed_as_before(shared: Path) -> None:

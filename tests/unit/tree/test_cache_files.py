@@ -59,17 +59,15 @@ def test_a_file_that_is_damaged(blobs: BlobStore) -> None:
     assert blobs.load("other", dict[str, list[int]]) is None
 
 
-@pytest.mark.parametrize(
-    "start", [b"", BLOB_MAGIC, make_blob_header("name"), make_blob_header("name") + (1 << 60).to_bytes(8)]
-)
-def test_a_file_that_is_larger_than_memory(start: bytes, blobs: BlobStore) -> None:
-    path = saved(blobs)
-    path.write_bytes(start)
-    try:
-        os.truncate(path, 1 << 43)
-    except OSError:
-        pytest.skip("this disk takes no file with so large a hole")
-    assert load(blobs) is None
+def test_a_file_that_is_larger_than_memory(blobs: BlobStore) -> None:
+    for start in [b"", BLOB_MAGIC, make_blob_header("name"), make_blob_header("name") + (1 << 60).to_bytes(8)]:
+        path = saved(blobs)
+        path.write_bytes(start)
+        try:
+            os.truncate(path, 1 << 43)
+        except OSError:
+            pytest.skip("this disk takes no file with so large a hole")
+        assert load(blobs) is None
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")

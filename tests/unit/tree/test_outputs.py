@@ -97,22 +97,19 @@ def test_leftovers_are_removed_by_age_without_process_ids(tmp_path: Path) -> Non
         assert {path.name for path in tmp_path.iterdir()} == names
 
 
-@pytest.mark.parametrize(
-    ("name", "reason"),
-    [
+def test_outputs_that_are_not_files(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"old")
+    for name, reason in [
         ("", "Is a directory (os error 21)"),
         ("new/", "Is a directory (os error 21)"),
         ("file/a", "Not a directory (os error 20)"),
         ("x" * 300, "File name too long (os error 36)"),
         ("a\0b", "paths can't contain NUL characters"),
-    ],
-)
-def test_outputs_that_are_not_files(tmp_path: Path, name: str, reason: str) -> None:
-    (tmp_path / "file").write_bytes(b"old")
-    with pytest.raises(OutputError) as caught:
-        store_file(f"{tmp_path}/{name}", b"new")
-    assert caught.value.message == f"can't write this file: {reason}"
-    assert listed(tmp_path) == {"file": b"old"}
+    ]:
+        with pytest.raises(OutputError) as caught:
+            store_file(f"{tmp_path}/{name}", b"new")
+        assert caught.value.message == f"can't write this file: {reason}"
+        assert listed(tmp_path) == {"file": b"old"}
 
 
 def test_devices_and_pipes_are_written_to(tmp_path: Path) -> None:
