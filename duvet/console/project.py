@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from duvet.console.command import TerminalSettings, current_settings, wants_cache
-from duvet.tree.cache import BlobStore, DiskCache, NoBlobStore, make_cache_key
+from duvet.tree.cache import BlobStore, DiskCache, make_cache_key
 from duvet.tree.files import CACHE_FOLDER, DiskTree, Tree
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def open_cache(pinned: Mapping[str, FileContent] | None = None) -> DiskCache | N
 
 def open_blobs(settings: TerminalSettings) -> BlobStore:
     """Open the cache's folder; without a project or with `--no-cache`, return a store that stays empty."""
-    return BlobStore(DiskTree().at(CACHE_FOLDER)) if wants_cache(settings) else NoBlobStore()
+    return BlobStore(DiskTree().at(CACHE_FOLDER)) if wants_cache(settings) else BlobStore()
 
 
 def find_spending_folder(settings: TerminalSettings) -> str:

@@ -17,7 +17,7 @@ from duvet.llm import records
 from duvet.llm.budget import SpendingBudget
 from duvet.llm.endpoint import Endpoint, ProviderClient, find_provider_key
 from duvet.llm.providers import Backend, Sampler, make_backend
-from duvet.tree.cache import BlobStore, NoBlobStore, make_cache_key
+from duvet.tree.cache import BlobStore, make_cache_key
 
 if TYPE_CHECKING:
     from anyio import Lock
@@ -156,7 +156,7 @@ class StaticRouter:
         self.log = log
         clock = clock or SystemClock()
         self._http = http or ProviderClient(clock)
-        self._discovery = ModelDiscovery(self._http, clock, blobs or NoBlobStore())
+        self._discovery = ModelDiscovery(self._http, clock, blobs or BlobStore())
         self.budget = SpendingBudget(clock, spending_folder)
         self._report = report
         self._working: dict[str, str] = {}  # The discovered model that answered last, by provider.

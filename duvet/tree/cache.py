@@ -69,8 +69,6 @@ Value = TypeVar("Value")
 
 
 class CacheFileState(StrEnum):
-    """The state of a file in the cache folder; duvet uses only good files."""
-
     GOOD = "good"
     OTHER_BUILD = "from another build or user"
     DAMAGED = "damaged"
@@ -78,9 +76,9 @@ class CacheFileState(StrEnum):
 
 
 class BlobStore:
-    """A folder with files for duvet's own use; damaged or foreign files count as missing."""
+    """A folder with files for duvet's own use; damaged or foreign files count as missing, as do all without a folder."""
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str = "") -> None:
         self.folder = folder
 
     def load(self, name: str, kind: type[Value]) -> Value | None:
@@ -89,6 +87,8 @@ class BlobStore:
 
     def inspect(self, name: str) -> tuple[CacheFileState, int, bytes | None]:
         """Return the state and the size of a file and, if it is good, its payload."""
+        if not self.folder:
+            return CacheFileState.FOREIGN, 0, None
         with suppress(OSError, UnreadableError):
             handle, info = DiskTree(self.folder).open_file(name)
             with FileIO(handle) as file:
@@ -112,7 +112,7 @@ class BlobStore:
         path, ignore = os.path.join(self.folder, name), os.path.join(self.folder, IGNORE_FILE)
         ##= man/spec/cache.md#storage
         ##% duvet MUST NOT write to the cache or the index through a symbolic link.
-        if os.path.islink(self.folder) or os.path.islink(os.path.dirname(self.folder)):
+        if not self.folder or os.path.islink(self.folder) or os.path.islink(os.path.dirname(self.folder)):
             return
         ##= man/spec/cache.md#storage
         ##% If duvet cannot write the cache, it MUST work without it.
@@ -141,17 +141,6 @@ class BlobStore:
         except OSError:
             return []
         return sorted(name for name in found if name != IGNORE_FILE and is_unfinished(name) == unfinished)
-
-
-class NoBlobStore(BlobStore):
-    def __init__(self) -> None:
-        super().__init__("")
-
-    def load(self, name: str, kind: type[Value]) -> None:
-        return None
-
-    def save(self, name: str, value: object) -> None:
-        pass
 
 
 def make_blob_header(name: str) -> bytes:
@@ -257,7 +246,7 @@ class DiskCache(Cache):
         today: date | None = None,
         pinned: Mapping[str, recorder.FileContent] | None = None,
     ) -> None:
-        self.blobs = BlobStore(disk.at(CACHE_FOLDER)) if kept else NoBlobStore()
+        self.blobs = BlobStore(disk.at(CACHE_FOLDER) if kept else "")
         self.tree = recorder.RecordedTree(disk, now, pinned)
         self.environ = recorder.RecordedEnvironment(environ, self.tree)
         self._today = "" if today is None else today.isoformat()

@@ -8,7 +8,7 @@ import posixpath
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -64,20 +64,16 @@ class GitCommand:
     def start(self, *args: str, questions: bool = False, complaints: bool = False) -> Popen[bytes]:
         from subprocess import DEVNULL, PIPE, Popen
 
-        streams: dict[str, Any] = {
-            "stdin": PIPE if questions else DEVNULL,
-            "stdout": PIPE,
-            "stderr": PIPE if complaints else DEVNULL,
-        }
+        command, folder = ["git", *_NO_PROGRAMS, *args], self.folder or None
+        stdin, stderr = PIPE if questions else DEVNULL, PIPE if complaints else DEVNULL
         try:
-            return Popen(["git", *_NO_PROGRAMS, *args], cwd=self.folder or None, env=self.environ, **streams)
+            return Popen(command, cwd=folder, env=self.environ, stdin=stdin, stdout=PIPE, stderr=stderr)
         except ValueError as error:
             raise DuvetError("revision names can't contain NUL characters") from error
         except OSError as error:
             if isinstance(error, FileNotFoundError) and os.path.isdir(self.folder or "."):
-                raise DuvetError(
-                    "git was not found", hint="install git, which duvet needs to read revisions"
-                ) from error
+                hint = "install git, which duvet needs to read revisions"
+                raise DuvetError("git was not found", hint=hint) from error
             raise DuvetError(f"can't run git: {error.strerror}", path=self.folder) from error
 
 
@@ -88,10 +84,6 @@ class GitNode(Struct, frozen=True):
     path: str
     mode: str
     object: str
-
-    @property
-    def is_link(self) -> bool:
-        return self.mode == _LINK
 
     @property
     def is_folder(self) -> bool:
@@ -136,8 +128,7 @@ class GitObjects:
 
 
 _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-_REFERENCE = "ref: "
-_MOST_REFERENCES = 5
+_MOST_REFERENCES, _MOST_LINKS = 5, 40
 
 
 class GitRepository:
@@ -177,9 +168,9 @@ class GitRepository:
             return ""
         shared, found = self.shared(own), self._read_text(f"{own}/HEAD")
         for _ in range(_MOST_REFERENCES):
-            if not found.startswith(_REFERENCE):
+            if not found.startswith("ref: "):
                 break
-            name = found.removeprefix(_REFERENCE).strip()
+            name = found.removeprefix("ref: ").strip()
             found = self._read_text(f"{shared}/{name}")
             if not found:
                 # The branch is in the packed references.
@@ -201,9 +192,6 @@ class GitRepository:
             return ""
 
 
-_MOST_LINKS = 40
-
-
 class OutsideRepositoryError(Exception):
     """Raised with a path that points outside the repository."""
 
@@ -215,13 +203,13 @@ class GitEntry(Struct, frozen=True):
     tree: GitTree
 
     def is_dir(self) -> bool:
-        place = self.tree.find(self.path) if self.node.is_link else None
+        place = self.tree.find(self.path) if self.node.mode == _LINK else None
         if isinstance(place, str):
             return self.tree.disk.exists(place) and not self.tree.disk.is_file(place)
         return (place or self.node).is_folder
 
     def is_symlink(self) -> bool:
-        return self.node.is_link
+        return self.node.mode == _LINK
 
 
 class GitTree:
@@ -270,23 +258,20 @@ class GitTree:
         return place is not None and not is_own_folder(place.path)
 
     def entries(self, folder: str) -> Iterator[TreeEntry]:
+        nodes: dict[str, GitNode] = {}
         try:
             place = self._locate(folder)
-            if isinstance(place, str):
-                return self.disk.entries(place)
-            is_listed = place.is_folder and not is_own_folder(place.path)
-            nodes = self._list_nodes(place) if is_listed else {}
+            if isinstance(place, GitNode) and place.is_folder and not is_own_folder(place.path):
+                nodes = self._list_nodes(place)
+        except (FileNotFoundError, NotADirectoryError):
+            return
         except (OSError, ValueError) as error:
-            if isinstance(error, (FileNotFoundError, NotADirectoryError)):
-                return iter(())
             raise UnreadableError(describe_os_error(error), path=folder) from error
-        return iter(
-            [
-                GitEntry(name, posixpath.join(folder, name), node, self)
-                for name, node in nodes.items()
-                if not is_own_folder(node.path)
-            ]
-        )
+        if isinstance(place, str):
+            yield from self.disk.entries(place)
+        for name, node in nodes.items():
+            if not is_own_folder(node.path):
+                yield GitEntry(name, posixpath.join(folder, name), node, self)
 
     def identity(self, folder: str) -> object:
         try:
@@ -343,7 +328,7 @@ class GitTree:
             node = self._list_nodes(folder).get(name)
             if node is None:
                 raise _make_os_error(errno.ENOENT)
-            if not (node.is_link and (follow or todo)):
+            if not (node.mode == _LINK and (follow or todo)):
                 way.append(node)
                 continue
             links += 1

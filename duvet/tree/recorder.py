@@ -23,13 +23,13 @@ _HAS_CHANGE_TIMES = os.name != "nt"
 
 
 class FileStamp(Struct, frozen=True, array_like=True, gc=False):
-    """The status of a file or folder, with a digest of the content if its times are not reliable."""
+    """The status of a file or folder."""
 
     size: int
     modified: int
     changed: int
     inode: int
-    digest: bytes = b""
+    digest: bytes = b""  # Of the content, if the times are not reliable.
 
     def looks_like(self, info: os.stat_result) -> bool:
         """Return whether a file's status equals the stamp; the digest is not compared."""
@@ -162,10 +162,7 @@ class RecordedTree:
     """The files on disk, recording each question and its answer."""
 
     def __init__(self, disk: DiskTree, now: int | None = None, pinned: Mapping[str, FileContent] | None = None) -> None:
-        """`pinned` maps files to the content that replaces what is on disk.
-
-        Without it, changed files are read as they are, and the run never restarts.
-        """
+        """`pinned` maps files to content that replaces what is on disk; without it, the run never restarts."""
         self.disk = disk
         self.pinned = pinned or {}
         self._can_restart = pinned is not None
@@ -188,27 +185,23 @@ class RecordedTree:
 
     def read(self, path: str) -> bytes:
         try:
-            content = self._load(path)
+            return self._load(path).data
         except UnreadableError as error:
             self._note_failure(path, error, self.record.absent)
             raise
-        self._note_content(path, content)
-        return content.data
 
     def read_again(self, path: str) -> bytes:
         """Read a file once more; raise FileChangedError if it changed and the run can restart."""
         content = self._load(path)
-        self._note_content(path, content)
         if self.seen[path] is None and self._can_restart:
             raise FileChangedError(path, content)
         return content.data
 
     def _load(self, path: str) -> FileContent:
-        return self.pinned.get(path) or FileContent(*self.disk.read_with_status(path))
-
-    def _note_content(self, path: str, content: FileContent) -> None:
+        content = self.pinned.get(path) or FileContent(*self.disk.read_with_status(path))
         digest = digest_content(content.data) if is_fresh(content.info, self.now) else b""
         self._note_stamp(path, make_file_stamp(content.info, digest))
+        return content
 
     def _note_stamp(self, path: str, stamp: FileStamp) -> None:
         was = self.seen.setdefault(path, stamp)
@@ -275,7 +268,7 @@ class RecordedTree:
         if not stamp.digest:
             return stamp
         try:
-            data, info = self._load(path)
+            data, info = pin or self.disk.read_with_status(path)
         except UnreadableError:
             return None
         if not stamp.looks_like(info) or digest_content(data) != stamp.digest:

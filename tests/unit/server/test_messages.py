@@ -16,7 +16,7 @@ from duvet.server.messages import load_instructions, render_instructions
 from duvet.server.protocol.server import DuvetServer
 from duvet.tools.context import ProjectSnapshot
 from duvet.tools.packs import Registry, enable_packs
-from duvet.tree.cache import BlobStore, NoBlobStore
+from duvet.tree.cache import BlobStore
 from tests.slow.test_conformance import copy_with_links
 from tests.tokens import MOST, tokens
 from tests.unit.server.clients import blocks, prompt_text
@@ -81,7 +81,7 @@ def test_cached_instructions_are_used_for_the_same_configuration_alone(tmp_path:
 
     blobs = BlobStore(str(tmp_path))
     text = load(RULE, blobs)
-    assert text == render_instructions(RULE, Registry()) == load(RULE, NoBlobStore())
+    assert text == render_instructions(RULE, Registry()) == load(RULE, BlobStore())
     (name,) = blobs.names()
     kept = blobs.load(name, tuple[str, str])
     assert kept is not None
