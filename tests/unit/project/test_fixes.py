@@ -176,9 +176,8 @@ def fix_quotes(project: Project) -> list[str]:
     return [one.quote for one in fixed.trace.annotations if one.kind is not Kind.SPEC]
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
+def test_a_reworded_requirement_is_quoted_as_a_whole() -> None:
+    for old, new in [
         # The sentence goes on where the quote ended.
         (BOILS, "The kettle MUST stop heating when the water boils and MUST then beep."),
         (BOILS, "The kettle MUST stop heating when the water boils over."),
@@ -195,11 +194,9 @@ def fix_quotes(project: Project) -> list[str]:
         ("The kettle MUST stop heating when the water boils and MUST then beep.", BOILS),
         # Most words changed, but no other requirement is like it.
         (BOILS, "The kettle MUST switch off the heating as soon as any water boils."),
-    ],
-)
-def test_a_reworded_requirement_is_quoted_as_a_whole(old: str, new: str) -> None:
-    assert codes(kettle(f"{old} {BEEP}", old)) == []
-    assert fix_quotes(kettle(f"{new} {BEEP}", old)) == [new]
+    ]:
+        assert codes(kettle(f"{old} {BEEP}", old)) == []
+        assert fix_quotes(kettle(f"{new} {BEEP}", old)) == [new]
 
 
 THEN, SHUT = "The kettle MUST then beep until somebody lifts it.", "The lid MUST remain shut."
@@ -207,9 +204,8 @@ CACHE = "duvet MUST neither read nor write the cache."
 JOINED = BOILS.replace("boils.", "boils and MUST then beep until somebody lifts it.")
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "note"),
-    [
+def test_a_fix_quotes_all_requirements_that_replaced_the_quote() -> None:
+    for old, new, note in [
         (JOINED, [BOILS, THEN], "2 requirements replaced the quoted text"),
         (
             JOINED.replace("lifts it.", "lifts it and MUST count the empty cups."),
@@ -220,14 +216,15 @@ JOINED = BOILS.replace("boils.", "boils and MUST then beep until somebody lifts 
         (f"{BOILS.replace('boils', 'is hot')} {SHUT}", [BOILS, SHUT], ""),
         (f"{BOILS} {SHUT}", [BOILS, SHUT.replace("remain shut", "stay closed")], ""),
         ("The kettle MUST stop if it is empty.", ["If it is empty, the kettle MUST stop."], ""),
-    ],
-)
-def test_a_fix_quotes_all_requirements_that_replaced_the_quote(old: str, new: list[str], note: str) -> None:
-    changed = kettle(" ".join([*new, BEEP]), old)
-    assert fix_quotes(changed) == [" ".join(new)]
-    (problem,) = [one.problem for one in validate(changed).found]
-    assert problem.fix and ("replaced" in problem.hint, "replaced" in problem.fix.change) == (bool(note), bool(note))
-    assert f"note: {note}" in problem.hint
+    ]:
+        changed = kettle(" ".join([*new, BEEP]), old)
+        assert fix_quotes(changed) == [" ".join(new)]
+        (problem,) = [one.problem for one in validate(changed).found]
+        assert problem.fix and ("replaced" in problem.hint, "replaced" in problem.fix.change) == (
+            bool(note),
+            bool(note),
+        )
+        assert f"note: {note}" in problem.hint
 
 
 def test_an_added_requirement_that_is_cited_is_not_quoted() -> None:
@@ -238,18 +235,15 @@ def test_an_added_requirement_that_is_cited_is_not_quoted() -> None:
     assert fix_quotes(kettle(f"{BOILS} {then} {BEEP}", old, config=UPSTREAM)) == [BOILS]
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
+def test_text_with_few_common_words_is_not_similar() -> None:
+    for old, new in [
         ("duvet MUST NOT fail because it cannot write the cache.", CACHE),
         ("duvet MUST NOT fail because it cannot write the cache.", f"With `--no-cache`, {CACHE}"),
         ("Dogs have never eaten anything of this kind in a kitchen.", BOILS),
-    ],
-)
-def test_text_with_few_common_words_is_not_similar(old: str, new: str) -> None:
-    (problem,) = [one.problem for one in validate(kettle(f"{new} {BEEP}", old)).found]
-    hint = "no text in this section is similar; quote one of its requirements, or remove the citation"
-    assert (problem.hint, problem.fix) == (hint, None)
+    ]:
+        (problem,) = [one.problem for one in validate(kettle(f"{new} {BEEP}", old)).found]
+        hint = "no text in this section is similar; quote one of its requirements, or remove the citation"
+        assert (problem.hint, problem.fix) == (hint, None)
 
 
 def test_a_part_of_a_requirement_remains_a_part() -> None:
@@ -270,9 +264,10 @@ def test_a_cited_requirement_is_not_proposed() -> None:
     assert fix_quotes(kettle(f"{new} {other}", BOILS)) == [BOILS]
 
 
-@pytest.mark.parametrize(
-    ("specification", "quote", "is_cut"),
-    [
+def test_a_wrong_character_where_the_sentence_goes_on() -> None:
+    ##= man/spec/trace.md#targets-and-quotes
+    ##% With its own schema, duvet MUST NOT accept a quote that differs from its section in a word or a number.
+    for specification, quote, is_cut in [
         ("boils and MUST then beep.", "boils.", True),
         ("boils, within 2 seconds.", "boils.", True),
         ("boils over.", "boils.", True),
@@ -286,14 +281,12 @@ def test_a_cited_requirement_is_not_proposed() -> None:
         ("boils.", "boils..", False),
         ("boils.", "boilz.", True),
         ("boils.", "Boils.", False),
-    ],
-)
-def test_a_wrong_character_where_the_sentence_goes_on(specification: str, quote: str, is_cut: bool) -> None:
-    ##= man/spec/trace.md#targets-and-quotes
-    ##% With its own schema, duvet MUST NOT accept a quote that differs from its section in a word or a number.
-    text = "The kettle MUST stop heating when the water "
-    for config, refused in ((OURS, is_cut), (UPSTREAM, False)):
-        assert codes(kettle(text + specification, text + quote, config=config)) == ["DUV050" if refused else "DUV051"]
+    ]:
+        text = "The kettle MUST stop heating when the water "
+        for config, refused in ((OURS, is_cut), (UPSTREAM, False)):
+            assert codes(kettle(text + specification, text + quote, config=config)) == [
+                "DUV050" if refused else "DUV051"
+            ]
 
 
 def test_no_fix_lowers_a_state() -> None:
@@ -306,9 +299,8 @@ def test_no_fix_lowers_a_state() -> None:
         assert fix_quotes(kettle(f"{longer} {BEEP}", BOILS, config=config)) == [longer]
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "note"),
-    [
+def test_notes_on_changed_meaning() -> None:
+    for old, new, note in [
         ("It MUST stop.", "It MUST NOT stop.", "the keyword differs; check the code"),
         ("It MUST stop.", "It SHOULD stop.", "the keyword differs; check the code"),
         ("It MUST stop if hot.", "It MUST stop if not hot.", "a negation differs; check the code"),
@@ -318,10 +310,8 @@ def test_no_fix_lowers_a_state() -> None:
         ("It **MUST** _not_ stop.", "It MUST stop.", "a negation differs; check the code"),
         ("It _MUST_ stop.", "It MUST halt.", ""),
         ("It MUST read no_proxy2.", "It MUST read it.", "a negation and a number differ; check the code"),
-    ],
-)
-def test_notes_on_changed_meaning(old: str, new: str, note: str) -> None:
-    assert describe_changed_meaning(old, new) == note
+    ]:
+        assert describe_changed_meaning(old, new) == note
 
 
 Way = Callable[[list[str], random.Random], list[str]]

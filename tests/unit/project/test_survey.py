@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-import pytest
-
 from duvet.project.survey import FoundSpecification, survey_folder
 from duvet.tree.files import DiskTree, MemoryTree
 
@@ -29,9 +27,14 @@ def groups(*paths: str) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize(
-    ("paths", "expected"),
-    [
+def test_languages_and_tests_are_found() -> None:
+    ##= man/spec/init.md#new-projects
+    ##% `duvet init` MUST detect languages by file extensions and manifests. `duvet init` MUST skip hidden files,
+    ##% vendored folders and files that git ignores.
+    ##= man/spec/init.md#new-projects
+    ##% `duvet init` MUST configure files in test folders, and files that are named like tests, in a `[[source]]`
+    ##% of type `test`.
+    for paths, expected in [
         ("README.md Cargo.toml .hidden/a.rs docs/conf.py setup.py jest.config.js", []),
         (
             "kettle/a.py kettle/deep/b.pyi tests/a.py tests/deep/conftest.py",
@@ -65,16 +68,8 @@ def groups(*paths: str) -> list[str]:
         ("a/x.h a/x.cpp", ["cpp 2 a/**/*.cpp a/**/*.h"]),
         ("a/x.h b/x.c", ["c 2 a/**/*.h b/**/*.c"]),
         ("include/x.h", ["c 1 include/**/*.h"]),
-    ],
-)
-def test_languages_and_tests_are_found(paths: str, expected: list[str]) -> None:
-    ##= man/spec/init.md#new-projects
-    ##% `duvet init` MUST detect languages by file extensions and manifests. `duvet init` MUST skip hidden files,
-    ##% vendored folders and files that git ignores.
-    ##= man/spec/init.md#new-projects
-    ##% `duvet init` MUST configure files in test folders, and files that are named like tests, in a `[[source]]`
-    ##% of type `test`.
-    assert groups(*paths.split()) == expected
+    ]:
+        assert groups(*paths.split()) == expected
 
 
 def specifications(files: dict[str, str]) -> list[FoundSpecification]:

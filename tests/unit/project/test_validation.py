@@ -108,22 +108,22 @@ def test_a_requirement_file_and_a_source_that_is_right() -> None:
 
 
 # It would end the comment, or take the next line into it.
-@pytest.mark.parametrize(("quote", "text"), [("The stars MUST be ", "*/"), ("A line MUST end with a ", "backslash\\")])
-def test_no_fix_breaks_the_code_around_it(quote: str, text: str) -> None:
-    tea = f"# Tea\n\n## Brewing\n\n{quote}{text} in all files.\n"
-    source = f"//= tea.md#brewing\n//# {quote}something in all files.\n"
-    harmless = tea.replace(text, "good")
-    offers = [
-        (tea, source, "DUV050", ""),
-        (harmless, f"/*\n//= tea.md#brewing\n//# {quote}good {text}\nfn f() {{}}\n", "DUV050", ""),
-        (harmless, f"/*\n//= tea.md#brewng {text}\n//# {quote}good in all files.\n", "DUV043", ""),
-        (harmless, source, "DUV050", "update the quote"),
-    ]
-    for specification, broken, code, fix in offers:
-        one = project({"tea.md": specification, "src/broken.rs": broken})
-        assert [(found_code, found_fix) for _, found_code, _, found_fix in list_fixes(one, "src/broken.rs")] == [
-            (code, fix)
+def test_no_fix_breaks_the_code_around_it() -> None:
+    for quote, text in [("The stars MUST be ", "*/"), ("A line MUST end with a ", "backslash\\")]:
+        tea = f"# Tea\n\n## Brewing\n\n{quote}{text} in all files.\n"
+        source = f"//= tea.md#brewing\n//# {quote}something in all files.\n"
+        harmless = tea.replace(text, "good")
+        offers = [
+            (tea, source, "DUV050", ""),
+            (harmless, f"/*\n//= tea.md#brewing\n//# {quote}good {text}\nfn f() {{}}\n", "DUV050", ""),
+            (harmless, f"/*\n//= tea.md#brewng {text}\n//# {quote}good in all files.\n", "DUV043", ""),
+            (harmless, source, "DUV050", "update the quote"),
         ]
+        for specification, broken, code, fix in offers:
+            one = project({"tea.md": specification, "src/broken.rs": broken})
+            assert [(found_code, found_fix) for _, found_code, _, found_fix in list_fixes(one, "src/broken.rs")] == [
+                (code, fix)
+            ]
 
 
 def test_another_way_to_a_specification_is_no_spelling() -> None:

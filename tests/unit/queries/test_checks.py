@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from duvet.model import Kind
 from duvet.project.project import Project
 from duvet.queries.checks import AnnotationCheck, AnnotationQuery, Completeness, QueryFilter
@@ -47,9 +45,11 @@ def states(query: AnnotationQuery, check: AnnotationCheck) -> dict[str, str]:
     return {query.trace.annotations[one.id].quote: name.value for name in Completeness for one in check.verdicts[name]}
 
 
-@pytest.mark.parametrize(
-    ("annotations", "state"),
-    [
+def test_the_implementation_check_reports_its_verdicts() -> None:
+    ##= man/spec/query.md#checks
+    ##% The check `implementation` MUST pass only if citations, implications and exceptions together quote each whole
+    ##% requirement, and no todo quotes any part of it.
+    for cited, state in [
         ([], "none"),
         (["b citation It MUST stop."], "complete"),
         (["b implication It MUST stop."], "complete"),
@@ -61,40 +61,38 @@ def states(query: AnnotationQuery, check: AnnotationCheck) -> dict[str, str]:
         (["b todo It"], "pending"),
         (["b todo It", "b citation It MUST stop."], "mixed"),
         (["b todo It", "b citation stop."], "mixed"),
-    ],
-)
-def test_the_implementation_check_reports_its_verdicts(annotations: list[str], state: str) -> None:
+    ]:
+        others = ["a citation It MUST boil. It MUST whistle."]
+        asked = query(*cited, *others)
+        found = asked.check_implementations()
+        assert states(asked, found) == {
+            "It MUST boil.": "complete",
+            "It MUST whistle.": "complete",
+            "It MUST stop.": state,
+        }
+        assert found.has_passed == (state == "complete")
+
+
+def test_the_test_check_reports_its_verdicts() -> None:
     ##= man/spec/query.md#checks
-    ##% The check `implementation` MUST pass only if citations, implications and exceptions together quote each whole
-    ##% requirement, and no todo quotes any part of it.
-    others = ["a citation It MUST boil. It MUST whistle."]
-    asked = query(*annotations, *others)
-    found = asked.check_implementations()
-    assert states(asked, found) == {"It MUST boil.": "complete", "It MUST whistle.": "complete", "It MUST stop.": state}
-    assert found.has_passed == (state == "complete")
-
-
-@pytest.mark.parametrize(
-    ("annotations", "state"),
-    [
+    ##% The check `test` MUST pass only if tests quote the whole text that each citation quotes.
+    for cited, state in [
         ([], "none"),
         (["b test It MUST stop.", "b test stop."], "complete"),
         (["b test It"], "incomplete"),
         (["b todo It MUST stop.", "b implication It MUST stop."], "none"),
-    ],
-)
-def test_the_test_check_reports_its_verdicts(annotations: list[str], state: str) -> None:
+    ]:
+        asked = query("b citation It MUST stop.", "a citation ", *cited)
+        found = asked.check_tests()
+        assert states(asked, found) == {"It MUST stop.": state, "": "complete"}
+        assert found.has_passed == (state == "complete")
+
+
+def test_the_duplicates_check_reports_groups() -> None:
     ##= man/spec/query.md#checks
-    ##% The check `test` MUST pass only if tests quote the whole text that each citation quotes.
-    asked = query("b citation It MUST stop.", "a citation ", *annotations)
-    found = asked.check_tests()
-    assert states(asked, found) == {"It MUST stop.": state, "": "complete"}
-    assert found.has_passed == (state == "complete")
-
-
-@pytest.mark.parametrize(
-    ("annotations", "duplicates"),
-    [
+    ##% The check `duplicates` MUST fail if other annotations of the same type together quote all the text that an
+    ##% annotation quotes.
+    for cited, duplicates in [
         ([], []),
         (["b citation It MUST stop.", "b test It MUST stop.", "b todo It MUST stop."], []),
         (["b citation It MUST stop.", "b citation It MUST stop."], [(Kind.CITATION, 2)]),
@@ -104,21 +102,19 @@ def test_the_test_check_reports_its_verdicts(annotations: list[str], state: str)
         (["b todo It", "a todo It"], []),
         (["b spec It MUST stop."], [(Kind.SPEC, 2)]),
         (["b exception ", "b implication ", "a implication "], [(Kind.EXCEPTION, 1), (Kind.IMPLICATION, 2)]),
-    ],
-)
-def test_the_duplicates_check_reports_groups(annotations: list[str], duplicates: list[tuple[Kind, int]]) -> None:
+    ]:
+        found = query(*cited).check_duplicates()
+        counts = [(kind, len(verdicts[Completeness.COMPLETE])) for kind, verdicts in found.by_kind.items()]
+        assert [(kind, count) for kind, count in counts if count] == duplicates
+        assert found.has_passed == (not duplicates)
+
+
+def test_filters_apply_to_checks() -> None:
     ##= man/spec/query.md#checks
-    ##% The check `duplicates` MUST fail if other annotations of the same type together quote all the text that an
-    ##% annotation quotes.
-    found = query(*annotations).check_duplicates()
-    counts = [(kind, len(verdicts[Completeness.COMPLETE])) for kind, verdicts in found.by_kind.items()]
-    assert [(kind, count) for kind, count in counts if count] == duplicates
-    assert found.has_passed == (not duplicates)
-
-
-@pytest.mark.parametrize(
-    ("sections", "quotes", "selected"),
-    [
+    ##% `--section PATH#SECTION` MUST select the annotations with exactly this target, and `--section PATH` those with
+    ##% any target in this specification. `--quote TEXT` MUST select the annotations whose quote contains TEXT,
+    ##% ignoring case.
+    for sections, quotes, selected in [
         ((), (), ["It MUST boil.", "It MUST whistle.", "It MUST stop."]),
         (("s.md",), (), ["It MUST boil.", "It MUST whistle.", "It MUST stop."]),
         (("s.md#b",), (), ["It MUST stop."]),
@@ -129,18 +125,12 @@ def test_the_duplicates_check_reports_groups(annotations: list[str], duplicates:
         ((), ("",), ["It MUST boil.", "It MUST whistle.", "It MUST stop."]),
         ((), ("must  stop",), []),
         (("s.md#a",), ("stop", "boil"), ["It MUST boil."]),
-    ],
-)
-def test_filters_apply_to_checks(sections: tuple[str, ...], quotes: tuple[str, ...], selected: list[str]) -> None:
-    ##= man/spec/query.md#checks
-    ##% `--section PATH#SECTION` MUST select the annotations with exactly this target, and `--section PATH` those with
-    ##% any target in this specification. `--quote TEXT` MUST select the annotations whose quote contains TEXT,
-    ##% ignoring case.
-    asked = query("b citation It MUST stop.", filter=QueryFilter(sections, quotes))
-    assert [*states(asked, asked.check_implementations())] == [
-        *filter(lambda one: one == "It MUST stop.", selected),
-        *filter(lambda one: one != "It MUST stop.", selected),
-    ]
+    ]:
+        asked = query("b citation It MUST stop.", filter=QueryFilter(sections, quotes))
+        assert [*states(asked, asked.check_implementations())] == [
+            *filter(lambda one: one == "It MUST stop.", selected),
+            *filter(lambda one: one != "It MUST stop.", selected),
+        ]
 
 
 def test_filters_of_duplicates_apply_to_both_sides() -> None:

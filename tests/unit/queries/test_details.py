@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from duvet import MemoryTree
 from duvet.queries.details import CitationReader
 from duvet.trace.locations import ProjectFiles, read_comment, split_source_text
@@ -23,13 +21,13 @@ CARDS = {card.id: card for card in CATALOGUE.citations}
 COMMENT = "//= tea.md#pot\n//# It SHOULD be round, and nobody MAY drop it."
 
 
-@pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_the_lines_around_a_citation_are_shown(end: str) -> None:
-    text = TEA_PROJECT["src/pot.rs"].replace("\n", end)
-    comment = tuple(COMMENT.split("\n"))
-    more = ("//# The pot MUST be warm.", *comment, "fn warm(pot: &Pot) {")
-    for around, start, lines in ((0, 5, comment), (1, 4, more), (1000, 1, tuple(text.splitlines()))):
-        assert read_lines({**TEA_PROJECT, "src/pot.rs": text}, "src/pot.rs:5", around) == (COMMENT, start, lines)
+def test_the_lines_around_a_citation_are_shown() -> None:
+    for end in ["\n", "\r\n"]:
+        text = TEA_PROJECT["src/pot.rs"].replace("\n", end)
+        comment = tuple(COMMENT.split("\n"))
+        more = ("//# The pot MUST be warm.", *comment, "fn warm(pot: &Pot) {")
+        for around, start, lines in ((0, 5, comment), (1, 4, more), (1000, 1, tuple(text.splitlines()))):
+            assert read_lines({**TEA_PROJECT, "src/pot.rs": text}, "src/pot.rs:5", around) == (COMMENT, start, lines)
 
 
 def test_an_entry_of_a_requirement_file() -> None:

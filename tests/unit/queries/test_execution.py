@@ -26,23 +26,18 @@ def unknown(line: int) -> execution.Execution:
 DIRECT = "//= a\n//# A.\n\n// A comment.\nfn f() {\n    //= b\n    g();\n}\n//= c\n\n"
 
 
-@pytest.mark.parametrize(
-    ("lines", "hits", "expected"),
-    [
+def test_the_direct_model_judges_lines() -> None:
+    ##= man/spec/query.md#executed-lines
+    ##% Except in Java files, an annotation MUST count as executed if the next line below it that is neither blank nor
+    ##% an annotation was executed.
+    for lines, hits, expected in [
         ((1, 2), {4: True}, EXECUTED),
         ((1, 2), {4: False}, MISSED),
         ((1, 2), {5: True}, unknown(4)),
         ((6, 6), {7: True, 99: True}, EXECUTED),
         ((9, 9), {7: True, 0: True}, unknown(0)),
-    ],
-)
-def test_the_direct_model_judges_lines(
-    lines: tuple[int, int], hits: dict[int, bool], expected: execution.Execution
-) -> None:
-    ##= man/spec/query.md#executed-lines
-    ##% Except in Java files, an annotation MUST count as executed if the next line below it that is neither blank nor
-    ##% an annotation was executed.
-    assert execution.DirectModel(DIRECT, [(1, 2), (6, 6), (9, 9)]).apply(hits)(lines) == expected
+    ]:
+        assert execution.DirectModel(DIRECT, [(1, 2), (6, 6), (9, 9)]).apply(hits)(lines) == expected
 
 
 BODY = """\
@@ -76,9 +71,14 @@ class A {
 """
 
 
-@pytest.mark.parametrize(
-    ("above", "hits", "expected"),
-    [
+def test_the_java_model_judges_declarations() -> None:
+    ##= man/spec/query.md#executed-lines
+    ##% In a Java file, `duvet query` MUST also treat the declarations, comments and blank lines directly above an
+    ##% executed line as executed, up to the line that opens their block.
+    ##= man/spec/query.md#executed-lines
+    ##% If duvet cannot parse a Java file, or a coverage report lists lines that the file does not have, `duvet query`
+    ##% MUST report the annotations in the file as unknown.
+    for above, hits, expected in [
         (3, {11: True}, MISSED),
         (3, {6: True}, EXECUTED),
         (6, {11: True}, EXECUTED),
@@ -89,56 +89,42 @@ class A {
         (27, {}, STRUCTURAL),
         (6, {28: True, 11: True}, unknown(6)),
         (6, {0: True, 11: True}, unknown(6)),
-    ],
-)
-def test_the_java_model_judges_declarations(above: int, hits: dict[int, bool], expected: execution.Execution) -> None:
-    ##= man/spec/query.md#executed-lines
-    ##% In a Java file, `duvet query` MUST also treat the declarations, comments and blank lines directly above an
-    ##% executed line as executed, up to the line that opens their block.
-    ##= man/spec/query.md#executed-lines
-    ##% If duvet cannot parse a Java file, or a coverage report lists lines that the file does not have, `duvet query`
-    ##% MUST report the annotations in the file as unknown.
-    annotated = ((3, 3), (9, 9), (20, 20), (22, 22))
-    model = execution.JavaModel(classify_java(BODY, "A.java"), annotated)
-    assert model.apply(hits)((above, above)) == expected
-    broken = execution.JavaModel(classify_java("class A {\n  void f( {\n    g();\n  }\n}\n", "A.java"), ())
-    assert broken.apply({3: True})((2, 2)) == unknown(2)
+    ]:
+        annotated = ((3, 3), (9, 9), (20, 20), (22, 22))
+        model = execution.JavaModel(classify_java(BODY, "A.java"), annotated)
+        assert model.apply(hits)((above, above)) == expected
+        broken = execution.JavaModel(classify_java("class A {\n  void f( {\n    g();\n  }\n}\n", "A.java"), ())
+        assert broken.apply({3: True})((2, 2)) == unknown(2)
 
 
-@pytest.mark.parametrize(
-    ("entries", "sources", "joined"),
-    [
+def test_coverage_reports_are_joined() -> None:
+    ##= man/spec/query.md#coverage-reports
+    ##% `duvet query` MUST match an entry of a coverage report with the source file whose absolute path ends with the
+    ##% path of the entry, and refuse an ambiguous match.
+    for entries, sources, joined in [
         (["a/B.java"], ["src/a/B.java"], {"src/a/B.java": "a/B.java"}),
         (["B.java"], ["src/a/B.java"], {"src/a/B.java": "B.java"}),
         (["home/p/src/B.java"], ["src/B.java"], {"src/B.java": "home/p/src/B.java"}),
         (["other/src/B.java", "rc/B.java", "b.java", "src/B.java/"], ["src/B.java"], {}),
         (["src\\B.java"], ["src/B.java"], {"src/B.java": "src\\B.java"}),
         (["opt/B.java"], ["/opt/B.java"], {"/opt/B.java": "opt/B.java"}),
-    ],
-)
-def test_coverage_reports_are_joined(entries: list[str], sources: list[str], joined: dict[str, str]) -> None:
-    ##= man/spec/query.md#coverage-reports
-    ##% `duvet query` MUST match an entry of a coverage report with the source file whose absolute path ends with the
-    ##% path of the entry, and refuse an ambiguous match.
-    assert execution.join_sources(entries, sources, "/home/p") == joined
+    ]:
+        assert execution.join_sources(entries, sources, "/home/p") == joined
 
 
 ENTRIES = "coverage is ambiguous for {}: its path matches multiple report entries ({}). duvet cannot tell which entry"
 FILES = "coverage report entry '{}' is ambiguous: it matches multiple source files ({}). duvet cannot tell which file"
 
 
-@pytest.mark.parametrize(
-    ("entries", "sources", "message"),
-    [
+def test_ambiguous_entries() -> None:
+    for entries, sources, message in [
         ("B.java a/B.java", "a/B.java", f"{ENTRIES.format('a/B.java', 'B.java, a/B.java')} refers to this file."),
         ("B.java", "b/B.java a/B.java", f"{FILES.format('B.java', 'a/B.java, b/B.java')} the report refers to."),
         ("B.java", "B.java B.java", f"{FILES.format('B.java', 'B.java, B.java')} the report refers to."),
-    ],
-)
-def test_ambiguous_entries(entries: str, sources: str, message: str) -> None:
-    with pytest.raises(DuvetError) as refused:
-        execution.join_sources(entries.split(), sources.split(), "/home/p")
-    assert refused.value.message == message
+    ]:
+        with pytest.raises(DuvetError) as refused:
+            execution.join_sources(entries.split(), sources.split(), "/home/p")
+        assert refused.value.message == message
 
 
 SOURCE = "class A {\n  //= spec.md#a\n  //# A.\n\n  int a;\n}\n"

@@ -20,9 +20,8 @@ ALL = records.RequirementFilter()
 TEA = records.RequirementFilter(specifications=("tea",))
 
 
-@pytest.mark.parametrize(
-    ("wanted", "indexes"),
-    [
+def test_filters_select_gaps() -> None:
+    for wanted, indexes in [
         (records.RequirementFilter(), [*range(12)]),
         (records.RequirementFilter(specifications=("pot",)), [0, 1]),
         (records.RequirementFilter(specifications=("./POT.md", "Spoon")), [0, 1]),
@@ -36,10 +35,8 @@ TEA = records.RequirementFilter(specifications=("tea",))
         (records.RequirementFilter(states=(State.IN_PROGRESS, State.NEEDS_CODE, State.NEEDS_TESTS)), [3, 5, 6, 11]),
         (records.RequirementFilter(kinds=(Kind.TODO, Kind.EXCEPTION)), [3, 4, 8, 11]),
         (records.RequirementFilter(("tea",), ("brewing",), (Level.MUST,), (State.TO_DO,), (Kind.TODO,)), [4]),
-    ],
-)
-def test_filters_select_gaps(wanted: records.RequirementFilter, indexes: list[int]) -> None:
-    assert records.select_requirements(CATALOGUE, wanted) == indexes
+    ]:
+        assert records.select_requirements(CATALOGUE, wanted) == indexes
 
 
 def test_a_numbered_section_includes_those_below_it() -> None:
@@ -56,22 +53,17 @@ def test_a_numbered_section_includes_those_below_it() -> None:
         assert texts(numbered, found) == [f"{word} MUST be." for word in words.split()]
 
 
-@pytest.mark.parametrize(
-    ("specifications", "sections", "message", "hint"),
-    [
+def test_an_unknown_name_is_refused_with_names_that_exist() -> None:
+    for specifications, sections, message, hint in [
         (("tee",), (), 'unknown specification "tee"', "did you mean tea?"),
         (("kettle",), (), 'unknown specification "kettle"', "available: pot, tea, spoon"),
         ((), ("brew",), 'unknown section "brew"', "did you mean brewing?"),
         ((), ("tea#lid",), 'unknown section "lid" of tea.md', "run `duvet show tea` to list the sections"),
         ((), ("xyz",), 'unknown section "xyz"', "run `duvet show SPEC` to list the sections"),
-    ],
-)
-def test_an_unknown_name_is_refused_with_names_that_exist(
-    specifications: tuple[str, ...], sections: tuple[str, ...], message: str, hint: str
-) -> None:
-    with pytest.raises(NotFoundError) as caught:
-        records.select_requirements(CATALOGUE, records.RequirementFilter(specifications, sections))
-    assert (caught.value.message, caught.value.hint) == (message, hint)
+    ]:
+        with pytest.raises(NotFoundError) as caught:
+            records.select_requirements(CATALOGUE, records.RequirementFilter(specifications, sections))
+        assert (caught.value.message, caught.value.hint) == (message, hint)
 
 
 def test_only_the_first_names_are_listed() -> None:
@@ -84,9 +76,11 @@ def test_only_the_first_names_are_listed() -> None:
     assert caught.value.hint == f"available: {', '.join(names[:20])} and 3 more"
 
 
-@pytest.mark.parametrize(
-    ("wanted", "gap", "indexes", "among"),
-    [
+def test_gaps_of_each_kind_are_listed() -> None:
+    ##= man/spec/queries.md#uncited
+    ##% `duvet uncited` MUST list the requirements that are uncited or `to do`; with `--untested`, those that need
+    ##% tests; and with `--todo`, those that a todo cites.
+    for wanted, gap, indexes, among in [
         (ALL, gaps.Gap.CITATION, (0, 1, 4, 7, 10), 12),
         (TEA, gaps.Gap.TEST, (3, 4, 5, 7, 10, 11), 10),
         (ALL, gaps.Gap.TODO, (3, 4), 12),
@@ -95,15 +89,8 @@ def test_only_the_first_names_are_listed() -> None:
         (replace(TEA, states=(State.IN_PROGRESS, State.TO_DO, State.UNCITED)), None, (4, 5, 7, 10, 11), 10),
         (replace(TEA, states=(State.IN_PROGRESS,)), gaps.Gap.TEST, (5, 11), 10),
         (replace(TEA, states=(State.DONE,)), gaps.Gap.CITATION, (), 10),
-    ],
-)
-def test_gaps_of_each_kind_are_listed(
-    wanted: records.RequirementFilter, gap: gaps.Gap | None, indexes: tuple[int, ...], among: int
-) -> None:
-    ##= man/spec/queries.md#uncited
-    ##% `duvet uncited` MUST list the requirements that are uncited or `to do`; with `--untested`, those that need
-    ##% tests; and with `--todo`, those that a todo cites.
-    assert gaps.find_gaps(CATALOGUE, wanted, gap) == gaps.RequirementGaps(indexes, among)
+    ]:
+        assert gaps.find_gaps(CATALOGUE, wanted, gap) == gaps.RequirementGaps(indexes, among)
 
 
 def test_a_requirement_that_is_tested_in_part_needs_tests() -> None:

@@ -43,9 +43,10 @@ def pool_of(*quotes: str, target: str = "s.md#a", config: str = CONFIG) -> tuple
     return sections, WrittenPool(sections, ids)
 
 
-@pytest.mark.parametrize(
-    ("quote", "others", "ids", "is_full"),
-    [
+def test_an_annotation_is_covered_by_overlapping_ones() -> None:
+    ##= man/spec/query.md#checks
+    ##% With awslabs duvet's schema, `duvet query` MUST reach the same verdicts as awslabs duvet.
+    for quote, others, ids, is_full in [
         ("it MUST whistle.", [], [], False),
         ("it MUST whistle.", ["it MUST whistle."], [1], True),
         ("it MUST whistle.", ["it  MUST whistle ."], [1], True),
@@ -61,18 +62,12 @@ def pool_of(*quotes: str, target: str = "s.md#a", config: str = CONFIG) -> tuple
         ("A cup MUST be washed. A pot MUST be washed.", ["washed.", "washed. A pot"], [1, 2], False),
         ("\u00e9tude MUST", ["tude MUST", "\u00e9tude"], [1, 2], True),
         ("", ["", "it"], [], True),
-    ],
-)
-def test_an_annotation_is_covered_by_overlapping_ones(
-    quote: str, others: list[str], ids: list[int], is_full: bool
-) -> None:
-    ##= man/spec/query.md#checks
-    ##% With awslabs duvet's schema, `duvet query` MUST reach the same verdicts as awslabs duvet.
-    sections, pool = pool_of(quote, *others)
-    found = pool.cover(0)
-    assert found is not None
-    assert ([*found.ids], found.first, found.is_full) == (ids, ids[0] if ids else None, is_full)
-    sections.check()
+    ]:
+        sections, pool = pool_of(quote, *others)
+        found = pool.cover(0)
+        assert found is not None
+        assert ([*found.ids], found.first, found.is_full) == (ids, ids[0] if ids else None, is_full)
+        sections.check()
 
 
 def test_quotes_with_one_wrong_character() -> None:
@@ -95,9 +90,11 @@ source = "s.md"
 """
 
 
-@pytest.mark.parametrize(
-    ("quote", "others", "ids", "is_full"),
-    [
+def test_overlap_is_counted_in_bytes_of_the_specification() -> None:
+    ##= man/spec/query.md#checks
+    ##% With duvet's own schema, `duvet query` MUST compare annotations by the text that they cite, even if their
+    ##% targets or quotes are spelled differently.
+    for quote, others, ids, is_full in [
         ("it MUST whistle.", [], [], False),
         ("it MUST whistle.", ["it MUST  whistle.", "./s.md#a|it MUST whistle."], [1], True),
         ("it MUST whistle.", ["it MUST", "MUST whistle.", "it MUST"], [1, 2, 3], True),
@@ -105,19 +102,12 @@ source = "s.md"
         ("The kettle MUST stop, and it MUST whistle.", ["The kettle MUST stop, and", "it MUST whistle."], [1, 2], True),
         ("it MUST whistle.", ["s.md#b|The kettle MUST stop."], [], False),
         ("", ["", "it"], [], True),
-    ],
-)
-def test_overlap_is_counted_in_bytes_of_the_specification(
-    quote: str, others: list[str], ids: list[int], is_full: bool
-) -> None:
-    ##= man/spec/query.md#checks
-    ##% With duvet's own schema, `duvet query` MUST compare annotations by the text that they cite, even if their
-    ##% targets or quotes are spelled differently.
-    sections, written = pool_of(quote, *others, config=OURS)
-    found = TracedPool(sections, written.ids).cover(written.ids[0])
-    assert found is not None
-    assert ([*found.ids], found.is_full) == ([written.ids[id] for id in ids], is_full)
-    sections.check()
+    ]:
+        sections, written = pool_of(quote, *others, config=OURS)
+        found = TracedPool(sections, written.ids).cover(written.ids[0])
+        assert found is not None
+        assert ([*found.ids], found.is_full) == ([written.ids[id] for id in ids], is_full)
+        sections.check()
 
 
 def test_many_quotes_are_compared() -> None:

@@ -120,15 +120,14 @@ MEANT = {
 }
 
 
-@pytest.mark.parametrize("reference", MEANT)
-def test_resolved_references(reference: str) -> None:
+def test_resolved_references() -> None:
     ##= man/spec/show.md#references
     ##% duvet MUST accept the first four or more digits of a requirement id if they are unambiguous.
     ##= man/spec/show.md#references
     ##% duvet MUST resolve a line of code to the annotations directly above it.
     ##= man/spec/show.md#references
     ##% duvet MUST resolve a line of a specification to the requirement that begins on it.
-    assert name_references(resolve_reference(CATALOGUE, reference, TREE)) == MEANT[reference]
+    assert {one: name_references(resolve_reference(CATALOGUE, one, TREE)) for one in MEANT} == MEANT
 
 
 CLASHING = {
@@ -199,13 +198,13 @@ REFUSALS = {
 }
 
 
-@pytest.mark.parametrize("reference", REFUSALS)
-def test_a_reference_that_means_nothing_or_several_things(reference: str) -> None:
+def test_a_reference_that_means_nothing_or_several_things() -> None:
     ##= man/spec/show.md#references
     ##% `duvet show` MUST list all matches of an ambiguous reference, and suggest similar names for an unknown one.
-    assert refusal(reference, TREE) == REFUSALS[reference]
-    if not reference.startswith("src/") or "pots" in reference:
-        assert refusal(reference, NO_FILES) == REFUSALS[reference]
+    assert {reference: refusal(reference, TREE) for reference in REFUSALS} == REFUSALS
+    for reference, expected in REFUSALS.items():
+        if not reference.startswith("src/") or "pots" in reference:
+            assert refusal(reference, NO_FILES) == expected
 
 
 def test_all_requirements_and_sections_of_an_ambiguous_reference_are_listed() -> None:
@@ -273,9 +272,11 @@ def named(names: dict[str, str], tea: str = TEA) -> Catalogue:
 NAMED_CATALOGUE = named({**NAMES, "The door MUST be red.": "Dead"})
 
 
-@pytest.mark.parametrize(
-    ("reference", "expected"),
-    [
+def test_an_id_is_a_reference() -> None:
+    ##= man/spec/names.md#references
+    ##% duvet MUST accept a requirement id in upper or lower case, alone or as `SPEC#ID`, wherever it accepts the id
+    ##% that duvet computes for a requirement.
+    for reference, expected in [
         ("FR-002", CLEAN),
         ("fr-002", CLEAN),
         ("tea.md#FR-001", WARM_TEXT),
@@ -284,17 +285,12 @@ NAMED_CATALOGUE = named({**NAMES, "The door MUST be red.": "Dead"})
         ("dead", "The door MUST be red."),
         ("/specifications/tea/sections/pot/requirements/FR-001", WARM_TEXT),
         ("duvet:///specifications/tea/sections/pot/requirements/fr-002", CLEAN),
-    ],
-)
-def test_an_id_is_a_reference(reference: str, expected: str) -> None:
-    ##= man/spec/names.md#references
-    ##% duvet MUST accept a requirement id in upper or lower case, alone or as `SPEC#ID`, wherever it accepts the id
-    ##% that duvet computes for a requirement.
-    found = resolve_reference(NAMED_CATALOGUE, reference, NO_FILES)
-    assert isinstance(found, RequirementRef)
-    assert [NAMED_CATALOGUE.requirements[index].text for index in found.indexes] == [expected]
-    answer = search_requirements(NAMED_CATALOGUE, SearchQuery(reference), Cache(), NO_FILES)
-    assert answer.rows[0].text == expected
+    ]:
+        found = resolve_reference(NAMED_CATALOGUE, reference, NO_FILES)
+        assert isinstance(found, RequirementRef)
+        assert [NAMED_CATALOGUE.requirements[index].text for index in found.indexes] == [expected]
+        answer = search_requirements(NAMED_CATALOGUE, SearchQuery(reference), Cache(), NO_FILES)
+        assert answer.rows[0].text == expected
 
 
 def test_the_id_at_the_head_of_a_title_is_its_section() -> None:
@@ -319,9 +315,8 @@ def test_the_id_at_the_head_of_a_title_is_its_section() -> None:
     ] == [(LOGIN, "not applicable", 0), (FAST, "not applicable", 1)]
 
 
-@pytest.mark.parametrize(
-    ("reference", "message"),
-    [
+def test_an_ambiguous_or_unknown_id() -> None:
+    for reference, message in [
         (
             "FR-001",
             '"FR-001" is the id of requirements in 2 specifications: use one of these:\ncafe.md#FR-001\ntea.md#FR-001',
@@ -329,12 +324,10 @@ def test_the_id_at_the_head_of_a_title_is_its_section() -> None:
         ("FR-003", 'nothing matches "FR-003": did you mean FR-001 or FR-002 or FR-005?'),
         ("tea.md#FR-003", 'unknown section "FR-003" of tea.md: did you mean FR-001 or FR-002 or FR-005?'),
         ("cafe.md#FR-002", 'unknown section "FR-002" of cafe.md: did you mean FR-001?'),
-    ],
-)
-def test_an_ambiguous_or_unknown_id(reference: str, message: str) -> None:
-    with pytest.raises(NotFoundError) as caught:
-        resolve_reference(NAMED_CATALOGUE, reference, NO_FILES)
-    assert f"{caught.value.message}: {caught.value.hint}" == message
+    ]:
+        with pytest.raises(NotFoundError) as caught:
+            resolve_reference(NAMED_CATALOGUE, reference, NO_FILES)
+        assert f"{caught.value.message}: {caught.value.hint}" == message
 
 
 def test_an_id_of_two_requirements_lists_both() -> None:
@@ -345,19 +338,16 @@ def test_an_id_of_two_requirements_lists_both() -> None:
     assert caught.value.hint.splitlines() == ["use one of these ids:", *lines]
 
 
-@pytest.mark.parametrize(
-    ("section", "specifications", "expected"),
-    [
+def test_an_id_is_a_filter() -> None:
+    for section, specifications, expected in [
         ("FR-002", (), [CLEAN]),
         ("fr-001", (), ["The door MUST be open.", WARM_TEXT]),
         ("tea.md#FR-001", (), [WARM_TEXT]),
         ("FR-001", ("cafe",), ["The door MUST be open."]),
         ("FR-005", (), [LOGIN, FAST]),
-    ],
-)
-def test_an_id_is_a_filter(section: str, specifications: tuple[str, ...], expected: list[str]) -> None:
-    found = select_requirements(NAMED_CATALOGUE, RequirementFilter(specifications, (section,)))
-    assert [NAMED_CATALOGUE.requirements[index].text for index in found] == expected
+    ]:
+        found = select_requirements(NAMED_CATALOGUE, RequirementFilter(specifications, (section,)))
+        assert [NAMED_CATALOGUE.requirements[index].text for index in found] == expected
 
 
 def test_lists_show_ids_if_there_are_any() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from duvet.queries.revisions import SnapshotChange, SnapshotDiff, compare_snapshots
 
 THEN = """\
@@ -65,9 +63,8 @@ def test_changed_lines_are_listed() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "is_lost"),
-    [
+def test_lost_coverage_is_listed() -> None:
+    for before, after, is_lost in [
         ("implementation", "implementation,test", False),
         ("implementation,test", "implementation", True),
         ("implementation", "test", True),
@@ -76,12 +73,10 @@ def test_changed_lines_are_listed() -> None:
         ("todo", "implementation", False),
         ("exception", "implementation", False),
         ("implementation", "exception", True),
-    ],
-)
-def test_lost_coverage_is_listed(before: str, after: str, is_lost: bool) -> None:
-    then, now = (f"SPECIFICATION: s\n  SECTION: [S](#s)\n    TEXT[!MUST,{one}]: x\n" for one in (before, after))
-    found = compare_snapshots(then, now)
-    assert (len(found.lost), len(found.gained)) == (is_lost, not is_lost)
+    ]:
+        then, now = (f"SPECIFICATION: s\n  SECTION: [S](#s)\n    TEXT[!MUST,{one}]: x\n" for one in (before, after))
+        found = compare_snapshots(then, now)
+        assert (len(found.lost), len(found.gained)) == (is_lost, not is_lost)
 
 
 def test_sections_with_equal_titles() -> None:
@@ -94,7 +89,7 @@ def test_sections_with_equal_titles() -> None:
     )
 
 
-@pytest.mark.parametrize("text", ["", "\n", "no snapshot", "SPECIFICATION: \n  SECTION: x", NOW, "    TEXT[!MUST: x"])
-def test_equal_snapshots_and_text_that_is_none_have_no_changes(text: str) -> None:
-    assert compare_snapshots(text, text) == compare_snapshots(text, text.replace("\n", "\r\n")) == SnapshotDiff()
-    assert compare_snapshots("\x00 TEXT[: ]\n    TEXT[a]: b", text) == compare_snapshots("", text)
+def test_equal_snapshots_and_text_that_is_none_have_no_changes() -> None:
+    for text in ["", "\n", "no snapshot", "SPECIFICATION: \n  SECTION: x", NOW, "    TEXT[!MUST: x"]:
+        assert compare_snapshots(text, text) == compare_snapshots(text, text.replace("\n", "\r\n")) == SnapshotDiff()
+        assert compare_snapshots("\x00 TEXT[: ]\n    TEXT[a]: b", text) == compare_snapshots("", text)

@@ -54,13 +54,13 @@ def test_a_query_is_read_as_words_and_phrases() -> None:
     assert parse_query(f"{'x' * MAX_QUERY_CHARACTERS} token").terms == ("x" * MAX_QUERY_CHARACTERS,)
 
 
-@pytest.mark.parametrize("typed", SYNTAX)
-def test_syntax_of_the_search_engine_is_read_as_words(typed: str) -> None:
+def test_syntax_of_the_search_engine_is_read_as_words() -> None:
     ##= man/spec/search.md#queries
     ##% Unless `--raw` is given, `duvet search` MUST read a query as words, not in the syntax of the search engine.
-    expression = parse_query(typed).conjunction
-    assert expression == "" or (expression.count('"') % 2 == 0 and expression[::2].strip('"') != typed)
-    assert all(not outside.strip() for outside in expression.split('"')[::2])
+    for typed in SYNTAX:
+        expression = parse_query(typed).conjunction
+        assert expression == "" or (expression.count('"') % 2 == 0 and expression[::2].strip('"') != typed)
+        assert all(not outside.strip() for outside in expression.split('"')[::2])
 
 
 CATALOGUE = make_catalogue(SEARCH_FILES)
@@ -120,8 +120,7 @@ MARKED = {
 }
 
 
-@pytest.mark.parametrize("query", MARKED)
-def test_words_are_found_and_marked(query: str) -> None:
+def test_words_are_found_and_marked() -> None:
     ##= man/spec/search.md#queries
     ##% In requirements, titles of sections and names of specifications, `duvet search` MUST find every form of a word,
     ##% and quoted phrases as a whole.
@@ -131,16 +130,18 @@ def test_words_are_found_and_marked(query: str) -> None:
     ##% so.
     ##= man/spec/search.md#results
     ##% For an unknown word, `duvet search` MUST suggest similar words or names.
-    found = search(query)
-    assert (marked(found), found.is_loose) == (MARKED[query], query == "boil cups")
+    for query, expected in MARKED.items():
+        found = search(query)
+        assert (marked(found), found.is_loose) == (expected, query == "boil cups")
 
 
 UNSPACED = "## Pots\n\nパスワードは平文で保存してはならない (MUST NOT)。\n\n客户端 MUST 重试三次。\n\n重试 MAY rest.\n"
 
 
-@pytest.mark.parametrize(
-    ("query", "found"),
-    [
+def test_words_without_spaces_between_them() -> None:
+    ##= man/spec/search.md#queries
+    ##% `duvet search` MUST find Chinese, Japanese and Thai words in text without spaces.
+    for query, found in [
         ("重试", ["**重试** MAY rest.", "客户端 MUST **重试**三次。"]),
         ("客户端 重试", ["**客户端** MUST **重试**三次。"]),
         ("保存", ["パスワードは平文で**保存**してはならない (MUST NOT)。"]),
@@ -148,12 +149,8 @@ UNSPACED = "## Pots\n\nパスワードは平文で保存してはならない (M
         # A requirement with every term comes before those with some.
         ("重试三 rest", ["重试 MAY **rest**."]),
         ("试重", []),
-    ],
-)
-def test_words_without_spaces_between_them(query: str, found: list[str]) -> None:
-    ##= man/spec/search.md#queries
-    ##% `duvet search` MUST find Chinese, Japanese and Thai words in text without spaces.
-    assert marked(search(query, catalogue=make_tea(UNSPACED))) == found
+    ]:
+        assert marked(search(query, catalogue=make_tea(UNSPACED))) == found
 
 
 def test_titles_count_for_more() -> None:

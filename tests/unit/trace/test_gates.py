@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import date
 
-import pytest
 from hypothesis import given
 from msgspec.structs import replace
 
@@ -147,18 +146,15 @@ def texts(target: str, *, below: bool = True) -> list[str]:
     return [SCOPES.requirements[index].text for index in SCOPES.of(target, below=below)]
 
 
-@pytest.mark.parametrize(
-    ("targets", "found"),
-    [
+def test_a_target_means_a_specification_or_a_section_without_its_subsections() -> None:
+    for targets, found in [
         ("tea.md ./tea.md tea Tea", "It MUST be hot. It MUST be warm. It MAY be blue. It MUST close."),
         ("tea.md#pot", "It MUST be warm. It MAY be blue."),
         ("tea.md#tea", "It MUST be hot."),
         ("empty.md empty.md#empty", ""),
         (f"{RFC}.txt#10 {RFC}.html#10 HTTPS://WWW.RFC-EDITOR.ORG/rfc/rfc7#10", "Four MUST be."),
-    ],
-)
-def test_a_target_means_a_specification_or_a_section_without_its_subsections(targets: str, found: str) -> None:
-    assert [" ".join(texts(target)) for target in targets.split()] == [found] * len(targets.split())
+    ]:
+        assert [" ".join(texts(target)) for target in targets.split()] == [found] * len(targets.split())
 
 
 def test_a_numbered_section_includes_those_below_it() -> None:
@@ -205,13 +201,13 @@ def test_an_entry_applies_whatever_cites_the_requirement() -> None:
     assert [(one.text, one.state) for one in after] == [(one.text, State.NOT_APPLICABLE) for one in before]
 
 
-@pytest.mark.parametrize("quote", ["The pot MUST be warm.", "The pot\\n  MUST be warm .", "pot MUST be warm"])
-def test_a_quote_is_one_requirement(quote: str) -> None:
+def test_a_quote_is_one_requirement() -> None:
     ##= man/spec/gates.md#not-applicable
     ##% A `[[not-applicable]]` entry MUST apply to the requirement that it quotes or, without a quote, to all
     ##% requirements of its section or specification.
-    found = settled(entry("tea.md#pot", quote=f'"{quote}"'))
-    assert (found.trace.problems, excluded(found)) == ((), ["pot: The pot MUST be warm."])
+    for quote in ["The pot MUST be warm.", "The pot\\n  MUST be warm .", "pot MUST be warm"]:
+        found = settled(entry("tea.md#pot", quote=f'"{quote}"'))
+        assert (found.trace.problems, excluded(found)) == ((), ["pot: The pot MUST be warm."])
 
 
 def test_a_quoted_sentence_is_not_a_longer_one_that_contains_it() -> None:
@@ -228,9 +224,10 @@ def test_entries_may_overlap() -> None:
     assert sorted(one.target for one in found.catalogue.excuses.values()) == ["tea.md"] * 5 + ["tea.md#pot"] * 5
 
 
-@pytest.mark.parametrize(
-    ("target", "quote", "length", "said"),
-    [
+def test_an_entry_that_matches_no_requirement() -> None:
+    ##= man/spec/gates.md#not-applicable
+    ##% duvet MUST report a `[[not-applicable]]` entry that matches no requirement, and suggest the most similar text.
+    for target, quote, length, said in [
         ("tee.md", "", 8, 'DUV081 unknown specification "tee.md"; did you mean tea?'),
         ("tea.md#pott", "", 13, 'DUV081 unknown section "pott" of tea.md; did you mean pot?'),
         ("tea.md#tea-biscuits", "", 21, "DUV082 tea.md#tea-biscuits has no requirements; did you mean tea.md#cup?"),
@@ -243,15 +240,11 @@ def test_entries_may_overlap() -> None:
         ("tea.md#pot", "The pot MUST be hot.", 22, f"DUV082 {UNSAID}; {SIMILAR}"),
         ("tea.md#pot", "xyz", 5, f"DUV082 {UNSAID}; quote one of its requirements, or remove the entry"),
         ("tea.md#pot", "MUST", 6, "DUV082 2 requirements of tea.md#pot contain this quote; quote one whole sentence"),
-    ],
-)
-def test_an_entry_that_matches_no_requirement(target: str, quote: str, length: int, said: str) -> None:
-    ##= man/spec/gates.md#not-applicable
-    ##% duvet MUST report a `[[not-applicable]]` entry that matches no requirement, and suggest the most similar text.
-    found = settled(entry(target, **({"quote": f'"{quote}"'} if quote else {})))
-    place, (message, hint) = Place(15, 9, length) if quote else Place(13, 10, length), said[7:].split("; ")
-    assert found.trace.problems == (Problem(said[:6], message, ".duvet/config.toml", place, hint=hint),)
-    assert ([one.requirements for one in found.not_applicable], excluded(found)) == ([0], [])
+    ]:
+        found = settled(entry(target, **({"quote": f'"{quote}"'} if quote else {})))
+        place, (message, hint) = Place(15, 9, length) if quote else Place(13, 10, length), said[7:].split("; ")
+        assert found.trace.problems == (Problem(said[:6], message, ".duvet/config.toml", place, hint=hint),)
+        assert ([one.requirements for one in found.not_applicable], excluded(found)) == ([0], [])
 
 
 def test_a_specification_that_could_not_be_loaded_is_reported_once() -> None:
@@ -262,22 +255,19 @@ def test_a_specification_that_could_not_be_loaded_is_reported_once() -> None:
 UNTIL = entry("tea.md#cup", expiry="2030-01-31")
 
 
-@pytest.mark.parametrize(
-    ("entries", "today", "count"),
-    [
+def test_an_entry_applies_until_the_end_of_its_last_day() -> None:
+    ##= man/spec/gates.md#not-applicable
+    ##% Once the expiry date of a `[[not-applicable]]` entry has passed, duvet MUST report the entry and count its
+    ##% requirements again.
+    for entries, today, count in [
         (UNTIL, date(2030, 1, 30), 4),
         (UNTIL, date(2030, 1, 31), 4),
         (UNTIL, date(2030, 2, 1), 0),
         (UNTIL, date(2031, 1, 1), 0),
         (UNTIL, None, 4),
         (UNTIL + entry("tea.md#cup"), date(2030, 2, 1), 4),
-    ],
-)
-def test_an_entry_applies_until_the_end_of_its_last_day(entries: str, today: date | None, count: int) -> None:
-    ##= man/spec/gates.md#not-applicable
-    ##% Once the expiry date of a `[[not-applicable]]` entry has passed, duvet MUST report the entry and count its
-    ##% requirements again.
-    assert len(excluded(settled(entries, today))) == count
+    ]:
+        assert len(excluded(settled(entries, today))) == count
 
 
 def test_an_expired_entry_is_reported() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import pytest
 from hypothesis import example, given, strategies as st
 
 from duvet.model import Section
@@ -30,9 +29,10 @@ def read(text: str, found: FoundQuote | None) -> tuple[list[str], Fit]:
     return [data[piece.start : piece.end].decode() for piece in found[0]], found[1]
 
 
-@pytest.mark.parametrize(
-    ("quote", "texts", "fit"),
-    [
+def test_quotes_are_found() -> None:
+    ##= man/spec/trace.md#targets-and-quotes
+    ##% duvet MUST ignore differences in line breaks and in spaces around punctuation between a quote and its section.
+    for quote, texts, fit in [
         ("The pot MUST be warm", ["The pot MUST be", "warm"], Fit.EXACT),
         ("pot MUST", ["pot MUST"], Fit.EXACT),
         ("pot  MUST", ["pot MUST"], Fit.NORMALISED),
@@ -44,27 +44,20 @@ def read(text: str, found: FoundQuote | None) -> tuple[list[str], Fit]:
         ("is è日🩸.", ["is é日🩸."], Fit.ONE_EDIT),
         ("is é日🩹.", ["is é日🩸."], Fit.ONE_EDIT),
         ("日🩸. x", ["日🩸.", ""], Fit.EXACT),
-    ],
-)
-def test_quotes_are_found(quote: str, texts: list[str], fit: Fit) -> None:
-    ##= man/spec/trace.md#targets-and-quotes
-    ##% duvet MUST ignore differences in line breaks and in spaces around punctuation between a quote and its section.
-    assert read(POT, match.QuoteMatcher(section_of(POT)).find(quote)) == (texts, fit)
+    ]:
+        assert read(POT, match.QuoteMatcher(section_of(POT)).find(quote)) == (texts, fit)
 
 
-@pytest.mark.parametrize(
-    ("text", "quote"),
-    [
+def test_quotes_that_are_not_found() -> None:
+    for text, quote in [
         *((POT, quote) for quote in ("the pot must be", "THE", "pot MUST warm", "It is é本🩸.")),
         ("The **pot** MUST", "The pot MUST"),
         ("don\u2019t", "don't"),
         *(("", "x"), ("\n \n", "x"), ("", "pot"), ("\u2028", "\u2028a")),
         # One byte of the quote stands in white space, or in a part of a character.
         *(("x \u00a0", "©"), ("a\u00a0b", "©")),
-    ],
-)
-def test_quotes_that_are_not_found(text: str, quote: str) -> None:
-    assert match.QuoteMatcher(section_of(text)).find(quote) is None
+    ]:
+        assert match.QuoteMatcher(section_of(text)).find(quote) is None
 
 
 def test_one_matcher_finds_many_quotes() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from duvet.project.project import Project
 from duvet.specs.locator import locate_specification
 from duvet.trace.nearest import Neighbourhood, TextStretch, TextWords, make_word_diff
@@ -24,9 +22,8 @@ def find_nearest(quote: str, text: str = PARAGRAPH) -> str | None:
     return found.text if found and found.is_clear else None
 
 
-@pytest.mark.parametrize(
-    ("quote", "found"),
-    [
+def test_a_quote_keeps_its_extent() -> None:
+    for quote, found in [
         # A word in the middle, at either end, more or fewer of them.
         ("The water MUST cook before the leaves are put into the pot.", WATER),
         ("The water MUST before the leaves are put into the pot.", WATER),
@@ -52,10 +49,8 @@ def find_nearest(quote: str, text: str = PARAGRAPH) -> str | None:
         (f"{WATER} and so on", WATER),
         (f"See also: {WATER}", WATER),
         (f"{WATER} This is all.", WATER),
-    ],
-)
-def test_a_quote_keeps_its_extent(quote: str, found: str) -> None:
-    assert find_nearest(quote) == found
+    ]:
+        assert find_nearest(quote) == found
 
 
 def test_one_text_in_two_places_is_one_answer() -> None:
@@ -73,9 +68,8 @@ def test_a_known_sentence_is_whole() -> None:
     assert known and known.text == sentence and known.is_clear
 
 
-@pytest.mark.parametrize(
-    "quote",
-    [
+def test_an_unclear_result_has_no_answer() -> None:
+    for quote in [
         # In the middle of a sentence it ends, or begins, with words that stand nowhere near.
         "The water MUST boil before the leaves and so on",
         "now and then before the leaves are put into the pot.",
@@ -84,24 +78,27 @@ def test_a_known_sentence_is_whole() -> None:
         "boil the",
         "*",
         "A frame of type F MUST be ignored by all servers.",
-    ],
-)
-def test_an_unclear_result_has_no_answer(quote: str) -> None:
-    frames = "A frame of type A MUST be ignored by all servers. A frame of type B MUST be ignored by all servers."
-    assert find_nearest(quote, f"{TEXT} {frames}") is None
-    assert find_nearest(quote, "") is None
-    assert find_nearest("- aa MUST warm", "é The * be") is None
+    ]:
+        frames = "A frame of type A MUST be ignored by all servers. A frame of type B MUST be ignored by all servers."
+        assert find_nearest(quote, f"{TEXT} {frames}") is None
+        assert find_nearest(quote, "") is None
+        assert find_nearest("- aa MUST warm", "é The * be") is None
 
 
-@pytest.mark.parametrize(
-    ("score", "second", "is_clear"),
-    [(75, 0, True), (74, 0, False), (80, 60, True), (80, 61, False), (99, 94, True), (99, 95, False), (100, 95, True)],
-)
-def test_clear_results_are_recognised(score: float, second: float, is_clear: bool) -> None:
+def test_clear_results_are_recognised() -> None:
     ##= man/spec/validate.md#fixes
     ##% With `--fix`, `duvet validate` MUST correct a wrong target or quote if there is exactly one correction.
-    assert TextStretch("", score, second).is_clear is is_clear
-    assert not TextStretch("", score, second, is_whole=False).is_clear
+    for score, second, is_clear in [
+        (75, 0, True),
+        (74, 0, False),
+        (80, 60, True),
+        (80, 61, False),
+        (99, 94, True),
+        (99, 95, False),
+        (100, 95, True),
+    ]:
+        assert TextStretch("", score, second).is_clear is is_clear
+        assert not TextStretch("", score, second, is_whole=False).is_clear
 
 
 TEXT = """\
@@ -132,9 +129,8 @@ def make_neighbourhood(text: str = TEXT) -> Neighbourhood:
     return Neighbourhood(project.library.load(locate_specification("tea.md")))
 
 
-@pytest.mark.parametrize(
-    ("quote", "sections"),
-    [
+def test_sections_that_contain_a_quote() -> None:
+    for quote, sections in [
         ("The leaves", []),
         # Wrapping does not matter, but every letter does.
         ("Everybody SHOULD wait until the host has  poured the last cup", ["serving", "again"]),
@@ -143,18 +139,15 @@ def make_neighbourhood(text: str = TEXT) -> Neighbourhood:
         ("", []),
         ("The water MUST boil", ["brewing", "washing"]),
         ("The waters MUST boil", []),
-    ],
-)
-def test_sections_that_contain_a_quote(quote: str, sections: list[str]) -> None:
-    one = make_neighbourhood()
-    assert [one.section_name(index) for index in one.find_containing_sections(quote)] == sections
-    held = [one.section_name(index) for index in range(5) if one.contains(index, quote)]
-    assert held == (sections or [] if quote else ["tea", "brewing", "serving", "washing", "again"])
+    ]:
+        one = make_neighbourhood()
+        assert [one.section_name(index) for index in one.find_containing_sections(quote)] == sections
+        held = [one.section_name(index) for index in range(5) if one.contains(index, quote)]
+        assert held == (sections or [] if quote else ["tea", "brewing", "serving", "washing", "again"])
 
 
-@pytest.mark.parametrize(
-    ("text", "quote", "found"),
-    [
+def test_the_most_similar_section_is_found() -> None:
+    for text, quote, found in [
         (TEXT, "The water MUST boil before the leaves get put into the pot.", ("brewing", WATER, True)),
         (TEXT, "Nobody has ever seen anything of that kind.", None),
         ("", "The water MUST boil.", None),
@@ -169,12 +162,10 @@ def test_sections_that_contain_a_quote(quote: str, sections: list[str]) -> None:
             "A frame of type F MUST be ignored by servers.",
             ("b", "A frame of type B MUST be ignored by servers.", False),
         ),
-    ],
-)
-def test_the_most_similar_section_is_found(text: str, quote: str, found: tuple[str, str, bool] | None) -> None:
-    one = make_neighbourhood(text)
-    best = one.find_anywhere(quote)
-    assert (best and (one.section_name(best[0]), best[1].text, best[1].is_clear)) == found
+    ]:
+        one = make_neighbourhood(text)
+        best = one.find_anywhere(quote)
+        assert (best and (one.section_name(best[0]), best[1].text, best[1].is_clear)) == found
 
 
 def test_rare_words_tell_where_to_look() -> None:
@@ -185,12 +176,9 @@ def test_rare_words_tell_where_to_look() -> None:
     assert one.find_likely("nothing known") == []
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "shown"),
-    [
+def test_a_word_diff_marks_changes() -> None:
+    for old, new, shown in [
         *(("a b c", "a b c", "a b c"), ("a b c", "a x y c", "a [-b-]{+x y+} c"), ("a b c", "b c", "[-a-] b c")),
         *(("a b", "a\n b  c", "a b {+c+}"), ("", "", "")),
-    ],
-)
-def test_a_word_diff_marks_changes(old: str, new: str, shown: str) -> None:
-    assert make_word_diff(old, new) == shown
+    ]:
+        assert make_word_diff(old, new) == shown

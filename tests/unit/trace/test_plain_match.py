@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from duvet.project.project import Project
 from duvet.trace.match import is_meaningful_edit
 from duvet.tree.files import MemoryTree
@@ -57,9 +55,10 @@ def states(*quotes: str, target: str = "spec.md#spec", spec: str = SPEC) -> tupl
     return codes, cited
 
 
-@pytest.mark.parametrize(
-    ("quote", "cited"),
-    [
+def test_a_quote_covers_its_requirement() -> None:
+    ##= man/spec/trace.md#targets-and-quotes
+    ##% duvet MUST ignore differences in markup between a quote and its section.
+    for quote, cited in [
         ("System MUST authenticate owners by OAuth 2.0.", "FR-001"),
         ("System **MUST** authenticate owners by [OAuth 2.0](x).", "FR-001"),
         ("- [ ] **FR-001**: System **MUST** authenticate owners by [OAuth 2.0](x).", "FR-001"),
@@ -71,12 +70,8 @@ def states(*quotes: str, target: str = "spec.md#spec", spec: str = SPEC) -> tupl
         ("The pot MUST be warm", "R-1"),
         ("| R-1 | The pot MUST be warm | P1 |", "R-1"),
         ("> It MUST be\n##% > **quick** &amp; caf\u00e9.", "It MUST be quick & caf\u00e9."),
-    ],
-)
-def test_a_quote_covers_its_requirement(quote: str, cited: str) -> None:
-    ##= man/spec/trace.md#targets-and-quotes
-    ##% duvet MUST ignore differences in markup between a quote and its section.
-    assert states(quote) == ([], {cited: "done"})
+    ]:
+        assert states(quote) == ([], {cited: "done"})
 
 
 def test_parts_of_a_requirement_cover_it_together() -> None:
@@ -103,9 +98,8 @@ MARKED = """# Spec
 """
 
 
-@pytest.mark.parametrize(
-    ("quote", "texts"),
-    [
+def test_markup_that_touches_the_words_belongs_to_them() -> None:
+    for quote, texts in [
         ("pot MUST be warm.", ['`pot` MUST be [**warm**](x "y").']),
         ("be warm", ['be [**warm**](x "y")']),
         ("warm", ['[**warm**](x "y")']),
@@ -117,13 +111,11 @@ MARKED = """# Spec
         ("MUST x", ["MUST** [x][y]"]),
         ("All MUSTstop now", ["**All** MUST~~stop~~ `now`"]),
         ("stop", ["stop~~"]),
-    ],
-)
-def test_markup_that_touches_the_words_belongs_to_them(quote: str, texts: list[str]) -> None:
-    trace = project(quote, spec=MARKED).trace
-    data = MARKED.encode()
-    (match,) = {one for id, one in enumerate(trace.match_of) if one and trace.annotations[id].path == "a.py"}
-    assert [data[piece.start : piece.end].decode() for piece in match.pieces] == texts
+    ]:
+        trace = project(quote, spec=MARKED).trace
+        data = MARKED.encode()
+        (match,) = {one for id, one in enumerate(trace.match_of) if one and trace.annotations[id].path == "a.py"}
+        assert [data[piece.start : piece.end].decode() for piece in match.pieces] == texts
 
 
 def test_code_line_ends_and_equal_texts_may_be_quoted() -> None:
@@ -134,9 +126,10 @@ def test_code_line_ends_and_equal_texts_may_be_quoted() -> None:
     assert states("Errors MUST end it.", target="spec.md#FR-010") == ([], {"FR-010": "done"})
 
 
-@pytest.mark.parametrize(
-    ("quote", "code"),
-    [
+def test_an_edit_must_not_change_the_meaning() -> None:
+    ##= man/spec/trace.md#targets-and-quotes
+    ##% With its own schema, duvet MUST NOT accept a quote that differs from its section in a word or a number.
+    for quote, code in [
         ("A call MUST stop and not wait 13 s.", "DUV050"),
         ("A call MUST stop and now wait 12 s.", "DUV050"),
         ("A call MUSTN stop and not wait 12 s.", "DUV050"),
@@ -144,17 +137,12 @@ def test_code_line_ends_and_equal_texts_may_be_quoted() -> None:
         ("A call MUST stop and not wait 12 s!", "DUV051"),
         ("a call MUST stop and not wait 12 s.", "DUV051"),
         ("A call MUST stop and not wait 12 s,", "DUV051"),
-    ],
-)
-def test_an_edit_must_not_change_the_meaning(quote: str, code: str) -> None:
-    ##= man/spec/trace.md#targets-and-quotes
-    ##% With its own schema, duvet MUST NOT accept a quote that differs from its section in a word or a number.
-    assert states(quote)[0] == [code] * 2
+    ]:
+        assert states(quote)[0] == [code] * 2
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "expected"),
-    [
+def test_meaningful_edits() -> None:
+    for one, other, expected in [
         ("a 12 b", "a 13 b", True),
         ("a 1.2 b", "a 12 b", True),
         ("a < b", "a > b", True),
@@ -166,10 +154,8 @@ def test_an_edit_must_not_change_the_meaning(quote: str, code: str) -> None:
         ("nothing", "nothin", True),
         ("Water boils", "water boils", False),
         ("nothing", "nothing.", False),
-    ],
-)
-def test_meaningful_edits(one: str, other: str, expected: bool) -> None:
-    assert (is_meaningful_edit(one, other), is_meaningful_edit(other, one)) == (expected, expected)
+    ]:
+        assert (is_meaningful_edit(one, other), is_meaningful_edit(other, one)) == (expected, expected)
 
 
 def test_a_project_without_requirements() -> None:

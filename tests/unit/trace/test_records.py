@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from blake3 import blake3
 from hypothesis import given, strategies as st
 
@@ -28,9 +27,8 @@ CODE, TEST, BOTH = records.CITATION, records.TEST, records.CITATION | records.TE
 EXCUSED = records.EXCEPTION | records.EXCUSED
 
 
-@pytest.mark.parametrize(
-    ("parts", "state"),
-    [
+def test_the_parts_of_a_requirement_decide_its_state() -> None:
+    for parts, state in [
         ((), State.UNCITED),
         ((0, records.TODO), State.TO_DO),
         ((0, CODE), State.IN_PROGRESS),
@@ -40,10 +38,8 @@ EXCUSED = records.EXCEPTION | records.EXCUSED
         ((CODE | records.EXCEPTION, BOTH, EXCUSED), State.NEEDS_TESTS),
         ((EXCUSED | TEST, BOTH), State.EXCEPTED),
         ((BOTH, records.IMPLICATION), State.DONE),
-    ],
-)
-def test_the_parts_of_a_requirement_decide_its_state(parts: tuple[int, ...], state: State) -> None:
-    assert records.compute_state(frozenset(parts)) is state
+    ]:
+        assert records.compute_state(frozenset(parts)) is state
 
 
 def test_every_field_of_a_requirement_is_set() -> None:
@@ -139,23 +135,20 @@ def test_levels_come_strongest_first_and_sums_last() -> None:
 HALF = "3 uncited, 1 to do, 2 in progress, 1 needs code, 4 need tests"
 
 
-@pytest.mark.parametrize(
-    ("counts", "applicable", "words", "left"),
-    [
+def test_totals_count_each_state() -> None:
+    ##= man/spec/trace.md#coverage
+    ##% duvet MUST NOT count an excepted requirement as done.
+    for counts, applicable, words, left in [
         ((3, 1, 2, 1, 4, 5, 3, 0), 14, "21 % (3 of 14), 5 excepted", HALF),
         ((3, 1, 2, 1, 4, 5, 3, 6), 14, "21 % (3 of 14), 5 excepted, 6 not applicable", HALF),
         ((0,) * 7 + (2,), 0, "no applicable requirements, 2 not applicable", ""),
         ((0,) * 5 + (2, 0, 0), 0, "no applicable requirements, 2 excepted", ""),
         ((0,) * 6 + (999, 0), 999, "100 % (999 of 999)", ""),
         ((1, *(0,) * 5, 999, 0), 1000, "99 % (999 of 1,000)", "1 uncited"),
-    ],
-)
-def test_totals_count_each_state(counts: tuple[int, ...], applicable: int, words: str, left: str) -> None:
-    ##= man/spec/trace.md#coverage
-    ##% duvet MUST NOT count an excepted requirement as done.
-    total = records.Total(None, None, counts)
-    assert (total.requirements, total.applicable, total.excepted) == (sum(counts), applicable, counts[5])
-    assert (total.words, total.left) == (words, left)
+    ]:
+        total = records.Total(None, None, counts)
+        assert (total.requirements, total.applicable, total.excepted) == (sum(counts), applicable, counts[5])
+        assert (total.words, total.left) == (words, left)
 
 
 HELD = records.GateResult("snapshot", "snapshot is up to date", 0)
@@ -163,9 +156,13 @@ BROKEN = records.GateResult("citations", "every requirement is cited", 1200)
 SKIPPED = records.GateResult("citations", "every requirement is cited", None)
 
 
-@pytest.mark.parametrize(
-    ("problems", "gates", "annotations", "outcome", "lines"),
-    [
+def test_a_run_is_judged() -> None:
+    ##= man/spec/gates.md#verdicts
+    ##% For each gate, `duvet report` MUST print its name with `PASS` if the gate ran and passed, and with `FAIL`
+    ##% otherwise.
+    ##= man/spec/gates.md#verdicts
+    ##% Without a gate, `duvet report` MUST print `OK` if there are no errors, and the coverage on a separate line.
+    for problems, gates, count, outcome, lines in [
         ([], (), 1333, "neutral", ("OK: all 1,333 annotations are valid",)),
         ([WARNING], (), 1, "neutral", ("OK: 1 annotation is valid, 1 warning",)),
         ([], (), 0, "neutral", ("OK: no annotations to check",)),
@@ -181,18 +178,9 @@ SKIPPED = records.GateResult("citations", "every requirement is cited", None)
         ),
         ([ERROR], (SKIPPED,), 3, "fail", ("FAIL: citations: not checked because of 1 error",)),
         ([ERROR, WARNING], (SKIPPED,), 3, "fail", ("1 warning", "FAIL: citations: not checked because of 1 error")),
-    ],
-)
-def test_a_run_is_judged(
-    problems: list[Problem], gates: tuple[records.GateResult, ...], annotations: int, outcome: str, lines: tuple[str]
-) -> None:
-    ##= man/spec/gates.md#verdicts
-    ##% For each gate, `duvet report` MUST print its name with `PASS` if the gate ran and passed, and with `FAIL`
-    ##% otherwise.
-    ##= man/spec/gates.md#verdicts
-    ##% Without a gate, `duvet report` MUST print `OK` if there are no errors, and the coverage on a separate line.
-    verdict = records.judge_run(problems, gates, annotations)
-    assert (verdict.outcome, verdict.lines) == (outcome, lines)
+    ]:
+        verdict = records.judge_run(problems, gates, count)
+        assert (verdict.outcome, verdict.lines) == (outcome, lines)
 
 
 @given(st.lists(MADE))
