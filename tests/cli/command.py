@@ -157,7 +157,8 @@ def play(run: Run, folder: Path, *steps: str | Mapping[str, str]) -> str:
             told.append(f"$ {step}\n{(folder / step[4:]).read_bytes().decode()}")
         else:
             shown = _show(run(*shlex.split(step)))
-            told.append(f"$ duvet {step}\n" + ("as before\n" if shown == last and len(shown) > 100 else shown))
+            line = step.replace("\x1b", "\\x1b")
+            told.append(f"$ duvet {line}\n" + ("as before\n" if shown == last and len(shown) > 100 else shown))
             last = shown
     return "\n".join(told)
 

@@ -17,25 +17,25 @@ from tests.unit.tools.tool_calls import FILES, context_in, value
 PROJECT = FILES
 
 
-@pytest.mark.parametrize(
-    ("line", "arguments"),
-    [
-        ("coverage_summary", {}),
-        ("list_uncited_requirements --limit 2 --level=MUST", {"limit": 2, "level": "MUST"}),
-        ("search_requirements --query 'error handling'", {"query": "error handling"}),
-        ("validate_citations --citations //=lid --citations x", {"citations": ["//=lid", "x"]}),
-        ("validate_citations --citations '[\"//= a,b\"]'", {"citations": ["//= a,b"]}),
-        (
-            "get_citation_context --citation-id src/main.rs:3 --context_lines 1",
-            {"citation_id": "src/main.rs:3", "context_lines": 1},
-        ),
-    ],
-)
-def test_a_call_is_answered_as_anywhere(duvet: Run, folder: Path, line: str, arguments: dict[str, Any]) -> None:
-    tool, *words = shlex.split(line)
-    done = duvet("call", tool, *words)
-    expected = json.loads(json.dumps(value(context_in(folder), tool, **arguments)))
-    assert (done.code, json.loads(done.out)) == (0, expected)
+CALLS: dict[str, dict[str, Any]] = {
+    "coverage_summary": {},
+    "list_uncited_requirements --limit 2 --level=MUST": {"limit": 2, "level": "MUST"},
+    "search_requirements --query 'error handling'": {"query": "error handling"},
+    "validate_citations --citations //=lid --citations x": {"citations": ["//=lid", "x"]},
+    "validate_citations --citations '[\"//= a,b\"]'": {"citations": ["//= a,b"]},
+    "get_citation_context --citation-id src/main.rs:3 --context_lines 1": {
+        "citation_id": "src/main.rs:3",
+        "context_lines": 1,
+    },
+}
+
+
+def test_a_call_is_answered_as_anywhere(duvet: Run, folder: Path) -> None:
+    for line, arguments in CALLS.items():
+        tool, *words = shlex.split(line)
+        done = duvet("call", tool, *words)
+        expected = json.loads(json.dumps(value(context_in(folder), tool, **arguments)))
+        assert (done.code, json.loads(done.out)) == (0, expected)
 
 
 def test_arguments_as_json(duvet: Run) -> None:

@@ -110,13 +110,11 @@ def test_typing_into_bash(kettle: Path) -> None:
 @pytest.mark.parametrize("name", ["zsh", "fish"])
 def test_the_shell_accepts_its_script(name: str, kettle: Path, duvet: Run) -> None:
     done = duvet("completion", name)
-    assert (done.code, done.err) == (0, "")
-    assert "_DUVET_COMPLETE=" in done.out
+    assert (done.code, done.err, "_DUVET_COMPLETE=" in done.out) == (0, "", True)
     program = shutil.which(name)
     if program is None:
         pytest.skip(f"no {name} to read the script")
-    (kettle / "script").write_text(done.out)
-    assert run(program, kettle, "-n", "script") == Done(0, "", "")
+    assert run(program, make(kettle, {"script": done.out}), "-n", "script") == Done(0, "", "")
 
 
 ANSWERS = [
@@ -141,19 +139,13 @@ def test_answers_to_shells(duvet: Run) -> None:
     assert [duvet(environ=asked(shell, *words)) for shell, words, _ in ANSWERS] == answers
 
 
-@pytest.mark.parametrize(
-    "environ",
-    [
-        {},
-        {"COMP_WORDS": "duvet x"},
-        {"COMP_WORDS": "duvet x", "COMP_CWORD": "y"},
-        {"COMP_WORDS": "", "COMP_CWORD": "9"},
-        {"COMP_WORDS": "duvet -C /nowhere uncited --spec", "COMP_CWORD": "5"},
-    ],
-)
-def test_invalid_questions_get_no_answer(environ: dict[str, str], duvet: Run) -> None:
-    done = duvet(environ={"_DUVET_COMPLETE": "bash_complete", **environ})
-    assert (done.code, done.err) == (0, "")
+def test_invalid_questions_get_no_answer(duvet: Run) -> None:
+    words = "duvet -C /nowhere uncited --spec"
+    for line, number in (("", ""), ("duvet x", ""), ("duvet x", "y"), ("", "9"), (words, "5")):
+        environ = {"COMP_WORDS": line, "COMP_CWORD": number}
+        kept = {name: value for name, value in environ.items() if value or (name == "COMP_WORDS" and number)}
+        done = duvet(environ={"_DUVET_COMPLETE": "bash_complete", **kept})
+        assert (done.code, done.err) == (0, "")
 
 
 def test_names_come_from_the_cache_alone(kettle: Path, duvet: Run) -> None:

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import html5lib
 import pytest
+from pytest_snapshot.plugin import Snapshot
 
-from tests.cli.command import Done, Run, failed, failed_like_upstream, files, run
-from tests.cli.sample_project import make
+from tests.cli.command import Done, Run, files, play, run
 
 PLAIN = """\
 '$schema' = "https://awslabs.github.io/duvet/config/v0.4.json"
@@ -25,11 +25,6 @@ enabled = false
 """
 CITED = "//= {target}\n//# {quote}\n"
 NOT_COMPLETE = "the comment style of the source pattern `{}` is incomplete"
-
-
-@pytest.fixture
-def plain(kettle: Path) -> Path:
-    return make(kettle, {".duvet/config.toml": PLAIN})
 
 
 def problems(done: Done) -> list[tuple[str, str]]:
@@ -125,27 +120,14 @@ def test_a_recorded_defect(name: str, shared: Path, duvet_command: str, tmp_path
     assert MORE_CHECKS.get(name, Path.exists)(folder)
 
 
-def test_a_url_that_names_nothing(plain: Path, duvet: Run) -> None:
-    make(plain, {"src/a.rs": CITED.format(target="https://#heating", quote="x")})
-    done = duvet("report")
-    wanted = [('"https://" is not a valid URL', "src/a.rs:1:5")]
-    assert (done.code, problems(done), "[DUV041]" in done.err) == (1, wanted, True)
+EMPTY = "# Kettle\n\n## Heating\n\n## Pouring\n\nSlowly.\n"
+SIMILAR: tuple[str | dict[str, str], ...] = (
+    *({"src/a.rs": CITED.format(target="https://#heating", quote="x")}, "-q report"),
+    *({"spec.md": EMPTY, "src/a.rs": "//= spec.md#heating\n"}, "-q report"),
+    *({"src/a.rs": CITED.format(target="spec.md#heating", quote="Slowly.")}, "-q report"),
+    *(f"report --source-pattern '{pattern}'" for pattern in ("(*=)c/*.c", "(*=,*#c/*.c", "(*=", "(")),
+)
 
 
-def test_a_section_without_text(plain: Path, duvet: Run) -> None:
-    make(plain, {"spec.md": "# Kettle\n\n## Heating\n\n## Pouring\n\nSlowly.\n", "src/a.rs": "//= spec.md#heating\n"})
-    assert duvet("-q", "report") == Done(0, "", "")
-    make(plain, {"src/a.rs": CITED.format(target="spec.md#heating", quote="Slowly.")})
-    place = "src/a.rs:2:5\n  |\n2 | //# Slowly.\n  |     ^^^^^^^ section is empty"
-    message = 'could not find text in section "heating" of spec.md [DUV050]'
-    assert duvet("-q", "report") == failed_like_upstream(
-        message, place, "remove the quote to cite the title of the section"
-    )
-
-
-@pytest.mark.parametrize("pattern", ["(*=)c/*.c", "(*=,*#c/*.c", "(*=", "("])
-def test_styles_that_are_not_complete(pattern: str, kettle: Path, duvet: Run) -> None:
-    before = files(kettle)
-    hint = "write it as (META,CONTENT)GLOB, for example '(*=,*#)src/**/*.c'"
-    assert duvet("report", "--source-pattern", pattern) == failed(NOT_COMPLETE.format(pattern), hint=hint)
-    assert files(kettle) == before
+def test_similar_defects(kettle: Path, duvet: Run, gold: Snapshot) -> None:
+    gold.assert_match(play(duvet, kettle, {".duvet/config.toml": PLAIN}, *SIMILAR), "similar.txt")

@@ -173,27 +173,23 @@ def test_the_page_that_is_written_or_kept(kettle: Path, duvet: Run, browser: Pat
     assert (duvet("report", "--open", environ=environ).code, list_opened(browser)[3:]) == (1, [usual])
 
 
-@pytest.mark.parametrize("options", [(), ("--html", "-")])
-def test_no_html_report_to_open_is_an_error(kettle: Path, duvet: Run, browser: Path, options: tuple[str, ...]) -> None:
+def test_no_html_report_to_open_and_no_browser_are_errors(kettle: Path, duvet: Run, browser: Path) -> None:
+    environ = {"BROWSER": str(browser)}
     (kettle / ".duvet/config.toml").write_text(CONFIG + "[report.html]\nenabled = false\n")
-    done = duvet("report", "--open", *options, environ={"BROWSER": str(browser)})
     hint = "add `--html FILE`, or set `enabled = true` in `[report.html]` of the configuration"
-    assert (done.code, list_opened(browser)) == (1, [])
-    assert done.err.endswith(failed("no HTML report to open", hint=hint).err)
-
-
-def test_no_page_could_be_written(kettle: Path, duvet: Run, browser: Path) -> None:
-    (kettle / PAGE).mkdir(parents=True)
-    done = duvet("report", "--open", environ={"BROWSER": str(browser)})
+    for options in ((), ("--html", "-")):
+        done = duvet("report", "--open", *options, environ=environ)
+        assert (done.code, done.err.endswith(failed("no HTML report to open", hint=hint).err)) == (1, True)
+    (kettle / ".duvet/config.toml").write_text(CONFIG)
+    hint = "open the file yourself, or set the environment variable BROWSER to a browser"
+    for name in ("/no/browser", "/no/browser 'of mine %s"):
+        done = duvet("report", "--open", environ={"BROWSER": name, "PATH": "/nowhere"})
+        assert (done.code, done.err.endswith(failed("no browser was found", PAGE, hint).err)) == (1, True)
+    (kettle / PAGE).unlink()
+    (kettle / PAGE).mkdir()
+    done = duvet("report", "--open", environ=environ)
     assert (done.code, list_opened(browser)) == (1, [])
     assert "can't write this file" in done.err and "no HTML report to open" not in done.err
-
-
-@pytest.mark.parametrize("name", ["/no/browser", "/no/browser 'of mine %s"])
-def test_no_browser(kettle: Path, duvet: Run, name: str) -> None:
-    done = duvet("report", "--open", environ={"BROWSER": name, "PATH": "/nowhere"})
-    hint = "open the file yourself, or set the environment variable BROWSER to a browser"
-    assert (done.code, done.err.endswith(failed("no browser was found", PAGE, hint).err)) == (1, True)
 
 
 @pytest.mark.parametrize(

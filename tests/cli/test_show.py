@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pytest_snapshot.plugin import Snapshot
 
-from tests.cli.command import Run, failed, run
+from tests.cli.command import Run, play, run
 from tests.cli.sample_project import KETTLE, make
 from tests.cli.tea_project import TEA_PROJECT
 from tests.cli.terminals import show_on_terminal
@@ -60,40 +60,20 @@ expiry = 2999-12-31
         gold.assert_match(duvet("show", reference, "--format", format).out, f"{name}.{ENDINGS[format]}")
 
 
-@pytest.mark.parametrize(("context", "numbers"), [("0", [3, 4]), ("1", [2, 3, 4, 5]), ("1000", [*range(1, 37)])])
-def test_context_lines_are_shown(context: str, numbers: list[int], duvet: Run) -> None:
-    _, out, _ = duvet("show", "src/pot.rs:3", "--context", context)
-    lines = [line.split() for line in out.splitlines()]
-    assert [int(line[0]) for line in lines if len(line) > 1 and line[0].isdigit() and line[1] in "|>"] == numbers
+def test_context_lines_are_shown(duvet: Run) -> None:
+    for context, numbers in (("0", [3, 4]), ("1", [2, 3, 4, 5]), ("1000", [*range(1, 37)])):
+        _, out, _ = duvet("show", "src/pot.rs:3", "--context", context)
+        lines = [line.split() for line in out.splitlines()]
+        assert [int(line[0]) for line in lines if len(line) > 1 and line[0].isdigit() and line[1] in "|>"] == numbers
 
 
-TWO = """\
-use one of these ids:
-          1dd64a535306  The pot MUST be warm.
-          a5415b83517f  It SHOULD be round, and nobody MAY drop it."""
-
-
-@pytest.mark.parametrize(
-    ("changes", "reference", "message", "hint"),
-    [
-        ({}, "5bfa", 'no requirement matches "5bfa"', "did you mean 5bfbf88bbb38?"),
-        ({}, "tea#pots", 'unknown section "pots" of tea.md', "did you mean pot?"),
-        ({}, "tea.md:7", '"tea.md:7" matches 2 requirements', TWO),
-        # Files that became unreadable.
-        ({"src/pot.rs": b"//= tea.md#cup\nfn \xff() {}\n"}, "src/pot.rs:3", 'no annotations in "src/pot.rs"', ""),
-        ({"tea.md": None}, "tea#pot", 'unknown specification "tea"', "available: rfc7168"),
-    ],
-)
-def test_unknown_references(
-    changes: dict[str, bytes | None], reference: str, message: str, hint: str, duvet: Run, folder: Path
-) -> None:
-    for path, data in changes.items():
-        (folder / path).unlink()
-        if data is not None:
-            (folder / path).write_bytes(data)
-    done = failed(f"{message} [DUV120]", hint=hint)
-    errors = ERRORS.replace("2 errors", "1 error") if changes else ERRORS
-    assert duvet("show", reference) == done._replace(err=errors + done.err)
+def test_unknown_references(duvet: Run, folder: Path, gold: Snapshot) -> None:
+    told = play(duvet, folder, "show 5bfa", "show tea#pots", "show tea.md:7")
+    # Files that became unreadable.
+    (folder / "src/pot.rs").write_bytes(b"//= tea.md#cup\nfn \xff() {}\n")
+    told += play(duvet, folder, "show src/pot.rs:3")
+    (folder / "tea.md").unlink()
+    gold.assert_match(told + play(duvet, folder, "show tea#pot"), "unknown.txt")
 
 
 def test_colours_and_width_of_a_terminal(duvet_command: str, folder: Path, gold: Snapshot) -> None:

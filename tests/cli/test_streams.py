@@ -58,9 +58,9 @@ def test_a_citation_is_written_only_where_it_can_be_shown(duvet_command: str, un
     assert files(folder)["src/pot.rs"].startswith(b"//= tea.md#cup\n")
 
 
-@pytest.mark.parametrize("line", ["-q report --json -", "config", "--help", "--version"])
-def test_nobody_reads_standard_output(line: str, duvet: Run, unread: int) -> None:
-    assert duvet(*line.split(), stdout=unread) == Done(0, "", "")
+def test_nobody_reads_standard_output(duvet: Run, unread: int) -> None:
+    for line in ("-q report --json -", "config", "--help", "--version"):
+        assert duvet(*line.split(), stdout=unread) == Done(0, "", "")
 
 
 def test_nobody_reads_standard_error_or_the_report(kettle: Path, duvet: Run, unread: int) -> None:
@@ -74,23 +74,18 @@ def test_nobody_reads_standard_error_or_the_report(kettle: Path, duvet: Run, unr
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
-@pytest.mark.parametrize(
-    ("line", "done"),
-    [
-        (
-            "-q report --json -",
-            failed_like_upstream("can't write to standard output: No space left on device (os error 28) [DUV015]", "-"),
-        ),
+def test_standard_output_is_full(reported: Path, duvet: Run) -> None:
+    before = files(make(reported, {"src/a.rs": ""}))
+    reason = "can't write to standard output: No space left on device (os error 28) [DUV015]"
+    for line, done in (
+        ("-q report --json -", failed_like_upstream(reason, "-")),
         ("-q config", failed(*FULL)),
         ("--help", failed("no space left on the device")),
         ("--version", failed("no space left on the device")),
-    ],
-)
-def test_standard_output_is_full(line: str, done: Done, reported: Path, duvet: Run) -> None:
-    before = files(make(reported, {"src/a.rs": ""}))
-    with open("/dev/full", "wb") as full:
-        assert duvet(*line.split(), stdout=full) == done
-    assert files(reported) == before
+    ):
+        with open("/dev/full", "wb") as full:
+            assert duvet(*line.split(), stdout=full) == done
+        assert files(reported) == before
 
 
 @pytest.mark.parametrize(
@@ -108,13 +103,13 @@ def test_streams_that_are_closed(script: str, done: Done, kettle: Path, duvet_co
     assert (kettle / SNAPSHOT).exists() is (done.code == 0)
 
 
-@pytest.mark.parametrize("name", ["-", "/dev/stdout", "/dev/fd/1"])
-def test_standard_output_under_each_of_its_names(name: str, reported: Path, duvet_command: str, duvet: Run) -> None:
+def test_standard_output_under_each_of_its_names(reported: Path, duvet_command: str, duvet: Run) -> None:
     expected = json.loads((reported / ".duvet/reports/report.json").read_text())
-    piped = duvet("-q", "report", "--json", name)
-    assert (piped.code, json.loads(piped.out), piped.err) == (0, expected, "")
-    into_file = shell(duvet_command, reported, f"duvet -q report --json {name} >out.json")
-    assert (into_file, json.loads((reported / "out.json").read_text())) == (Done(0, "", ""), expected)
+    for name in ("-", "/dev/stdout", "/dev/fd/1"):
+        piped = duvet("-q", "report", "--json", name)
+        assert (piped.code, json.loads(piped.out), piped.err) == (0, expected, "")
+        into_file = shell(duvet_command, reported, f"duvet -q report --json {name} >out.json")
+        assert (into_file, json.loads((reported / "out.json").read_text())) == (Done(0, "", ""), expected)
 
 
 def test_a_pipe_with_a_reader(reported: Path, duvet: Run) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pytest_snapshot.plugin import Snapshot
 
-from tests.cli.command import Done, Run, runner
+from tests.cli.command import Done, Run
 from tests.cli.sample_project import make
 
 CONFIG = """\
@@ -24,16 +24,12 @@ SPECIFIED = "//= {}\n//= type=spec\n//# {}\n"
 
 
 SNAPSHOT = ".duvet/snapshot.txt"
+PROJECT = {".duvet/config.toml": CONFIG}
 
 
 @pytest.fixture
-def tea(tmp_path: Path) -> Path:
-    return make(tmp_path, {".duvet/config.toml": CONFIG})
-
-
-@pytest.fixture
-def duvet(duvet_command: str, tea: Path) -> Run:
-    return runner(duvet_command, tea)
+def tea(folder: Path) -> Path:
+    return folder
 
 
 def test_white_space_before_a_requirement_stays_in_the_snapshot(tea: Path, duvet: Run, gold: Snapshot) -> None:
@@ -93,17 +89,15 @@ def test_lcov_names_a_downloaded_specification_by_its_relative_path(tea: Path, d
     gold.assert_match((tea / "lcov/compliance.0.lcov").read_text(), "downloaded.lcov")
 
 
-@pytest.mark.parametrize("broken", ["+ Tea\n   {#tea}\n  ===\n", "> Tea\n>  {#tea}\n> ===\n"])
 @pytest.mark.parametrize("schema", ["https://awslabs.github.io/duvet/config/v0.4.json", "duvet-cli/config/v1"])
-def test_markdown_on_which_the_parser_fails(schema: str, broken: str, tea: Path, duvet: Run, gold: Snapshot) -> None:
+def test_markdown_on_which_the_parser_fails(schema: str, tea: Path, duvet: Run, gold: Snapshot) -> None:
     config = f"'$schema' = '{schema}'\n[[specification]]\nsource = 'tea.md'\n[[source]]\npattern = 'src/*.rs'\n"
     config += "[[specification]]\nsource = 'milk.md'\n"
     cited = "//= tea.md#tea\n//# It MUST.\n\n//= milk.md#milk\n//# It MUST.\n"
-    make(tea, {".duvet/config.toml": config, "tea.md": f"# Ü\n\n{broken}", "milk.md": "# Milk\nIt MUST.\n"})
-    make(tea, {"src/a.rs": cited})
-    done = duvet("validate")
-    gold.assert_match(done.err, "broken.txt")
-    assert (done.code, done.out) == (1, "")
-    gold.assert_match(
-        duvet("extract", "-f", "markdown", "tea.md").err, f"broken_{'quote' if '>' in broken else 'item'}.txt"
-    )
+    make(tea, {".duvet/config.toml": config, "milk.md": "# Milk\nIt MUST.\n", "src/a.rs": cited})
+    for name, broken in (("item", "+ Tea\n   {#tea}\n  ===\n"), ("quote", "> Tea\n>  {#tea}\n> ===\n")):
+        make(tea, {"tea.md": f"# Ü\n\n{broken}"})
+        done = duvet("validate")
+        gold.assert_match(done.err, "broken.txt")
+        assert (done.code, done.out) == (1, "")
+        gold.assert_match(duvet("extract", "-f", "markdown", "tea.md").err, f"broken_{name}.txt")
