@@ -1,9 +1,11 @@
-"""The committed man pages match the commands and the configuration; `make man` rebuilds them."""
+"""The man pages, which `make man` rebuilds, the site, and the tables of criteria in the guide."""
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
+import tomllib
 from importlib.metadata import version
 
 import click
@@ -11,10 +13,14 @@ import pytest
 from hypothesis import given, strategies as st
 from pytest_snapshot.plugin import Snapshot
 
-from duvet.cli import cli
+from duvet.cli import COMMANDS, cli
 from duvet.config.languages import Language
 from duvet.config.schema import json_schema, service_schema
+from duvet.rules import list_rules
+from duvet.tools.packs import BUILT_IN_PACKS, Registry, enable_packs
 from man.build import escape_roff, format_prose, make_command_pages, make_config_page, make_service_page
+from man.criteria import CRITERIA, fill_tables, list_untested
+from man.site import make_site_pages
 from tests.conftest import ROOT
 
 MAN = ROOT / "man"
@@ -31,14 +37,12 @@ def made_pages() -> dict[str, str]:
     return {**make_command_pages(cli, number), "duvet-config.toml.5": config, "duvet.config.5": service}
 
 
-PAGES = made_pages()
-
-
-@pytest.mark.parametrize("name", PAGES)
-def test_page_is_as_made(name: str, snapshot: Snapshot) -> None:
+def test_pages_are_as_made(snapshot: Snapshot) -> None:
     snapshot.snapshot_dir = MAN
-    snapshot.assert_match(PAGES[name], name)
-    assert {path.name for path in MAN.glob("*.[1-9]")} == PAGES.keys() | {"duvet.7"}
+    pages = made_pages()
+    for name, text in pages.items():
+        snapshot.assert_match(text, name)
+    assert {path.name for path in MAN.glob("*.[1-9]")} == pages.keys() | {"duvet.7"}
 
 
 @pytest.mark.skipif(shutil.which("groff") is None, reason="groff is not installed")
@@ -86,3 +90,39 @@ def test_groff_shows_what_was_escaped(lines: list[str]) -> None:
     roff = f".nf\n{escape_roff(text)}\n"
     done = subprocess.run(["groff", "-Tascii"], input=roff, capture_output=True, text=True, check=True)
     assert done.stdout.rstrip("\n") == text
+
+
+def test_each_criterion_names_its_tests(snapshot: Snapshot) -> None:
+    text = CRITERIA.read_text(encoding="utf-8")
+    snapshot.snapshot_dir = CRITERIA.parent
+    snapshot.assert_match(fill_tables(text), CRITERIA.name)
+    assert list_untested(text) == []
+
+
+def test_a_mark_without_a_row_is_an_error() -> None:
+    with pytest.raises(ValueError, match=r"no row in criteria\.md for .*pages 3\.2"):
+        fill_tables("| pages 1.1 | It boils. | |\n")
+
+
+@pytest.fixture(scope="module")
+def pages() -> dict[str, str]:
+    return make_site_pages()
+
+
+def test_the_reference_is_complete(pages: dict[str, str]) -> None:
+    commands = re.findall(r"(?m)^## duvet ([\w-]+)$", pages["reference-commands.md"])
+    assert commands == list(COMMANDS)
+    assert re.findall(r"(?m)^## (DUV\d+)", pages["reference-rules.md"]) == sorted(list_rules())
+    tools = {tool.name for tool in Registry(enable_packs(tuple(BUILT_IN_PACKS))).list_all()}
+    assert set(re.findall(r"(?m)^### (\S+)$", pages["reference-tools.md"])) == tools
+    keys = re.findall(r"(?m)^- \*\*`(.*?)`\*\* \(", pages["reference-configuration.md"])
+    assert {"source[].pattern", "report.html.spec-text", "server.page-size", "server.pageSize"} <= set(keys)
+    assert {"toolPacks.NAME.mode", "workflows.NAME.steps[].tool", "$schema"} <= set(keys)
+
+
+def test_the_navigation_names_every_page_and_links_stay_on_the_site(pages: dict[str, str]) -> None:
+    config = tomllib.loads((ROOT / "man/zensical.toml").read_text())
+    assert sorted(re.findall(r"[\w-]+\.md", str(config["project"]["nav"]))) == sorted(pages)
+    links = {link for text in pages.values() for link in re.findall(r"\]\(([^):#]+)(?:#[^)]*)?\)", text)}
+    assert links <= pages.keys()
+    assert "<!--" not in pages["tutorial.md"]

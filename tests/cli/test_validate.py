@@ -14,7 +14,7 @@ from pytest_snapshot.plugin import Snapshot
 
 from duvet.reports.problems import ProblemFormat
 from duvet.templates import example_specification
-from tests.cli.command import NOBODY, Done, Run, failed, files, run, shell
+from tests.cli.command import NOBODY, Done, Run, failed, files, play, run, runner, shell
 from tests.cli.sample_project import make
 from tests.conftest import ROOT
 from tests.unit.project.faulty_project import FILES, FIXED, RIGHT
@@ -258,3 +258,66 @@ def test_annotations_are_counted_as_in_the_report(tmp_path: Path, duvet_command:
     assert "\nOK: 1 annotation is valid\n" in run(duvet_command, tmp_path, "report").err
     for names in ((), ("src", ".duvet")):
         assert run(duvet_command, tmp_path, "validate", *names).err == "checked 1 annotation in 2 files: no problems\n"
+
+
+STYLED = """\
+'$schema' = 'duvet-cli/config/v1'
+[[source]]
+pattern = 'src/*.c'
+comment-style = { meta = '*=', content = '*#' }
+[[source]]
+pattern = '**/*.py'
+language = 'python'
+[[specification]]
+source = 'spec.md'
+[report.html]
+enabled = false
+"""
+READ = "/*\n *= spec.md#heating\n *# The kettle MUST boil.\n */\nint right;\n"
+UNREAD = "//= spec.md#heating\n//# The kettle MUST boil.\nint wrong;\n"
+STYLED_TEXTS = {
+    ".duvet/config.toml": STYLED,
+    "spec.md": "# Kettle\n\n## Heating\n\nThe kettle MUST boil.\n",
+    "src/a.c": READ,
+    "a.py": "",
+}
+NO_SECTION = {"src/b.c": UNREAD.replace("#heating", "")}
+SEVERAL = {"src/b.c": UNREAD * 3 + UNREAD.replace("//", "///")}
+STYLED_UPSTREAM = STYLED.replace("duvet-cli/config/v1", "https://awslabs.github.io/duvet/config/v0.4.0.json")
+STYLED_UPSTREAM = STYLED_UPSTREAM.replace("language = 'python'", "comment-style = { meta = '##=', content = '##%' }")
+
+
+def test_a_style_that_the_source_does_not_have(tmp_path: Path, duvet_command: str, gold: Snapshot) -> None:
+    ##= man/spec/trace.md#annotations
+    ##% With its own schema, duvet MUST warn about citations that it does not read because their `[[source]]` has
+    ##% another comment style, and name both styles.
+    make(tmp_path, {**STYLED_TEXTS, "src/b.c": UNREAD})
+    lines = ("validate", "validate", "report", "validate src/a.c", NO_SECTION, "validate", SEVERAL, "validate")
+    told = play(runner(duvet_command, tmp_path), tmp_path, *lines, {".duvet/config.toml": STYLED_UPSTREAM}, "validate")
+    gold.assert_match(told, "comment_styles.txt")
+
+
+OTHERS = {
+    "src/a1.c": UNREAD.replace("spec.md", "other.md"),
+    "src/a2.c": "x //= spec.md#heating\na |= spec.md#heating\nint b; //= spec.md#heating\n",
+    "src/a3.c": "//= spec.md#heating and more words\n// spec.md#heating\n//= heating\n",
+    "src/a4.c": "/*\n *= spec.md#heating\n *= type=todo\n *# //= spec.md#heating\n */\n",
+    "a5.py": "x //= 2\ny = 3  # spec.md#heating\nz = 'spec.md#heating'\n",
+    "a6.py": f'EXAMPLE = """\n{UNREAD}"""\n',
+    "a7.py": "##= spec.md#heating\n##% The kettle MUST boil.\n",
+    "a8.md": UNREAD,
+}
+SIGNS = ["//", "///", "#", "--", ";;", "%", "(*", "<!--", "/*", " *", "!", "REM "]
+
+
+def test_citations_with_other_signs_are_reported(tmp_path: Path, duvet_command: str) -> None:
+    text = "\t{0}= spec.md#heating\r\n\t{0}% The kettle MUST boil.\r\n"
+    make(
+        tmp_path,
+        {**STYLED_TEXTS, **OTHERS, **{f"b{index:02}.py": text.format(sign) for index, sign in enumerate(SIGNS)}},
+    )
+    done = run(duvet_command, tmp_path, "validate")
+    assert re.findall(r"comment style `\s*(.+)=` \[DUV029\]\n +--> (b\d+\.py):1:", done.err) == [
+        (sign.lstrip(), f"b{index:02}.py") for index, sign in enumerate(SIGNS)
+    ]
+    assert done.err.count("[DUV029]") == len(SIGNS)
