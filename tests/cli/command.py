@@ -156,7 +156,7 @@ def play(run: Run, folder: Path, *steps: str | Mapping[str, str]) -> str:
         elif step.startswith("cat "):
             told.append(f"$ {step}\n{(folder / step[4:]).read_bytes().decode()}")
         else:
-            shown = _show(run(*shlex.split(step)))
+            shown = _show(run(*shlex.split(step))).replace(str(folder), "<project>")
             line = step.replace("\x1b", "\\x1b")
             told.append(f"$ duvet {line}\n" + ("as before\n" if shown == last and len(shown) > 100 else shown))
             last = shown

@@ -74,24 +74,27 @@ TESTED = f"{LID} --at tests/test_pot.py:4 --part 'The lid'"
 WARM = "src/lid.rs:1\n//= tea.md#pot\n//# The pot MUST be warm.\n"
 
 
-@pytest.mark.parametrize(
-    ("args", "shown"),
-    [
-        (TESTED, IN_TESTS.format("")),
-        (f"{TESTED} --type citation", IN_TESTS.format("    \x23#= type=implementation\n")),
-        (f"{PART} --type exception --reason 'No\nlid.'", QUOTED.format("//= type=exception\n//= reason=No lid.\n")),
-        (f"{PART} --type todo --feature a --tracking-issue 7", QUOTED.format(TODO)),
-        (f"{PART} --type implication", QUOTED.format("//= type=implication\n")),
-        ("tea#pot --at src/lid.rs:1", "src/lid.rs:1\n//= tea.md#pot\n"),
-        ("/specifications/tea/sections/pot/requirements/1dd64a535306 --at src/lid.rs:1", WARM),
-        (r"tests/test_pot.py:4 --at 'src\lid.rs:1'", WARM),
-        ("tea#sugar --at ./c/pot.c:1", "c/pot.c:1\n/*\n *= tea.md#sugar\n */\n"),
-    ],
-)
-def test_written_citations(args: str, shown: str, duvet: Run) -> None:
-    before = duvet("report").err.count("error:")
-    assert duvet("cite", *shlex.split(args)) == Done(0, shown, "")
-    assert duvet("report").err.count("error:") == before == 2
+WRITTEN = {
+    TESTED: IN_TESTS.format(""),
+    f"{TESTED} --type citation": IN_TESTS.format("    \x23#= type=implementation\n"),
+    f"{PART} --type exception --reason 'No\nlid.'": QUOTED.format("//= type=exception\n//= reason=No lid.\n"),
+    f"{PART} --type todo --feature a --tracking-issue 7": QUOTED.format(TODO),
+    f"{PART} --type implication": QUOTED.format("//= type=implication\n"),
+    "tea#pot --at src/lid.rs:1": "src/lid.rs:1\n//= tea.md#pot\n",
+    "/specifications/tea/sections/pot/requirements/1dd64a535306 --at src/lid.rs:1": WARM,
+    r"tests/test_pot.py:4 --at 'src\lid.rs:1'": WARM,
+    "tea#sugar --at ./c/pot.c:1": "c/pot.c:1\n/*\n *= tea.md#sugar\n */\n",
+}
+
+
+def test_written_citations(folder: Path, duvet: Run) -> None:
+    before = files(folder)
+    errors = duvet("report").err.count("error:")
+    for args, shown in WRITTEN.items():
+        assert duvet("cite", *shlex.split(args)) == Done(0, shown, "")
+        assert duvet("report").err.count("error:") == errors == 2
+        for name, data in before.items():
+            (folder / name).write_bytes(data)
 
 
 def test_links_and_permissions_stay(duvet: Run, folder: Path) -> None:

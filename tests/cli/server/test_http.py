@@ -123,21 +123,19 @@ def test_the_rate_is_an_option(duvet_command: str, project: Path) -> None:
 DIFFERENT = {"DUVET_READER_TOKEN": "secret-1", "KM_READER_TOKEN": "secret-2"}
 
 
-@pytest.mark.parametrize(
-    ("args", "environ", "code", "message"),
-    [
-        (("--http", "here"), {}, 2, "'here' is not an address: use PORT, HOST:PORT or [IPV6]:PORT, such as"),
-        (("--http", "0.0.0.0:0"), {}, 1, "other machines can reach 0.0.0.0, but no token is set"),
-        (("--http", "0"), DIFFERENT, 1, "DUVET_READER_TOKEN and KM_READER_TOKEN differ"),
-        (("--http", "0", "--rate", "-1"), {}, 2, "-1.0 is not in the range x>=0"),
-    ],
-)
-def test_wrong_options_and_tokens_are_refused(
-    duvet_command: str, project: Path, args: tuple[str, ...], environ: dict[str, str], code: int, message: str
-) -> None:
-    done = run(duvet_command, project, "mcp", *args, environ=environ)
-    assert (done.code, done.out) == (code, "")
-    assert message in done.err and "secret-" not in done.err
+REFUSED: list[tuple[str, dict[str, str], int, str]] = [
+    ("--http here", {}, 2, "'here' is not an address: use PORT, HOST:PORT or [IPV6]:PORT, such as"),
+    ("--http 0.0.0.0:0", {}, 1, "other machines can reach 0.0.0.0, but no token is set"),
+    ("--http 0", DIFFERENT, 1, "DUVET_READER_TOKEN and KM_READER_TOKEN differ"),
+    ("--http 0 --rate -1", {}, 2, "-1.0 is not in the range x>=0"),
+]
+
+
+def test_wrong_options_and_tokens_are_refused(duvet_command: str, project: Path) -> None:
+    for args, environ, code, message in REFUSED:
+        done = run(duvet_command, project, "mcp", *args.split(), environ=environ)
+        assert (done.code, done.out) == (code, "")
+        assert message in done.err and "secret-" not in done.err
 
 
 def listed_pages(command: Command) -> tuple[set[str], set[str]]:
@@ -164,20 +162,17 @@ def test_the_pack_is_listed_while_the_project_has_pages(duvet_command: str, tmp_
         assert listed_pages(command) == ({*FIVE}, {*FIVE})
 
 
-@pytest.mark.parametrize(
-    ("config", "by_mcp", "by_rest"),
-    [
-        ({"toolPacks": {"pages": {"enabled": False}}}, set(), set()),
-        ({"toolPacks": {"pages": {"tools": {"ask": False}}}}, {*FIVE} - {"ask"}, {*FIVE} - {"ask"}),
-        ({"pages": [{"pattern": "nothing/*.md"}]}, set(), {*FIVE}),
-    ],
-    ids=["the pack is off", "a tool is off", "the service has other pages"],
-)
-def test_the_configuration_decides_on_pages(
-    duvet_command: str, tmp_path: Path, config: Any, by_mcp: set[str], by_rest: set[str]
-) -> None:
-    folder = make(tmp_path / "tea", {**TRACE, **NOTES, "duvet.config.json": json.dumps(config)})
-    with Command(duvet_command, folder) as command:
-        assert listed_pages(command) == (by_mcp, by_rest)
-    # `duvet call` finds the tools of a disabled pack, unless the configuration disables it.
-    assert run(duvet_command, folder, "call", "list_pages").code == (0 if by_rest else 1)
+CONFIGURED: dict[str, tuple[dict[str, Any], set[str], set[str]]] = {
+    "the pack is off": ({"toolPacks": {"pages": {"enabled": False}}}, set(), set()),
+    "a tool is off": ({"toolPacks": {"pages": {"tools": {"ask": False}}}}, {*FIVE} - {"ask"}, {*FIVE} - {"ask"}),
+    "the service has other pages": ({"pages": [{"pattern": "nothing/*.md"}]}, set(), {*FIVE}),
+}
+
+
+def test_the_configuration_decides_on_pages(duvet_command: str, tmp_path: Path) -> None:
+    for config, by_mcp, by_rest in CONFIGURED.values():
+        folder = make(tmp_path / "tea", {**TRACE, **NOTES, "duvet.config.json": json.dumps(config)})
+        with Command(duvet_command, folder) as command:
+            assert listed_pages(command) == (by_mcp, by_rest)
+        # `duvet call` finds the tools of a disabled pack, unless the configuration disables it.
+        assert run(duvet_command, folder, "call", "list_pages").code == (0 if by_rest else 1)

@@ -259,7 +259,8 @@ def test_nothing_leaks(duvet_command: str, tmp_path: Path) -> None:
             with command.client(token) as client:
                 # The first one does it again when the store is broken; more would fill the pipe that its log goes to.
                 for _ in range(2 if token == ADMIN else 1):
-                    for tool, given in HOSTILE:
+                    # Without a token, arguments are not read.
+                    for tool, given in HOSTILE if token in (ADMIN, READER) else HOSTILE[::6]:
                         status, found = client.post_tool(tool, **given)
                         assert status != 500, (tool, given)
                         if tool == "km-storetext" and "destination" in given:
@@ -278,7 +279,7 @@ def test_nothing_leaks(duvet_command: str, tmp_path: Path) -> None:
     for secret in (ADMIN, READER, str(folder), "Traceback", 'File "', "sqlite3."):
         where = everything.find(secret)
         assert where < 0, everything[max(where - 300, 0) : where + 300]
-    assert err.count(" call ") > 4 * len(HOSTILE)
+    assert err.count(" call ") > 3 * len(HOSTILE)
 
 
 def _hide_stored_path(value: Any) -> Any:

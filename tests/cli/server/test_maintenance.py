@@ -268,31 +268,29 @@ def test_the_longest_text(duvet_command: str, project: Path) -> None:
             assert code == "invalid_request" and message.endswith("; the limit is 500,000")
 
 
-@pytest.mark.parametrize("store", [("km-storetext", "content", "x"), ("km-upload", "source_path", "docs/spec.md")])
-def test_variables_set_the_defaults_of_uploads(duvet_command: str, project: Path, store: tuple[str, ...]) -> None:
-    tool, argument, value = store
+def test_variables_set_the_defaults_of_uploads(duvet_command: str, project: Path) -> None:
     root = project.parent / "content"
     root.mkdir()
-    given = {argument: value, "destination": "docs/x.md"}
     defaults = {"KM_UPLOAD_DEFAULT_OVERWRITE": "true", "KM_UPLOAD_DEFAULT_INGEST": "true"}
     ask = by_shell(duvet_command, project, KM_CONTENT_ROOT=str(root), **defaults)
-    for overwritten in (False, True):
-        found = ask(tool, given).value
-        assert found["stored_path"] == str(root / "docs/x.md") and (root / "docs/x.md").exists()
-        assert (found["overwritten"], found["ingest_triggered"]) == (overwritten, True)
-        assert found["ingest_run"]["success"] is True
     bare = by_shell(duvet_command, project)
-    assert bare(tool, given).value["ingest_triggered"] is False
-    assert bare(tool, given).code == "exit 2"
+    for tool, argument, value in (("km-storetext", "content", "x"), ("km-upload", "source_path", "docs/spec.md")):
+        given = {argument: value, "destination": f"docs/{tool}.md"}
+        for overwritten in (False, True):
+            found = ask(tool, given).value
+            assert found["stored_path"] == str(root / f"docs/{tool}.md") and (root / f"docs/{tool}.md").exists()
+            assert (found["overwritten"], found["ingest_triggered"]) == (overwritten, True)
+            assert found["ingest_run"]["success"] is True
+        assert bare(tool, given).value["ingest_triggered"] is False
+        assert bare(tool, given).code == "exit 2"
 
 
-@pytest.mark.parametrize("name", ["KM_UPLOAD_DEFAULT_OVERWRITE", "KM_UPLOAD_DEFAULT_INGEST"])
-def test_wrong_variables_are_refused(duvet_command: str, project: Path, name: str) -> None:
-    wrong = {name: "maybe"}
-    for words in (("mcp", "--check"), ("mcp",), ("mcp", "--http", "0")):
-        done = run(duvet_command, project, *words, environ=wrong)
-        assert (done.code, done.out) == (1, "")
-        assert f"the environment variable `{name}` is neither true nor false" in done.err
-    ask = by_shell(duvet_command, project, **wrong)
-    assert ask("km-feedback-submit", {"request_id": "r", "chunk_id": "c", "vote": 1}).code == ""
-    assert ask("km-storetext", {"content": "x"}).code == "exit 1"
+def test_wrong_variables_are_refused(duvet_command: str, project: Path) -> None:
+    for name in ("KM_UPLOAD_DEFAULT_OVERWRITE", "KM_UPLOAD_DEFAULT_INGEST"):
+        for words in ("mcp --check", "mcp", "mcp --http 0"):
+            done = run(duvet_command, project, *words.split(), environ={name: "maybe"})
+            assert (done.code, done.out) == (1, "")
+            assert f"the environment variable `{name}` is neither true nor false" in done.err
+        ask = by_shell(duvet_command, project, **{name: "maybe"})
+        assert ask("km-feedback-submit", {"request_id": "r", "chunk_id": "c", "vote": 1}).code == ""
+        assert ask("km-storetext", {"content": "x"}).code == "exit 1"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,9 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.shared.exceptions import MCPError
+from pytest_snapshot.plugin import Snapshot
 
-from tests.cli.command import Done, environment, run
+from tests.cli.command import environment, play, run
 from tests.cli.sample_project import make
 from tests.unit.llm.provider_server import Wire, openai_says
 from tests.unit.server.clients import client_of, got, list_below, over_stdio
@@ -125,34 +127,23 @@ def test_changes_of_pages_are_notified(wire: Callable[..., Session], vault: Path
     assert len(listed) == 3 and sorted(names) == ["Black tea", "index", "things/pot"]
 
 
-CHECKED = """\
-folder         {folder}
-pages          3 pages, 5 links, 1 of them broken{more}
-service        no configuration; the defaults apply
-server         duvet 0.1.0, stdio
-pack           pages: 5 tools
-               list_pages
-               get_page
-               search
-               ask
-               get_connections
-"""
+CHECK = "mcp --pages vault --check"
 
 
-def test_a_check_counts_pages_and_broken_links(duvet_command: str, vault: Path) -> None:
+def test_a_check_counts_pages_and_broken_links(duvet_command: str, vault: Path, gold: Snapshot) -> None:
     ##= man/spec/pages.md#folders-of-notes
     ##% With `--pages`, `duvet mcp --check` MUST print the number of pages and of broken links, list these links with
     ##% `--verbose`, and fail if there are no pages.
-    done = run(duvet_command, vault.parent, "mcp", "--pages", "vault", "--check")
-    assert done == Done(0, CHECKED.format(folder=vault, more=" (-v lists them)"), "")
-    done = run(duvet_command, vault.parent, "mcp", "--pages", "vault", "--check", "-v")
-    assert (done.code, done.out) == (0, CHECKED.format(folder=vault, more=""))
-    assert done.err.count("[DUV103]") == 1
-    empty = run(duvet_command, make(vault.parent / "empty", {"a.txt": ""}), "mcp", "--pages", ".", "--check")
-    assert empty.code == 1 and "no Markdown files in this folder [DUV009]" in empty.err
-    missing = run(duvet_command, vault, "mcp", "--pages", "nowhere")
-    assert (missing.code, missing.out) == (1, "")
-    assert "can't serve this folder: it does not exist" in missing.err and "nowhere" in missing.err
+    ##= man/spec/pages.md#folders-of-notes
+    ##% With `--pages`, duvet MUST NOT forward calls to a gateway.
+    environ = {"KM_GATEWAY_URL": "http://127.0.0.1:1", "KM_ADMIN_TOKEN": "secret"}
+    duvet = partial(run, duvet_command, vault.parent, environ=environ)
+    make(vault.parent, {"empty/a.txt": ""})
+    lines = (CHECK, f"{CHECK} -v", "mcp --pages empty --check", "mcp --pages nowhere")
+    upload = "call --pages vault km-upload --source-path index.md --destination copies/"
+    gold.assert_match(play(duvet, vault.parent, *lines), "check.txt")
+    assert duvet(*upload.split()).code == 0
+    assert (vault / "copies/index.md").read_text() == NOTES["index.md"]
 
 
 def test_the_folder_is_relative_to_that_of_the_user(duvet_command: str, vault: Path) -> None:
@@ -165,50 +156,36 @@ def test_the_folder_is_relative_to_that_of_the_user(duvet_command: str, vault: P
     assert client.err.startswith("note: these paths are valid only on this machine\nadd this to ")
 
 
-@pytest.mark.parametrize("config", ["", "toolPacks: {trace: {enabled: true}, pages: {enabled: true}}\n"])
-def test_requirements_are_not_offered(config: str, duvet_command: str, vault: Path) -> None:
-    ##= man/spec/pages.md#folders-of-notes
-    ##% With `--pages`, the server MUST NOT offer tools, prompts or resources for requirements.
-    make(vault.parent, {"duvet.config.yaml": config})
-    named = {"DUVET_CONFIG": "../duvet.config.yaml"}
-    done = run(duvet_command, vault, "call", "--pages", ".", "search_requirements", "--query", "tea", environ=named)
-    assert (done.code, done.out) == (1, "") and 'no tool is named "search_requirements"' in done.err
-    checked = run(duvet_command, vault, "mcp", "--pages", ".", "--pack", "trace", "--check", environ=named)
-    assert [line for line in checked.out.splitlines() if line.startswith("pack ")] == ["pack           pages: 5 tools"]
+def test_requirements_are_not_offered(duvet_command: str, vault: Path) -> None:
+    for config in ("", "toolPacks: {trace: {enabled: true}, pages: {enabled: true}}\n"):
+        make(vault.parent, {"duvet.config.yaml": config})
+        duvet = partial(run, duvet_command, vault, environ={"DUVET_CONFIG": "../duvet.config.yaml"})
+        done = duvet("call", "--pages", ".", "search_requirements", "--query", "tea")
+        assert (done.code, done.out) == (1, "") and 'no tool is named "search_requirements"' in done.err
+        checked = duvet("mcp", "--pages", ".", "--pack", "trace", "--check")
+        packs = [line for line in checked.out.splitlines() if line.startswith("pack ")]
+        assert packs == ["pack           pages: 5 tools"]
 
 
 def test_packs_are_beside_the_configuration(duvet_command: str, vault: Path) -> None:
     ##= man/spec/pages.md#folders-of-notes
     ##% With `--pages`, duvet MUST look for the files of packs in the folder of the configuration.
-    make(vault, {"packs/mine.py": PACK, "out.py": PACK})
+    duvet = partial(run, duvet_command, make(vault.parent, {"vault/packs/mine.py": PACK, "vault/out.py": PACK}))
     named = ("--service-config", "own/c.yaml")
     call = ("call", *named, "--pages", "vault", "boil")
     make(vault.parent, {"own/c.yaml": "toolPacks: {mine: {path: packs/mine.py}}\n"})
     # A file of the notes with the same path is not loaded.
-    missing = run(duvet_command, vault.parent, *call)
+    missing = duvet(*call)
     assert missing.code == 1 and "own/packs/mine.py does not exist [DUV005]" in missing.err
     make(vault.parent, {"own/packs/mine.py": PACK.replace("'ran'", "'/dev/null'")})
-    assert run(duvet_command, vault.parent, *call).out == '{\n  "result": 1\n}\n'
-    described = json.loads(run(duvet_command, vault.parent, "mcp", *named, "--pages", "vault", "--describe").out)
+    assert duvet(*call).out == '{\n  "result": 1\n}\n'
+    described = json.loads(duvet("mcp", *named, "--pages", "vault", "--describe").out)
     assert [tool["name"] for tool in described["tools"]][-1] == "boil"
     make(vault.parent, {"own/c.yaml": "toolPacks: {mine: {path: ../vault/out.py}}\n"})
-    outside = run(duvet_command, vault.parent, *call)
-    assert (
-        outside.code == 1
-        and "vault/out.py is not a file inside the folder of the configuration [DUV005]" in outside.err
-    )
+    outside = duvet(*call)
+    reason = "vault/out.py is not a file inside the folder of the configuration [DUV005]"
+    assert outside.code == 1 and reason in outside.err
     assert not (vault / "ran").exists()
-
-
-def test_no_call_leaves_the_folder(duvet_command: str, vault: Path) -> None:
-    ##= man/spec/pages.md#folders-of-notes
-    ##% With `--pages`, duvet MUST NOT forward calls to a gateway.
-    gateway = {"KM_GATEWAY_URL": "http://127.0.0.1:1", "KM_ADMIN_TOKEN": "secret"}
-    checked = run(duvet_command, vault, "mcp", "--pages", ".", "--check", environ=gateway)
-    assert checked == (0, CHECKED.format(more=" (-v lists them)", folder=vault), "")
-    upload = ("call", "--pages", ".", "km-upload", "--source-path", "index.md", "--destination", "copies/")
-    assert run(duvet_command, vault, *upload, environ=gateway).code == 0
-    assert (vault / "copies/index.md").read_text() == NOTES["index.md"]
 
 
 PACK = "from pathlib import Path\n\nfrom duvet import tool\n\nPath('ran').touch()\n\n@tool\ndef boil() -> int:\n    return 1\n"
@@ -278,16 +255,13 @@ async def test_a_vault_is_data(duvet_command: str, hostile: Path, provider: Wire
     assert (provider.asked, list_files(hostile)) == ([], before)
 
 
-def test_a_check_names_ignored_configurations(duvet_command: str, hostile: Path, provider: Wire) -> None:
+def test_a_check_names_ignored_configurations(
+    duvet_command: str, hostile: Path, provider: Wire, gold: Snapshot
+) -> None:
     make(hostile, {"contextive.config.yaml": "]"})
-    checked = run(duvet_command, hostile, "mcp", "--pages", ".", "--check", "--models")
-    more = (IGNORED[0], ignored("contextive.config.yaml", "--service-config"), IGNORED[1])
-    no_model = "model          no enabled provider has a model to ask\n"
-    assert (checked.code, checked.out) == (0, CHECKED.format(more=" (-v lists them)", folder=hostile) + no_model)
-    assert checked.err == "\n".join(f"warning: {one}\n  = help: {hint}\n" for one, hint in more)
-    asked = run(duvet_command, hostile, "call", "--pages", ".", "ask", "--question", "Where is the pot?")
-    assert asked.code == 1 and "AI search is not available" in asked.err
-    assert all(one in asked.err for one, _ in more)
+    lines = (f"{CHECK} --models", "call --pages vault ask --question 'Where is the pot?'")
+    told = play(partial(run, duvet_command, hostile.parent), hostile.parent, *lines)
+    gold.assert_match(re.sub(r"(?m)^! \S+Z WARN", "! TIME WARN", told), "ignored.txt")
     assert provider.asked == [] and not (hostile / "ran").exists()
 
 

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 from mcp.shared.exceptions import MCPError
+from pytest_snapshot.plugin import Snapshot
 
-from tests.cli.command import Run, failed, run
+from tests.cli.command import Done, failed, play, run, runner
 from tests.cli.sample_project import make
 from tests.unit.server.clients import client_of, over_stdio
 from tests.unit.server.http.command import Command
@@ -125,53 +126,43 @@ async def test_a_file_of_the_project_is_a_pack(duvet_command: str, tmp_path: Pat
 
 
 def test_the_shell_has_the_parts_of_packs(duvet_command: str, tmp_path: Path) -> None:
-    folder = kettle(tmp_path)
-    assert run(duvet_command, folder, "prompt", "brew", "--arg", "kind=tea").out == "Brew one of tea.\n"
-    rows = json.loads(run(duvet_command, folder, "prompt", "--format", "json").out)
-    assert rows[-1]["name"] == "brew"
-    assert "Error: kind is missing\n" in run(duvet_command, folder, "prompt", "brew").err
-    described = json.loads(run(duvet_command, folder, "mcp", "--describe").out)
+    duvet = runner(duvet_command, kettle(tmp_path))
+    assert duvet("prompt", "brew", "--arg", "kind=tea").out == "Brew one of tea.\n"
+    assert json.loads(duvet("prompt", "--format", "json").out)[-1]["name"] == "brew"
+    assert "Error: kind is missing\n" in duvet("prompt", "brew").err
+    described = json.loads(duvet("mcp", "--describe").out)
     assert described["resources"][-1]["uri"] == "duvet:///packs/kettle/menu"
     assert described["prompts"][-1]["name"] == "brew" and "`brew`" in described["instructions"]
-    assert "pack           kettle: 3 tools, 1 resource, 1 prompt\n" in run(duvet_command, folder, "mcp", "--check").out
+    assert "pack           kettle: 3 tools, 1 resource, 1 prompt\n" in duvet("mcp", "--check").out
 
 
-@pytest.mark.parametrize(
-    ("name", "path", "reason"),
-    [
+def test_files_outside_are_refused(duvet_command: str, tmp_path: Path) -> None:
+    ##= man/spec/service.md#packs
+    ##% duvet MUST load the file of a pack only from inside the project.
+    (tmp_path / "kettle.py").write_text("raise SystemExit(7)")
+    for name, path, reason in (
         ("kettle", "../kettle.py", "../kettle.py is not a file inside the project"),
         ("kettle", "link.py", "link.py is not a file inside the project"),
         ("kettle", "gone.py", "gone.py does not exist"),
         ("pages", "kettle.py", "pages is a built-in pack; choose another name for the pack in kettle.py"),
-    ],
-)
-def test_files_outside_are_refused(duvet_command: str, tmp_path: Path, name: str, path: str, reason: str) -> None:
-    ##= man/spec/service.md#packs
-    ##% duvet MUST load the file of a pack only from inside the project.
-    folder = kettle(tmp_path, {"toolPacks": {name: {"path": path}}})
-    (tmp_path / "kettle.py").write_text("raise SystemExit(7)")
-    (folder / "link.py").symlink_to("../kettle.py")
-    column = (folder / "duvet.config.json").read_text().index('"path"') + 1
-    refused = failed(f"toolPacks.{name}.path: {reason} [DUV005]", f"duvet.config.json:1:{column}")
-    assert run(duvet_command, folder, "tools") == refused
+    ):
+        folder = kettle(tmp_path, {"toolPacks": {name: {"path": path}}})
+        (folder / "link.py").unlink(missing_ok=True)
+        (folder / "link.py").symlink_to("../kettle.py")
+        column = (folder / "duvet.config.json").read_text().index('"path"') + 1
+        refused = failed(f"toolPacks.{name}.path: {reason} [DUV005]", f"duvet.config.json:1:{column}")
+        assert run(duvet_command, folder, "tools") == refused
 
 
 def test_other_commands_run_no_file(duvet_command: str, tmp_path: Path) -> None:
     folder = kettle(tmp_path)
     (folder / "kettle.py").write_text("open('ran', 'w')\nraise ValueError('no\\ntea')\n")
-    for command in (["report"], ["search", "coffee"], ["validate"], ["workflow", "list"], ["pages"]):
-        run(duvet_command, folder, *command)
+    for line in ("report", "search coffee", "validate", "workflow list", "pages"):
+        run(duvet_command, folder, *line.split())
     assert not (folder / "ran").exists()
     unloaded = 'WARN a pack was not loaded pack=kettle reason="ValueError: no (line 2)"\n'
-    for command in (
-        ["tools"],
-        ["tools", "boil"],
-        ["call", "boil"],
-        ["call", "coverage_summary"],
-        ["prompt"],
-        ["prompt", "x"],
-    ):
-        assert run(duvet_command, folder, *command).err.count(unloaded) == 1
+    for line in ("tools", "tools boil", "call boil", "call coverage_summary", "prompt", "prompt x"):
+        assert run(duvet_command, folder, *line.split()).err.count(unloaded) == 1
     assert (folder / "ran").exists()
 
 
@@ -337,31 +328,23 @@ async def test_a_disabled_pack_is_gone_from_every_face(duvet_command: str, tmp_p
     assert [one["name"] for one in told] == ["system", "brew"]
 
 
-def test_a_new_pack_passes_its_test(duvet: Run, tmp_path: Path, duvet_command: str) -> None:
+def test_a_new_pack_passes_its_test(tmp_path: Path, duvet_command: str, gold: Snapshot) -> None:
     ##= man/spec/service.md#packs
     ##% `duvet pack new` MUST write a pack and a test that passes, and MUST NOT overwrite files.
     folder = make(tmp_path / "new", {".duvet/.gitignore": ""})
-    created = run(duvet_command, folder, "pack", "new", "tea")
-    assert (created.code, created.out) == (0, "")
-    assert created.err == (
-        "Wrote packs/tea.py\nWrote packs/test_tea.py\nWrote duvet.config.yaml\n"
-        "next: duvet call tea_count_words --text 'one two three'; pytest packs\n"
-    )
-    assert json.loads(run(duvet_command, folder, "call", "tea_count_words", "--text", "one two").out) == {"result": 2}
-    pytest_command = str(Path(duvet_command).with_name("pytest"))
-    assert run(pytest_command, folder, "-q", "-p", "no:cacheprovider", "packs").code == 0
-    test = folder / "packs/test_tea.py"
-    test.write_text(test.read_text().replace('{"result": 1}', '{"result": 9}'))
-    failure = run(pytest_command, folder, "-q", "-p", "no:cacheprovider", "packs").out
+    lines = ("pack new tea", "call tea_count_words --text 'one two'", "pack new tea", "pack new milk")
+    told = play(runner(duvet_command, folder), folder, *lines, "pack new pages", "pack new My-pack")
+    gold.assert_match(told, "new.txt")
+
+    def test() -> Done:
+        program, alone = str(Path(duvet_command).with_name("pytest")), {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+        return run(program, folder, "-q", "-p", "no:cacheprovider", "packs/test_tea.py", environ=alone)
+
+    assert test().code == 0
+    path = folder / "packs/test_tea.py"
+    path.write_text(path.read_text().replace('{"result": 1}', '{"result": 9}'))
+    failure = test().out
     assert "E           AssertionError: assert {'result': 1} == {'result': 9}\n" in failure and "Group" not in failure
-    assert run(duvet_command, folder, "pack", "new", "tea") == failed(
-        "the file already exists [DUV015]", "packs/tea.py", "choose another name, or remove the file"
-    )
-    added = run(duvet_command, folder, "pack", "new", "milk").err
-    assert 'add this to `toolPacks` in duvet.config.yaml: "milk": {"path": "packs/milk.py"}\n' in added
-    assert "pages is a built-in pack; choose another name" in run(duvet_command, folder, "pack", "new", "pages").err
-    wrong = run(duvet_command, folder, "pack", "new", "My-pack")
-    assert wrong.code == 2 and 'Invalid value for NAME: "My-pack" is not a name for a pack' in wrong.err
 
 
 def test_a_pack_knows_its_tools_without_their_prefix(duvet_command: str, tmp_path: Path) -> None:
