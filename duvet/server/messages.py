@@ -81,6 +81,13 @@ def check_message(value: object) -> Mapping[str, Any]:
     return value
 
 
+def check_batched_message(value: object) -> Mapping[str, Any]:
+    message = check_message(value)
+    if message.get("method") == "initialize":
+        raise make_refusal("a batch must not contain initialize", message.get("id"))
+    return message
+
+
 def make_refusal(reason: str, id: MessageId | None = None) -> InvalidMessageError:
     return InvalidMessageError(INVALID_REQUEST, f"Invalid Request: {reason}", id)
 

@@ -82,9 +82,7 @@ class MessageSplitter:
         for value in batch:
             response = _Response()
             try:
-                message = jsonrpc.check_message(value)
-                if message.get("method") == "initialize":
-                    raise jsonrpc.make_refusal("initialize must not be in a batch", message.get("id"))
+                message = jsonrpc.check_batched_message(value)
                 await self._answer(message, jsonrpc.encode_message(message), scope, receive, response)
             except jsonrpc.InvalidMessageError as error:
                 answers.append(error.answer)

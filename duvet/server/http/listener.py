@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import os
 import re
 import signal
@@ -29,8 +28,7 @@ from duvet.server.application import AccessTokens, Application
 from duvet.server.http import guards
 from duvet.server.http.app import HttpApplication
 from duvet.server.http.metrics import ServerMetrics
-from duvet.server.log import forward_logging
-from duvet.server.protocol.server import DuvetServer
+from duvet.server.protocol.server import make_server
 from duvet.tools import tool
 from duvet.version import VERSION
 
@@ -107,16 +105,9 @@ def serve_over_http(
         with _handle_signals(stop), open_listener(address, anywhere=bool(tokens)) as listener:
             # Reading the project takes longest, so it starts first.
             application.live.begin()
-            # The command line disables garbage collection for short runs. Imported modules are never freed, so freeze them.
-            gc.enable()
-            gc.freeze()
             log, metrics = application.log, ServerMetrics(VERSION)
-            forward_logging(log)
-            dispatcher = application.make_dispatcher([log.record_call, metrics.record_call])
-            metrics.dispatcher = dispatcher
-            server = DuvetServer(
-                application.service.config.server, application.reloader.instructions, application.live, dispatcher
-            )
+            server = make_server(application, [log.record_call, metrics.record_call])
+            metrics.dispatcher = server.dispatcher
             hosts = guards.AllowedHosts(address.host, more_hosts)
             limits = guards.HttpLimits(rate=rate, burst=2 * rate, stopping=server.settings.shutdown_timeout)
             app = HttpApplication(server, hosts, tokens, log, metrics, limits)

@@ -27,13 +27,8 @@ _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 
 _MAX_REPORTS = 100
 _RESULTS = ("success", "error")
 _COMMON_FAILURES = (
-    ErrorCode.INVALID_REQUEST,
-    ErrorCode.NOT_FOUND,
-    ErrorCode.UNAUTHORIZED,
-    ErrorCode.FORBIDDEN,
-    ErrorCode.UPSTREAM_ERROR,
-    ErrorCode.UNSUPPORTED_OPERATION,
-    ErrorCode.CANCELLED,
+    *(ErrorCode.INVALID_REQUEST, ErrorCode.NOT_FOUND, ErrorCode.UNAUTHORIZED, ErrorCode.FORBIDDEN),
+    *(ErrorCode.UPSTREAM_ERROR, ErrorCode.UNSUPPORTED_OPERATION, ErrorCode.CANCELLED),
 )
 _EXTRA_COUNTERS = {  # Additional counters of some tools: metric, description and label.
     "km-search": ("km_search_requests", "Searches", "status"),
@@ -97,8 +92,7 @@ class ServerMetrics:
         await send_body(send, 200, self.text(), media_type=CONTENT_TYPE_LATEST)
 
     def text(self) -> bytes:
-        text: bytes = generate_latest(self._registry)
-        return text
+        return bytes(generate_latest(self._registry))
 
     def record_request(self, path: str, status: int) -> None:
         self._requests.labels(path, status).inc()

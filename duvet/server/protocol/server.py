@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import re
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
@@ -23,12 +24,15 @@ from duvet.config.service_tables import ServerSection
 from duvet.errors import ConfigAbsentError, DuvetError, NotFoundError, QueryError
 from duvet.prompts import content, library
 from duvet.server import live_project, messages
+from duvet.server.application import Application
 from duvet.server.live_project import LiveProject, current_caller
+from duvet.server.log import forward_logging
 from duvet.server.protocol import session
 from duvet.server.protocol.session import ServerRequest, call_part, refuse_cursor
 from duvet.server.resources import documents, tree
 from duvet.server.resources.templates import complete_variable
 from duvet.tools import arguments, packs
+from duvet.tools.audit import CallObserver
 from duvet.tools.context import ProjectSnapshot
 from duvet.tools.dispatcher import ToolDispatcher
 from duvet.tools.packs import Registry
@@ -385,6 +389,17 @@ class DuvetServer(Server[Any]):
         # The manager of HTTP sessions passes no options.
         changing = NotificationOptions(prompts_changed=True, resources_changed=True, tools_changed=True)
         return super().get_capabilities(changing, *more, **named)
+
+
+def make_server(application: Application, observers: Sequence[CallObserver]) -> DuvetServer:
+    """Return a server of the process, whose log and garbage collection are set up for it."""
+    forward_logging(application.log)
+    # The command line disables garbage collection for short runs. Imported modules are never freed, so freeze them.
+    gc.enable()
+    gc.freeze()
+    dispatcher = application.make_dispatcher(observers)
+    settings = application.service.config.server
+    return DuvetServer(settings, application.reloader.instructions, application.live, dispatcher)
 
 
 @asynccontextmanager

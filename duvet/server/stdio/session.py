@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import os
 import select
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -23,8 +22,7 @@ from pydantic import ValidationError
 from duvet.server import messages as jsonrpc
 from duvet.server.application import Application
 from duvet.server.live_project import backpressure, set_caller
-from duvet.server.log import forward_logging
-from duvet.server.protocol.server import DuvetServer
+from duvet.server.protocol.server import DuvetServer, make_server
 from duvet.server.stdio.handshake import CHUNK_BYTES, MAX_LINE_BYTES, ClientPipes, LineSplitter, SessionOpening
 from duvet.tools.call_context import Caller
 
@@ -42,15 +40,7 @@ InboundItem = SessionMessage | Exception
 
 def serve_client(wire: ClientPipes, opening: SessionOpening, application: Application, stopping: StopSignal) -> None:
     """Serve the client until its input ends or a signal stops the server; `opening` is the input read so far."""
-    log = application.log
-    forward_logging(log)
-    dispatcher = application.make_dispatcher([log.record_call])
-    server = DuvetServer(
-        application.service.config.server, application.reloader.instructions, application.live, dispatcher
-    )
-    # The command line disables garbage collection for short runs. Imported modules are never freed, so freeze them.
-    gc.enable()
-    gc.freeze()
+    server = make_server(application, [application.log.record_call])
     with set_caller(Caller(scopes=application.scopes)):
         anyio.run(converse, wire, opening, server, GRACE_SECONDS, stopping)
 
@@ -379,10 +369,8 @@ class InboundChannel:
         batch = ResponseBatch()
         for value in values:
             try:
-                message = jsonrpc.check_message(value)
+                message = jsonrpc.check_batched_message(value)
                 id = message.get("id")
-                if message.get("method") == "initialize":
-                    raise jsonrpc.make_refusal("a batch must not contain initialize", id)
                 if any(pending.id == id for pending in batch.pending):
                     raise jsonrpc.make_refusal("a batch must not use an id twice", id)
                 await self._take_message(server, message, size // len(values), batch)
