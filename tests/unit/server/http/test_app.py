@@ -97,22 +97,19 @@ async def test_a_change_is_notified_once_a_stream_is_open(kettle: Path) -> None:
     server.live.close()
 
 
-@pytest.mark.parametrize(
-    ("begun", "used"), [(http_server.READER, http_server.ADMIN), (http_server.ADMIN, http_server.READER)]
-)
-async def test_a_session_belongs_to_one_token(server: DuvetServer, begun: str, used: str) -> None:
+async def test_a_session_belongs_to_one_token(server: DuvetServer) -> None:
     ##= man/spec/mcp.md#http
     ##% The server MUST accept the requests of a session only with the token that opened the session.
     async with (
         http_server.serving(server, tokens=http_server.BOTH) as where,
-        http_server.asking(where, begun) as one,
-        http_server.asking(where, used) as other,
+        http_server.asking(where, http_server.READER) as reader,
+        http_server.asking(where, http_server.ADMIN) as admin,
     ):
-        session = await http_server.greet(one)
-        for method in ("GET", "DELETE"):
-            assert (await other.request(method, "/mcp", headers=session)).status_code == 404
-        assert await ping(other, session) == 404
-        assert await ping(one, session) == 200
+        for one, other in ((reader, admin), (admin, reader)):
+            session = await http_server.greet(one)
+            for method in ("GET", "DELETE"):
+                assert (await other.request(method, "/mcp", headers=session)).status_code == 404
+            assert [await ping(other, session), await ping(one, session)] == [404, 200]
 
 
 async def begin_calls(stack: AsyncExitStack, where: http_server.Where, count: int, waiting: Waiting) -> None:
@@ -221,17 +218,14 @@ async def test_a_batch_is_answered_with_one_array(http: httpx2.AsyncClient) -> N
     assert [(one.status_code, one.json()) for one in (later, repeated, modern)] == [expected] * 3
 
 
-@pytest.mark.parametrize(("session", "status"), [({"mcp-session-id": "0" * 32}, 404), ({}, 400)])
-async def test_a_batch_needs_a_session(http: httpx2.AsyncClient, session: dict[str, str], status: int) -> None:
-    batch = [request("ping"), request("ping", id=2)]
-    assert (await http.post("/mcp", json=batch, headers={**MEDIA, **session})).status_code == status
-
-
-@pytest.mark.parametrize("batch", [[], [request("ping")] * 3])
-async def test_the_size_of_a_batch_is_limited(server: DuvetServer, batch: list[Any]) -> None:
+async def test_a_batch_needs_a_session_and_is_limited(server: DuvetServer) -> None:
     async with connected(server, limits=HttpLimits(batch=2)) as client:
-        answer = await client.post("/mcp", json=batch, headers=await greet(client, "2025-03-26"))
-    assert (answer.status_code, answer.json()) == refusal("a batch must have 1 to 2 messages")
+        for session, status in (({"mcp-session-id": "0" * 32}, 404), ({}, 400)):
+            answer = await client.post("/mcp", json=[request("ping")] * 2, headers={**MEDIA, **session})
+            assert answer.status_code == status
+        for batch in ([], [request("ping")] * 3):
+            answer = await client.post("/mcp", json=batch, headers=await greet(client, "2025-03-26"))
+            assert (answer.status_code, answer.json()) == refusal("a batch must have 1 to 2 messages")
 
 
 async def test_an_array_is_bare_in_events(http: httpx2.AsyncClient) -> None:

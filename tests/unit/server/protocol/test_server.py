@@ -180,28 +180,21 @@ class TestMadeTools:
             # A client that knows the output schema would refuse anything else.
             assert (answer.is_error, answer.structured_content) == (True, None)
 
-    @pytest.mark.parametrize(
-        ("tool", "error"),
-        [
-            ("twise", (-32602, 'Unknown tool: "twise"', {"hint": "did you mean twice?"})),
-            ("burst", (-32603, "Internal error", None)),
-        ],
-    )
     async def test_unknown_tools_and_unexpected_failures_are_protocol_errors(
-        self, client: Client, caplog: pytest.LogCaptureFixture, tool: str, error: tuple[object, ...]
+        self, client: Client, caplog: pytest.LogCaptureFixture
     ) -> None:
         ##= man/spec/mcp.md#answers
         ##% After an unexpected exception, the server MUST answer only `Internal error` with the code -32603.
-        with pytest.raises(MCPError) as raised:
-            await client.call_tool(tool, {"number": 1})
-        assert (raised.value.code, raised.value.message, raised.value.data) == error
-        logged = [
-            (one.name, one.getMessage(), str(one.exc_info and one.exc_info[1]))
-            for one in caplog.records
-            if one.levelno >= logging.ERROR
-        ]
-        failed = ("duvet.server", "tools/call failed", "secret of /etc/passwd")
-        assert logged == ([failed] if tool == "burst" else [])
+        for tool, error in (
+            ("twise", (-32602, 'Unknown tool: "twise"', {"hint": "did you mean twice?"})),
+            ("burst", (-32603, "Internal error", None)),
+        ):
+            with pytest.raises(MCPError) as raised:
+                await client.call_tool(tool, {"number": 1})
+            assert (raised.value.code, raised.value.message, raised.value.data) == error
+        (logged,) = [one for one in caplog.records if one.levelno >= logging.ERROR]
+        assert (logged.name, logged.getMessage()) == ("duvet.server", "tools/call failed")
+        assert logged.exc_info and str(logged.exc_info[1]) == "secret of /etc/passwd"
 
     async def test_a_missing_project_is_reported_without_its_path(self, client: Client, kettle: Path) -> None:
         kettle.rename(kettle.with_name("away"))

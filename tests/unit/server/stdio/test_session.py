@@ -357,12 +357,8 @@ class BigAnswers:
         return TEXT
 
 
-@pytest.fixture
-def big(project: Path) -> BigAnswers:
-    return BigAnswers(live_of(project))
-
-
-def test_unread_answers_are_limited(big: BigAnswers) -> None:
+def test_unread_answers_are_limited(project: Path) -> None:
+    big = BigAnswers(live_of(project))
     # Nothing is read in a thread later, so that tasks which wait for one don't count as blocked.
     anyio.run(big.live.context)
 
@@ -377,8 +373,8 @@ def test_unread_answers_are_limited(big: BigAnswers) -> None:
     assert (stay(server_of(big.live, parts=[big]), asked, watch), big.made) == (5, 8)
 
 
-def test_answers_of_a_batch_are_limited(big: BigAnswers) -> None:
-    batch = [request(BIG, id=id) for id in range(1, 7)]
+def test_answers_of_a_batch_are_limited(project: Path) -> None:
+    big, batch = BigAnswers(live_of(project)), [request(BIG, id=id) for id in range(1, 7)]
     server = server_of(big.live, parts=[big])
     _, first, second = said(server, lines_of(hello("2025-03-26"), batch), lines_of([request(BIG, id=7)]))
     told = [one.get("error", {}).get("code") for one in json.loads(first)]
