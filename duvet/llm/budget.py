@@ -44,7 +44,6 @@ class SpendingBudget:
         self._unsaved: tuple[str, list[_Entry]] = ("", [])  # A day, and its entries that could not be written.
 
     def list_limits(self, provider: str, section: ProviderSection) -> Iterator[SpendingLimit]:
-        """Yield each limit of the provider, with what has been spent today (UTC)."""
         entries = [one for one in self._load() if one.provider == provider]
         if tokens := section.daily_tokens:
             spent = sum(one.tokens for one in entries)

@@ -279,7 +279,6 @@ class LiveProject:
             await anyio.sleep(_COALESCE_SECONDS)
 
     def close(self) -> None:
-        """Stop change notifications; the project can still be read."""
         self._reader.detector.close()
 
 

@@ -26,8 +26,6 @@ from duvet.tree.files import DiskTree
 
 
 class FunctionRouter:
-    """A model that is a function from prompt to answer."""
-
     routing: Mapping[str, RouteSection] = {}
 
     def __init__(self, answer: Callable[[str], str]) -> None:

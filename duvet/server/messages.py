@@ -50,7 +50,7 @@ def decode_message(line: bytes) -> object:
     try:
         return msgspec.json.decode(line)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise InvalidMessageError(PARSE_ERROR, "Parse error: the line is not JSON in UTF-8") from error
+        raise InvalidMessageError(PARSE_ERROR, "Parse error: the message is not JSON in UTF-8") from error
 
 
 def encode_message(value: object) -> bytes:
@@ -129,7 +129,6 @@ def render_instructions(server: ServerSection, registry: Registry) -> str:
 
 
 def describe_service(application: Application) -> dict[str, Any]:
-    """Return what the server offers, for `duvet mcp --describe`."""
     registry, server = application.tools.registry, application.service.config.server
     gateway = application.gateway_connection.gateway if application.gateway_connection else None
     return {

@@ -252,6 +252,7 @@ class HttpApplication:
                 )
 
     def _find_refusal(self, scope: Scope) -> guards.HttpRefusal | None:
+        """Check the host, the rate, the path, the token, the method and the media types, in this order."""
         # Requests for another host don't count towards the rate of a client.
         if refusal := self._hosts.refuse(scope) or self._rates.refuse(scope):
             return refusal
@@ -261,7 +262,14 @@ class HttpApplication:
         ##= man/spec/service.md#operations
         ##% `/metrics` MUST answer only callers that may call tools.
         if scope["caller"] is None and path not in _PUBLIC_PATHS:
-            return guards.make_token_refusal(scope)
+            ##= man/spec/mcp.md#http
+            ##% If tokens are configured, the server MUST answer 401 if a request to `/mcp` has no valid token.
+            is_wrong = "authorization" in Headers(scope=scope)
+            challenge = 'Bearer realm="duvet"' + (', error="invalid_token"' if is_wrong else "")
+            message = "The token is unknown" if is_wrong else "A token is required"
+            hint = "send Authorization: Bearer TOKEN, with a token of this server"
+            headers = {"www-authenticate": challenge}
+            return guards.HttpRefusal(401, ErrorCode.UNAUTHORIZED, message, hint, headers)
         methods = self._paths[path][1]
         if scope["method"] not in methods:
             message, allowed = "This path does not support the method", {"allow": ", ".join(methods)}

@@ -1,4 +1,4 @@
-"""Guards that check each HTTP request, in this order: host, rate limit, token, method, media type, body, concurrency."""
+"""Checks and limits of HTTP requests: hosts, rates, media types, bodies and concurrency; and refusals."""
 
 from __future__ import annotations
 
@@ -243,16 +243,6 @@ def find_client_address(scope: Scope) -> str:
     if not isinstance(address, IPv6Address):
         return str(address)
     return str(address.ipv4_mapped or IPv6Address(int(address) >> 64 << 64))
-
-
-def make_token_refusal(scope: Scope) -> HttpRefusal:
-    ##= man/spec/mcp.md#http
-    ##% If tokens are configured, the server MUST answer 401 if a request to `/mcp` has no valid token.
-    is_wrong = "authorization" in Headers(scope=scope)
-    challenge = 'Bearer realm="duvet"' + (', error="invalid_token"' if is_wrong else "")
-    message = "The token is unknown" if is_wrong else "A token is required"
-    hint, headers = "send Authorization: Bearer TOKEN, with a token of this server", {"www-authenticate": challenge}
-    return HttpRefusal(401, ErrorCode.UNAUTHORIZED, message, hint, headers)
 
 
 def refuse_media_types(scope: Scope) -> HttpRefusal | None:

@@ -35,14 +35,12 @@ from duvet.version import VERSION
 _ADDRESS = re.compile(r"(?:(?:\[(?P<six>[0-9A-Fa-f:.]+)\]|(?P<name>[A-Za-z0-9._-]+)):)?(?P<port>[0-9]{1,5})", re.ASCII)
 _LOOPBACK = "127.0.0.1"
 _OTHER_HOST = "choose an address of this machine, such as 127.0.0.1"
-_MALFORMED = {431: "The headers are too large", 400: "This is not HTTP"}
+_MALFORMED = {431: "The headers are too large", 400: "The request is not valid HTTP"}
 
 
 class ServerAddress(Struct, frozen=True):
-    """A host, as the user wrote it, and a port; 0 is any free port."""
-
-    host: str
-    port: int
+    host: str  # As the user wrote it.
+    port: int  # 0 is any free port.
 
     @property
     def authority(self) -> str:
@@ -83,8 +81,7 @@ def open_listener(address: ServerAddress, anywhere: bool) -> socket.socket:
         raise DuvetError(f"cannot listen on {address.authority}: {reason}", hint=hint) from error
 
 
-class _StoppedError(BaseException):
-    """Raised when a signal arrives before the server handles signals."""
+class _StoppedError(BaseException): ...
 
 
 def serve_over_http(
@@ -175,8 +172,6 @@ class HttpServer(uvicorn.Server):
 
 
 class Connection(H11Protocol):
-    """A connection with deadlines for receiving requests and for sending answers."""
-
     def __init__(self, limits: guards.HttpLimits, **given: Any) -> None:
         super().__init__(**given)
         self._limits = limits

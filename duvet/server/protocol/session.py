@@ -81,7 +81,6 @@ async def set_log_level(request: ServerRequest, params: types.SetLevelRequestPar
 
 
 async def log_request(ctx: ServerRequest, call_next: CallNext) -> HandlerResult:
-    """Send log messages about the request to its client, if the client wants them."""
     if ctx.request_id is None or not wants_level(ctx, "info"):
         return await call_next(ctx)
     begun = perf_counter()

@@ -39,7 +39,6 @@ InboundItem = SessionMessage | Exception
 
 
 def serve_client(wire: ClientPipes, opening: SessionOpening, application: Application, stopping: StopSignal) -> None:
-    """Serve the client until its input ends or a signal stops the server; `opening` is the input read so far."""
     server = make_server(application, [application.log.record_call])
     with set_caller(Caller(scopes=application.scopes)):
         anyio.run(converse, wire, opening, server, GRACE_SECONDS, stopping)
@@ -311,8 +310,6 @@ def _to_plain(message: types.JSONRPCMessage) -> dict[str, Any]:
 
 
 class InboundChannel:
-    """Reads lines, refuses invalid ones, and passes messages to the server."""
-
     def __init__(self, stream: ByteStream, outbound: OutboundChannel, opening: SessionOpening, grace: float) -> None:
         self._stream = stream
         self._outbound = outbound

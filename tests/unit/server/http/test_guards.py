@@ -194,7 +194,7 @@ async def test_a_head_that_never_ends_is_disconnected(server: DuvetServer, parts
     assert found.count(b"HTTP/1.1 200 OK") == len(parts) // 2
 
 
-NO_HTTP = (400, "This is not HTTP")
+NO_HTTP = (400, "The request is not valid HTTP")
 
 
 @pytest.mark.parametrize(

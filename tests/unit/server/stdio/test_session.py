@@ -38,7 +38,7 @@ def refused(reason: str, id: object = None, code: int = -32600) -> Message:
 
 
 PING, PONG = request("ping", id=9), result_of(9)
-NOT_JSON = refused("Parse error: the line is not JSON in UTF-8", code=-32700)
+NOT_JSON = refused("Parse error: the message is not JSON in UTF-8", code=-32700)
 NO_BATCHES = "this protocol version does not support batches"
 NO_IDS: list[Any] = [None, 1.0, 1.5, True, []]
 NO_PARAMS: list[Any] = [[], "a"]
