@@ -35,21 +35,17 @@ def help(ctx: click.Context, /, names: tuple[str, ...]) -> None:
         ##% terminal.
         print_markdown(text, uses_pager=True)
     else:
-        _show_usage(ctx.parent, names)
+        ##= man/spec/help.md#topics
+        ##% `duvet help COMMAND` MUST print the help of the command or subcommand.
+        ctx = ctx.parent
+        for name in names:
+            command = ctx.command.get_command(ctx, name) if isinstance(ctx.command, click.Group) else None
+            if command is None:
+                from duvet.console.suggestions import suggest_command
 
-
-def _show_usage(top: click.Context, names: tuple[str, ...]) -> None:
-    ctx = top
-    ##= man/spec/help.md#topics
-    ##% `duvet help COMMAND` MUST print the help of the command or subcommand.
-    for name in names:
-        command = ctx.command.get_command(ctx, name) if isinstance(ctx.command, click.Group) else None
-        if command is None:
-            from duvet.console.suggestions import suggest_command
-
-            path = " ".join(["duvet help", *names[: names.index(name)]])
-            known = ctx.command.list_commands(ctx) if isinstance(ctx.command, click.Group) else []
-            hint = suggest_command(name, known, path) if known else ""
-            raise click.UsageError(f"No such topic or command '{name}'{hint and '; '}{hint}", top)
-        ctx = command.context_class(command, info_name=name, parent=ctx)
-    click.echo(ctx.get_help())
+                path = " ".join(["duvet help", *names[: names.index(name)]])
+                known = ctx.command.list_commands(ctx) if isinstance(ctx.command, click.Group) else []
+                hint = suggest_command(name, known, path) if known else ""
+                raise click.UsageError(f"No such topic or command '{name}'{hint and '; '}{hint}", ctx.find_root())
+            ctx = command.context_class(command, info_name=name, parent=ctx)
+        click.echo(ctx.get_help())

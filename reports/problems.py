@@ -141,7 +141,13 @@ def _cut_line(line: str) -> str:
 
 def _draw_snippet(text: str, marks: list[_Mark], margin: int, painted: str, colour: bool) -> Iterator[str]:
     line = text.rstrip("\r\n")
-    start = _find_first_shown(line, min(_find_span(place, line)[0] for place, _, _ in marks))
+    # A long line is shown from a little before the place.
+    start = used = 0
+    if len(line) > _FITS or measure_width(escape_cell(line)) > _FITS:
+        start = min(_find_span(place, line)[0] for place, _, _ in marks)
+        while start and used < _BEFORE:
+            start -= 1
+            used += measure_width(escape_cell(line[start]))
     before = CUT_MARK if start else ""
     # A character takes at least one cell, so the rest of a very long line is not measured.
     shown = before + escape_cell(line[start : start + _WIDEST])
@@ -158,17 +164,6 @@ def _draw_snippet(text: str, marks: list[_Mark], margin: int, painted: str, colo
         carets = sign * max(1, min(underlined, measure_width(kept) - blanks))
         label_line = f"{carets} {escape_cell(label)}".rstrip()
         yield f"{_make_gutter('', margin, colour)} {' ' * blanks}{_paint(label_line, painted if sign == '^' else _BLUE, colour)}"
-
-
-def _find_first_shown(line: str, low: int) -> int:
-    """Return the index of the first character to show; in a long line, it is a little before the place."""
-    if len(line) <= _FITS and measure_width(escape_cell(line)) <= _FITS:
-        return 0
-    start, used = low, 0
-    while start and used < _BEFORE:
-        start -= 1
-        used += measure_width(escape_cell(line[start]))
-    return start
 
 
 def _find_span(place: Place, line: str) -> tuple[int, int]:

@@ -7,17 +7,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from duvet.model import Level, Problem
-from duvet.reports.cells import (
-    COLUMN_GAP,
-    STATE_MARKS,
-    TableLook,
-    align_left,
-    cut_middle,
-    escape_cell,
-    measure_width,
-    paint_text,
-    wrap_cells,
-)
+from duvet.reports import cells
 from duvet.text import collapse_whitespace, format_count, quote_text, shorten_text
 from duvet.trace import records
 from duvet.trace.catalogue import NotApplicable, State
@@ -63,7 +53,7 @@ def summarize_run(
         totals = [*(by_level.get(level) for level in levels), whole]
         rows.append(
             SummaryRow(
-                escape_cell(whole.specification.name) or whole.specification.id if whole.specification else "all",
+                cells.escape_cell(whole.specification.name) or whole.specification.id if whole.specification else "all",
                 tuple(f"{one.done:,}/{one.applicable:,}" if one and one.applicable else "-" for one in totals),
                 tuple("-" if one is None or one.percent is None else f"{one.percent}%" for one in totals),
                 whole.counts,
@@ -76,15 +66,15 @@ def summarize_run(
         lines.append(
             f"{format_count(others, 'cited specification')} {'has' if others == 1 else 'have'} no known requirements"
         )
-    lines += [escape_cell(describe_not_applicable(entry)) for entry in report.not_applicable]
+    lines += [cells.escape_cell(describe_not_applicable(entry)) for entry in report.not_applicable]
     verdict = records.judge_run(problems, gates, report.trace.citation_count, counts=counts)
-    lines += [escape_cell(line) for line in verdict.lines]
+    lines += [cells.escape_cell(line) for line in verdict.lines]
     lines.append(f"coverage: {found[-1].words}")
     names = tuple("other" if level is Level.AUTO else level.name for level in levels)
     return Summary(names, tuple(rows), tuple(lines))
 
 
-def format_summary(summary: Summary, look: TableLook) -> str:
+def format_summary(summary: Summary, look: cells.TableLook) -> str:
     table = [*_format_table(summary, look), ""] if any(summary.rows[-1].counts) else []
     return "".join(f"{line}\n" for line in (*table, *summary.lines))
 
@@ -92,36 +82,36 @@ def format_summary(summary: Summary, look: TableLook) -> str:
 _Cell = tuple[str, State | None]  # A text, and the state that gives it its colour.
 
 
-def _format_table(summary: Summary, look: TableLook) -> Iterator[str]:
+def _format_table(summary: Summary, look: cells.TableLook) -> Iterator[str]:
     # A table of one specification needs no totals.
     rows = summary.rows if len(summary.rows) > 2 else summary.rows[:1]
     states = [state for state in _STATES if summary.rows[-1].counts[state]]
-    names = max(measure_width(row.name) for row in rows)
+    names = max(cells.measure_width(row.name) for row in rows)
     wide, narrow = (summary.levels, False, _NAME), ((), False, _SHORT_NAME)
     for levels, percents, least in (wide, (summary.levels, True, _SHORT_NAME), narrow):
-        heads, cells = _make_cells(rows, levels, states, percents=percents)
-        widths = [max(measure_width(text) for text, _ in column) for column in zip(*heads, *cells, strict=True)]
-        rest = sum(widths) + len(COLUMN_GAP) * len(widths)
+        heads, body = _make_cells(rows, levels, states, percents=percents)
+        widths = [max(cells.measure_width(text) for text, _ in column) for column in zip(*heads, *body, strict=True)]
+        rest = sum(widths) + len(cells.COLUMN_GAP) * len(widths)
         name = min(max(names, len(_TITLE)), look.width - rest)
         if name >= min(names, least):
             break
     else:
         # The terminal is too narrow for a table.
         for row in rows:
-            yield cut_middle(row.name, look.width)
+            yield cells.cut_middle(row.name, look.width)
             counts = ((state, row.counts[state]) for state in states if row.counts[state])
             words = [
                 f"{row.shares[-1]} done",
                 *(f"{count:,} {records.format_state(state, count)}" for state, count in counts),
             ]
             text = ", ".join(words)
-            for start, end in wrap_cells(text, look.width - len(COLUMN_GAP)):
-                yield f"{COLUMN_GAP}{text[start:end]}"
+            for start, end in cells.wrap_cells(text, look.width - len(cells.COLUMN_GAP)):
+                yield f"{cells.COLUMN_GAP}{text[start:end]}"
         return
     for title, head in zip(("", _TITLE if name >= len(_TITLE) else "name"), heads, strict=True):
         if any(text for text, _ in head):
             yield _format_line(title, name, head, widths, look)
-    for row, line in zip(rows, cells, strict=True):
+    for row, line in zip(rows, body, strict=True):
         if row is rows[-1] and len(rows) > 1:
             yield "-" * (name + rest)
         yield _format_line(row.name, name, line, widths, look)
@@ -136,22 +126,22 @@ def _make_cells(
         words, _, word = state.words.rpartition(" ")
         first.append((words, state))
         second.append((word, state))
-    cells: list[list[_Cell]] = []
+    body: list[list[_Cell]] = []
     for row in rows:
         by_level = (row.percents if percents else row.shares)[: len(levels)]
         # A share is green only if it is 100 %.
         whole = State.DONE if row.is_done else None
         line: list[_Cell] = [*((share, None) for share in by_level), (row.shares[-1], whole), (row.percents[-1], whole)]
-        cells.append(line + [(f"{row.counts[state]:,}", state if row.counts[state] else None) for state in states])
-    return [first, second], cells
+        body.append(line + [(f"{row.counts[state]:,}", state if row.counts[state] else None) for state in states])
+    return [first, second], body
 
 
-def _format_line(name: str, room: int, cells: Sequence[_Cell], widths: Sequence[int], look: TableLook) -> str:
-    parts = [align_left(cut_middle(name, room), room)]
-    for (text, state), width in zip(cells, widths, strict=True):
-        marks = STATE_MARKS[state.words] if state is not None and look.colour else None
-        parts.append(" " * (width - measure_width(text)) + paint_text(text, marks))
-    return COLUMN_GAP.join(parts).rstrip()
+def _format_line(name: str, room: int, body: Sequence[_Cell], widths: Sequence[int], look: cells.TableLook) -> str:
+    parts = [cells.align_left(cells.cut_middle(name, room), room)]
+    for (text, state), width in zip(body, widths, strict=True):
+        marks = cells.STATE_MARKS[state.words] if state is not None and look.colour else None
+        parts.append(" " * (width - cells.measure_width(text)) + cells.paint_text(text, marks))
+    return cells.COLUMN_GAP.join(parts).rstrip()
 
 
 def describe_not_applicable(entry: NotApplicable) -> str:

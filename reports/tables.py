@@ -11,15 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, json, to_builtins
 
-from duvet.reports.cells import (
-    COLUMN_GAP,
-    STATE_MARKS,
-    HighlightMarks,
-    TableLook,
-    escape_cell,
-    measure_width,
-    wrap_cells,
-)
+from duvet.reports import cells
 
 if TYPE_CHECKING:
     from duvet.queries.records import RequirementRow
@@ -38,7 +30,7 @@ class ColumnBand(Struct, frozen=True):
 def arrange_bands(needs: Sequence[int], wrapping: Sequence[int], room: int) -> list[ColumnBand]:
     """Arrange columns in bands that fit the width, wrapping columns with long texts."""
     fixed = [index for index in range(len(needs)) if index not in wrapping]
-    rest = room - sum(needs[index] for index in fixed) - len(COLUMN_GAP) * (len(needs) - 1)
+    rest = room - sum(needs[index] for index in fixed) - len(cells.COLUMN_GAP) * (len(needs) - 1)
     # Wrapping columns share the rest equally, except that none gets more than it needs.
     shares: dict[int, int] = {}
     left = max(rest, 0)
@@ -54,7 +46,7 @@ def arrange_bands(needs: Sequence[int], wrapping: Sequence[int], room: int) -> l
     groups: list[dict[int, int]] = []
     for index in fixed:
         width = min(needs[index], below)
-        if not groups or sum(groups[-1].values()) + len(COLUMN_GAP) * len(groups[-1]) + width > below:
+        if not groups or sum(groups[-1].values()) + len(cells.COLUMN_GAP) * len(groups[-1]) + width > below:
             groups.append({})
         groups[-1][index] = width
     groups += [{index: min(needs[index], below)} for index in wrapping]
@@ -63,12 +55,12 @@ def arrange_bands(needs: Sequence[int], wrapping: Sequence[int], room: int) -> l
 
 
 HighlightSpans = Sequence[tuple[int, int]]  # Ranges of a text, in order and without overlap.
-PLAIN_MARKS = HighlightMarks("**", "**")
-BOLD_MARKS = HighlightMarks("\x1b[1;33m", "\x1b[0m")
-HEAD_MARKS = HighlightMarks("\x1b[1m", "\x1b[0m")
+PLAIN_MARKS = cells.HighlightMarks("**", "**")
+BOLD_MARKS = cells.HighlightMarks("\x1b[1;33m", "\x1b[0m")
+HEAD_MARKS = cells.HighlightMarks("\x1b[1m", "\x1b[0m")
 
 
-def highlight_text(text: str, spans: HighlightSpans, marks: HighlightMarks, shown: Callable[[str], str]) -> str:
+def highlight_text(text: str, spans: HighlightSpans, marks: cells.HighlightMarks, shown: Callable[[str], str]) -> str:
     """Return the text with markers around the spans; `shown` escapes each part."""
     parts, last = [], 0
     for start, end in spans:
@@ -92,7 +84,7 @@ class Column(Struct, frozen=True):
     wraps: bool = False
     marks: Callable[[Any], HighlightSpans] = lambda row: ()  # The parts of the value to highlight.
     in_heading: bool = False  # True for a column whose value the headings show.
-    colour: Callable[[Any], HighlightMarks | None] = lambda row: None  # The colour of the value on a terminal.
+    colour: Callable[[Any], cells.HighlightMarks | None] = lambda row: None  # The colour of the value on a terminal.
     is_optional: bool = False  # Whether to leave the column out if no row has a value.
 
 
@@ -116,7 +108,7 @@ class Listing(Struct, frozen=True):
         return [(heading, list(rows)) for heading, rows in groupby(self.rows, self.heading)]
 
 
-def render_listing(listing: Listing, format: ListFormat, look: TableLook = TableLook()) -> bytes:  # noqa: B008 - immutable
+def render_listing(listing: Listing, format: ListFormat, look: cells.TableLook = cells.TableLook()) -> bytes:  # noqa: B008 - immutable
     match format:
         case ListFormat.TABLE:
             return render_list_table(listing, look).encode(errors="replace")
@@ -125,7 +117,7 @@ def render_listing(listing: Listing, format: ListFormat, look: TableLook = Table
             marks = BOLD_MARKS if look.colour else PLAIN_MARKS
             columns = listing.used
             lines = [
-                "\t".join(highlight_text(one.value(row), one.marks(row), marks, escape_cell) for one in columns)
+                "\t".join(highlight_text(one.value(row), one.marks(row), marks, cells.escape_cell) for one in columns)
                 for row in listing.rows
             ]
             return "".join(f"{line}\n" for line in lines).encode(errors="replace")
@@ -133,13 +125,13 @@ def render_listing(listing: Listing, format: ListFormat, look: TableLook = Table
             columns = listing.grouped
             blocks = []
             for heading, rows in listing.groups:
-                cells = [[column.name for column in columns], ["---"] * len(columns)]
-                cells += [
+                table = [[column.name for column in columns], ["---"] * len(columns)]
+                table += [
                     [highlight_text(one.value(row), one.marks(row), PLAIN_MARKS, escape_markdown) for one in columns]
                     for row in rows
                 ]
                 title = f"### {escape_markdown(heading)}\n\n" if heading else ""
-                blocks.append(title + "".join(f"| {' | '.join(line)} |\n" for line in cells))
+                blocks.append(title + "".join(f"| {' | '.join(line)} |\n" for line in table))
             return "\n".join(blocks).encode(errors="replace")
         case ListFormat.CSV:
             import csv
@@ -148,7 +140,7 @@ def render_listing(listing: Listing, format: ListFormat, look: TableLook = Table
             writer = csv.writer(out, lineterminator="\n")
             columns = listing.used
             writer.writerow(column.name for column in columns)
-            writer.writerows([escape_cell(column.value(row)) for column in columns] for row in listing.rows)
+            writer.writerows([cells.escape_cell(column.value(row)) for column in columns] for row in listing.rows)
             return out.getvalue().encode(errors="replace")
         case ListFormat.JSONL:
             return b"".join(_CONTROLS.sub(_escape, _encode(row)) + b"\n" for row in listing.rows)
@@ -158,26 +150,26 @@ def render_listing(listing: Listing, format: ListFormat, look: TableLook = Table
 
 def escape_markdown(text: str) -> str:
     """Return text on one line that Markdown shows literally."""
-    return "".join(f"\\{char}" if char in "\\`*_[]<>|#~&" else char for char in escape_cell(text))
+    return "".join(f"\\{char}" if char in "\\`*_[]<>|#~&" else char for char in cells.escape_cell(text))
 
 
 class _Cell(Struct, frozen=True):
     text: str
     spans: HighlightSpans = ()
-    marks: HighlightMarks = BOLD_MARKS
+    marks: cells.HighlightMarks = BOLD_MARKS
 
 
-def render_list_table(listing: Listing, look: TableLook) -> str:
+def render_list_table(listing: Listing, look: cells.TableLook) -> str:
     if not listing.rows:
         return ""
     columns = listing.grouped
-    head = [_Cell(escape_cell(column.name)) for column in columns]
+    head = [_Cell(cells.escape_cell(column.name)) for column in columns]
     groups = [
-        (_Cell(escape_cell(title)), [[_make_cell(column, row, look) for column in columns] for row in rows])
+        (_Cell(cells.escape_cell(title)), [[_make_cell(column, row, look) for column in columns] for row in rows])
         for title, rows in listing.groups
     ]
     counting = [row for _, rows in groups for row in rows] + ([] if listing.heading else [head])
-    needs = [max(measure_width(cell.text) for cell in column) for column in zip(*counting, strict=True)]
+    needs = [max(cells.measure_width(cell.text) for cell in column) for column in zip(*counting, strict=True)]
     layout = arrange_bands(needs, [index for index, column in enumerate(columns) if column.wraps], look.width)
     blocks = []
     for title, rows in groups:
@@ -191,16 +183,16 @@ def render_list_table(listing: Listing, look: TableLook) -> str:
     return "\n".join(blocks)
 
 
-def _make_cell(column: Column, row: Any, look: TableLook) -> _Cell:
+def _make_cell(column: Column, row: Any, look: cells.TableLook) -> _Cell:
     value, spans = column.value(row), column.marks(row)
     if look.colour and (colour := column.colour(row)):
-        text = escape_cell(value)
+        text = cells.escape_cell(value)
         return _Cell(text, ((0, len(text)),), colour)
     if not (spans and look.colour):
-        return _Cell(highlight_text(value, spans, PLAIN_MARKS, escape_cell))
+        return _Cell(highlight_text(value, spans, PLAIN_MARKS, cells.escape_cell))
     # Escapes are longer than the characters that they replace.
-    escaped = [(len(escape_cell(value[:start])), len(escape_cell(value[:end]))) for start, end in spans]
-    return _Cell(escape_cell(value), escaped)
+    escaped = [(len(cells.escape_cell(value[:start])), len(cells.escape_cell(value[:end]))) for start, end in spans]
+    return _Cell(cells.escape_cell(value), escaped)
 
 
 def _render_lines(row: Sequence[_Cell], layout: Sequence[ColumnBand]) -> Iterator[str]:
@@ -208,10 +200,10 @@ def _render_lines(row: Sequence[_Cell], layout: Sequence[ColumnBand]) -> Iterato
         columns = []
         for index, room in band.widths.items():
             cell, column = row[index], []
-            for start, end in wrap_cells(cell.text, room):
+            for start, end in cells.wrap_cells(cell.text, room):
                 inside = [(max(a, start) - start, min(b, end) - start) for a, b in cell.spans if a < end and b > start]
                 text = cell.text[start:end]
-                padding = " " * (room - measure_width(text))
+                padding = " " * (room - cells.measure_width(text))
                 column.append(highlight_text(text, inside, cell.marks, str) + padding)
             columns.append(column)
         for number in range(max(map(len, columns))):
@@ -219,7 +211,7 @@ def _render_lines(row: Sequence[_Cell], layout: Sequence[ColumnBand]) -> Iterato
                 column[number] if number < len(column) else " " * room
                 for column, room in zip(columns, band.widths.values(), strict=True)
             ]
-            line = (" " * band.indent + COLUMN_GAP.join(parts)).rstrip()
+            line = (" " * band.indent + cells.COLUMN_GAP.join(parts)).rstrip()
             # A band below the first one needs no line for empty cells.
             if line or len(layout) == 1:
                 yield line
@@ -236,7 +228,7 @@ def format_section_heading(row: RequirementRow) -> str:
 ID_COLUMN = Column("id", lambda row: row.identifier)
 NAME_COLUMN = Column("name", lambda row: row.name, is_optional=True)
 LEVEL_COLUMN = Column("level", lambda row: row.level or "")
-STATUS_COLUMN = Column("status", lambda row: row.status, colour=lambda row: STATE_MARKS.get(row.status))
+STATUS_COLUMN = Column("status", lambda row: row.status, colour=lambda row: cells.STATE_MARKS.get(row.status))
 SECTION_COLUMN = Column("section", format_section_reference, in_heading=True)
 REQUIREMENT_COLUMNS = (ID_COLUMN, NAME_COLUMN, LEVEL_COLUMN, STATUS_COLUMN, SECTION_COLUMN)
 TEXT_COLUMN = Column("text", lambda row: row.text, wraps=True)

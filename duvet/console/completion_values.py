@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 import click
 from click.shell_completion import CompletionItem
@@ -25,8 +25,17 @@ def complete_value(kind: str, ctx: click.Context, incomplete: str) -> list[Compl
     if kind == "prompt_arguments":
         names = _list_prompt_arguments(ctx, incomplete)
     elif kind in ("specification_ids", "section_ids", "references"):
-        catalogue = _load_catalogue(ctx)
-        names = _make_printable(_list_project_names(kind, catalogue) if catalogue else ())
+        found_names: list[tuple[str, str]] = []
+        if catalogue := _load_catalogue(ctx):
+            cards = catalogue.requirements
+            for card in catalogue.specifications:
+                sections = [(one.name, one.breadcrumb or one.title) for one in card.sections]
+                found_names += sections if kind == "section_ids" else [(card.id, card.name)]
+            if kind != "specification_ids":
+                found_names += [(name, cards[indexes[0]].text) for name, indexes in catalogue.named.items()]
+            if kind == "references":
+                found_names += [(one.id[:SHORT_ID_DIGITS], one.text) for one in cards]
+        names = _make_printable(found_names)
     else:
         names = _list_names(kind)
     found = [CompletionItem(name, help=text) for name, text in names if name.startswith(incomplete)]
@@ -79,18 +88,6 @@ def _load_catalogue(ctx: click.Context) -> Catalogue | None:
     # The data of the last query may be out of date.
     folder = ctx.find_root().params.get("directory") or ""
     return DiskCache(DiskTree(find_project_folder(folder) or folder), {}).load_last(CATALOGUE_KEY, Catalogue)
-
-
-def _list_project_names(kind: str, catalogue: Catalogue) -> Iterator[tuple[str, str]]:
-    for card in catalogue.specifications:
-        if kind == "section_ids":
-            yield from ((one.name, one.breadcrumb or one.title) for one in card.sections)
-        else:
-            yield card.id, card.name
-    if kind != "specification_ids":
-        yield from ((name, catalogue.requirements[indexes[0]].text) for name, indexes in catalogue.named.items())
-    if kind == "references":
-        yield from ((one.id[:SHORT_ID_DIGITS], one.text) for one in catalogue.requirements)
 
 
 def _make_printable(names: Iterable[tuple[str, str]]) -> _NamedTexts:

@@ -14,14 +14,7 @@ from msgspec.structs import replace
 
 from duvet.console.command import TerminalSettings, current_settings, file_option, locate_path, show_path
 from duvet.console.streams import FAILED, OUTPUT_NAMES, is_stream_output, print_notice, write_output
-from duvet.errors import (
-    DuvetError,
-    FetchError,
-    OutputError,
-    ProblemsError,
-    UnreadableError,
-    describe_plainly,
-)
+from duvet.errors import DuvetError, FetchError, OutputError, ProblemsError, UnreadableError, describe_plainly
 from duvet.model import Place, Problem, Severity
 from duvet.reports.cells import escape_cell
 from duvet.reports.problems import LineReader, ProblemContext, ProblemFormat, render_problems, render_problems_text
