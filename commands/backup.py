@@ -16,7 +16,7 @@ from duvet.tree.outputs import is_stream, open_stream
 
 
 @click.command(cls=command.Subcommand)
-@command.file_option(
+@command.path_option(
     "-o",
     "--output",
     metavar="PATH",

@@ -33,7 +33,7 @@ _FIELDS = {"reason": "reason", "feature": "feature", "tracking_issue": "tracking
 
 @click.command(cls=command.Subcommand)
 @add_reference
-@command.file_option("--at", "place", required=True, metavar="FILE:LINE", help="Insert the citation above this line.")
+@command.path_option("--at", "place", required=True, metavar="FILE:LINE", help="Insert the citation above this line.")
 @click.option(
     "--type", "kind", type=filters.KIND_TYPE, help="The annotation type [default: the type of the file's `[[source]]`]."
 )

@@ -12,7 +12,7 @@ import click
 
 from duvet.config import new_project
 from duvet.config.project_file import CONFIG_PATH, read_config
-from duvet.console.command import OldOption, Subcommand, current_settings, file_option, find_project_folder
+from duvet.console.command import OldOption, Subcommand, current_settings, find_project_folder, path_option
 from duvet.console.options import TEXT_TYPE
 from duvet.console.progress import ProgressLines
 from duvet.console.streams import print_remark, write_output
@@ -38,7 +38,7 @@ def _add_language_options(function: click.decorators.FC) -> click.decorators.FC:
 
 
 @click.command(cls=Subcommand)
-@file_option(
+@path_option(
     "--specification",
     "specifications",
     type=TEXT_TYPE,

@@ -11,8 +11,8 @@ from duvet.tree.files import DiskTree, MemoryTree
 
 
 @click.command(cls=command.Subcommand)
-@command.file_option("--input", multiple=True, required=True, help="A report to merge; `-` is standard input.")
-@command.file_option("--output", required=True, help="The file to write; `-` is standard output.")
+@command.path_option("--input", multiple=True, required=True, help="A report to merge; `-` is standard input.")
+@command.path_option("--output", required=True, help="The file to write; `-` is standard output.")
 def merge(input: tuple[str, ...], output: str) -> None:
     """duvet merges sources, requirements and citations by id. It refuses reports that contradict each other, and lists
     the contradictions. If tags or comments differ, it keeps all tags and one comment, with a warning. If packages

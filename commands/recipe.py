@@ -141,7 +141,7 @@ def list_recipes(format: str | None) -> None:
 @recipe.command("show")
 @click.argument("name", type=TEXT_TYPE, shell_complete=command.complete_values("recipes"))
 @add_text_format
-@command.file_option("-o", "--output", help="Write to this file, replacing it [default: standard output].")
+@command.path_option("-o", "--output", help="Write to this file, replacing it [default: standard output].")
 @add_unused_options
 def show_recipe(name: str, format: str, output: str | None) -> None:
     """Print a recipe's file.

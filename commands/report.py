@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 from click.exceptions import Exit
 
-from duvet.console.command import Subcommand, current_settings, file_option, folder_option, show_path, wants_cache
+from duvet.console.command import Subcommand, current_settings, path_option, show_path, wants_cache
 from duvet.console.options import TEXT_TYPE, SwitchType, add_gate, add_trace_options
 from duvet.console.problems import ProblemOutput, add_problem_format, make_problem_output
 from duvet.console.progress import ProgressLines
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 @click.command(cls=Subcommand)
 @add_trace_options
-@file_option("--json", help="Write awslabs duvet's first JSON format.")
-@file_option("--json-v2", help="Write awslabs duvet's second JSON format, which `duvet merge` reads.")
-@file_option("--html", help="Write the HTML report; `-` is standard output.")
-@folder_option("--lcov", help="Write an LCOV file for each specification.")
+@path_option("--json", help="Write awslabs duvet's first JSON format.")
+@path_option("--json-v2", help="Write awslabs duvet's second JSON format, which `duvet merge` reads.")
+@path_option("--html", help="Write the HTML report; `-` is standard output.")
+@path_option("--lcov", help="Write an LCOV file for each specification.", metavar="DIR")
 @click.option(
     "--ci",
     type=SwitchType(),

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 @click.option("--interactive", is_flag=True, help="Apply safe fixes, and ask about each unsafe fix.")
 @click.option("--diff", is_flag=True, help="Print the fixes as a diff, and write nothing.")
 @click.option("--strict", is_flag=True, help="Treat warnings as errors.")
-@command.file_option(
+@command.path_option(
     "--stdin-path", type=TEXT_TYPE, metavar="PATH", help="Treat standard input (`-`) as the content of this file."
 )
 @click.option(

@@ -73,8 +73,8 @@ _LEGACY_FLAGS = ("--source-pattern", "--spec-pattern", "--spec-path")  # They de
     subcommand_metavar="COMMAND",
     epilog="`duvet help COMMAND` shows the options of a command, and `duvet rules` lists the problems that duvet reports.",
 )
-@command.folder_option("-C", "directory", help="Run as if started in DIR.")
-@command.file_option("--config", "config_path", help="The project's configuration [default: .duvet/config.toml].")
+@command.path_option("-C", "directory", help="Run as if started in DIR.", metavar="DIR")
+@command.path_option("--config", "config_path", help="The project's configuration [default: .duvet/config.toml].")
 @click.option(
     "--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Use colors [default: auto]."
 )
@@ -104,7 +104,28 @@ def cli(ctx: click.Context, /, directory: str | None, config_path: str | None, c
     ##% `duvet init`, and every command that is run with a flag of awslabs duvet, such as `--source-pattern`, MUST NOT
     ##% search the folders above the working directory.
     if ctx.invoked_subcommand not in _STAYING and not ctx.obj.has_legacy_flags:
-        ctx.obj = command.enter_project(ctx.obj)
+        ctx.obj = enter_project(ctx.obj)
+
+
+def enter_project(settings: command.TerminalSettings) -> command.TerminalSettings:
+    root = command.find_project_folder()
+    here = os.getcwd() if root else None
+    if root is None or here is None or root == here:
+        return settings
+    folder = os.path.relpath(here, root).replace(os.sep, "/")
+    try:
+        os.chdir(root)
+    except OSError as error:
+        raise DuvetError(f"cannot run in this folder: {describe_os_error(error)}", path=root) from error
+    environ = settings.environ
+    if named := {
+        name: command.locate_path(environ[name], folder)
+        for name in ("DUVET_CONFIG", "CONTEXTIVE_CONFIG")
+        if environ.get(name)
+    }:
+        environ = {**environ, **named}
+    config_path = settings.config_path and command.locate_path(settings.config_path, folder)
+    return replace(settings, folder=folder, environ=environ, config_path=config_path)
 
 
 COMMANDS = cli.summaries

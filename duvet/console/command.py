@@ -17,8 +17,6 @@ import click
 from msgspec import Struct
 from msgspec.structs import replace
 
-from duvet.errors import DuvetError, describe_os_error
-
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
@@ -313,7 +311,6 @@ class LazyGroup(CommandGroup):
 
 
 _CONFIG = os.path.join(".duvet", "config.toml")
-_PATH_VARIABLES = ("DUVET_CONFIG", "CONTEXTIVE_CONFIG")
 
 
 def find_project_folder(start: str = "") -> str | None:
@@ -333,23 +330,6 @@ def find_project_folder(start: str = "") -> str | None:
             return None
         folder = above
     return folder
-
-
-def enter_project(settings: TerminalSettings) -> TerminalSettings:
-    root = find_project_folder()
-    here = os.getcwd() if root else None
-    if root is None or here is None or root == here:
-        return settings
-    folder = os.path.relpath(here, root).replace(os.sep, "/")
-    try:
-        os.chdir(root)
-    except OSError as error:
-        raise DuvetError(f"cannot run in this folder: {describe_os_error(error)}", path=root) from error
-    environ = settings.environ
-    if named := {name: locate_path(environ[name], folder) for name in _PATH_VARIABLES if environ.get(name)}:
-        environ = {**environ, **named}
-    config_path = settings.config_path and locate_path(settings.config_path, folder)
-    return replace(settings, folder=folder, environ=environ, config_path=config_path)
 
 
 def locate_path(path: str, folder: str) -> str:
@@ -426,11 +406,8 @@ def complete_values(kind: str) -> Callable[[click.Context, click.Parameter, str]
     return complete
 
 
-def file_option(
+def path_option(
     *names: str, metavar: str = "FILE", type: click.ParamType[str] = click.STRING, **attributes: Any
 ) -> Callable[[click.decorators.FC], click.decorators.FC]:
-    return click.option(*names, metavar=metavar, type=PathType(type), **attributes)
-
-
-def folder_option(*names: str, **attributes: Any) -> Callable[[click.decorators.FC], click.decorators.FC]:
-    return click.option(*names, metavar="DIR", type=PathType(completion="dir"), **attributes)
+    completion = "dir" if metavar == "DIR" else "file"
+    return click.option(*names, metavar=metavar, type=PathType(type, completion), **attributes)

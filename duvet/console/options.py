@@ -68,14 +68,14 @@ _CONFIG_META, _SERVICE_META = "duvet.config", "duvet.service-config"  # The valu
 
 def add_config_option(function: Function) -> Function:
     # Two options, because a command line of an older version may contain both.
-    hidden = command.file_option("--config-path", cls=command.OldOption, instead="--config", callback=_choose_config)
+    hidden = command.path_option("--config-path", cls=command.OldOption, instead="--config", callback=_choose_config)
     return _make_config_option(_note_config)(hidden(function))
 
 
 def _make_config_option(
     callback: Callable[[click.Context, click.Parameter, str | None], None],
 ) -> Callable[[click.decorators.FC], click.decorators.FC]:
-    return command.file_option(
+    return command.path_option(
         "--config",
         "project_path",
         expose_value=False,
@@ -166,7 +166,7 @@ def _make_gate(ctx: click.Context, param: click.Parameter, values: tuple[str, ..
 
 def add_service_option(function: Function) -> Function:
     """Add `--service-config`, and the deprecated `--config` to commands without trace options."""
-    option = command.file_option(
+    option = command.path_option(
         _SERVICE_OPTION,
         SERVICE_KEY,
         callback=_choose_service,

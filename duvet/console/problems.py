@@ -12,7 +12,7 @@ import click
 from msgspec import Struct
 from msgspec.structs import replace
 
-from duvet.console.command import TerminalSettings, current_settings, file_option, locate_path, show_path
+from duvet.console.command import TerminalSettings, current_settings, locate_path, path_option, show_path
 from duvet.console.streams import FAILED, OUTPUT_NAMES, is_stream_output, print_notice, write_output
 from duvet.errors import DuvetError, FetchError, OutputError, ProblemsError, UnreadableError, describe_plainly
 from duvet.model import Place, Problem, Severity
@@ -196,7 +196,7 @@ def add_problem_format(function: click.decorators.FC) -> click.decorators.FC:
         type=click.Choice([one.value for one in ProblemFormat]),
         help="The format of problems [default: text; with GITHUB_ACTIONS=true also github].",
     )
-    output_option = file_option(
+    output_option = path_option(
         "--output",
         help="Write problems to this file [default: standard error for text, standard output for other formats].",
     )

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
+from duvet.cli import enter_project
 from duvet.console.command import (
     ReferenceType,
     TerminalSettings,
-    enter_project,
     find_project_folder,
     locate_path,
     show_path,
