@@ -110,7 +110,13 @@ class DoubtfulCitation(Struct, frozen=True):
 
 
 def make_review_values(context: ProjectSnapshot, given: Mapping[str, str]) -> Mapping[str, object]:
-    files = _find_files(context, given["file"]) if "file" in given else None
+    files: set[str] | None = None
+    if name := given.get("file"):
+        paths, known = list_possible_paths(name, context.project.root), context.findings.files
+        files = {path for path in known if any(path == one or path.startswith(f"{one}/") for one in paths)}
+        if not files:
+            usage = "use the path of a source file, or of a folder with source files"
+            raise NotFoundError(f"no source file {quote_text(name)}", hint=suggest_nearest(name, list(known)) or usage)
     specifications = set(require_specification(context.catalogue, given["spec"])) if "spec" in given else None
     annotations = context.project.trace.annotations
 
@@ -144,16 +150,6 @@ def make_review_values(context: ProjectSnapshot, given: Mapping[str, str]) -> Ma
 def _make_doubtful(place: str, target: str, quote: str, problem: Problem) -> DoubtfulCitation:
     matter = f"{problem.message} [{problem.code}]"
     return DoubtfulCitation(place, target, shorten_text(quote, 300), matter, problem.hint)
-
-
-def _find_files(context: ProjectSnapshot, name: str) -> set[str]:
-    paths = list_possible_paths(name, context.project.root)
-    known = context.findings.files
-    inside = {path for path in known if any(path == one or path.startswith(f"{one}/") for one in paths)}
-    if not inside:
-        hint = suggest_nearest(name, list(known)) or "use the path of a source file, or of a folder with source files"
-        raise NotFoundError(f"no source file {quote_text(name)}", hint=hint)
-    return inside
 
 
 def make_section_values(context: ProjectSnapshot, given: Mapping[str, str]) -> Mapping[str, object]:

@@ -36,12 +36,17 @@ def make_client_schema(tool: Tool) -> Schema:
     schema, whole = input_schema(tool), _inline(tool.input, depth=1)
     records = [(one, whole["properties"][name]) for name, one in schema["properties"].items() if "properties" in one]
     for found, given in ((schema, whole), *records):
-        for name, one in found["properties"].items():
-            if {"type": "null"} in given["properties"][name].get("anyOf", ()) and isinstance(one.get("type"), str):
-                one["type"] = [one["type"], "null"]
-                if "enum" in one:
-                    one["enum"] = [*one["enum"], None]
+        _allow_null(found, given, found["properties"])
     return schema
+
+
+def _allow_null(schema: Schema, whole: Schema, names: Iterable[str]) -> None:
+    for name in names:
+        one = schema["properties"][name]
+        if {"type": "null"} in whole["properties"][name].get("anyOf", ()) and isinstance(one.get("type"), str):
+            one["type"] = [one["type"], "null"]
+            if "enum" in one:
+                one["enum"] = [*one["enum"], None]
 
 
 def _list_choices(kind: Any) -> list[Any]:
@@ -57,11 +62,8 @@ def output_schema(tool: Tool) -> Schema:
     if not tool.is_list:
         whole = _inline(tool.output, depth=0)
         found = _shorten(whole, with_defaults=False)
-        for name in found.get("required", ()):
-            schema = found["properties"][name]
-            if {"type": "null"} in whole["properties"][name].get("anyOf", ()) and isinstance(schema.get("type"), str):
-                # A required value may be null; an optional one is omitted instead.
-                schema["type"] = [schema["type"], "null"]
+        # A required value may be null; an optional one is omitted instead.
+        _allow_null(found, whole, found.get("required", ()))
         return found
     rows = _shorten(_inline(tool.output.__args__[0], depth=0), with_defaults=False)
     found = {"type": "array", "items": {"type": "object", "required": rows.get("required", [])}}

@@ -204,7 +204,21 @@ async def _finish_storing(
     """Return the answer, after an ingest run if requested; raise ToolError if that run fails."""
     run, warning = None, ""
     if maintenance.content.rule.ingest if wants_ingest is None else wants_ingest:
-        run = await _ingest(ctx, maintenance, stored)
+        cause: Exception | None = None
+        try:
+            done = await run_ingest_or_fail(ctx, maintenance, location.IngestOptions())
+            reason, hint = done.error, ""
+        except tool.ToolError as error:
+            cause, reason, hint = error, error.message, error.hint
+        except DuvetError as error:
+            cause, reason, hint = error, tool.make_tool_error(error).message, error.hint
+        ##= man/spec/gateway.md#uploads
+        ##% If the server stored a file but could not index it, the server MUST say so.
+        if cause or not done.success:
+            message = f"{stored.relative_path} was stored, but the project could not be indexed: {reason}"
+            hint = hint or "fix this, then call km-ingest-trigger"
+            raise tool.ToolError(tool.ErrorCode.UPSTREAM_ERROR, message, hint) from cause
+        run = reports.make_run_row(done)
         path = os.path.relpath(stored.path, os.path.realpath(maintenance.places.root)).replace(os.sep, "/")
         # The run has succeeded, and so has the call.
         with suppress(tool.ToolError):
@@ -221,24 +235,6 @@ async def _finish_storing(
         ),
         warning=warning,
     )
-
-
-async def _ingest(ctx: CallContext, maintenance: Maintenance, stored: StoredFile) -> reports.RunRow:
-    ##= man/spec/gateway.md#uploads
-    ##% If the server stored a file but could not index it, the server MUST say so.
-    cause: Exception | None = None
-    try:
-        run = await run_ingest_or_fail(ctx, maintenance, location.IngestOptions())
-        if run.success:
-            return reports.make_run_row(run)
-        reason, hint = run.error, ""
-    except tool.ToolError as error:
-        cause, reason, hint = error, error.message, error.hint
-    except DuvetError as error:
-        cause, reason, hint = error, tool.make_tool_error(error).message, error.hint
-    message = f"{stored.relative_path} was stored, but the project could not be indexed: {reason}"
-    hint = hint or "fix this, then call km-ingest-trigger"
-    raise tool.ToolError(tool.ErrorCode.UPSTREAM_ERROR, message, hint) from cause
 
 
 class KmStoretextInput(Struct, frozen=True, forbid_unknown_fields=True):

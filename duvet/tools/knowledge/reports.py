@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, Struct, UnsetType, structs
 
@@ -17,9 +17,6 @@ from duvet.tools.call_context import CallContext
 from duvet.tools.knowledge import index
 from duvet.tools.tool import ErrorCode, Scope, Tool, ToolAnswer, ToolError
 
-_Report = TypeVar("_Report", reports.CoverageReport, reports.LifecycleReport)
-_PastReport = TypeVar("_PastReport", reports.PastCoverage, reports.PastLifecycle)
-
 
 class ReportInput(Struct, frozen=True, forbid_unknown_fields=True):
     history: index.HistoryCount = 0
@@ -29,45 +26,41 @@ class ReportInput(Struct, frozen=True, forbid_unknown_fields=True):
 async def _make_report(
     arguments: ReportInput,
     ctx: CallContext,
-    make: Callable[[reports.ProjectFacts, float], _Report],
+    make: Callable[[reports.ProjectFacts, float], reports.CoverageReport | reports.LifecycleReport],
     name: str,
-    past: type[_PastReport],
+    past: type[Any],
+    shares: Mapping[str, int],
     *,
-    graph: bool,
-) -> _Report:
+    graph: bool = False,
+) -> ToolAnswer:
+    """Make a report; without `limit`, a list or table that has the share n gets 1/n of an answer."""
     now = index.require_maintenance(ctx).now().timestamp()
 
-    def question(known: OpenStore) -> _Report:
+    def question(known: OpenStore) -> Struct:
         facts = reports.load_facts(known.store, known.rules.ingest, graph=graph)
         if facts.run is None:
             raise ToolError(ErrorCode.UPSTREAM_ERROR, index.NOTHING_INGESTED, index.INGEST_HINT)
         report = make(facts, now)
         count = min(arguments.history, index.MAX_HISTORY)
-        history = reports.read_report_history(known.store, name, past, count)
-        return structs.replace(report, history=tuple(history)) if count else report
+        history = tuple(reports.read_report_history(known.store, name, past, count))
+        return structs.replace(report, history=history) if count else report
 
-    return await index.ask_knowledge(ctx, question)
-
-
-def _cut_report(whole: Struct, shares: Mapping[str, int], limit: int | None, ctx: CallContext) -> ToolAnswer:
-    """Cut the lists that `shares` names; without `limit`, a list or table with the share n gets 1/n of an answer."""
+    whole = await index.ask_knowledge(ctx, question)
     shown: dict[str, Any] = {}
     cuts = []
-    for name, share in shares.items():
-        value = getattr(whole, name)
-        tables = value if isinstance(value, Mapping) else {name: value}
+    for field, share in shares.items():
+        value = getattr(whole, field)
+        tables = value if isinstance(value, Mapping) else {field: value}
         cut = {
-            key: index.limit_rows(rows, limit, ctx.caller.audience, share * len(tables)) for key, rows in tables.items()
+            key: index.limit_rows(rows, arguments.limit, ctx.caller.audience, share * len(tables))
+            for key, rows in tables.items()
         }
-        shown[name] = cut if tables is value else cut[name]
+        shown[field] = cut if tables is value else cut[field]
         count, total = (sum(map(len, one.values())) for one in (cut, tables))
         if count < total:
-            cuts.append(f"{count} of {total} {name}")
-    warning = (
-        f"Lists are cut: {', '.join(cuts)} shown; for more, {'set' if limit is None else 'raise'} limit."
-        if cuts
-        else ""
-    )
+            cuts.append(f"{count} of {total} {field}")
+    more = "set" if arguments.limit is None else "raise"
+    warning = f"Lists are cut: {', '.join(cuts)} shown; for more, {more} limit." if cuts else ""
     return ToolAnswer(value=structs.replace(whole, **shown), warning=warning)
 
 
@@ -75,11 +68,10 @@ def _cut_report(whole: Struct, shares: Mapping[str, int], limit: int | None, ctx
 async def report_coverage(arguments: ReportInput, ctx: CallContext) -> ToolAnswer:
     """Report what the index contains: files and chunks by kind and age, files that can't be searched and why, and
     removed files."""
-    whole = await _make_report(
-        arguments, ctx, reports.make_coverage_report, reports.COVERAGE_NAME, reports.PastCoverage, graph=False
-    )
     # Half of an answer is for all files, a quarter each for missing and removed files.
-    return _cut_report(whole, {"artifacts": 2, "missing_artifacts": 4, "removed_artifacts": 4}, arguments.limit, ctx)
+    shares = {"artifacts": 2, "missing_artifacts": 4, "removed_artifacts": 4}
+    make, past = reports.make_coverage_report, reports.PastCoverage
+    return await _make_report(arguments, ctx, make, reports.COVERAGE_NAME, past, shares)
 
 
 @index.declare_knowledge_tool(
@@ -88,11 +80,10 @@ async def report_coverage(arguments: ReportInput, ctx: CallContext) -> ToolAnswe
 async def report_lifecycle(arguments: ReportInput, ctx: CallContext) -> ToolAnswer:
     """Report stale documents, isolated files, subsystems without tests, removed files, and requirements that only old
     files cite."""
-    whole = await _make_report(
-        arguments, ctx, reports.make_lifecycle_report, reports.LIFECYCLE_NAME, reports.PastLifecycle, graph=True
-    )
     lists = ("isolated", "stale_docs", "missing_tests", "removed_artifacts", "stale_requirements")
-    return _cut_report(whole, dict.fromkeys(lists, len(lists)), arguments.limit, ctx)
+    shares = dict.fromkeys(lists, len(lists))
+    make, past = reports.make_lifecycle_report, reports.PastLifecycle
+    return await _make_report(arguments, ctx, make, reports.LIFECYCLE_NAME, past, shares, graph=True)
 
 
 class KmIngestStatusInput(Struct, frozen=True, forbid_unknown_fields=True):
