@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from threading import Barrier, Event, Thread
 
@@ -157,33 +155,16 @@ def test_a_store_that_cannot_be_read_is_an_upstream_error_until_it_is_restored(t
     known.knowledge.close()
 
 
-@contextmanager
-def busy(known: Asking) -> Iterator[Event]:
+def test_calls_that_wait_for_the_index_need_no_thread(known: Asking) -> None:
+    """The few threads are also needed for reading standard input."""
     begun, may_end = Event(), Event()
 
-    def slow(here: OpenStore) -> str:
+    def read_slowly(here: OpenStore) -> str:
         begun.set()
         assert may_end.wait(30)
         return here.store.revision
 
-    slowly = Thread(target=known.knowledge.ask, args=(slow,))
-    slowly.start()
-    assert begun.wait(30)
-    yield may_end
-    may_end.set()
-    slowly.join()
-
-
-def test_a_call_is_answered_while_another_thread_reads_the_index(known: Asking) -> None:
-    with busy(known) as may_end:
-        assert known.value("km-coverage-summary")["status"] == "ok"
-        assert not may_end.is_set()
-
-
-def test_calls_that_wait_for_the_index_need_no_thread(known: Asking) -> None:
-    """The few threads are also needed for reading standard input."""
-
-    async def ask(may_end: Event) -> tuple[float, bool]:
+    async def ask() -> tuple[float, bool]:
         default = to_thread.current_default_thread_limiter()
         async with anyio.create_task_group() as tasks:
             for _ in range(2 * int(default.total_tokens)):
@@ -195,5 +176,8 @@ def test_calls_that_wait_for_the_index_need_no_thread(known: Asking) -> None:
             may_end.set()
         return taken, is_free
 
-    with busy(known) as may_end:
-        assert anyio.run(ask, may_end) == (0, True)
+    slowly = Thread(target=known.knowledge.ask, args=(read_slowly,))
+    slowly.start()
+    assert begun.wait(30)
+    assert anyio.run(ask) == (0, True)
+    slowly.join()
