@@ -21,6 +21,7 @@ from tests.cli.sample_project import make
 from tests.cli.tea_project import TEA_PROJECT
 from tests.slow.test_conformance import copy_with_links
 from tests.unit.tools.tool_calls import FILES, ask, context_in, every, value
+from tests.unit.tools.trace.test_citations_validation import find_disagreements
 
 MADE = {"made": FILES, "tea": TEA_PROJECT}
 CLASSES = {
@@ -147,6 +148,17 @@ def counted(numbers: Row) -> Row:
     found = {name: number for name, number in numbers.items() if name != "applicable"}
     kept = {name: number for name, number in found.items() if number or (name == "percent" and number is not None)}
     return {"requirements": 0, **kept}
+
+
+def test_citations_are_judged_as_in_the_report_and_every_suggestion_is_valid(both: Both) -> None:
+    project, catalogue = both.context.project, both.context.catalogue
+    assert project.trace.annotations and find_disagreements(project) == []
+    files = [path for _, paths in project.inputs.sources for path in paths]
+    assert files and catalogue.requirements
+    for index, card in enumerate(catalogue.requirements):
+        path = catalogue.full_path_of(card)
+        found = value(both.context, "suggest_citation", requirement=path, file=files[index % len(files)])
+        assert value(both.context, "validate_citation", citation=found["comment"]) == {"valid": True}, path
 
 
 def calls(context: ProjectSnapshot) -> list[tuple[Tool, dict[str, object]]]:

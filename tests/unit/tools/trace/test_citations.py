@@ -13,7 +13,6 @@ from duvet.config.languages import Language
 from duvet.tools.context import ProjectSnapshot
 from tests.cli.sample_project import make
 from tests.cli.tea_project import TEA_PROJECT
-from tests.slow.test_conformance import copy_with_links
 from tests.unit.tools.tool_calls import (
     FILES,
     MAIN,
@@ -155,15 +154,3 @@ def test_percent_signs_in_a_path_are_literal_and_absolute_paths_are_known(on_dis
     message = f"{encoded} does not exist, so it has no line 1"
     told = ("invalid_request", message, "omit line, or create the file first")
     assert refusal(on_disk, SUGGEST, requirement=CUP, file=encoded, line=1) == told
-
-
-@pytest.mark.parametrize("name", ["h3-704b37a", "s2n-tls-132053b"])
-def test_every_suggestion_in_a_real_project_is_valid(shared: Path, tmp_path: Path, name: str) -> None:
-    context = context_in(copy_with_links(shared / "golden" / name / "project", tmp_path / name))
-    catalogue = context.catalogue
-    files = [path for _, paths in context.project.inputs.sources for path in paths]
-    assert files and catalogue.requirements
-    for index, card in enumerate(catalogue.requirements):
-        path = catalogue.full_path_of(card)
-        found = value(context, SUGGEST, requirement=path, file=files[index % len(files)])
-        assert value(context, "validate_citation", citation=found["comment"]) == {"valid": True}, path

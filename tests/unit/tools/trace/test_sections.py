@@ -44,7 +44,7 @@ def make_many_specifications(count: int) -> dict[str, str]:
 
 def test_of_many_specifications_the_levels_are_left_out() -> None:
     context = context_of(make_many_specifications(60))
-    total = ask(context_of(make_many_specifications(60), page_size=0), COVERAGE).value.total  # type: ignore[attr-defined]
+    total = ask(ProjectSnapshot(context.project, context.catalogue, 0), COVERAGE).value.total  # type: ignore[attr-defined]
     found, words = answer(context, COVERAGE)
     assert words == "Set spec to see the levels of one specification."
     assert len(found["specifications"]) == 62 and not any("levels" in one for one in found["specifications"])
