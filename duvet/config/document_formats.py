@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 class _OpenContainer(Struct):
     keys: KeyPath
     key: TextSpan
-    start: int
-    is_array: bool
+    start: int = 0
+    is_array: bool = False
     length: int = 0
 
 
@@ -85,30 +85,45 @@ def _enter_table(header: re.Match[str], lengths: dict[KeyPath, int], found: dict
     return (*keys, index)
 
 
-def _resolve_dotted_key(
-    assignment: re.Match[str], keys: KeyPath, found: dict[KeyPath, KeySpans]
-) -> tuple[KeyPath, TextSpan]:
-    """Return the full path of a dotted key and the range of its last part; record where each part first occurs."""
-    key = assignment.span(1)
-    for part in _PARTS.finditer(assignment.string, *key):
-        keys, key = (*keys, _unquote_key(part[0])), part.span()
-        found.setdefault(keys, KeySpans(key, key))
-    return keys, key
-
-
 def _note_value(assignment: re.Match[str], table: KeyPath, found: dict[KeyPath, KeySpans]) -> int:
-    """Record the position of a value and of all values in it, and return where the value ends."""
-    text, position = assignment.string, assignment.end()
-    keys, key = _resolve_dotted_key(assignment, table, found)
+    """Record the positions of a value and of all values in it, and return where the value ends."""
+
+    def resolve_dotted_key(assignment: re.Match[str], keys: KeyPath) -> tuple[KeyPath, TextSpan]:
+        # The position of each part of a key is where it first occurs.
+        key = assignment.span(1)
+        for part in _PARTS.finditer(assignment.string, *key):
+            keys, key = (*keys, _unquote_key(part[0])), part.span()
+            found.setdefault(keys, KeySpans(key, key))
+        return keys, key
+
+    keys, key = resolve_dotted_key(assignment, table)
+    return _scan_value(
+        assignment.string, assignment.end(), _OpenContainer(keys, key), found, _ASSIGNMENT, resolve_dotted_key
+    )
+
+
+def _scan_value(
+    text: str,
+    position: int,
+    value: _OpenContainer,
+    found: dict[KeyPath, KeySpans],
+    pair: re.Pattern[str],
+    resolve_key: Callable[[re.Match[str], KeyPath], tuple[KeyPath, TextSpan]],
+    limited: DocumentDraft | None = None,
+) -> int:
+    """Record the positions in a TOML or JSON value; `pair` matches what is before a value in a table."""
     # Data may be nested deeper than Python's stack.
     containers: list[_OpenContainer] = []
     while True:
         if (opener := text[position : position + 1]) in ("[", "{"):
-            containers.append(_OpenContainer(keys, key, position, opener == "["))
+            if limited and len(containers) == document.MAX_DOCUMENT_LEVELS:
+                raise limited.make_unsupported_error(document.TOO_DEEP, position, position)
+            value.start, value.is_array = position, opener == "["
+            containers.append(value)
             position += 1
         else:
             end = _end(_SCALAR, text, position)
-            found[keys] = KeySpans(key, (position, end))
+            found[value.keys] = KeySpans(value.key, (position, end))
             position = end
         while containers:
             position = _end(_BETWEEN, text, position)
@@ -121,10 +136,10 @@ def _note_value(assignment: re.Match[str], table: KeyPath, found: dict[KeyPath, 
             return position
         within = containers[-1]
         if within.is_array:
-            keys, key = (*within.keys, within.length), (position, position)
+            value = _OpenContainer((*within.keys, within.length), (position, position))
             within.length += 1
-        elif inner := _ASSIGNMENT.match(text, position):
-            keys, key = _resolve_dotted_key(inner, within.keys, found)
+        elif inner := pair.match(text, position):
+            value = _OpenContainer(*resolve_key(inner, within.keys))
             position = inner.end()
         else:
             return position
@@ -160,7 +175,7 @@ def read_document(data: bytes, path: str) -> DataDocument:
     return parsed
 
 
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}:,]|[^\s\[\]{}:,"]+')
+_JSON_PAIR = re.compile(r'("(?:[^"\\]|\\.)*")\s*:\s*')
 _MALFORMED = re.compile(r"JSON is malformed: (?P<reason>.*) \(byte (?P<byte>\d+)\)")
 _LONG_NUMBER = re.compile(r"[0-9.]{300,}|[0-9.]+[eE]\+?[0-9]{3,}")
 
@@ -189,36 +204,17 @@ def _parse_json(text: str, path: str) -> DataDocument:
 
 def _scan_json(draft: DocumentDraft) -> dict[KeyPath, KeySpans]:
     found: dict[KeyPath, KeySpans] = {}
-    containers: list[_OpenContainer] = []
-    keys: KeyPath = ()
-    key: TextSpan = (0, 0)
-    awaits_key = False
-    for token in _TOKEN.finditer(draft.text):
-        match token[0]:
-            case "{" | "[" | ",":
-                if token[0] == ",":
-                    containers[-1].length += 1
-                elif len(containers) == document.MAX_DOCUMENT_LEVELS:
-                    raise draft.make_unsupported_error(document.TOO_DEEP, token.start(), token.start())
-                else:
-                    containers.append(_OpenContainer(keys, key, token.start(), token[0] == "["))
-                within = containers[-1]
-                awaits_key = not within.is_array
-                keys, key = (*within.keys, within.length), (token.end(), token.end())
-            case "}" | "]":
-                done = containers.pop()
-                found[done.keys] = KeySpans(done.key, (done.start, token.end()))
-                awaits_key = False
-            case ":":
-                awaits_key = False
-            case _ if awaits_key:
-                name = json.decode(token[0], type=str)
-                keys, key = (*containers[-1].keys, name), token.span()
-                if before := found.get(keys):
-                    raise draft.make_duplicate_error(name, *key, before.key[0])
-                found[keys] = KeySpans(key, key)
-            case _:
-                found[keys] = KeySpans(key, token.span())
+
+    def resolve_key(pair: re.Match[str], keys: KeyPath) -> tuple[KeyPath, TextSpan]:
+        name, key = json.decode(pair[1], type=str), pair.span(1)
+        keys = (*keys, name)
+        if before := found.get(keys):
+            raise draft.make_duplicate_error(name, *key, before.key[0])
+        found[keys] = KeySpans(key, key)
+        return keys, key
+
+    start = len(draft.text) - len(draft.text.lstrip())
+    _scan_value(draft.text, start, _OpenContainer((), (0, 0)), found, _JSON_PAIR, resolve_key, draft)
     return found
 
 
