@@ -143,12 +143,10 @@ class FileContextFinder(Struct, frozen=True):
         return self.subsystems[id]
 
 
-def score_named_chunks(
-    store: Store, names: tuple[str, ...], filters: ChunkFilters, *, alone: bool
-) -> Mapping[int, float]:
-    """Score the chunks of the files and symbols that a query names and, with `alone`, those that contain the name."""
-    scores: dict[int, float] = defaultdict(float)
-    for name in names:
+def _score_named_chunks(store: Store, question: SearchQuestion) -> Mapping[int, float]:
+    """Score the chunks of the files and symbols that a query names and, if it is only a name, those that contain it."""
+    scores, filters = defaultdict[int, float](float), question.filters
+    for name in question.names:
         ##= man/spec/knowledge.md#search
         ##% `km-search` MUST first list the files and symbols that the query names, then the chunks with all of its
         ##% words, then the chunks with some of them.
@@ -157,10 +155,9 @@ def score_named_chunks(
             numbers |= dict.fromkeys(store.find_declaring(_QUALIFIERS.split(name)[-1], filters))
         for number in numbers:
             scores[number] += _NAMED_SCORE
-        if alone and name.isidentifier() and len(vocabulary.extract_index_words(name)) > 1:
-            for number, _ in store.find_by_words(
-                [vocabulary.join_name(name)], filters, _MAX_CHUNKS_OF_NAME, every=True
-            ):
+        if question.is_name and name.isidentifier() and len(vocabulary.extract_index_words(name)) > 1:
+            joined = [vocabulary.join_name(name)]
+            for number, _ in store.find_by_words(joined, filters, _MAX_CHUNKS_OF_NAME, every=True):
                 scores[number] += _CONTAINED_SCORE
     return scores
 
@@ -370,7 +367,7 @@ def _rank_chunks(
     if question.terms and len(found) < _DEPTH and len(question.parts) > 1:
         for number, share in store.find_by_words(question.parts, question.filters, _DEPTH, every=False):
             found.setdefault(number, share)
-    named = score_named_chunks(store, question.names, question.filters, alone=question.is_name)
+    named = _score_named_chunks(store, question)
     cosines: dict[int, float] = {}
     share = 0.0 if vectors is None else vectors.space.share
     if vectors is not None:

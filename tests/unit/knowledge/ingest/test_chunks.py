@@ -264,12 +264,6 @@ def test_symbols_of_each_language_are_found(path: str) -> None:
     assert ", ".join(shown) == ", ".join(lines)
 
 
-def test_a_file_is_a_module() -> None:
-    paths = ("src/tea/pot.py", "src/tea/__init__.py", "setup.py", "lib/index.mjs", "a.ts", "a.go", "a.md")
-    names = [[one.qualified_name for one in make_module_symbol(path)] for path in paths]
-    assert names == [["pot"], ["tea"], ["setup"], ["lib"], [], [], []]
-
-
 @pytest.mark.parametrize(
     ("path", "text", "least"),
     [
@@ -288,6 +282,9 @@ def test_broken_and_hostile_code_is_no_error(path: str, text: str, least: int) -
 
 
 def test_languages_of_symbols_and_titles_of_chunks() -> None:
+    paths = ("src/tea/pot.py", "src/tea/__init__.py", "setup.py", "lib/index.mjs", "a.ts", "a.go", "a.md")
+    modules = [[one.qualified_name for one in make_module_symbol(path)] for path in paths]
+    assert modules == [["pot"], ["tea"], ["setup"], ["lib"], [], [], []]
     assert find_symbols("a.pyi", b"class A: ...") == (symbol("A", "class", 1, 1),)
     assert find_symbols("a.tsx", b"export const C = () => <p>{x}</p>;")[0].language == "tsx"
     find_title = chunks.make_symbol_titles(PYTHON, find_symbols("a.py", PYTHON.encode()))
