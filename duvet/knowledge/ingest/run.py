@@ -124,8 +124,12 @@ class _TraceGraph:
             yield GraphNode(label=NodeLabel.SPECIFICATION, key=card.id, name=card.name, properties=properties)
             for section in card.sections:
                 yield GraphNode(label=NodeLabel.SECTION, key=f"{card.id}#{section.id}", name=section.title)
-        # A section may contain the same text twice; the first requirement counts.
-        for id, requirement in dict(reversed([*zip(self.ids, catalogue.requirements, strict=True)])).items():
+        seen: set[str] = set()
+        for id, requirement in zip(self.ids, catalogue.requirements, strict=True):
+            # A section may contain the same text twice.
+            if id in seen:
+                continue
+            seen.add(id)
             properties = {
                 **({"name": requirement.name} if requirement.name else {}),
                 "text": requirement.text,

@@ -91,10 +91,13 @@ def test_only_changed_files_are_indexed_again(ledger: Path) -> None:
 
 
 def test_removed_and_renamed_files_are_forgotten_and_reported(ledger: Path) -> None:
+    ingest_files(written(ledger, {"empty.txt": ""}))
     before = artifacts(ledger)
     (ledger / "tool.sh").unlink()
     (ledger / "src/app/mail/send.py").rename(ledger / "src/app/mail/post.py")
+    (ledger / "empty.txt").rename(ledger / "also.txt")
     assert ingest_files(ledger).run.removed == (
+        RemovedFile(path="empty.txt", kind=FileKind.DOC, digest=before["empty.txt"].digest),
         RemovedFile(
             path="src/app/mail/send.py",
             kind=FileKind.CODE,
@@ -300,14 +303,16 @@ def edges(folder: Path) -> list[str]:
 def test_the_nodes_and_edges_of_a_project(tmp_path: Path) -> None:
     folder = written(tmp_path, {**LEDGER, "subsystems.yaml": CATALOGUE})
     balance, note = (one[:12] for one in project(folder).catalogue.ids)
-    design = LEDGER["docs/ledger/design.md"].replace("REQUIREMENT", balance)
+    design = f"{LEDGER['docs/ledger/design.md']}\n[[Ledger]] [[Ledger#Ledger]]\n".replace("REQUIREMENT", balance)
     ingest_files(written(folder, {"docs/ledger/design.md": design}))
     assert edges(folder) == sorted(
         [
             "DesignDoc:docs/ledger/design.md DESCRIBES Subsystem:ledger",
             "DesignDoc:docs/ledger/design.md LINKS_TO DesignDoc:docs/spec.md",
             f"DesignDoc:docs/ledger/design.md LINKS_TO Requirement:spec#booking/{balance}",
+            "DesignDoc:docs/ledger/design.md LINKS_TO Section:spec#ledger",
             "DesignDoc:docs/ledger/design.md LINKS_TO SourceFile:src/app/ledger/book.py",
+            "DesignDoc:docs/ledger/design.md LINKS_TO Specification:spec",
             f"Requirement:spec#booking/{balance} PART_OF Section:spec#booking",
             f"Requirement:spec#booking/{note} PART_OF Section:spec#booking",
             "Section:spec#booking PART_OF Specification:spec",
@@ -357,7 +362,9 @@ def test_links_by_path_and_slug(tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#files
     ##% `duvet ingest` MUST resolve `[[links]]` to Markdown files and requirements by the same rules as for pages.
     pages = {
-        "docs/a.md": "[up](../README.md) [folder](.) [abs](/docs/b.md) [no](no.md) [out](../../x.md) [web](http://x/a.md)",
+        "docs/a.md": "[up](../README.md) [folder](.) [abs](/docs/b.md) [no](no.md) [out](../../x.md) [web](http://x/a.md) [notes](../notes)",
+        "docs/z.md": "---\nslug: named\n---\n",
+        "notes/index.md": "x",
         "docs/b.md": "---\nslug: named\n---\n[[named]] [[deep/c]] [[nothing]] [[c|label]] [[docs/a#part]] [[#here]]",
         "docs/deep/c.md": "---\nalias: Sea\n---\n[[named]]",
         "docs/other/c.md": "[[B]] | [[./d\\|label]] |",
@@ -372,6 +379,7 @@ def test_links_by_path_and_slug(tmp_path: Path) -> None:
         "docs/a.md LINKS_TO README.md",
         "docs/a.md LINKS_TO docs/README.md",
         "docs/a.md LINKS_TO docs/b.md",
+        "docs/a.md LINKS_TO notes/index.md",
         "docs/b.md LINKS_TO docs/a.md",
         "docs/b.md LINKS_TO docs/deep/c.md",
         "docs/deep/c.md LINKS_TO docs/b.md",
