@@ -88,33 +88,10 @@ def list_spellings(key: str) -> tuple[str, str, str]:
 
 def respell_keys(document: Document, table: type[Struct]) -> Document:
     """Convert keys to their declared spelling; of two spellings of a key, one remains, which `check_table` reports."""
-    ##= man/spec/service.md#configuration
-    ##% duvet MUST accept each key of a configuration or recipe in kebab-case, camelCase and snake_case.
     renamed: dict[KeyPath, str] = {}
-    values = _respell_value(inspect_table(table), document.values, (), renamed)
+    at = DocumentLocation(document, {})
+    values = convert_values(inspect_table(table), document.values, at, lambda *_: UNCHANGED, renamed)
     return document.replace_values(values, renamed) if renamed else document
-
-
-def _respell_value(kind: inspect.Type, value: Any, path: KeyPath, renamed: dict[KeyPath, str]) -> Any:
-    for choice in list_field_types(kind):
-        match choice.type, value:
-            case inspect.StructType(fields=fields), dict():
-                known = {field.encode_name: field.type for field in fields}
-                declared = {spelling: name for name in known for spelling in list_spellings(name)}
-                result: dict[str, Any] = {}
-                for name, inner in value.items():
-                    own = name if name in known or name not in declared else declared[name]
-                    if own != name and own not in value and own not in result:
-                        renamed[*path, name] = own
-                    else:
-                        own = name
-                    result[own] = _respell_value(known[own], inner, (*path, name), renamed) if own in known else inner
-                return result
-            case inspect.DictType(value_type=inner_kind), dict():
-                return {name: _respell_value(inner_kind, one, (*path, name), renamed) for name, one in value.items()}
-            case inspect.VarTupleType(item_type=item), list():
-                return [_respell_value(item, one, (*path, index), renamed) for index, one in enumerate(value)]
-    return value
 
 
 class DocumentLocation(NamedTuple):
@@ -142,6 +119,52 @@ class DocumentLocation(NamedTuple):
         ##% duvet MUST list all problems of a configuration at once, each with its line, column and key path.
         path = f"{format_key_path(self.keys)}: " if self.keys else ""
         return replace(rule.problem(path + message, self.document.path, place, hint=hint), is_private=True)
+
+
+UNCHANGED, DROPPED = object(), object()
+"""Returned by a converter that does not apply to a type, or that removes the key."""
+
+
+def convert_values(
+    kind: inspect.Type,
+    value: Any,
+    at: DocumentLocation,
+    convert_leaf: Callable[[FieldType, Any, DocumentLocation], Any],
+    renamed: dict[KeyPath, str] | None = None,
+) -> Any:
+    """Return the value with a function applied to the values in its tables and lists.
+
+    With `renamed`, also convert keys to their declared spelling, and record those that change.
+    """
+    for choice in list_field_types(kind):
+        match choice.type, value:
+            case inspect.StructType(fields=fields), dict():
+                known = {field.encode_name: field.type for field in fields}
+                ##= man/spec/service.md#configuration
+                ##% duvet MUST accept each key of a configuration or recipe in kebab-case, camelCase and snake_case.
+                spellings = {} if renamed is None else {one: name for name in known for one in list_spellings(name)}
+                result: dict[str, Any] = {}
+                for name, inner in value.items():
+                    own: str = name
+                    if renamed is not None and name not in known and spellings.get(name, name) not in {*value, *result}:
+                        own = renamed[*at.keys, name] = spellings[name]
+                    if own in known:
+                        inner = convert_values(known[own], inner, at / name, convert_leaf, renamed)
+                    if inner is not DROPPED:
+                        result[own] = inner
+                return result
+            case inspect.DictType(value_type=inner_kind), dict() if not choice.expands:
+                return {
+                    name: convert_values(inner_kind, inner, at / name, convert_leaf, renamed)
+                    for name, inner in value.items()
+                }
+            case inspect.VarTupleType(item_type=item), list():
+                return [
+                    convert_values(item, inner, at / index, convert_leaf, renamed) for index, inner in enumerate(value)
+                ]
+            case _ if (found := convert_leaf(choice, value, at)) is not UNCHANGED:
+                return found
+    return value
 
 
 _ANY = frozenset({dict, list, str, bool, int, float, date, datetime, time, type(None)})

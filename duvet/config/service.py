@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from typing import Any, TypeVar
 
@@ -37,8 +37,6 @@ from duvet.text import join_names, quote_text
 from duvet.tree.files import Tree
 
 _SCALARS = (inspect.IntType, inspect.FloatType, inspect.BoolType, inspect.EnumType)
-UNCHANGED, DROPPED = object(), object()
-"""Returned by a converter that does not apply to a type, or that removes the key."""
 
 
 def _parse_scalar(kind: inspect.Type, text: str) -> Any:
@@ -64,31 +62,6 @@ def _describe_choice(choice: check.FieldType) -> str:
     return check.TYPES[type(kind)][1] + (f" from {least} to {most}" if least is not None and most is not None else "")
 
 
-def _convert_leaves(
-    kind: inspect.Type,
-    value: Any,
-    at: check.DocumentLocation,
-    leaf: Callable[[check.FieldType, Any, check.DocumentLocation], Any],
-) -> Any:
-    """Return the value with `leaf` applied to the values in its tables and lists."""
-    for choice in check.list_field_types(kind):
-        match choice.type, value:
-            case inspect.StructType(fields=fields), dict():
-                kinds = {field.encode_name: field.type for field in fields}
-                found = {
-                    name: _convert_leaves(kinds[name], inner, at / name, leaf) if name in kinds else inner
-                    for name, inner in value.items()
-                }
-                return {name: inner for name, inner in found.items() if inner is not DROPPED}
-            case inspect.DictType(value_type=inner_kind), dict() if not choice.expands:
-                return {name: _convert_leaves(inner_kind, inner, at / name, leaf) for name, inner in value.items()}
-            case inspect.VarTupleType(item_type=item), list():
-                return [_convert_leaves(item, inner, at / index, leaf) for index, inner in enumerate(value)]
-            case _ if (found := leaf(choice, value, at)) is not UNCHANGED:
-                return found
-    return value
-
-
 def _is_secret(kind: inspect.Type) -> bool:
     return isinstance(kind, inspect.CustomType) and kind.cls is settings.Secret
 
@@ -106,7 +79,7 @@ class VariableExpander:
     def convert_scalar(self, choice: check.FieldType, value: Any, at: check.DocumentLocation) -> Any:
         """Expand variables where a number, boolean or word is expected; drop the key if that fails."""
         if not (isinstance(choice.type, _SCALARS) and isinstance(value, str) and "$" in value):
-            return UNCHANGED
+            return check.UNCHANGED
         text = self._expand_text(value, at)
         # An unset variable is already reported.
         if text != value:
@@ -114,11 +87,11 @@ class VariableExpander:
                 return _parse_scalar(choice.type, text)
             except (ValueError, DecodeError):
                 self._report(f"the value is not {_describe_choice(choice)} after its variables are expanded", at)
-        return DROPPED
+        return check.DROPPED
 
     def expand(self, choice: check.FieldType, value: Any, at: check.DocumentLocation) -> Any:
         if not (_is_secret(choice.type) and isinstance(value, str)):
-            return self._expand_all(value, choice, at) if choice.expands else UNCHANGED
+            return self._expand_all(value, choice, at) if choice.expands else check.UNCHANGED
         # `check_table` reports a value that is no variable.
         if not is_variable(value):
             return value
@@ -402,9 +375,9 @@ def salvage_service(
                 part |= {key: {"description": "missing", **one} for key, one in check.select_tables(part).items()}
             at = check.DocumentLocation(document, environ, (name,), is_private=True)
             expander = VariableExpander()
-            part = _convert_leaves(kind, part, at, expander.convert_scalar)
+            part = check.convert_values(kind, part, at, expander.convert_scalar)
             if not any(check.check_value(kind, part, at)) and not expander.problems:
-                part = _convert_leaves(kind, part, at, expander.expand)
+                part = check.convert_values(kind, part, at, expander.expand)
                 # A variable may make a value invalid.
                 with suppress(ValidationError):
                     convert({name: part}, ServiceConfig)
@@ -488,9 +461,9 @@ def _resolve_tables(
     tables = document.replace_values({name: value for name, value in document.values.items() if name in names})
     info, expander = check.inspect_table(kind), VariableExpander(_list_unneeded_parts(document.values))
     place = check.DocumentLocation(tables, environ, is_private=True)
-    converted = _convert_leaves(info, tables.values, place, expander.convert_scalar)
+    converted = check.convert_values(info, tables.values, place, expander.convert_scalar)
     at = place._replace(document=tables.replace_values(converted))
-    values = _convert_leaves(info, converted, at, expander.expand)
+    values = check.convert_values(info, converted, at, expander.expand)
     problems = [
         *check.check_table(kind, at),
         *(check.find_unresolved_names(at) if is_whole else ()),
@@ -515,9 +488,9 @@ def _redact_secrets(problems: list[Problem], at: check.DocumentLocation) -> list
     def note(choice: check.FieldType, value: Any, at: check.DocumentLocation) -> object:
         if _is_secret(choice.type):
             secrets.update(_list_leaves(value))
-        return UNCHANGED
+        return check.UNCHANGED
 
-    _convert_leaves(check.inspect_table(ServiceConfig), at.document.values, at, note)
+    check.convert_values(check.inspect_table(ServiceConfig), at.document.values, at, note)
     if not secrets:
         return problems
     if len(secrets) > _MOST_SECRETS:
