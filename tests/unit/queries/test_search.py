@@ -279,6 +279,7 @@ NAMED = {
     "src/server.rs": (LOGGED, BREWING[0]),
     "src/none.rs:2": (),
     f"/specifications/tea/sections/brewing/requirements/{BREWING[1]}": BREWING[1:2],
+    "/specifications/tea": BREWING + SERVING,
     "/specifications/coffee": (),
     "the pot": (),
     "": (),
