@@ -24,7 +24,6 @@ OWN_RULES = {"DUV090", "DUV091", "DUV092", "DUV093"}
 
 
 def summarised(owed: dict[Key, Requirement]) -> tuple[Counter[str], str]:
-    """Return the number of requirements by state, and the coverage in words."""
     found = Counter(one.status for one in owed.values())
     among = len(owed) - found["excepted"]
     words = f"coverage: {100 * found['done'] // among} % ({found['done']} of {among})"
@@ -126,7 +125,6 @@ def test_validate_agrees_with_the_report(golden: Golden) -> None:
 
 
 def test_validate_of_two_halves_agrees_with_the_report(golden: Golden) -> None:
-    """Each annotation and each problem belongs to one half of the files."""
     paths = sorted({one["source"] for one in golden.report["annotations"]})
     (first, one), (second, other) = (validated(golden, *paths[start::2]) for start in (0, 1))
     told, checked = validated(golden)
@@ -135,7 +133,6 @@ def test_validate_of_two_halves_agrees_with_the_report(golden: Golden) -> None:
 
 
 def validated(golden: Golden, *files: str) -> tuple[list[Row], int]:
-    """Return the problems of these files or of all, and the number of checked annotations."""
     done = golden.duvet("validate", *files, "--format", "json")
     found = re.fullmatch(
         r"(?s)(?:.*\n)?checked ([\d,]+) annotations in [\d,]+ files?(: [^\n]+)?\n(?:run [^\n]+\n)?", done.err

@@ -47,8 +47,6 @@ def _damage(how: str, words: list[str], at: int, choice: random.Random) -> list[
 
 
 class Spoiler:
-    """Changes the citations of a project without errors."""
-
     def __init__(self, project: Project) -> None:
         self.project = project
         self.places = AnnotationPlaces(project.tree)
@@ -65,7 +63,6 @@ class Spoiler:
                         yield id, (coverage.specification, match.section)
 
     def spoil(self, choice: random.Random) -> Spoilt:
-        """Change every citation in one way."""
         edits: dict[str, list[Edit]] = {}
         spoilt = Spoilt({}, {}, {})
         for id in sorted(self.spots):
@@ -80,7 +77,6 @@ class Spoiler:
         return spoilt
 
     def _change(self, id: int, one: Annotation, how: str, choice: random.Random) -> tuple[tuple[Edit, ...], int, str]:
-        """Return the edits, and the section and quote of the changed citation."""
         specification, section = self.spots[id]
         text = self.places.text(one.path)
         style = next(style for style in self.styles[one.path] if one in scan_comments(one.path, text, style)[0])
@@ -96,7 +92,6 @@ class Spoiler:
 
 
 def _wrap(text: str, annotation: Annotation, style: SourceStyle, choice: random.Random) -> Edit:
-    """Move a line end of the quote behind another word."""
     start, end = annotation.source.quote
     blanks = [index for index in range(start, end) if text[index - 1 : index + 2].strip(" ") and text[index] == " "]
     blanks = [at for at in blanks if not text[text.rfind("\n", 0, at) + 1 : at].strip().endswith(style.content.strip())]
@@ -109,7 +104,6 @@ def _wrap(text: str, annotation: Annotation, style: SourceStyle, choice: random.
 
 
 def around(text: str, path: str, styles: tuple[SourceStyle, ...], numbers: set[int]) -> str:
-    """Return the text without the lines of these annotations."""
     found = sorted((one for style in styles for one in scan_comments(path, text, style)[0]), key=lambda one: one.line)
     lines = text.split("\n")
     left: list[str | None] = list(lines)

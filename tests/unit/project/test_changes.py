@@ -26,8 +26,6 @@ LONGEST = 60  # Seconds after which a change that has not been noticed never wil
 
 
 class Following:
-    """Reads a project, and notices its changes."""
-
     def __init__(self, folder: Path, environ: Mapping[str, str] | None = None) -> None:
         self.folder = folder
         self.changes = ChangeWatcher(environ)
@@ -47,7 +45,6 @@ class Following:
         return project
 
     def next(self) -> tuple[str, ...] | None:
-        """Return what changed; None if nothing was noticed."""
         timer = Timer(LONGEST, self.changes.stop)
         timer.start()
         try:
@@ -58,14 +55,12 @@ class Following:
 
 @pytest.fixture
 def kettle(tmp_path: Path) -> Path:
-    """Make a project with folders, around it and inside, that are not its inputs."""
     make(tmp_path / "elsewhere", {"deep/x.rs": "", "y.rs": ""})
     return make(tmp_path / "kettle", {**KETTLE, "docs/notes.md": "", "node_modules/a/b/c.rs": ""})
 
 
 @pytest.fixture
 def follow(kettle: Path) -> Iterator[Follow]:
-    """Follow the project until the end of the test."""
     followed: list[Following] = []
 
     def begin(environ: Mapping[str, str] | None = None) -> Following:
@@ -128,7 +123,6 @@ def test_irrelevant_events_are_no_changes(kettle: Path, follow: Follow) -> None:
 
 
 def notice(following: Following, *steps: tuple[Edit, tuple[str, ...]]) -> None:
-    """Make each change, and check what is noticed."""
     for edit, changed in steps:
         edit(following.folder)
         assert following.next() == changed
@@ -182,7 +176,6 @@ def test_changes_to_ignored_files_are_skipped(kettle: Path, follow: Follow) -> N
 
 
 def test_changes_in_new_folders_are_noticed(follow: Follow) -> None:
-    """The file is noticed, whether a new folder and its first file arrive in one notification or in two."""
     names = [f"src/{count}/{count}/a.rs" for count in range(10)]
     notice(follow(), *((create(name), (name,)) for name in names))
 

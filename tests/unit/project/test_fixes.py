@@ -339,7 +339,6 @@ def insert_words(words: list[str], choice: random.Random) -> list[str]:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_fixes_of_our_own_requirements_cut_no_quote(seed: int) -> None:
-    """A fix quotes the whole new sentence, or there is no fix."""
     choice = random.Random(seed)
     text = (ROOT / "man/spec/validate.md").read_text(encoding="utf-8")
     files = {".duvet/config.toml": OURS.encode(), "spec.md": text.encode()}

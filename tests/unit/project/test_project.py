@@ -67,7 +67,6 @@ PIECES = [*"#[]{}'\"=\n\t\\*\r\0é日\ufeff", "//=", "//#", "type=", " MUST ", "
 
 
 def changed(text: str) -> st.SearchStrategy[bytes]:
-    """Replace a part of the text."""
     cuts = st.tuples(st.integers(0, len(text)), st.integers(0, 30))
     inserted = st.lists(st.sampled_from(PIECES), max_size=6).map("".join) | st.text(max_size=8)
     return st.builds(
@@ -271,8 +270,6 @@ specification = [{ source = "tea.md" }, { source = "https://host/milk" }]
 
 
 class Vanishing(MemoryTree):
-    """Lists a file that can be read only a limited number of times."""
-
     def __init__(self, path: str, times: int) -> None:
         super().__init__(LISTED)
         self.left = Counter({path: times})

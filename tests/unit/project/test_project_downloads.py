@@ -51,7 +51,6 @@ def project(folder: Path, configured: list[str], source: str = "") -> Path:
 
 
 def read_downloads(folder: Path) -> dict[str, bytes]:
-    """Return the downloaded texts, by path below their host."""
     host = folder / ".duvet/specifications/127.0.0.1"
     return {path.relative_to(host).as_posix(): path.read_bytes() for path in host.rglob("*") if path.is_file()}
 

@@ -20,7 +20,6 @@ from tests.unit.project.faulty_project import FILES, project
 
 
 def list_fixes(one: Project, path: str) -> list[tuple[int, str, str, str]]:
-    """Return line, code, hint and the description of the fix for each problem in a file."""
     checked = validate(one).of([path])
     return [
         (problem.place.line, problem.code, problem.hint, problem.fix.description if problem.fix else "")

@@ -50,12 +50,10 @@ OWN = {
 
 @pytest.fixture(scope="session")
 def own(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """Make a project with all kinds of line ends and indentation, to use without golden projects."""
     return Project(str(make(tmp_path_factory.mktemp("own"), OWN)))
 
 
 def list_invalid(findings: Findings) -> set[int]:
-    """Return the invalid citations, and those with imprecise quotes."""
     return {one.id for one in findings.found if one.problem.code in CODES}
 
 
@@ -86,7 +84,6 @@ def check_mutations(project: Project, spoilt: Spoilt) -> Counter[tuple[str, str]
 
 
 def _numbers(project: Project) -> dict[int, int]:
-    """Map each annotation to its number within its file."""
     seen: Counter[str] = Counter()
     found = {}
     for id, annotation in enumerate(project.trace.annotations):

@@ -36,7 +36,6 @@ def make_catalogue(files: Mapping[str, str]) -> Catalogue:
 
 
 def catalogue_of_files(**changed: str) -> Catalogue:
-    """Return the catalogue of the project with requirements in every state and some changed files."""
     return make_catalogue({**FILES, **changed})
 
 

@@ -29,7 +29,6 @@ class Scores(NamedTuple):
 
 
 def of_corpus(lines: Sequence[Mapping[str, str]]) -> Catalogue:
-    """Return the catalogue of a corpus, with each requirement on its line."""
     specs = {
         spec: tuple(
             {
@@ -55,7 +54,6 @@ def read(path: Path) -> list[dict[str, Any]]:
 
 
 def systems(lines: Sequence[Mapping[str, str]]) -> dict[str, Rank]:
-    """Return searches by words, by vectors, and by both."""
     catalogue, embedder = of_corpus(lines), find_embedder(required=True)
     assert embedder is not None
     meanings = RequirementVectors(catalogue, Cache(), embedder)

@@ -282,7 +282,6 @@ def test_coverage_is_lost_or_gained() -> None:
 
 
 def _cited_by(kinds: str) -> Catalogue:
-    """Make the project with annotations of these types for one requirement."""
     comments = [cites(WARM, kind) for kind in kinds.split()]
     reason = "type=exception\n//= reason=too dear"
     return state({"pot.rs": "".join(comments).replace("type=exception", reason)})

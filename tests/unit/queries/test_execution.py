@@ -184,7 +184,6 @@ def line_classes(draw: st.DrawFn) -> LineClasses:
 
 
 def walk_plainly(classes: LineClasses, hits: set[int]) -> set[int]:
-    """Return the lines that ran together with those in a report."""
     properties, executed = classes.properties, set(hits)
     for scope in classes.scopes:
         if any(properties[line] & java.NON_LINEAR for line in range(scope.first, scope.last + 1)):

@@ -146,7 +146,6 @@ def test_the_order_of_a_project_and_its_reasons() -> None:
 
 
 def made(cards: list[tuple[Level, State, int]]) -> Catalogue:
-    """Make requirements with these levels, states and numbers of todos."""
     todo = CitationCard("a.py", 1, Kind.TODO, "", "", "", "", "", -1, "", (), (0, 0))
     citation = CitationCard("a.py", 2, Kind.CITATION, "", "", "", "", "", -1, "", (), (0, 0))
     requirements = tuple(

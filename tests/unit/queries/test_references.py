@@ -44,7 +44,6 @@ PLACES = [f"/specifications/tea/sections/{section}/requirements/{WARM}" for sect
 
 
 def name_references(meant: ResolvedReference, catalogue: Catalogue = CATALOGUE) -> list[str]:
-    """Return the names of what a reference refers to."""
     match meant:
         case RequirementRef(indexes):
             return [catalogue.full_path_of(catalogue.requirements[index]) for index in indexes]
@@ -58,7 +57,6 @@ def name_references(meant: ResolvedReference, catalogue: Catalogue = CATALOGUE) 
 
 
 def refusal(reference: str, files: ProjectFiles, catalogue: Catalogue = CATALOGUE) -> str:
-    """Return the message and hint for an unknown or ambiguous reference."""
     with pytest.raises(NotFoundError) as caught:
         resolve_reference(catalogue, reference, files)
     return f"{caught.value.message}\n{caught.value.hint}".rstrip()
@@ -264,7 +262,6 @@ NAMES = {WARM_TEXT: "FR-001", CLEAN: "FR-002", LOGIN: "FR-005", FAST: "FR-005", 
 
 
 def named(names: dict[str, str], tea: str = TEA) -> Catalogue:
-    """Return the catalogue of the project with these requirement ids."""
     found = make_catalogue({".duvet/config.toml": CAFE_CONFIG, "tea.md": tea, "cafe.md": CAFE})
     return replace(found, requirements=tuple(replace(one, name=names.get(one.text, "")) for one in found.requirements))
 

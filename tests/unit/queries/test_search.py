@@ -87,7 +87,6 @@ def search(
 
 
 def marked(answer: SearchAnswer) -> list[str]:
-    """Return the found sentences, with matches between asterisks."""
     lines = []
     for row in answer.rows:
         text = row.text

@@ -37,7 +37,6 @@ def space() -> MiniLmSpace:
 
 @pytest.fixture(scope="module")
 def encode() -> Callable[[str], Any]:
-    """Return a function that computes the vector of a text with onnxruntime."""
     onnxruntime, tokenizers = pytest.importorskip("onnxruntime"), pytest.importorskip("tokenizers")
     model, tokenizer = (find_file(*one) for one in embeddings._TRANSFORMER_FILES)
     splitter = tokenizers.Tokenizer.from_file(str(tokenizer))

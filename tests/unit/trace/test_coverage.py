@@ -38,8 +38,6 @@ def flags_of(annotations: Iterator[Annotation]) -> int:
 
 
 def state_in_words(text: str, stated: Annotation, annotations: tuple[Annotation, ...]) -> State:
-    """Return the state of a requirement, computed byte by byte from the table of states."""
-
     def has(byte: int, kind: Kind, reasoned: bool = False) -> bool:
         found = (one for one in annotations if one.kind is kind and (one.reason or not reasoned))
         return any(byte in bytes_of(text, one) for one in found)

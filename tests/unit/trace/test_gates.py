@@ -177,7 +177,6 @@ def test_a_specification_in_the_folder_above() -> None:
 
 
 def entry(target: str, **more: str) -> str:
-    """Return an entry of the configuration, with values in TOML."""
     lines = {"target": f'"{target}"', "reason": '"no"', **more}
     return "".join(["\n[[not-applicable]]\n", *(f"{key} = {value}\n" for key, value in lines.items())])
 
@@ -187,7 +186,6 @@ def settled(entries: str, today: date | None = NOT_APPLICABLE_DAY) -> Project:
 
 
 def excluded(found: Project) -> list[str]:
-    """Return the sections and texts of the not applicable requirements."""
     return [f"{one.section.id}: {one.text}" for one in found.requirements if one.state is State.NOT_APPLICABLE]
 
 

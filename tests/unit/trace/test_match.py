@@ -89,7 +89,6 @@ def section_chars(section: Section) -> list[tuple[str, int, int]]:
 
 
 def plain_kept(text: str) -> list[int]:
-    """Return the indexes of the characters that remain when a text is normalised."""
     kept: list[int] = []
     waiting: int | None = None
     for at, char in enumerate(text):

@@ -49,7 +49,6 @@ def stating(name: str, section: str, text: str, path: str = "tea.md") -> Annotat
 
 
 def trace_of(*cited: tuple[str, str], text: str = TEXT, stated: tuple[tuple[str, str, str], ...] = STATED) -> Trace:
-    """Return the trace of the requirements, and of citations with these targets and quotes, one per line."""
     tree = MemoryTree({"tea.md": text.encode()})
     lines = count(1)
     citations = [Annotation("a.rs", next(lines), Kind.CITATION, target, quote) for target, quote in cited]
@@ -58,7 +57,6 @@ def trace_of(*cited: tuple[str, str], text: str = TEXT, stated: tuple[tuple[str,
 
 
 def cited_by(trace: Trace) -> dict[str, list[str]]:
-    """Return the ids of the requirements that each citation cites, by target."""
     found: dict[str, list[str]] = {}
     for coverage in trace.coverages:
         for one in list_requirements(coverage, trace.annotations):
@@ -132,7 +130,6 @@ def test_wrong_citations_of_ids() -> None:
 
 
 def problems_of(text: str, *names: str) -> list[str]:
-    """Return the problems of the ids in a specification with these lines."""
     lines = text.split("\n")
     stated: list[tuple[str, str, str]] = []
     for name in names:

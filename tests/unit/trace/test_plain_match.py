@@ -48,7 +48,6 @@ def project(*quotes: str, target: str = "spec.md#spec", spec: str = SPEC) -> Pro
 
 
 def states(*quotes: str, target: str = "spec.md#spec", spec: str = SPEC) -> tuple[list[str], dict[str, str]]:
-    """Return the codes of problems with citations, and the cited requirements with their states."""
     found = project(*quotes, target=target, spec=spec)
     codes = [one.code for one in found.trace.problems if one.path == "a.py"]
     cited = {one.name or one.text: one.state.words for one in found.requirements if one.state.words != "uncited"}

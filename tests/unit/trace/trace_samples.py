@@ -17,7 +17,6 @@ SECTION = Section("s", "S", (0, 1), "S", (), ())
 
 
 def section_of(text: str, id: str = "t") -> Section:
-    """Return a section with this text, below the title of a file."""
     lines = tuple(text.split("\n"))
     starts = [len(HEADING)]
     for line in lines[:-1]:
@@ -36,7 +35,6 @@ def citing(
 
 
 def trace_of(text: str, *annotations: Annotation) -> Trace:
-    """Return the trace of these annotations in a Markdown file with that section."""
     tree = MemoryTree({"t.md": file_of(text)})
     return build_trace(annotations, Library(tree, "d"), tree, "", (), Progress())
 
@@ -51,7 +49,6 @@ def requirement(name: str, level: Level, state: State) -> Requirement:
 
 
 def finished(*requirements: Requirement, cited: tuple[str, ...] = ()) -> Finished:
-    """Return the data of a report on these requirements, and on specifications without any."""
     names = dict.fromkeys([*(one.specification.name for one in requirements), *cited])
     coverages = tuple(Coverage(specification(name), (), {}, {}) for name in names)
     return Finished(Trace((), (), coverages, ()), requirements)
@@ -59,7 +56,6 @@ def finished(*requirements: Requirement, cited: tuple[str, ...] = ()) -> Finishe
 
 @st.composite
 def cited_texts(draw: st.DrawFn) -> tuple[str, tuple[Annotation, ...]]:
-    """Generate a text, and annotations that quote parts of it."""
     words = draw(st.lists(st.sampled_from(["ab", "cd.", "é日", "x", "ef"]), min_size=1, max_size=8))
     text = "".join(word + draw(st.sampled_from(" \n")) for word in words)[:-1]
     quoted = []
