@@ -10,12 +10,12 @@ import pytest
 from duvet.queries.revisions import SnapshotDiff
 from duvet.reports.html.anchors import CITED_LOOK, STATE_LOOKS, AnchorNames, strip_backticks
 from duvet.templates import page_file
-from tests.unit.reports.html.html_pages import page, tree, values
+from tests.unit.reports.html.html_pages import page, without_shell
 from tests.unit.reports.report_projects import STATES, finished
 
 
 def ids(text: str) -> list[str]:
-    return values(tree(text), "id")
+    return re.findall(r'<[^>]*? id="?([^" >]+)', without_shell(text))
 
 
 def test_each_place_has_an_anchor_that_does_not_move() -> None:
