@@ -88,7 +88,8 @@ def test_nothing_is_loaded() -> None:
 
 def test_links_that_do_not_lead_to_the_web_are_left_out() -> None:
     for link in (None, "javascript:alert(1)//", " http://x", "data:text/html,"):
-        assert set(re.findall('<[^>]*? href="?(.)', without_shell(page(evil(link))))) == {"#"}
+        shown = without_shell(page(evil(link)))
+        assert set(re.findall('<[^>]*? href="?(.)', shown)) == {"#"} and '"issueLink":null' in shown
 
 
 def test_characters_that_html_does_not_allow_are_replaced() -> None:
