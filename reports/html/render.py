@@ -24,10 +24,11 @@ from duvet.text import collapse_whitespace, format_count, shorten_text
 from duvet.trace.catalogue import State
 from duvet.trace.records import Total, compute_totals, group_totals, judge_run
 
-NextView = tuple[anchors.StateLook, str, str, str, str]  # The link, place, text and reason of a requirement.
 
-
-def make_next_views(page: anchors.ReportData, places: anchors.ReportPlaces) -> list[NextView]:
+def make_next_views(
+    page: anchors.ReportData, places: anchors.ReportPlaces
+) -> list[tuple[anchors.StateLook, str, str, str, str]]:
+    """Return the state, link, place, text and reason of each requirement to work on next."""
     looks = {look.words: look for look in anchors.STATE_LOOKS}
     wanted = {row.text for row in page.next}
     found = {
