@@ -1,13 +1,15 @@
-"""The paths of an indexed project."""
+"""The paths of an indexed project, and golden files."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
+from pytest_snapshot.plugin import Snapshot
 
 from duvet.knowledge.feedback import append_record
 from duvet.store.location import StorePaths
+from tests.conftest import ROOT
 from tests.unit.knowledge.stored_project import fill, places, vote
 
 
@@ -16,3 +18,9 @@ def paths(tmp_path: Path) -> StorePaths:
     found = places(fill(tmp_path / "tea"))
     append_record(found, vote("src/kettle/boil.py::0", 1.0, note="good"))
     return found
+
+
+@pytest.fixture
+def golden(snapshot: Snapshot) -> Snapshot:
+    snapshot.snapshot_dir = ROOT / "tests/gold/knowledge"
+    return snapshot

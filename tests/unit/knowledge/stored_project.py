@@ -138,6 +138,10 @@ def plain(value: object) -> Any:
     return json.decode(json.encode(value))
 
 
+def format_json(value: object) -> str:
+    return f"{json.format(json.encode(value)).decode()}\n"
+
+
 def make_ingested_file(one: Artifact) -> IngestedFile:
     """Return the file with its text, chunks and symbols."""
     has_symbols = one.kind is FileKind.CODE and one.chunk_count > 0

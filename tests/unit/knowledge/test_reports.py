@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from msgspec.structs import replace
+from pytest_snapshot.plugin import Snapshot
 
 from duvet.config.settings import IngestRule
 from duvet.knowledge.reports import LifecycleReport, make_coverage_report, make_lifecycle_report
@@ -17,72 +17,20 @@ from tests.unit.knowledge.stored_project import (
     NEW,
     NODES,
     NOW,
-    OLD,
     RUN,
     artifact,
     facts,
+    format_json,
     plain,
 )
 from tests.unit.store.store_files import edge
 
-BRIEF = {"run_id": "r1", "profile": "local", "repo_head": "c1"}
-REMOVED = [
-    {"path": "docs/gone.md", "artifact_type": "doc", "subsystem": "Tea", "digest": "d-gone", "status": "deleted"},
-    {
-        "path": "a.py",
-        "artifact_type": "code",
-        "subsystem": "",
-        "digest": "d-a",
-        "status": "renamed",
-        "renamed_to": "src/kettle/boil.py",
-    },
-]
-LIFECYCLE = {
-    "status": "ok",
-    "generated_at": NOW,
-    "generated_at_iso": "2027-01-15T08:00:00+00:00",
-    "run": BRIEF,
-    "thresholds": {"stale_days": 30},
-    "summary": {
-        "stale_docs": 2,
-        "isolated_nodes": 2,
-        "subsystems_missing_tests": 1,
-        "removed_artifacts": 2,
-        "stale_requirements": 1,
-    },
-    "isolated": {
-        "DesignDoc": [{"id": "DesignDoc:README.md", "path": "README.md", "name": "README.md"}],
-        "SourceFile": [
-            {"id": "SourceFile:src/odd::name:1.py", "path": "src/odd::name:1.py", "name": "src/odd::name:1.py"}
-        ],
-    },
-    "stale_docs": [
-        {"path": "README.md", "subsystem": "", "git_timestamp": OLD},
-        {"path": "docs/kettle.md", "subsystem": "Kettle", "git_timestamp": OLD},
-    ],
-    "missing_tests": [{"subsystem": "Tea", "source_files": 1, "test_cases": 0}],
-    "removed_artifacts": REMOVED,
-    "stale_requirements": [
-        {
-            "id": MUST_BOIL.id,
-            "full_path": MUST_BOIL.properties["full_path"],
-            "level": "MUST",
-            "status": "done",
-            "text": MUST_BOIL.properties["text"],
-            "files": [
-                {"path": "src/kettle/boil.py", "git_timestamp": OLD},
-                {"path": "tests/test_kettle.py", "git_timestamp": OLD},
-            ],
-        }
-    ],
-}
 
-
-def test_the_lifecycle_report_lists_stale_entries() -> None:
+def test_the_lifecycle_report_lists_stale_entries(golden: Snapshot) -> None:
     ##= man/spec/knowledge.md#reports
     ##% `km-lifecycle-report` MUST list stale documents, requirements that only stale files cite, files without links,
     ##% and subsystems without tests.
-    assert plain(make_lifecycle_report(facts(), NOW)) == LIFECYCLE
+    golden.assert_match(format_json(make_lifecycle_report(facts(), NOW)), "lifecycle.json")
 
 
 def lifecycle(
@@ -125,41 +73,9 @@ def test_fixed_and_fresh_entries_leave_the_report() -> None:
     assert len(make_lifecycle_report(facts(IngestRule(stale_days=99)), NOW).stale_docs) == 2
 
 
-def test_the_coverage_report_lists_gaps() -> None:
+def test_the_coverage_report_lists_gaps(golden: Snapshot) -> None:
     ##= man/spec/knowledge.md#reports
     ##% `km-coverage-summary` MUST list every indexed file, and give the reason if a file has no chunks.
-    found: Any = plain(make_coverage_report(facts(IngestRule(include=("src/**",))), NOW))
-    rows = found.pop("artifacts")
-    assert [row["path"] for row in rows] == [one.path for one in ARTIFACTS]
-    assert rows[3] == {
-        "path": "src/kettle/boil.py",
-        "artifact_type": "code",
-        "subsystem": "Kettle",
-        "subsystem_criticality": "high",
-        "chunk_count": 2,
-        "coverage_ratio": 1.0,
-        "git_commit": "c1",
-        "git_timestamp": OLD,
-        "content_digest": "d-src/kettle/boil.py",
-        "skipped": "",
-    }
-    assert found == {
-        "status": "ok",
-        "generated_at": NOW,
-        "generated_at_iso": "2027-01-15T08:00:00+00:00",
-        "run": BRIEF,
-        "include_patterns": ["src/**"],
-        "summary": {
-            "artifact_total": 8,
-            "artifact_breakdown": {"code": 4, "doc": 3, "test": 1},
-            "chunk_count": 8,
-            "missing_artifacts": 1,
-            "removed_artifacts": 2,
-            "freshness": {"ingested_at": NOW - 60, "newest_change": NEW, "oldest_change": OLD, "without_timestamp": 1},
-        },
-        "missing_artifacts": [rows[4]],
-        "removed_artifacts": REMOVED,
-    }
-    assert (rows[4]["path"], rows[4]["skipped"]) == ("src/kettle/empty.py", "empty")
+    golden.assert_match(format_json(make_coverage_report(facts(IngestRule(include=("src/**",))), NOW)), "coverage.json")
     nothing = facts(IngestRule(), (), (), ())
     assert make_coverage_report(nothing, NOW).summary.artifact_total == 0

@@ -9,13 +9,12 @@ from msgspec import json
 from msgspec.structs import replace
 from pytest_snapshot.plugin import Snapshot
 
-from duvet.knowledge.reports import make_coverage_report
+from duvet.knowledge.reports import make_coverage_report, make_lifecycle_report
 from duvet.store.location import open_store
 from duvet.store.records import Artifact, FileKind, GraphNode, IngestedFile, IngestRun, NodeLabel, TextPiece
 from duvet.tools.packs import KNOWLEDGE
 from duvet.tools.tool import MAX_PAGE_BYTES, EnabledPack
 from tests.unit.knowledge.stored_project import NOW, RUN, STORE, facts, fill, plain
-from tests.unit.knowledge.test_reports import LIFECYCLE
 from tests.unit.tools.knowledge.knowledge_calls import STATUS, Asking
 from tests.unit.tools.tool_calls import describe_calls
 
@@ -34,7 +33,7 @@ def test_earlier_reports_are_kept(tmp_path: Path) -> None:
         "run": {"run_id": "r11", "profile": "local", "repo_head": "c1"},
         "summary": covered["summary"],
     }
-    assert living["history"][0]["summary"] == living["summary"] == LIFECYCLE["summary"]
+    assert living["history"][0]["summary"] == living["summary"] == plain(make_lifecycle_report(facts(), NOW).summary)
     assert len(known.value(REPORT, history=2)["history"]) == 2
     assert "history" not in known.value(REPORT)
     assert known.value(REPORT, history=101)["history"] == living["history"]
@@ -42,8 +41,8 @@ def test_earlier_reports_are_kept(tmp_path: Path) -> None:
 
 
 def test_the_reports_are_of_the_last_run_that_succeeded(known: Asking) -> None:
-    coverage = plain(make_coverage_report(facts(), NOW))
-    assert (known.value(COVERAGE), known.value(REPORT)) == (coverage, LIFECYCLE)
+    coverage, lifecycle = plain(make_coverage_report(facts(), NOW)), plain(make_lifecycle_report(facts(), NOW))
+    assert (known.value(COVERAGE), known.value(REPORT)) == (coverage, lifecycle)
     store = open_store(str(known.file), create=True)
     with store.writing() as writing:
         writing.put_run(IngestRun(run_id="r2", profile="local", started_at=NOW, success=False, error="no room"))
@@ -51,7 +50,7 @@ def test_the_reports_are_of_the_last_run_that_succeeded(known: Asking) -> None:
         writing.put_report("coverage", "r2", b'{"other": 1}', keep=5)
         writing.put_report("coverage", "r3", b"{", keep=5)
     store.close()
-    assert (known.value(COVERAGE), known.value(REPORT)) == (coverage, LIFECYCLE)
+    assert (known.value(COVERAGE), known.value(REPORT)) == (coverage, lifecycle)
     assert [then["run"]["run_id"] for then in known.value(COVERAGE, history=9)["history"]] == ["r1"]
 
 
