@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pytest_snapshot.plugin import Snapshot
 
-from tests.cli.command import Run, files, interrupt, refuses, runner, start
+from tests.cli.command import Run, files, interrupt, play, refuses, runner, start
 from tests.cli.sample_project import make
 from tests.unit.knowledge.stored_project import fill
 from tests.unit.tools.tool_calls import FILES
@@ -53,23 +53,18 @@ def duvet(duvet_command: str, project: Path) -> Run:
     return runner(duvet_command, project)
 
 
-def test_recipes_are_listed(duvet: Run, project: Path) -> None:
-    rows = json.loads(duvet("recipe", "--format", "json").out)
-    assert [(row["name"], row["file"], row["steps"]) for row in rows] == [
-        ("daily-health", "shipped", 4),
-        ("look", "recipes/look.yaml", 3),
-        ("release-prep", "shipped", 6),
-        ("stale-audit", "shipped", 1),
-        ("subsystem-freshness", "shipped", 2),
-    ]
-    make(project, {"recipes/broken.yaml": "steps: 3\n"})
-    done = duvet("recipe", "list", "--format", "text")
-    assert (done.code, len(done.out.splitlines()), "recipes/broken.yaml:1:8" in done.err) == (0, 5, True)
-    assert done.err.endswith("skipped 1 invalid file: recipes/broken.yaml\n")
-    make(project, {"recipes/worse.yaml": "steps: [\n"})
-    said = "skipped 2 invalid files: recipes/broken.yaml, recipes/worse.yaml\n"
-    assert duvet("recipe", "list").err.endswith(said)
-    assert "skipped" not in duvet("-q", "recipe", "list").err
+def test_recipes_are_listed_and_checked(duvet: Run, project: Path, gold: Snapshot) -> None:
+    wrong = LOOK.replace("km-help", "km-hlep")
+    unknown = {"elsewhere.yaml": wrong.replace("total, not_equals", "total, not_equal")}
+    told = play(
+        *(duvet, project, "recipe", "recipe list --format json", "recipe check", unknown),
+        *("recipe check elsewhere.yaml", {"elsewhere.yaml": wrong}, "recipe check elsewhere.yaml look --format json"),
+        *({"recipes/wrong.yaml": wrong.replace("name: look", "name: wrong")}, "recipe run wrong"),
+        *("recipe run wrong --dry-run", "recipe check wrong", "recipe check"),
+        *({"recipes/wrong.yaml": "steps: 3\n"}, "recipe list", {"recipes/worse.yaml": "steps: [\n"}, "recipe list"),
+        "-q recipe list",
+    )
+    gold.assert_match(told, "lists.txt")
 
 
 def test_a_recipe_is_shown(duvet: Run, project: Path) -> None:
@@ -99,23 +94,6 @@ def test_a_dry_run_prints_the_plan(duvet: Run, project: Path, gold: Snapshot) ->
     assert files(project) == before
 
 
-def test_a_recipe_is_checked(duvet: Run, project: Path) -> None:
-    assert duvet("recipe", "check").err == "checked 1 recipe: no errors\n"
-    wrong = LOOK.replace("km-help", "km-hlep")
-    make(project, {"elsewhere.yaml": wrong.replace("total, not_equals", "total, not_equal")})
-    done = duvet("recipe", "check", "elsewhere.yaml")
-    assert (done.code, done.out) == (1, "")
-    assert "elsewhere.yaml:8:29" in done.err and "unknown field `not_equal`" in done.err
-    make(project, {"elsewhere.yaml": wrong})
-    done = duvet("recipe", "check", "elsewhere.yaml", "look", "--format", "json")
-    (found,) = json.loads(done.out)["problems"]
-    assert (done.code, found["path"], found["line"]) == (1, "elsewhere.yaml", 17)
-    make(project, {"recipes/wrong.yaml": wrong.replace("name: look", "name: wrong")})
-    for words in ("run wrong", "run wrong --dry-run", "check wrong", "check"):
-        refuses(duvet, f"recipe {words}", 1, 'steps[2].tool: unknown tool "km-hlep"')
-        assert "recipes/wrong.yaml:17:11" in duvet("recipe", *words.split()).err
-
-
 def test_a_recipe_needs_the_pack_of_its_tools(duvet: Run, project: Path) -> None:
     for pack in ({"enabled": False}, {"mode": "read-only"}):
         make(project, {"duvet.config.json": json.dumps({"toolPacks": {"knowledge": pack}})})
@@ -130,13 +108,13 @@ def test_a_recipe_needs_the_pack_of_its_tools(duvet: Run, project: Path) -> None
     assert 'unknown tool "km-help"' in duvet("recipe", "check", "look").err
 
 
-@pytest.mark.parametrize("token", [{}, {"KM_ADMIN_TOKEN": "sesame"}], ids=["none", "admin"])
-def test_recipes_are_read_with_a_gateway(duvet: Run, token: dict[str, str]) -> None:
-    environ = {"KM_GATEWAY_URL": "http://127.0.0.1:9", **token}
+def test_recipes_are_read_with_a_gateway(duvet: Run) -> None:
     error = "error: KM_GATEWAY_URL is set, so the server at that URL runs the recipes [DUV122]\n"
-    for more in ((), ("--dry-run",)):
-        done = duvet("recipe", "run", "daily-health", *more, environ=environ)
-        assert (done.code, done.out, done.err.startswith(error)) == (1, "", True)
+    for token in ({}, {"KM_ADMIN_TOKEN": "sesame"}):
+        environ = {"KM_GATEWAY_URL": "http://127.0.0.1:9", **token}
+        for more in ((), ("--dry-run",)):
+            done = duvet("recipe", "run", "daily-health", *more, environ=environ)
+            assert (done.code, done.out, done.err.startswith(error)) == (1, "", True)
     done = duvet("recipe", "list", environ=environ)
     assert (done.code, done.err.startswith("these are this project's recipes; KM_GATEWAY_URL is set")) == (0, True)
     assert duvet("-q", "recipe", "list", environ=environ).err == ""

@@ -12,7 +12,7 @@ import pytest
 from mcp.shared.exceptions import MCPError
 from pytest_snapshot.plugin import Snapshot
 
-from tests.cli.command import Done, failed, play, run, runner
+from tests.cli.command import failed, play, run, runner
 from tests.cli.sample_project import make
 from tests.unit.server.clients import client_of, over_stdio
 from tests.unit.server.http.command import Command
@@ -336,15 +336,12 @@ def test_a_new_pack_passes_its_test(tmp_path: Path, duvet_command: str, gold: Sn
     told = play(runner(duvet_command, folder), folder, *lines, "pack new pages", "pack new My-pack")
     gold.assert_match(told, "new.txt")
 
-    def test() -> Done:
-        program, alone = str(Path(duvet_command).with_name("pytest")), {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-        return run(program, folder, "-q", "-p", "no:cacheprovider", "packs/test_tea.py", environ=alone)
-
-    assert test().code == 0
-    path = folder / "packs/test_tea.py"
-    path.write_text(path.read_text().replace('{"result": 1}', '{"result": 9}'))
-    failure = test().out
-    assert "E           AssertionError: assert {'result': 1} == {'result': 9}\n" in failure and "Group" not in failure
+    right = (folder / "packs/test_tea.py").read_text()
+    make(folder, {"packs/test_wrong.py": right.replace('{"result": 1}', '{"result": 9}')})
+    program, alone = str(Path(duvet_command).with_name("pytest")), {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    out = run(program, folder, "-q", "-p", "no:cacheprovider", "packs", environ=alone).out
+    assert "E           AssertionError: assert {'result': 1} == {'result': 9}\n" in out and "Group" not in out
+    assert "1 failed, " in out and "FAILED packs/test_wrong.py" in out and "FAILED packs/test_tea.py" not in out
 
 
 def test_a_pack_knows_its_tools_without_their_prefix(duvet_command: str, tmp_path: Path) -> None:
