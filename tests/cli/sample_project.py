@@ -62,6 +62,7 @@ NOTHING_GIVEN = {
     **dict.fromkeys(("offline", "allow_http"), False),
 }
 """The options of a command about its project."""
+PROJECTS = Path(__file__).with_name("projects")
 KETTLE = {".duvet/config.toml": CONFIG, "spec.md": SPECIFICATION, "src/a.rs": SOURCE}
 
 

@@ -11,8 +11,9 @@ import pytest
 from duvet.cli import COMMANDS, cli
 from duvet.templates import guide_text, guide_topics
 from tests.cli.documents import Session, find_blocks, list_examples, parse_commands
-from tests.cli.sample_project import make
+from tests.cli.sample_project import PROJECTS, make
 from tests.conftest import ROOT
+from tests.sample_project import read_files
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 DOCUMENTS = {"README": README, "index": guide_text("index"), **{name: guide_text(name) for name in guide_topics()}}
@@ -81,37 +82,7 @@ FAILING = (
     "duvet workflow run",
 )
 """Gates and checks that may exit with 1 in the project of the examples."""
-PROJECT = {
-    ".duvet/config.toml": """
-'$schema' = "duvet-cli/config/v1"
-source = [{ language = "rust" }, { language = "python" }, { pattern = "tests/*.rs", type = "test" }]
-specification = [{ source = "spec.md" }, { source = "retry.md" }, { source = "rfc9114.txt", format = "ietf" }]
-""",
-    "spec.md": (
-        "# Kettle\n\n## Heating\n\nThe kettle MUST stop heating when the water boils.\n\n- **FR-001**: It MUST whistle.\n"
-    ),
-    "retry.md": (
-        "# Retry\n\nA client MUST send a retry token after a timeout.\nIt MUST log a connection error.\n\n"
-        "## Address validation\n\nA server MUST check each address.\n"
-    ),
-    "rfc9114.txt": "RFC 9114\n\n4.1.  Messages\n\n   A client MUST send only a single request on a given stream.\n",
-    "docs/protocol.md": "# Protocol\n\nIt MUST work.\n",
-    "docs/decisions/0001-cache.md": "# Cache\n\nSee [[spec#heating]].\n",
-    "src/heating.rs": "//= spec.md#heating\n//# The kettle MUST stop heating when the water boils.\nfn heat() {}\n",
-    "src/server.rs": "\n\n//= retry.md#retry\n//# A client MUST send a retry token after a timeout.\nfn retry() {}\n",
-    "src/lib.rs": "fn f() {}\n" * 40
-    + "//= rfc9114.txt#4.1\n//# A client MUST send only a single request on a given stream.\n"
-    + "fn f() {}\n" * 50,
-    "tests/requests.rs": "\n" * 9,
-    "duvet.config.yaml": """
-workflows:
-  audit:
-    description: List uncited requirements
-    variables: { level: { default: MUST }, most: { type: integer, default: 3 } }
-    steps:
-      - { id: open, tool: list_uncited_requirements, params: { level: "${vars.level}", limit: "${vars.most}" } }
-""",
-}
+PROJECT = read_files(PROJECTS / "examples")
 PREPARED = """
 git init -q . && git add . && git commit -qm 'Add a kettle' && git commit -q --allow-empty -m 'Add nothing'
 git tag v1.0 && git update-ref refs/remotes/origin/main HEAD

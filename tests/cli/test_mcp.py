@@ -15,33 +15,18 @@ import pytest
 from pytest_snapshot.plugin import Snapshot
 
 from duvet.commands.mcp import CLIENTS
-from tests.cli.command import Done, Run, environment, play, run, runner
-from tests.cli.sample_project import make
+from tests.cli.command import Run, environment, play, run, runner
+from tests.cli.sample_project import PROJECTS, make
 from tests.conftest import ROOT
+from tests.sample_project import read_files
 from tests.unit.server.http.command import Command
 from tests.unit.server.stdio_server import hello
 from tests.unit.tools.tool_calls import FILES
 
 PROJECT = FILES
 PATH = ".duvet/config.toml"
-GOOD = """
-server:
-  name: pot
-  title: The pot
-  version: "3"
-  mode: http
-  port: 8999
-toolPacks:
-  introspect: {}
-providers:
-  local: { baseUrl: "http://127.0.0.1:9/v1", defaultModel: small }
-routing:
-  brief: { model: local }
-workflows:
-  audit:
-    description: Counts
-    steps: [{ id: count, tool: coverage_summary }]
-"""
+SERVICES = read_files(PROJECTS / "mcp")
+GOOD, WITHOUT_TRACE = SERVICES["good.yaml"], SERVICES["no_trace.yaml"]
 
 
 def test_check_lists_what_the_server_offers(duvet: Run, duvet_command: str, folder: Path, gold: Snapshot) -> None:
@@ -69,32 +54,12 @@ def test_a_folder_without_a_project(duvet_command: str, tmp_path: Path, gold: Sn
     assert " INFO call face=shell " in duvet("-v", "call", "coverage_summary").err
 
 
-WITHOUT_TRACE = """\
-toolPacks: { trace: { enabled: false }, introspect: {} }
-workflows:
-  look:
-    description: Look around
-    steps: [{ id: info, tool: duvet_server_info }]
-    outputs: { name: "${steps.info.result.name}" }
-"""
-CHECK_WITHOUT_TRACE = """\
-project        none
-service        duvet.config.yaml (found)
-server         duvet 0.1.0, stdio
-pack           introspect: 2 tools
-               duvet_server_info
-               duvet_health
-pack           workflows: 1 tool
-               workflow.look
-"""
-
-
-def test_other_packs_need_no_project(duvet_command: str, tmp_path: Path) -> None:
+def test_other_packs_need_no_project(duvet_command: str, tmp_path: Path, gold: Snapshot) -> None:
     ##= man/spec/service.md#packs
     ##% If the configuration disables the pack `trace`, the server MUST NOT offer the prompts and resources of the
     ##% pack, or mention them in its instructions.
     make(tmp_path, {"duvet.config.yaml": WITHOUT_TRACE})
-    assert run(duvet_command, tmp_path, "mcp", "--check") == Done(0, CHECK_WITHOUT_TRACE, "")
+    gold.assert_match(play(runner(duvet_command, tmp_path), tmp_path, "mcp --check"), "no_trace.txt")
     health = json.loads(run(duvet_command, tmp_path, "call", "duvet_health").out)
     assert (health["status"], health["problems"]) == ("healthy", [])
     look = json.loads(run(duvet_command, tmp_path, "call", "workflow.look").out)
@@ -110,34 +75,6 @@ def test_other_packs_need_no_project(duvet_command: str, tmp_path: Path) -> None
 
 
 PROVIDER = "providers: {{ a: {{ baseUrl: {}, defaultModel: x }} }}"
-MISNAMED = """
-toolPacks:
-  trase: {}
-  trace:
-    enabled: true
-    tools:
-      get_sektion: false
-      get_section: true
-      zzz: true
-  workflows:
-    tools: { workflow.awdit: false }
-workflows:
-  audit:
-    description: Counts
-    steps: [{ id: count, tool: coverage_summary }]
-"""
-EVERYTHING_WRONG = """\
-server: { prot: 3 }
-toolPacks:
-  nope: {}
-  trace: { tools: { get_sektion: false } }
-providers:
-  away: { baseUrl: "http://model.example", defaultModel: x }
-workflows:
-  undescribed:
-    steps:
-      - { id: a, tool: nope }
-"""
 INVALID = ("server: { mode: htp }", "server: { mode: http, host: 999.1.1.1 }", PROVIDER.format("ftp://example.org"))
 
 
@@ -148,7 +85,7 @@ def test_all_problems_are_listed_at_once(duvet: Run, folder: Path, gold: Snapsho
     ##= man/spec/service.md#configuration
     ##% duvet MUST list all problems of a configuration at once, each with its line, column and key path.
     told = ""
-    for text in (*INVALID, MISNAMED, EVERYTHING_WRONG):
+    for text in (*INVALID, SERVICES["misnamed.yaml"], SERVICES["wrong.yaml"]):
         told += play(duvet, folder, {"duvet.config.yaml": text}, "mcp --check --pack introspekt") + "\n"
     gold.assert_match(told + play(duvet, folder, "mcp --check", "mcp", "tools"), "problems.txt")
 

@@ -10,53 +10,13 @@ import pytest
 from pytest_snapshot.plugin import Snapshot
 
 from tests.cli.command import Run, play
-from tests.cli.sample_project import make
+from tests.cli.sample_project import PROJECTS, make
 from tests.cli.test_completion import asked
+from tests.sample_project import read_files
 
 PATH = ".duvet/config.toml"
-CONFIG = """'$schema' = "duvet-cli/config/v1"
-[[source]]
-language = "rust"
-[[specification]]
-source = "login.md"
-[report.html]
-enabled = true
-[report.snapshot]
-enabled = true
-"""
-SPECIFICATION = """# Login
-
-## Requirements
-
-- **FR-001**: System MUST authenticate users by password.
-- **FR-002**: System MUST lock an account after 5 failures.
-- **FR-003**: System SHOULD mail the owner of a locked account.
-"""
-SOURCE = """//= login.md#FR-001
-//# System MUST authenticate users by password.
-fn authenticate() {}
-
-
-//= login.md#FR-002
-//# System MUST lock an account after 3 failures.
-fn lock() {}
-
-
-    //= login.md#FR-003
-    //= type=todo
-    fn mail() {}
-
-
-//= login.md#requirements
-//# System MUST lock an account after 3 failures.
-fn lock_again() {}
-
-
-//= login.md#FR-001
-//# System SHOULD mail the owner of a locked account.
-fn notify() {}
-"""
-PROJECT = {PATH: CONFIG, "login.md": SPECIFICATION, "login.rs": SOURCE}
+PROJECT = read_files(PROJECTS / "names")
+CONFIG, SPECIFICATION, SOURCE = (PROJECT[name] for name in (PATH, "login.md", "login.rs"))
 RIGHT = {"login.rs": SOURCE.partition("\n\n\n")[0] + "\n"}
 ENTRY = '[[not-applicable]]\ntarget = "login.md#{}"\nreason = "There are no accounts."\n'
 WITHOUT_SNAPSHOT = CONFIG.replace("[report.snapshot]\nenabled = true\n", "")

@@ -10,97 +10,13 @@ import pytest
 from pytest_snapshot.plugin import Snapshot
 
 from tests.cli.command import Done, Run, environment, files, play
-from tests.cli.sample_project import make
+from tests.cli.sample_project import PROJECTS, make
+from tests.sample_project import read_files
 
-CONFIG = """\
-'$schema' = "https://awslabs.github.io/duvet/config/v0.4.json"
-[[source]]
-pattern = "src/**/*.rs"
-[[source]]
-pattern = "src/**/*.java"
-[[source]]
-pattern = "src/**/*.py"
-comment-style = { meta = "#=", content = "#-" }
-[[specification]]
-source = "spec.md"
-"""
-SPECIFICATION = """\
-# Kettle
-
-## Heating
-
-The kettle MUST boil water. It MUST whistle. It MAY sing. It SHOULD glow, and stop. It MUST have a lid.
-
-## Pouring
-
-The spout MUST pour. It MUST NOT drip.
-"""
-
-
-def annotate(section: str, quote: str, *fields: str, code: str = "") -> str:
-    lines = [
-        f"//= spec.md#{section}",
-        *(f"//= {field}" for field in fields),
-        *([f"//# {quote}"] if quote else []),
-        code,
-    ]
-    return "\n".join(lines) + "\n"
-
-
-PROJECT = {
-    ".duvet/config.toml": CONFIG,
-    "spec.md": SPECIFICATION,
-    "src/a.rs": annotate("heating", "The kettle MUST boil water.", code="fn boil() {}")
-    + annotate("heating", "The kettle MUST boil water.", "type=test", code="fn boils() {}")
-    + annotate("heating", "It MUST", code="fn whistle() {}")
-    + annotate("heating", "It MUST whistle.", "type=todo", code="\n")
-    + annotate("heating", "It MAY sing.", "type=todo", code="\n")
-    + annotate("heating", "It SHOULD glow,", code="fn glow() {}")
-    + annotate("heating", "It SHOULD glow", "type=test", code="fn glows() {}"),
-    "src/b.rs": "    "
-    + annotate("heating", "It SHOULD glow,", code="fn glow() {}")
-    + annotate("pouring", "", code="fn pour() {}")
-    + annotate("pouring", "The spout MUST pour.", "type=implication", code="\n"),
-}
-JAVA = {
-    ".duvet/config.toml": CONFIG,
-    "spec.md": SPECIFICATION,
-    "src/k/Kettle.java": "class Kettle {\n"
-    + annotate("heating", "The kettle MUST boil water.", code="  void boil() {\n    heat();\n  }")
-    + annotate("heating", "It MUST whistle.", code="  void whistle() {\n    blow();\n  }")
-    + annotate("heating", "It MUST have a lid.", code="  void lid();")
-    + annotate("pouring", "The spout MUST pour.", code="  @interface Spout {\n  }")
-    + "}\n",
-    "src/k/KettleTest.java": "class KettleTest {\n  void all() {\n"
-    + annotate("heating", "The kettle MUST boil water.", "type=test", code="    boil();")
-    + annotate("heating", "It MUST whistle.", "type=test", code="    whistle();")
-    + annotate("heating", "It MUST have a lid.", "type=test", code="    lid();")
-    + annotate("pouring", "The spout MUST pour.", "type=test", code="    pour();")
-    + annotate("pouring", "It MUST NOT drip.", "type=test", code="    drip();")
-    + annotate("heating", "It MAY sing.", "type=test", code="    sing();")
-    + "  }\n}\n",
-    "src/k/sing.py": "#= spec.md#heating\n#- It MAY sing.\nsing()\n",
-}
-
-
-def report(**files: dict[int, int]) -> str:
-    """Write a coverage report of these files, each with the executed instructions by line."""
-    text = '<?xml version="1.0"?>\n<report name="r">\n  <package name="k">\n'
-    for name, lines in files.items():
-        text += f'    <sourcefile name="{name.replace("_", ".")}">\n'
-        for line, count in lines.items():
-            text += f'      <line nr="{line}" mi="{int(not count)}" ci="{count}" mb="0" cb="0"/>\n'
-        text += "    </sourcefile>\n"
-    return text + "  </package>\n</report>\n"
-
-
-REPORTS = {
-    "all.xml": report(
-        Kettle_java={5: 2, 10: 0, 18: 1}, KettleTest_java={6: 1, 10: 1, 14: 1, 18: 1, 22: 1, 26: 0}, sing_py={3: 1}
-    ),
-    "idle.xml": report(Kettle_java={5: 0, 10: 0}, KettleTest_java={6: 0}),
-    "whistle.xml": report(Kettle_java={10: 1}),
-}
+PROJECT = read_files(PROJECTS / "query")
+CONFIG = PROJECT[".duvet/config.toml"]
+JAVA = {**read_files(PROJECTS / "java"), "src/k/sing.py": "#= spec.md#heating\n#- It MAY sing.\nsing()\n"}
+"""A project with coverage reports."""
 
 
 @pytest.fixture
@@ -112,7 +28,7 @@ def folder(tmp_path: Path) -> Path:
 def java(tmp_path: Path, folder: Path) -> Path:
     (folder / "src/a.rs").unlink()
     (folder / "src/b.rs").unlink()
-    return make(folder, {**JAVA, **REPORTS})
+    return make(folder, JAVA)
 
 
 @pytest.mark.parametrize(
@@ -166,7 +82,6 @@ sys.exit(run_command_line(sys.argv[1:]))
 
 
 def test_without_the_grammar(java: Path, gold: Snapshot) -> None:
-    make(java, {"other.xml": report(sing_py={3: 1})})
     told = []
     for name in ("all.xml", "other.xml"):
         words = ["query", "-c", "coverage", "-f", "jacoco-xml", "-r", name, "-q", "lid"]
@@ -202,8 +117,8 @@ SCENARIOS: dict[str, tuple[str | dict[str, str], ...]] = {
     "folders": ("-C src query -c test",),
     "quiet": ("-q query -c test -q boil", "-q query -c test -q whistle -q glow"),
     "wrong annotations": (
-        *({"src/c.rs": annotate("heating", "It MUST explode.")}, IMPLEMENTED),
-        {"src/c.rs": annotate("heating", "The kettle MUST boil watr.", code="fn c() {}")},
+        *({"src/c.rs": "//= spec.md#heating\n//# It MUST explode.\n"}, IMPLEMENTED),
+        {"src/c.rs": "//= spec.md#heating\n//# The kettle MUST boil watr.\nfn c() {}\n"},
         f"{IMPLEMENTED} -s spec.md#heating",
     ),
     "tables of duplicates": (

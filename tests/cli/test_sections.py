@@ -10,42 +10,13 @@ import pytest
 from pytest_snapshot.plugin import Snapshot
 
 from tests.cli.command import Run, play
-from tests.cli.sample_project import make
+from tests.cli.sample_project import PROJECTS, make
+from tests.sample_project import read_files
 
 PATH = ".duvet/config.toml"
-CONFIG = """\
-"$schema" = "duvet-cli/config/v1"
-[[source]]
-pattern = "*.rs"
-[[specification]]
-source = "kettle.md"
-[report.html]
-enabled = true
-[report.json]
-enabled = true
-"""
+PROJECT = read_files(PROJECTS / "sections")
+CONFIG, SPECIFICATION, SOURCE = (PROJECT[name] for name in (PATH, "kettle.md", "a.rs"))
 UPSTREAM = CONFIG.replace("duvet-cli/config/v1", "https://awslabs.github.io/duvet/config/v0.4.0.json")
-SPECIFICATION = """\
-# Kettle
-## Requirement 1
-### Acceptance Criteria
-The pot MUST be warm.
-## Requirement 2
-### Acceptance Criteria
-The lid MUST be shut.
-"""
-SOURCE = """\
-//= kettle.md#acceptance-criteria
-//# The lid MUST be shut.
-fn lid() {}
-//= kettle.md#requirement-1/acceptance-criteria
-//= type=test
-//# The pot MUST be warm.
-fn pot() {}
-//= kettle.md#acceptance-criteria
-//# It MUST be blue.
-"""
-PROJECT = {PATH: CONFIG, "kettle.md": SPECIFICATION, "a.rs": SOURCE}
 FIRST = "//= kettle.md#acceptance-criteria\n//# The lid"
 FIXED = SOURCE.replace(FIRST, "//= kettle.md#requirement-2/acceptance-criteria\n//# The lid")
 RIGHT = FIXED.partition("//= kettle.md#acceptance-criteria")[0]
