@@ -79,12 +79,13 @@ class ServerMetrics:
         ##% `/metrics` MUST count calls by tool, interface and outcome.
         # A label for each name that clients invent would fill the memory.
         tool = call.tool if call.is_known else UNKNOWN_LABEL
-        self._calls.labels(tool, call.face, _RESULTS[bool(call.code)]).inc()
+        result = _RESULTS[bool(call.code)]
+        self._calls.labels(tool, call.face, result).inc()
         self._seconds.labels(tool).observe(call.seconds)
         if call.code:
             self._failures.labels(tool, call.code).inc()
         if call.pack == packs.KNOWLEDGE.name:
-            self._knowledge.count(call)
+            self._knowledge.count(call, result)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if self.dispatcher is not None:
@@ -114,10 +115,9 @@ class KnowledgeMetrics(Collector):
         self._figures: Mapping[str, float] = {}  # Empty if this server uses no index.
         registry.register(self)
 
-    def count(self, call: audit.CallRecord) -> None:
+    def count(self, call: audit.CallRecord, result: str) -> None:
         ##= man/spec/gateway.md#metrics
         ##% `/metrics` MUST count and time the calls to `km-` tools by tool, result and error code.
-        result = _RESULTS[bool(call.code)]
         self._requests.labels(call.tool, result).inc()
         self._seconds.labels(call.tool).observe(call.seconds)
         if call.code:

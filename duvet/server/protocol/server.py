@@ -78,24 +78,16 @@ class ResourcesPart:
             for uri, (one, _) in registry.resources.items()
             if params.path is None and params.cursor is None
         ]
+        found: Sequence[dict[str, Any]] = ()
         if params.path is None and registry.has_only_pages:
-            rows, page = await self._live.ask(lambda context: documents.list_page_resources(context, params.cursor))
-            resources += [
-                types.Resource(
-                    uri=documents.make_page_uri(row.slug),
-                    name=row.slug,
-                    title=row.title,
-                    mime_type=documents.PAGE_MIME_TYPE,
-                )
-                for row in rows
-            ]
+            found, page = await self._live.ask(lambda context: documents.list_page_resources(context, params.cursor))
         elif params.path is not None or registry.has_trace:
             with suppress(ConfigAbsentError), _report_missing(request, params.path or ""):
                 _require_trace(registry)
                 found, page = await self._live.ask(
                     lambda context: documents.list_resources(context, params.path, params.cursor)
                 )
-                resources += [types.Resource(**fields) for fields in found]
+        resources += [types.Resource(**fields) for fields in found]
         return types.ListResourcesResult(resources=resources, next_cursor=page.next_cursor)
 
     async def templates(
@@ -115,27 +107,21 @@ class ResourcesPart:
         return types.ListResourceTemplatesResult(resource_templates=templates)
 
     async def read(self, request: ServerRequest, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
-        registry = await self._dispatcher.tools()
+        registry, mime_type, meta = await self._dispatcher.tools(), documents.MIME_TYPE, None
         if params.uri in registry.resources:
             one, pack = registry.resources[params.uri]
-            text = await call_part(self._dispatcher, one.tool, pack, {}, request)
-            return types.ReadResourceResult(
-                contents=[types.TextResourceContents(uri=params.uri, mime_type=one.mime_type, text=text)]
-            )
-        if documents.is_page_uri(params.uri):
+            text, mime_type = await call_part(self._dispatcher, one.tool, pack, {}, request), one.mime_type
+        elif documents.is_page_uri(params.uri):
+            mime_type = documents.PAGE_MIME_TYPE
             with _report_missing(request, params.uri):
                 text = await self._live.ask(lambda context: documents.read_page_resource(context, params.uri))
-            return types.ReadResourceResult(
-                contents=[types.TextResourceContents(uri=params.uri, mime_type=documents.PAGE_MIME_TYPE, text=text)]
-            )
-        value, page = await self._read(request, params.uri)
-        meta = None
-        if page is not None:
-            cursor = {"next_cursor": page.next_cursor} if page.next_cursor else {}
-            meta = {"duvet/page": {"total": page.total, **cursor}}
-        contents = types.TextResourceContents(
-            uri=params.uri, mime_type=documents.MIME_TYPE, text=json.encode(value).decode(), _meta=meta
-        )
+        else:
+            value, page = await self._read(request, params.uri)
+            text = json.encode(value).decode()
+            if page is not None:
+                cursor = {"next_cursor": page.next_cursor} if page.next_cursor else {}
+                meta = {"duvet/page": {"total": page.total, **cursor}}
+        contents = types.TextResourceContents(uri=params.uri, mime_type=mime_type, text=text, _meta=meta)
         return types.ReadResourceResult(contents=[contents])
 
     async def get(self, request: ServerRequest, params: GetResourceParams) -> dict[str, Any]:
@@ -526,24 +512,25 @@ class PromptsPart:
         return types.ListPromptsResult(prompts=prompts)
 
     async def get(self, request: session.ServerRequest, params: types.GetPromptRequestParams) -> types.GetPromptResult:
-        registry = await self._dispatcher.tools()
+        registry, arguments = await self._dispatcher.tools(), params.arguments or {}
         if params.name in registry.prompts:
             one, pack = registry.prompts[params.name]
-            text = await session.call_part(self._dispatcher, one.tool, pack, params.arguments or {}, request)
-            message = types.PromptMessage(role="user", content=types.TextContent(text=text))
-            return types.GetPromptResult(description=one.tool.description, messages=[message])
-        if not registry.has_trace:
-            library.require_prompt(params.name, [one.name for one in library.list_prompts(registry)])
-        given = library.check_prompt_arguments(params.name, params.arguments or {})
-        # The system prompt works even if the project can't be read.
-        if params.name == library.SYSTEM_PROMPT:
-            text = self._server.instructions
+            description = one.tool.description
+            text = await session.call_part(self._dispatcher, one.tool, pack, arguments, request)
         else:
-            text = await self._live.ask(
-                lambda context: content.fill_prompt(params.name, given, context, self._dispatcher.registry)
-            )
+            if not registry.has_trace:
+                library.require_prompt(params.name, [one.name for one in library.list_prompts(registry)])
+            given = library.check_prompt_arguments(params.name, arguments)
+            description = library.describe_prompt(params.name).description
+            # The system prompt works even if the project can't be read.
+            if params.name == library.SYSTEM_PROMPT:
+                text = self._server.instructions
+            else:
+                text = await self._live.ask(
+                    lambda context: content.fill_prompt(params.name, given, context, self._dispatcher.registry)
+                )
         message = types.PromptMessage(role="user", content=types.TextContent(text=text))
-        return types.GetPromptResult(description=library.describe_prompt(params.name).description, messages=[message])
+        return types.GetPromptResult(description=description, messages=[message])
 
     async def complete(
         self, request: session.ServerRequest, params: types.CompleteRequestParams

@@ -23,8 +23,8 @@ from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue
 
 if TYPE_CHECKING:
     from duvet.knowledge.pages.catalogue import PageCollection
+    from duvet.knowledge.pages.page import Page
     from duvet.tools.packs import Registry
-    from duvet.tools.pages import PageListRow
 
 PAGE_MIME_TYPE = "text/markdown"
 _PREFIX = f"{RESOURCE_SCHEME}/pages/"
@@ -39,18 +39,14 @@ def is_page_uri(uri: str) -> bool:
     return uri.startswith(_PREFIX)
 
 
-def make_page_uri(slug: str) -> str:
-    return _PREFIX + quote(slug)
-
-
-def list_page_resources(context: ProjectSnapshot, cursor: str | None) -> tuple[list[PageListRow], ResultPage]:
-    from duvet.tools.pages import PageListRow
-
+def list_page_resources(context: ProjectSnapshot, cursor: str | None) -> tuple[Sequence[dict[str, Any]], ResultPage]:
     request = PageRequest(("pages",), cursor, None, context.page_size)
-    pages = _load_pages(context).pages
-    return make_result_page(
-        pages, request, key=lambda page: page.slug, row=lambda page: PageListRow(page.slug, page.title)
-    )
+
+    def make_row(page: Page) -> dict[str, Any]:
+        uri = _PREFIX + quote(page.slug)
+        return {"uri": uri, "name": page.slug, "title": page.title, "mime_type": PAGE_MIME_TYPE}
+
+    return make_result_page(_load_pages(context).pages, request, key=attrgetter("slug"), row=make_row)
 
 
 def read_page_resource(context: ProjectSnapshot, uri: str) -> str:

@@ -7,6 +7,7 @@ import logging
 from asyncio import CancelledError
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from itertools import product
 
 import pytest
 from msgspec.structs import replace
@@ -64,29 +65,24 @@ def test_a_call_of_a_knowledge_tool_is_logged_by_default() -> None:
     assert lines == [f'{TIME} INFO call {call} arguments="query=str(14)"']
 
 
-@pytest.mark.parametrize(
-    ("level", "messages"),
-    [(EventLevel.DEBUG, "dwe"), (EventLevel.WARN, "we"), (EventLevel.ERROR, "e")],
-    ids=lambda one: str(one),
-)
-def test_a_level_leaves_out_what_is_less_important(level: EventLevel, messages: str) -> None:
-    lines: list[str] = []
-    log = log_to(lines, level)
-    for one, word in ((EventLevel.DEBUG, "d"), (EventLevel.WARN, "w"), (EventLevel.ERROR, "e")):
-        log.write_event(one, word)
-    assert [line[-1] for line in lines] == list(messages)
+def test_a_level_leaves_out_what_is_less_important() -> None:
+    levels = {EventLevel.DEBUG: "d", EventLevel.WARN: "w", EventLevel.ERROR: "e"}
+    for level, messages in zip(levels, ("dwe", "we", "e"), strict=True):
+        lines: list[str] = []
+        log = log_to(lines, level)
+        for one, word in levels.items():
+            log.write_event(one, word)
+        assert [line[-1] for line in lines] == list(messages)
 
 
 @pytest.mark.parametrize("as_json", [False, True])
-@pytest.mark.parametrize("text", ["x", "\U0001f600", '"\\', "\n"])
-def test_a_long_line_is_cut(as_json: bool, text: str) -> None:
+def test_a_long_line_is_cut(as_json: bool) -> None:
     lines: list[str] = []
     log = log_to(lines, as_json=as_json)
-    for size in (1, 30, 90, 900, 9000):
-        log.write_event(
-            EventLevel.INFO, "call", tool="km-search", **{f"name{number}": text * size for number in range(12)}
-        )
-    assert len(lines) == 5 and max(len(line.encode("ascii", "backslashreplace")) for line in lines) <= 4000
+    for text, size in product(("x", "\U0001f600", '"\\', "\n"), (1, 30, 90, 900, 9000)):
+        fields = {f"name{number}": text * size for number in range(12)}
+        log.write_event(EventLevel.INFO, "call", tool="km-search", **fields)
+    assert len(lines) == 20 and max(len(line.encode("ascii", "backslashreplace")) for line in lines) <= 4000
     assert all("call" in line and "km-search" in line for line in lines)
 
 

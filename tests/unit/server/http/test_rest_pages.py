@@ -175,9 +175,9 @@ async def test_criterion_6_2_the_graph_ends_at_the_neighbors(tmp_path: Path) -> 
 
 
 @pytest.mark.criterion("pages 1.1", "pages 1.2", "pages 1.3")
-@pytest.mark.parametrize("files", [NOTES, {}], ids=["with pages", "without"])
-async def test_criteria_1_the_manifest(tmp_path: Path, files: dict[str, str]) -> None:
-    async with pages_client(tmp_path, files) as client:
+async def test_criteria_1_the_manifest(tmp_path: Path) -> None:
+    # Without pages.
+    async with pages_client(tmp_path, {}) as client:
         answers = [
             await client.get(API, headers={"accept": accept}) for accept in ("*/*", "text/html", "text/event-stream")
         ]

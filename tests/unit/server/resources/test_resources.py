@@ -117,13 +117,10 @@ async def test_the_resources_below_a_path_are_listed_in_parts(client: Client) ->
     assert refused.value.data == {"code": "invalid_request", "hint": "pass `cursor` as a separate parameter"}
 
 
-async def test_a_page_size_of_zero_is_one_page(project: Path) -> None:
+async def test_pages_have_the_size_of_the_server_and_a_cursor_of_their_list(project: Path) -> None:
     async with Client(server_of(project, page_size=0), mode=MODERN) as client:
         page = await client.list_resources()
     assert (len(page.resources), page.next_cursor) == (43, None)
-
-
-async def test_a_cursor_of_another_list_is_refused(project: Path) -> None:
     async with Client(server_of(project, page_size=1), mode="legacy") as client:
         cursor = (await client.list_resources()).next_cursor
         assert cursor is not None
@@ -190,9 +187,6 @@ COMPLETED: list[tuple[str, str, str, dict[str, str], list[str]]] = [
 async def test_variables_are_completed(client: Client) -> None:
     for of, variable, begun, filled, values in COMPLETED:
         assert await complete(client, of, variable, begun, filled) == values, (of, variable, begun)
-
-
-async def test_unknown_templates_and_variables_are_refused(client: Client) -> None:
     for template, variable, said in (
         ("duvet:///nothing/{spec_id}", "spec_id", 'unknown template "duvet:///nothing/{spec_id}"'),
         (SECTION, "citation_id", 'the template has no variable "citation_id"'),
@@ -246,14 +240,11 @@ async def test_a_missing_resource_is_an_error(client: Client) -> None:
         assert refused.value.data == {"uri": f"duvet://{path}"}
 
 
-async def test_a_wrong_uri_is_an_error(client: Client) -> None:
+async def test_wrong_uris_and_parameters_are_an_error(client: Client) -> None:
     for ask in ASKS:
         with pytest.raises(MCPError) as refused:
             await ask(client, "duvet:///requirements?limit=0")
         assert refused.value.code == types.INVALID_PARAMS
-
-
-async def test_wrong_parameters_are_an_error(client: Client) -> None:
     wrong: Sequence[tuple[dict[str, Any], str]] = (
         ({}, "set either `path` or `uri`"),
         ({"path": "/specifications", "uri": "duvet:///specifications"}, "set either `path` or `uri`"),
