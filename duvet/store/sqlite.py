@@ -309,10 +309,9 @@ def _select(numbers: Iterable[int], allowed: Sequence[int] | None) -> list[int]:
 
 
 _KEPT_RUNS = 1000
-_PUT = """INSERT INTO artifact(path, kind, subsystem, criticality, namespace, tags, digest, git_commit, git_timestamp,
-skipped, first, count) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id"""
-_TOUCH = """UPDATE artifact SET path = ?, kind = ?, subsystem = ?, criticality = ?, namespace = ?, tags = ?, digest = ?,
-git_commit = ?, git_timestamp = ?, skipped = ? WHERE id = ?"""
+_VALUES = ",".join("?" * (tables.ARTIFACT_FIELDS.count(",") + 1))
+_PUT = f"INSERT INTO artifact({tables.ARTIFACT_FIELDS}, first, count) VALUES ({_VALUES}, ?, ?) RETURNING id"
+_TOUCH = f"UPDATE artifact SET ({tables.ARTIFACT_FIELDS}) = ({_VALUES}) WHERE id = ?"
 _VECTORS = "INSERT OR REPLACE INTO vectors(artifact, rows) VALUES (?, ?)"
 _LARGE_SHARE = 4  # The index is optimized, or the file truncated, when a quarter of its space is unused.
 

@@ -13,7 +13,7 @@ from duvet.words import fold_name
 SqlValues = tuple[object, ...]
 ChunkOfFile = tuple[NodeLabel, str, GraphNode]  # The label and path of the file, and its chunk.
 
-_ARTIFACT = "path, kind, subsystem, criticality, namespace, tags, digest, git_commit, git_timestamp, count, skipped"
+ARTIFACT_FIELDS = "path, kind, subsystem, criticality, namespace, tags, digest, git_commit, git_timestamp, skipped"
 _PIECES = """SELECT number, artifact, number - (SELECT first FROM artifact WHERE id = piece.artifact),
 start, end, line_start, line_end FROM piece WHERE number IN ({})"""
 _CHUNK_NODES = """SELECT artifact.id, kind, path, number - first, start, end, line_start, line_end
@@ -64,7 +64,9 @@ class StoreTables:
         self.database = database
 
     def artifacts(self) -> Mapping[str, records.Artifact]:
-        found = self.database.read_each(_decode_artifact, f"SELECT {_ARTIFACT} FROM artifact ORDER BY path")
+        found = self.database.read_each(
+            _decode_artifact, f"SELECT {ARTIFACT_FIELDS}, count FROM artifact ORDER BY path"
+        )
         # Sort again, because sqlite puts paths that are not UTF-8 (which are blobs) last.
         return {artifact.path: artifact for artifact in sorted(found, key=lambda artifact: artifact.path)}
 
@@ -72,7 +74,8 @@ class StoreTables:
         def decode(row: db.DatabaseRow) -> tuple[int, records.Artifact]:
             return records.decode_count(row[0]), _decode_artifact(row[1:])
 
-        return dict(self.database.read_many(decode, f"SELECT id, {_ARTIFACT} FROM artifact WHERE id IN ({{}})", ids))
+        query = f"SELECT id, {ARTIFACT_FIELDS}, count FROM artifact WHERE id IN ({{}})"
+        return dict(self.database.read_many(decode, query, ids))
 
     def ingested_file(self, id: int, numbers: range) -> records.IngestedFile:
         """Return a stored file without its vectors."""
@@ -378,7 +381,7 @@ def decode_symbol_name(name: object, qualified: object) -> str:
 
 
 def _decode_artifact(row: db.DatabaseRow) -> records.Artifact:
-    path, kind, subsystem, criticality, namespace, tags, digest, commit, timestamp, count, skipped = row
+    path, kind, subsystem, criticality, namespace, tags, digest, commit, timestamp, skipped, count = row
     return records.Artifact(
         path=records.decode_text(path),
         kind=records.FileKind(kind),
