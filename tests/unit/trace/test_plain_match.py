@@ -155,12 +155,3 @@ def test_meaningful_edits() -> None:
         ("nothing", "nothing.", False),
     ]:
         assert (is_meaningful_edit(one, other), is_meaningful_edit(other, one)) == (expected, expected)
-
-
-def test_a_project_without_requirements() -> None:
-    (problem,) = project(spec="# Spec\n\n- FR-001: It is hot.\n").setup_problems
-    assert (problem.code, problem.message) == ("DUV066", "the specifications contain no requirements")
-    assert problem.hint == (
-        "requirements contain MUST, SHOULD or MAY in capitals; check `source` and `format`, or set "
-        '`keywords = "any"` for lower-case keywords or `requirements = "ids"` for ids such as FR-001'
-    )
