@@ -1,5 +1,3 @@
-"""The copy buttons of the panel."""
-
 from __future__ import annotations
 
 from pathlib import Path

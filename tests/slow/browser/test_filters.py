@@ -1,5 +1,3 @@
-"""The filters of the requirements and of the sources."""
-
 from __future__ import annotations
 
 import re

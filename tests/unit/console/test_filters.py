@@ -1,5 +1,3 @@
-"""Options that select requirements."""
-
 from __future__ import annotations
 
 import click

@@ -1,5 +1,3 @@
-"""Text in terminal cells."""
-
 from __future__ import annotations
 
 from hypothesis import given, strategies as st

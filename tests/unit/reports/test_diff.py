@@ -1,5 +1,3 @@
-"""Changes as a comment on a pull request."""
-
 from __future__ import annotations
 
 import pytest

@@ -1,5 +1,3 @@
-"""Diagnostics around source excerpts."""
-
 from __future__ import annotations
 
 from pytest_snapshot.plugin import Snapshot

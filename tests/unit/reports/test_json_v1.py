@@ -1,5 +1,3 @@
-"""The first JSON report."""
-
 from __future__ import annotations
 
 import json

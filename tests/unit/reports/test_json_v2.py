@@ -1,5 +1,3 @@
-"""The second JSON report, written and read."""
-
 from __future__ import annotations
 
 import json

@@ -1,5 +1,3 @@
-"""Merging reports."""
-
 from __future__ import annotations
 
 from itertools import permutations

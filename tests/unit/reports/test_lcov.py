@@ -1,5 +1,3 @@
-"""LCOV."""
-
 from __future__ import annotations
 
 import pytest

@@ -1,5 +1,3 @@
-"""`[[not-applicable]]` in every report."""
-
 from __future__ import annotations
 
 import json

@@ -1,5 +1,3 @@
-"""Problems in the terminal."""
-
 from __future__ import annotations
 
 from collections.abc import Sequence

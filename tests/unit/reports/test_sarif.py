@@ -1,5 +1,3 @@
-"""Problems as SARIF."""
-
 from __future__ import annotations
 
 import json

@@ -1,5 +1,3 @@
-"""The snapshot."""
-
 from __future__ import annotations
 
 import pytest

@@ -1,5 +1,3 @@
-"""Lists in every format, and tables as wide as the terminal."""
-
 from __future__ import annotations
 
 import csv
