@@ -50,14 +50,8 @@ def make_next_views(
 
 _MOST = 8  # Maximum number of changes of one kind to show.
 
-_WORDS = {"gained": "Coverage gained", "lost": "Coverage lost", "added": "Added", "removed": "Removed"}
 
-
-SnapshotChangeView = tuple[str, str, str, str]  # The place, its link (empty for a removed section), text and change.
-SnapshotChangeGroup = tuple[str, str, int, list[SnapshotChangeView], int]  # The last number is of hidden changes.
-
-
-def make_snapshot_groups(page: anchors.ReportData, places: anchors.ReportPlaces) -> list[SnapshotChangeGroup] | None:
+def make_snapshot_groups(page: anchors.ReportData, places: anchors.ReportPlaces) -> list[tuple[object, ...]] | None:
     """Group the changes by kind; None if there is no snapshot to compare with."""
     if page.since is None:
         return None
@@ -65,10 +59,11 @@ def make_snapshot_groups(page: anchors.ReportData, places: anchors.ReportPlaces)
     ##% If the commit `HEAD` contains a snapshot, the overview MUST list the coverage that was gained and lost since
     ##% that commit.
     cited = {format_locator(one.locator, page.finished.root): index for index, one in enumerate(places.cited)}
-    groups: list[SnapshotChangeGroup] = []
-    for mark, title in _WORDS.items():
+    groups: list[tuple[object, ...]] = []
+    titles = {"gained": "Coverage gained", "lost": "Coverage lost", "added": "Added", "removed": "Removed"}
+    for mark, title in titles.items():
         changes = getattr(page.since, mark)
-        shown: list[SnapshotChangeView] = []
+        shown = []
         for change in changes[:_MOST]:
             index = cited.get(change.specification)
             name = change.specification if index is None else places.cited[index].name
@@ -234,8 +229,6 @@ def write_requirement_rows(
     return Markup("".join(written))
 
 
-_STYLES = ("tokens", "layout", "overview", "text", "lists", "panel", "print")
-
 # Indentation, citations and blank lines, which the report does not need.
 _FOR_WRITERS = re.compile(r"^/\*\n(?:##.*\n)+\*/\n|^\n|^ +", re.MULTILINE)
 
@@ -244,10 +237,13 @@ _SPACES = re.compile(r"(?<=[;:,{]) | (?=[{}])|;(?=\s*})")
 
 
 def load_page_shell() -> dict[str, Markup]:
+    styles = map(
+        page_file, (f"{name}.css" for name in ("tokens", "layout", "overview", "text", "lists", "panel", "print"))
+    )
     early, module = Markup(page_file("early.js")), Markup(page_file("script.min.js"))
     allowed = " ".join(f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'" for script in (early, module))
     return {
-        "styles": Markup(_SPACES.sub("", _FOR_WRITERS.sub("", "".join(page_file(f"{name}.css") for name in _STYLES)))),
+        "styles": Markup(_SPACES.sub("", _FOR_WRITERS.sub("", "".join(styles)))),
         "early": early,
         "module": module,
         ##= man/spec/page.md#safety
