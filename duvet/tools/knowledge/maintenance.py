@@ -143,23 +143,21 @@ class KmIngestTriggerInput(Struct, frozen=True, forbid_unknown_fields=True):
     paths: Annotated[Any, Meta(description="Not supported: a run indexes everything that has changed")] = None
 
 
-class KmIngestTriggerOutput(Struct, frozen=True, kw_only=True):
-    """The fields of the run, and the run itself as `run`."""
-
-    status: str
-    run_id: str
-    profile: str
-    started_at: float
-    duration_seconds: float
-    success: bool
-    artifact_counts: dict[str, int]
-    chunk_count: int
-    changed: int
-    removed: int
-    repo_head: str | UnsetType = UNSET
-    error: str | UnsetType = UNSET
-    dry_run: bool = False
-    run: reports.RunRow
+KmIngestTriggerOutput = defstruct(
+    "KmIngestTriggerOutput",
+    [
+        ("status", str),
+        *(
+            (one.name, one.type) if one.required else (one.name, one.type | UnsetType, UNSET)
+            for one in structs.fields(reports.RunRow)
+        ),
+        ("dry_run", bool, False),
+        ("run", reports.RunRow),
+    ],
+    frozen=True,
+    kw_only=True,
+)
+"""The fields of the run, and the run itself as `run`."""
 
 
 @_declare(

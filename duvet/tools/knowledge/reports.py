@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any
 
-from msgspec import UNSET, Meta, Struct, UnsetType, structs
+from msgspec import UNSET, Meta, Struct, UnsetType, defstruct, structs
 
 from duvet.knowledge import reports
 from duvet.knowledge.index import OpenStore
@@ -91,23 +91,15 @@ class KmIngestStatusInput(Struct, frozen=True, forbid_unknown_fields=True):
     history: index.HistoryCount = 0
 
 
-class KmIngestStatusOutput(Struct, frozen=True, kw_only=True):
-    """The fields of the run, and the run itself as `run`; without a run, the requested profile."""
-
-    status: str
-    profile: str | UnsetType = UNSET
-    run_id: str | UnsetType = UNSET
-    started_at: float | UnsetType = UNSET
-    duration_seconds: float | UnsetType = UNSET
-    success: bool | UnsetType = UNSET
-    artifact_counts: dict[str, int] | UnsetType = UNSET
-    chunk_count: int | UnsetType = UNSET
-    changed: int | UnsetType = UNSET
-    removed: int | UnsetType = UNSET
-    repo_head: str | UnsetType = UNSET
-    error: str | UnsetType = UNSET
-    run: reports.RunRow | UnsetType = UNSET
-    history: tuple[reports.RunRow, ...] | UnsetType = UNSET
+_OPTIONAL = {"profile": str, **{one.name: one.type for one in structs.fields(reports.RunRow)}}
+_OPTIONAL |= {"run": reports.RunRow, "history": tuple[reports.RunRow, ...]}
+KmIngestStatusOutput = defstruct(
+    "KmIngestStatusOutput",
+    [("status", str), *((name, kind | UnsetType, UNSET) for name, kind in _OPTIONAL.items())],
+    frozen=True,
+    kw_only=True,
+)
+"""The fields of the run, and the run itself as `run`; without a run, the requested profile."""
 
 
 @index.declare_knowledge_tool(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Annotated, Any
 
-from msgspec import UNSET, Meta, Struct, UnsetType, json, to_builtins
-from msgspec.structs import asdict, replace
+from msgspec import UNSET, Meta, Struct, UnsetType, defstruct, json, to_builtins
+from msgspec.structs import asdict, fields, replace
 
 from duvet.knowledge import feedback, graph, search_query
 from duvet.text import format_count
@@ -144,15 +144,12 @@ class KmFeedbackSubmitInput(Struct, frozen=True, forbid_unknown_fields=True):
     ] = None
 
 
-class KmFeedbackSubmitOutput(Struct, frozen=True, kw_only=True):
-    status: str = "ok"
-    request_id: str
-    chunk_id: str
-    vote: float | None
-    note: str | None
-    context: dict[str, Any] | None
-    timestamp: str
-    source: str
+KmFeedbackSubmitOutput = defstruct(
+    "KmFeedbackSubmitOutput",
+    [("status", str, "ok"), *((one.name, one.type) for one in fields(feedback.Vote))],
+    frozen=True,
+    kw_only=True,
+)
 
 
 @index.declare_knowledge_tool(
