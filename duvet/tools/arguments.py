@@ -210,7 +210,6 @@ def find_unknown_argument(
     noun: str = "argument",
     if_none: str = "it has no arguments",
 ) -> ToolError | None:
-    """Return an error for the first unknown name."""
     name = next((name for name in names if name not in known), None)
     if name is None:
         return None

@@ -55,10 +55,7 @@ class ProjectSnapshot:
         return made
 
     def read(self, read: Callable[[ProjectSnapshot], Value]) -> Value:
-        """Return `read(self)`, which reads more files of the project; safe to call from any thread.
-
-        The live project then watches these files, too, and reads them again with the project.
-        """
+        """Return `read(self)`, from any thread; the live project then also watches the files that this has read."""
         if read not in self._read:
             with self._reading:
                 if read not in self._read:

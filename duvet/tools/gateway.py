@@ -62,7 +62,6 @@ class Gateway(Struct, frozen=True):
         return self.admin if scope is Scope.MAINTAINER else self.reader or self.admin
 
     def withheld(self, tool: Tool) -> WithheldReason | None:
-        """Return why this process can't call the tool on the gateway, or None if it can."""
         if tool.scope is Scope.READER or self.admin is not None:
             return None
         code = ErrorCode.UNAUTHORIZED if self.reader is None else ErrorCode.FORBIDDEN

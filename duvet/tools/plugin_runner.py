@@ -62,10 +62,7 @@ class PackContext:
         max_tokens: int | None = None,
         temperature: float | None = None,
     ) -> str:
-        """Return a model's answer; `model` is PROVIDER/MODEL, PROVIDER or a task of `routing`.
-
-        By default, the first usable provider answers. Raises ModelError or NoModelError if no model does.
-        """
+        """Return a model's answer; `model` is PROVIDER/MODEL, PROVIDER or a task, by default the first usable one."""
         request = ModelRequest(
             prompt=prompt, system=system, model=model, max_tokens=max_tokens, temperature=temperature
         )
@@ -90,10 +87,7 @@ class PluginRunner:
     async def run(
         self, pack: str, tool: Tool, arguments: Mapping[str, object], ctx: CallContext, limit: float
     ) -> ToolAnswer:
-        """Return the tool's answer; raise ToolError after a time limit, or if too many earlier calls still run.
-
-        The shorter limit of the caller's and the tool's applies; a tool without its own limit gets `limit` seconds.
-        """
+        """Return the tool's answer within the shorter limit of the caller's and the tool's, by default `limit` seconds."""
         if self._stuck[pack] >= MAX_STUCK_CALLS or self._left[pack] >= MAX_ABANDONED_CALLS:
             hint = "earlier calls are still running; try again later"
             raise ToolError(ErrorCode.UPSTREAM_ERROR, f"{tool.name} does not answer", hint)

@@ -278,10 +278,7 @@ def format_traceback(error: BaseException) -> Sequence[str]:
 
 
 def find_entry_point_stamps(path: Iterable[str]) -> tuple[str, ...]:
-    """Return the path, size and modification time of each file that declares entry points in these folders.
-
-    Folder names contain versions. A pack that is edited in place without reinstalling it looks unchanged.
-    """
+    """Return path, size and time of the files with entry points; a pack edited in place looks unchanged."""
     paths: list[str] = []
     for folder in dict.fromkeys(one or os.curdir for one in path):
         try:

@@ -172,10 +172,7 @@ class QueryTool(Tool, frozen=True, kw_only=True):
 def declare_tool(
     name: str, title: str, input: type[Struct], output: Any, *, kind: type[Tool] = Tool, **options: Any
 ) -> Callable[[Callable[[Any, Any], Any]], Tool]:
-    """Return a decorator that turns a handler into a tool.
-
-    The handler's docstring is the description; under `-OO`, the title is.
-    """
+    """Return a decorator that turns a handler into a tool; the docstring is the description (under `-OO`, the title)."""
 
     def declare(handler: Callable[[Any, Any], Any]) -> Tool:
         description = " ".join((handler.__doc__ or title).split())

@@ -55,10 +55,7 @@ def tool(function: Function, /, **options: Unpack[ToolOptions]) -> Function: ...
 @overload
 def tool(function: None = None, /, **options: Unpack[ToolOptions]) -> Callable[[Function], Function]: ...
 def tool(function: Any = None, /, *, writes: bool = False, **options: Any) -> Any:
-    """Declare a function as a tool. Its types are the schemas, and its docstring describes the tool and its arguments.
-
-    `writes` makes it a tool for maintainers. The other options are fields of `duvet.tools.tool.Tool`.
-    """
+    """Declare a function as a tool, with its types as schemas and its docstring as description of tool and arguments."""
     scope = Scope.MAINTAINER if writes else Scope.READER
     return _declare(function, _make_tool, {"scope": scope, "is_idempotent": not writes, **options})
 
@@ -188,7 +185,7 @@ def _choose_output(name: str, answer: Any) -> tuple[type[msgspec.Struct] | None,
 def _make_handler(
     function: Callable[..., Any], context: str, wrapper: type[msgspec.Struct] | None
 ) -> Callable[[Any, Any], Any]:
-    """Return a handler; `context` is the name of the parameter for the context, empty without one."""
+    # `context` is the name of the parameter for the context, or empty.
 
     def call(request: Any, ctx: Any) -> Any:
         return function(**msgspec.structs.asdict(request), **({context: ctx} if context else {}))

@@ -167,10 +167,7 @@ def _check_arguments(
 def _find_deeper_fault(
     step: records.Step, callers: tuple[str, ...], known: WorkflowEnvironment, seen: set[tuple[str, int]]
 ) -> str:
-    """Return why the step must not call its workflow or recipe; empty if it may.
-
-    Each workflow is visited once per depth.
-    """
+    """Return why the step must not call its workflow or recipe, visiting each workflow once per depth."""
     tool = find_step_tool(step)
     name = step.params.get(records.RECIPE_ARGUMENT) if tool == records.RECIPE_TOOL else None
     workflow = known.recipes.get(name) if isinstance(name, str) else known.workflow(tool)

@@ -89,8 +89,7 @@ def walk_path(value: object, path: ValuePath) -> tuple[object, int]:
 
 def copy_plain_value(value: object, most_bytes: int, what: str) -> Any:
     """Return a copy as plain JSON; raise UnresolvedError if it is not JSON, too deep or too large."""
-    if is_too_deep(value):
-        raise UnresolvedError(f"{what} is nested deeper than {_MAX_VALUE_DEPTH} levels, or contains too many values")
+    _check_depth(value, what)
     ##= man/spec/workflows.md#limits
     ##% The engine MUST reject arguments, prompts and outputs above 1 MB, and a result above 16 MB.
     if _is_larger(value, most_bytes):
@@ -106,14 +105,15 @@ def copy_plain_value(value: object, most_bytes: int, what: str) -> Any:
     return json.decode(data)
 
 
-def is_too_deep(value: object) -> bool:
-    """Return whether a value is nested too deeply, or has too many values on one level."""
+def _check_depth(value: object, what: str) -> None:
+    """Raise UnresolvedError for a value that is nested too deeply, or has too many values on one level."""
     level = [value]
     for _ in range(_MAX_VALUE_DEPTH + 1):
         level = [*islice(chain.from_iterable(map(_list_inner, level)), _MAX_LEVEL + 1)]
         if len(level) > _MAX_LEVEL:
-            return True
-    return bool(level)
+            break
+    if level:
+        raise UnresolvedError(f"{what} is nested deeper than {_MAX_VALUE_DEPTH} levels, or contains too many values")
 
 
 def _is_larger(value: object, most_bytes: int) -> bool:
@@ -247,8 +247,7 @@ def look_up_reference(reference: Reference, scope: ValueScope) -> Any:
 def expand_references(value: object, scope: ValueScope, keys: ValuePath) -> Any:
     """Expand the references in a value; raise UnresolvedError, which names the path `keys`, if this fails."""
     what = format_path(keys)
-    if is_too_deep(value):
-        raise UnresolvedError(f"{what} is nested deeper than {_MAX_VALUE_DEPTH} levels, or contains too many values")
+    _check_depth(value, what)
     left = MAX_EXPANDED_BYTES
 
     def look_up(reference: Reference) -> Any:

@@ -30,13 +30,10 @@ class StepResult(msgspec.Struct, frozen=True):
 
 class WorkflowBackend(Protocol):
     async def tool(self, name: str, arguments: Mapping[str, object], time_limit: float | None) -> StepResult:
-        """Return the answer of a tool; raise ToolError if it fails.
-
-        The backend must abandon a tool that doesn't stop at its time limit, because the engine waits for this call.
-        """
+        """Return the answer of a tool, or raise ToolError; abandon a tool that doesn't stop at its time limit."""
 
     async def model(self, request: ModelRequest) -> ModelResponse:
-        """Return the answer of a model; raise ToolError or DuvetError if it fails."""
+        """Return the answer of a model, or raise ToolError or DuvetError."""
 
 
 class WorkflowClock:

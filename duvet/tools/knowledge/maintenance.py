@@ -90,10 +90,7 @@ class KmBackupTriggerOutput(Struct, frozen=True, kw_only=True):
     "km-backup-trigger", "Back up the index", KmBackupTriggerInput, KmBackupTriggerOutput, accountable=("destination",)
 )
 async def trigger_backup(arguments: KmBackupTriggerInput, ctx: CallContext) -> tool.ToolAnswer:
-    """Write the index and the feedback to a backup archive, and return its path.
-
-    Searches and ingest runs can continue.
-    """
+    """Write the index and the feedback to a backup archive, and return its path. Searches and ingest runs can continue."""
     maintenance = index.require_maintenance(ctx)
     found = await index.run_in_thread(ctx, lambda: _create_backup(maintenance, (arguments.destination or "").strip()))
     path = os.path.relpath(found.path, maintenance.places.root)
@@ -169,8 +166,7 @@ KmIngestTriggerOutput = defstruct(
     accountable=("profile", "dry_run", "use_dummy_embeddings"),
 )
 async def trigger_ingest(arguments: KmIngestTriggerInput, ctx: CallContext) -> tool.ToolAnswer:
-    """Index all changed files of the project, and answer when the run is complete. With dry_run, change
-    nothing."""
+    """Index all changed files of the project, and answer when the run is complete. With dry_run, change nothing."""
     if arguments.paths is not None:
         hint = "omit paths; the run skips files that have not changed"
         raise tool.ToolError(tool.ErrorCode.UNSUPPORTED_OPERATION, "Indexing only some paths is not supported", hint)

@@ -34,10 +34,7 @@ _FILES = f"List the files of the subsystem, at most {graph.MAX_SUBSYSTEM_ARTIFAC
 
 
 def fit_response(response: search_query.SearchResponse, room: int) -> tuple[search_query.SearchResponse, int]:
-    """Cut the response to about `room` bytes of JSON; return it with the number of shortened results.
-
-    Higher-ranked results keep more text; every result keeps its requirements and relations.
-    """
+    """Cut texts to fit about `room` bytes of JSON, least at the top; return the number of shortened results, too."""
     whole = response.results
     shown = [_reduce(result, _TEXTS[-1]) for result in whole]
     left = room - len(json.encode(replace(response, results=tuple(shown))))
@@ -268,8 +265,7 @@ class KmGraphSubsystemInput(Struct, frozen=True, forbid_unknown_fields=True):
 
 @index.declare_knowledge_tool("km-graph-subsystem", "Subsystem", KmGraphSubsystemInput, graph.SubsystemView)
 async def show_subsystem(arguments: KmGraphSubsystemInput, ctx: CallContext) -> ToolAnswer:
-    """Return a subsystem with its files and related nodes, each with its distance and path. The list of nodes is
-    paged."""
+    """Return a subsystem with its files and related nodes, each with its distance and path. The list of nodes is paged."""
     name, limit = require_argument("name", arguments.name, _NAME), min(arguments.limit, _MAX_RELATED)
     has_files = arguments.include_artifacts is not False
     space = index.compute_row_budget(ctx.caller.audience, limit, _DEFAULT_RELATED)
