@@ -429,7 +429,7 @@ def _read_markdown_outline(body: str, start: int) -> DocumentOutline:
         line = data.rfind(b"\n", 0, heading.start) + 1
         title = data[heading.start : heading.end].decode().partition("\n")[0].strip()
         title = _CLOSING_HASHES.sub("", title.lstrip("#")).strip()
-        # A heading in a list or quotation is not one of the document.
+        # Headings in lists and quotations do not divide the document.
         if title and not data[line : heading.start].strip():
             start += len(data[at:line].decode())
             at = line

@@ -231,7 +231,7 @@ def ingest_project(
     options: location.IngestOptions = location.IngestOptions(),  # noqa: B008 - frozen
     *,
     catalogue: Callable[[], Catalogue] | None = None,  # Replaces tracing the project.
-    own: Sequence[str] = (),  # The files of duvet, which are skipped.
+    own: Sequence[str] = (),  # duvet's own files, which are skipped.
 ) -> IngestOutcome:
     """Update the store in one transaction; without a store, or in a dry run, only return what would change."""
     record = IngestRun(

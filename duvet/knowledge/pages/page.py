@@ -183,7 +183,7 @@ class LinkResolver:
         self._paths = targets.linked.union(paths)
         self._composed: dict[str, str] = {}
         self._folded: dict[str, str] = {}
-        self._ends: dict[str, list[str]] = {}  # The files by their folded paths, without any number of first folders.
+        self._ends: dict[str, list[str]] = {}  # The files by each end of their folded paths: `a/b.md` and `b.md`.
         for path in paths:
             self._composed.setdefault(compose(path), path)
             end = fold_name(path)
@@ -195,7 +195,7 @@ class LinkResolver:
         for alias, path in targets.aliases:
             aliases.setdefault(fold_name(alias), []).append(path)
         self._aliases = {alias: _find_first_below(paths) for alias, paths in aliases.items()}
-        self._matches: dict[str, _FirstFiles] = {}  # By the ends of paths in links.
+        self._matches: dict[str, _FirstFiles] = {}  # By the path in a link.
 
     def resolve(self, source: str, link: PageLink) -> str | None:
         """Return the file that a link in `source` leads to; None for an external or broken link."""
