@@ -240,9 +240,8 @@ def ingest_project(
         started_at=time.time(),
         dry_run=options.dry_run,
     )
-    finds_symbols = wants_symbols(rule.symbols)
-    reader = f"{_READER_VERSION} {finds_symbols} {rule.max_file_bytes}"
-    run = _Run(project, rule, options, catalogue, own, record, finds_symbols, reader)
+    reader = IngestReader(project, rule.max_file_bytes, wants_symbols(rule.symbols))
+    run = _Run(project, rule, options, catalogue, own, record, reader)
     if store is None or options.dry_run:
         ##= man/spec/knowledge.md#ingest-runs
         ##% With `--dry-run`, `duvet ingest` MUST list the changes to the index without making them.
@@ -275,8 +274,7 @@ class _Run(Struct):
     catalogue: Callable[[], Catalogue] | None
     own: Sequence[str]
     record: IngestRun
-    finds_symbols: bool
-    reader: str  # The version and the settings of the reader.
+    reader: IngestReader
     problems: list[model.Problem] = []
     clock: float = field(default_factory=time.perf_counter)
     embedder: Embedder | None = None
@@ -308,7 +306,7 @@ class _Run(Struct):
             writing.replace_graph(*graph)
         kept = {
             _GRAPH_KEY: digest,
-            _FILES_KEY: _pack((self.reader, files.records)),
+            _FILES_KEY: _pack((self.reader_version, files.records)),
             _TIMES_KEY: _pack(git_dates.CommitTimes(files.times.head, files.times.changes)),
         }
         for key, data in kept.items():
@@ -321,6 +319,10 @@ class _Run(Struct):
         return outcome
 
     @property
+    def reader_version(self) -> str:
+        return f"{_READER_VERSION} {self.reader.finds_symbols} {self.reader.max_bytes}"
+
+    @property
     def elapsed(self) -> float:
         return round(time.perf_counter() - self.clock, 3)
 
@@ -328,7 +330,7 @@ class _Run(Struct):
         project, progress = self.project, self.project.progress
         before = dict(store.artifacts()) if store else {}
         memo = store.kept(_FILES_KEY) if store and not self.options.full else None
-        reader, records = _unpack(memo, tuple[str, dict[str, FileRecord]]) or ("", {})
+        version, records = _unpack(memo, tuple[str, dict[str, FileRecord]]) or ("", {})
         earlier_times = _unpack(store.kept(_TIMES_KEY), git_dates.CommitTimes) if store else None
         progress.begin("Finding files")
         paths, problems = ingest_files.find_ingest_files(project, self.rule, self.own)
@@ -341,15 +343,8 @@ class _Run(Struct):
                 ingest_files.make_warning(f"using file times because commit times are unavailable: {times.fault}")
             )
         progress.end(f"Found {format_count(len(paths), 'file')}")
-        known = records if reader == self.reader else {}
-        files = FileChanges(
-            before,
-            known,
-            IngestReader(project, self.rule.max_file_bytes, finds_symbols=self.finds_symbols),
-            subsystems,
-            times,
-            writing,
-        )
+        known = records if version == self.reader_version else {}
+        files = FileChanges(before, known, self.reader, subsystems, times, writing)
         with progress.counted("Reading files", len(paths)) as counted:
             files.update(paths, counted)
         self.problems += (*files.problems, *subsystems.find_unknown())

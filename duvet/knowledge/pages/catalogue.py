@@ -279,9 +279,7 @@ class PageCollection:
     def _targets(self) -> dict[str, dict[str, None]]:
         found: dict[str, dict[str, None]] = {}
         for page in self.pages:
-            pages = (
-                self.find_target(page, link) for link in page.content.links if link.syntax is not LinkSyntax.EXTERNAL
-            )
+            pages = (self.find_target(page, link) for link in page.content.links)
             found[page.slug] = {one.slug: None for one in pages if one is not None and one is not page}
         return found
 
