@@ -146,7 +146,7 @@ class Backend(Struct, frozen=True):
     name: str
     section: ProviderSection
     complete: Callable[[str, ModelRequest], Awaitable[ProviderAnswer]] | None = None  # None for an unusable provider.
-    models: Callable[[float], Awaitable[tuple[str, ...]]] | None = None  # Has a number of seconds; raises ModelError.
+    models: Callable[[float], Awaitable[tuple[str, ...]]] | None = None  # Takes a time limit; raises ModelError.
     endpoint: endpoints.Endpoint | None = None
     trouble: str = ""
     hint: str = ""

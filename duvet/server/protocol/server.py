@@ -378,7 +378,7 @@ class DuvetServer(Server[Any]):
 
 
 def make_server(application: Application, observers: Sequence[CallObserver]) -> DuvetServer:
-    """Return a server of the process, whose log and garbage collection are set up for it."""
+    """Return the server of this process; also forward logging to its log, and enable garbage collection."""
     forward_logging(application.log)
     # The command line disables garbage collection for short runs. Imported modules are never freed, so freeze them.
     gc.enable()

@@ -273,7 +273,7 @@ class OutboundChannel:
         await self.settle(request)
 
     async def add(self, request: PendingRequest) -> None:
-        """Wait until there is room for the request."""
+        """Register a request once there is room for it."""
         while self._short >= MAX_PENDING_REQUESTS or self._bytes > MAX_PENDING_BYTES:
             await self._eased.wait()
         self._requests.append(request)

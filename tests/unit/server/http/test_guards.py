@@ -105,8 +105,7 @@ async def test_a_known_token_is_needed(server: DuvetServer) -> None:
     assert set(answer.headers) == {"date", "content-type", "content-length", "cache-control"}
 
 
-@pytest.mark.parametrize("chunked", [False, True])
-async def test_a_large_body_is_refused(server: DuvetServer, chunked: bool) -> None:
+async def test_a_large_body_is_refused(server: DuvetServer) -> None:
     ##= man/spec/mcp.md#limits
     ##% The server MUST refuse a line of more than 4 MiB on standard input, and an HTTP body above the configured limit,
     ##% before reading the rest.
@@ -114,12 +113,13 @@ async def test_a_large_body_is_refused(server: DuvetServer, chunked: bool) -> No
         for _ in range(4):
             yield b"[" * 1000
 
-    async with http_server.connected(server, limits=HttpLimits(body=2000)) as client:
-        answer = await client.post("/mcp", content=parts() if chunked else b"[" * 4000, headers=http_server.MEDIA)
-        assert (await client.post("/mcp", json=hello(), headers=http_server.MEDIA)).status_code == 200
     hint = "the limit is 2,000 bytes; split the request"
     body = http_server.error_of("invalid_request", "The request is too large", hint)
-    assert (answer.status_code, answer.json(), answer.headers["connection"]) == (413, body, "close")
+    async with http_server.connected(server, limits=HttpLimits(body=2000)) as client:
+        for sent in (b"[" * 4000, parts()):
+            answer = await client.post("/mcp", content=sent, headers=http_server.MEDIA)
+            assert (answer.status_code, answer.json(), answer.headers["connection"]) == (413, body, "close")
+            assert (await client.post("/mcp", json=hello(), headers=http_server.MEDIA)).status_code == 200
 
 
 async def test_the_rest_of_a_much_too_large_body_is_not_read(server: DuvetServer) -> None:
@@ -187,11 +187,11 @@ async def test_bodies_that_are_no_messages_are_refused(http: httpx2.AsyncClient)
 
 ##= man/spec/mcp.md#limits
 ##% The server MUST disconnect clients that send or read too slowly, and MUST NOT let them delay other clients.
-@pytest.mark.parametrize("parts", [(), (b"GET /health HT",), (HEALTH, b"GET /")])
-async def test_a_head_that_never_ends_is_disconnected(server: DuvetServer, parts: tuple[bytes, ...]) -> None:
+async def test_a_head_that_never_ends_is_disconnected(server: DuvetServer) -> None:
     async with http_server.serving(server, limits=HttpLimits(arrival=0.1)) as where:
-        found = await http_server.exchange(where, *parts)
-    assert found.count(b"HTTP/1.1 200 OK") == len(parts) // 2
+        for parts in ((), (b"GET /health HT",), (HEALTH, b"GET /")):
+            found = await http_server.exchange(where, *parts)
+            assert found.count(b"HTTP/1.1 200 OK") == len(parts) // 2
 
 
 NO_HTTP = (400, "The request is not valid HTTP")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import anyio
@@ -107,23 +107,17 @@ async def test_missing_resources_can_be_subscribed_to(mode: str, kettle: Path, s
         await heard.until(HEATING)
 
 
-REFUSED = {
-    "too long": ["duvet:///" + "x" * 20_000],
-    "too many": [f"duvet:///requirements/{count}" for count in range(1001)],
-}
-
-
-@pytest.mark.parametrize("uris", REFUSED.values(), ids=REFUSED)
-async def test_too_long_or_too_many_uris_are_refused(mode: str, uris: Collection[str], server: DuvetServer) -> None:
-    async with Client(server, mode=mode) as client:
-        with pytest.raises(MCPError) as refused:
-            if mode == MODERN:
-                async with client.listen(resource_subscriptions=list(uris)):
-                    pass
-            for uri in uris:
-                await client.subscribe_resource(uri)
-        assert refused.value.error.code == -32602
-    assert server.subscriptions.watched.uris == set()
+async def test_too_long_or_too_many_uris_are_refused(mode: str, server: DuvetServer) -> None:
+    for uris in (["duvet:///" + "x" * 20_000], [f"duvet:///requirements/{count}" for count in range(1001)]):
+        async with Client(server, mode=mode) as client:
+            with pytest.raises(MCPError) as refused:
+                if mode == MODERN:
+                    async with client.listen(resource_subscriptions=uris):
+                        pass
+                for uri in uris:
+                    await client.subscribe_resource(uri)
+            assert refused.value.error.code == -32602
+        assert server.subscriptions.watched.uris == set()
 
 
 async def test_a_client_that_does_not_read_blocks_no_other(mode: str, kettle: Path, server: DuvetServer) -> None:

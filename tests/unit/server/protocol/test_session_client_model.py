@@ -156,21 +156,18 @@ async def draw(context: Any, params: types.CreateMessageRequestParams) -> types.
     return types.CreateMessageResult.model_validate(ANSWERS["an image"])
 
 
-@pytest.mark.parametrize(
-    ("mode", "model", "message"),
-    [
+async def test_a_model_that_does_not_answer_fails_the_step(kettle: Path) -> None:
+    for mode, model, message in (
         ("legacy", None, "no usable model: mine: no MCP client offers a model"),
         (MODERN, None, "no usable model: mine: no MCP client offers a model"),
         ("legacy", refuse, "the client's model did not answer"),
         ("legacy", draw, "the client's model returned something other than text"),
-    ],
-)
-async def test_a_model_that_does_not_answer_fails_the_step(kettle: Path, mode: str, model: Any, message: str) -> None:
-    async with Client(asking_server(kettle), mode=mode, sampling_callback=model) as client:
-        error = error_of(await client.call_tool(**SUM))
-    assert (error["code"], error["message"]) == ("model_failed", f"sum failed in step first: mine: {message}")
-    run = error["details"]
-    assert (run["status"], [step["status"] for step in run["steps"]]) == ("error", ["success", "error", "skipped"])
+    ):
+        async with Client(asking_server(kettle), mode=mode, sampling_callback=model) as client:
+            error = error_of(await client.call_tool(**SUM))
+        assert (error["code"], error["message"]) == ("model_failed", f"sum failed in step first: mine: {message}")
+        run = error["details"]
+        assert (run["status"], [step["status"] for step in run["steps"]]) == ("error", ["success", "error", "skipped"])
 
 
 THEIRS = {"role": "assistant", "model": "theirs"}
