@@ -190,22 +190,20 @@ class HttpApplication:
         self._sessions = SessionManager(server, limits, server.subscriptions.deliver_to)
         server.subscriptions.reaches = self._sessions.has_stream
         self._rates = guards.RequestRates(guards.TokenBuckets(limits.rate, limits.burst, limits.clients), tokens)
-        endpoints: dict[str, ASGIApp] = {
-            MCP_PATH: MessageSplitter(self._sessions.handle_request, limits.batch, self._rates),
-            REST_PATH: RestEndpoint(server.dispatcher, server.settings),
-            **dict.fromkeys(REPORT_PATHS, partial(serve_report, server.dispatcher)),
-        }
-        self._requests = guards.ConcurrencyLimit(endpoints, limits)
+        self._requests = guards.ConcurrencyLimit(limits)
         # This comes before the limit, because a request that is still arriving doesn't count.
         self._bodies = guards.BodyLimit(self._requests, limits)
+        protocol = MessageSplitter(self._sessions.handle_request, limits.batch, self._rates)
+        tools = RestEndpoint(server.dispatcher, server.settings)
+        reports = partial(self._bodies, partial(serve_report, server.dispatcher))
         healthy = Response(b'{"status":"ok"}', media_type="application/json", headers={"cache-control": "no-store"})
         self._paths: dict[str, tuple[ASGIApp, Sequence[str]]] = {
             HEALTH_PATH: (healthy, _READING),
             READY_PATH: (partial(serve_readiness, server.live), _READING),
             METRICS_PATH: (metrics, _READING),
-            MCP_PATH: (self._bodies, ("GET", "POST", "DELETE")),
-            REST_PATH: (self._bodies, REST_METHODS),
-            **dict.fromkeys(REPORT_PATHS, (self._bodies, _READING)),
+            MCP_PATH: (partial(self._bodies, protocol), ("GET", "POST", "DELETE")),
+            REST_PATH: (partial(self._bodies, tools), REST_METHODS),
+            **dict.fromkeys(REPORT_PATHS, (reports, _READING)),
         }
         self.asgi = Starlette(
             exception_handlers={Exception: guards.refuse_exception}, lifespan=lambda _: self._sessions.run()

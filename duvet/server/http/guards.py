@@ -266,8 +266,8 @@ class _TooLargeError(Exception):
 class BodyLimit:
     """Reads request bodies within limits of size and time, and passes on complete requests, with the body in their scope."""
 
-    def __init__(self, app: ASGIApp, limits: HttpLimits) -> None:
-        self._app = app
+    def __init__(self, requests: ConcurrencyLimit, limits: HttpLimits) -> None:
+        self._requests = requests
         self._limits = limits
         self._arriving: dict[anyio.CancelScope, int] = {}  # The size of each arriving body, oldest first.
         self._is_ending = False
@@ -277,7 +277,7 @@ class BodyLimit:
         for arrival in self._arriving:
             arrival.cancel()
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, endpoint: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
         arrival = anyio.CancelScope(deadline=anyio.current_time() + self._limits.arrival)
         self._arriving[arrival] = 0
         body = None
@@ -300,7 +300,7 @@ class BodyLimit:
             await send_refusal(scope, send, _ENDING if self._is_ending else _TOO_SLOW)
         elif body is not None:
             scope["body"] = body
-            await self._app(scope, receive, send)
+            await self._requests(endpoint, scope, receive, send)
 
     async def _read(self, arrival: anyio.CancelScope, headers: Headers, receive: Receive) -> bytes | None:
         """Return the body; None if the client disconnects. Raise _TooLargeError if it is too large."""
@@ -343,8 +343,7 @@ def _count_escapes(body: bytearray) -> int:
 class ConcurrencyLimit:
     """Limits concurrent requests and streams, in total and per client; waits for their answers at shutdown."""
 
-    def __init__(self, endpoints: Mapping[str, ASGIApp], limits: HttpLimits) -> None:
-        self._endpoints = endpoints  # By path.
+    def __init__(self, limits: HttpLimits) -> None:
         self._requests = limits.requests
         self._free = {False: limits.requests, True: limits.streams}
         self._taken: Counter[tuple[bool, str]] = Counter()  # The number in progress, by kind and client.
@@ -352,7 +351,7 @@ class ConcurrencyLimit:
         self._answered = anyio.Event()
         self._unanswered: set[anyio.CancelScope] = set()  # Requests whose answer has not started, except streams.
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, endpoint: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
         is_get = scope["method"] == "GET" and not scope["path"].startswith(API_PREFIX)
         is_stream = is_get or Headers(scope=scope).getlist("mcp-method") == [messages.LISTEN_METHOD]
         client = find_client_address(scope)
@@ -388,7 +387,7 @@ class ConcurrencyLimit:
             if not is_stream:
                 self._unanswered.add(work)
             try:
-                await self._endpoints[scope["path"]](scope, receive, send_and_release)
+                await endpoint(scope, receive, send_and_release)
             finally:
                 self._unanswered.discard(work)
                 place.close()
