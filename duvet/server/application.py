@@ -524,7 +524,7 @@ class ToolSelection:
 
     @cached_property
     def _all(self) -> packs.ToolChoice:
-        return self._choose([self.offered.pack] if self.workflows else [])
+        return self._choose([self.offered.pack] if self._service.config.workflows else [])
 
     @property
     def registry(self) -> packs.Registry:
@@ -546,7 +546,7 @@ class ToolSelection:
 
     @property
     def faults(self) -> Mapping[str, list[WorkflowFault]]:
-        return self.offered.faults if self.workflows else {}
+        return self.offered.faults if self._service.config.workflows else {}
 
     @cached_property
     def workflows(self) -> Mapping[str, Workflow]:
