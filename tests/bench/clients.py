@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from tests.bench.measure import FailedError, environment, p99
 
@@ -160,12 +160,8 @@ _META = {
 }
 
 
-class Load(NamedTuple):
-    rate: float  # Answers per second.
-    worst: float  # The 99th percentile in seconds.
-
-
-def load(where: tuple[str, int], tools: Mapping[str, Mapping[str, object]]) -> Load:
+def load(where: tuple[str, int], tools: Mapping[str, Mapping[str, object]]) -> tuple[float, float]:
+    """Return the answers per second to many clients at once, and the 99th percentile in seconds."""
     requests = [request_of(name, arguments) for name, arguments in tools.items()]
 
     async def visit(number: int) -> list[float]:
@@ -186,7 +182,7 @@ def load(where: tuple[str, int], tools: Mapping[str, Mapping[str, object]]) -> L
 
     began = time.perf_counter()
     seconds = asyncio.run(visit_all())
-    return Load(len(seconds) / (time.perf_counter() - began), p99(seconds))
+    return len(seconds) / (time.perf_counter() - began), p99(seconds)
 
 
 async def read_answer(reading: asyncio.StreamReader) -> tuple[int, bytes]:

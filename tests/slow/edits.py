@@ -13,8 +13,6 @@ from random import Random
 from types import MappingProxyType
 from typing import NamedTuple
 
-Texts = Counter[str]
-
 
 class Part(NamedTuple):
     """A section: its level, its name without a number, and its lines including subsections."""
@@ -37,7 +35,7 @@ class Document(NamedTuple):
     def lines(self) -> list[str]:
         return self.text.split("\n")
 
-    def texts(self) -> Texts:
+    def texts(self) -> Counter[str]:
         return Counter(text for _, text in self.requirements)
 
     def parts(self) -> list[Part]:
@@ -85,24 +83,20 @@ def insert_section(document: Document, random: Random) -> Edited | None:
 def insert_paragraph(document: Document, random: Random) -> Edited | None:
     lines = document.lines
     first = min(document.headings)
-    places = [at for at in range(first + 3, len(lines) - 3) if _is_between_paragraphs(lines, at)]
+    places = [
+        at
+        for at in range(first + 3, len(lines) - 3)
+        if not lines[at].strip()
+        and re.match(r"   \w.*\.$", lines[at - 1])
+        and re.match(r"   [A-Z]", lines[at + 1])
+        and not any("\f" in line or re.search(r"\[Page \d+\]|^RFC \d", line) for line in lines[at - 5 : at + 5])
+    ]
     if not places:
         return None
     text = f"The added part {random.randrange(10**6)} MUST start by itself."
     at = random.choice(places)
     lines[at:at] = ["", f"   {text}"]
     return Edited("\n".join(lines), added=Counter([text]))
-
-
-def _is_between_paragraphs(lines: Sequence[str], at: int) -> bool:
-    around = lines[at - 5 : at + 5]
-    is_paged = any("\f" in line or re.search(r"\[Page \d+\]|^RFC \d", line) for line in around)
-    return (
-        not lines[at].strip()
-        and bool(re.match(r"   \w.*\.$", lines[at - 1]))
-        and bool(re.match(r"   [A-Z]", lines[at + 1]))
-        and not is_paged
-    )
 
 
 _DEFINITION = re.compile(r" {0,3}\[[^\]]+\]:")

@@ -120,8 +120,7 @@ def test_a_server_is_asked_over_http_by_one_and_by_many(duvet_command: str, tmp_
             server.ask("no/such", {})
         with pytest.raises(FailedError, match="Unknown tool"):
             load(server.where, {"no_such": {}})
-        found = load(server.where, tools)
-    assert found.rate > 0 and found.worst > 0
+        assert min(load(server.where, tools)) > 0
 
 
 @on_linux
