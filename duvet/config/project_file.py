@@ -216,32 +216,24 @@ def require_config(tree: Tree, config_path: str | None = None) -> str:
 def read_config(data: bytes, path: str, environ: Mapping[str, str]) -> settings.Config:
     """Parse a configuration file, or raise ProblemsError with all problems in it."""
     try:
-        return _parse_config(data, path, environ)
-    except ProblemsError:
-        name = os.path.basename(path)
-        if name.partition(".")[0] not in ("duvet", "contextive") or ".config." not in name:
-            raise
-        message = "this is a service configuration, not a project's configuration"
-        hint = (
-            "name it with `--service-config` on a command that reads it, such as `duvet mcp`, and leave out `--config`"
-        )
-        raise ProblemsError((rules.CONFIG_BAD_VALUE.problem(message, path, hint=hint),)) from None
-
-
-def _parse_config(data: bytes, path: str, environ: Mapping[str, str]) -> settings.Config:
-    try:
         toml = parse_toml_bytes(data, path)
-    except DocumentError as error:
-        raise ProblemsError((error.make_problem(),)) from error
-    try:
-        return read_tables(toml, environ).resolve(path, toml)
-    except ProblemsError:
-        from duvet.config.check import respell_project_keys
+        try:
+            return read_tables(toml, environ).resolve(path, toml)
+        except ProblemsError:
+            from duvet.config.check import respell_project_keys
 
-        respelled = respell_project_keys(toml)
-        if respelled is toml:
-            raise
-        return read_tables(respelled, environ).resolve(path, respelled)
+            respelled = respell_project_keys(toml)
+            if respelled is toml:
+                raise
+            return read_tables(respelled, environ).resolve(path, respelled)
+    except (DocumentError, ProblemsError) as error:
+        name = os.path.basename(path)
+        problems = (error.make_problem(),) if isinstance(error, DocumentError) else error.problems
+        if name.startswith(("duvet.", "contextive.")) and ".config." in name:
+            message = "this is a service configuration, not a project's configuration"
+            hint = "name it with `--service-config` on a command that reads it, such as `duvet mcp`, and leave out `--config`"
+            problems = (rules.CONFIG_BAD_VALUE.problem(message, path, hint=hint),)
+        raise ProblemsError(problems) from None
 
 
 def read_tables(toml: TomlDocument, environ: Mapping[str, str]) -> ConfigTable:

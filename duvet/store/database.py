@@ -123,7 +123,11 @@ def _make_error(error: Exception, path: str) -> StoreError:
     code = getattr(error, "sqlite_errorcode", 11) & 0xFF
     if code in _BUSY:
         return make_busy_error(path)
-    if code in _FULL or (code in _DISK and _is_full(path)):
+    if code in _DISK:
+        with suppress(OSError):
+            # A disk with less than 64 KB counts as full.
+            code = 13 if disk_usage(find_store_folder(path)).free < 1 << 16 else code
+    if code in _FULL:
         message = f"not enough disk space for the index: {error}"
         return StoreFullError(message, path=path, hint="free disk space, and try again")
     if code in _READ_ONLY:
@@ -134,14 +138,6 @@ def _make_error(error: Exception, path: str) -> StoreError:
     if code in _DAMAGED or any(words in str(error) for words in _DAMAGE_MESSAGES):
         return make_damaged_error(path, str(error))
     return StoreError(f"the index can't be read or written: {error}", path=path, hint="check the disk")
-
-
-def _is_full(path: str) -> bool:
-    try:
-        # A disk with less than 64 KB counts as full.
-        return disk_usage(find_store_folder(path)).free < 1 << 16
-    except OSError:
-        return False
 
 
 def make_busy_error(path: str) -> StoreBusyError:
