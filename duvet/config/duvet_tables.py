@@ -158,9 +158,8 @@ class _Specification(project_file.SpecificationTable, frozen=True, kw_only=True)
 
     def __post_init__(self) -> None:
         if self.ids and (fault := find_pattern_fault(self.ids)):
-            raise TableError(
-                CONFIG_BAD_VALUE, f"invalid pattern: {fault}", "write a simpler pattern, such as `[A-Z]+-\\d+`", "ids"
-            )
+            hint = "write a simpler pattern, such as `[A-Z]+-\\d+`"
+            raise TableError(CONFIG_BAD_VALUE, f"invalid pattern: {fault}", hint, "ids")
 
     def rule(self) -> settings.SpecificationRule:
         form = RequirementForm(self.keywords is KeywordCase.ANY, self.requirements is RequirementBasis.IDS, self.ids)

@@ -198,19 +198,15 @@ CONFIG_PATH = ".duvet/config.toml"
 
 def find_config(tree: Tree, config_path: str | None = None) -> str | None:
     """Return the given path, or the path of the configuration in this folder; None if the folder has no configuration."""
-    if config_path:
-        return config_path
-    return CONFIG_PATH if tree.exists(CONFIG_PATH) else None
+    return config_path or (CONFIG_PATH if tree.exists(CONFIG_PATH) else None)
 
 
 def require_config(tree: Tree, config_path: str | None = None) -> str:
     """Return the path of the configuration; raise ConfigAbsentError if the project has none."""
-    found = find_config(tree, config_path)
-    if found:
+    if found := find_config(tree, config_path):
         return found
-    raise ConfigAbsentError(
-        "no configuration in this folder or above it", path=CONFIG_PATH, hint="create one with `duvet init`"
-    )
+    message = "no configuration in this folder or above it"
+    raise ConfigAbsentError(message, path=CONFIG_PATH, hint="create one with `duvet init`")
 
 
 def read_config(data: bytes, path: str, environ: Mapping[str, str]) -> settings.Config:

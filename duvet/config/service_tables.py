@@ -274,9 +274,8 @@ def _read_boolean_variable(environ: Mapping[str, str], name: str, setting: bool 
         return setting
     word, yes = environ.get(name, "").strip().lower(), ("1", "true", "yes", "on")
     if word and word not in (*yes, "0", "false", "no", "off"):
-        raise DuvetError(
-            f"the environment variable `{name}` is neither true nor false", hint="set it to `true` or `false`"
-        )
+        message = f"the environment variable `{name}` is neither true nor false"
+        raise DuvetError(message, hint="set it to `true` or `false`")
     return word in yes if word else None
 
 
@@ -443,13 +442,11 @@ class StepSection(ServiceSection, frozen=True, kw_only=True):
             raise TableError(CONFIG_MISSING_KEY, "missing field `prompt`", "add a `prompt` for the model", "model")
         for name, value in {"prompt": self.prompt, "system": self.system}.items():
             if value is not None and self.model is None:
-                raise TableError(
-                    CONFIG_BAD_VALUE, f"`{name}` requires a `model`", "add a `model`, or remove this key", name
-                )
+                hint = "add a `model`, or remove this key"
+                raise TableError(CONFIG_BAD_VALUE, f"`{name}` requires a `model`", hint, name)
         if self.wait is not None and self.params:
-            raise TableError(
-                CONFIG_BAD_VALUE, "`params` can't be used with `wait`", "move the arguments to `wait.params`", "params"
-            )
+            hint = "move the arguments to `wait.params`"
+            raise TableError(CONFIG_BAD_VALUE, "`params` can't be used with `wait`", hint, "params")
 
 
 _Step = Annotated[StepSection, Meta(extra_json_schema=_ONE_ACTION)]

@@ -226,9 +226,8 @@ class NotApplicableTable(Table, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         if self.quote is not None and not self.target.partition("#")[2]:
-            raise TableError(
-                CONFIG_BAD_VALUE, "`quote` requires a section in `target`", "write the target as SPEC#SECTION"
-            )
+            hint = "write the target as SPEC#SECTION"
+            raise TableError(CONFIG_BAD_VALUE, "`quote` requires a section in `target`", hint)
 
 
 class PagesTable(Table, frozen=True, kw_only=True):
