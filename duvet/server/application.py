@@ -550,9 +550,12 @@ class ToolSelection:
 
     @cached_property
     def workflows(self) -> Mapping[str, Workflow]:
+        sections = self._service.config.workflows
+        if not sections:
+            # Most calls don't need the module.
+            return {}
         from duvet.workflows.workflow import make_configured_workflow
 
-        sections = self._service.config.workflows
         return {name: make_configured_workflow(name, section) for name, section in sections.items()}
 
     def _choose(self, own: Sequence[Pack]) -> packs.ToolChoice:
