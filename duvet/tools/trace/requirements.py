@@ -266,8 +266,21 @@ class GetRequirementStatusOutput(Struct, frozen=True, omit_defaults=True):
 )
 def get_requirement_status(arguments: GetRequirementStatusInput, context: ProjectSnapshot) -> ToolAnswer:
     """Return the state of a requirement, such as "needs tests" or "done". Call it again after you have cited it."""
-    catalogue = context.catalogue
-    indexes = _find_indexes(context, arguments.req_identifier.strip())
+    catalogue, identifier, cause = context.catalogue, arguments.req_identifier.strip(), None
+    indexes: Sequence[int] = ()
+    if _DIGITS.match(identifier) and identifier not in catalogue.named:
+        indexes = references.find_requirements_by_id(catalogue, identifier, context.files)
+    else:
+        try:
+            found = references.resolve_reference(catalogue, identifier, context.files)
+            indexes = found.indexes if isinstance(found, references.RequirementRef) else ()
+        except errors.NotFoundError as error:
+            if locations.parse_resource(identifier):
+                raise
+            cause = error
+    if not indexes:
+        hint = "use the first 4 or more digits of its id, or its full_path; find them with search_requirements"
+        raise errors.NotFoundError(f"{quote_text(identifier)} is not a requirement", hint=hint) from cause
     ##= man/spec/show.md#details
     ##% For a requirement that occurs in several places, duvet MUST show the worst of its states and list all places.
     state = min(catalogue.requirements[index].state for index in indexes)
@@ -277,23 +290,6 @@ def get_requirement_status(arguments: GetRequirementStatusInput, context: Projec
     )
     output = GetRequirementStatusOutput(state.words, places if len(places) > 1 else ())
     return ToolAnswer(value=output, next_step=_NEXT.get(state, ""))
-
-
-def _find_indexes(context: ProjectSnapshot, identifier: str) -> Sequence[int]:
-    catalogue = context.catalogue
-    if _DIGITS.match(identifier) and identifier not in catalogue.named:
-        return references.find_requirements_by_id(catalogue, identifier, context.files)
-    cause = None
-    try:
-        found = references.resolve_reference(catalogue, identifier, context.files)
-        if isinstance(found, references.RequirementRef):
-            return found.indexes
-    except errors.NotFoundError as error:
-        if locations.parse_resource(identifier):
-            raise
-        cause = error
-    hint = "use the first 4 or more digits of its id, or its full_path; find them with search_requirements"
-    raise errors.NotFoundError(f"{quote_text(identifier)} is not a requirement", hint=hint) from cause
 
 
 class SearchRequirementsInput(StatusArguments, frozen=True, kw_only=True):
