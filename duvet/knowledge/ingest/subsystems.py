@@ -90,7 +90,17 @@ class SubsystemIndex:
             found = (self.find_spelling(guess) or self._top_modules.get(_key(guess), "") for guess in guesses)
             name = next(filter(None, found), "")
         if not name and kind is FileKind.TEST:
-            name = self._find_by_imports(imports) or self._find_by_citations(path)
+            votes = Counter[str]()
+            for parts in (imported.split("/") for imported in imports):
+                # A module path may begin with the host that it is loaded from, or with the name of the project.
+                spans = ((start, end) for end in range(len(parts), 0, -1) for start in range(max(1, end - 1)))
+                known = (self._modules.get("/".join(parts[start:end])) for start, end in spans)
+                votes.update(islice(filter(None, known), 1))
+            if not votes:
+                # Code that cites the same requirements.
+                cited, citing = self._citations
+                votes.update(other for index in sorted(cited.get(path, ())) for other in citing.get(index, ()))
+            name = votes.most_common(1)[0][0] if votes else ""
         key = _key(name)
         return self.catalogue.get(key) or CatalogueSubsystem(self._names.setdefault(key, name) if name else "")
 
@@ -129,15 +139,6 @@ class SubsystemIndex:
                 found.setdefault(_key(file.rpartition(".")[0]), name)
         return found
 
-    def _find_by_imports(self, imports: Iterable[str]) -> str:
-        votes = Counter[str]()
-        for parts in (name.split("/") for name in imports):
-            # A module path may begin with the host that it is loaded from, or with the name of the project.
-            spans = ((start, end) for end in range(len(parts), 0, -1) for start in range(max(1, end - 1)))
-            known = (self._modules.get("/".join(parts[start:end])) for start, end in spans)
-            votes.update(islice(filter(None, known), 1))
-        return votes.most_common(1)[0][0] if votes else ""
-
     @cached_property
     def _modules(self) -> dict[str, str]:
         """The subsystem of each module, by the paths under which files may import it."""
@@ -155,12 +156,6 @@ class SubsystemIndex:
                 if folder and (last in _FOLDER_MODULES or folder not in found):
                     found[folder] = name
         return found
-
-    def _find_by_citations(self, path: str) -> str:
-        cited, citing = self._citations
-        names = (name for requirement in sorted(cited.get(path, ())) for name in citing.get(requirement, ()))
-        votes = Counter(names)
-        return votes.most_common(1)[0][0] if votes else ""
 
     @cached_property
     def _citations(self) -> tuple[dict[str, set[int]], dict[int, list[str]]]:
