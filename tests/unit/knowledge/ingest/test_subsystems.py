@@ -145,6 +145,7 @@ IMPORTS = {
     "import pkg": "pkg",
     "from http.client import HTTPConnection\nimport os.path\nimport pkg.db.pool": "db",
     "from pkg.db import pool\nfrom pkg.http import client, server\nimport pkg.http.client": "http",
+    "from pkg.http import client\nfrom pkg.cli import main": "http",
     "text = 'from pkg.http import x'": "",
     "import unknown": "",
 }
