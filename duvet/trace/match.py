@@ -6,6 +6,7 @@ import re
 import sys
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable
+from functools import cached_property
 from heapq import merge
 from itertools import accumulate, compress, count, groupby, tee
 from operator import add
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from duvet.model import PlainText, Section
+from duvet.model import Section
 from duvet.text import WHITESPACE, byte_length, normalise, normalise_with_map
 from duvet.trace.records import TITLE_LINE, Fit, FoundQuote, Piece
 
@@ -308,10 +309,24 @@ class QuoteMatcher:
 
     def __init__(self, section: Section, view: SectionView | None = None) -> None:
         self.section = section
-        self._lines = QuoteFinder(view) if view else None
-        self._words: QuoteFinder | None = None
-        self._plain: PlainView | None = None
         self._name = ""  # The id of the requirement to which the search is restricted; empty for the whole section.
+        if view is not None:
+            self._view = view
+
+    @cached_property
+    def _view(self) -> SectionView:
+        return make_section_view(self.section)
+
+    @cached_property
+    def _lines(self) -> QuoteFinder:
+        return QuoteFinder(self._view)
+
+    @cached_property
+    def _words(self) -> tuple[PlainView, QuoteFinder]:
+        from duvet.trace.plain_match import PlainView
+
+        view = PlainView(self.section)
+        return view, QuoteFinder(view)
 
     def find(self, quote: str, name: str = "", *, allows_cuts: bool = True) -> FoundQuote | None:
         """Return where the quote is and how it fits, or None; in plain text, `name` restricts this to a requirement.
@@ -324,12 +339,12 @@ class QuoteMatcher:
             start, end = self.section.heading
             return (Piece(TITLE_LINE, start, end),), Fit.TITLE
         if self.section.plain is None:
-            return self._make_line_finder().find(quote, allows_cuts=allows_cuts)
+            return self._lines.find(quote, allows_cuts=allows_cuts)
         # Only Markdown in duvet's own schema has a plain text.
         from duvet.trace.plain_match import list_bare_quotes
 
         name = name or self._name
-        view, words = self._make_word_finder(self.section.plain)
+        view, words = self._words
         ##= man/spec/trace.md#targets-and-quotes
         ##% duvet MUST ignore differences in markup between a quote and its section.
         if found := _find_words(view, words, quote, name, Fit.EXACT):
@@ -341,32 +356,18 @@ class QuoteMatcher:
         if name:
             return None
         # The lines as they are in the file, such as code.
-        found = self._make_line_finder().find(quote, allows_edit=False)
+        found = self._lines.find(quote, allows_edit=False)
         return found or (words.find(bare[0], allows_cuts=allows_cuts) if bare[0] else None)
-
-    def _make_line_finder(self) -> QuoteFinder:
-        self._lines = self._lines or QuoteFinder(make_section_view(self.section))
-        return self._lines
-
-    def _make_word_finder(self, plain: PlainText) -> tuple[PlainView, QuoteFinder]:
-        if self._plain is None or self._words is None:
-            from duvet.trace.plain_match import PlainView
-
-            self._plain = PlainView(self.section, plain)
-            self._words = QuoteFinder(self._plain)
-        return self._plain, self._words
 
     def restrict(self, text: str, name: str) -> QuoteMatcher:
         """Return a matcher for this requirement of the section; `self` if the section does not contain its text."""
         if self.section.plain is not None:
             found = QuoteMatcher(self.section)
-            found._plain, found._words = self._make_word_finder(self.section.plain)
-            found._name = name
+            found._words, found._name = self._words, name
             return found
-        view = self._make_line_finder().view
-        data = text.encode()
+        view, data = self._view, text.encode()
         start = view.data.find(data)
-        if start < 0 or not isinstance(view, SectionView):
+        if start < 0:
             return self
         first, last = bisect_right(view.offsets, start) - 1, bisect_left(view.offsets, start + len(data))
         offsets = [one - start for one in view.offsets[first : last + 1]]

@@ -6,7 +6,7 @@ import re
 from bisect import bisect_right
 from itertools import accumulate
 
-from duvet.model import PlainText, Section, Statement
+from duvet.model import Section, Statement
 from duvet.specs.locator import compile_ids
 from duvet.specs.markdown import remove_markup
 from duvet.text import WHITESPACE, byte_length, normalise, normalise_with_map
@@ -22,9 +22,10 @@ _AHEAD_OF_MARKS = frozenset(b" \t([{\"'|>/")
 class PlainView:
     """The words of a section without markup, on one line, and its requirements."""
 
-    def __init__(self, section: Section, plain: PlainText) -> None:
+    def __init__(self, section: Section) -> None:
+        assert section.plain is not None
         self.section = section
-        self.plain = plain
+        self.plain = plain = section.plain
         self.text = text = plain.text.replace("\n", " ")
         self.data = text.encode()
         parts = (text[at : at + _MARK_EVERY] for at in range(0, len(text), _MARK_EVERY))
