@@ -6,8 +6,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -42,6 +41,13 @@ if TYPE_CHECKING:
 
 _SERVER_NAME = "duvet"  # The name of the server in the configuration of clients.
 _MAX_PINGS = 20  # Models of a provider to ask.
+CLIENTS = {
+    "claude": "`.mcp.json` of the project for Claude Code, or `claude_desktop_config.json` for Claude Desktop",
+    "vscode": "`.vscode/mcp.json` of the project, or `mcp.json` of your profile",
+    "cursor": "`.cursor/mcp.json` of the project, or `~/.cursor/mcp.json`",
+    "codex": "`~/.codex/config.toml`, or `.codex/config.toml` of a project that you trust",
+}
+"""The clients of `--print-config`, with the files that they read their configuration from."""
 _TERMINAL_NOTICE = (
     "{0} is waiting for MCP messages from an agent on standard input; press Ctrl-C to stop it.\n"
     "To configure an agent, run `{0} --print-config claude`; `{0} --help` lists the other agents."
@@ -52,7 +58,7 @@ _TERMINAL_NOTICE = (
 @click.option(
     "--print-config",
     "client",
-    type=click.Choice(["claude", "vscode", "cursor", "codex"]),
+    type=click.Choice([*CLIENTS]),
     help="Print a configuration for this client.",
 )
 @click.option("--check", is_flag=True, help="Check the configuration, list the tools to be served, and exit.")
@@ -106,7 +112,7 @@ def mcp(client: str | None, check: bool, models: bool, describe: bool, **options
     if models and not check:
         raise click.UsageError("--models only applies to --check")
     if client is not None:
-        _print_client_config(CLIENTS[client], options)
+        _print_client_config(client, options)
         return
     enter_page_folder(options)
     if check or describe:
@@ -198,39 +204,7 @@ def _choose_address(application: Application, listening: _ListenOptions) -> Serv
         raise click.BadParameter(f"{error.message}: {error.hint}", param_hint="--http") from error
 
 
-class McpClient(Struct, frozen=True):
-    render: Callable[[list[str]], str]  # Renders the configuration that makes it run this command.
-    where: str  # The files that it reads its configuration from.
-
-
-def _render_json(key: str, command: list[str], **fields: str) -> str:
-    server = {**fields, "command": command[0], "args": command[1:]}
-    return f"{json.dumps({key: {_SERVER_NAME: server}}, indent=2, ensure_ascii=False)}\n"
-
-
-def _render_toml(command: list[str]) -> str:
-    program, *args = map(toml.format_one_line_string, command)
-    return f"[mcp_servers.{_SERVER_NAME}]\ncommand = {program}\nargs = [{', '.join(args)}]\n"
-
-
-CLIENTS = {
-    "claude": McpClient(
-        partial(_render_json, "mcpServers"),
-        "`.mcp.json` of the project for Claude Code, or `claude_desktop_config.json` for Claude Desktop",
-    ),
-    "vscode": McpClient(
-        partial(_render_json, "servers", type="stdio"),
-        "`.vscode/mcp.json` of the project, or `mcp.json` of your profile",
-    ),
-    "cursor": McpClient(
-        partial(_render_json, "mcpServers"), "`.cursor/mcp.json` of the project, or `~/.cursor/mcp.json`"
-    ),
-    "codex": McpClient(_render_toml, "`~/.codex/config.toml`, or `.codex/config.toml` of a project that you trust"),
-}
-"""The clients by their names in `--print-config`."""
-
-
-def _print_client_config(client: McpClient, options: dict[str, Any]) -> None:
+def _print_client_config(client: str, options: dict[str, Any]) -> None:
     enter_page_folder(options)
     config_path = options["config_path"] or current_settings().config_path
     has_only_pages = current_settings().has_only_pages
@@ -254,16 +228,24 @@ def _print_client_config(client: McpClient, options: dict[str, Any]) -> None:
     for pack in options[PACKS_KEY]:
         command += ["--pack", pack]
     command += [f"--{name.replace('_', '-')}" for name in ("offline", "allow_http") if options[name]]
+    if client == "codex":
+        program, *args = map(toml.format_one_line_string, command)
+        text = f"[mcp_servers.{_SERVER_NAME}]\ncommand = {program}\nargs = [{', '.join(args)}]\n"
+    else:
+        is_code = client == "vscode"
+        server = {**({"type": "stdio"} if is_code else {}), "command": command[0], "args": command[1:]}
+        key = "servers" if is_code else "mcpServers"
+        text = f"{json.dumps({key: {_SERVER_NAME: server}}, indent=2, ensure_ascii=False)}\n"
     try:
-        text = client.render(command).encode()
+        data = text.encode()
     except UnicodeEncodeError as error:
         raise DuvetError("the path of this folder is not valid UTF-8, so a client can't use it") from error
-    write_stdout(text)
+    write_stdout(data)
     note = "note: these paths are valid only on this machine"
     if not has_only_pages:
         note += f"; in a file that you commit, use the command `{_SERVER_NAME}` without -C"
     print_remark(note)
-    print_remark(f"add this to {client.where}; keep any servers that are already there")
+    print_remark(f"add this to {CLIENTS[client]}; keep any servers that are already there")
 
 
 def _check_service(application: Application, listening: _ListenOptions, *, asks_models: bool) -> None:

@@ -192,7 +192,7 @@ def test_a_client_can_start_it(client: str, duvet_command: str, tmp_path: Path) 
     folder = make(tmp_path / 'a "b" \\ c \x7f é', FILES)
     done = run(duvet_command, folder, "mcp", "--print-config", client)
     note = "note: these paths are valid only on this machine; in a file that you commit, use the command `duvet` without -C\n"
-    said = f"{note}add this to {CLIENTS[client].where}; keep any servers that are already there\n"
+    said = f"{note}add this to {CLIENTS[client]}; keep any servers that are already there\n"
     assert (done.code, done.err) == (0, said)
     server = parsed(client, done.out)
     more = {"type": "stdio"} if client == "vscode" else {}
