@@ -24,7 +24,7 @@ from duvet.console.problems import (
 from duvet.console.project import cached_query, load_page_rules, open_cache, open_project_quietly
 from duvet.console.streams import FAILED, OK, STANDARD_INPUT, print_line, print_notice, print_remark, write_stdout
 from duvet.errors import DuvetError
-from duvet.model import Applicability, Problem, sort_problems
+from duvet.model import Applicability, Fix, Problem, sort_problems
 from duvet.project.findings import ChosenInputs, Findings, PageFindings, choose_inputs, normalise_input_name
 from duvet.reports.cells import escape_cell
 from duvet.reports.problems import count_problems
@@ -164,7 +164,7 @@ def _fix(options: Mapping[str, Any], request: ValidateRequest, output: ProblemOu
     ##= man/spec/validate.md#safe-fixes
     ##% `duvet validate --interactive` MUST ask about each unsafe fix, and show the changed words and the code around
     ##% the citation.
-    approve: Callable[[Problem, str], bool] = FixPrompt().approve if request.interactive else is_safely_fixed
+    approve: Callable[[Problem, str], bool] = make_fix_prompt() if request.interactive else is_safely_fixed
     fixes = fix_project(
         project,
         lambda trace: _select_inputs(ProjectFindings(trace, pages), request, texts).paths,
@@ -253,50 +253,44 @@ def _select_inputs(findings: ProjectFindings, request: ValidateRequest, texts: M
     return choose_inputs(names, [*inputs, *findings.pages.files], os.getcwd().replace(os.sep, "/"), tree)
 
 
-_ANSWERS = {"y": "yes", "n": "no", "s": "skip this file", "q": "quit"}
+def make_fix_prompt() -> Callable[[Problem, str], bool]:
+    """Return a function that asks once about each unsafe fix, until the user skips the file or quits."""
+    answers: dict[tuple[str, str, str], bool] = {}
+    skipped: set[str] = set()
+    has_quit = False
 
-
-class FixPrompt:
-    def __init__(self) -> None:
-        self._answers: dict[tuple[str, str, str], bool] = {}
-        self._skipped: set[str] = set()
-        self._has_quit = False
-
-    def approve(self, problem: Problem, text: str) -> bool:
-        """Return whether to apply the fix of a problem, and ask if it is unsafe; `text` is the content of its file."""
+    def approve(problem: Problem, text: str) -> bool:
+        nonlocal has_quit
         fix = problem.fix
         if fix is None or fix.applicability is Applicability.SAFE:
             return fix is not None
         # A second pass may find the same problem on another line.
         key = (problem.path, fix.description, fix.change or problem.message)
-        if key not in self._answers:
-            if self._has_quit or problem.path in self._skipped:
+        if key not in answers:
+            if has_quit or problem.path in skipped:
                 return False
-            _show_fix(problem, text)
+            _show_fix(problem, fix, text)
             answer = _ask()
-            self._has_quit = answer == "q"
-            if answer == "s":
-                self._skipped.add(problem.path)
-            self._answers[key] = answer == "y"
-        return self._answers[key]
+            has_quit = answer == "quit"
+            if answer == "skip this file":
+                skipped.add(problem.path)
+            answers[key] = answer == "yes"
+        return answers[key]
+
+    return approve
 
 
-def _show_fix(problem: Problem, text: str) -> None:
-    fix = problem.fix
-    assert fix is not None
-    print_line("")
-    print_line(f"{escape_cell(command.show_path(problem.path))}:{problem.place.line}: {escape_cell(fix.description)}")
-    for line in fix.change.splitlines():
-        print_line(f"    {escape_cell(line)}")
+def _show_fix(problem: Problem, fix: Fix, text: str) -> None:
+    place = f"{escape_cell(command.show_path(problem.path))}:{problem.place.line}"
+    lines = ["", f"{place}: {escape_cell(fix.description)}"]
+    lines += [f"    {escape_cell(line)}" for line in fix.change.splitlines()]
     if fix.doubt not in fix.change:
-        print_line(f"    note: {escape_cell(fix.doubt)}; check the code")
-    print_line("")
+        lines.append(f"    note: {escape_cell(fix.doubt)}; check the code")
     first = max(problem.place.line - 2, 1)
-    lines = text.split("\n")[first - 1 : problem.place.line + 8]
-    width = len(str(first + len(lines)))
-    for number, line in enumerate(lines, first):
-        print_line(f"{number:>{width}} | {escape_cell(line.rstrip())}".rstrip())
-    print_line("")
+    code = text.split("\n")[first - 1 : problem.place.line + 8]
+    width = len(str(first + len(code)))
+    shown = (f"{number:>{width}} | {escape_cell(line.rstrip())}".rstrip() for number, line in enumerate(code, first))
+    print_line("\n".join([*lines, "", *shown, ""]))
 
 
 def _ask() -> str:
@@ -304,9 +298,7 @@ def _ask() -> str:
         print_notice("Apply this fix? (y)es, (n)o, (s)kip this file, (q)uit: ")
         sys.stderr.flush()
         line = sys.stdin.readline()
-        answer = line.strip().lower()
-        if not line:
-            return "q"
-        for letter, words in _ANSWERS.items():
-            if answer and (answer == letter or words.startswith(answer)):
-                return letter
+        answer = line.strip().lower() if line else "quit"
+        for words in ("yes", "no", "skip this file", "quit"):
+            if answer and words.startswith(answer):
+                return words
