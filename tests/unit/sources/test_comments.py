@@ -296,15 +296,13 @@ def test_target_fields_and_text() -> None:
     assert in_usual_form(text, comments.SourceStyle("*=", "*#", blob_link=link)) == [todo]
 
 
-UNUSUAL = (
-    "//= a#1|//= a#1\n//= type=test|//# one|//= a=1\n//# one|//= a#1\n//= b#2\n//# one|//= a#1\n//= type=x\n//# one"
-    "|//= type=test\n//= a#1\n//# one|//= a#1\n//# one\n//= b#2\n//# two|//=\n//# one|//= a#1\n//#\n//# one"
-    "|//= a#1\n//# one\n//# |x //= a#1\n//# one"
-)
-
-
 def test_other_forms_are_not_taken_for_the_usual_one() -> None:
-    for text in UNUSUAL.split("|"):
+    unusual = (
+        "//= a#1|//= a#1\n//= type=test|//# one|//= a=1\n//# one|//= a#1\n//= b#2\n//# one|//= a#1\n//= type=x\n//# one"
+        "|//= type=test\n//= a#1\n//# one|//= a#1\n//# one\n//= b#2\n//# two|//=\n//# one|//= a#1\n//#\n//# one"
+        "|//= a#1\n//# one\n//# |x //= a#1\n//# one"
+    )
+    for text in unusual.split("|"):
         assert in_usual_form(text, comments.SourceStyle()) == [None]
 
 

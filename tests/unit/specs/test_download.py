@@ -53,12 +53,6 @@ def test_a_download_is_stored(kind: str, held: Held, path: Path) -> None:
     assert held.client == ("text/plain", f"duvet/{version('duvet-cli')}")
 
 
-REMEDIES = {
-    "plain HTTP is not allowed": "use https:// or --allow-http, or ",
-    "downloads are disabled": "leave out --offline, or ",
-}
-
-
 @pytest.mark.parametrize(
     ("name", "policy", "why"),
     [
@@ -79,11 +73,15 @@ def test_unsafe_downloads_are_refused(held: Held, path: Path, name: str, policy:
     ##% duvet MUST download only over HTTPS, unless the user allows HTTP.
     ##= man/spec/trace.md#downloads
     ##% duvet MUST refuse a download that is too large, takes too long or is an HTML page, and MUST NOT leave a file.
+    remedies = {
+        "plain HTTP is not allowed": "use https:// or --allow-http, or ",
+        "downloads are disabled": "leave out --offline, or ",
+    }
     held.held = {"/slow/a"}
     url = name if "://" in name else f"{held.url}/{name}"
     with pytest.raises(FetchError) as caught:
         fetch(url, path, policy)
-    hint = f"{REMEDIES.get(why, '')}save its text as {path}"
+    hint = f"{remedies.get(why, '')}save its text as {path}"
     assert (str(caught.value), caught.value.hint) == (f"could not download {url}: {why}", hint)
     assert not path.parent.exists()
 

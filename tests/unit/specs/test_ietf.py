@@ -52,56 +52,52 @@ def test_text_without_headings_has_no_sections() -> None:
         assert outline(text) == []
 
 
-SECTIONS: dict[str, Outline] = {
-    "Front\n\n1. A\n\n   a\n": [("section-1", "A", ["   a"])],
-    "1. A\n   a\n1.1. B\n\n   b\n\n2. C\n\n\nAppendix A. D\n   d\nA.1. E\nAppendix B\n": [
-        *(("section-1", "A", ["   a"]), ("section-1.1", "B", ["   b"]), ("section-2", "C", [])),
-        *(("appendix-A", "D", ["   d"]), ("appendix-A.1", "E", []), ("appendix-B", "", [])),
-    ],
-    # A table of contents is no section.
-    "Table of Contents\n\n1. A ....... 1\n2. B . . . 2\n\n1. A\n\n   a\n": [("section-1", "A", ["   a"])],
-    # Numbers in a row have to grow, and those after an empty line needn't.
-    "1. A\n3. B\n2. C\n2. D\n": [("section-1", "A", ["3. B"]), ("section-2", "C", ["2. D"])],
-    "\n7. A\n\n7. B\n\n3. C\n \n5. D\n\f\n4. E\n": [
-        *(("section-7", "B", []), ("section-3", "C", []), ("section-5", "D", []), ("section-4", "E", []))
-    ],
-    # The first number, on the first line, is one.
-    "1.0 A\n": [("section-1.0", "A", [])],
-    "2. A\n1. B\n": [("section-1", "B", [])],
-    # The last of equal numbers stays.
-    "1. A\n\n   a\n\n2. B\n\n   b\n\n1. C\n\n   c\n": [("section-2", "B", ["   b"]), ("section-1", "C", ["   c"])],
-    # An empty line serves one title.
-    "\nIndex\n\nReferences\n\nAppendix\n\n": [
-        *(("name-index", "Index", ["References"]), ("name-appendix", "Appendix", []))
-    ],
-    "\nIndex\n\n\nAppendix\n\n": [("name-index", "Index", []), ("name-appendix", "Appendix", [])],
-    # A section right after a page break stays, and it may end as a footer does.
-    "1. A\n\f\n5. B\n": [("section-1", "A", []), ("section-5", "B", [])],
-    "1. A [Page 1]\n": [("section-1", "A [Page 1]", [])],
-    # A lone carriage return is text.
-    "1. A\n\n   a\r   b\r": [("section-1", "A", ["   a\r   b\r"])],
-}
-
-
 def test_sections_are_found() -> None:
     ##= man/spec/trace.md#specifications
     ##% In IETF text, duvet MUST find sections by number, appendices by letter, and sections without a number, such as
     ##% `References`, by title.
-    for text, expected in SECTIONS.items():
+    expectations: dict[str, Outline] = {
+        "Front\n\n1. A\n\n   a\n": [("section-1", "A", ["   a"])],
+        "1. A\n   a\n1.1. B\n\n   b\n\n2. C\n\n\nAppendix A. D\n   d\nA.1. E\nAppendix B\n": [
+            *(("section-1", "A", ["   a"]), ("section-1.1", "B", ["   b"]), ("section-2", "C", [])),
+            *(("appendix-A", "D", ["   d"]), ("appendix-A.1", "E", []), ("appendix-B", "", [])),
+        ],
+        # A table of contents is no section.
+        "Table of Contents\n\n1. A ....... 1\n2. B . . . 2\n\n1. A\n\n   a\n": [("section-1", "A", ["   a"])],
+        # Numbers in a row have to grow, and those after an empty line needn't.
+        "1. A\n3. B\n2. C\n2. D\n": [("section-1", "A", ["3. B"]), ("section-2", "C", ["2. D"])],
+        "\n7. A\n\n7. B\n\n3. C\n \n5. D\n\f\n4. E\n": [
+            *(("section-7", "B", []), ("section-3", "C", []), ("section-5", "D", []), ("section-4", "E", []))
+        ],
+        # The first number, on the first line, is one.
+        "1.0 A\n": [("section-1.0", "A", [])],
+        "2. A\n1. B\n": [("section-1", "B", [])],
+        # The last of equal numbers stays.
+        "1. A\n\n   a\n\n2. B\n\n   b\n\n1. C\n\n   c\n": [("section-2", "B", ["   b"]), ("section-1", "C", ["   c"])],
+        # An empty line serves one title.
+        "\nIndex\n\nReferences\n\nAppendix\n\n": [
+            *(("name-index", "Index", ["References"]), ("name-appendix", "Appendix", []))
+        ],
+        "\nIndex\n\n\nAppendix\n\n": [("name-index", "Index", []), ("name-appendix", "Appendix", [])],
+        # A section right after a page break stays, and it may end as a footer does.
+        "1. A\n\f\n5. B\n": [("section-1", "A", []), ("section-5", "B", [])],
+        "1. A [Page 1]\n": [("section-1", "A [Page 1]", [])],
+        # A lone carriage return is text.
+        "1. A\n\n   a\r   b\r": [("section-1", "A", ["   a\r   b\r"])],
+    }
+    for text, expected in expectations.items():
         assert outline(text) == expected
 
 
-NAMED = (
-    "Abstract|Acknowledgement|Acknowledgements|Acknowledgments|Appendix|AUTHORS' ADDRESSES|Author's Address"
-    "|Authors' Addresses|Contributors|Copyright Notice|Editors' Addresses|Full Copyright Statement|IANA Considerations"
-    "|Index|Informative References|Intellectual Property|Intellectual Property Statement|Normative References"
-    "|REFERENCES|References|Security Considerations|Status of This Memo|Status of this Memo|Table of Contents"
-    "|Working Group Information"
-)
-
-
 def test_titles_without_a_number() -> None:
-    for title in NAMED.split("|"):
+    named = (
+        "Abstract|Acknowledgement|Acknowledgements|Acknowledgments|Appendix|AUTHORS' ADDRESSES|Author's Address"
+        "|Authors' Addresses|Contributors|Copyright Notice|Editors' Addresses|Full Copyright Statement|IANA Considerations"
+        "|Index|Informative References|Intellectual Property|Intellectual Property Statement|Normative References"
+        "|REFERENCES|References|Security Considerations|Status of This Memo|Status of this Memo|Table of Contents"
+        "|Working Group Information"
+    )
+    for title in named.split("|"):
         assert outline(f"\n{title}\n\n   a\n") == [(f"name-{make_anchor(title)}", title, ["   a"])]
 
 
@@ -181,16 +177,14 @@ def test_headings_are_recognised() -> None:
         assert ietf.parse_heading(line) == ietf.NumberedHeading(id, numbers, title, column)
 
 
-NO_HEADINGS = (
-    "| 1. Indented|Title|1.Title|1) Title|A Title|A1|A.|AB. Title|Appendix  A|Appendix AB|Appendix a. Title|appendix A"
-    "|0. Zero|A.0 Zero|200. Large|1.200 Large|99999999999999999999 Large|1..2 Gap|. Nothing|.1 Nothing"
-    "|1. Intro ..... 3|1. Intro . . . 3|1. Intro  . .  3|1. wide     gap|1. ; comment|1. struct {|1. call(|1. list["
-    "|1. statement;"
-)
-
-
 def test_other_lines_are_no_headings() -> None:
-    for line in NO_HEADINGS.split("|"):
+    others = (
+        "| 1. Indented|Title|1.Title|1) Title|A Title|A1|A.|AB. Title|Appendix  A|Appendix AB|Appendix a. Title|appendix A"
+        "|0. Zero|A.0 Zero|200. Large|1.200 Large|99999999999999999999 Large|1..2 Gap|. Nothing|.1 Nothing"
+        "|1. Intro ..... 3|1. Intro . . . 3|1. Intro  . .  3|1. wide     gap|1. ; comment|1. struct {|1. call(|1. list["
+        "|1. statement;"
+    )
+    for line in others.split("|"):
         assert ietf.parse_heading(line) is None
 
 

@@ -59,21 +59,19 @@ def test_a_memory_tree_accepts_absolute_paths() -> None:
     assert folders == [["c.rs"], ["p"], ["a.rs"], ["b.rs"]]
 
 
-ODD_FILES = {
-    "pipe": "not a regular file",
-    "loop": "Too many levels of symbolic links (os error 40)",
-    "gone": "No such file or directory (os error 2)",
-    "a\0b": "paths can't contain NUL characters",
-    "x" * 300: "File name too long (os error 36)",
-}
-
-
 def test_files_that_are_no_regular_files(tmp_path: Path) -> None:
+    odd = {
+        "pipe": "not a regular file",
+        "loop": "Too many levels of symbolic links (os error 40)",
+        "gone": "No such file or directory (os error 2)",
+        "a\0b": "paths can't contain NUL characters",
+        "x" * 300: "File name too long (os error 36)",
+    }
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "loop").symlink_to("loop")
     (tmp_path / "gone").symlink_to("nothing")
     tree = DiskTree(str(tmp_path))
-    for path, message in ODD_FILES.items():
+    for path, message in odd.items():
         with pytest.raises(UnreadableError) as caught:
             tree.read(path)
         assert caught.value.message == message

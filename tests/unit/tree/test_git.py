@@ -41,14 +41,18 @@ LINKS = {
 }
 
 
-@pytest.fixture
-def checkout(tmp_path: Path) -> Path:
-    folder = tmp_path / "r"
-    make(folder, FILES)
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = make(tmp_path_factory.mktemp("built") / "r", FILES)
     for name, target in LINKS.items():
         (folder / name).symlink_to(target)
-    (tmp_path / "beside.md").write_text("beside")
-    return history(folder, {}) / "sub"
+    (folder.parent / "beside.md").write_text("beside")
+    return history(folder, {}).parent
+
+
+@pytest.fixture
+def checkout(built: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(built, tmp_path, symlinks=True, dirs_exist_ok=True) / "r" / "sub"
 
 
 @contextmanager
@@ -246,14 +250,12 @@ def test_a_git_that_dies_is_started_again(checkout: Path) -> None:
         assert tree.read("crlf.rs") == b"one\r\ntwo\r\n"
 
 
-HOSTILE = "--all|--branches|--glob=refs/heads/main|--git-dir|-q|^main|main..main|HEAD:sub/a.rs|HEAD^{tree}||a\nb| "
-
-
 def test_hostile_names_of_revisions(checkout: Path) -> None:
+    hostile = "--all|--branches|--glob=refs/heads/main|--git-dir|-q|^main|main..main|HEAD:sub/a.rs|HEAD^{tree}||a\nb| "
     revisions = GitRevisions(str(checkout), ENVIRON)
     head = git(checkout, "rev-parse", "HEAD")
     assert [revisions.find(name) for name in ("main", "HEAD^{/change}", ":/change", "@", head[:10])] == [head] * 5
-    assert [name for name in HOSTILE.split("|") if revisions.find(name)] == []
+    assert [name for name in hostile.split("|") if revisions.find(name)] == []
     with pytest.raises(DuvetError, match="can't contain NUL characters"):
         revisions.find("a\0b")
     git(checkout, "update-ref", "refs/heads/--all", "HEAD")
