@@ -151,32 +151,10 @@ def split_tokens(text: str, meta: str, content: str) -> list[tuple[int, bool, st
     ]
 
 
-def test_lines_are_split_into_tokens() -> None:
-    for text, prefixes, tokens in [
-        (
-            "//= a.md#b \n  \t//#  Some text\t\r\n\nfoo(); //= no\n// = no\n\u00a0//=type = test\n//#",
-            ("//=", "//#"),
-            [(1, True, "a.md#b", 4), (2, False, "Some text", 20), (6, True, "type = test", 59)],
-        ),
-        ("//== a\n#b", ("//==", "#"), [(1, True, "a", 5), (2, False, "b", 8)]),
-        # A prefix inside a string counts where it comes first.
-        ('let a = "\n//= spec.md#a\n";', ("//=", "//#"), [(2, True, "spec.md#a", 14)]),
-        # A byte order mark hides the first prefix.
-        ("\ufeff//= a\n//= b", ("//=", "//#"), [(2, True, "b", 11)]),
-        # A lone carriage return ends no line.
-        ("//= a\r//# b\r\n//# c", ("//=", "//#"), [(1, True, "a\r//# b", 4), (2, False, "c", 17)]),
-        # Indentation is no part of a prefix.
-        (" *= a\n *# a\n", (" *=", " *#"), []),
-        ("\t//= a\n //# a\n", ("\t//=", " //#"), []),
-        ("\u3000*= a\n *# a\n%% b", ("\u3000*=", "%%"), [(3, False, "b", 15)]),
-    ]:
-        assert split_tokens(text, *prefixes) == tokens
-
-
 PREFIXES = [("//=", "//#"), ("*=", "*#"), ("//", "//="), ("//=", "//"), ("", "#"), ("=", ""), ("", ""), ("=#", "=")]
-TOKEN_TEXTS = st.lists(
-    st.sampled_from(["//=", "//#", "*", "=", "#", "/", "a", "é", " ", "\t", "\r", "\n", "\n\n", "\x85"])
-)
+# White space at the start of a prefix is never found, because lines are matched without their indentation.
+PREFIXES += [("//==", "#"), (" *=", " *#"), ("\t//=", " //#"), ("\u3000*=", "#")]
+TOKEN_TEXTS = st.lists(st.sampled_from("//=|//#| *= a\n|*|=|#|/|a|é| |\t|\r|\n|\n\n|\x85|\u3000|\ufeff".split("|")))
 
 
 def split_plainly(text: str, meta: str, content: str) -> list[tuple[int, bool, str, int]]:

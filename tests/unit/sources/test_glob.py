@@ -83,19 +83,6 @@ def test_name_patterns_match_names() -> None:
         assert [one for one in f"{matching} {other}".split() if matches(one)] == matching.split()
 
 
-def test_patterns_are_split_into_components() -> None:
-    for pattern, root, literals in [
-        ("./src//./a.rs", "", ["src", "a.rs"]),
-        ("/src/../a.rs", "/", ["src", "..", "a.rs"]),
-        ("**/**/a", "", [None, "a"]),
-        (".", "", []),
-        ("", "", []),
-        ("{a,b}/]", "", ["{a,b}", "]"]),
-    ]:
-        compiled = compile_pattern(pattern)
-        assert (compiled.root, [component.literal for component in compiled.components]) == (root, literals)
-
-
 def test_any_of_several_patterns_matches() -> None:
     for patterns, matching, other in [
         (["target/**"], "target/a target/a/b", "target targets/a src/target/a"),

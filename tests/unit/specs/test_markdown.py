@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 
 from duvet.errors import MarkdownError
 from duvet.model import Section
-from duvet.specs.markdown import MarkdownDocument, parse_markdown, split_rows
+from duvet.specs.markdown import MarkdownDocument, parse_markdown
 
 Shown = tuple[str, str, int, int, list[str | None]]
 
@@ -48,18 +48,6 @@ def test_a_document_has_a_title_a_description_and_sections() -> None:
             Section("main-part", "Main *part*", (16, 27), "Main *part*", ("It MUST.", "", "", "End"), (29, 38, 39, 40)),
         ),
     )
-
-
-def test_texts_are_split_into_rows() -> None:
-    for text, rows in [
-        ("", ([], [], [])),
-        ("\n", ([""], [0], [0])),
-        ("a\nb", (["a", "b"], [0, 2], [1, 3])),
-        ("é\r\n\r\nb\rc\r", (["é", "", "b\rc\r"], [0, 4, 6], [2, 4, 10])),
-        ("a\r\r\n", (["a\r"], [0], [2])),
-        ("\x0b\u2028\n", (["\x0b\u2028"], [0], [4])),
-    ]:
-        assert split_rows(text) == rows
 
 
 def test_an_empty_document_has_no_sections() -> None:
