@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.metadata import version
 from pathlib import Path
-from threading import Barrier
+from queue import SimpleQueue
+from threading import Barrier, Thread, current_thread, enumerate as enumerate_threads
 
 import httpx2
 import pytest
@@ -139,12 +140,36 @@ def test_a_slow_download_does_not_delay_others(held: Held, tmp_path: Path) -> No
     assert (ended[-1], sorted(ended)) == ("slow", sorted(names))
 
 
-def test_endless_downloads_make_room_for_others(held: Held, tmp_path: Path) -> None:
+def test_endless_downloads_make_room_for_others_and_are_ignored_later(held: Held, tmp_path: Path) -> None:
+    class Failures(Downloads):
+        def fail(self, url: str) -> None:
+            failed.put(url)
+
+    class Watched(Progress):
+        def downloads(self, count: int) -> Downloads:
+            return Failures(self)
+
+    def finish() -> None:
+        assert sorted(held.asked.get() for _ in stuck) == stuck
+        others = set(enumerate_threads()) - {*before, current_thread()}
+        for _ in stuck:
+            failed.get()
+        for path in stuck:
+            held.doors[path].set()
+        for thread in others:
+            thread.join()
+        held.doors["/good/late"].set()
+
+    failed: SimpleQueue[str] = SimpleQueue()
     stuck = [f"/good/stuck{index}" for index in range(MAX_PARALLEL_DOWNLOADS)]
-    held.held = set(stuck)
-    files = {path: tmp_path / path[1:] for path in [*stuck, "/good/late"]}
-    found = downloaded(held, files, Policy(allow_http=True, seconds=2))
-    assert found == {**dict.fromkeys(stuck, "took longer than 2 seconds"), "/good/late": text("late")}
+    held.held, before = {*stuck, "/good/late"}, enumerate_threads()
+    Thread(target=finish, daemon=True).start()
+    files = {f"{held.url}{path}": str(tmp_path / path[1:]) for path in [*stuck, "/good/late"]}
+    found = download_texts(files, Policy(allow_http=True, seconds=2), Watched()).values()
+    assert [str(one).rpartition(": ")[2] for one in found] == [
+        *["took longer than 2 seconds"] * len(stuck),
+        str(text("late")),
+    ]
     assert content(tmp_path) == {"good/late": text("late")}
 
 

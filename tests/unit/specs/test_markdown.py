@@ -122,6 +122,7 @@ def test_headings_divide_sections() -> None:
             "# A\r\n\r\nb\r\n\r\nc\rd\r\n\r\nO\r\nP\r\n---\r\nlast\r",
             [("a", "A", 2, 3, ["b", "", "c\rd"]), ("o-p", "O\r P", 19, 23, ["last\r"])],
         ),
+        ("## `c`\r\nx\r\n", [("c", "## `c`", 0, 6, ["x"])]),
         # A lone carriage return makes a heading of its line.
         (
             "# Doc\n\nOne.\r## Two\rMore.\n\n# E\n",

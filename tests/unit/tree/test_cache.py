@@ -13,7 +13,7 @@ import pytest
 from duvet.errors import FetchError, UnreadableError
 from duvet.specs.library import Library
 from duvet.specs.locator import locate_specification
-from duvet.tree.cache import Cache, DiskCache
+from duvet.tree.cache import BlobStore, Cache, DiskCache
 from duvet.tree.files import DiskTree
 
 LATER = time.time_ns() + 3600 * 10**9
@@ -154,7 +154,12 @@ def test_few_files_that_change_are_read_again_each_time(root: Path) -> None:
     assert (run(), run()) == (["f0", "f1", "f2", "f7"], [])
 
 
-def test_the_cache_that_stores_nothing(root: Path) -> None:
+def test_the_cache_that_stores_nothing(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(root)
+    BlobStore(".").save("name", 1)
+    BlobStore().save("other", 1)
+    assert (BlobStore(".").load("name", int), BlobStore().load("name", int), BlobStore().names()) == (1, None, [])
+    assert not (root / "other").exists()
     work, memory = Work(), Cache()
     for _ in range(2):
         found = memory.parse_files("n", str, "pq", "h", lambda path: work() if path == "p" else None)
