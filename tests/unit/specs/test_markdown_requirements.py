@@ -45,6 +45,7 @@ def list_requirements(text: str, **form: object) -> list[str]:
         ("- A MUST:\n  - B MUST c\n", ["MUST: A MUST:", "MUST: B MUST c"]),
         # Rows of tables.
         ("| ID | Rule | Prio |\n|-|-|-|\n| R-1 | The server MUST log | P1 |\n", ["MUST R-1: The server MUST log"]),
+        ("| ID | Ref | Rule |\n|-|-|-|\n| R-1 | R-2 | It MUST log all |\n", ["MUST R-1: It MUST log all"]),
         ("| Rule | On |\n|-|-|\n| It MUST log all | start |\n", ["MUST: It MUST log all | start"]),
         ("| Thing | MUST | MAY |\n|-|-|-|\n| TLS | x | - |\n| IP | no | x |\n", [
             "MUST: Thing: TLS | MUST: x | MAY: -", "MAY: Thing: IP | MUST: no | MAY: x",
@@ -70,8 +71,10 @@ def list_requirements(text: str, **form: object) -> list[str]:
         ("## REQ-001: Log\n\nA MUST b.\n\nIt MAY c.\n", ["MUST REQ-001: A MUST b. It MAY c."]),
         ("## REQ-001: Log\n\n- A MUST b.\n- C MAY d.\n", ["MUST REQ-001: A MUST b.", "MAY REQ-001: C MAY d."]),
         ("## REQ-001: Log\n\nA MUST:\n- b\n- c\n", ["MUST REQ-001: A MUST: b c"]),
+        ("## REQ-001: Log\n\nA MUST:\n- b\n- **FR-1**: c\n", ["MUST REQ-001: A MUST:"]),
         ("## Requirement 3: x\n\n### Acceptance Criteria\n\n1. A SHALL b\n2. C SHALL d\n",
          ["MUST 3.1: A SHALL b", "MUST 3.2: C SHALL d"]),
+        ("## Requirement 3: x\n\n### Requirement 4: Acceptance\n\n1. A SHALL b\n", ["MUST 4.1: A SHALL b"]),
         ("- FR-1: A MUST b\n- FR-2: A MUST b\n", ["MUST FR-1: A MUST b", "MUST FR-2: A MUST b"]),
         ("- サーバーはMUST応答する。\n- 系统SHALL运行。\n- 서버는 MUST해야 한다.\n- La dataéMUST non.\n",
          ["MUST: サーバーはMUST応答する。", "MUST: 系统SHALL运行。", "MUST: 서버는 MUST해야 한다."]),
@@ -162,6 +165,9 @@ def test_ids_at_the_head_of_requirements() -> None:
         ("- 1.5 GB MUST fit", "MUST: 1.5 GB MUST fit"),
         ("- FR-001 MUST come first", "MUST: FR-001 MUST come first"),
         ("- FR-001, FR-002: they MUST fit", "MUST: FR-001, FR-002: they MUST fit"),
+        ("- [AC-1.2: A MUST b", "MUST: [AC-1.2: A MUST b"),
+        ("- [1.2] A MUST b", "MUST: [1.2] A MUST b"),
+        ("- [RING-1] a MUST b", "MUST RING-1: a MUST b"),
     ]:
         assert list_requirements(text) == [expected]
 

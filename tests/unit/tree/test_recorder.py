@@ -276,6 +276,7 @@ def test_a_folder_that_came_between_two_looks(root: Path) -> None:
     tree = record(root)
     assert list(tree.entries("new")) == []
     (root / "new").mkdir()
+    assert not same(tree)
     with tree.recording():
         assert list(tree.entries("new")) == []
     assert not same(tree)
