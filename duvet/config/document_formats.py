@@ -96,10 +96,8 @@ def _note_value(assignment: re.Match[str], table: KeyPath, found: dict[KeyPath, 
             found.setdefault(keys, KeySpans(key, key))
         return keys, key
 
-    keys, key = resolve_dotted_key(assignment, table)
-    return _scan_value(
-        assignment.string, assignment.end(), _OpenContainer(keys, key), found, _ASSIGNMENT, resolve_dotted_key
-    )
+    value = _OpenContainer(*resolve_dotted_key(assignment, table))
+    return _scan_value(assignment.string, assignment.end(), value, found, _ASSIGNMENT, resolve_dotted_key)
 
 
 def _scan_value(

@@ -460,11 +460,9 @@ class StoreWriter:
             id = row[0] if row else 0
             self._add_traits(file.artifact, id)
             if pieces:
-                insert = (
-                    "INSERT INTO piece(number, artifact, start, end, line_start, line_end) VALUES (?, ?, ?, ?, ?, ?)"
-                )
-                lines = [(one.start, one.end, one.line_start, one.line_end) for one in pieces]
-                database.run_many(insert, [(first + n, id, *row) for n, row in enumerate(lines)])
+                rows = [(one.start, one.end, one.line_start, one.line_end) for one in pieces]
+                insert = "INSERT INTO piece VALUES (?, ?, ?, ?, ?, ?)"
+                database.run_many(insert, [(first + n, id, *row) for n, row in enumerate(rows)])
                 self._texts.put(id, file.text, [one.title for one in pieces])
                 self._indexer.add(first, file)
             symbols = [(id, n, *_encode_symbol(one)) for n, one in enumerate(file.symbols)]

@@ -64,9 +64,8 @@ class StoreTables:
         self.database = database
 
     def artifacts(self) -> Mapping[str, records.Artifact]:
-        found = self.database.read_each(
-            _decode_artifact, f"SELECT {ARTIFACT_FIELDS}, count FROM artifact ORDER BY path"
-        )
+        query = f"SELECT {ARTIFACT_FIELDS}, count FROM artifact ORDER BY path"
+        found = self.database.read_each(_decode_artifact, query)
         # Sort again, because sqlite puts paths that are not UTF-8 (which are blobs) last.
         return {artifact.path: artifact for artifact in sorted(found, key=lambda artifact: artifact.path)}
 
