@@ -25,11 +25,8 @@ def test_failed_downloads_end_and_add_no_bytes(colour: bool, capsys: pytest.Capt
     verb = "\x1b[32;1m  Downloaded\x1b[0m" if colour else "  Downloaded"
     assert written.endswith(f"{verb} 1 specification, 1.5 kB \n")
     assert (" 2/2 1.5 kB" in written, "\x1b[1;36m" in written) == (True, colour)
-
-
-def test_no_size_is_shown_without_received_bytes(capsys: pytest.CaptureFixture[str]) -> None:
-    bar = DownloadBar(ProgressLines(TerminalSettings(ENVIRON)), 1)
-    with bar:
+    # Without received bytes, no size is shown.
+    with (bar := DownloadBar(ProgressLines(TerminalSettings(ENVIRON)), 1)):
         bar.begin("https://host/a")
         bar.fail("https://host/a")
     assert "Downloaded" not in capsys.readouterr().err
