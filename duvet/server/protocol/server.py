@@ -6,7 +6,7 @@ import gc
 import re
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import mcp_types as types
@@ -24,7 +24,6 @@ from duvet.config.service_tables import ServerSection
 from duvet.errors import ConfigAbsentError, DuvetError, NotFoundError, QueryError
 from duvet.prompts import content, library
 from duvet.server import live_project, messages
-from duvet.server.application import Application
 from duvet.server.live_project import LiveProject, current_caller
 from duvet.server.log import forward_logging
 from duvet.server.protocol import session
@@ -32,11 +31,14 @@ from duvet.server.protocol.session import ServerRequest, call_part, refuse_curso
 from duvet.server.resources import documents, tree
 from duvet.server.resources.templates import complete_variable
 from duvet.tools import arguments, packs
-from duvet.tools.audit import CallObserver
 from duvet.tools.context import ProjectSnapshot
 from duvet.tools.dispatcher import ToolDispatcher
 from duvet.tools.packs import Registry
 from duvet.tools.tool import ResultPage, ToolError, find_server_hint, make_structured_content
+
+if TYPE_CHECKING:
+    from duvet.server.application import Application
+    from duvet.tools.audit import CallObserver
 
 _NOT_FOUND = -32002  # The code in versions with a handshake; later versions use that of invalid parameters.
 
@@ -418,10 +420,10 @@ class ToolsPart:
     def _describe_tools(self, registry: packs.Registry) -> dict[str, types.Tool]:
         if registry is self._registry:
             return self._descriptions
-        self._descriptions, self._registry = {}, registry
+        descriptions = {}
         for tool in registry.list_all():
             notes = {"labels": tool.labels, "safetyNotes": tool.safety_notes, "invocationHints": tool.invocation_hints}
-            self._descriptions[tool.name] = types.Tool(
+            descriptions[tool.name] = types.Tool(
                 name=tool.name,
                 title=tool.title,
                 description=tool.description,
@@ -435,7 +437,8 @@ class ToolsPart:
                 ),
                 _meta={f"duvet/{name}": list(words) for name, words in notes.items() if words} or None,
             )
-        return self._descriptions
+        self._descriptions, self._registry = descriptions, registry
+        return descriptions
 
     async def list(self, request: session.ServerRequest, params: types.PaginatedRequestParams) -> types.ListToolsResult:
         session.refuse_cursor(params)
