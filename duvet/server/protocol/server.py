@@ -30,7 +30,7 @@ from duvet.server.protocol import session
 from duvet.server.protocol.session import ServerRequest, call_part, refuse_cursor
 from duvet.server.resources import documents, tree
 from duvet.server.resources.templates import complete_variable
-from duvet.tools import arguments, packs
+from duvet.tools import arguments
 from duvet.tools.context import ProjectSnapshot
 from duvet.tools.dispatcher import ToolDispatcher
 from duvet.tools.packs import Registry
@@ -406,7 +406,7 @@ async def _run_parts(server: Server[Any]) -> AsyncIterator[dict[str, Any]]:
 class ToolsPart:
     def __init__(self, server: DuvetServer) -> None:
         self._dispatcher = server.dispatcher
-        self._registry: packs.Registry | None = None
+        self._registry: Registry | None = None
         self._descriptions: dict[str, types.Tool] = {}
         server.add_request_handler("tools/list", types.PaginatedRequestParams, self.list)
         server.add_request_handler("tools/call", types.CallToolRequestParams, self.call)
@@ -417,7 +417,7 @@ class ToolsPart:
         description = self._describe_tools(self._dispatcher.registry).get(name)
         return description.input_schema if description else None
 
-    def _describe_tools(self, registry: packs.Registry) -> dict[str, types.Tool]:
+    def _describe_tools(self, registry: Registry) -> dict[str, types.Tool]:
         if registry is self._registry:
             return self._descriptions
         descriptions = {}
@@ -440,8 +440,8 @@ class ToolsPart:
         self._descriptions, self._registry = descriptions, registry
         return descriptions
 
-    async def list(self, request: session.ServerRequest, params: types.PaginatedRequestParams) -> types.ListToolsResult:
-        session.refuse_cursor(params)
+    async def list(self, request: ServerRequest, params: types.PaginatedRequestParams) -> types.ListToolsResult:
+        refuse_cursor(params)
         registry, scopes = await self._dispatcher.tools(), current_caller().scopes
         descriptions = self._describe_tools(registry)
         client = request.session.client_params
@@ -456,7 +456,7 @@ class ToolsPart:
         return types.ListToolsResult(tools=tools)
 
     async def call(
-        self, request: session.ServerRequest, params: types.CallToolRequestParams
+        self, request: ServerRequest, params: types.CallToolRequestParams
     ) -> types.CallToolResult | types.InputRequiredResult:
         arguments, caller = params.arguments or {}, session.make_caller(request)
         try:
@@ -495,10 +495,8 @@ class PromptsPart:
         server.add_request_handler("prompts/get", types.GetPromptRequestParams, self.get)
         server.add_request_handler("completion/complete", types.CompleteRequestParams, self.complete)
 
-    async def list(
-        self, request: session.ServerRequest, params: types.PaginatedRequestParams
-    ) -> types.ListPromptsResult:
-        session.refuse_cursor(params)
+    async def list(self, request: ServerRequest, params: types.PaginatedRequestParams) -> types.ListPromptsResult:
+        refuse_cursor(params)
         registry = await self._dispatcher.tools()
         prompts = [
             types.Prompt(
@@ -514,12 +512,12 @@ class PromptsPart:
         ]
         return types.ListPromptsResult(prompts=prompts)
 
-    async def get(self, request: session.ServerRequest, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+    async def get(self, request: ServerRequest, params: types.GetPromptRequestParams) -> types.GetPromptResult:
         registry, arguments = await self._dispatcher.tools(), params.arguments or {}
         if params.name in registry.prompts:
             one, pack = registry.prompts[params.name]
             description = one.tool.description
-            text = await session.call_part(self._dispatcher, one.tool, pack, arguments, request)
+            text = await call_part(self._dispatcher, one.tool, pack, arguments, request)
         else:
             if not registry.has_trace:
                 library.require_prompt(params.name, [one.name for one in library.list_prompts(registry)])
@@ -535,9 +533,7 @@ class PromptsPart:
         message = types.PromptMessage(role="user", content=types.TextContent(text=text))
         return types.GetPromptResult(description=description, messages=[message])
 
-    async def complete(
-        self, request: session.ServerRequest, params: types.CompleteRequestParams
-    ) -> types.CompleteResult:
+    async def complete(self, request: ServerRequest, params: types.CompleteRequestParams) -> types.CompleteResult:
         values = await self._live.ask(lambda context: _complete(context, params))
         completion = types.Completion(
             values=list(values[:_MAX_COMPLETIONS]), total=len(values), has_more=len(values) > _MAX_COMPLETIONS
