@@ -212,12 +212,9 @@ class _Unpaired:
 
     def take_alike(self, successors: Mapping[_Section, _Section]) -> list[IndexPair]:
         """Pair the most similar requirements within a section, or between a section and its successor."""
-
-        def present_section(catalogue: Catalogue, card: RequirementCard) -> _Section:
-            section = _make_section_key(catalogue, card)
-            return successors.get(section, section)
-
-        ours, theirs = self._group(present_section, _make_section_key)
+        ours, theirs = self._group(
+            lambda catalogue, card: successors.get(one := _make_section_key(catalogue, card), one), _make_section_key
+        )
         pairs: dict[int, int] = {}  # By the index then.
         then, now = (catalogue.requirements for catalogue in self.catalogues)
         for one in ours.keys() & theirs.keys():

@@ -212,13 +212,6 @@ class QuoteFinder:
         self._exact: SearchText | None = None  # Made with the normalised view, for the first quote that is not found.
         self._is_ordered = False
 
-    def _normalise_view(self) -> None:
-        self._words = self.view.data.decode()
-        # The offsets, in characters, at which unbroken parts begin in the normalised view and in the view.
-        normal, self._offsets, self._originals = normalise_with_map(self._words)
-        self._normal = SearchText(normal.encode())
-        self._exact = SearchText(self.view.data)
-
     def find(
         self, quote: str, fit: Fit = Fit.EXACT, *, allows_edit: bool = True, allows_cuts: bool = True
     ) -> FoundQuote | None:
@@ -228,7 +221,10 @@ class QuoteFinder:
         if start >= 0:
             return self.view.cut(start, start + len(data)), fit
         if self._exact is None:
-            self._normalise_view()
+            self._exact, self._words = SearchText(self.view.data), self.view.data.decode()
+            # The offsets, in characters, at which unbroken parts begin in the normalised view and in the view.
+            text, self._offsets, self._originals = normalise_with_map(self._words)
+            self._normal = SearchText(text.encode())
         elif not self._is_ordered and self._exact.work + self._normal.work > len(self._normal.data):
             # The searches have taken as long as sorting would take, and sorted words make further searches fast.
             self._is_ordered = True
