@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from datetime import UTC, datetime
 
 import click
@@ -37,7 +36,7 @@ def backup(output: str | None, service_path: str | None) -> None:
     with knowledge_store.audited(paths, "backup", output or ""):
         if output is not None and (output in streams.OUTPUT_NAMES or is_stream(output)):
             to_stdout = output in streams.OUTPUT_NAMES
-            if to_stdout and sys.stdout is not None and sys.stdout.isatty():
+            if to_stdout and streams.is_on_terminal():
                 raise QueryError(
                     "won't write an archive to a terminal", hint="redirect standard output to a file or a pipe"
                 )

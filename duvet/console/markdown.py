@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-import sys
 
 import click
 
-from duvet.console.command import current_settings, wants_colour
-from duvet.console.streams import write_stdout
+from duvet.console.streams import detect_table_look, is_on_terminal, write_stdout
 from duvet.templates import guide_topics
 
 _COMMENT = re.compile(r"(?m)^<!--.*?-->\n+")  # Comments contain instructions for the tests.
@@ -25,24 +23,20 @@ def print_markdown(text: str, *, uses_pager: bool = False) -> None:
         return f"`duvet help {topic}`" if link[1].casefold() == topic else f"{link[1]} (`duvet help {topic}`)"
 
     text = _LINK.sub(name_topic, _COMMENT.sub("", text))
-    if sys.stdout is None or not sys.stdout.isatty():
+    if not is_on_terminal():
         write_stdout(text.encode())
         return
-    import shutil
-
     from rich import console, markdown, theme
 
     # Rendering drops the names of example files.
     text = re.sub(r"(?m)^```(\w+) (\S+)$", r"`\2`:\n\n```\1", text)
-    settings = current_settings()
-    colour = wants_colour(settings.colours, settings.environ, sys.stdout)
-    width = min(100, shutil.get_terminal_size().columns)
-    style = theme.Theme({"markdown.code": "bold cyan"})
-    screen = console.Console(width=width, force_terminal=colour, no_color=not colour, theme=style)
+    look, style = detect_table_look(), theme.Theme({"markdown.code": "bold cyan"})
+    width = min(100, look.width)
+    screen = console.Console(width=width, force_terminal=look.colour, no_color=not look.colour, theme=style)
     with screen.capture() as captured:
         screen.print(markdown.Markdown(text, code_theme="ansi_dark", hyperlinks=False))
     lines = "".join(f"{line.rstrip()}\n" for line in captured.get().splitlines())
     if uses_pager:
-        click.echo_via_pager(lines, color=colour)
+        click.echo_via_pager(lines, color=look.colour)
     else:
         write_stdout(lines.encode(errors="replace"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
@@ -13,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from duvet.console.command import TerminalSettings, current_settings, locate_path, path_option, show_path
-from duvet.console.streams import FAILED, OUTPUT_NAMES, is_stream_output, print_notice, write_output
+from duvet.console.streams import FAILED, OUTPUT_NAMES, is_on_terminal, is_stream_output, print_notice, write_output
 from duvet.errors import DuvetError, FetchError, OutputError, ProblemsError, UnreadableError, describe_plainly
 from duvet.model import Place, Problem, Severity
 from duvet.reports.cells import escape_cell
@@ -249,7 +248,7 @@ def _find_folder() -> str:
 
 
 def make_patch(path: str, before: bytes, after: bytes) -> Iterator[str]:
-    is_terminal = sys.stdout is not None and sys.stdout.isatty()
+    is_terminal = is_on_terminal()
     old, new = (data.decode().split("\n") for data in (before, after))
     for lines in (old, new):
         # A last line without a line end gets the note that unified diffs use.
