@@ -291,7 +291,7 @@ def insert_annotation(path: str, text: str, line: int, new: NewAnnotation, style
         message = f"line {line} does not exist; the file has {format_count(count, 'line')}"
         hint = "choose another line"
     elif line == 1:
-        for sign, what in _FIRST_LINES.items():
+        for sign, what in ((BOM, "its byte order mark"), ("#!", "its `#!` line"), ("<?", "its `<?` tag")):
             if text.startswith(sign):
                 message, hint = f"the file must start with {what}", "choose another line"
     else:
@@ -335,9 +335,6 @@ def _format_lines(path: str, text: str, line: int, new: NewAnnotation, style: So
             hint=f"quote a part without `{pair.last}` with `--part`",
         )
     return lines if is_enclosed else [f"{indent}{pair.first}", *lines, f"{indent} {pair.last}"]
-
-
-_FIRST_LINES = {BOM: "its byte order mark", "#!": "its `#!` line", "<?": "its `<?` tag"}
 
 
 def _check_others(path: str, texts: tuple[str, str], line: int, count: int, style: SourceStyle) -> None:

@@ -236,8 +236,7 @@ def format_locator(locator: Locator, cwd: str) -> str:
 _PREFIXES = re.compile(r"(?:section-)*(?:appendix-)*")
 _NUMBERED = re.compile(rf"([^{NUMBER_SIGN}]+){NUMBER_SIGN}([1-9][0-9]{{0,8}})")
 _NAMED = re.compile(r"\A(?:section|appendix|name)[-.]")
-_MOST = 3
-_LIKENESS = 70
+_MOST, _LIKENESS = 3, 70
 
 
 class _Sections(Protocol):

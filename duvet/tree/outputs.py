@@ -72,8 +72,6 @@ FileWriter = Callable[[str, OutputData], None]
 # Paths to open files, which are never replaced, regardless of their mode.
 OPEN_FILES = ("/dev/std", "/dev/fd/", "/proc/")
 
-_HINTS = {errno.ENXIO: "start the reader of this pipe first"}
-
 
 def store_file(path: str, data: OutputData) -> None:
     """Write a file completely or not at all; devices, pipes and open files are written directly."""
@@ -176,7 +174,7 @@ def _translate_errors(path: str) -> Iterator[None]:
     try:
         yield
     except (OSError, ValueError) as error:
-        hint = _HINTS.get(getattr(error, "errno", None) or 0, "")
+        hint = "start the reader of this pipe first" if getattr(error, "errno", None) == errno.ENXIO else ""
         raise OutputError(f"can't write this file: {describe_os_error(error)}", path=path, hint=hint) from error
 
 
