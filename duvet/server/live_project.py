@@ -11,7 +11,6 @@ from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from datetime import date
-from itertools import islice
 from operator import attrgetter
 from threading import Thread
 from typing import TYPE_CHECKING, TypeVar
@@ -305,9 +304,10 @@ class WatchedResources:
                 del self._subscribers[uri], self._digests[uri]
 
     async def find_changes(self, after: ProjectSnapshot) -> AsyncIterator[str]:
-        rest = iter(tuple(self._digests))
-        while part := [uri for uri in islice(rest, _DIGESTS_PER_TURN) if uri in self._digests]:
-            changes = find_changed_documents({uri: self._digests[uri] for uri in part}, after)
+        watched = tuple(self._digests)
+        for start in range(0, len(watched), _DIGESTS_PER_TURN):
+            uris = [uri for uri in watched[start : start + _DIGESTS_PER_TURN] if uri in self._digests]
+            changes = find_changed_documents({uri: self._digests[uri] for uri in uris}, after)
             self._digests.update(changes)
             for uri in changes:
                 yield uri
@@ -325,7 +325,6 @@ class ChangeDetector:
     def __init__(
         self, descriptor: file_events.InotifyDescriptor | None, mounted: file_events.MountTable | None = None
     ) -> None:
-        """Without a descriptor, every check reads the disk."""
         self._descriptor = descriptor
         self._mounts = mounted
         self.linked: set[str] = set()  # Files with several hard links; the system doesn't report all changes to them.
@@ -335,7 +334,7 @@ class ChangeDetector:
 
     @property
     def handle(self) -> int | None:
-        """A descriptor that becomes readable when a file changes; None if the system doesn't report changes."""
+        """A descriptor that becomes readable when a file changes; None if every check reads the disk."""
         return self._descriptor.handle if self._descriptor else None
 
     def is_silent(self) -> bool:

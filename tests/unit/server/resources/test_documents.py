@@ -9,6 +9,7 @@ import pytest
 from mcp import Client
 
 from duvet.project.project import Project
+from duvet.server.live_project import WatchedResources
 from duvet.server.resources import documents
 from duvet.server.resources.tree import make_node_uri, make_resource_tree
 from duvet.tools.context import ProjectSnapshot
@@ -80,6 +81,16 @@ def test_a_resource_has_changed_if_its_document_has(
 def test_lines_that_move_change_the_list_of_citations_alone() -> None:
     assert not documents.have_lists_changed(context_of("a.rs"), context_of("a.rs", tea=f"\n{TEA_TEXT}"))
     assert documents.have_lists_changed(context_of("a.rs"), context_of("a.rs", above="// A line.\n"))
+
+
+async def test_resources_are_checked_even_if_others_were_just_unsubscribed() -> None:
+    others, watched = [f"duvet:///specifications/{number}" for number in range(60)], WatchedResources()
+    watched.add([WARM_URI, *others, CUP_URI], None)
+    found = []
+    async for uri in watched.find_changes(context_of("a.rs")):
+        found.append(uri)
+        watched.remove(others if uri == WARM_URI else ())
+    assert (found, watched.uris) == ([WARM_URI, CUP_URI], {WARM_URI, CUP_URI})
 
 
 @pytest.fixture
