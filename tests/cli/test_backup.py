@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import os
 import shutil
@@ -11,12 +9,13 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
+from pytest_snapshot.plugin import Snapshot
 
 from duvet.knowledge.feedback import append_record
-from tests.cli.command import Done, Run, refuses, runner, shell
+from tests.cli.command import Run, play, refuses, runner, shell
 from tests.cli.damage import small_disk
 from tests.cli.sample_project import make
-from tests.unit.knowledge.stored_project import CLOCK, STORE, fill, places, vote
+from tests.unit.knowledge.stored_project import STORE, fill, places, vote
 from tests.unit.tools.tool_calls import FILES
 
 KEPT = ".duvet/knowledge"
@@ -198,36 +197,19 @@ def test_another_configuration(duvet: Run, project: Path) -> None:
     assert duvet("backup", "--service-config", "nowhere.json").code == 1
 
 
-NOTE = 'good, "very"\n=1+1'
-SAID = {"request_id": "r", "context": None, "timestamp": CLOCK.isoformat(), "source": "mcp.manual"}
-FIRST = {**SAID, "chunk_id": "a.md::0", "vote": 1.0, "note": NOTE}
-SECOND = {**SAID, "chunk_id": "b.md::1", "vote": -0.5, "note": None}
-
-
-def test_feedback_is_part_of_a_backup(duvet_command: str, tmp_path: Path) -> None:
+def test_feedback_is_listed_and_exported(duvet_command: str, tmp_path: Path, gold: Snapshot) -> None:
     project = make(tmp_path / "votes", FILES)
     duvet, kept = runner(duvet_command, project), places(project)
-    assert duvet("feedback") == Done(0, "", "no feedback yet\n")
-    assert duvet("feedback", "export") == Done(0, "", "")
+    assert duvet("feedback") == (0, "", "no feedback yet\n")
+    assert duvet("feedback", "export") == (0, "", "")
     assert duvet("feedback", "export", "--format", "json").out == "[]\n"
     assert not (project / KEPT).exists()
 
-    append_record(kept, vote("a.md::0", 1.0, note=NOTE))
+    append_record(kept, vote("a.md::0", 1.0, note='good, "very"\n=1+1'))
     append_record(kept, vote("b.md::1", -0.5))
-    assert [json.loads(line) for line in duvet("feedback", "export").out.splitlines()] == [FIRST, SECOND]
-    assert json.loads(duvet("feedback", "export", "--format", "json").out) == [FIRST, SECOND]
-    rows = list(csv.DictReader(io.StringIO(duvet("feedback", "export", "--format", "csv").out)))
-    assert [(row["chunk_id"], row["vote"]) for row in rows] == [("a.md::0", "1"), ("b.md::1", "-0.5")]
-    assert rows[0].keys() == FIRST.keys()
-    refuses(duvet, "feedback export --format table", 2, "'table' is not one of 'jsonl', 'csv', 'json'.")
-
+    lines = ("feedback export", "feedback export --format json", "feedback export --format csv")
+    told = play(duvet, project, *lines, "feedback export --format table")
     append_record(kept, replace(vote("first.md::0", 1.0), timestamp="2026-01-01T00:00:00+00:00"))
-    time = CLOCK.isoformat()
-    assert [line.split("\t")[:3] for line in duvet("feedback").out.splitlines()] == [
-        [time, "-0.5", "b.md::1"],
-        [time, "1", "a.md::0"],
-        ["2026-01-01T00:00:00+00:00", "1", "first.md::0"],
-    ]
+    told += play(duvet, project, "feedback", "feedback list --format table", "feedback export")
+    gold.assert_match(told, "feedback.txt")
     assert len(json.loads(duvet("feedback", "list", "--format", "json").out)) == 3
-    assert "a.md::0" in duvet("feedback", "--format", "table").out
-    assert json.loads(duvet("feedback", "export").out.splitlines()[0])["chunk_id"] == "first.md::0"

@@ -17,7 +17,7 @@ from tests.unit.tools.tool_calls import FILES
 TOOLS = {
     **FILES,
     "recipes/look.yaml": LOOK,
-    "duvet.config.yaml": CONFIG.format(url="http://127.0.0.1:9").replace("apiKey: $POT_KEY, ", ""),
+    "duvet.config.yaml": CONFIG.replace("URL", "http://127.0.0.1:9").replace("apiKey: $POT_KEY, ", ""),
 }
 Refused = list[tuple[str, int, str]]
 ABOUT_REQUIREMENTS: Refused = [

@@ -9,36 +9,13 @@ import pytest
 from pytest_snapshot.plugin import Snapshot
 
 from tests.cli.command import Run, files, interrupt, play, refuses, runner, start
-from tests.cli.sample_project import make
+from tests.cli.sample_project import PROJECTS, make
+from tests.sample_project import read_files
 from tests.unit.knowledge.stored_project import fill
 from tests.unit.tools.tool_calls import FILES
 
-LOOK = """\
-name: look
-summary: Looks at what nothing cites.
-variables: { level: MUST, most: 2, only: null }
-steps:
-  - id: open
-    tool: list_uncited_requirements
-    params: { level: "${vars.level}", limit: "${vars.most}" }
-    assert: [{ path: total, not_equals: 0 }]
-    capture: [{ name: first, path: "result.result[0].text" }]
-  - id: settle
-    wait:
-      tool: km-ingest-status
-      until: { path: status, equals: ok }
-      interval_seconds: 2
-      timeout_seconds: 10
-  - id: help
-    tool: km-help
-    params: { tool: "${vars.only}" }
-outputs: { text: "${captures.first}", most: "${vars.most}" }
-"""
-WAIT = """\
-steps:
-  - { id: done, tool: km-help }
-  - { id: wait, wait: { tool: km-ingest-status, until: { path: status, equals: never } } }
-"""
+RECIPES = read_files(PROJECTS / "recipes")
+LOOK, WAIT = RECIPES["look.yaml"], RECIPES["wait.yaml"]
 
 
 @pytest.fixture

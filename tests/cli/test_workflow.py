@@ -10,31 +10,12 @@ from pathlib import Path
 import pytest
 
 from tests.cli.command import Done, Run, refuses, runner
-from tests.cli.sample_project import make
+from tests.cli.sample_project import PROJECTS, make
 from tests.cli.terminals import Terminal
 from tests.unit.llm.provider_server import Reply, Wire, openai_says
 from tests.unit.tools.tool_calls import FILES
 
-CONFIG = """
-providers:
-  local: {{ baseUrl: "{url}/v1", defaultModel: small, apiKey: $POT_KEY, retries: 0 }}
-workflows:
-  audit:
-    description: Looks for requirements that nothing cites, and sums them up
-    variables:
-      level: {{ description: Which level, default: MUST }}
-      most: {{ type: integer, default: 5 }}
-    steps:
-      - id: open
-        tool: list_uncited_requirements
-        params: {{ level: "${{vars.level}}", limit: "${{vars.most}}" }}
-        assert: [{{ path: total, notEquals: 0 }}]
-        capture: [{{ name: first, path: "result.result[0].text" }}]
-      - id: summary
-        model: local
-        prompt: "In a word: ${{captures.first}}"
-    outputs: {{ summary: "${{steps.summary.result.text}}", most: "${{vars.most}}" }}
-"""
+CONFIG = (PROJECTS / "recipes/workflow.yaml").read_text()
 BAD = """
   bad:
     description: Wrong
@@ -44,7 +25,7 @@ BAD = """
 
 @pytest.fixture
 def project(tmp_path: Path, wire: Wire) -> Path:
-    return make(tmp_path / "pot", {**FILES, "duvet.config.yaml": CONFIG.format(url=wire.url)})
+    return make(tmp_path / "pot", {**FILES, "duvet.config.yaml": CONFIG.replace("URL", wire.url)})
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from mcp.shared.exceptions import MCPError
 from pytest_snapshot.plugin import Snapshot
 
 from tests.cli.command import failed, play, run, runner
-from tests.cli.sample_project import make
+from tests.cli.sample_project import PROJECTS, make
 from tests.unit.server.clients import client_of, over_stdio
 from tests.unit.server.http.command import Command
 from tests.unit.server.stdio_server import Wire, request
@@ -21,54 +21,7 @@ from tests.unit.specs.download_server import LONGEST
 from tests.unit.tools.tool_calls import FILES
 
 pytestmark = pytest.mark.anyio
-PACK = '''
-"""Kettles."""
-
-import os
-
-from duvet import PackContext, prompt, resource, tool
-
-
-@tool
-def boil(litres: float, celsius: int = 100) -> int:
-    """Return how many seconds water takes to boil.
-
-    Args:
-        litres: how much water
-          is in the kettle
-        celsius (int): how warm the water should be
-    """
-    return round(4186 * litres * (celsius - 20) / 2000)
-
-
-@tool
-def spill(cups: int) -> int:
-    """Spill tea."""
-    return 1 // cups
-
-
-@tool
-def pour(path: str, ctx: PackContext) -> str:
-    """Wait until something is written to a pipe."""
-    ctx.progress(1, 2, "pouring")
-    with open(path) as pipe:
-        return pipe.read()
-
-
-@resource
-def menu(ctx: PackContext) -> list[str]:
-    """What there is to drink."""
-    return [ctx.settings.get("drink", "tea")]
-
-
-@prompt
-def brew(kind: str, cups: str = "one") -> str:
-    """Brew a drink.
-
-    kind: what to brew
-    """
-    return f"Brew {cups} of {kind}."
-'''
+PACK = (PROJECTS / "pack/kettle.py").read_text()
 CONFIG: dict[str, Any] = {
     "toolPacks": {"kettle": {"path": "./kettle.py", "settings": {"drink": "milk"}}},
     "workflows": {
