@@ -12,8 +12,9 @@ import pytest
 from pytest_snapshot.plugin import Snapshot
 
 from tests.cli.command import Done, Run, failed, files, play, run, shell
-from tests.cli.sample_project import CONFIG, HALF, KETTLE, SOURCE, SPECIFICATION, make
+from tests.cli.sample_project import CONFIG, HALF, KETTLE, PROJECTS, SOURCE, SPECIFICATION, make
 from tests.histories import ENVIRON, commit, git, history
+from tests.sample_project import read_files
 
 PATH = ".duvet/config.toml"
 LOST = "FAIL: --fail-on regression: 1 requirement lost coverage\n"
@@ -154,19 +155,7 @@ def test_errors_in_the_base_revision(folder: Path, diff: Run) -> None:
 
 
 NOW = {
-    "spec.md": """\
-# Kettle
-
-## Heating
-
-The kettle MUST boil milk. It SHOULD whistle when done. It MUST NOT `rm -rf` | <b>boast</b> to @everyone.
-
-The spout MAY drip.
-
-## Pouring
-
-Tea SHALL be poured by hand.
-""",
+    **read_files(PROJECTS / "changed"),
     "src/a.rs": "",
     "src/other/b.rs": "// more\n\n" + SOURCE + "\n//= spec.md#heating\n//# It SHOULD whistle when done.\n",
 }
