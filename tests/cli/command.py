@@ -160,7 +160,7 @@ def play(run: Run, folder: Path, *steps: str | Mapping[str, str]) -> str:
             line = step.replace("\x1b", "\\x1b")
             told.append(f"$ duvet {line}\n" + ("as before\n" if shown == last and len(shown) > 100 else shown))
             last = shown
-    return "\n".join(told)
+    return "\n".join(told).replace("\r", "\\r")
 
 
 def _show(done: Done) -> str:

@@ -14,7 +14,7 @@ from duvet.errors import OutputError
 from duvet.project.project import Project
 from duvet.queries.references import CitableText
 from duvet.trace.locations import FileLine
-from tests.cli.command import Done, Run, files
+from tests.cli.command import Done, Run, files, play
 from tests.cli.tea_project import TEA_PROJECT
 
 LID = "5bfbf88b"
@@ -30,39 +30,15 @@ PROJECT = {
 }
 
 
-SHOWN = """\
-src/lid.rs:2
-    //= tea.md#pot
-    //# The lid MUST fit the pot, unless there is none,
-    //# which is a pity that many a tea party has seen
-    //# already.
-"""
-DIFFERENCE = """\
---- a/src/lid.rs
-+++ b/src/lid.rs
-@@ -1,3 +1,5 @@
- fn lid() {\r
- \tturn();\r
-+//= tea.md#pot\r
-+//# The lid MUST fit\r
- }
-\\ No newline at end of file
-"""
-
-
-def test_a_citation_is_inserted_and_shown(duvet: Run, folder: Path) -> None:
+def test_a_citation_is_inserted_and_shown(duvet: Run, folder: Path, gold: Snapshot) -> None:
     ##= man/spec/cite.md#inserting
     ##% With `--dry-run`, `duvet cite` MUST print a unified diff and write nothing.
     before = files(folder)
-    done = duvet("cite", LID, "--at", "src/lid.rs:3:1", "--dry-run", "--part", "The lid MUST\nfit")
-    assert (done, files(folder)) == (Done(0, DIFFERENCE, ""), before)
-    assert duvet("cite", LID, "--at", "src/lid.rs:2", "--width", "60") == Done(0, SHOWN, "")
-    after = files(folder)
-    lines = [f"\t{line}" for line in SHOWN.replace("    ", "").splitlines()[1:]]
-    assert after.pop("src/lid.rs").decode() == "\r\n".join(["fn lid() {", *lines, "\tturn();", "}"])
-    assert before.items() >= after.items()
-    code, out, _ = duvet("show", LID)
-    assert code == 0 and "needs tests" in out and "\nsrc/lid.rs:2\n" in out
+    told = play(duvet, folder, f"cite {LID} --at src/lid.rs:3:1 --dry-run --part 'The lid MUST\nfit'")
+    assert files(folder) == before
+    lines = (f"cite {LID} --at src/lid.rs:2 --width 60", "cat src/lid.rs", f"show {LID}")
+    gold.assert_match(told + play(duvet, folder, *lines), "inserted.txt")
+    assert {name for name, data in files(folder).items() if before.get(name) != data} == {"src/lid.rs"}
 
 
 AT_LID = f"{LID} --at src/lid.rs:1"
@@ -147,14 +123,10 @@ def test_refused_citations(what: str, duvet: Run, folder: Path, gold: Snapshot) 
     ##= man/spec/cite.md#refusals
     ##% `duvet cite` MUST NOT write a citation that `duvet validate` would report for any reason other than a partial
     ##% quote.
-    before, said = files(folder), []
-    for line in REFUSED[what]:
-        args = shlex.split(line)
-        code, out, err = duvet("cite", *args)
-        assert (code, out) == (1, "")
-        said.append(f"$ duvet cite {shlex.join(args)}\n{err}")
-    assert files(folder) == before
-    gold.assert_match("\n".join(said), f"{what}.txt")
+    before = files(folder)
+    told = play(duvet, folder, *(f"cite {line}" for line in REFUSED[what]))
+    gold.assert_match(told, f"{what}.txt")
+    assert told.count("exit 1\n") + told.count("as before\n") == len(REFUSED[what]) and files(folder) == before
 
 
 def test_odd_bytes_in_a_source(duvet: Run, folder: Path) -> None:

@@ -93,30 +93,25 @@ def test_errors_do_not_end_the_watch(kettle: Path, watch: Watch) -> None:
     watched = watch("report", "--watch")
     watched.until()
     save_by_rename(".duvet/config.toml", "nothing =\n")(kettle)
-    assert watched.until() == (
-        "     Changed .duvet/config.toml\n"
-        "error: TOML parse error at line 1, column 10: invalid value [DUV001]\n"
-        " --> .duvet/config.toml:1:10\n"
-        "  |\n"
-        "1 | nothing =\n"
-        f"  |          ^\n{WAITING}"
-    )
+    error = "error: TOML parse error at line 1, column 10: invalid value [DUV001]\n --> .duvet/config.toml:1:10\n"
+    assert watched.until() == f"     Changed .duvet/config.toml\n{error}  |\n1 | nothing =\n  |          ^\n{WAITING}"
     save_by_rename(".duvet/config.toml", CONFIG)(kettle)
     assert watched.told() == Told(".duvet/config.toml", 0, PASS)
     delete(".duvet/config.toml")(kettle)
     assert watched.told().changed == ".duvet/config.toml"
 
 
-@pytest.mark.parametrize(
-    ("path", "wrong", "right"),
-    [(".duvet/config.toml", "nothing =\n", CONFIG), ("duvet.config.yaml", "pages: 1\n", "pages: []\n")],
-)
-def test_a_watch_starts_with_a_broken_project(path: str, wrong: str, right: str, kettle: Path, watch: Watch) -> None:
-    make(kettle, {path: wrong})
-    watched = watch("report", "--watch")
-    assert "error: " in watched.until()
-    save_by_rename(path, right)(kettle)
-    assert watched.told() == Told(path, 0, PASS)
+def test_a_watch_starts_with_a_broken_project(kettle: Path, watch: Watch) -> None:
+    for path, wrong, right in (
+        (".duvet/config.toml", "nothing =\n", CONFIG),
+        ("duvet.config.yaml", "pages: 1\n", "pages: []\n"),
+    ):
+        make(kettle, {path: wrong})
+        watched = watch("report", "--watch")
+        assert "error: " in watched.until()
+        save_by_rename(path, right)(kettle)
+        assert watched.told() == Told(path, 0, PASS)
+        watched.end()
 
 
 def test_several_changes_start_one_run(kettle: Path, watch: Watch) -> None:
