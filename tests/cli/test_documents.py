@@ -101,12 +101,11 @@ BEFORE = {
 """A script to run before some examples."""
 
 
-@pytest.mark.parametrize("part", range(2))
-def test_examples_in_help_and_man_pages_run(part: int, tmp_path: Path) -> None:
+def test_examples_in_help_and_man_pages_run(tmp_path: Path) -> None:
     session = Session(make(tmp_path / "project", PROJECT))
     assert session.execute(PREPARED, "sh") == 0, session.output
     problems: list[str] = []
-    for line in EXAMPLES[part::2]:
+    for line in EXAMPLES:
         if NOT_RUN.search(line):
             problems += parse_commands(line)
             continue

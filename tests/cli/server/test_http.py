@@ -38,23 +38,28 @@ async def test_it_serves_until_a_signal(duvet_command: str, project: Path, how: 
                     assert await stream.aread() == b""
 
 
-@pytest.mark.parametrize("how", SIGNALS)
-def test_a_signal_before_it_serves_ends_it(duvet_command: str, project: Path, how: signal.Signals) -> None:
-    program = f"""
-import os
+BEFORE_IT_SERVES = """
+import os, signal, sys
 from types import SimpleNamespace
 from duvet.server.http.listener import ServerAddress, serve_over_http
 from duvet.server.live_project import LiveProject
 
 class Told(LiveProject):
     def begin(self):
-        os.kill(os.getpid(), {int(how)})
+        os.kill(os.getpid(), how)
 
-application = SimpleNamespace(live=Told(None))
-serve_over_http(application, ServerAddress("127.0.0.1", 0), (), (), 0, print)
+for how in (signal.SIGINT, signal.SIGTERM):
+    if os.fork() == 0:
+        application = SimpleNamespace(live=Told(None))
+        serve_over_http(application, ServerAddress("127.0.0.1", 0), (), (), 0, print)
+        sys.exit()
+    print(os.wait()[1], flush=True)
 """
-    done = run(str(Path(duvet_command).with_name("python")), project, "-c", program)
-    assert (done.code, done.out, done.err) == (0, "", "")
+
+
+def test_a_signal_before_it_serves_ends_it(duvet_command: str, project: Path) -> None:
+    done = run(str(Path(duvet_command).with_name("python")), project, "-c", BEFORE_IT_SERVES)
+    assert done == (0, "0\n0\n", "")
 
 
 @pytest.mark.parametrize("address", ["localhost:0", "[::1]:0"])
