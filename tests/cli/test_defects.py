@@ -11,7 +11,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import html5lib
-import pytest
 from pytest_snapshot.plugin import Snapshot
 
 from tests.cli.command import Done, Run, files, play, run
@@ -24,51 +23,10 @@ pattern = "src/*.rs"
 enabled = false
 """
 CITED = "//= {target}\n//# {quote}\n"
-NOT_COMPLETE = "the comment style of the source pattern `{}` is incomplete"
 
 
 def problems(done: Done) -> list[tuple[str, str]]:
     return re.findall(r"^error: (.*?)(?: \[DUV\d+\])?\n(?: *--> (.*)\n)?", done.err, re.MULTILINE)
-
-
-def quotes(path: Path) -> list[tuple[str, str]]:
-    return [(spec["level"], spec["quote"].strip()) for spec in tomllib.loads(path.read_text())["spec"]]
-
-
-RECORDED: dict[str, list[list[tuple[str, str]]]] = {
-    "comments-parse-error-hides-match-error": [
-        [
-            ('could not find text in section "heating" of spec.md', "src/a.rs:2:5"),
-            ('missing section "nowhere" in spec.md', "src/a.rs:4:5"),
-            ("comment is missing source specification", "src/b.rs:1:10"),
-        ]
-    ],
-    "defect-control-character-context": [[], []],
-    "defect-dot-multibyte": [[]],
-    "defect-empty-section-empty-quote": [[]],
-    "defect-empty-section-quote": [[('could not find text in section "empty" of doc.md', "src/a.rs:2:5")]],
-    "defect-extract-json-leftover": [[('unsupported extraction type: "json"', "")]],
-    "defect-extract-with-config-url": [[]],
-    "defect-file-url": [[('file URLs are not supported: "file:///spec.md"', "src/a.rs:1:5")]],
-    "defect-hostless-url": [[('the URL "other:///spec.md" has no host', "src/a.rs:1:5")]],
-    "defect-html-script-end": [[]],
-    "defect-lcov-short-id": [[]],
-    "defect-setext-multiline-title": [[], []],
-    "defect-source-style-broken": [[(NOT_COMPLETE.format(one), "")] for one in ("(*=)c/*.c", "(*=,*#c/*.c")],
-    "defect-triple-quote": [[]],
-    "defect-v1-key-collision": [[]],
-    "target-missing-files-two": [
-        [('Could not resolve file "nope.md"', "src/a.rs:1:5"), ('Could not resolve file "nope2.md"', "src/a.rs:4:5")]
-    ],
-}
-"""The problems that each command of a recorded case has to find."""
-EXTRACTED: dict[str, list[tuple[str, str]]] = {
-    "defect-control-character-context": [("MUST", f"{one} MUST be seen.") for one in ("First", "Second", "Third")],
-    "defect-dot-multibyte": [("MUST", "He said “it MUST be.” Then MAY go.")],
-    "defect-setext-multiline-title": [("MUST", "Text MUST be.")],
-    "defect-triple-quote": [("MUST", "Use '''MUST''' here."), ("MAY", "Next MAY be.")],
-}
-"""The requirements that each command of a recorded case writes."""
 
 
 def is_text_on_the_page(folder: Path) -> bool:
@@ -102,22 +60,22 @@ def specifications(folder: Path) -> list[str]:
     return list(json.loads((folder / "out.json").read_text(), object_pairs_hook=once)["specifications"])
 
 
-def test_every_recorded_defect_is_checked(shared: Path) -> None:
-    assert {path.name for path in (shared / "probes" / "defects").iterdir()} == RECORDED.keys()
-
-
-@pytest.mark.parametrize("name", RECORDED)
-def test_a_recorded_defect(name: str, shared: Path, duvet_command: str, tmp_path: Path) -> None:
-    case = shared / "probes" / "defects" / name
-    folder = tmp_path / "project"
-    shutil.copytree(case / "project", folder, copy_function=shutil.copyfile)
-    commands = tomllib.loads((case / "case.toml").read_text())["cmd"]
-    done = [run(duvet_command, folder, *shlex.split(command)[1:]) for command in commands]
-    assert [(one.code, problems(one)) for one in done] == [(int(bool(one)), one) for one in RECORDED[name]]
-    if name in EXTRACTED:
-        written = [quote for path in folder.rglob("*.toml") if path.name != "config.toml" for quote in quotes(path)]
-        assert sorted(written) == sorted(EXTRACTED[name] * len(commands))
-    assert MORE_CHECKS.get(name, Path.exists)(folder)
+def test_recorded_defects(shared: Path, duvet_command: str, tmp_path: Path, gold: Snapshot) -> None:
+    told = []
+    for case in sorted((shared / "probes" / "defects").iterdir()):
+        folder = tmp_path / case.name
+        shutil.copytree(case / "project", folder, copy_function=shutil.copyfile)
+        for command in tomllib.loads((case / "case.toml").read_text())["cmd"]:
+            done = run(duvet_command, folder, *shlex.split(command)[1:])
+            told.append(f"{case.name}: {command}: exit {done.code}")
+            told += [f"  {message} {place}".rstrip() for message, place in problems(done)]
+        for path in sorted(folder.rglob("*.toml")):
+            stated = tomllib.loads(path.read_text()).get("spec", []) if path.name != "config.toml" else []
+            name = path.relative_to(folder).as_posix()
+            told += [f"  {name}: {one['level']} {one['quote'].strip()}" for one in stated]
+        assert MORE_CHECKS.get(case.name, Path.exists)(folder), case.name
+    gold.assert_match("\n".join(told) + "\n", "recorded.txt")
+    assert len(MORE_CHECKS.keys() & {path.name for path in tmp_path.iterdir()}) == len(MORE_CHECKS)
 
 
 EMPTY = "# Kettle\n\n## Heating\n\n## Pouring\n\nSlowly.\n"

