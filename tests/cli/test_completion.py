@@ -91,26 +91,22 @@ def test_the_shell_accepts_its_script(name: str, kettle: Path, duvet: Run) -> No
     assert run(program, make(kettle, {"script": done.out}), "-n", "script") == Done(0, "", "")
 
 
-ANSWERS = [
-    ("zsh", ("rep",), "plain\nreport\nCheck every citation and report coverage.\n"),
-    ("fish", ("rep",), "plain,report\tCheck every citation and report coverage.\n"),
-    ("zsh", ("report", "--format=s"), "plain\n--format=sarif\n_\n"),
-    ("fish", ("report", "--format=s"), "plain,--format=sarif\n"),
-    ("zsh", ("report", "--off"), "plain\n--offline\nDo not download anything.\n"),
-    ("fish", ("report", "--json", "x"), "file,x\n"),
-    ("zsh", ("nothing", "x"), ""),
-    ("zsh", ("validate", "--explain", "duv05"), "plain\nDUV050\nquote-not-found\nplain\nDUV051\nquote-one-edit\n"),
-    ("fish", ("prioritize", "--prompt", "w"), "plain,write_test\n"),
-    ("powershell", ("rep",), ""),
-    ("", ("rep",), ""),
-]
+QUESTIONS = (
+    *("zsh rep", "fish rep", "zsh report --format=s", "fish report --format=s", "zsh report --off"),
+    *("fish report --json x", "zsh nothing x", "zsh validate --explain duv05", "fish prioritize --prompt w"),
+    *("powershell rep", " rep"),
+)
 
 
-def test_answers_to_shells(duvet: Run) -> None:
+def test_answers_to_shells(duvet: Run, gold: Snapshot) -> None:
     ##= man/spec/completion.md#completing
     ##% Completion MUST take the names of specifications, sections and requirements only from the cache.
-    answers = [Done(0, answer, "") for _, _, answer in ANSWERS]
-    assert [duvet(environ=asked(shell, *words)) for shell, words, _ in ANSWERS] == answers
+    told = []
+    for line in QUESTIONS:
+        done = duvet(environ=asked(*line.split(" ")))
+        assert (done.code, done.err) == (0, "")
+        told.append(f"{line}\n{done.out}")
+    gold.assert_match("\n".join(told), "shells.txt")
 
 
 def test_invalid_questions_get_no_answer(duvet: Run) -> None:
@@ -153,20 +149,14 @@ def test_names_of_another_folder_and_control_characters(kettle: Path, tmp_path: 
     assert done == Done(0, "plain\nspec\nKett\\u{1b}[31mle\n", "")
 
 
-OF_PROMPTS = {
-    ("prompt", "w"): "write_test",
-    ("prioritize", "--prompt", "s"): "",
-    ("prompt", "triage_uncited", "--arg", '""'): "spec= level=",
-    ("prompt", "triage_uncited", "--arg", "level=m"): "level=must level=may",
-    ("prompt", "triage_uncited", "--arg", "level", "=", "m"): "must may",
-    ("prompt", "triage_uncited", "--arg", "level", "="): "must should may none",
-    ("prompt", "triage_uncited", "--arg", "spec=t"): "spec=tea",
-    ("prompt", "triage_uncited", "--arg", "section="): "",
-    ("prompt", "--arg", '""'): "",
-}
+OF_PROMPTS = (
+    *("prompt w", "prioritize --prompt s", 'prompt triage_uncited --arg ""', "prompt triage_uncited --arg level=m"),
+    *("prompt triage_uncited --arg level = m", "prompt triage_uncited --arg level =", 'prompt --arg ""'),
+    *("prompt triage_uncited --arg spec=t", "prompt triage_uncited --arg section="),
+)
 
 
-def test_names_arguments_and_values_of_prompts(tea: Run) -> None:
+def test_names_arguments_and_values_of_prompts(tea: Run, gold: Snapshot) -> None:
     tea("uncited")
-    told = {words: tea(environ=asked("bash", *words)).out.split() for words in OF_PROMPTS}
-    assert {words: " ".join(one.removeprefix("plain,") for one in told[words]) for words in told} == OF_PROMPTS
+    told = [f"{line}\n{tea(environ=asked('bash', *line.split())).out}" for line in OF_PROMPTS]
+    gold.assert_match("\n".join(told), "prompts.txt")
