@@ -61,6 +61,9 @@ async def test_an_answer_has_at_most_4_mib(wire: Wire) -> None:
         assert (error.code, error.message) == (ModelFault.TOO_LARGE, "provider `one` sent more than 4,194,304 bytes")
     async with one(wire, Reply(body=FINE.body.ljust(MAX_RESPONSE_BYTES))) as made:
         assert (await made.ask()).text == "Hi"
+    # Only the beginning of a long refusal is read, so its reason is not known.
+    error, _ = await fails(wire, Reply(400, json.encode({"error": "x" * 1_000_000})))
+    assert error.message == "provider `one` rejected the request (400)"
 
 
 async def test_a_compressed_answer_is_not_unpacked(wire: Wire) -> None:
