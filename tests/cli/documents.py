@@ -28,6 +28,8 @@ from tests import zygote
 
 BIN = Path(sys.executable).parent
 BLOCK = re.compile(r"(?:^<!-- (\w+): ([^\n]*?) -->\n+)?^( *)```(\w*)\n(.*?)^\3```$", re.MULTILINE | re.DOTALL)
+SIMPLE = re.compile(r"duvet [^\n|&;<>$`()#*?~\\]*\n?")
+"""A command line that needs no shell."""
 CHECKS = {
     r"(.*/)?\.duvet/config\.toml": "duvet config >/dev/null",
     r"(.*/)?(duvet|contextive)\.config\.(json|toml|yaml|yml)": "duvet mcp --check >/dev/null",
@@ -113,6 +115,15 @@ class Session:
             "COLUMNS": "80",
             "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
         }
+        if SIMPLE.fullmatch(script) and language == "sh":
+            # Without a shell, this takes half the time.
+            words = [str(BIN / "duvet"), *shlex.split(script)[1:]]
+            ended = zygote.run(
+                words, timeout=60, cwd=self.folder, env=environ, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+            )  # fmt: skip
+            self.output = ended.stdout.decode()
+            return ended.returncode
         done = subprocess.run(
             command, cwd=self.folder, env=environ, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT, text=True, timeout=60, check=False,
