@@ -38,9 +38,9 @@ _MIN_WIDTH = 20
 @add_trace_options
 def ask(words: tuple[str, ...], model: str | None, service_path: str | None, format: str, **options: Any) -> None:
     """duvet searches for requirements that match QUESTION, and sends them to a model with their sections and the code
-    that cites them. The model answers only from these sources, and cites them by number; a list of the sources follows
-    the answer. duvet removes citation numbers that the model made up. It sends nothing to a provider that you haven't
-    configured.
+    that cites them. It asks the model to answer only from these sources, and to cite them by number. A list of the
+    sources follows the answer. duvet removes citation numbers that the model made up. It sends nothing to a provider
+    that you haven't configured.
 
     Providers are defined in the service configuration, such as duvet.config.yaml; see duvet-ask(1). Exits with 1 if no
     model is configured, if no requirement matches, or if no model answers. In the last case, duvet still prints the

@@ -39,8 +39,8 @@ _FORMATS = {"auto": Format.AUTO, "ietf": Format.IETF, "markdown": Format.MARKDOW
 @command.path_option("-o", "--out", default=".", help="Write the files to this folder [default: .].", metavar="DIR")
 @click.option("--prune", is_flag=True, help="Remove files that an earlier extraction wrote and this one doesn't.")
 def extract(target_path: str, written: str, extension: str, out: str, prune: bool, **options: Any) -> None:
-    """duvet extracts each sentence with an RFC 2119 keyword from TARGET_PATH, which is a URL or a file. It writes one file per
-    section: TOML for `duvet report`, or Rust comments.
+    """duvet extracts each sentence with an RFC 2119 keyword from TARGET_PATH, which is a URL or a file. It writes one
+    file per section: TOML for `duvet report`, or Rust comments.
 
     Configured specifications don't need this command: `duvet report` extracts them.
 

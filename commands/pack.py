@@ -23,8 +23,8 @@ _NAME = re.compile(r"[a-z][a-z0-9_]{0,31}")
 
 @click.group(cls=command.CommandGroup)
 def pack() -> None:
-    """A pack is a Python file of the project whose functions become tools, resources and prompts. `duvet help packs`
-    explains how to write one.
+    """A pack is a Python file of the project. Its functions with duvet's decorators become tools, resources and
+    prompts. `duvet help packs` explains how to write one.
 
     \b
     Examples:

@@ -43,10 +43,10 @@ def prioritize(
     by the number of todos, then by their order in the specifications. Requirements in the states `to do` and `uncited`
     count as not started.
 
-    Requirements that are done, excepted or not applicable are left out; use --all or `--status done` to include them.
+    Requirements that are done, excepted or not applicable are left out, unless --all or --status includes them.
 
     --prompt prints instructions for an agent: the requirement, its citations, the comment to paste, and how to check
-    the work. It exits with 1 if nothing is left to do.
+    the work. duvet exits with 1 if nothing is left to do.
 
     \b
     Examples:

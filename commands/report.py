@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     flag_value="true",
     default=None,
     metavar="[true|false]",
-    help="Compare with the committed snapshot; without one, require code and tests for every requirement.",
+    help="Compare with the configured snapshot; without one, require code and tests for every requirement.",
 )
 @add_gate("--require-citations", help="Require code for every requirement or for a TARGET.")
 @add_gate("--require-tests", help="Require tests for every requirement or for a TARGET.")

@@ -53,8 +53,8 @@ def uncited(
     The count goes to standard error.
 
     --untested lists the requirements that need a test. Requirements that are implied, or excepted with a reason, need
-    none. --todo lists the requirements with a `todo`, even if code or tests also cite them. --status alone lists all
-    requirements in that state, cited or not. It is the only way to list requirements that are not applicable.
+    none. --todo lists the requirements with a `todo`, even if code or tests also cite them. Without these two options,
+    --status lists all requirements in that state, cited or not, even those that are not applicable.
 
     --fail-on turns the command into a gate. The gate also fails if the project has errors, because the list may then be
     incomplete.
