@@ -101,8 +101,8 @@ def cli(ctx: click.Context, /, directory: str | None, config_path: str | None, c
             message = f"can't change to this folder: {describe_os_error(error)}"
             raise DuvetError(message, path=directory, hint="name an existing folder after -C") from error
     ##= man/spec/init.md#project-discovery
-    ##% `duvet init`, and every command that is run with a flag of awslabs duvet, such as `--source-pattern`, MUST NOT
-    ##% search the folders above the working directory.
+    ##% `duvet init`, `duvet query`, and any command with `--source-pattern`, `--spec-pattern` or `--spec-path` MUST
+    ##% NOT search the folders above the working directory.
     if ctx.invoked_subcommand not in _STAYING and not ctx.obj.has_legacy_flags:
         ctx.obj = enter_project(ctx.obj)
 

@@ -63,7 +63,7 @@ def _make_results(problems: Sequence[Problem], codes: list[str], view: ProblemCo
         print_ = blake3("\0".join(parts).encode(errors="surrogatepass")).hexdigest(16)
         seen[print_] += 1
         ##= man/spec/problems.md#sarif
-        ##% A SARIF result MUST contain the edits that fix its problem, and a fingerprint that does not change when its
+        ##% A SARIF result MUST contain the edits that fix its problem, and a fingerprint that does not change when the
         ##% line moves.
         rule = {"ruleIndex": codes.index(problem.code)} if problem.code in codes else {}
         text = f"{problem.message}\n\n{problem.hint}" if problem.hint else problem.message
@@ -74,7 +74,8 @@ def _make_results(problems: Sequence[Problem], codes: list[str], view: ProblemCo
             "message": {"text": text},
         }
         ##= man/spec/problems.md#sarif
-        ##% Each SARIF result MUST have a location, which is relative to the root of the repository for files inside it.
+        ##% Each SARIF result MUST have a location, and the path of a file in the repository MUST be relative to the
+        ##% root of the repository.
         # GitHub rejects the whole log if one result has no location.
         path = make_root_relative(problem.path or CONFIG_PATH, view.folder)
         if _WINDOWS.match(path):

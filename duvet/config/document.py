@@ -226,7 +226,7 @@ def expand_variables(text: str, environ: Mapping[str, str]) -> str:
             raise ExpressionError("`$` is not followed by a name", hint="write `$$` for a dollar sign, or `${NAME}`")
         ##= man/spec/service.md#configuration
         ##% In a service configuration, duvet MUST replace `$NAME` and `${NAME}` with the environment variable, and
-        ##% `${NAME:-default}` with the default if the variable is not set or empty.
+        ##% `${NAME:-default}` with the default if the variable is unset or empty.
         if found["default"] is not None and not environ.get(name):
             return found["default"]
         # A password that begins with `$` looks like a variable, but rarely like one with a common name.

@@ -212,7 +212,7 @@ def make_problem_output(format: str | None, output: str | None, others: Iterable
     elif format is None and not on_stdout and current_settings().environ.get("GITHUB_ACTIONS") == "true":
         ##= man/spec/problems.md#formats
         ##% If the environment variable `GITHUB_ACTIONS` is `true` and no format is requested, duvet MUST also write
-        ##% problems and failures of gates as workflow commands.
+        ##% problems and failures of gates as GitHub workflow commands.
         # The text is printed as well, because GitHub shows only ten problems of a kind.
         result = ProblemOutput(ProblemFormat.GITHUB, "-", is_requested=False)
     else:

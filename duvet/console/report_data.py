@@ -67,7 +67,8 @@ def make_report_data(
     snippets = read_code_below(comments, _make_reader(project), page.snippet_lines)
     pages, texts = _load_pages(project, catalogue)
     ##= man/spec/page.md#data
-    ##% The same inputs MUST produce the same report, whatever the folder, the locale, the time zone and the time.
+    ##% Until a `[[not-applicable]]` entry expires, the same inputs MUST produce the same report, whatever the folder,
+    ##% the locale, the time zone and the time.
     # For this reason, the data contains neither the date nor the path of the project.
     return ReportData(
         finished=finished,

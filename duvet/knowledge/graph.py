@@ -77,8 +77,8 @@ class IdentifierError(QueryError):
 def _parse_identifier(text: str) -> tuple[NodeLabel, list[str]]:
     """Return the label and the keys to try: as written and URL-decoded, with full paths and ids shortened."""
     ##= man/spec/knowledge.md#graph
-    ##% `km-graph-node` MUST find a node by `LABEL:KEY`, a requirement by the first four or more digits of its id, and a
-    ##% specification, section or requirement by its full path.
+    ##% `km-graph-node` MUST find a node by `LABEL:KEY`, where KEY can also be the first four or more digits of a
+    ##% requirement's id, or the full path of a specification, section or requirement.
     whole = text if ":" in text else unquote(text)
     name, colon, written = whole.partition(":")
     if not colon or not written.strip() or len(whole) > _MAX_IDENTIFIER:
@@ -262,8 +262,8 @@ def find_subsystem(
         edges = store.edges(node.id, out=False, limit=_MAX_FILE_EDGES, relations=_FILE_RELATIONS)
         artifacts = {file.key: file for _, file in edges if file.label in _FILE_LABELS}
     ##= man/spec/knowledge.md#graph
-    ##% `km-graph-subsystem` MUST list the nodes that are connected to the subsystem, each once, with a shortest
-    ##% path to it.
+    ##% `km-graph-subsystem` MUST list every node that is connected to the subsystem, without duplicates and
+    ##% with a shortest path to the subsystem.
     begin = 0
     with suppress(ValueError):
         written = urlsafe_b64decode((cursor or "").encode()).decode("ascii")

@@ -43,8 +43,8 @@ def find_provider_key(section: service_tables.ProviderSection, environ: Mapping[
     text = None if section.api_key is None else section.api_key.reveal()
     if text is None and is_default_provider(section):
         ##= man/spec/ask.md#keys
-        ##% duvet MUST send the keys in `OPENAI_API_KEY` and `ANTHROPIC_API_KEY` only to OpenAI and Anthropic, unless
-        ##% the `apiKey` of another provider names the variable.
+        ##% duvet MUST send the key in `OPENAI_API_KEY` only to OpenAI, and the key in `ANTHROPIC_API_KEY` only to
+        ##% Anthropic, unless the `apiKey` of another provider names the variable.
         text = environ.get(KEY_VARIABLES[section.kind])
     text = (text or "").strip()
     return Secret(text) if text else None

@@ -152,7 +152,7 @@ class AnnotationQuery:
 
     def check_tests(self) -> AnnotationCheck:
         ##= man/spec/query.md#checks
-        ##% The check `test` MUST pass only if tests quote the whole text that each citation quotes.
+        ##% The check `test` MUST pass only if tests together quote all the text that citations quote.
         tests = self._make_pool(self._list((Kind.TEST,)))
         targets = self.filter.select(self.trace, (Kind.CITATION,))
         return AnnotationCheck(CheckName.TEST, self._classify(targets, tests))

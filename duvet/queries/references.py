@@ -82,8 +82,8 @@ def find_by_name(
 ) -> RequirementRef | SectionRef | None:
     """Return the requirement with this id, the section with it in its title, or None; raise NotFoundError for several."""
     ##= man/spec/names.md#references
-    ##% duvet MUST accept a requirement id in upper or lower case, alone or as `SPEC#ID`, wherever it accepts the id
-    ##% that duvet computes for a requirement.
+    ##% duvet MUST accept a requirement id in upper or lower case, alone or as `SPEC#ID`, wherever duvet accepts the
+    ##% id that it computes for a requirement.
     chosen = range(len(catalogue.specifications)) if specifications is None else specifications
     found = catalogue.find_named(name, chosen)
     cards = [catalogue.requirements[index] for index in found]

@@ -117,7 +117,7 @@ class ProjectSnapshot:
         if answer.page is not None and not answer.page.total:
             self.check_requirements_known()
         ##= man/spec/mcp.md#answers
-        ##% If the project has errors, the server MUST mention them in each answer.
+        ##% If the project has errors, the server MUST mention them in each answer that depends on the project.
         return replace(answer, warning=warning)
 
     def check_requirements_known(self) -> None:

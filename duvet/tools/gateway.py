@@ -57,8 +57,8 @@ class Gateway(Struct, frozen=True):
 
     def find_token(self, scope: Scope) -> Secret | None:
         ##= man/spec/gateway.md#forwarding
-        ##% duvet MUST send the gateway `KM_READER_TOKEN`, or `KM_ADMIN_TOKEN` if the tool is for maintainers or
-        ##% `KM_READER_TOKEN` is not set.
+        ##% duvet MUST send the gateway `KM_ADMIN_TOKEN` if the tool is for maintainers or `KM_READER_TOKEN` is
+        ##% not set, and otherwise `KM_READER_TOKEN`.
         return self.admin if scope is Scope.MAINTAINER else self.reader or self.admin
 
     def withheld(self, tool: Tool) -> WithheldReason | None:

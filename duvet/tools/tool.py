@@ -247,8 +247,8 @@ class EnabledPack(Struct, frozen=True):
 
     def tools(self) -> Sequence[Tool]:
         ##= man/spec/service.md#packs
-        ##% On every interface, the server MUST omit disabled tools, and the tools of a `read-only` pack that change
-        ##% something.
+        ##% On every interface, the server MUST omit disabled tools and, from a `read-only` pack, the tools that
+        ##% change something.
         return [
             tool
             for tool in self._make_tools()

@@ -343,12 +343,13 @@ def _match_quotes(
         pieces, fit = found
         matches.append(codes.match(section, pieces, fit, ids))
         ##= man/spec/trace.md#targets-and-quotes
-        ##% duvet MUST accept a quote in which one byte differs, and warn about it.
+        ##% duvet MUST accept a quote with one different, extra or missing byte, and warn about it.
         if fit is records.Fit.ONE_EDIT:
             failures.append((_ONE_EDIT, ids))
         elif target.named and fit is records.Fit.TITLE:
             ##= man/spec/names.md#targets
-            ##% duvet MUST warn about a citation that names a requirement id without a quote, because it covers nothing.
+            ##% duvet MUST warn about a citation without a quote whose target is a requirement id, because such a
+            ##% citation covers nothing.
             message = f"this annotation does not quote {target.named[0].name}, so it covers nothing"
             failures.append((records.Failure(rules.NAME_UNQUOTED, message, "quote the requirement"), ids))
     return matches, failures

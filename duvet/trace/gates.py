@@ -27,8 +27,8 @@ def check_gates(
 ) -> tuple[Problem, ...]:
     """Return the problems of a gate; quotes whose annotations are all `freed`, as not applicable, are ignored."""
     ##= man/spec/gates.md#snapshots-and-coverage
-    ##% With `--ci` and without a configured snapshot, `duvet report` MUST list each line of a requirement or of
-    ##% other annotated text that no code cites, or that code cites but no test does.
+    ##% With `--ci` and without a configured snapshot, `duvet report` MUST list each requirement or other
+    ##% annotated text with a line that no code cites, or that code cites but no test does.
     problems: list[Problem] = []
     for coverage in trace.coverages:
         matches = [match for match in coverage.matches if not freed.issuperset(match.ids)]

@@ -216,7 +216,7 @@ def compute_state(found: frozenset[int]) -> State:
 
 def _state_of_bytes(flags: int) -> State:
     ##= man/spec/trace.md#coverage
-    ##% A requirement MUST be `done` if all of it is implied, or both implemented and tested.
+    ##% A requirement MUST be `done` if each part of it is either implied, or both implemented and tested.
     if flags & IMPLICATION or (flags & CITATION and flags & TEST):
         return State.DONE
     ##= man/spec/trace.md#coverage
@@ -327,7 +327,7 @@ class GateResult(Struct, frozen=True):
     def describe(self, obstacles: str) -> str:
         """Return the output line for the gate; `obstacles` is the number of errors that prevented it, in words."""
         ##= man/spec/gates.md#verdicts
-        ##% For each gate, `duvet report` MUST print its name with `PASS` if the gate ran and passed, and with `FAIL`
+        ##% `duvet report` MUST print the name of each gate with `PASS` if the gate ran and passed, and with `FAIL`
         ##% otherwise.
         if self.problems is None:
             return f"FAIL: {self.name}: not checked because of {obstacles}"
@@ -382,7 +382,7 @@ def judge_run(
     numbers = ", ".join(format_count(count, noun) for count, noun in counted if count)
     lines = [numbers] if numbers else []
     ##= man/spec/gates.md#verdicts
-    ##% Without a gate, `duvet report` MUST print `OK` if there are no errors, and the coverage on a separate line.
+    ##% Without a gate, `duvet report` MUST print the coverage and, if there are no errors, `OK` on a separate line.
     if not (gates or others):
         valid = f"all {annotations:,} annotations are valid" if annotations else "no annotations to check"
         lines = [", ".join(filter(None, (f"OK: {'1 annotation is valid' if annotations == 1 else valid}", numbers)))]

@@ -115,7 +115,7 @@ class BlobStore:
         if not self.folder or os.path.islink(self.folder) or os.path.islink(os.path.dirname(self.folder)):
             return
         ##= man/spec/cache.md#storage
-        ##% If duvet cannot write the cache, it MUST work without it.
+        ##% If the cache cannot be written, duvet MUST work without it.
         ##= man/spec/cache.md#storage
         ##% Concurrent and killed runs MUST NOT damage the cache.
         # File names that are not UTF-8 and times in the far future can't be encoded.

@@ -5,8 +5,9 @@ const starts = anchor => anchor.split('/').map((_, at, parts) => parts.slice(0, 
 
 /*
 ##= man/spec/page.md#links
-##% The report MUST open at the place that the anchor of a link names or, if the anchor no longer exists, at the
-##% nearest place, and say so.
+##% The report MUST open at the place that the anchor of a link names.
+##= man/spec/page.md#links
+##% If the anchor no longer exists, the report MUST open at the nearest place, and say so.
 */
 function placeOf(anchor) {
   const path = starts(anchor || 'overview');

@@ -304,7 +304,7 @@ def test_failing_comparisons(folder: Path, diff: Run) -> None:
 def test_annotations_on_github(folder: Path, diff: Run, gold: Snapshot) -> None:
     ##= man/spec/problems.md#formats
     ##% If the environment variable `GITHUB_ACTIONS` is `true` and no format is requested, duvet MUST also write
-    ##% problems and failures of gates as workflow commands.
+    ##% problems and failures of gates as GitHub workflow commands.
     make(folder, {"spec.md": SPECIFICATION.replace("boil water.", "boil all water. It MUST sing.")})
     environ = {**ENVIRON, "GITHUB_ACTIONS": "true"}
     gates = (*REGRESSION, "--fail-on", "new")

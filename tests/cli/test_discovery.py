@@ -92,8 +92,8 @@ def test_names_are_completed(kettle: Path, inside: Run) -> None:
 
 def test_the_flags_of_awslabs_duvet_describe_the_working_directory(kettle: Path, inside: Run) -> None:
     ##= man/spec/init.md#project-discovery
-    ##% `duvet init`, and every command that is run with a flag of awslabs duvet, such as `--source-pattern`, MUST NOT
-    ##% search the folders above the working directory.
+    ##% `duvet init`, `duvet query`, and any command with `--source-pattern`, `--spec-pattern` or `--spec-path` MUST
+    ##% NOT search the folders above the working directory.
     make(kettle, {"src/spec.md": SPECIFICATION})
     assert inside("-q", "report", "--source-pattern", "*.rs", "--json", "out.json").code == 0
     assert json.loads((kettle / "src/out.json").read_text())["annotations"][0]["source"] == "a.rs"

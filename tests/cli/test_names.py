@@ -73,12 +73,13 @@ SCENARIOS: dict[str, tuple[str | Mapping[str, str], ...]] = {
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_names_in_commands(name: str, duvet: Run, folder: Path, gold: Snapshot) -> None:
     ##= man/spec/names.md#targets
-    ##% duvet MUST warn about a citation that names a requirement id without a quote, because it covers nothing.
+    ##% duvet MUST warn about a citation without a quote whose target is a requirement id, because such a citation
+    ##% covers nothing.
     ##= man/spec/names.md#targets
     ##% If a requirement has a new id but the same text, `duvet validate --fix` MUST replace the id in targets.
     ##= man/spec/names.md#references
-    ##% duvet MUST accept a requirement id in upper or lower case, alone or as `SPEC#ID`, wherever it accepts the id
-    ##% that duvet computes for a requirement.
+    ##% duvet MUST accept a requirement id in upper or lower case, alone or as `SPEC#ID`, wherever duvet accepts the
+    ##% id that it computes for a requirement.
     gold.assert_match(play(duvet, folder, *SCENARIOS[name]), f"{name.replace(' ', '_')}.txt")
 
 

@@ -122,7 +122,8 @@ ELSEWHERE = {
 @pytest.mark.parametrize("is_committed", [False, True])
 def test_the_same_page_elsewhere(tmp_path: Path, duvet_command: str, is_committed: bool) -> None:
     ##= man/spec/page.md#data
-    ##% The same inputs MUST produce the same report, whatever the folder, the locale, the time zone and the time.
+    ##% Until a `[[not-applicable]]` entry expires, the same inputs MUST produce the same report, whatever the folder,
+    ##% the locale, the time zone and the time.
     wait = "//= tea.md#serving\n//# Everybody SHOULD wait.\nfn wait() {}\n"
     here = make(tmp_path / "here/kettle", {**FILES, ".duvet/config.toml": PAGES, "src/é.rs": wait})
     there = tmp_path / "there/deeper/kettle"

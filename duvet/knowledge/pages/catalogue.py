@@ -223,8 +223,8 @@ class PageCollection:
 
     def classify(self, source: Page, link: PageLink) -> LinkKind:
         ##= man/spec/pages.md#links
-        ##% `get_page` MUST return each link with its target, its heading, the slug of its page and its kind: `page`,
-        ##% `attachment`, `requirement`, `missing` or `external`.
+        ##% `get_page` MUST return each link with its target, its heading, the slug of the linked page and the kind
+        ##% of the link: `page`, `attachment`, `requirement`, `missing` or `external`.
         if link.syntax is LinkSyntax.EXTERNAL:
             return LinkKind.EXTERNAL
         if self.find_target(source, link):

@@ -367,8 +367,8 @@ class DuvetServer(Server[Any]):
         if ctx.method != "initialize" or not isinstance(result, dict):
             return result
         ##= man/spec/mcp.md#connecting
-        ##% The server MUST use the protocol version in the configuration, or else the version that the client requests,
-        ##% if the server supports it.
+        ##% The server MUST use the protocol version in the configuration, or else the requested version if the server
+        ##% supports it, or else the server's newest version.
         return {**result, "protocolVersion": self.settings.protocol_version}
 
     def get_capabilities(

@@ -204,7 +204,8 @@ def read_resource(
     if node is tree.ROOT:
         raise NotFoundError("the root can only be listed")
     ##= man/spec/mcp.md#resources
-    ##% `resources/read` MUST return a resource as JSON, or a part of a list if the URI has `?limit=` or `cursor=`.
+    ##% `resources/read` MUST return a resource of the pack `trace` as JSON, or only a part of a list if the URI has
+    ##% `limit=` or `cursor=`.
     if request.limit is None and request.cursor is None:
         return make_document(context, node), None
     key = partial(tree.make_node_path, resources)

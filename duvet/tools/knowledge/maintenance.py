@@ -61,7 +61,7 @@ async def run_ingest_or_fail(
         ##= man/spec/gateway.md#indexing
         ##% During an ingest run, the server MUST report progress and answer other requests.
         ##= man/spec/gateway.md#indexing
-        ##% The server MUST end an ingest run when its call is cancelled or the server stops.
+        ##% The server MUST end an ingest run when the call that started it is cancelled, or when the server stops.
         return await maintenance.ingest(options, report)
     except database.StoreError as error:
         raise index.make_store_refusal(error, ctx) from error

@@ -156,7 +156,7 @@ async def test_acknowledged_changes_survive_a_killed_server(duvet_command: str, 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_an_ingest_process_ends_with_its_server(duvet_command: str, project: Path, number: signal.Signals) -> None:
     ##= man/spec/gateway.md#indexing
-    ##% The server MUST end an ingest run when its call is cancelled or the server stops.
+    ##% The server MUST end an ingest run when the call that started it is cancelled, or when the server stops.
     assert run(duvet_command, project, "ingest").code == 0
     config = {**CONFIG, "server": {**CONFIG["server"], "shutdownTimeout": 0.2}}
     make(project, {"docs/new.md": "# Marmalade\n", "duvet.config.json": json.dumps(config)})

@@ -33,8 +33,8 @@ def test_a_pack_that_is_installed_is_served_as_configured(
     assert "litres: expected number <= 3.0\n  = help: How much water there is" in refused.err
     assert duvet(duvet_command, project, site, "tools", "boil").out == HELP
     ##= man/spec/service.md#packs
-    ##% On every interface, the server MUST omit disabled tools, and the tools of a `read-only` pack that change
-    ##% something.
+    ##% On every interface, the server MUST omit disabled tools and, from a `read-only` pack, the tools that
+    ##% change something.
     wanted: dict[str, Any] = {"kettle": {"mode": "read-only", "tools": {"owed": False}, "settings": {"watts": 1000}}}
     (project / "duvet.config.json").write_text(json.dumps({"toolPacks": {**wanted, "trace": {"enabled": False}}}))
     described = json.loads(duvet(duvet_command, project, site, "mcp", "--describe").out)

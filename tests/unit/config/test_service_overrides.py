@@ -97,7 +97,7 @@ PORTS: list[tuple[str, dict[str, str], int | str]] = [
 def test_numbers_and_defaults() -> None:
     ##= man/spec/service.md#configuration
     ##% In a service configuration, duvet MUST replace `$NAME` and `${NAME}` with the environment variable, and
-    ##% `${NAME:-default}` with the default if the variable is not set or empty.
+    ##% `${NAME:-default}` with the default if the variable is unset or empty.
     for port, environ, expected in PORTS:
         tree = MemoryTree({"duvet.config.json": json.dumps({"server": {"port": port}}).encode()})
         if isinstance(expected, int):

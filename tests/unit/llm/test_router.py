@@ -115,8 +115,8 @@ def test_base_urls_and_keys_are_checked() -> None:
 
 def test_a_key_of_the_environment_is_sent_to_its_own_host_alone() -> None:
     ##= man/spec/ask.md#keys
-    ##% duvet MUST send the keys in `OPENAI_API_KEY` and `ANTHROPIC_API_KEY` only to OpenAI and Anthropic, unless the
-    ##% `apiKey` of another provider names the variable.
+    ##% duvet MUST send the key in `OPENAI_API_KEY` only to OpenAI, and the key in `ANTHROPIC_API_KEY` only to
+    ##% Anthropic, unless the `apiKey` of another provider names the variable.
     environ = {"OPENAI_API_KEY": "key-openai", "ANTHROPIC_API_KEY": "key-anthropic"}
     for section, sent in (
         ({"kind": "openai"}, True),

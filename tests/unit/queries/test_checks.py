@@ -75,7 +75,7 @@ def test_the_implementation_check_reports_its_verdicts() -> None:
 
 def test_the_test_check_reports_its_verdicts() -> None:
     ##= man/spec/query.md#checks
-    ##% The check `test` MUST pass only if tests quote the whole text that each citation quotes.
+    ##% The check `test` MUST pass only if tests together quote all the text that citations quote.
     for cited, state in [
         ([], "none"),
         (["b test It MUST stop.", "b test stop."], "complete"),

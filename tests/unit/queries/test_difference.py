@@ -208,11 +208,11 @@ def test_the_last_of_equal_citations_is_the_new_one() -> None:
 
 def test_coverage_is_lost_or_gained() -> None:
     ##= man/spec/diff.md#differences
-    ##% `duvet diff` MUST list an applicable requirement as lost coverage if its state is worse than before, or if its
-    ##% code or tests were removed.
+    ##% `duvet diff` MUST list an applicable requirement as lost coverage if its state is worse than before (except
+    ##% `uncited` instead of `to do`), or if all of its code or all of its tests were removed.
     ##= man/spec/diff.md#differences
     ##% `duvet diff` MUST list any other applicable requirement as gained coverage if its state is better than before,
-    ##% or if code or tests were added.
+    ##% or if its first code or its first test was added.
     for was, now, status_then, status_now, lost, gained in [
         ("citation test", "citation", "done", "needs tests", "tests", ""),
         ("citation test", "test", "done", "needs code", "implementation", ""),

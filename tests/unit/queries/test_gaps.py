@@ -108,7 +108,8 @@ def test_requirements_that_are_not_applicable_are_counted_apart() -> None:
         assert (found.among, found.not_applicable) == (2, 8)
         assert {catalogue.requirements[index].section for index in found.indexes} <= {"serving"}
     ##= man/spec/queries.md#uncited
-    ##% `duvet uncited` MUST list requirements that are not applicable only if `--status` alone selects them.
+    ##% `duvet uncited` MUST leave out requirements that are not applicable, unless `--status` selects them and neither
+    ##% `--untested` nor `--todo` is given.
     assert gaps.find_gaps(catalogue, excused, None) == gaps.RequirementGaps(tuple(range(2, 10)), 10)
 
 

@@ -271,8 +271,8 @@ NAMED_CATALOGUE = named({**NAMES, "The door MUST be red.": "Dead"})
 
 def test_an_id_is_a_reference() -> None:
     ##= man/spec/names.md#references
-    ##% duvet MUST accept a requirement id in upper or lower case, alone or as `SPEC#ID`, wherever it accepts the id
-    ##% that duvet computes for a requirement.
+    ##% duvet MUST accept a requirement id in upper or lower case, alone or as `SPEC#ID`, wherever duvet accepts the
+    ##% id that it computes for a requirement.
     for reference, expected in [
         ("FR-002", CLEAN),
         ("fr-002", CLEAN),

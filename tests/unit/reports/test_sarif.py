@@ -73,7 +73,8 @@ def test_rules_have_the_text_of_their_pages() -> None:
 )
 def test_paths_are_uris(path: str, uri: str) -> None:
     ##= man/spec/problems.md#sarif
-    ##% Each SARIF result MUST have a location, which is relative to the root of the repository for files inside it.
+    ##% Each SARIF result MUST have a location, and the path of a file in the repository MUST be relative to the root of
+    ##% the repository.
     base = {} if uri.startswith("file:") else {"uriBaseId": "%SRCROOT%"}
     assert uri_of(path, "b") == {"uri": uri, **base}
 
@@ -86,7 +87,7 @@ def test_a_uri_decodes_to_its_path(name: str) -> None:
 
 def test_a_fingerprint_stays_when_its_line_moves() -> None:
     ##= man/spec/problems.md#sarif
-    ##% A SARIF result MUST contain the edits that fix its problem, and a fingerprint that does not change when its line
+    ##% A SARIF result MUST contain the edits that fix its problem, and a fingerprint that does not change when the line
     ##% moves.
     quote, other = "//# The kettle MUST sing.", "//# The kettle MUST dance."
     prints = []

@@ -217,8 +217,8 @@ async def test_a_reading_blocks_neither_the_loop_nor_those_who_stay(kettle: Path
 
 async def test_a_wrong_configuration_is_reported_until_it_is_fixed(kettle: Path) -> None:
     ##= man/spec/mcp.md#freshness
-    ##% While the project cannot be read, the server MUST answer each request with the reason, and recover without a
-    ##% restart.
+    ##% While the project cannot be read, the server MUST answer each request that needs the project with the
+    ##% reason, and recover without a restart.
     config = kettle / ".duvet" / "config.toml"
     async with open_live_project(kettle) as live:
         for _ in range(2):
@@ -511,7 +511,7 @@ async def test_tools_refuse_while_the_only_specification_is_missing(kettle: Path
 
 async def test_tools_warn_while_one_of_two_specifications_is_missing(kettle: Path) -> None:
     ##= man/spec/mcp.md#answers
-    ##% If the project has errors, the server MUST mention them in each answer.
+    ##% If the project has errors, the server MUST mention them in each answer that depends on the project.
     config = CONFIG.replace("[report.json]", '[[specification]]\nsource = "cup.md"\n[report.json]')
     make(kettle, {"cup.md": "# Cup\n\nA cup MUST NOT leak.\n", ".duvet/config.toml": config})
     async with connected(kettle) as client:

@@ -242,8 +242,8 @@ def test_each_scope_has_its_token(reader: str | None, admin: str | None, tokens:
 
 def test_a_call_is_forwarded_with_a_token_and_its_face(wire: Wire) -> None:
     ##= man/spec/gateway.md#forwarding
-    ##% duvet MUST send the gateway `KM_READER_TOKEN`, or `KM_ADMIN_TOKEN` if the tool is for maintainers or
-    ##% `KM_READER_TOKEN` is not set.
+    ##% duvet MUST send the gateway `KM_ADMIN_TOKEN` if the tool is for maintainers or `KM_READER_TOKEN` is
+    ##% not set, and otherwise `KM_READER_TOKEN`.
     wire.plan(says(FOUND, warning="a\nwarning", next_step=f"show {READER}"))
     known = Forwarding(f"{wire.url}/team/")
     found = known.answer("km-graph-search", term="kettle")

@@ -71,7 +71,7 @@ def test_references_to_missing_targets_are_reported(snapshot: Snapshot) -> None:
 
 def test_a_quote_with_one_wrong_character_is_found() -> None:
     ##= man/spec/trace.md#targets-and-quotes
-    ##% duvet MUST accept a quote in which one byte differs, and warn about it.
+    ##% duvet MUST accept a quote with one different, extra or missing byte, and warn about it.
     trace = traced("//= tea.md#tea\n//# The pot MUST bee warm.\n", "//= tea.md#tea\n//# The pot MUST bee warm.\n")
     warning = (
         ":2:5+22 warning DUV051 this quote differs from the specification by one character [one character differs]; "

@@ -68,7 +68,7 @@ def test_coverage_equals_the_plain_rules(cited: tuple[str, tuple[Annotation, ...
     ##= man/spec/trace.md#coverage
     ##% An annotation MUST cover exactly the bytes that it quotes.
     ##= man/spec/trace.md#coverage
-    ##% A requirement MUST be `done` if all of it is implied, or both implemented and tested.
+    ##% A requirement MUST be `done` if each part of it is either implied, or both implemented and tested.
     ##= man/spec/trace.md#coverage
     ##% A requirement MUST be `excepted` if exceptions with a reason cover everything that keeps it from being `done`.
     ##= man/spec/trace.md#coverage

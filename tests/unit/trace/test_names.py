@@ -97,7 +97,8 @@ def test_wrong_citations_of_ids() -> None:
     ##= man/spec/names.md#targets
     ##% If a target names a requirement id, the quote MUST be a part of that requirement.
     ##= man/spec/names.md#targets
-    ##% duvet MUST warn about a citation that names a requirement id without a quote, because it covers nothing.
+    ##% duvet MUST warn about a citation without a quote whose target is a requirement id, because such a citation
+    ##% covers nothing.
     trace = trace_of(
         ("tea.md#FR-001", "The pot MUST be clean."),
         ("tea.md#FR-001", "The lid MUST be gone."),

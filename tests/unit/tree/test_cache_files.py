@@ -82,7 +82,7 @@ def test_a_pipe_in_its_place(blobs: BlobStore) -> None:
 
 def test_something_in_the_place_of_the_file_or_its_folder(blobs: BlobStore, tmp_path: Path) -> None:
     ##= man/spec/cache.md#storage
-    ##% If duvet cannot write the cache, it MUST work without it.
+    ##% If the cache cannot be written, duvet MUST work without it.
     ##= man/spec/cache.md#storage
     ##% Concurrent and killed runs MUST NOT damage the cache.
     Path(blobs.folder, "name").mkdir(parents=True)

@@ -80,8 +80,8 @@ def test_many_files_of_one_name_are_resolved_in_linear_time() -> None:
 
 def test_each_link_has_its_target_and_kind() -> None:
     ##= man/spec/pages.md#links
-    ##% `get_page` MUST return each link with its target, its heading, the slug of its page and its kind: `page`,
-    ##% `attachment`, `requirement`, `missing` or `external`.
+    ##% `get_page` MUST return each link with its target, its heading, the slug of the linked page and the kind
+    ##% of the link: `page`, `attachment`, `requirement`, `missing` or `external`.
     text = """[[cup#Rim]] [[Cup#gone]] [[gone#x]]
 ![[pot.png|100]] [all
 of it](../src/tea.rs) <https://example.org/#a>

@@ -118,8 +118,8 @@ def ask_whole(version: str, process: Wire, method: str) -> Message:
 
 def test_the_description_of_the_server(wire: Callable[..., Wire], version: str, snapshot: Snapshot) -> None:
     ##= man/spec/mcp.md#connecting
-    ##% The server MUST use the protocol version in the configuration, or else the version that the client requests, if
-    ##% the server supports it.
+    ##% The server MUST use the protocol version in the configuration, or else the requested version if the server
+    ##% supports it, or else the server's newest version.
     def check(result: Any, name: str) -> None:
         text = json.dumps(result, indent=2, ensure_ascii=False, sort_keys=True)
         snapshot.assert_match(text.replace(f'"{VERSION}"', '"<version>"') + "\n", name)

@@ -84,7 +84,8 @@ async def test_the_resources_below_a_path_come_with_their_objects(client: Client
 
 async def test_a_list_is_read_in_parts(client: Client) -> None:
     ##= man/spec/mcp.md#resources
-    ##% `resources/read` MUST return a resource as JSON, or a part of a list if the URI has `?limit=` or `cursor=`.
+    ##% `resources/read` MUST return a resource of the pack `trace` as JSON, or only a part of a list if the URI has
+    ##% `limit=` or `cursor=`.
     whole = json.decode(await text(client, "duvet:///requirements"))
     parts, more = [], ""
     while True:

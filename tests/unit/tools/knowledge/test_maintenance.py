@@ -85,7 +85,7 @@ def test_a_cancelled_run_ends_its_process_and_leaves_the_index_as_it_was(kept: A
     ##= man/spec/gateway.md#indexing
     ##% During an ingest run, the server MUST report progress and answer other requests.
     ##= man/spec/gateway.md#indexing
-    ##% The server MUST end an ingest run when its call is cancelled or the server stops.
+    ##% The server MUST end an ingest run when the call that started it is cancelled, or when the server stops.
     ##= man/spec/knowledge.md#ingest-runs
     ##% An ingest run that fails, is cancelled or is killed MUST leave the index unchanged.
     before = kept.value(INGEST)
