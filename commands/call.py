@@ -6,18 +6,7 @@ from typing import Any
 
 import click
 
-from duvet.console.application import (
-    describe_failure,
-    enter_page_folder,
-    invoke_tool,
-    make_shell_error,
-    make_tool_application,
-    parse_arguments,
-    print_tool_help,
-    read_json_argument,
-    require_tool,
-    split_json_option,
-)
+from duvet.console import application
 from duvet.console.command import Subcommand, complete_values
 from duvet.console.options import TEXT_TYPE, add_pages_option, add_service_options, add_trace_options
 from duvet.console.streams import print_remark, write_stdout
@@ -60,22 +49,24 @@ def call(name: str, words: tuple[str, ...], given: str | None, error_format: str
       duvet call km-search --query "stop heating" --kind function --lang python
     """
     try:
-        enter_page_folder(options)
-        application = make_tool_application(name, options)
-        tool = require_tool(application, name)
+        application.enter_page_folder(options)
+        app = application.make_tool_application(name, options)
+        tool = application.require_tool(app, name)
         if {"--help", "-h"} & set(words):
-            print_tool_help(tool, application.tools.registry)
+            application.print_tool_help(tool, app.tools.registry)
             return
-        rest, later = split_json_option(tool, words)
+        rest, later = application.split_json_option(tool, words)
         if given is not None and later is not None:
             raise ToolError(ErrorCode.INVALID_REQUEST, "--json is given twice; give it once")
-        arguments = parse_arguments(tool, rest, read_json_argument(later if given is None else given))
-        answer = invoke_tool(application, tool, arguments)
+        arguments = application.parse_arguments(
+            tool, rest, application.read_json_argument(later if given is None else given)
+        )
+        answer = application.invoke_tool(app, tool, arguments)
     except (ToolError, DuvetError) as error:
         if error_format == "json":
-            write_stdout(encode_json(describe_failure(error)))
+            write_stdout(encode_json(application.describe_failure(error)))
         if isinstance(error, ToolError):
-            raise make_shell_error(error) from error
+            raise application.make_shell_error(error) from error
         raise
     write_stdout(encode_json(answer.value))
     for notice in filter(None, (answer.warning, answer.next_step)):

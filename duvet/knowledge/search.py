@@ -19,18 +19,8 @@ from duvet.knowledge import graph, search_query
 from duvet.knowledge.feedback import VoteMeans
 from duvet.knowledge.index import SharedVectors
 from duvet.queries.embeddings import DummyEmbedder, Embedder, PurePythonMatrix, VectorSpace, find_chunk_embedder
+from duvet.store import records
 from duvet.store.location import KnowledgeSettings
-from duvet.store.records import (
-    SPACE_KEY,
-    Artifact,
-    Chunk,
-    ChunkFilters,
-    GraphEdge,
-    GraphNode,
-    NodeLabel,
-    Relation,
-    Symbol,
-)
 from duvet.store.sqlite import Store
 
 if TYPE_CHECKING:
@@ -40,8 +30,10 @@ MAX_RELATED = 10  # Maximum number of relationships, related files and requireme
 _MAX_SUPPORTING = MAX_RELATED // 2  # Maximum number of documents, and of tests, of a subsystem.
 _MAX_CITED = 100  # Maximum number of a file's requirements to read; those cited in the lines of the chunk come first.
 _MAX_CACHED_FILES = 500
-_SUPPORTING = (Relation.DESCRIBES, Relation.VALIDATES)
-_SHOWN_RELATIONS = tuple(relation for relation in Relation if relation not in (Relation.CITES, Relation.HAS_CHUNK))
+_SUPPORTING = (records.Relation.DESCRIBES, records.Relation.VALIDATES)
+_SHOWN_RELATIONS = tuple(
+    relation for relation in records.Relation if relation not in (records.Relation.CITES, records.Relation.HAS_CHUNK)
+)
 _MAX_NAMES = 8
 _MAX_CHUNKS_OF_NAME = 100
 _TOKEN = re.compile(r"[\w./:\\-]+")
@@ -62,10 +54,10 @@ class _SubsystemContext(Struct, frozen=True):
 
 
 class FileContext(Struct, frozen=True, kw_only=True):
-    node: GraphNode | None
-    outgoing: Sequence[tuple[GraphEdge, GraphNode]]
-    incoming: Sequence[tuple[GraphEdge, GraphNode]]
-    cited: Sequence[tuple[GraphEdge, GraphNode]]
+    node: records.GraphNode | None
+    outgoing: Sequence[tuple[records.GraphEdge, records.GraphNode]]
+    incoming: Sequence[tuple[records.GraphEdge, records.GraphNode]]
+    cited: Sequence[tuple[records.GraphEdge, records.GraphNode]]
     subsystems: Sequence[_SubsystemContext]
 
     @property
@@ -74,11 +66,11 @@ class FileContext(Struct, frozen=True, kw_only=True):
         found = (artifact for subsystem in self.subsystems for artifact in subsystem.artifacts if artifact.id != own)
         return tuple(dict.fromkeys(found))
 
-    def describe(self, chunk: Chunk) -> search_query.GraphContext:
+    def describe(self, chunk: records.Chunk) -> search_query.GraphContext:
         """Return the graph context of a result; requirements that the chunk itself cites come first."""
         relationships = [graph.make_relationship(*end, graph.EdgeDirection.OUT) for end in self.outgoing]
         relationships += [graph.make_relationship(*end, graph.EdgeDirection.IN) for end in self.incoming]
-        own = [node.key for _, node in (*self.outgoing, *self.incoming) if node.label is NodeLabel.SUBSYSTEM]
+        own = [node.key for _, node in (*self.outgoing, *self.incoming) if node.label is records.NodeLabel.SUBSYSTEM]
         needed = [name for subsystem in self.subsystems for name in subsystem.dependencies]
         ##= man/spec/knowledge.md#search
         ##% Each result of `km-search` MUST list the requirements that its file cites.
@@ -110,7 +102,7 @@ class FileContextFinder(Struct, frozen=True):
     files: dict[str, FileContext] = {}
     subsystems: dict[str, _SubsystemContext] = {}
 
-    def find(self, artifacts: Iterable[Artifact]) -> Mapping[str, FileContext]:
+    def find(self, artifacts: Iterable[records.Artifact]) -> Mapping[str, FileContext]:
         if len(self.files) > _MAX_CACHED_FILES:
             self.files.clear()
         store = self.store
@@ -119,9 +111,11 @@ class FileContextFinder(Struct, frozen=True):
             nodes = store.find_stored(missing)
             outgoing = store.first_edges(missing, out=True, limit=MAX_RELATED + 1, relations=_SHOWN_RELATIONS)
             incoming = store.first_edges(missing, out=False, limit=MAX_RELATED + 1, relations=_SHOWN_RELATIONS)
-            cited = store.first_edges(missing, out=True, limit=_MAX_CITED, relations=(Relation.CITES,))
+            cited = store.first_edges(missing, out=True, limit=_MAX_CITED, relations=(records.Relation.CITES,))
             for id, path in missing.items():
-                subsystems = dict.fromkeys(node.id for _, node in outgoing[id] if node.label is NodeLabel.SUBSYSTEM)
+                subsystems = dict.fromkeys(
+                    node.id for _, node in outgoing[id] if node.label is records.NodeLabel.SUBSYSTEM
+                )
                 self.files[path] = FileContext(
                     node=nodes.get(id),
                     outgoing=outgoing[id],
@@ -138,7 +132,7 @@ class FileContextFinder(Struct, frozen=True):
                 for relation in _SUPPORTING
                 for _, node in self.store.edges(id, out=False, limit=_MAX_SUPPORTING + 1, relations=(relation,))
             )
-            needed = self.store.edges(id, out=True, limit=MAX_RELATED, relations=(Relation.DEPENDS_ON,))
+            needed = self.store.edges(id, out=True, limit=MAX_RELATED, relations=(records.Relation.DEPENDS_ON,))
             self.subsystems[id] = _SubsystemContext(artifacts, tuple(node.key for _, node in needed))
         return self.subsystems[id]
 
@@ -168,7 +162,7 @@ class SearchQuestion(Struct, frozen=True, kw_only=True):
     parts: tuple[str, ...]  # The terms, and the words inside those terms that are names.
     names: tuple[str, ...]  # Possible names of files and symbols: compound words, or the whole query.
     is_name: bool  # Whether the query is only a name.
-    filters: ChunkFilters
+    filters: records.ChunkFilters
     limit: int
     warnings: tuple[str, ...]
 
@@ -215,7 +209,7 @@ PROFILES = {
 
 
 def compute_score(
-    chunk: Chunk,
+    chunk: records.Chunk,
     context: FileContext,
     question: SearchQuestion,
     parts: tuple[float, float, float],
@@ -231,7 +225,9 @@ def compute_score(
     is_similar = name and any(term in name or name in term for term in terms)
     affinity = 1.0 if name in terms else 0.5 if is_similar else 0.0
     related = [other.relationship for other in context.related]
-    support = 0.2 * min(related.count(Relation.DESCRIBES), 2) + 0.1 * min(related.count(Relation.VALIDATES), 2)
+    support = 0.2 * min(related.count(records.Relation.DESCRIBES), 2) + 0.1 * min(
+        related.count(records.Relation.VALIDATES), 2
+    )
     criticality = _CRITICALITY.get(artifact.criticality.lower(), 0.0)
     count = len(context.outgoing) + len(context.incoming) + len(context.cited)
     ##= man/spec/knowledge.md#search
@@ -274,7 +270,7 @@ def compute_score(
     )
 
 
-def _compute_word_share(chunk: Chunk, parts: Sequence[str]) -> float:
+def _compute_word_share(chunk: records.Chunk, parts: Sequence[str]) -> float:
     """Return the share of the query's words in a chunk; a matching stem counts half."""
     if not parts:
         return 0.0
@@ -289,7 +285,7 @@ _SPARE = 5  # Number of chunks beyond the limit that signals may move up.
 _NO_VECTORS = "searched by words only: the index has no vectors"
 
 
-def make_editor_uri_formatter(template: str | None, root: str) -> Callable[[str, Symbol], str] | None:
+def make_editor_uri_formatter(template: str | None, root: str) -> Callable[[str, records.Symbol], str] | None:
     """Return a function that builds editor URIs, or None without a template; raise DuvetError if it is invalid."""
     if not template:
         return None
@@ -302,7 +298,7 @@ def make_editor_uri_formatter(template: str | None, root: str) -> Callable[[str,
             raise _make_template_error(template, f"unknown field {{{name}}}", text.suggest_nearest(name, EDITOR_FIELDS))
     base = root.replace("\\", "/").rstrip("/")
 
-    def format_uri(path: str, symbol: Symbol) -> str:
+    def format_uri(path: str, symbol: records.Symbol) -> str:
         return template.format(
             abs_path=quote(f"{base}/{path}"),
             path=quote(path),
@@ -329,7 +325,7 @@ def _load_vectors(store: Store, embedder: Embedder | None) -> tuple[_Vectors | N
     """Return the vectors (None if they are unusable), and a warning if some or all are missing or useless."""
     ##= man/spec/knowledge.md#search
     ##% Without usable vectors, `km-search` MUST search by words alone and give the reason.
-    data = store.kept(SPACE_KEY)
+    data = store.kept(records.SPACE_KEY)
     dummy = DummyEmbedder().space(data) if data else None
     if dummy is not None:
         matrix = PurePythonMatrix(dummy.width, store.segments())
@@ -400,7 +396,7 @@ class SearchEngine(Struct):
     votes: Callable[[], Mapping[str, float]] | None = None
     now: Callable[[], float] = time.time
     shared: SharedVectors = field(default_factory=SharedVectors)
-    format_uri: Callable[[str, Symbol], str] | None = None
+    format_uri: Callable[[str, records.Symbol], str] | None = None
     contexts: tuple[str, FileContextFinder] | None = None  # Of a revision of the index.
 
     def __post_init__(self) -> None:
@@ -418,7 +414,7 @@ class SearchEngine(Struct):
             parts = _rank_chunks(self.store, question, vectors, sort_by_vector=by_vector)
             mode = "lexical" if vectors is None else "hybrid"
             votes = self.votes() if self.votes else None
-            found: list[tuple[float, Chunk, FileContext, search_query.ScoreDetails]] = []
+            found: list[tuple[float, records.Chunk, FileContext, search_query.ScoreDetails]] = []
             chunks = self.store.chunks([*parts])
             contexts = self.contexts[1].find(chunk.artifact for chunk in chunks)
             for chunk in chunks:
@@ -460,7 +456,7 @@ class SearchEngine(Struct):
         )
         return search_query.SearchResponse(query=question.text, results=results, metadata=metadata)
 
-    def _describe_chunk(self, chunk: Chunk, score: float) -> search_query.FoundChunk:
+    def _describe_chunk(self, chunk: records.Chunk, score: float) -> search_query.FoundChunk:
         artifact = chunk.artifact
         return search_query.FoundChunk(
             chunk_id=chunk.id,

@@ -12,21 +12,9 @@ from unicodedata import category
 from msgspec import Struct
 from msgspec.structs import replace
 
-from duvet import rules
+from duvet import model, rules
 from duvet.config.settings import BUILT_IN_REQUIREMENTS, Config, SpecificationRule
 from duvet.errors import DuvetError, ProblemsError, describe_plainly
-from duvet.model import (
-    Annotation,
-    ExtractedSentence,
-    Format,
-    Level,
-    Locator,
-    Place,
-    Problem,
-    Section,
-    Severity,
-    Specification,
-)
 from duvet.specs import requirement_files
 from duvet.specs.library import Library
 from duvet.specs.locator import format_locator, locate_specification, strip_extension
@@ -44,13 +32,13 @@ from duvet.tree.files import Tree, is_folder
 
 _NEGATED = ("MUST", "SHALL", "SHOULD")
 _WORDS = {
-    "MUST": Level.MUST,
-    "SHALL": Level.MUST,
-    "REQUIRED": Level.MUST,
-    "SHOULD": Level.SHOULD,
-    "RECOMMENDED": Level.SHOULD,
-    "MAY": Level.MAY,
-    "OPTIONAL": Level.MAY,
+    "MUST": model.Level.MUST,
+    "SHALL": model.Level.MUST,
+    "REQUIRED": model.Level.MUST,
+    "SHOULD": model.Level.SHOULD,
+    "RECOMMENDED": model.Level.SHOULD,
+    "MAY": model.Level.MAY,
+    "OPTIONAL": model.Level.MAY,
 }
 
 # The look-behind follows the word, because a search is faster if the expression begins with letters. A word right
@@ -67,7 +55,7 @@ _OTHER_WORDS = "[\u200c\u200d\u24b6-\u24e9\U0001f130-\U0001f149\U0001f150-\U0001
 class Keyword(Struct, frozen=True):
     start: int
     end: int
-    level: Level
+    level: model.Level
     rank: int  # The index of the keyword: awslabs duvet searches each line for one keyword after the other.
 
 
@@ -103,7 +91,7 @@ _UNSPACED = "[\u3000-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]
 _ANY_CASE = r"(?i)\b(must|shall|should)\b(?![\"-])"
 
 
-def find_level(text: str, *, any_case: bool = False) -> Level:
+def find_level(text: str, *, any_case: bool = False) -> model.Level:
     """Return the level of the strongest keyword in text, or AUTO if it contains none.
 
     With `any_case`, "must", "shall" and "should" count in lower case, too; the other keywords are common words.
@@ -111,10 +99,10 @@ def find_level(text: str, *, any_case: bool = False) -> Level:
     ##= man/spec/trace.md#requirements-in-markdown
     ##% In Chinese, Japanese and Korean text, duvet MUST recognise keywords without spaces around them.
     text = text if max(text, default="") < "\u3000" else re.sub(_UNSPACED, " ", text)
-    level = max([keyword.level for keyword in find_keywords(text)], default=Level.AUTO)
+    level = max([keyword.level for keyword in find_keywords(text)], default=model.Level.AUTO)
     ##= man/spec/trace.md#requirements-in-markdown
     ##% With `keywords = "any"`, duvet MUST also recognise `must`, `shall` and `should` in lower case.
-    if any_case and level < Level.MUST:
+    if any_case and level < model.Level.MUST:
         words = [found[1].upper() for found in re.finditer(_ANY_CASE, text)]
         level = max([level, *(_WORDS[word] for word in words)])
     return level
@@ -195,12 +183,15 @@ class _Sentence(Struct, frozen=True):
     keywords: list[Keyword]
 
 
-def extract_requirements(section: Section) -> tuple[ExtractedSentence, ...]:
+def extract_requirements(section: model.Section) -> tuple[model.ExtractedSentence, ...]:
     """Return the requirements of a section in text order, without duplicates."""
     if section.plain is not None:
         alike = group_equal_texts(section.plain.statements, lambda one: f"{one.name}\0{one.text}")
         return tuple(
-            [ExtractedSentence(max([one.level for one in group]), (group[0].text,), group[0].name) for group in alike]
+            [
+                model.ExtractedSentence(max([one.level for one in group]), (group[0].text,), group[0].name)
+                for group in alike
+            ]
         )
     # Sentences end where a list item begins or ends, as at an empty line.
     breaks = [0, *sorted(section.breaks), len(section.lines)]
@@ -219,7 +210,7 @@ def extract_requirements(section: Section) -> tuple[ExtractedSentence, ...]:
                 words, key=lambda pair: (find_line_index(starts, pair[0].start), pair[0].rank, pair[0].start)
             )
         found.append((first.start, level, first.pieces))
-    return tuple([ExtractedSentence(level, pieces) for _, level, pieces in sorted(found)])
+    return tuple([model.ExtractedSentence(level, pieces) for _, level, pieces in sorted(found)])
 
 
 def find_sentences(text: str) -> list[_Sentence]:
@@ -275,9 +266,9 @@ class Extraction(Struct, frozen=True):
     """The requirement files of the configured specifications, with the annotations in them."""
 
     files: dict[str, bytes]
-    annotations: dict[str, list[Annotation]]
+    annotations: dict[str, list[model.Annotation]]
     folders: dict[str, str]  # The beginning of the targets in each folder.
-    problems: list[Problem]
+    problems: list[model.Problem]
     all_below: str = ""  # A folder that contains only these files; empty if it may contain others.
 
 
@@ -289,7 +280,7 @@ def extract_configured(config: Config, library: Library, root: str) -> Extractio
     extraction = Extraction({}, {}, {}, [], folder if is_owner else "")
     library.prefetch(locator for _, locator in locate_configured(config))
     for index, rule in enumerate(config.specifications):
-        found: list[Problem] = []
+        found: list[model.Problem] = []
         try:
             specification = library.load(locate_specification(rule.source, rule.format))
         except ProblemsError as error:
@@ -321,21 +312,23 @@ def extract_configured(config: Config, library: Library, root: str) -> Extractio
     return extraction
 
 
-def locate_configured(config: Config | None) -> Iterator[tuple[SpecificationRule, Locator]]:
+def locate_configured(config: Config | None) -> Iterator[tuple[SpecificationRule, model.Locator]]:
     """Yield each configured specification with its location; skip invalid names, which loading reports."""
     for rule in config.specifications if config else ():
         with suppress(DuvetError):
             yield rule, locate_specification(rule.source, rule.format)
 
 
-def _extract(config: Config, library: Library, specification: Specification, root: str, all: Extraction) -> list[str]:
+def _extract(
+    config: Config, library: Library, specification: model.Specification, root: str, all: Extraction
+) -> list[str]:
     """Add the requirement files of a specification to `all`, and return the targets whose files are overwritten."""
     name = format_locator(specification.locator, root)
     path = specification.path
     folder = requirements_folder(path, config.requirements_folder, config.specifications_folder)
     all.folders[folder] = f"{name}#"
 
-    def extract() -> dict[str, tuple[bytes, list[Annotation]]]:
+    def extract() -> dict[str, tuple[bytes, list[model.Annotation]]]:
         files = {}
         for section, found in list_extracted_sections(specification):
             file = requirements_file(folder, section.id)
@@ -343,7 +336,7 @@ def _extract(config: Config, library: Library, specification: Specification, roo
         return files
 
     how = f"{name}\n{folder}\n{specification.locator.format.name}\n{specification.form}"
-    kind = dict[str, tuple[bytes, list[Annotation]]]
+    kind = dict[str, tuple[bytes, list[model.Annotation]]]
     lost = []
     found = library.memory.parse_text("requirements", kind, path, how, specification.data, extract)
     for file, (data, own) in found.items():
@@ -358,7 +351,7 @@ EXTENSIONS = ("toml", "rs")  # Of the files that an extraction can write: requir
 
 
 def extract_specification(
-    specification: Specification, out: str, downloads: str, root: str, extension: str
+    specification: model.Specification, out: str, downloads: str, root: str, extension: str
 ) -> tuple[Extraction, int]:
     """Return the files to write for one specification, and the number of requirements in them."""
     name = format_locator(specification.locator, root)
@@ -376,7 +369,9 @@ def extract_specification(
     return extraction, count
 
 
-def list_extracted_sections(specification: Specification) -> Iterator[tuple[Section, tuple[ExtractedSentence, ...]]]:
+def list_extracted_sections(
+    specification: model.Specification,
+) -> Iterator[tuple[model.Section, tuple[model.ExtractedSentence, ...]]]:
     extracted = ((section, extract_requirements(section)) for section in specification.sections)
     return ((section, found) for section, found in extracted if found)
 
@@ -389,7 +384,7 @@ def list_markup_texts(tree: Tree, path: str, locator: str) -> Iterator[tuple[str
         specification = Library(tree, "").load_from(path, locate_specification(locator))
     except DuvetError:
         return
-    if specification.format is Format.MARKDOWN:
+    if specification.format is model.Format.MARKDOWN:
         for _, sentences in list_extracted_sections(specification):
             for sentence in sentences:
                 text = " ".join(" ".join(sentence.pieces).split())
@@ -414,7 +409,7 @@ def _match(data: bytes) -> re.Match[bytes] | None:
     return re.fullmatch(_GENERATED, data, re.VERBOSE | re.DOTALL) if may_match else None
 
 
-def find_stale_files(extraction: Extraction, tree: Tree) -> Iterator[Problem]:
+def find_stale_files(extraction: Extraction, tree: Tree) -> Iterator[model.Problem]:
     """Yield a problem for each file that an earlier extraction wrote and this one did not."""
     current = set(map(posixpath.normpath, extraction.files))
     for folder, target in sorted(extraction.folders.items()):
@@ -423,7 +418,7 @@ def find_stale_files(extraction: Extraction, tree: Tree) -> Iterator[Problem]:
             is_other = name.endswith(".toml") and posixpath.normpath(path) not in current
             if is_other and _is_generated(folder, path, target, tree):
                 message = "this extracted file is outdated: its section was removed or no longer contains requirements"
-                yield rules.REQUIREMENT_STALE.problem(message, path, Place(1), hint="remove it with `--prune`")
+                yield rules.REQUIREMENT_STALE.problem(message, path, model.Place(1), hint="remove it with `--prune`")
 
 
 def _is_generated(folder: str, path: str, target: str, tree: Tree) -> bool:
@@ -442,14 +437,14 @@ def _is_generated(folder: str, path: str, target: str, tree: Tree) -> bool:
     return [requirements_file(folder, section) for section in sections] == [path]
 
 
-def list_unneeded_files(extraction: Extraction, library: Library, *, writes: bool) -> dict[str, Problem]:
+def list_unneeded_files(extraction: Extraction, library: Library, *, writes: bool) -> dict[str, model.Problem]:
     """Return a problem for each extracted file that is no longer needed; without `writes`, none is needed."""
     needed = extraction if writes else replace(extraction, files={})
     found = (*find_stale_files(needed, library.tree), *_find_orphaned_files(extraction, library))
     return {problem.path: problem for problem in found}
 
 
-def find_ignored_files(extraction: Extraction, tree: Tree) -> Iterator[Problem]:
+def find_ignored_files(extraction: Extraction, tree: Tree) -> Iterator[model.Problem]:
     """Yield a problem for each requirement file whose section duvet extracts itself."""
     for folder in extraction.folders:
         for path in sorted(f"{folder}/{entry.name}" for entry in tree.entries(folder) if not is_folder(entry)):
@@ -457,13 +452,13 @@ def find_ignored_files(extraction: Extraction, tree: Tree) -> Iterator[Problem]:
                 continue
             message = "duvet ignores this file and extracts the requirements of its section from the specification"
             hint = "move your changes to a file in `.duvet/exceptions` or `.duvet/todos`, and delete this one"
-            yield rules.REQUIREMENT_STALE.problem(message, path, Place(1), hint=hint)
+            yield rules.REQUIREMENT_STALE.problem(message, path, model.Place(1), hint=hint)
 
 
-def _find_orphaned_files(extraction: Extraction, library: Library) -> Iterator[Problem]:
+def _find_orphaned_files(extraction: Extraction, library: Library) -> Iterator[model.Problem]:
     """Yield a problem for each file extracted from a specification that is no longer configured."""
     # The files of a specification that can't be loaded may have any name.
-    if not extraction.all_below or any(one.severity is Severity.ERROR for one in extraction.problems):
+    if not extraction.all_below or any(one.severity is model.Severity.ERROR for one in extraction.problems):
         return
     folders = [extraction.all_below]
     for folder in folders:
@@ -478,7 +473,7 @@ def _find_orphaned_files(extraction: Extraction, library: Library) -> Iterator[P
                 if name:
                     message = f"this file was extracted from {quote_text(name)}, which is not in the configuration"
                     hint = "remove it with `--prune`, or add a `[[specification]]` for its source"
-                    yield rules.REQUIREMENT_STALE.problem(message, path, Place(1), hint=hint)
+                    yield rules.REQUIREMENT_STALE.problem(message, path, model.Place(1), hint=hint)
 
 
 def _find_extraction_source(folder: str, path: str, out: str, library: Library) -> str:

@@ -18,17 +18,7 @@ from duvet.text import format_count
 from duvet.tools.arguments import describe_conversion_error
 from duvet.tools.call_context import CallJournal, CallState, ignore_progress
 from duvet.tools.tool import ErrorCode, ToolError, make_tool_error
-from duvet.workflows import steps, workflow as records
-from duvet.workflows.references import (
-    Reference,
-    UnresolvedError,
-    ValuePath,
-    copy_plain_value,
-    expand_references,
-    format_value,
-    look_up_reference,
-    measure_value,
-)
+from duvet.workflows import references, steps, workflow as records
 
 _callers: ContextVar[tuple[str, ...]] = ContextVar("_callers", default=())  # The running workflows, outermost first.
 _MAX_STEP_BYTES = 16_000_000  # Maximum bytes of a result as JSON.
@@ -105,10 +95,10 @@ class _Run(msgspec.Struct):
                 await anyio.lowlevel.checkpoint()
                 await self._run_step(step)
             await self.progress(total, total, "done")
-            self.outputs = expand_references(self.workflow.outputs, self.scope, ("outputs",))
+            self.outputs = references.expand_references(self.workflow.outputs, self.scope, ("outputs",))
         except ToolError as error:
             return self._make_failure(error.code, error.message, error.hint, error.cause)
-        except UnresolvedError as error:
+        except references.UnresolvedError as error:
             return self._make_failure(ErrorCode.INVALID_REQUEST, error.message, error.hint)
         return None
 
@@ -129,7 +119,7 @@ class _Run(msgspec.Struct):
             result = found.value
             self._keep_result(step, found)
             has_failed = False
-        except (ToolError, UnresolvedError) as error:
+        except (ToolError, references.UnresolvedError) as error:
             message = error.message
             raise
         except anyio.get_cancelled_exc_class():
@@ -170,7 +160,7 @@ class _Run(msgspec.Struct):
     async def _call_step(self, step: records.Step, deadline: float) -> steps.StepResult:
         if isinstance(step, records.ModelStep):
             return await self._ask_model(step)
-        arguments: dict[str, Any] = expand_references(step.params, self.scope, ("params",))
+        arguments: dict[str, Any] = references.expand_references(step.params, self.scope, ("params",))
         if isinstance(step, records.WaitStep):
             return await self._wait(step, arguments, deadline)
         assert isinstance(step, records.ToolStep)
@@ -187,7 +177,7 @@ class _Run(msgspec.Struct):
             ##= man/spec/workflows.md#steps
             ##% A step that exceeds its own time limit or that of the workflow MUST fail with `timeout`.
             answer = await self.backend.tool(name, arguments, deadline - self.timing.clock())
-            result = copy_plain_value(answer.value, _MAX_STEP_BYTES, "the answer")
+            result = references.copy_plain_value(answer.value, _MAX_STEP_BYTES, "the answer")
         except DuvetError as error:
             raise make_tool_error(error) from error
         return steps.StepResult(result, answer.warnings)
@@ -223,34 +213,36 @@ class _Run(msgspec.Struct):
 
     async def _ask_model(self, step: records.ModelStep) -> steps.StepResult:
         try:
-            params = msgspec.convert(expand_references(step.params, self.scope, ("params",)), steps.ModelParams)
+            params = msgspec.convert(
+                references.expand_references(step.params, self.scope, ("params",)), steps.ModelParams
+            )
         except msgspec.ValidationError as error:
             message, hint = f"params: {describe_conversion_error(str(error))}", "available: maxTokens, temperature"
             raise ToolError(ErrorCode.INVALID_REQUEST, message, hint=hint) from error
-        prompt = expand_references(step.prompt, self.scope, ("prompt",))
-        system = expand_references(step.system or "", self.scope, ("system",))
+        prompt = references.expand_references(step.prompt, self.scope, ("prompt",))
+        system = references.expand_references(step.system or "", self.scope, ("system",))
         request = ModelRequest(
             model=step.model,
-            prompt=format_value(prompt),
-            system=format_value(system),
+            prompt=references.format_value(prompt),
+            system=references.format_value(system),
             max_tokens=params.max_tokens,
             temperature=params.temperature,
         )
         try:
             answer = await self.backend.model(request)
             value = {"text": answer.text, "model": answer.name, "warnings": [*answer.warnings]}
-            return steps.StepResult(copy_plain_value(value, _MAX_STEP_BYTES, "the answer"), answer.warnings)
+            return steps.StepResult(references.copy_plain_value(value, _MAX_STEP_BYTES, "the answer"), answer.warnings)
         except (ToolError, DuvetError) as error:
             raise _make_step_failure(ErrorCode.MODEL_FAILED, step.model, error) from error
 
     def _keep_result(self, step: records.Step, found: steps.StepResult) -> None:
         self.warnings += (steps.clip_message(f"{step.id}: {warning}") for warning in found.warnings)
-        self.results_bytes += measure_value(found.value)
+        self.results_bytes += references.measure_value(found.value)
         if self.results_bytes > _MAX_RESULTS_BYTES:
             message = f"the results of the steps together exceed {_MAX_RESULTS_BYTES:,} bytes"
             raise ToolError(ErrorCode.INVALID_REQUEST, message, hint="request smaller results")
         scope = {**self.scope, "result": found.value}
-        checks: dict[ValuePath, records.Check] = {
+        checks: dict[references.ValuePath, records.Check] = {
             **{("expect", path): records.Check(path=path, equals=value) for path, value in step.expect.items()},
             **{("assert", number): check for number, check in enumerate(step.asserts)},
         }
@@ -263,9 +255,9 @@ class _Run(msgspec.Struct):
         captures = {}
         for number, capture in enumerate(step.capture):
             try:
-                reference = Reference(steps.parse_scope_path(capture.path), capture.path)
-                captures[capture.name] = look_up_reference(reference, scope)
-            except UnresolvedError as error:
+                reference = references.Reference(steps.parse_scope_path(capture.path), capture.path)
+                captures[capture.name] = references.look_up_reference(reference, scope)
+            except references.UnresolvedError as error:
                 message = f"capture[{number}].path: {error.message}"
                 raise ToolError(ErrorCode.ASSERT_FAILED, message, hint=error.hint) from error
         self.scope["captures"].update(captures)

@@ -13,18 +13,9 @@ from threading import Lock
 
 from msgspec import Struct
 
+from duvet import words as vocabulary
 from duvet.knowledge.pages.catalogue import PageCollection
 from duvet.knowledge.pages.page import Page, make_name
-from duvet.words import (
-    MAX_QUERY_CHARACTERS,
-    STOP_WORDS,
-    compose,
-    fold_text,
-    is_unspaced,
-    split_words,
-    stem_word,
-    strip_accents,
-)
 
 MAX_PAGE_HITS = 20
 _MAX_TERMS = 64
@@ -104,7 +95,7 @@ class _WordRows(dict[str, "array[int]"]):
         self.forms: dict[str, str] = {}  # The words with a stem, separated by blanks.
 
     def __missing__(self, word: str) -> array[int]:
-        stem = stem_word(word)
+        stem = vocabulary.stem_word(word)
         self.forms[stem] = f"{self.forms[stem]} {word}" if stem in self.forms else word
         found = self[word] = array("I")
         return found
@@ -137,7 +128,7 @@ class _WordTable:
 
     def _add_page(self, page: Page, text: str) -> None:
         content, number = page.content, len(self.lengths)
-        words = split_words(text)
+        words = vocabulary.split_words(text)
         counts = Counter(words)
         length = len(words)
         fields = (
@@ -146,14 +137,14 @@ class _WordTable:
             (_HEADING, "\n".join(content.headings)),
             (_TAG, "\n".join((*content.tags, *content.aliases))),
         )
-        name, title, *_ = found = [split_words(field) for _, field in fields]
+        name, title, *_ = found = [vocabulary.split_words(field) for _, field in fields]
         for (weight, _), field_words in zip(fields, found, strict=True):
             length += len(field_words)
             for word in field_words:
                 counts[word] += weight
-        for stem in {*map(stem_word, name), *map(stem_word, title)}:
+        for stem in {*map(vocabulary.stem_word, name), *map(vocabulary.stem_word, title)}:
             self._titled[stem].append(number)
-        others = (split_words(other) for other in (page.slug, *content.aliases))
+        others = (vocabulary.split_words(other) for other in (page.slug, *content.aliases))
         for own in {" ".join(words) for words in (name, title, *others)}:
             self._named[own].append(number)
             self._similar[_join_stems(own)].append(number)
@@ -172,9 +163,15 @@ class _WordTable:
             for found in forms.values():
                 self._add_scores(scores, found)
             # `back links` may be written `backlinks`, but `a long walk` is not about `along`.
-            words = [word for word in dict.fromkeys(split_words(query)) if not is_unspaced(word)][:_MAX_TERMS]
+            words = [word for word in dict.fromkeys(vocabulary.split_words(query)) if not vocabulary.is_unspaced(word)][
+                :_MAX_TERMS
+            ]
             pairs = [
-                (stem_word(first), stem_word(second), self._rows.find(stem_word(first + second)))
+                (
+                    vocabulary.stem_word(first),
+                    vocabulary.stem_word(second),
+                    self._rows.find(vocabulary.stem_word(first + second)),
+                )
                 for first, second in pairwise(words)
                 if first != "a"
             ]
@@ -192,7 +189,7 @@ class _WordTable:
             ##% `search` MUST first list the pages whose name, title or alias equals the query, then, if the query has
             ##% up to three words, the pages that contain all of them, and then the other pages with any word of the
             ##% query, best first.
-            own = " ".join(split_words(query))
+            own = " ".join(vocabulary.split_words(query))
             first = [*self._named.get(own, ()), *self._similar.get(_join_stems(own), ())] * 2
             if forms and len(forms) <= _SHORT_QUERY:
                 complete: list[set[int]] = []
@@ -237,9 +234,9 @@ class _WordTable:
         forms: dict[str, Sequence[str]] = {}
         unknown = 0
         for term in terms:
-            stem = stem_word(term)
+            stem = vocabulary.stem_word(term)
             # A single character is no word of its own in text without spaces.
-            forms[stem] = () if len(term) == 1 and is_unspaced(term) else self._rows.find(stem)
+            forms[stem] = () if len(term) == 1 and vocabulary.is_unspaced(term) else self._rows.find(stem)
             if not forms[stem] and unknown < _MAX_UNKNOWN and len(term) <= _MAX_UNKNOWN_LENGTH:
                 unknown += 1
                 del forms[stem]
@@ -248,14 +245,14 @@ class _WordTable:
 
     def _find_other_forms(self, term: str, stem: str) -> dict[str, Sequence[str]]:
         rows = self._rows
-        if is_unspaced(term):
+        if vocabulary.is_unspaced(term):
             return {stem: [word for word in rows if term in word] if len(term) == 1 else ()}
         if len(term) < _MIN_STEM:
             return {stem: ()}
         if longer := [word for word in rows if word.startswith(term)][:_MAX_FORMS]:
             return {stem: longer}
         for at in range(_MIN_STEM, len(term) - _MIN_STEM + 1):
-            parts = stem_word(term[:at]), stem_word(term[at:])
+            parts = vocabulary.stem_word(term[:at]), vocabulary.stem_word(term[at:])
             if all(part in rows.forms for part in parts):
                 return {part: rows.find(part) for part in parts}
         if related := [word for other in _load_related().get(stem, ()) for word in rows.find(other)]:
@@ -295,7 +292,7 @@ class PageIndex:
 
     def rank(self, query: str) -> list[Page]:
         """Return the pages that match any word of the query, best first."""
-        query = query[:MAX_QUERY_CHARACTERS]
+        query = query[: vocabulary.MAX_QUERY_CHARACTERS]
         scores = self.table.score(query)
         # Of equal pages, the newest is first.
         found = [row for row in self._newest if scores[row]]
@@ -305,8 +302,8 @@ class PageIndex:
 
 def extract_terms(query: str) -> list[str]:
     """Return the words of a query, without common words unless it has no others."""
-    words = [*dict.fromkeys(split_words(_remove_asking_words(query)))]
-    for common in (STOP_WORDS | _ASKING_WORDS, STOP_WORDS):
+    words = [*dict.fromkeys(vocabulary.split_words(_remove_asking_words(query)))]
+    for common in (vocabulary.STOP_WORDS | _ASKING_WORDS, vocabulary.STOP_WORDS):
         if rest := [word for word in words if word not in common]:
             return rest[:_MAX_TERMS]
     return words[:_MAX_TERMS]
@@ -327,14 +324,14 @@ def _load_related() -> dict[str, tuple[str, ...]]:
     """Return the stems of related words, by stem."""
     found: dict[str, dict[str, None]] = {}
     for group in _RELATED_GROUPS.split(";"):
-        stems = [stem_word(word.replace("-", "")) for word in group.split()]
+        stems = [vocabulary.stem_word(word.replace("-", "")) for word in group.split()]
         for stem in stems:
             found.setdefault(stem, {}).update(dict.fromkeys(other for other in stems if other != stem))
     return {stem: tuple(others) for stem, others in found.items()}
 
 
 def _join_stems(words: str) -> str:
-    return " ".join(sorted({stem_word(word) for word in words.split()}))
+    return " ".join(sorted({vocabulary.stem_word(word) for word in words.split()}))
 
 
 class PageHit(Struct, frozen=True):
@@ -366,9 +363,11 @@ def search_pages(index: PageIndex, query: str) -> PageHits:
 
 def make_excerpt(text: str, stems: Sequence[str]) -> str:
     """Return the part of a text with the most stems, or else its beginning."""
-    text = compose(text)
-    pattern = "|".join(rf"(?:{re.escape(stem)})" if is_unspaced(stem) else rf"\b{re.escape(stem)}" for stem in stems)
-    matches = re.finditer(pattern, strip_accents(text), re.IGNORECASE)
+    text = vocabulary.compose(text)
+    pattern = "|".join(
+        rf"(?:{re.escape(stem)})" if vocabulary.is_unspaced(stem) else rf"\b{re.escape(stem)}" for stem in stems
+    )
+    matches = re.finditer(pattern, vocabulary.strip_accents(text), re.IGNORECASE)
     found = [match for _, match in zip(range(_MAX_MATCHES), matches, strict=False)]
     if not stems or not found:
         return text[:_EXCERPT_LENGTH] + ("..." if len(text) > _EXCERPT_LENGTH else "")
@@ -391,7 +390,7 @@ def make_excerpt(text: str, stems: Sequence[str]) -> str:
 
 
 def extract_stems(query: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(map(stem_word, extract_terms(query[:MAX_QUERY_CHARACTERS]))))
+    return tuple(dict.fromkeys(map(vocabulary.stem_word, extract_terms(query[: vocabulary.MAX_QUERY_CHARACTERS]))))
 
 
 def find_passage(text: str, stems: tuple[str, ...]) -> tuple[str, int]:
@@ -400,7 +399,7 @@ def find_passage(text: str, stems: tuple[str, ...]) -> tuple[str, int]:
     starts = [0, *(found.end() for found in _PARAGRAPH.finditer(text))]
     for start in starts[:_MAX_PASSAGES]:
         part = text[start : start + _PASSAGE_LENGTH]
-        words = fold_text(part)
+        words = vocabulary.fold_text(part)
         count = sum(stem in words for stem in stems)
         if count > most:
             best, best_at, most = part, start, count

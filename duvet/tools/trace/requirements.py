@@ -10,17 +10,8 @@ from typing import Annotated, TypeVar
 from msgspec import Meta, Struct, convert, json, structs
 
 from duvet import errors
-from duvet.queries import details, gaps, references, search
+from duvet.queries import details, gaps, records, references, search
 from duvet.queries.details import RequirementDetail
-from duvet.queries.records import (
-    STATES_BY_WORD,
-    RequirementFilter,
-    RequirementRow,
-    fold_word,
-    format_level,
-    parse_level,
-    select_requirements,
-)
 from duvet.text import quote_text, shorten_text
 from duvet.tools import tool
 from duvet.tools.context import ProjectSnapshot
@@ -65,7 +56,7 @@ class RequirementArguments(ListArguments, frozen=True, kw_only=True):
     level: LevelWord | None = None
 
     def __post_init__(self) -> None:
-        if self.level is not None and parse_level(self.level) is None:
+        if self.level is not None and records.parse_level(self.level) is None:
             _refuse_choice("level", self.level)
 
 
@@ -74,7 +65,7 @@ class StatusArguments(RequirementArguments, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.status is not None and fold_word(self.status) not in STATES_BY_WORD:
+        if self.status is not None and records.fold_word(self.status) not in records.STATES_BY_WORD:
             _refuse_choice("status", self.status)
 
 
@@ -83,13 +74,13 @@ def _refuse_choice(name: str, value: str) -> None:
     raise ValueError(f"Invalid enum value '{shorten_text(value)}' - at `$.{name}`")
 
 
-def make_filter(arguments: RequirementArguments) -> RequirementFilter:
-    level = None if arguments.level is None else parse_level(arguments.level)
+def make_filter(arguments: RequirementArguments) -> records.RequirementFilter:
+    level = None if arguments.level is None else records.parse_level(arguments.level)
     status = arguments.status if isinstance(arguments, StatusArguments) else None
-    return RequirementFilter(
+    return records.RequirementFilter(
         specifications=(arguments.spec,) if arguments.spec is not None else (),
         levels=() if level is None else (level,),
-        states=() if status is None else STATES_BY_WORD[fold_word(status)],
+        states=() if status is None else records.STATES_BY_WORD[records.fold_word(status)],
     )
 
 
@@ -101,7 +92,7 @@ class RequirementSummary(Struct, frozen=True, omit_defaults=True):
     name: str = ""
 
 
-def summarize_requirement(row: RequirementRow, most: int | None = None) -> RequirementSummary:
+def summarize_requirement(row: records.RequirementRow, most: int | None = None) -> RequirementSummary:
     text = row.text if most is None else shorten_text(row.text, most)
     return RequirementSummary(row.identifier, row.level or NO_LEVEL, row.status, text, row.name)
 
@@ -213,9 +204,9 @@ def make_requirement_path(catalogue: Catalogue, index: int) -> str:
 
 
 def filter_requirements(catalogue: Catalogue, indexes: Sequence[int], arguments: RequirementArguments) -> Sequence[int]:
-    if (filter := make_filter(arguments)) == RequirementFilter():
+    if (filter := make_filter(arguments)) == records.RequirementFilter():
         return indexes
-    allowed = set(select_requirements(catalogue, filter))
+    allowed = set(records.select_requirements(catalogue, filter))
     return [index for index in indexes if index in allowed]
 
 
@@ -322,7 +313,7 @@ def list_uncited_requirements(arguments: RequirementArguments, context: ProjectS
 
 
 def _find_uncited(context: ProjectSnapshot) -> tuple[int, ...]:
-    return gaps.find_gaps(context.catalogue, RequirementFilter(), gaps.Gap.CITATION).indexes
+    return gaps.find_gaps(context.catalogue, records.RequirementFilter(), gaps.Gap.CITATION).indexes
 
 
 class GetPrioritizedRequirementsInput(StatusArguments, frozen=True, kw_only=True):
@@ -352,7 +343,7 @@ def get_prioritized_requirements(arguments: GetPrioritizedRequirementsInput, con
 
     def make_row(index: int) -> PrioritizedRequirement:
         priority, name = ranked[index], catalogue.requirements[index].name
-        level, status = format_level(priority.level) or NO_LEVEL, priority.priority_class.name.lower()
+        level, status = records.format_level(priority.level) or NO_LEVEL, priority.priority_class.name.lower()
         return PrioritizedRequirement(find_path(index), level, status, priority.todos, name)
 
     notes = ["get_requirement returns the details of a requirement." if indexes else "No requirement matches."]
@@ -362,5 +353,5 @@ def get_prioritized_requirements(arguments: GetPrioritizedRequirementsInput, con
 
 def _rank(context: ProjectSnapshot) -> dict[int, gaps.Priority]:
     catalogue = context.catalogue
-    ranked = gaps.prioritize_requirements(catalogue, RequirementFilter(), finished=True)
+    ranked = gaps.prioritize_requirements(catalogue, records.RequirementFilter(), finished=True)
     return {index: gaps.compute_priority(catalogue, catalogue.requirements[index]) for index in ranked}
