@@ -89,7 +89,7 @@ class Backup(Struct, frozen=True):
 
 
 def create_backup(places: StorePaths, destination: str, now: datetime) -> Backup:
-    """Write an archive to a file, or to a new file in a folder; raise DuvetError if it exists or there is no data."""
+    """Write an archive to a file, or to a new file in a folder; raise DuvetError for an existing file or no data."""
     check_backup_name(destination)
     is_inside = leads_into_folder(places.root, destination)
     # Write scratch files outside the project, because the store's folder may be read-only.
@@ -127,7 +127,7 @@ def check_backup_name(destination: str) -> None:
     elif destination.endswith(BACKUP_ENDINGS):
         return
     elif os.path.isfile(path) and path != destination:
-        raise QueryError("the destination is a file, not a folder", path=path, hint=_NAME_HINT)
+        raise QueryError("the destination is a file, not a folder", path=path, hint="choose another folder")
     elif os.path.isfile(path) or os.path.splitext(destination)[1]:
         raise QueryError(f"a backup file name must end in {' or '.join(BACKUP_ENDINGS)}", path=path, hint=_NAME_HINT)
 
@@ -140,7 +140,6 @@ def find_existing_folder(path: str) -> str:
 
 @contextmanager
 def _copy_to_scratch(places: StorePaths, now: datetime, elsewhere: str) -> Iterator[tuple[str, Sequence[str]]]:
-    """Copy everything to a scratch folder, and yield the folder and its file names, manifest first."""
     with ExitStack() as stack:
         store = None
         try:

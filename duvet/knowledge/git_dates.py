@@ -99,7 +99,7 @@ def _read_last_commits(git: GitCommand, revisions: str) -> Iterator[tuple[str, L
 
 
 def _decode_path(data: bytes) -> str:
-    """Return a path, or "" if it is not UTF-8, because such files are not indexed."""
+    # Files whose paths are not UTF-8 are not indexed.
     try:
         return data.decode()
     except UnicodeDecodeError:

@@ -75,7 +75,6 @@ class IdentifierError(QueryError):
 
 
 def _parse_identifier(text: str) -> tuple[NodeLabel, list[str]]:
-    """Return the label and the keys to try: as written and URL-decoded, with full paths and ids shortened."""
     ##= man/spec/knowledge.md#graph
     ##% `km-graph-node` MUST find a node by `LABEL:KEY`, where KEY can also be the first four or more digits of a
     ##% requirement's id, or the full path of a specification, section or requirement.
@@ -128,7 +127,7 @@ def make_relationship(edge: GraphEdge, node: GraphNode, direction: EdgeDirection
 
 
 def find_node(store: Store, text: str) -> GraphNode:
-    """Find a node; raise NotFoundError if it is unknown or ambiguous, and IdentifierError if `text` is malformed."""
+    """Find a node; raise IdentifierError if `text` is malformed, and NotFoundError if it names no node or several."""
     label, keys = _parse_identifier(text)
     for key in keys:
         node = store.node(label, key)
@@ -247,7 +246,7 @@ def find_subsystem(
     include_artifacts: bool = True,
     cut: Callable[[Sequence[RelatedNode]], Sequence[RelatedNode]] = lambda nodes: nodes,
 ) -> SubsystemView:
-    """Return a subsystem with a page of related nodes, which `cut` may shorten; raise NotFoundError if unknown."""
+    """Return a subsystem with related nodes, whose list `cut` may shorten; raise NotFoundError for an unknown name."""
     node = store.node(NodeLabel.SUBSYSTEM, name)
     if node is None:
         known = [subsystem.key for subsystem in store.nodes(NodeLabel.SUBSYSTEM)]

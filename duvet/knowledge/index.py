@@ -69,7 +69,7 @@ class OpenStore(Struct, dict=True):
 
 
 class Knowledge:
-    """Lets several threads read the index at the same time, and follows changes of the file and the settings."""
+    """Lets several threads read the index at the same time, and reopens it when the file or the settings change."""
 
     def __init__(self, rules: Callable[[], KnowledgeSettings]) -> None:
         self.rules = rules
@@ -129,7 +129,7 @@ class Knowledge:
 
 
 class Maintenance(Struct, frozen=True):
-    """Changes the index and the files next to it; threads may share it."""
+    """Runs ingests, and finds the files of the index and the uploads; safe to use from any thread."""
 
     rules: Callable[[], KnowledgeSettings]
     uploads: Callable[[], UploadRule]

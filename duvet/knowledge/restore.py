@@ -47,7 +47,7 @@ def restore_backup(
     patience: float = 10.0,  # Seconds to wait for writers.
     stream: BinaryIO | None = None,  # The archive, if `path` only names it.
 ) -> RestoreResult:
-    """Replace the index with the one in an archive, and add its feedback; after an error, a usable index is unchanged."""
+    """Restore the index and the feedback from an archive; if that fails, a usable index stays unchanged."""
     with _store_folder(places), backup.make_scratch_folder(places.folder) as folder:
         archive = path if stream is None else _spool_stream(stream, os.path.join(folder, "archive"), path)
 
@@ -114,7 +114,7 @@ def _store_folder(places: StorePaths) -> Iterator[None]:
 
 
 def swap_store(places: StorePaths, copy: str, keep: Callable[[], str] | None, aside: str, patience: float) -> str:
-    """Replace the store with a copy; return where the old one was kept, or "" if it wasn't."""
+    """Replace the store with the file `copy`; return the path of the kept old store, or "" if it was not kept."""
     ##= man/spec/gateway.md#backups
     ##% `duvet restore` MUST replace the index in one step, even while servers use it.
     ##= man/spec/gateway.md#backups
@@ -198,7 +198,7 @@ def _measure_free_space(folder: str) -> int:
 
 def _make_no_space_error(folder: str, what: str) -> OutputError:
     return OutputError(
-        f"not enough disk space for {what}: it would use more than half of the free space",
+        f"not enough disk space: {what} would use more than half of the free space",
         path=os.path.dirname(folder),
         hint="free some disk space if you trust this archive",
     )
@@ -222,8 +222,6 @@ def _spool_stream(stream: BinaryIO, path: str, name: str) -> str:
 
 
 class _BoundedReader(Struct):
-    """Decompresses an archive up to a limit: enough for the manifest, then for the sizes that it lists."""
-
     file: gzip.GzipFile
     path: str
     left: int = _MAX_MANIFEST + _OVERHEAD
@@ -242,7 +240,6 @@ class _BoundedReader(Struct):
 
 
 def _unpack_archive(path: str, folder: str, name: str, check: Callable[[backup.Manifest], None]) -> backup.Manifest:
-    """Unpack an archive and compare its files with the manifest, which `check` may reject first."""
     ##= man/spec/gateway.md#backups
     ##% `duvet restore` MUST refuse an archive that contains unexpected files or differs from its manifest, and change
     ##% nothing.
@@ -285,8 +282,7 @@ def _unpack_archive(path: str, folder: str, name: str, check: Callable[[backup.M
 @contextmanager
 def _open_archive(path: str, name: str) -> Iterator[tuple[tarfile.TarFile, _BoundedReader]]:
     class PlainInfo(tarfile.TarInfo):
-        """Rejects extended headers, which tarfile would read into memory whatever their size, by the type of a member."""
-
+        # Tarfile would read extended headers into memory, whatever their size.
         @classmethod
         def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
             found = super().frombuf(buf, encoding, errors)

@@ -138,7 +138,6 @@ class FileContextFinder(Struct, frozen=True):
 
 
 def _score_named_chunks(store: Store, question: SearchQuestion) -> Mapping[int, float]:
-    """Score the chunks of the files and symbols that a query names and, if it is only a name, those that contain it."""
     scores, filters = defaultdict[int, float](float), question.filters
     for name in question.names:
         ##= man/spec/knowledge.md#search
@@ -271,7 +270,6 @@ def compute_score(
 
 
 def _compute_word_share(chunk: records.Chunk, parts: Sequence[str]) -> float:
-    """Return the share of the query's words in a chunk; a matching stem counts half."""
     if not parts:
         return 0.0
     words = {*vocabulary.extract_index_words(" ".join([chunk.text, chunk.artifact.path, *chunk.artifact.tags]))}
@@ -286,7 +284,7 @@ _NO_VECTORS = "searched by words only: the index has no vectors"
 
 
 def make_editor_uri_formatter(template: str | None, root: str) -> Callable[[str, records.Symbol], str] | None:
-    """Return a function that builds editor URIs, or None without a template; raise DuvetError if it is invalid."""
+    """Return a function that builds editor URIs, or None without a template; raise DuvetError for an invalid one."""
     if not template:
         return None
     try:
@@ -322,7 +320,7 @@ class _Vectors(Struct, frozen=True):
 
 
 def _load_vectors(store: Store, embedder: Embedder | None) -> tuple[_Vectors | None, str]:
-    """Return the vectors (None if they are unusable), and a warning if some or all are missing or useless."""
+    """Return the vectors, or None if they are unusable, and a warning if some are missing or none is useful."""
     ##= man/spec/knowledge.md#search
     ##% Without usable vectors, `km-search` MUST search by words alone and give the reason.
     data = store.kept(records.SPACE_KEY)
@@ -438,7 +436,7 @@ class SearchEngine(Struct):
         shown = [context for _, _, context, _ in found] if request.include_graph else []
         if any(max(len(one.outgoing) + len(one.incoming), len(one.cited)) > MAX_RELATED for one in shown):
             warnings.append(
-                f"each file shows at most {MAX_RELATED} relationships, {MAX_RELATED} related files and "
+                f"each result shows at most {MAX_RELATED} relationships, {MAX_RELATED} related files and "
                 f"{MAX_RELATED} requirements; call km-graph-node for the rest"
             )
         share = 0.0 if vectors is None else vectors.space.share
@@ -500,7 +498,7 @@ class SearchEngine(Struct):
 
 
 def open_engine(store: Store, rules: KnowledgeSettings, votes: VoteMeans | None, shared: SharedVectors) -> SearchEngine:
-    """Return the configured engine; raise DuvetError if its model is missing or its URI template is invalid."""
+    """Return the configured engine; raise DuvetError if a required model is missing or the URI template is invalid."""
     ingest, search = rules.ingest, rules.search
     overrides = {name: weight for name, weight in structs.asdict(search.weights).items() if weight is not None}
     return SearchEngine(

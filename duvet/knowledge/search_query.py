@@ -21,10 +21,10 @@ ArtifactType = Literal["code", "doc", "test", "proto", "config", "other"]
 
 
 class SearchFilters(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """Filters for results; a result has to match one entry of each list."""
+    """Filters for chunks; a chunk must match one entry of each list that is not empty."""
 
     subsystems: Annotated[
-        tuple[str, ...], Meta(description="Files that belong or link to any of these subsystems")
+        tuple[str, ...], Meta(description="Files of these subsystems, and files linked with them")
     ] = ()
     artifact_types: tuple[ArtifactType, ...] = ()
     namespaces: tuple[str, ...] = ()
@@ -40,7 +40,7 @@ class SearchRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     query: Annotated[str, Meta(description="Words, a question, a path, or a symbol name")]
     # The maximum is only documented: a higher limit counts as the maximum.
     limit: Annotated[
-        int, Meta(ge=MIN_RESULTS, description="Number of results", extra_json_schema={"maximum": MAX_RESULTS})
+        int, Meta(ge=MIN_RESULTS, description="Maximum number of results", extra_json_schema={"maximum": MAX_RESULTS})
     ] = DEFAULT_RESULTS
     include_graph: Annotated[bool, Meta(description="Include the graph context of each file")] = True
     filters: Annotated[

@@ -47,7 +47,7 @@ class ContentFolder:
         self.rule = rule
 
     def read(self, source: str, *, is_local: bool) -> bytes:
-        """Read a visible file of the project, or of the content root if the caller is remote; else raise QueryError."""
+        """Read a visible file in the project or, for remote callers, the content root; raise QueryError on failure."""
         ##= man/spec/gateway.md#uploads
         ##% `km-upload` MUST read only files of the project and, over HTTP, only files under the content root.
         folder, name = (self._places.root, "the project") if is_local else (self.root, "the content root")
@@ -71,7 +71,7 @@ class ContentFolder:
     def store(
         self, data: bytes, destination: str | None, name: str, *, overwrite: bool | None, is_made_up: bool = False
     ) -> StoredFile:
-        """Write a file, numbered if a made-up name exists; raise QueryError if the destination is forbidden or exists."""
+        """Write a file, numbering a made-up name that is taken; raise QueryError if the destination can't be used."""
         if not os.path.isdir(self.root):
             hint = f"check {self.rule.root_origin or 'the working directory'}"
             raise DuvetError("the content root is not an existing folder", hint=hint)
@@ -108,7 +108,7 @@ class ContentFolder:
 
 
 def describe_invisible_file(folder: str) -> str:
-    """Return the message for a file that is not visible; a different one per reason would reveal which files exist."""
+    """Return why a file is not visible: all reasons at once, because a single one would reveal whether it exists."""
     return f"it is outside {folder}, hidden, ignored by git or vendored, or may contain secrets"
 
 
@@ -179,7 +179,7 @@ def check_destination(root: str, path: str) -> str:
 
 
 def check_not_reserved(places: StorePaths, whole: str) -> None:
-    """Raise QueryError for duvet's own files, configuration, code that it may load, and files that may be secret."""
+    """Raise QueryError for duvet's own files, configuration, code that duvet may load, and files that may be secret."""
     real = os.path.realpath(whole)
     if any(leads_into_folder(own, real) for own in places.own):
         raise _refuse(os.path.basename(whole), "duvet stores its own files there")

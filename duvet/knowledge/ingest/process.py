@@ -1,4 +1,4 @@
-"""Runs an ingest in a process of its own, so that a server answers other requests without delay."""
+"""Runs an ingest in a separate process, so that a server answers other requests without delay."""
 
 from __future__ import annotations
 
@@ -60,8 +60,6 @@ class IngestRequest(Struct, frozen=True, kw_only=True):
 
 
 class _Message(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A line of the process's output: its progress or, in the last line, the outcome."""
-
     done: float = 0.0
     step: str = ""
     run: records.IngestRun | None = None
@@ -141,11 +139,11 @@ async def _follow(process: Process, request: IngestRequest, report: ProgressRepo
 
 
 class CancelledError(BaseException):
-    """Raised in the ingest process when nobody waits for its result."""
+    """Raised in the ingest process when nobody waits for the result any longer."""
 
 
 class _PipeProgress(Progress):
-    """Writes progress to a pipe, and raises CancelledError in the run when the parent process closes the input."""
+    """Writes progress to a pipe; raises CancelledError after the parent process has closed the input."""
 
     def __init__(self, pipe: BinaryIO) -> None:
         self._pipe = pipe
@@ -206,7 +204,7 @@ class _PipeStep(CountedStep):
 
 
 def main() -> None:
-    """Run the ingest that the first line of the input requests, and write progress and outcome as JSON lines."""
+    """Run the ingest requested in the first line of the input; write progress and the outcome as JSON lines."""
     # Nothing else may write to the pipe.
     pipe = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)

@@ -115,7 +115,7 @@ class _TraceGraph:
             f"{NodeLabel.REQUIREMENT}:{section}/{card.id[:SHORT_ID_DIGITS]}"
             for card, section in zip(catalogue.requirements, self._sections, strict=True)
         ]
-        """The nodes of the requirements, in the order of the requirements."""
+        """The node ids of the requirements, in the order of the catalogue."""
 
     def nodes(self) -> Iterator[GraphNode]:
         catalogue = self.catalogue
@@ -384,7 +384,7 @@ def _unpack(data: bytes | None, type: type[Value]) -> Value | None:
 
 
 class FileChanges(Struct):
-    """Updates the index with new, changed and removed files, and lists them; without `writing`, only lists them."""
+    """Lists new, changed and removed files and, with `writing`, updates the index."""
 
     before: Mapping[str, Artifact]
     known: Mapping[str, FileRecord]  # The records of the last run.
@@ -457,7 +457,7 @@ class FileChanges(Struct):
             self.writing.touch(artifact)
 
     def _describe(self, artifact: Artifact, record: FileRecord, modified: float | None) -> Artifact:
-        """Add the subsystem and the last commit, which can change although the file doesn't."""
+        """Add the subsystem and the last commit, which can change even if the file doesn't."""
         found = self.subsystems.find_membership(artifact.path, artifact.kind, record.subsystem, record.imports)
         commit = self.times.find_last_commit(artifact.path)
         return structs.replace(

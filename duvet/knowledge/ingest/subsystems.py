@@ -80,7 +80,7 @@ class SubsystemIndex:
     def find_membership(
         self, path: str, kind: FileKind, named: str = "", imports: Sequence[str] = ()
     ) -> CatalogueSubsystem:
-        """Return the subsystem of a file, unnamed if it has none; `named` is the subsystem in its front matter."""
+        """Return the subsystem of a file, or one without a name; `named` is the one in the file's front matter."""
         ##= man/spec/knowledge.md#subsystems
         ##% `duvet ingest` MUST assign a file to the subsystem in its front matter, or else to the subsystem with the
         ##% longest matching pattern, or else to the subsystem whose name occurs in the file's path.
@@ -141,7 +141,7 @@ class SubsystemIndex:
 
     @cached_property
     def _modules(self) -> dict[str, str]:
-        """The subsystem of each module, by the paths under which files may import it."""
+        """The subsystem of each module, by the paths under which files may import the module."""
         found: dict[str, str] = {}
         for path, name in self._code.items():
             above = [""]
@@ -309,7 +309,7 @@ class CatalogueSubsystem(Struct, frozen=True):
 
 
 def read_subsystem_catalogue(tree: Tree) -> tuple[CatalogueSubsystem, ...]:
-    """Return the subsystems of the first catalogue file, if any; raise ProblemsError with all its errors."""
+    """Return the subsystems of the first catalogue file, if any; raise ProblemsError with all errors in the file."""
     ##= man/spec/knowledge.md#subsystems
     ##% `duvet ingest` MUST fail if the subsystems file has errors, and report the line of each error.
     path = next((path for path in SUBSYSTEM_PATHS if tree.is_file(path)), None)

@@ -58,7 +58,7 @@ class PageStore(Struct, frozen=True):
 
 
 def load_pages(project: Project, files: PageFiles, earlier: PageStore | None = None) -> PageStore:
-    """Load these pages, reading only the files that changed since `earlier` or since the cached run."""
+    """Load pages, reading only the files that changed since `earlier` or since the cached run."""
     rows, read_paths = _read_rows(project, sorted(files.prefixes), earlier.rows if earlier else {})
     dates = earlier.dates if earlier else None
     if any(parsed.is_page and parsed.created is None for _, parsed in rows.values()):
@@ -85,7 +85,7 @@ def load_pages(project: Project, files: PageFiles, earlier: PageStore | None = N
         elif slug in pages:
             for one, other in ((path, pages[slug].path), (pages[slug].path, path)):
                 message = f"the slug `{slug}` is already used by {other}"
-                hint = "change `slug` in the front matter of one page"
+                hint = "set a different `slug` in the front matter of one page"
                 problems.append(rules.PAGE_SLUG_CLASH.problem(message, one, hint=hint))
         else:
             ##= man/spec/pages.md#files
@@ -444,7 +444,7 @@ def _make_link_problem(collection: PageCollection, page: Page, link: PageLink) -
         hint = suggest_nearest(shorten_text(heading), target.content.headings) or "link to an existing heading"
     elif is_wiki and is_requirement_id(link.target):
         message = f"link to unknown requirement `{link.written}`"
-        hint = f"write `{REQUIREMENT_PREFIX}` and at least 4 digits that identify one requirement"
+        hint = f"write `{REQUIREMENT_PREFIX}` and the name of one requirement, or the first 4 or more digits of its id"
     elif card is not None:
         named = match_sections(card, heading)
         message = f"`{link.target}` has no section `{heading}`"

@@ -54,14 +54,13 @@ class PagePatterns(Struct, frozen=True):
         specifications = {posixpath.normpath(source) for source in sources if not is_url(source)}
         pages = {path: prefix for path, prefix in walk.found.items() if path not in specifications}
         others = (path for path in walk.beside if path not in pages and path not in walk.outside)
-        hint = "move it into the project, or add it to `exclude`"
-        outside = (PAGE_UNREAD.problem("the file is outside the project", path, hint=hint) for path in walk.outside)
+        hint = "move its target into the project, or add the path to `exclude`"
+        outside = (PAGE_UNREAD.problem("the path leads out of the project", path, hint=hint) for path in walk.outside)
         problems = tuple(dict.fromkeys([*walk.problems, *outside]))
         return PageFiles(pages, tuple(filter(tree.is_file, others)), problems)
 
 
 def _find_place(config: Config, number: int, index: int, key: str, other: int) -> model.Place:
-    """Return the place of a value in a `pages` table; `index` is that of a pattern, `other` that of another value."""
     return config.toml.value_place("pages", number, key, index if key == "pattern" else other)
 
 

@@ -81,7 +81,7 @@ def read_page(tree: Tree, path: str) -> ParsedPage:
         data = tree.read(path)
         text = decode_page(data, path)
     except errors.DuvetError as error:
-        hint = error.hint or "save it as UTF-8, or add it to `exclude`"
+        hint = error.hint or "make it readable UTF-8 text, or add it to `exclude`"
         problem = rules.PAGE_UNREAD.problem(error.message, path, Place(error.line), hint=hint)
         return ParsedPage(problems=(problem,), is_page=False)
     problems: list[Problem] = []
@@ -261,7 +261,7 @@ class LinkResolver:
 
 
 _FirstFiles = dict[str, tuple[int, int, str]]
-"""For each folder, the first file to choose below it: its depth, the length of its path, and its path."""
+"""The first file to choose below each folder: the file's depth, the length of its path, and its path."""
 
 
 def _find_first_below(paths: Iterable[str]) -> _FirstFiles:
@@ -301,7 +301,7 @@ class PageReference(Struct, frozen=True):
 
 
 class PageReferenceFinder:
-    """Resolves links to the trace, and caches the results."""
+    """Finds the requirements, sections and specifications that links name, and caches the results."""
 
     def __init__(self, catalogue: Catalogue) -> None:
         self.catalogue = catalogue
@@ -350,7 +350,7 @@ class PageReferenceFinder:
         return found.indexes if isinstance(found, RequirementRef) else ()
 
     def _find_id(self, prefix: str) -> tuple[int, ...]:
-        """Return the requirements with the only id that begins with these digits; empty if no id or several ids do."""
+        """Return the requirements whose id begins with these digits; empty if several ids do."""
         if not _ID.match(prefix):
             return ()
         found: dict[str, list[int]] = {}

@@ -218,7 +218,7 @@ class _WordTable:
                 scores[row] += weight * count / (count + norms[row])
 
     def _add_related(self, scores: list[float], words: Sequence[str], weight: float) -> None:
-        """Raise the scores of matching rows; all these words together count less than one word of the query."""
+        """Raise the scores of matching rows; all related words together count less than one word of the query."""
         counts: defaultdict[int, int] = defaultdict(int)
         for word in words:
             for entry in self._rows[word]:
@@ -362,7 +362,7 @@ def search_pages(index: PageIndex, query: str) -> PageHits:
 
 
 def make_excerpt(text: str, stems: Sequence[str]) -> str:
-    """Return the part of a text with the most stems, or else its beginning."""
+    """Return the part of a text with the most stems, or the beginning of a text without any."""
     text = vocabulary.compose(text)
     pattern = "|".join(
         rf"(?:{re.escape(stem)})" if vocabulary.is_unspaced(stem) else rf"\b{re.escape(stem)}" for stem in stems

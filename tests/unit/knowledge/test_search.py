@@ -191,7 +191,7 @@ def test_long_lists_in_the_graph_context_are_cut(tmp_path: Path) -> None:
     assert [one.id[-2:] for one in result.graph_context.requirements] == [f"{number:02}" for number in range(10)]
     assert result.scoring.signals and result.scoring.signals.relationship_count == 30
     assert answer.metadata.warnings[1:] == (
-        "each file shows at most 10 relationships, 10 related files and 10 requirements; call km-graph-node for the rest",
+        "each result shows at most 10 relationships, 10 related files and 10 requirements; call km-graph-node for the rest",
     )
 
 

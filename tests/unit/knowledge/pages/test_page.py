@@ -303,7 +303,7 @@ def test_files_and_folders_outside_of_the_project_are_skipped(tmp_path: Path) ->
     (folder / "docs/own.md").symlink_to("../own/b.md")
     (folder / "docs/loop").symlink_to("..")
     found = find_page_problems(project_in(folder))
-    outside = [one.path for one in found.problems if one.message == "the file is outside the project"]
+    outside = [one.path for one in found.problems if one.message == "the path leads out of the project"]
     assert outside == ["../elsewhere", "docs/folder", "docs/link.md"]
     assert found.files == ("docs/a.md", "docs/own.md", "docs/spec.md")
 

@@ -62,7 +62,7 @@ def test_a_search_with_all_arguments_has_the_whole_response(searched: Asking, tm
 def test_the_schema_of_a_search_has_bounds_defaults_and_choices() -> None:
     schema = input_schema(search_everything)["properties"]
     bounds = {"minimum": 1, "maximum": 25, "default": 10}
-    assert schema["limit"] == {"type": "integer", **bounds, "description": "Number of results"}
+    assert schema["limit"] == {"type": "integer", **bounds, "description": "Maximum number of results"}
     assert schema["include_graph"]["default"] is True
     filters = schema["filters"]
     assert filters["type"] == "object" and [*filters["properties"]] == [*FILTERS]
