@@ -211,8 +211,8 @@ def make_problem_output(format: str | None, output: str | None, others: Iterable
         result = ProblemOutput(ProblemFormat(format or "text"), path, prints_text=path not in OUTPUT_NAMES)
     elif format is None and not on_stdout and current_settings().environ.get("GITHUB_ACTIONS") == "true":
         ##= man/spec/problems.md#formats
-        ##% If the environment variable `GITHUB_ACTIONS` is `true` and no format is requested, duvet MUST also write
-        ##% problems and failures of gates as GitHub workflow commands.
+        ##% If the environment variable `GITHUB_ACTIONS` is `true` and neither `--format` nor `--output` is given,
+        ##% duvet MUST also write problems and failures of gates as GitHub workflow commands.
         # The text is printed as well, because GitHub shows only ten problems of a kind.
         result = ProblemOutput(ProblemFormat.GITHUB, "-", is_requested=False)
     else:

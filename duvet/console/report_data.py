@@ -56,7 +56,8 @@ def make_report_data(
     ##% The overview MUST list the first ten requirements of `duvet prioritize`, with the reason for each rank.
     urgent = make_priority_rows(catalogue, prioritize_requirements(catalogue, RequirementFilter()), 10)
     ##= man/spec/page.md#data
-    ##% With `embed-json`, the HTML report MUST contain the JSON report, unless an annotation is invalid.
+    ##% With `embed-json`, the HTML report MUST contain the JSON report, unless there are errors other than failures of
+    ##% gates.
     embedded = None
     if page.embed_json and snapshot is not None:
         from duvet.reports.json_v1 import render_json_v1

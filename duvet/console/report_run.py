@@ -237,8 +237,8 @@ def _render_files(
         (render_page, (*html_paths, internal["HTML"])),
     ]
     ##= man/spec/trace.md#reports
-    ##% If an annotation is invalid, `duvet report` MUST write the HTML report with every problem, but no JSON, LCOV
-    ##% or snapshot.
+    ##% If there are errors other than failures of gates, `duvet report` MUST write the HTML report with every
+    ##% problem, but no JSON, LCOV or snapshot.
     for render, paths in copies[-1:] if snapshot is None else copies:
         make = cache(partial(render_bytes, render))
         yield from ((path, make) for path in dict.fromkeys(paths) if path is not None)
@@ -252,8 +252,9 @@ def _render_files(
             yield os.path.join(request.lcov, name), partial(bytes, data)
     snapshot_path = project.snapshot_path
     ##= man/spec/gates.md#snapshots-and-coverage
-    ##% With `--ci`, or if the environment variable `CI` is true, `duvet report` MUST compare the current coverage with
-    ##% the configured snapshot instead of overwriting the snapshot.
+    ##% With `--ci`, or if the environment variable `CI` is set to a value other than `false` and `0`, `duvet
+    ##% report` MUST compare the current coverage with the configured snapshot instead of overwriting the
+    ##% snapshot.
     if snapshot_path is None or not is_ci:
         paths = (snapshot_path, internal["SNAPSHOT"])
         yield from ((path, partial(bytes, snapshot)) for path in paths if path is not None)

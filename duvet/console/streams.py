@@ -126,8 +126,8 @@ def write_outputs() -> Iterator[FileWriter]:
     printed: list[OutputData] = []
     with store_together() as write:
         ##= man/spec/trace.md#commands
-        ##% `duvet report` MUST write nothing to standard output except a report or problems that the user directs
-        ##% there.
+        ##% `duvet report` MUST write nothing to standard output except GitHub workflow commands, and reports and
+        ##% problems that the user directs there.
         yield lambda path, data: printed.append(data) if path == STANDARD_OUTPUT else write(path, data)
         for data in printed:
             write_stdout(data)

@@ -387,7 +387,8 @@ class AnnotationFixer:
 
     def _correct(self, annotation: Annotation, problem: Problem) -> Correction:
         ##= man/spec/validate.md#fixes
-        ##% With `--fix`, `duvet validate` MUST correct a wrong target or quote if there is exactly one correction.
+        ##% With `--fix`, `duvet validate` MUST correct a wrong target or quote if there is exactly one correction and
+        ##% it is safe.
         base = annotation.path if annotation.from_file else ""
         key = (problem.code, annotation.target, annotation.quote, annotation.format, base)
         if key in self._corrections:

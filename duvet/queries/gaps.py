@@ -101,8 +101,8 @@ class Priority(Struct, frozen=True):
 def prioritize_requirements(catalogue: Catalogue, filters: RequirementFilter, *, finished: bool = False) -> list[int]:
     """Return the requirements that pass the filters, most urgent first; with `finished`, also finished ones."""
     ##= man/spec/queries.md#priorities
-    ##% Unless an option includes them, `duvet prioritize` MUST leave out requirements that are done, excepted or not
-    ##% applicable.
+    ##% `duvet prioritize` MUST leave out requirements that are done, excepted or not applicable, unless an option
+    ##% includes them.
     wants_done = finished or any(state >= State.EXCEPTED for state in filters.states)
     cards = catalogue.requirements
     ranked: list[tuple[int, int, int, int]] = []

@@ -250,7 +250,7 @@ def resolve_place(catalogue: Catalogue, name: str, files: locations.ProjectFiles
         if not own:
             return None
         ##= man/spec/show.md#references
-        ##% duvet MUST resolve a line of a specification to the requirement that begins on it.
+        ##% duvet MUST resolve a line of a specification to the requirement that begins on that line.
         here = tuple([index for index in own if cards[index].line == place.line])
         path = specifications[cards[own[0]].specification].path
         if len({catalogue.ids[index] for index in here}) > 1:

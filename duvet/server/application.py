@@ -188,7 +188,7 @@ def _limit_to_pages(service: Service) -> Service:
     ##= man/spec/pages.md#folders-of-notes
     ##% With `--pages`, the server MUST NOT offer tools, prompts or resources for requirements.
     ##= man/spec/pages.md#folders-of-notes
-    ##% With `--pages`, duvet MUST look for the files of packs in the folder of the configuration.
+    ##% With `--pages`, duvet MUST look for the files of packs in the folder of the service configuration.
     folder = os.path.dirname(service.path)
     tool_packs = {
         name: replace(pack, path=os.path.normpath(os.path.join(folder, pack.path))) if pack.path and folder else pack
@@ -213,8 +213,8 @@ class Application:
         self.gateway_connection: GatewayConnection | None = None
         self.dispatcher: ToolDispatcher | None = None  # Editing the configuration replaces its tools.
         ##= man/spec/gateway.md#forwarding
-        ##% With `KM_GATEWAY_URL`, `duvet call` and `duvet mcp` on standard input and output MUST forward `km-` tool
-        ##% calls to the gateway.
+        ##% With `KM_GATEWAY_URL`, `duvet call` and `duvet mcp` on standard input and output MUST forward calls of
+        ##% `km-` tools, except `km-help`, to the gateway.
         # An HTTP server answers from its own index: otherwise two servers could forward calls to each other forever.
         if is_forwarded(settings.environ) and self.mode != HTTP_MODE:
             from duvet.tools.gateway import GatewayConnection, parse_gateway

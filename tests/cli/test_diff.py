@@ -68,7 +68,7 @@ def test_a_branch_is_compared_with_where_it_began(folder: Path, diff: Run) -> No
 def test_the_default_base(folder: Path, tmp_path: Path, duvet_command: str, diff: Run) -> None:
     ##= man/spec/diff.md#the-base
     ##% Without BASE, `duvet diff` MUST compare the working tree with the default branch of `origin`, or with `HEAD` if
-    ##% that branch is unknown.
+    ##% that branch is unknown, unless `--fail-on` is given and the remote `origin` exists.
     began = git(folder, "rev-parse", "HEAD")
     git(tmp_path, "clone", "--quiet", str(folder), "work")
     work = tmp_path / "work"
@@ -303,8 +303,8 @@ def test_failing_comparisons(folder: Path, diff: Run) -> None:
 
 def test_annotations_on_github(folder: Path, diff: Run, gold: Snapshot) -> None:
     ##= man/spec/problems.md#formats
-    ##% If the environment variable `GITHUB_ACTIONS` is `true` and no format is requested, duvet MUST also write
-    ##% problems and failures of gates as GitHub workflow commands.
+    ##% If the environment variable `GITHUB_ACTIONS` is `true` and neither `--format` nor `--output` is given,
+    ##% duvet MUST also write problems and failures of gates as GitHub workflow commands.
     make(folder, {"spec.md": SPECIFICATION.replace("boil water.", "boil all water. It MUST sing.")})
     environ = {**ENVIRON, "GITHUB_ACTIONS": "true"}
     gates = (*REGRESSION, "--fail-on", "new")

@@ -29,7 +29,8 @@ def changed(folder: Path, before: dict[str, bytes]) -> set[str]:
 
 def test_a_project_without_problems_is_reported(kettle: Path, duvet: Run, gold: Snapshot) -> None:
     ##= man/spec/trace.md#commands
-    ##% `duvet report` MUST write nothing to standard output except a report or problems that the user directs there.
+    ##% `duvet report` MUST write nothing to standard output except GitHub workflow commands, and reports and problems
+    ##% that the user directs there.
     before = files(kettle)
     done = duvet("report")
     assert (done.code, done.out) == (0, "")
@@ -49,8 +50,8 @@ def test_a_project_without_problems_is_reported(kettle: Path, duvet: Run, gold: 
 
 def test_reports_that_are_not_written_after_an_error(reported: Path, duvet: Run) -> None:
     ##= man/spec/trace.md#reports
-    ##% If an annotation is invalid, `duvet report` MUST write the HTML report with every problem, but no JSON, LCOV or
-    ##% snapshot.
+    ##% If there are errors other than failures of gates, `duvet report` MUST write the HTML report with every problem,
+    ##% but no JSON, LCOV or snapshot.
     make(reported, {"src/a.rs": WRONG, "src/b.rs": "//= spec.md#heating\n//# It MUST sing.\n\n//= nothing.md#here\n"})
     before = files(reported)
     done = duvet("report", "--json", "new.json", "--json-v2", "v2.json", "--lcov", "lcov")

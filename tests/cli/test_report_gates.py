@@ -51,8 +51,9 @@ CHECKED = [
 
 def test_when_a_snapshot_is_checked(kettle: Path, duvet: Run) -> None:
     ##= man/spec/gates.md#snapshots-and-coverage
-    ##% With `--ci`, or if the environment variable `CI` is true, `duvet report` MUST compare the current coverage with
-    ##% the configured snapshot instead of overwriting the snapshot.
+    ##% With `--ci`, or if the environment variable `CI` is set to a value other than `false` and `0`, `duvet
+    ##% report` MUST compare the current coverage with the configured snapshot instead of overwriting the
+    ##% snapshot.
     for ci, args, code in CHECKED:
         environ = {} if ci is None else {"CI": ci}
         done = duvet("-q", "report", *args.split(), environ=environ)
@@ -163,7 +164,8 @@ def test_gates(name: str, tmp_path: Path, duvet_command: str, gold: Snapshot) ->
     ##= man/spec/gates.md#gates-with-nothing-to-check
     ##% duvet MUST warn about a cited specification that is not configured.
     ##= man/spec/gates.md#gates-with-nothing-to-check
-    ##% Without a gate, duvet MUST warn about each of these problems.
+    ##% Without a gate, duvet MUST warn, but not fail, if there is no configuration, no specification or no requirement,
+    ##% or if a source pattern matches no file.
     ##= man/spec/gates.md#gates-with-nothing-to-check
     ##% A gate on tests MUST fail if code cites none of the requirements.
     ##= man/spec/gates.md#gates-with-nothing-to-check

@@ -86,7 +86,8 @@ def embedded(page: Path) -> list[object]:
 
 def test_the_report_in_the_page(kettle: Path, duvet: Run) -> None:
     ##= man/spec/page.md#data
-    ##% With `embed-json`, the HTML report MUST contain the JSON report, unless an annotation is invalid.
+    ##% With `embed-json`, the HTML report MUST contain the JSON report, unless there are errors other than failures of
+    ##% gates.
     (kettle / ".duvet/config.toml").write_text(EMBEDDED)
     text = "It MUST say </script><!-- & \u2028."
     (kettle / "spec.md").write_text(f"# Kettle\n\n## Heating\n\n{text}\n")

@@ -346,7 +346,8 @@ def cut_pieces(
 ) -> Iterator[TextPiece]:
     """Yield the chunks of a text, except blank ones; `headings` are offsets where chunks may end."""
     ##= man/spec/knowledge.md#files
-    ##% `duvet ingest` MUST split files at headings and line ends into chunks of at most 1,000 characters.
+    ##% `duvet ingest` MUST split files into chunks of at most 1,000 characters, at headings and line ends where
+    ##% possible.
     start, line, counted = 0, 1, 0
     while start < len(text):
         end, is_heading = _find_end(text, start, headings)

@@ -68,8 +68,8 @@ def test_calls_are_forwarded_with_the_token_of_the_reader_or_else_of_the_admin(
     duvet_command: str, project: Path, desk: Open
 ) -> None:
     ##= man/spec/gateway.md#forwarding
-    ##% With `KM_GATEWAY_URL`, `duvet call` and `duvet mcp` on standard input and output MUST forward `km-` tool
-    ##% calls to the gateway.
+    ##% With `KM_GATEWAY_URL`, `duvet call` and `duvet mcp` on standard input and output MUST forward calls of
+    ##% `km-` tools, except `km-help`, to the gateway.
     with Command(duvet_command, project, **TOKENS) as command:
         both, readers = desk(command.url, **TOKENS), desk(command.url, **ONLY_READER)
         for tool in ("km-search", "km-ingest-status", "km-help"):

@@ -169,7 +169,7 @@ def test_requirements_are_not_offered(duvet_command: str, vault: Path) -> None:
 
 def test_packs_are_beside_the_configuration(duvet_command: str, vault: Path) -> None:
     ##= man/spec/pages.md#folders-of-notes
-    ##% With `--pages`, duvet MUST look for the files of packs in the folder of the configuration.
+    ##% With `--pages`, duvet MUST look for the files of packs in the folder of the service configuration.
     duvet = partial(run, duvet_command, make(vault.parent, {"vault/packs/mine.py": PACK, "vault/out.py": PACK}))
     named = ("--service-config", "own/c.yaml")
     call = ("call", *named, "--pages", "vault", "boil")

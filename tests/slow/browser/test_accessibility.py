@@ -199,7 +199,7 @@ def test_on_a_phone_the_panel_is_a_sheet_that_closes(visit: Visits, states: Repo
     box = panel.bounding_box()
     assert box is not None and (box["x"], box["width"], overflow(page)) == (0, 390, 0)
     ##= man/spec/page.md#size-and-accessibility
-    ##% The panel MUST NOT hide the text of the requirement that it shows.
+    ##% The panel with the details of a requirement MUST NOT hide the text of that requirement.
     page.wait_for_function(
         "() => [...document.querySelectorAll('pre .on')].every(one => "
         "{ const at = one.getBoundingClientRect(); return at.top >= 0 && at.bottom < panel.offsetTop })"

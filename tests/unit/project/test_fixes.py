@@ -39,7 +39,8 @@ def fix(folder: Path) -> tuple[Problem, ...]:
 
 def test_a_fix_changes_nothing_else(folder: Path) -> None:
     ##= man/spec/validate.md#fixes
-    ##% With `--fix`, `duvet validate` MUST correct a wrong target or quote if there is exactly one correction.
+    ##% With `--fix`, `duvet validate` MUST correct a wrong target or quote if there is exactly one correction and it is
+    ##% safe.
     before = files(folder)
     project, found = fix_all(folder)
     assert (files(folder), found.citations) == (before, 9)

@@ -135,8 +135,8 @@ CARDS = st.lists(st.tuples(st.sampled_from(Level), st.sampled_from(State), st.in
 
 def test_the_order_of_a_project_and_its_reasons() -> None:
     ##= man/spec/queries.md#priorities
-    ##% Unless an option includes them, `duvet prioritize` MUST leave out requirements that are done, excepted or not
-    ##% applicable.
+    ##% `duvet prioritize` MUST leave out requirements that are done, excepted or not applicable, unless an option
+    ##% includes them.
     explained = gaps.make_explained_rows(CATALOGUE, RANKED)
     assert [(row.key, row.before_next) for row in explained] == COMPARISONS
     for wanted, expected in (

@@ -87,7 +87,8 @@ def test_an_unclear_result_has_no_answer() -> None:
 
 def test_clear_results_are_recognised() -> None:
     ##= man/spec/validate.md#fixes
-    ##% With `--fix`, `duvet validate` MUST correct a wrong target or quote if there is exactly one correction.
+    ##% With `--fix`, `duvet validate` MUST correct a wrong target or quote if there is exactly one correction and it is
+    ##% safe.
     for score, second, is_clear in [
         (75, 0, True),
         (74, 0, False),

@@ -28,7 +28,8 @@ TEXTS = st.lists(
 @given(TEXTS)
 def test_chunks_cover_the_whole_text(text: str) -> None:
     ##= man/spec/knowledge.md#files
-    ##% `duvet ingest` MUST split files at headings and line ends into chunks of at most 1,000 characters.
+    ##% `duvet ingest` MUST split files into chunks of at most 1,000 characters, at headings and line ends where
+    ##% possible.
     headings = [at for at in range(len(text)) if text.startswith("# Heading", at)]
     found = list(chunks.cut_pieces(text, headings))
     covered = {at for one in found for at in range(one.start, one.end)}
