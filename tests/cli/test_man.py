@@ -38,7 +38,7 @@ def made_pages() -> dict[str, str]:
 
 
 PAGES = made_pages()
-"""Made before any test shows help, for which click adds options to commands."""
+"""Made before a test runs `config` without `duvet`, for which click caches a help option without `-h`."""
 
 
 def test_pages_are_as_made(snapshot: Snapshot) -> None:
