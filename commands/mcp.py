@@ -84,7 +84,7 @@ _TERMINAL_NOTICE = (
 )
 def mcp(client: str | None, check: bool, models: bool, describe: bool, **options: Any) -> None:
     """An agent starts this server to ask about requirements and to check its citations before it writes them. The server
-    ends when its input ends, or on SIGINT or SIGTERM.
+    ends on SIGINT or SIGTERM and, without --http, when its input ends.
 
     With --pages, the server serves a folder of Markdown notes, which needs no project.
 

@@ -55,7 +55,7 @@ _COLUMNS = (
 def prompt(name: str | None, arguments: tuple[str, ...], format: str | None, **options: Any) -> None:
     """A prompt is an instruction for an agent that contains data from this project. `duvet mcp` serves the same prompts.
 
-    Without NAME, duvet lists the prompts with their arguments; those in brackets are optional.
+    Without NAME, duvet lists the prompts with their arguments. Arguments in brackets are optional.
 
     \b
     Examples:

@@ -141,8 +141,8 @@ def check_document_size(document: DataDocument) -> None:
             # Each digit counts; ten bits are three digits.
             characters -= value.bit_length() * 3 // 10
         ##= man/spec/service.md#configuration
-        ##% duvet MUST refuse a configuration or recipe that is larger than 1 MiB, that is nested more than 64 levels
-        ##% deep, or whose aliases expand to more than 100,000 values.
+        ##% duvet MUST refuse a service configuration or recipe that is larger than 1 MiB, that is nested more than
+        ##% 64 levels deep, or whose aliases expand to more than 100,000 values.
         message = ""
         if not values:
             message = f"too many values: the limit is {_MAX_VALUES:,}"

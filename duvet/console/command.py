@@ -115,7 +115,7 @@ def _apply_flag(ctx: click.Context, param: click.Parameter, is_set: bool) -> Non
 _FLAG: dict[str, Any] = {"is_flag": True, "expose_value": False, "callback": _apply_flag}
 # The flags that every command accepts; without the underscore, their last names are fields of `TerminalSettings`.
 GLOBAL_FLAGS = {
-    ("-q", "--quiet", "_quiet"): {**_FLAG, "help": "Print only errors."},
+    ("-q", "--quiet", "_quiet"): {**_FLAG, "help": "Print only results and errors."},
     ("-v", "--verbose", "_verbose"): {**_FLAG, "help": "Print details, such as each annotated file."},
     ("--no-cache", "_cache"): {**_FLAG, "help": "Neither read nor write .duvet/cache."},
 }

@@ -87,8 +87,8 @@ class Knowledge:
                 answer = question(opened)
         except BaseException as error:
             ##= man/spec/knowledge.md#answers
-            ##% If the index is unreadable, `km-` tools MUST answer `upstream_error`, and work again without a restart
-            ##% once the index is repaired.
+            ##% If the index is unreadable, `km-` tools that need the index MUST answer `upstream_error`, and work
+            ##% again without a restart once the index is repaired.
             if opened is not None:
                 opened.store.close()
             if isinstance(error, StoreError):

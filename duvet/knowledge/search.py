@@ -73,7 +73,7 @@ class FileContext(Struct, frozen=True, kw_only=True):
         own = [node.key for _, node in (*self.outgoing, *self.incoming) if node.label is records.NodeLabel.SUBSYSTEM]
         needed = [name for subsystem in self.subsystems for name in subsystem.dependencies]
         ##= man/spec/knowledge.md#search
-        ##% Each result of `km-search` MUST list the requirements that its file cites.
+        ##% Unless `include_graph` is false, each result of `km-search` MUST list the requirements that its file cites.
         inside = range(chunk.piece.line_start, chunk.piece.line_end + 1)
         cited = sorted(
             self.cited, key=lambda end: not any(line in inside for line in end[0].properties.get("lines") or ())

@@ -65,7 +65,7 @@ class _HttpProvider:
 
     def _answer(self, text: str, usage: TokenUsage, *, is_cut: bool) -> ProviderAnswer:
         ##= man/spec/ask.md#calls
-        ##% duvet MUST remove the `<think>` block from a model's answer.
+        ##% duvet MUST remove a `<think>` block at the beginning of a provider's answer.
         text = _THOUGHT.sub("", text, count=1)
         return ProviderAnswer(self.endpoint.mask_key(text), usage, is_cut)
 

@@ -68,8 +68,8 @@ async def run_in_thread(ctx: CallContext, work: Callable[[], Result]) -> Result:
 def make_store_refusal(error: StoreError, ctx: CallContext) -> tool.ToolError:
     """Convert a store error to a ToolError whose hint this caller can follow."""
     ##= man/spec/knowledge.md#answers
-    ##% If the index is unreadable, `km-` tools MUST answer `upstream_error`, and work again without a restart once the
-    ##% index is repaired.
+    ##% If the index is unreadable, `km-` tools that need the index MUST answer `upstream_error`, and work again
+    ##% without a restart once the index is repaired.
     message = f"{os.path.basename(error.path)}: {error.message}"
     if isinstance(error, StoreMissingError):
         message = NOTHING_INGESTED

@@ -147,8 +147,8 @@ BEYOND: list[tuple[str | bytes, str, str]] = [
 
 def test_documents_above_the_limits_are_refused_and_others_read() -> None:
     ##= man/spec/service.md#configuration
-    ##% duvet MUST refuse a configuration or recipe that is larger than 1 MiB, that is nested more than 64 levels deep,
-    ##% or whose aliases expand to more than 100,000 values.
+    ##% duvet MUST refuse a service configuration or recipe that is larger than 1 MiB, that is nested more than 64
+    ##% levels deep, or whose aliases expand to more than 100,000 values.
     assert [refusal(text, ending) for text, ending, _ in BEYOND] == [message for *_, message in BEYOND]
     assert read('{"a":' * 64 + "1" + "}" * 64, "json").values
     assert read("{a: " * 64 + "1" + "}" * 64, "yaml").values

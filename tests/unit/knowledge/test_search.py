@@ -119,7 +119,7 @@ def both(stored: Store) -> SearchEngine:
 
 def test_a_search_answers_with_all_fields(tmp_path: Path, golden: Snapshot) -> None:
     ##= man/spec/knowledge.md#search
-    ##% Each result of `km-search` MUST list the requirements that its file cites.
+    ##% Unless `include_graph` is false, each result of `km-search` MUST list the requirements that its file cites.
     with closing(filled(tmp_path)) as store:
         search = engine(store, None, "vscode://file/{abs_path}:{line_start}")
         filters = {"tags": [], "subsystems": ["kettle"]}

@@ -236,7 +236,7 @@ async def test_choosing_without_a_model_is_an_error(wire: Wire) -> None:
 
 async def test_thoughts_are_removed_from_an_answer(wire: Wire) -> None:
     ##= man/spec/ask.md#calls
-    ##% duvet MUST remove the `<think>` block from a model's answer.
+    ##% duvet MUST remove a `<think>` block at the beginning of a provider's answer.
     for text, answer in (
         ("<think>hm</think>\n\nTea.", "Tea."),
         ("\n<think>\nhm <b>\n</think>Tea.", "Tea."),

@@ -139,8 +139,8 @@ def test_threads_ask_the_index_at_the_same_time(known: Asking) -> None:
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_store_that_cannot_be_read_is_an_upstream_error_until_it_is_restored(tmp_path: Path, fault: str) -> None:
     ##= man/spec/knowledge.md#answers
-    ##% If the index is unreadable, `km-` tools MUST answer `upstream_error`, and work again without a restart once the
-    ##% index is repaired.
+    ##% If the index is unreadable, `km-` tools that need the index MUST answer `upstream_error`, and work again
+    ##% without a restart once the index is repaired.
     known = Asking(fill(tmp_path / "project"))
     whole = shutil.copytree(known.file.parent, tmp_path / "whole")
     damage(known.file, fault)
