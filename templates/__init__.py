@@ -137,7 +137,7 @@ def _line(paragraph: str) -> str:
 
 
 def _make_bytecode_cache() -> BytecodeCache | None:
-    """Return a cache of compiled templates beside Python's, if writable; compiling takes as long as importing Jinja."""
+    # Compiling the templates takes as long as importing Jinja.
     folder = os.path.join(_FOLDER, "__pycache__")
     if sys.dont_write_bytecode or not os.access(folder, os.W_OK):
         return None

@@ -1,4 +1,4 @@
-"""Fills the prompts about requirements, sections, triage and review with project data."""
+"""Fills the prompts with project data."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def make_section_values(context: ProjectSnapshot, given: Mapping[str, str]) -> M
     reference, room = given["section"], MAX_PROMPT_CHARACTERS // 2
     found = context.find(reference)
     if not isinstance(found, references.SectionRef):
-        hint = "use SPEC#SECTION or its resource path"
+        hint = "use SPEC#SECTION, or the resource path of a section"
         raise NotFoundError(f"{quote_text(reference)} is not a section", hint=hint)
     section = details.make_detail(context.read_citations(), context.project.specification, found)
     assert isinstance(section, details.SectionDetail)
@@ -213,7 +213,7 @@ def fill_prompt(name: str, given: Mapping[str, str], context: ProjectSnapshot, r
     else:
         found = context.find(given["requirement"])
         if not isinstance(found, references.RequirementRef):
-            hint = "use the first digits of its id, or its resource path"
+            hint = "use the first digits of a requirement's id, or its resource path"
             raise NotFoundError(f"{quote_text(given['requirement'])} is not a requirement", hint=hint)
         values = make_requirement_values(context, found)
 

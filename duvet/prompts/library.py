@@ -46,7 +46,7 @@ def load_prompts() -> tuple[Prompt, ...]:
 
 
 def list_prompts(registry: Registry) -> tuple[Prompt, ...]:
-    """Return the prompts that clients see; those about pages only if the server offers only pages."""
+    """Return the prompts that clients see; if the server offers only pages, these are the prompts about pages."""
     ##= man/spec/service.md#packs
     ##% If the configuration disables the pack `trace`, the server MUST NOT offer the prompts and resources of the
     ##% pack, or mention them in its instructions.

@@ -50,7 +50,7 @@ def _allow_null(schema: Schema, whole: Schema, names: Iterable[str]) -> None:
 
 
 def _list_choices(kind: Any) -> list[Any]:
-    """Return the choices of a literal in declaration order, which msgspec does not preserve; empty for other types."""
+    # msgspec's schema does not keep the order of the choices.
     if get_origin(kind) is Literal:
         return [one for one in get_args(kind) if one is not None]
     inner = [_list_choices(one) for one in get_args(kind)] if get_origin(kind) in (Annotated, Union, UnionType) else []
@@ -72,7 +72,6 @@ def output_schema(tool: Tool) -> Schema:
 
 
 def _inline(kind: Any, *, depth: int) -> Schema:
-    """Return a schema with its references resolved, and nested records expanded down to `depth`."""
     (schema,), components = json.schema_components([kind], ref_template="{name}")
 
     def inlined(value: Any, left: int) -> Any:
@@ -117,7 +116,7 @@ class ArgumentLine(Struct, frozen=True):
 
 
 def make_argument_lines(schema: Schema, record: str = "") -> Iterator[ArgumentLine]:
-    """Yield a line for each argument in the order of the schema; the fields of a record follow it."""
+    """Yield a line for each argument, in the order of the schema, and after a record one for each of its fields."""
     for name, one in schema["properties"].items():
         terms = [describe_type(one)]
         if name in schema.get("required", ()):
@@ -164,7 +163,7 @@ def check_scope(tool: Tool, scopes: Collection[Scope]) -> None:
 
 
 def check_input(tool: Tool, arguments: Mapping[str, object]) -> object:
-    """Return the arguments as a record; raise ToolError, or the QueryError of `record_of`, for an invalid argument."""
+    """Return the arguments as a record; raise ToolError (`record_of` raises QueryError) if an argument is invalid."""
     ##= man/spec/mcp.md#tools
     ##% The server MUST refuse an unknown, missing or invalid argument with the error `invalid_request` and the name of
     ##% the argument.

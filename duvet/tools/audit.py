@@ -1,4 +1,4 @@
-"""The audit log, and the records of calls for the log and the metrics."""
+"""The audit log, and records of calls for logging and metrics."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ class CallContext(Struct, frozen=True, kw_only=True):
     async def call(
         self, name: str, arguments: Mapping[str, object] | None = None, *, face: str = "", seconds: float | None = None
     ) -> ToolAnswer:
-        """Call another tool for the same caller; `face` replaces the interface, and `seconds` sets a missing time limit."""
+        """Call another tool for the same caller; `face` replaces the interface; `seconds` applies if there is no limit."""
         caller = structs.replace(
             self.caller,
             within=(*self.caller.within, self.tool),
@@ -129,7 +129,7 @@ class CallContext(Struct, frozen=True, kw_only=True):
         return await self.calls.call(self.own_names.get(name, name), arguments or {}, caller)
 
     async def ask_model(self, request: ModelRequest) -> ModelResponse:
-        """Ask `request.model`, a model or a task of `routing`; raise ModelError or NoModelError if no model answers."""
+        """Ask a model; `request.model` may also be a task of `routing`. Raise ModelError or NoModelError without an answer."""
         router: StaticRouter | None = self.services.get(MODELS_SERVICE)
         if router is None:
             raise NoModelError()

@@ -55,7 +55,7 @@ class ProjectSnapshot:
         return made
 
     def read(self, read: Callable[[ProjectSnapshot], Value]) -> Value:
-        """Return `read(self)`, from any thread; the live project then also watches the files that this has read."""
+        """Return `read(self)`, computed once; callable from any thread. The live project also watches the files read."""
         if read not in self._read:
             with self._reading:
                 if read not in self._read:
@@ -71,7 +71,7 @@ class ProjectSnapshot:
         return len(self._read)
 
     def earlier(self, read: Callable[[ProjectSnapshot], Value]) -> Value | None:
-        """Within `renew`, return the result of `read` for the previous snapshot, to reuse it; otherwise None."""
+        """Within `renew`, return the previous snapshot's result of `read`; otherwise None."""
         return self._earlier.get(read)
 
     def renew(self, before: ProjectSnapshot) -> None:
@@ -104,7 +104,7 @@ class ProjectSnapshot:
         return details.CitationReader(self.catalogue, self.files, around)
 
     def answer(self, tool: QueryTool, arguments: object) -> ToolAnswer:
-        """Run a tool, and warn of errors in the project; raise ToolError if it finds nothing because of them."""
+        """Run a tool; if the project has errors, add a warning, or raise ToolError if it has no requirements."""
         warning = self.once(_describe_errors)
         if not warning:
             return tool.handler(arguments, self)

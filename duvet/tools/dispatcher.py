@@ -188,7 +188,6 @@ class ToolDispatcher:
 
 
 def _measure_json(value: object) -> int:
-    """Return the size of the JSON in bytes; 0 if the value can't be encoded."""
     try:
         return len(msgspec.json.encode(value))
     except (msgspec.MsgspecError, TypeError, ValueError, RecursionError):
@@ -196,7 +195,6 @@ def _measure_json(value: object) -> int:
 
 
 def _classify_failure(failure: BaseException | None) -> tuple[str, str]:
-    """Return the code of a failure and, for an unforeseen exception, its type."""
     match failure:
         case None | PendingError():
             return "", ""

@@ -200,7 +200,7 @@ _DEFAULT_SECTION = service_tables.PackSection()
 def choose_packs(
     on: Sequence[str], sections: Mapping[str, service_tables.PackSection], found: PluginPacks, own: Sequence[Pack] = ()
 ) -> ToolChoice:
-    """Enable `pages`, installed packs, and those in `on`, `sections` and `own` that `sections` doesn't disable."""
+    """Enable `pages`, installed packs, and the packs in `on`, `sections` and `own`, unless `sections` disables them."""
     ##= man/spec/service.md#packs
     ##% By default, the server MUST enable the pack `trace` and installed packs, and disable the packs `introspect` and
     ##% `knowledge`.
@@ -230,7 +230,7 @@ def choose_packs(
                 Registry([*chosen, one])
             chosen.append(one)
         except QueryError as error:
-            hint = f"set `toolPacks.{name}.prefix`, such as `{name}_`, or disable one of them"
+            hint = f"set `toolPacks.{name}.prefix`, such as `{name}_`, or disable one of the packs"
             clashes.append(UnknownName(error.message, hint, (name,) if name in sections else ()))
     unknown = _find_unknown_names(on, sections, known, {one.name for one in found.unloaded})
     registry = Registry(chosen)

@@ -1,4 +1,4 @@
-"""The pages pack: list, get, search, connections, ask."""
+"""The pages pack: tools that list, read, search and connect Markdown notes, and answer questions from them."""
 
 from __future__ import annotations
 
@@ -201,7 +201,7 @@ class _ListCutter(Struct):
         ##% rest.
         if not self.is_on or len(items) <= _MAX_ENTRIES:
             return items
-        self.notes.append(f"The answer has {_MAX_ENTRIES} of {len(items):,} {name}; for all, {self.remedy}.")
+        self.notes.append(f"The answer has {_MAX_ENTRIES} of {len(items):,} {name}; to get all, {self.remedy}.")
         return items[:_MAX_ENTRIES]
 
 

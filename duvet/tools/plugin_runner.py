@@ -62,7 +62,7 @@ class PackContext:
         max_tokens: int | None = None,
         temperature: float | None = None,
     ) -> str:
-        """Return a model's answer; `model` is PROVIDER/MODEL, PROVIDER or a task, by default the first usable one."""
+        """Return a model's answer; `model` is PROVIDER/MODEL, PROVIDER or a task, by default of the first usable provider."""
         request = ModelRequest(
             prompt=prompt, system=system, model=model, max_tokens=max_tokens, temperature=temperature
         )
@@ -87,7 +87,7 @@ class PluginRunner:
     async def run(
         self, pack: str, tool: Tool, arguments: Mapping[str, object], ctx: CallContext, limit: float
     ) -> ToolAnswer:
-        """Return the tool's answer within the shorter limit of the caller's and the tool's, by default `limit` seconds."""
+        """Run a tool within its own time limit, by default `limit` seconds, or within the caller's if that is shorter."""
         if self._stuck[pack] >= MAX_STUCK_CALLS or self._left[pack] >= MAX_ABANDONED_CALLS:
             hint = "earlier calls are still running; try again later"
             raise ToolError(ErrorCode.UPSTREAM_ERROR, f"{tool.name} does not answer", hint)
@@ -115,7 +115,6 @@ class PluginRunner:
         return result
 
     def _count_abandoned(self, pack: str, done: asyncio.Future[_Outcome], rest: float) -> None:
-        """Count a call as abandoned and, after its remaining time, as stuck."""
         self._left[pack] += 1
 
         def stick() -> None:
@@ -153,7 +152,6 @@ def _make_text(text: object) -> str:
 def _start_thread(
     work: Callable[[], ToolAnswer], clock: Callable[[], float], loop: asyncio.AbstractEventLoop
 ) -> asyncio.Future[_Outcome]:
-    """Start a function in a daemon thread, which does not keep the process from exiting."""
     done: asyncio.Future[_Outcome] = loop.create_future()
 
     def settle(outcome: _Outcome) -> None:

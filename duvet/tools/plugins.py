@@ -162,7 +162,6 @@ PackSource = EntryPoint | PackFile
 
 
 def _find_pack(name: str, found: object) -> object:
-    """Return the `PACK` of a module, or else the pack of its declared functions; without either, return `found`."""
     if not isinstance(found, ModuleType) or hasattr(found, "PACK"):
         return getattr(found, "PACK", found)
     from duvet.tools.toolkit import collect_pack
@@ -179,7 +178,6 @@ def find_plugins() -> Sequence[EntryPoint | UnloadedPack]:
 
 
 def _read_distributions() -> Iterator[EntryPoint | UnloadedPack]:
-    """Yield the entry points of packs in each distribution, or the reason why they can't be read."""
     names: set[str] = set()
     for one in distributions():
         with suppress(Exception):
@@ -219,7 +217,7 @@ def load_plugins(
 
 
 def _load(point: PackSource, settings: PluginSettings, patience: float) -> Pack | UnloadedPack:
-    """Load a pack in a thread, because its code may never return; return the pack, or why it can't be loaded."""
+    # In a thread, because the code of a pack may never return.
     result: list[Pack | UnloadedPack] = []
 
     def load() -> None:

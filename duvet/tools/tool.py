@@ -88,7 +88,7 @@ def make_tool_error(error: DuvetError) -> ToolError:
 
 
 def find_server_hint(error: DuvetError) -> str:
-    """Return the hint of an error, or else one that clients of the server can follow; may be empty."""
+    """Return the hint of an error for clients of the server; may be empty."""
     if isinstance(error, NoSectionError):
         return f"list the sections with /specifications/{error.specification or '{spec_id}'}/sections"
     is_project_error = error.path or isinstance(error, FetchError)
@@ -256,7 +256,7 @@ class EnabledPack(Struct, frozen=True):
         ]
 
     def list_names(self) -> Iterator[tuple[str, Tool | None]]:
-        """Yield the names and aliases of the enabled tools, each with its tool, or with None if that is not imported yet."""
+        """Yield the names and aliases of the enabled tools, each with its tool, or with None if it is imported later."""
         if isinstance(self.pack.tools, ToolTable) and self.writes:
             yield from ((name, None) for name in self.pack.tools if self.switches.get(name, True))
         else:

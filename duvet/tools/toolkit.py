@@ -55,7 +55,7 @@ def tool(function: Function, /, **options: Unpack[ToolOptions]) -> Function: ...
 @overload
 def tool(function: None = None, /, **options: Unpack[ToolOptions]) -> Callable[[Function], Function]: ...
 def tool(function: Any = None, /, *, writes: bool = False, **options: Any) -> Any:
-    """Declare a function as a tool, with its types as schemas and its docstring as description of tool and arguments."""
+    """Declare a function as a tool; its types become schemas, and its docstring describes the tool and its arguments."""
     scope = Scope.MAINTAINER if writes else Scope.READER
     return _declare(function, _make_tool, {"scope": scope, "is_idempotent": not writes, **options})
 
@@ -65,7 +65,7 @@ def resource(function: Function, /, **options: Unpack[ResourceOptions]) -> Funct
 @overload
 def resource(function: None = None, /, **options: Unpack[ResourceOptions]) -> Callable[[Function], Function]: ...
 def resource(function: Any = None, /, *, mime_type: str = "", **options: Any) -> Any:
-    """Declare a function as a resource, which is text or a value served as JSON, at `duvet:///packs/PACK/NAME`."""
+    """Declare a function as a resource at `duvet:///packs/PACK/NAME`; a result that is not text is served as JSON."""
 
     def make(function: Callable[..., Any], **options: Any) -> PackResource:
         made = _make_tool(function, is_text=True, **options)
@@ -82,7 +82,7 @@ def prompt(function: TextFunction, /, **options: Unpack[PartOptions]) -> TextFun
 @overload
 def prompt(function: None = None, /, **options: Unpack[PartOptions]) -> Callable[[TextFunction], TextFunction]: ...
 def prompt(function: Any = None, /, **options: Any) -> Any:
-    """Declare a function that returns text as a prompt; its parameters are strings."""
+    """Declare a function as a prompt; the function takes strings and returns text."""
 
     def make(function: Callable[..., Any], **options: Any) -> PackPrompt:
         made = _make_tool(function, is_text=True, **options)
@@ -94,7 +94,6 @@ def prompt(function: Any = None, /, **options: Any) -> Any:
 
 
 def _declare(function: Any, make: Callable[..., object], options: Mapping[str, Any]) -> Any:
-    """Mark a function as a part of the pack, and return it; without a function, return the decorator."""
     if function is None:
         return lambda function: _declare(function, make, options)
     setattr(function, _MARK, make(function, **options))
@@ -140,7 +139,7 @@ def _make_tool(
 
 
 def collect_pack(name: str, module: ModuleType) -> Pack | None:
-    """Return a pack of the functions that a module declares; None if it declares none."""
+    """Return a pack of the tools, resources and prompts that a module declares; None if it declares none."""
     ##= man/spec/service.md#packs
     ##% A function in the file of a pack MUST become a tool, a resource or a prompt if it has one of duvet's decorators.
     # A function may have several names in its module.
@@ -170,7 +169,6 @@ def _require_schema(what: str, kind: Any) -> None:
 
 
 def _choose_output(name: str, answer: Any) -> tuple[type[msgspec.Struct] | None, Any]:
-    """Return the wrapper of a result (None for records and lists of records) and the type of the answer."""
     kind = _strip_annotation(answer)
     if is_record(kind):
         return None, kind
@@ -202,7 +200,6 @@ def _make_handler(
 
 
 def _parse_docstring(text: str, parameters: Mapping[str, Any]) -> tuple[str, Mapping[str, str]]:
-    """Return the description as one line, and the parameter descriptions from lines such as `litres: how much`."""
     described: list[str] = []
     texts: dict[str, str] = {}
     current, is_open = "", True

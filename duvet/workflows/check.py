@@ -167,7 +167,6 @@ def _check_arguments(
 def _find_deeper_fault(
     step: records.Step, callers: tuple[str, ...], known: WorkflowEnvironment, seen: set[tuple[str, int]]
 ) -> str:
-    """Return why the step must not call its workflow or recipe, visiting each workflow once per depth."""
     tool = find_step_tool(step)
     name = step.params.get(records.RECIPE_ARGUMENT) if tool == records.RECIPE_TOOL else None
     workflow = known.recipes.get(name) if isinstance(name, str) else known.workflow(tool)
@@ -192,7 +191,6 @@ class _ReferenceScope:
         }
 
     def check_step(self, step: records.Step, keys: references.ValuePath) -> Iterator[WorkflowFault]:
-        """Check the references of the next step, which then counts as done."""
         yield from self.check_value(step.params, (*_find_params_path(step, keys), "params"))
         if isinstance(step, records.WaitStep):
             yield from self._check_condition(step.until, (*keys, "wait", "until"))
@@ -246,7 +244,7 @@ class _ReferenceScope:
         elif more:
             name, known = str(more[0]), self.names[str(root)]
             if name not in known and name in self.later[str(root)]:
-                reason = "this step runs later" if root == "steps" else "a later step captures it"
+                reason = "that step runs later" if root == "steps" else "a later step captures it"
                 yield WorkflowFault(keys, f"{shown}: {reason}", "move that step up", root=str(root))
             elif name not in known:
                 names = list(dict.fromkeys(filter(None, known)))

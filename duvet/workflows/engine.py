@@ -286,7 +286,6 @@ class _Run(msgspec.Struct):
         )
 
     def _describe_wait(self) -> str:
-        """Return why the wait failed; empty if no call has ended."""
         calls = format_count(self.wait_calls, "call")
         return f"condition not met after {calls}: {self.wait_reason}" if self.wait_calls else ""
 

@@ -156,8 +156,6 @@ def _can_be_name(text: str) -> bool:
 
 
 class _RecipeDraft:
-    """The valid values of a recipe, which are read one after the other."""
-
     workflow: records.Workflow
 
     def __init__(self) -> None:
@@ -169,7 +167,6 @@ class _RecipeDraft:
         return fault.root not in self.vague and not any(fault.keys[: len(one)] == one for one in self.unread)
 
     def read(self, kind: type[_Table], raw: Any, keys: references.ValuePath, **inner: Any) -> _Table:
-        """Read a table; `inner` contains the nested tables, which have already been read."""
         raw, values = self._check_table(raw, keys), dict(inner)
         for key in structs.fields(kind):
             name = key.encode_name
@@ -239,7 +236,6 @@ def make_recipe_environment(tools: Iterable[Tool], recipes: Mapping[str, RecipeF
 
 
 def _read_draft(found: RecipeFile) -> _RecipeDraft | None:
-    """Return the readable parts of a file; None if its references can't be checked at all."""
     values = found.document.values if found.document else {}
     variables, steps = values.get("variables", {}), values.get("steps")
     if not isinstance(variables, dict) or not isinstance(steps, list):
@@ -342,8 +338,6 @@ def plan_recipe_run(workflow: records.Workflow, variables: Mapping[str, Any]) ->
 
 
 def _expand_known(value: Any, scope: references.ValueScope) -> Any:
-    """Expand the references whose first part is in the scope, keep the others, and escape any other `${`."""
-
     def expand(text: str) -> Any:
         found = references.split_references(text)
         if all(isinstance(one, str) or one.path[0] in scope for one in found):

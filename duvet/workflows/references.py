@@ -88,7 +88,7 @@ def walk_path(value: object, path: ValuePath) -> tuple[object, int]:
 
 
 def copy_plain_value(value: object, most_bytes: int, what: str) -> Any:
-    """Return a copy as plain JSON; raise UnresolvedError if it is not JSON, too deep or too large."""
+    """Return a copy of a value as plain JSON; raise UnresolvedError if the value is not JSON, too deep or too large."""
     _check_depth(value, what)
     ##= man/spec/workflows.md#limits
     ##% The engine MUST reject arguments, prompts and outputs above 1 MB, and a result above 16 MB.
@@ -106,7 +106,6 @@ def copy_plain_value(value: object, most_bytes: int, what: str) -> Any:
 
 
 def _check_depth(value: object, what: str) -> None:
-    """Raise UnresolvedError for a value that is nested too deeply, or has too many values on one level."""
     level = [value]
     for _ in range(_MAX_VALUE_DEPTH + 1):
         level = [*islice(chain.from_iterable(map(_list_inner, level)), _MAX_LEVEL + 1)]
@@ -117,7 +116,7 @@ def _check_depth(value: object, what: str) -> None:
 
 
 def _is_larger(value: object, most_bytes: int) -> bool:
-    """Return whether a value is certainly larger than `most_bytes` as JSON, without encoding it."""
+    # A lower bound of the size, without encoding the value.
     # A value that occurs a thousand times counts each time.
     left, level = most_bytes, [value]
     while level:

@@ -1,4 +1,4 @@
-"""Access to the index for the tools of this pack."""
+"""Access to the index for the knowledge tools."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def make_store_refusal(error: StoreError, ctx: CallContext) -> tool.ToolError:
 
 
 def limit_rows(rows: Iterable[_Row], limit: int | None, face: str, share: int = 1) -> tuple[_Row, ...]:
-    """Return the first `limit` rows; without a limit, all or, for MCP, those that fit into 1/`share` of an answer."""
+    """Return the first `limit` rows. Without a limit, return all; for MCP, only those that fit into 1/`share` of an answer."""
     found = tuple(rows)
     if limit is not None:
         return found[:limit]

@@ -49,7 +49,7 @@ _NAME = "The name of the recipe, such as daily-health"
 async def run_ingest_or_fail(
     ctx: CallContext, maintenance: Maintenance, options: location.IngestOptions
 ) -> records.IngestRun:
-    """Return the record of an ingest run, even of a failed one; raise ToolError or DuvetError without a record."""
+    """Return the record of an ingest run, even of a failed one; raise ToolError or DuvetError if there is none."""
     options = structs.replace(options, run_id=uuid4().hex, default_profile="manual")
 
     async def report(done: float, step: str) -> None:
@@ -195,7 +195,6 @@ class StoreFileOutput(Struct, frozen=True, kw_only=True):
 async def _finish_storing(
     ctx: CallContext, maintenance: Maintenance, stored: StoredFile, wants_ingest: bool | None
 ) -> tool.ToolAnswer:
-    """Return the answer, after an ingest run if requested; raise ToolError if that run fails."""
     run, warning = None, ""
     if maintenance.content.rule.ingest if wants_ingest is None else wants_ingest:
         cause: Exception | None = None

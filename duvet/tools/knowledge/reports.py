@@ -33,7 +33,7 @@ async def _make_report(
     *,
     graph: bool = False,
 ) -> ToolAnswer:
-    """Make a report; without `limit`, a list or table that has the share n gets 1/n of an answer."""
+    # Without `limit`, a list or table with the share n gets 1/n of an answer.
     now = index.require_maintenance(ctx).now().timestamp()
 
     def question(known: OpenStore) -> Struct:
@@ -88,7 +88,9 @@ async def report_lifecycle(arguments: ReportInput, ctx: CallContext) -> ToolAnsw
 
 class KmIngestStatusInput(Struct, frozen=True, forbid_unknown_fields=True):
     profile: Annotated[str, Meta(description="Only runs with this profile, such as `local`")] | None = None
-    history: index.HistoryCount = 0
+    history: Annotated[
+        int, index.describe_limit("Number of runs to list, newest first", index.MAX_HISTORY, least=0)
+    ] = 0
 
 
 _OPTIONAL = {"profile": str, **{one.name: one.type for one in structs.fields(reports.RunRow)}}

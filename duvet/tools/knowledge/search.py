@@ -34,7 +34,7 @@ _FILES = f"List the files of the subsystem, at most {graph.MAX_SUBSYSTEM_ARTIFAC
 
 
 def fit_response(response: search_query.SearchResponse, room: int) -> tuple[search_query.SearchResponse, int]:
-    """Cut texts to fit about `room` bytes of JSON, least at the top; return the number of shortened results, too."""
+    """Shorten results, low-ranked ones first, to fit about `room` bytes of JSON; also return how many were shortened."""
     whole = response.results
     shown = [_reduce(result, _TEXTS[-1]) for result in whole]
     left = room - len(json.encode(replace(response, results=tuple(shown))))
@@ -214,8 +214,8 @@ class KmGraphNodeOutput(Struct, frozen=True, kw_only=True):
     "km-graph-node", "Graph node", KmGraphNodeInput, KmGraphNodeOutput, failures=(ErrorCode.INVALID_IDENTIFIER,)
 )
 async def show_graph_node(arguments: KmGraphNodeInput, ctx: CallContext) -> ToolAnswer:
-    """Return a graph node (file, chunk, subsystem, specification, section or requirement) by its id, with its edges:
-    belongs to, tests, describes, links to, cites."""
+    """Return a graph node (file, chunk, subsystem, specification, section or requirement) by its id, with its edges,
+    such as belongs to, tests, links to or cites."""
     name, limit = require_argument("node_id", arguments.node_id, _NODE_ID), min(arguments.limit, _MAX_EDGES)
     found = await index.ask_knowledge(
         ctx, lambda known: graph.find_node_edges(known.store, name, arguments.relationships, limit)

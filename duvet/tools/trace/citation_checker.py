@@ -35,7 +35,7 @@ _MAX_MATCHERS = 512
 
 
 class SpecCatalogue(library.Library):
-    """Loads each specification of the catalogue once, and no other files outside the project."""
+    """Loads the specifications of the catalogue, each once, but no other files outside the project."""
 
     def __init__(self, context: ProjectSnapshot) -> None:
         project = context.project
@@ -101,8 +101,6 @@ class SpecCatalogue(library.Library):
 
 
 class _Neighbourhood(Neighbourhood):
-    """Compares each section with a quote once, and a long quote only with the section that it cites."""
-
     weighs = False
     _quote: str | None = None  # The quote that the cached results belong to.
 
@@ -175,7 +173,7 @@ class CitationVerdict(Struct, frozen=True, kw_only=True):
 def check_style(
     verdict: CitationVerdict, citation: str, path: str, styles: Sequence[comments.SourceStyle]
 ) -> CitationVerdict:
-    """Add a warning to the verdict on a valid citation if the file's comment styles would not read it."""
+    """Return the verdict on a valid citation, with a warning if duvet would not read the citation in this file."""
     # An entry of a requirement file is not a comment, nor is a bare target.
     first = next(filter(None, map(trim, citation.split("\n"))), "")
     is_plain = _ENTRY.match(citation) or (_BARE.fullmatch(first) and not _NAMING.fullmatch(first))
@@ -253,7 +251,6 @@ class CitationChecker:
         return CitationVerdict(error=error, nearest=nearest, hint=shorten_text(collapse_whitespace(hint), 600))
 
     def _find_quote(self, annotation: Annotation) -> tuple[str, str]:
-        """Return the nearest text, which may be empty, and a hint."""
         answer = fixes.correct_drifted_quote(self.texts, annotation)
         spot = self.texts.resolve_target(annotation)
         if spot is None or spot.section is None:
@@ -308,7 +305,6 @@ class CitationChecker:
             yield "the section contains this quote, but none of its requirements does"
 
     def _find_spans(self, number: int, index: int) -> list[records.Piece]:
-        """Return the places of a section's requirements, by the indexes of the specification and the section."""
         if (number, index) not in self._spans:
             section = self.specifications.known(number).sections[index]
             matcher = QuoteMatcher(section)
@@ -318,7 +314,6 @@ class CitationChecker:
         return self._spans[number, index]
 
     def _make_matcher(self, section: Section) -> QuoteMatcher:
-        """Return the matcher of a section, cached because creating it takes longer than using it."""
         # The matcher keeps its section alive, so its id is not reused.
         found = self._matchers.pop(id(section), None) or QuoteMatcher(section)
         self._matchers[id(section)] = found
@@ -386,7 +381,6 @@ def _rewrite_any(lines: Sequence[str], text: str, known: Sequence[_Lead]) -> lis
 
 
 def _find_leads(lines: Sequence[str], match: Callable[[str], re.Match[str] | None]) -> list[_Lead]:
-    """Return the comment styles of the matching lines; the first quote decides between `#` and `%`."""
     leads = []
     for mark in dict.fromkeys(found["mark"] for line in lines if (found := match(line))):
         either = rf"(?:{re.escape(mark)}|\*)" if re.fullmatch(r"[/(]\*+", mark) else re.escape(mark)
@@ -407,7 +401,6 @@ def _rewrite(lines: Iterable[str], leads: Sequence[_Lead]) -> list[str | None]:
 
 
 def _rewrite_plain(lines: Iterable[str]) -> list[str | None]:
-    """Rewrite lines without comment signs: a target, optional fields, and a quote."""
     found: list[str | None] = []
     for line in filter(None, lines):
         if found and not _FIELD.match(line):

@@ -1,4 +1,4 @@
-"""Tools about citations: validate, suggest, context."""
+"""Tools that validate and suggest citations, and show the code around them."""
 
 from __future__ import annotations
 
@@ -141,7 +141,6 @@ def suggest_citation(arguments: SuggestCitationInput, context: ProjectSnapshot) 
 
 
 def _find_source(context: ProjectSnapshot, name: str) -> tuple[str, tuple[comments.SourceStyle, ...]]:
-    """Return the path of a source, which may not exist yet, and its comment styles; raise ToolError for other files."""
     project = context.project
     known = context.once(invalid_citations.group_styles_by_path)
     rules = (*(project.config.sources if project.config else ()), *project.options.sources)
@@ -235,7 +234,6 @@ def _locate(context: ProjectSnapshot, reference: str) -> _Location:
 
 
 def _list_locations(context: ProjectSnapshot, paths: Sequence[str]) -> Iterator[_Location]:
-    """Yield the citations in a file, and then its malformed annotations, which take longer to find."""
     if numbers := locations.find_annotations_in_file(context.catalogue, paths):
         path = context.catalogue.citations[numbers[0]].path
         text = context.files.text(path)

@@ -64,7 +64,6 @@ def find_malformed_annotations(context: ProjectSnapshot) -> tuple[MalformedAnnot
 
     @cache
     def list_blocks(path: str) -> list[tuple[int, int]]:
-        """Return the first and the last line of each block of annotation lines."""
         blocks = []
         for style in context.once(group_styles_by_path).get(path, ()):
             for run in find_runs("\n".join(text(path).lines), make_finder(style.meta, style.content)):
@@ -111,7 +110,7 @@ def describe_citation_error(problem: model.Problem, target: str) -> str:
 
 
 def restore_spelling(message: str, target: str) -> str:
-    """Replace the absolute path of a specification with its name in the target."""
+    """Replace the absolute path of the target's specification with the path in the target."""
     name = target.partition("#")[0]
     return re.sub(rf"(?<!\S)/.*/{re.escape(name)}", lambda _: name, message) if name else message
 

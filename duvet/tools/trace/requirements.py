@@ -1,4 +1,4 @@
-"""Tools about requirements: get, status, search, uncited, prioritized."""
+"""Tools that show, search and list requirements."""
 
 from __future__ import annotations
 
@@ -171,7 +171,6 @@ def get_requirement(arguments: GetRequirementInput, context: ProjectSnapshot) ->
 
 
 def _find_requirement(catalogue: Catalogue, found: references.ResolvedReference) -> references.RequirementRef:
-    """Return the named requirement, or the only one that the named citation cites; otherwise raise ToolError."""
     if isinstance(found, references.RequirementRef):
         return found
     if not isinstance(found, references.CitationRef):
@@ -225,7 +224,7 @@ def make_list_answer(
     size = context.page_size if page_size is None else page_size
     request = tool.PageRequest(question, arguments.cursor, arguments.limit, size)
     rows, page = tool.make_result_page(items, request, key=key, row=row)
-    more = f"{len(rows)} of {page.total} shown; for more, set cursor={page.next_cursor}, or raise limit."
+    more = f"{len(rows)} of {page.total} shown; for more, set cursor={page.next_cursor}, or a higher limit."
     words = [*notes, more if page.next_cursor else ""]
     return ToolAnswer(value=rows, page=page, next_step=" ".join(filter(None, words)))
 
@@ -256,7 +255,7 @@ class GetRequirementStatusOutput(Struct, frozen=True, omit_defaults=True):
     "get_requirement_status", "State of a requirement", GetRequirementStatusInput, GetRequirementStatusOutput
 )
 def get_requirement_status(arguments: GetRequirementStatusInput, context: ProjectSnapshot) -> ToolAnswer:
-    """Return the state of a requirement, such as "needs tests" or "done". Call it again after you have cited it."""
+    """Return the state of a requirement, such as "needs tests" or "done". Call this again after you have cited the requirement."""
     catalogue, identifier, cause = context.catalogue, arguments.req_identifier.strip(), None
     indexes: Sequence[int] = ()
     if _DIGITS.match(identifier) and identifier not in catalogue.named:
@@ -270,7 +269,7 @@ def get_requirement_status(arguments: GetRequirementStatusInput, context: Projec
                 raise
             cause = error
     if not indexes:
-        hint = "use the first 4 or more digits of its id, or its full_path; find them with search_requirements"
+        hint = "find its id or full_path with search_requirements; the first 4 digits of an id are enough if unique"
         raise errors.NotFoundError(f"{quote_text(identifier)} is not a requirement", hint=hint) from cause
     ##= man/spec/show.md#details
     ##% For a requirement that occurs in several places, duvet MUST show the worst of its states and list all places.

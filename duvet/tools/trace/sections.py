@@ -1,4 +1,4 @@
-"""Tools about specifications and sections."""
+"""Tools that show sections and coverage, and find specifications."""
 
 from __future__ import annotations
 
@@ -81,7 +81,6 @@ def _count(cards: Sequence[RequirementCard], *, id: str = "") -> CoverageCounts:
 
 
 def _summarize_all(context: ProjectSnapshot) -> ToolAnswer:
-    """Return the counts of all specifications; if they don't fit, leave out the levels, and then specifications."""
     whole = context.once(_count_all)
     if len(json.encode(whole)) <= MAX_PAGE_BYTES or not context.page_size:
         return ToolAnswer(value=whole)
@@ -142,7 +141,6 @@ def get_section(arguments: GetSectionInput, context: ProjectSnapshot) -> ToolAns
 
 
 def _find_section(catalogue: Catalogue, found: ResolvedReference) -> SectionRef:
-    """Return the named section, or that of the named requirement or citation; otherwise raise ToolError."""
     match found:
         case SectionRef():
             return found
@@ -178,7 +176,6 @@ def _make_section_reader(
 
 
 def _cut_text(text: str, offset: int, room: int) -> str:
-    """Return as much of a text from `offset` on as fits, if possible up to a line end."""
     part = text[offset:].encode()[:room].decode(errors="ignore")
     # A digit counts as four bytes, because digits take more tokens.
     while (cost := len(part.encode()) + 3 * sum(map(part.count, digits))) > room:

@@ -145,7 +145,7 @@ def test_agents_get_lists_in_parts(tmp_path: Path) -> None:
     call, _ = desk_of(tmp_path, {f"docs/{number:02}.md": "---\ncreated: 2026-01-01\n---\n" for number in range(30)})
     first: Any = call("list_pages")
     cursor = first.page.next_cursor
-    assert first.next_step == f"20 of 30 shown; for more, set cursor={cursor}, or raise limit."
+    assert first.next_step == f"20 of 30 shown; for more, set cursor={cursor}, or a higher limit."
     rest: Any = call("list_pages", cursor=cursor)
     assert [row.slug for row in (*first.value, *rest.value)] == [f"{number:02}" for number in range(30)]
 
@@ -189,8 +189,8 @@ def test_long_lists_and_front_matter_are_cut(tmp_path: Path) -> None:
     cut = call("get_page", slug="hub")
     assert sizes(cut) == [100, 100, 100, 0]
     assert cut.warning == (
-        "The answer has 100 of 150 outlinks; for all, set limit. The answer has 100 of 120 backlinks; for all, set limit. "
-        "The answer has 100 of 150 links; for all, set limit. "
+        "The answer has 100 of 150 outlinks; to get all, set limit. The answer has 100 of 120 backlinks; to get all, set limit. "
+        "The answer has 100 of 150 links; to get all, set limit. "
         "The front matter is long and was left out; to get it, set limit."
     )
     for whole in (call("get_page", slug="hub", limit=9), call("get_page", "rest", slug="hub")):
@@ -199,7 +199,7 @@ def test_long_lists_and_front_matter_are_cut(tmp_path: Path) -> None:
     graph: Any = around.value
     lists = (graph.outlinks, graph.backlinks, graph.local_graph.nodes, graph.local_graph.edges)
     assert [len(one) for one in lists] == [100] * 4
-    cut_graph = "The answer has 100 of 121 pages in the graph; for all, call get_page for this page with a limit."
+    cut_graph = "The answer has 100 of 121 pages in the graph; to get all, call get_page for this page with a limit."
     assert around.warning.startswith(cut_graph)
     graph = call("get_connections", "rest", slug="hub").value
     assert (len(graph.local_graph.nodes), len(graph.local_graph.edges)) == (121, 240)

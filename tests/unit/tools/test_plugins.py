@@ -95,7 +95,7 @@ def test_equal_names_of_tools_are_an_error(
     assert duvet(duvet_command, project, site, "tools") == failed(
         f"toolPacks.greedy: two tools have the name {tool}, in the packs {other} and greedy [DUV005]",
         "duvet.config.json:1:16",
-        "set `toolPacks.greedy.prefix`, such as `greedy_`, or disable one of them",
+        "set `toolPacks.greedy.prefix`, such as `greedy_`, or disable one of the packs",
     )
     config["toolPacks"]["greedy"]["prefix"] = "my."
     (project / "duvet.config.json").write_text(json.dumps(config))

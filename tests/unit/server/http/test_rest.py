@@ -40,7 +40,7 @@ async def test_the_manifest_lists_the_tools_of_the_caller(server: DuvetServer) -
         "name": "get_requirement_status",
         "title": "State of a requirement",
         "description": 'Return the state of a requirement, such as "needs tests" or "done". Call it again after '
-        "you have cited it.",
+        "you have cited the requirement.",
         "inputSchema": {
             "type": "object",
             "properties": {"req_identifier": {"type": "string", "description": about_id}},
