@@ -255,7 +255,7 @@ class GetRequirementStatusOutput(Struct, frozen=True, omit_defaults=True):
     "get_requirement_status", "State of a requirement", GetRequirementStatusInput, GetRequirementStatusOutput
 )
 def get_requirement_status(arguments: GetRequirementStatusInput, context: ProjectSnapshot) -> ToolAnswer:
-    """Return the state of a requirement, such as "needs tests" or "done". Call this again after you have cited the requirement."""
+    """Return the state of a requirement, such as "needs tests" or "done". Call it again after you have cited the requirement."""
     catalogue, identifier, cause = context.catalogue, arguments.req_identifier.strip(), None
     indexes: Sequence[int] = ()
     if _DIGITS.match(identifier) and identifier not in catalogue.named:
