@@ -23,7 +23,7 @@ USER_AGENT = f"duvet/{VERSION}"
 
 
 class UnreachableError(Exception):
-    """Raised when no complete response arrives; the message leaves out what may quote the request."""
+    """Raised when no complete response arrives; the message omits text that may quote the request."""
 
 
 class HttpReply(Struct, frozen=True):

@@ -420,9 +420,7 @@ _SEEN = "conflicting with previously seen"
 
 
 class _Rule(NamedTuple):
-    """The message for a field of a record that differs; an empty `field` stands for the whole record."""
-
-    field: str
+    field: str  # Empty for the whole record.
     show: Callable[[Any], str] = "'{}'".format
     words: str = f"with {{field}} {{new}} {_SEEN} {{old}}"
     broken: bool = False  # Whether ids are equal although the hashed content differs.
@@ -451,7 +449,7 @@ _RULES: dict[type[V2Record], tuple[str, tuple[_Rule, ...]]] = {
     # Two records with the same id differ only in how much of the specification each package cites.
     NotApplicableRecord: ("", ()),
 }
-"""What must be equal in two records with one id; if it is a part of the id, the message doesn't say "annotation"."""
+"""The name of each kind of record in messages, and the fields that must be equal in two records with the same id."""
 
 _TEXTS = ("comment", "feature", "tracking_issue")
 T = TypeVar("T", bound=V2Record)

@@ -71,7 +71,7 @@ def _list_lines(
 
 
 def _render_branches(block: int, line: int, title: _Title, count: int, hit: set[int]) -> str:
-    """Return the LCOV records of a line; a section's title is hit once, by the first of its lines that is hit."""
+    # The title of a section is hit once, by the first of its lines that is hit.
     first = 0
     if count:
         hit.add(line)

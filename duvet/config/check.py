@@ -87,7 +87,7 @@ def list_spellings(key: str) -> tuple[str, str, str]:
 
 
 def respell_keys(document: Document, table: type[Struct]) -> Document:
-    """Convert keys to their declared spelling; of two spellings of a key, one remains, which `check_table` reports."""
+    """Convert keys to their declared spelling; leave a second spelling of a key for `check_table` to report."""
     renamed: dict[KeyPath, str] = {}
     at = DocumentLocation(document, {})
     values = convert_values(inspect_table(table), document.values, at, lambda *_: UNCHANGED, renamed)
@@ -132,7 +132,7 @@ def convert_values(
     convert_leaf: Callable[[FieldType, Any, DocumentLocation], Any],
     renamed: dict[KeyPath, str] | None = None,
 ) -> Any:
-    """Return the value with a function applied to the values in its tables and lists.
+    """Apply a function to the values in tables and lists, and return the result.
 
     With `renamed`, also convert keys to their declared spelling, and record those that change.
     """

@@ -157,7 +157,7 @@ def find_file_ending(path: str) -> str:
 
 
 def read_document(data: bytes, path: str) -> DataDocument:
-    """Parse a file in the format of its extension (by default YAML), or raise DocumentError; it may be blank."""
+    """Parse a file, even a blank one, in the format of its extension (by default YAML), or raise DocumentError."""
     if len(data) > document.MAX_DOCUMENT_BYTES:
         message = f"the file has {len(data):,} bytes; the limit is {document.MAX_DOCUMENT_BYTES:,}"
         raise DocumentError(message, path, Place())

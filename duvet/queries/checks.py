@@ -56,7 +56,7 @@ class QueryFilter(Struct, frozen=True):
 
 
 class Completeness(StrEnum):
-    """The coverage of an annotation by two pools; MIXED and PENDING mean that the second one overlaps it."""
+    """The coverage of an annotation by two pools; for MIXED and PENDING, the second pool overlaps the annotation."""
 
     COMPLETE = "complete"
     MIXED = "mixed"

@@ -21,7 +21,7 @@ from duvet.tree.files import FolderMembership, Tree, TreeEntry, is_folder
 
 class FilteredTree:
     def __init__(self, tree: Tree, hides: Callable[[str, bool], object]) -> None:
-        """`hides` is called with a path and whether it is a folder; a folder that it hides also hides its content."""
+        """`hides` gets a path and whether it is a folder; the content of a hidden folder is hidden, too."""
         self.tree = tree
         self.hides = hides
 

@@ -156,10 +156,6 @@ class SentenceOpenings:
         return self._places[sign]
 
     def _find_first_end(self, line: int, dot: int) -> int:
-        """Return the end of the first sentence on a line if that is before `dot`.
-
-        Otherwise, return `dot` if another dot hides it, or 0.
-        """
         text, ends = self.text, self._ends
         if line not in ends:
             stop = text.find("\n", dot)

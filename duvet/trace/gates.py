@@ -25,7 +25,7 @@ _TESTED = records.TEST | records.EXCEPTION | records.IMPLICATION
 def check_gates(
     trace: records.Trace, *, citations: bool, tests: bool, freed: frozenset[int] = frozenset()
 ) -> tuple[Problem, ...]:
-    """Return the problems of a gate; quotes whose annotations are all `freed`, as not applicable, are ignored."""
+    """Return the problems of a gate; a quote is ignored if all its annotations are in `freed` (not applicable)."""
     ##= man/spec/gates.md#snapshots-and-coverage
     ##% With `--ci` and without a configured snapshot, `duvet report` MUST list each requirement or other
     ##% annotated text with a line that no code cites, or that code cites but no test does.

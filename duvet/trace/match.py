@@ -110,7 +110,7 @@ class WordOrder:
         return lambda place: data[place + start : place + end]
 
     def range(self, part: bytes) -> tuple[int, int, int]:
-        """Return the number and the first index of the words that equal the part's first whole word, and its offset."""
+        """Return the number and first index of the words equal to the part's first whole word, and that word's offset."""
         shift = part.find(b" ") + 1
         word = part[shift : shift + _MOST]
         if not shift or not word:
@@ -215,7 +215,7 @@ class QuoteFinder:
     def find(
         self, quote: str, fit: Fit = Fit.EXACT, *, allows_edit: bool = True, allows_cuts: bool = True
     ) -> FoundQuote | None:
-        """Return where the quote is, and how it fits; `fit` is that of an exact match."""
+        """Return where the quote is, and how it fits; `fit` is returned for an exact match."""
         data = quote.encode()
         start = (self._exact or self.view.data).find(data)
         if start >= 0:

@@ -76,7 +76,7 @@ class CacheFileState(StrEnum):
 
 
 class BlobStore:
-    """A folder with files for duvet's own use; damaged or foreign files count as missing, as do all without a folder."""
+    """A folder with files for duvet's own use; damaged and foreign files count as missing."""
 
     def __init__(self, folder: str = "") -> None:
         self.folder = folder

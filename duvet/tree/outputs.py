@@ -47,7 +47,7 @@ def remove_leftovers(folder: str) -> None:
 
 
 def is_abandoned(path: str, seconds: float = _ABANDONED) -> bool:
-    """Return whether a file is temporary, and its process has ended or it is older than `seconds`."""
+    """Return whether a path is a temporary file whose process has ended, or that is older than `seconds`."""
     name = re.fullmatch(_UNFINISHED, os.path.basename(path), re.DOTALL)
     if name is None:
         return False

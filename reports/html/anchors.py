@@ -60,7 +60,7 @@ class ReportData(Struct, frozen=True, kw_only=True):
     title: str = ""  # Empty without a configured title.
     logo: str = ""
     whole_text: bool = False
-    """True to show uncited sections of specifications without requirements, too."""
+    """True if specifications without requirements are shown with their uncited sections."""
     snippets: Mapping[int, str] = {}  # The code below each citation, by the citation's number in the catalogue.
     version: str = ""
     commit: str = ""
