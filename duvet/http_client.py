@@ -115,7 +115,7 @@ async def retry(
     pause: Callable[[Failure, int], float | None],
     clock: Clock,
 ) -> Result:
-    """Call a function until it succeeds; `pause` gets the error and the attempt, and returns None to give up."""
+    """Call a function until it succeeds; after an error, `pause` returns the seconds to wait, or None to give up."""
     attempt = 1
     while True:
         try:

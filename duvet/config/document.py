@@ -1,4 +1,4 @@
-"""The values of a file in any format with their positions, the expansion of variables, and the wording of errors."""
+"""The values and positions of a parsed file, the expansion of variables, and the wording of errors."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def expand_template(template: str, environ: Mapping[str, str]) -> tuple[str, tup
 
 
 def _evaluate(expression: str, environ: Mapping[str, str]) -> tuple[str, str]:
-    """Return the value of the first alternative that has one, and the variable that provided it."""
+    """Return the first alternative with a value, and its variable; "" instead of a variable for a quoted text."""
     names = []
     for name in map(trim, expression.split("||")):
         if name.startswith("'"):

@@ -62,7 +62,7 @@ def open_blobs(settings: TerminalSettings) -> BlobStore:
 
 
 def find_spending_folder(settings: TerminalSettings) -> str:
-    """Return the folder that records what this project spends on models; empty if the user has no home folder."""
+    """Return the folder that records what this project spends on models; empty if the environment names none."""
     # Not in the cache, which can be cleared and exists only in projects.
     home = settings.environ.get("HOME", "")
     local = os.path.join(home, ".local", "state") if home else settings.environ.get("LOCALAPPDATA", "")

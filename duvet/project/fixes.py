@@ -234,7 +234,7 @@ def _correct_misplaced_quote(texts: SpecificationTexts, annotation: Annotation, 
 
 
 def _show_nearest_elsewhere(texts: SpecificationTexts, quote: str, near: Neighbourhood) -> Correction:
-    """Show the most similar text of other specifications; it is never certain enough for a fix."""
+    """Return a hint with the most similar text of other specifications; it is never certain enough for a fix."""
     others = list(texts.list_others(near))
     likely = sorted(
         (

@@ -358,7 +358,6 @@ class Project:
                     self.progress.note(path, format_count(len(annotations), "annotation"))
 
         def add_files(paths: Iterable[str], styles: tuple[SourceStyle, ...] | None) -> None:
-            """Add sources in these comment styles, or requirement files without any; unchanged ones are cached."""
             key: object = "requirements" if styles is None else (styles, *specifications)
 
             def read(path: str) -> scan.ScannedFile | None:
@@ -431,7 +430,7 @@ class Project:
 
     @property
     def setup_problems(self) -> tuple[Problem, ...]:
-        """Warnings, which fail gates, about a setup that gives gates nothing to check; only with duvet's own schema."""
+        """Warnings about missing inputs, which fail gates; only with duvet's own schema."""
         config = self.config
         if config is None or not config.extended:
             return ()

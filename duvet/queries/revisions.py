@@ -15,7 +15,7 @@ _DEFAULTS = ("origin/HEAD", "origin/main", "origin/master")
 
 
 class DiffBase(Struct, frozen=True):
-    """The commit to compare with, and the revision as the user named it."""
+    """The commit to compare with, and the name of its revision."""
 
     commit: str
     revision: str

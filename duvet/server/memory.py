@@ -1,4 +1,4 @@
-"""A server and a client of it in this process, for tests of packs."""
+"""A server and its client in one process, for tests of packs."""
 
 from __future__ import annotations
 

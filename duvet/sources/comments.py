@@ -148,7 +148,7 @@ _KEYS = ("source", "type", "level", "format", "reason", "feature", "tracking-iss
 def read_fields(
     path: str, text: str, lines: Sequence[LineToken], default: Kind
 ) -> tuple[Annotation, tuple[int, int], list[Problem]]:
-    """Return an annotation without path, line and quote, the range of its target, and the problems of its fields."""
+    """Return an annotation (without path, line and quote), the range of its target, and the problems of its fields."""
     if len(lines) == 1 and "=" not in lines[0].text:
         ##= man/spec/trace.md#annotations
         ##% An annotation without a type MUST have the type of its `[[source]]`, by default `citation`.

@@ -49,8 +49,8 @@ def wrap_words(words: Sequence[str], *rooms: int) -> Iterator[list[str]]:
 def rewrap_words(lines: Sequence[Sequence[str]], words: Sequence[str], rooms: Sequence[int]) -> list[list[str]]:
     """Distribute the words of a new quote over the lines of the old one; shared words stay on their lines.
 
-    From the first line that becomes too long, everything is wrapped again; if more than one word changes, from the first
-    line with a change. A quote with empty lines keeps them if it can. A line that loses all its words is empty.
+    From the first line that becomes too long, everything is wrapped again. If several words change in a quote without
+    empty lines, everything from the first change on is wrapped again. A line that loses all its words is empty.
     """
     home = [index for index, line in enumerate(lines) for _ in line]
     old = [word for line in lines for word in line]

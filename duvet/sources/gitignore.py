@@ -1,4 +1,4 @@
-"""Finds the paths to ignore: those that git ignores, by git's own rules, and by default secrets and vendored folders."""
+"""Finds the paths that git ignores, and the secret files and vendored folders that are skipped by default."""
 
 from __future__ import annotations
 

@@ -218,7 +218,6 @@ _COMMENT_SIGN = r"(?i)(?:[^\w\s\"'`]{1,8}|@?rem|REM|dnl)[ \t]?"
 
 @lru_cache
 def _compile_unread(metas: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[bytes], re.Pattern[str]]:
-    """Compile patterns for targets after other signs than these, in text and in bytes, and for comment signs."""
     # A search for the equals sign is fast, and few lines with other signs end with a target.
     known = "".join(rf"(?<!\s{re.escape(meta)})" for meta in metas if meta.endswith("="))
     expression = f"={known}{_TARGET_AT_END}"

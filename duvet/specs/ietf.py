@@ -143,7 +143,7 @@ _IETF_GAP = re.compile(rb"(?:[pr]|b[bpr])[bpr]*(?:(?<=p)t[bpr]*)*")
 
 
 def parse_ietf(data: bytes, *, has_paths: bool = False) -> tuple[Section, ...]:
-    """Parse IETF text into sections; of sections with the same id, keep the last or, with `has_paths`, all."""
+    """Parse IETF text into sections; of sections with the same id, keep only the last unless `has_paths` is set."""
     text = data.decode()
     marked = text.startswith(BOM)
     texts = (text[1:] if marked else text).split("\n")

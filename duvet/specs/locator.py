@@ -219,7 +219,7 @@ def _make_unresolved_error(spec: str, hint: str) -> ProblemsError:
 
 
 def locator_key(locator: Locator) -> tuple[bool, str, Format]:
-    """Return a sort key that orders URLs before paths, compares paths part by part, and then formats."""
+    """Return a sort key: URLs come before paths, paths are compared part by part, and formats decide last."""
     if locator.is_url:
         return (False, locator.name, locator.format)
     return (True, path_key(locator.name), locator.format)
@@ -268,7 +268,7 @@ def find_section_indexes(specification: _Sections, name: str, *, has_prefixes: b
 
 
 def find_numbered_sections(specification: _Sections, name: str, *, has_prefixes: bool) -> tuple[int, list[list[int]]]:
-    """Return the number in a name such as `notes~2`, or 0, and the sections with each path that the name may mean."""
+    """Return the number in a name such as `notes~2`, or 0, and the sections that it may mean, grouped by their path."""
     numbered = _NUMBERED.fullmatch(name)
     if numbered is None:
         return 0, []

@@ -74,7 +74,7 @@ _stderr_lock = Lock()
 def _parse_events(
     parser: Markdown, text: str, *, merge_text: bool
 ) -> tuple[Iterable[tuple[Any, Any]], BaseException | None]:
-    """Return the events and, for a risky text, the failure after them; other texts fail while their events are read."""
+    """Return the events; those of a risky text are read at once, so also return the failure that ended them."""
     events: Iterable[tuple[Any, Any]] = parser.events_with_range(text, merge_text=merge_text)
     if "}" not in text or not _RISKY.search(text):
         return events, None

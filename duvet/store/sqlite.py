@@ -74,7 +74,7 @@ class ChunkIndexer:
         self.flush(_BATCH)
 
     def flush(self, least: int = 1) -> None:
-        """Write the collected changes if they are at least this many."""
+        """Write the collected changes if there are at least this many."""
         if len(self._removed) + len(self._added) < least:
             return
         # In ascending order: before FTS5 accepts a smaller number, it writes everything that it has collected.
@@ -176,7 +176,7 @@ class ChunkSearch(tables.StoreTables):
         return [number for number in numbers if number in exact] if exact else numbers
 
     def find_named(self, path: str, filters: records.ChunkFilters) -> Sequence[int]:
-        """Return the first chunk of the file at `path`, or else of all files whose path ends with it."""
+        """Return the first chunk of the file at `path`, or else of each file whose path ends with it."""
         self._settle()
         allowed = self.allowed(filters)
         if exact := self.chunk_numbers(path)[:1]:
@@ -258,7 +258,7 @@ def _join_words(words: Iterable[str], between: str = " OR ") -> str:
 def _list_any_expressions(counts: Mapping[str, int], candidates: int) -> Iterator[tuple[str, int]]:
     """Yield expressions that find the chunks with any of the words, those with the rarest words first.
 
-    Each comes with how often it counts a word.
+    Each comes with the number of times it counts a word.
     """
     words = sorted((word for word, count in counts.items() if count), key=counts.__getitem__)
     sums = accumulate(counts[word] for word in words)

@@ -48,7 +48,7 @@ def compute_build_id() -> bytes:
 
 
 def _list_modules(folder: str) -> Iterator[str]:
-    """Yield each module and template with its modification time; the version is too coarse during development."""
+    """Yield each module and template with its size and time, because the version rarely changes during development."""
     with os.scandir(folder) as entries:
         found = sorted(entries, key=lambda entry: entry.name)
     for entry in found:

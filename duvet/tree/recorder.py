@@ -159,7 +159,7 @@ class FileChangedError(UnreadableError):
 
 
 class RecordedTree:
-    """The files on disk, recording each question and its answer."""
+    """The files on disk; records each question and its answer."""
 
     def __init__(self, disk: DiskTree, now: int | None = None, pinned: Mapping[str, FileContent] | None = None) -> None:
         """`pinned` maps files to content that replaces what is on disk; without it, the run never restarts."""

@@ -145,7 +145,7 @@ def write_sources(page: ReportData, places: ReportPlaces, references: ReferenceW
 
 
 class TextOwner(NamedTuple):
-    """The requirement to which a piece of text belongs; sorted by state, the worst state first."""
+    """The requirement to which a piece of text belongs; sorts by state, worst first."""
 
     state: State
     link: str

@@ -63,7 +63,7 @@ class SpecCatalogue(library.Library):
         self.names = collect_names
 
     def number_of(self, locator: Locator) -> int | None:
-        """Return the index of the specification with that name, or else with the same file; None if neither exists."""
+        """Return the index of the specification with this name, or else with the same file; None if neither exists."""
         number = self._by_name.get(locator.name)
         return self.by_path.get(self.make_absolute(self.path(locator))) if number is None else number
 
