@@ -113,7 +113,7 @@ def describe_invisible_file(folder: str) -> str:
 
 
 def open_visible_file(root: str, at: str, own: Sequence[str] = ()) -> BinaryIO | None:
-    """Open a regular file; return None if it is outside the root, hidden, ignored, secret, vendored or one of duvet's."""
+    """Open a regular file; return None if it is outside the root, hidden, ignored, secret, vendored or duvet's own."""
     if "\0" in at:
         return None
     real, real_root = os.path.realpath(at), os.path.realpath(root)

@@ -118,7 +118,7 @@ def _check_url(url: str, policy: Policy) -> FetchRefusal | None:
 
 
 def fetch_text(client: httpx2.Client, response: httpx2.Response, policy: Policy, listen: SizeListener) -> bytes:
-    """Return the text of a response after following redirects; raise FetchRefusal for a forbidden redirect or an error."""
+    """Return the text of a response after following redirects; raise FetchRefusal for unsafe ones and for errors."""
     end = time.monotonic() + policy.seconds
     for _ in range(_MOST_REDIRECTS):
         following = response.next_request

@@ -389,7 +389,7 @@ class _SectionReader:
         return top
 
     def _gather(self, item: _Item, lead: str = "") -> tuple[list[int], list[_Item], Level]:
-        """Return the blocks of an item with its dependent nested items, then its independent nested items, and the level."""
+        """Return the blocks of an item and its dependent items; then its independent nested items; then the level."""
         blocks, alone, level = list(item.blocks), [], item.level
         waiting = item.children[::-1]
         while waiting:

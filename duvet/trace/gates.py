@@ -146,7 +146,7 @@ class RequirementsByTarget:
         self._found: dict[str, list[int]] = {}  # The specifications by the names that were looked up.
 
     def of(self, target: str, *, below: bool = True) -> list[int]:
-        """Return the indexes of the requirements of a specification, section or id; raise NotFoundError if it is unknown."""
+        """Return the indexes of the requirements of a specification, section or id; raise NotFoundError if unknown."""
         name, hash_sign, section = target.partition("#")
         if name not in self._found:
             found = locations.find_specifications(self._catalogue, name) or locations.find_specifications(

@@ -69,7 +69,7 @@ class PlainView:
         return None
 
     def find_item(self, quote: str) -> tuple[str, str] | None:
-        """If a quote consists of a list's lead-in and a part of an item, return that part, and the id of the requirement."""
+        """If a quote consists of a list's lead-in and a part of an item, return that part and the requirement's id."""
         wanted = normalise(quote)
         for text, statement in self._led:
             lead = normalise(statement.lead)

@@ -186,7 +186,7 @@ async def _ask_client(request: ServerRequest, question: ModelRequest) -> Provide
 
 
 async def _recall_answer(rounds: CallState, question: ModelRequest) -> ProviderAnswer:
-    """Return the answer that the client sent with the repeated call; raise ModelWantedError to ask for a missing one."""
+    """Return the answer that the client sent with the repeated call; raise ModelWantedError if it sent none."""
     message = _make_message(question)
     # Repeated calls ask the same questions, which have the same answers.
     key = blake3(message.model_dump_json().encode()).hexdigest(length=8)
