@@ -49,7 +49,7 @@ def extract_query_words(query: str) -> tuple[list[str], bool]:
 
 
 def extract_index_words(text: str) -> list[str]:
-    """Return the words of a text, the parts of names such as `parseHeaderLine`, and names such as `a_b` joined to `ab`."""
+    """Return the words of a text, the parts of names such as `parseHeaderLine`, and names such as `a_b` as `ab`."""
     ##= man/spec/knowledge.md#search
     ##% `km-search` MUST find other forms of a word, symbols by a part of their names, and files by path or name.
     plain = compose(text)

@@ -62,7 +62,7 @@ def _check_lines(project: Project, citations: bool, tests: bool, snapshot: bytes
     ##% A gate on tests MUST fail if code cites none of the requirements.
     if not (citations or has_implementation(project.trace) or project.is_like_upstream):
         path = project.config.path if project.config else ""
-        hint = "cite requirements in the code that implements them, or leave out `--require-citations false`"
+        hint = "cite requirements in the code that implements them"
         message = "no code cites a requirement, so the gate on tests checks nothing"
         return [rules.GATE_NOT_TESTED.problem(message, path, hint=hint)]
     return _choose_words(project, problems)

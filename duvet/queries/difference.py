@@ -192,7 +192,7 @@ def _find_layers(catalogue: Catalogue, card: RequirementCard) -> set[str]:
 def find_regressions(difference: Difference) -> Iterator[Problem]:
     for change in difference.coverage_lost:
         lost = f"; it lost its {' and its '.join(change.lost)}" if change.lost else ""
-        message = f"this requirement was {change.then.status} and is now {change.now.status}{lost}"
+        message = f"this requirement was `{change.then.status}` and is now `{change.now.status}`{lost}"
         yield make_gate_problem(change.now, rules.COVERAGE_LOST, message)
     for one in difference.citations_stale:
         message = f"this citation was valid and is now invalid: {one.message}"

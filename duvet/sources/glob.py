@@ -88,7 +88,7 @@ def compile_pattern(text: str) -> PathPattern:
 
 
 def spell_paths(patterns: Iterable[str], paths: Iterable[str]) -> dict[str, str]:
-    """Return awslabs duvet's spelling, such as `src/./main.rs`, of paths whose first matching pattern has a part `.`."""
+    """Return awslabs duvet's spelling, such as `src/./main.rs`, of paths whose first matching pattern has `/./`."""
     rest, spelled = dict.fromkeys(paths), dict[str, str]()
     for text in patterns if rest else ():
         with suppress(PatternError):

@@ -140,7 +140,7 @@ _NEVER = 9  # Greater than the rank of any name.
 
 
 def find_specifications(catalogue: Catalogue, name: str) -> list[int]:
-    """Return the specifications with this id, name, URL or path; for other URLs, those whose id is the URL's last part."""
+    """Return the specifications with this id, name, URL or path; for another URL, those whose id is its last part."""
     ##= man/spec/show.md#references
     ##% If a reference is the exact name of a specification, section or file, duvet MUST NOT read it as anything else.
     written, normal = name.strip(), normalise_name(name)
@@ -181,7 +181,7 @@ def match_sections(card: SpecificationCard, name: str) -> tuple[str, ...]:
 
 
 def find_section(card: SpecificationCard, name: str) -> str | None:
-    """Return the id of the section with this id, number, title or heading path; raise NotFoundError if several match."""
+    """Return the id of the section with this id, number, title or heading path; raise NotFoundError for several."""
     found = match_sections(card, name)
     if len(found) > 1:
         message, hint = describe_ambiguous_section(card, name, found)

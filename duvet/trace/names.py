@@ -190,7 +190,7 @@ def _find_unknown(
                 specification.path,
                 one.place,
                 label="not defined",
-                hint="correct the id, or define it at the head of a paragraph, list item or table row",
+                hint="correct the id, or define it at the start of a paragraph, list item or table row",
             )
 
 

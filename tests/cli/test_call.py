@@ -134,7 +134,7 @@ def test_shortcuts_of_filters(indexed: Run) -> None:
 
 
 def test_filters_that_conflict(indexed: Run) -> None:
-    no_list = "{0} adds to filters.{1}, but the given filters.{1} is not a list"
+    no_list = "{0} adds to filters.{1}, which must be a list"
     for words, message in (
         ('--filters \'{"symbols": "steam"}\' --symbol boil', no_list.format("--symbol", "symbols")),
         ("--json '{\"filters\": 5}' --kind class", no_list.format("--kind", "symbol_kinds")),

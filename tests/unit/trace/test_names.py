@@ -172,8 +172,8 @@ FR-094
 <!-- FR-093
 FR-092 --> FR-091 was removed."""
     assert problems_of(text, "FR-002") == [
-        "tea.md:3:29+6 warning DUV111 the specification does not define FR-099 [not defined]; correct the id, or define it at the head of a paragraph, list item or table row",
-        "tea.md:3:40+6 warning DUV111 the specification does not define FR-098 [not defined]; correct the id, or define it at the head of a paragraph, list item or table row",
+        "tea.md:3:29+6 warning DUV111 the specification does not define FR-099 [not defined]; correct the id, or define it at the start of a paragraph, list item or table row",
+        "tea.md:3:40+6 warning DUV111 the specification does not define FR-098 [not defined]; correct the id, or define it at the start of a paragraph, list item or table row",
     ]
 
 
