@@ -284,7 +284,7 @@ def parse_arguments(tool: Tool, words: Sequence[str], json: bytes | None) -> dic
         if not isinstance(before, list):
             path = f"{shortcut.argument}.{shortcut.key}"
             message = f"--{shortcut.flag} adds to {path}, which must be a list"
-            raise ToolError(ErrorCode.INVALID_REQUEST, message, f"write {path} as a list, or use only --{shortcut.flag}")
+            raise ToolError(ErrorCode.INVALID_REQUEST, message, f"write a list, or use only --{shortcut.flag}")
         arguments[shortcut.argument] = {**parent, shortcut.key: [*before, *more]}
     return arguments
 

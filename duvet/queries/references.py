@@ -302,7 +302,9 @@ def _quote_requirement(catalogue: Catalogue, indexes: Sequence[int], part: str |
     card = catalogue.requirements[indexes[0]]
     quote = card.text if part is None else " ".join(part.split())
     if not quote or quote not in card.text:
-        raise NotFoundError(f"{quote_text(quote)} is not part of the requirement", hint=f"give a part of its text: {card.text}")
+        raise NotFoundError(
+            f"{quote_text(quote)} is not part of the requirement", hint=f"give a part of its text: {card.text}"
+        )
     ##= man/spec/cite.md#inserting
     ##% `duvet cite` MUST quote the whole requirement or, with `--part`, the given part of it.
     return CitableText(catalogue.target_of(card), quote)
