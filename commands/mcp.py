@@ -62,7 +62,7 @@ _TERMINAL_NOTICE = (
     help="Print a configuration for this client.",
 )
 @click.option("--check", is_flag=True, help="Check the configuration, list the tools to be served, and exit.")
-@click.option("--models", is_flag=True, help="With --check, also send each model a short test prompt.")
+@click.option("--models", is_flag=True, help="With --check, also send a short test prompt to the models.")
 @click.option("--describe", is_flag=True, help="Print tools, resources and prompts as JSON, and exit.")
 @add_pages_option
 @add_service_options
@@ -298,8 +298,8 @@ def _ask_models(application: Application) -> tuple[Sequence[str], Sequence[str]]
             for provider in usable:
                 for model in router.list_models(provider)[:_MAX_PINGS]:
                     ##= man/spec/ask.md#discovery
-                    ##% `duvet mcp --check --models` MUST send a short prompt to the configured and discovered models,
-                    ##% and print the latency or the error of each model.
+                    ##% `duvet mcp --check --models` MUST send a short prompt to at most 20 configured and discovered
+                    ##% models of each HTTP provider, and print the latency or the error of each model.
                     try:
                         call = await router.ping(provider, model)
                         outcome = f"answered in {call.seconds * 1000:.0f} ms"

@@ -181,8 +181,8 @@ def run_command_line(args: list[str], settings: command.TerminalSettings | None 
         ##= man/spec/trace.md#commands
         ##% duvet MUST report invalid input without a traceback, and MUST NOT print control characters from it.
         ##= man/spec/trace.md#commands
-        ##% duvet MUST exit with 0 on success, with 1 if a check fails or nothing is found, with 2 for a usage error,
-        ##% with 3 for a bug in duvet, and with 130 when it is interrupted.
+        ##% duvet MUST exit with 0 on success, with 1 for an error, a failed check or a search without results, with
+        ##% 2 for a usage error, with 3 for a bug in duvet, and with 130 when it is interrupted.
         return _print_error(error, ctx)
     except (KeyboardInterrupt, click.Abort):
         print_notice("\ninterrupted\n")

@@ -40,8 +40,10 @@ def find_base(revisions: GitRevisions, name: str | None, *, exact: bool, is_gate
     revision = name
     if revision is None:
         ##= man/spec/diff.md#the-base
-        ##% Without BASE, `duvet diff` MUST compare the working tree with the default branch of `origin`, or with `HEAD`
-        ##% if that branch is unknown, unless `--fail-on` is given and the remote `origin` exists.
+        ##% Without BASE, `duvet diff` MUST compare the working tree with the default branch of `origin`.
+        ##= man/spec/diff.md#the-base
+        ##% If the default branch is unknown, `duvet diff` MUST compare with `HEAD`, or fail if `--fail-on` is given
+        ##% and the remote `origin` exists.
         revision = next(filter(revisions.find, _DEFAULTS), "HEAD")
         if revision == "HEAD" and is_gate and revisions.has_origin:
             hint = "give a BASE, such as origin/main; in CI, fetch it first"

@@ -592,7 +592,8 @@ class ToolSelection:
         if pack.path is None:
             return ""
         ##= man/spec/service.md#packs
-        ##% duvet MUST load the file of a pack only from inside the project.
+        ##% duvet MUST load the file of a pack only from inside the project or, with `--pages`, from inside the folder
+        ##% of the service configuration.
         if not arguments.is_inside_project(self._pack_folder, pack.path):
             place = "the folder of the configuration" if self._settings.has_only_pages else "the project"
             return f"{pack.path} is not a file inside {place}"

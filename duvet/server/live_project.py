@@ -186,8 +186,8 @@ class LiveProject:
             await asyncio.wrap_future(self._renewal or self._start_renewal())
         if last.context is None:
             ##= man/spec/mcp.md#freshness
-            ##% While the project cannot be read, the server MUST answer each request that needs the project with the
-            ##% reason, and recover without a restart.
+            ##% While the project cannot be read, the server MUST give the reason in its answer to each request that
+            ##% needs the project, and recover without a restart.
             assert last.error
             raise _copy_error(last.error)
         return last.context

@@ -51,7 +51,7 @@ class ConfigReloader:
         try:
             ##= man/spec/service.md#configuration
             ##% After a valid edit of its configuration or of a pack's file, the server MUST use the new version for the
-            ##% next request.
+            ##% next request, or log which keys require a restart.
             service = self._keep_guarded(self._application.settings.read_service(project.tree))
             dispatcher = self._application.dispatcher
             files = _read_pack_files(service, project.tree)

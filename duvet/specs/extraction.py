@@ -195,7 +195,8 @@ def extract_requirements(section: model.Section) -> tuple[model.ExtractedSentenc
     found = []
     for group in group_equal_texts(find_sentences(text), lambda each: "\n".join(each.pieces)):
         ##= man/spec/trace.md#requirements
-        ##% Each sentence with a keyword of RFC 2119 MUST be a requirement, with the level of its strongest keyword.
+        ##% Each sentence with a keyword of RFC 2119 MUST be a requirement with the level of its strongest keyword,
+        ##% unless a documented rule excludes the sentence.
         level = max([keyword.level for sentence in group for keyword in sentence.keywords])
         first = group[0]
         if len(group) > 1:

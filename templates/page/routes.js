@@ -7,7 +7,7 @@ const starts = anchor => anchor.split('/').map((_, at, parts) => parts.slice(0, 
 ##= man/spec/page.md#links
 ##% The report MUST open at the place that the anchor of a link names.
 ##= man/spec/page.md#links
-##% If the anchor no longer exists, the report MUST open at the nearest place, and say so.
+##% If the anchor of a link no longer exists, the report MUST open at the nearest place, and say so.
 */
 function placeOf(anchor) {
   const path = starts(anchor || 'overview');

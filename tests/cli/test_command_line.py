@@ -224,8 +224,8 @@ def ending(outcome: str) -> None:
 @pytest.mark.parametrize("outcome", OUTCOMES)
 def test_exit_codes(outcome: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     ##= man/spec/trace.md#commands
-    ##% duvet MUST exit with 0 on success, with 1 if a check fails or nothing is found, with 2 for a usage error, with 3
-    ##% for a bug in duvet, and with 130 when it is interrupted.
+    ##% duvet MUST exit with 0 on success, with 1 for an error, a failed check or a search without results, with 2 for a
+    ##% usage error, with 3 for a bug in duvet, and with 130 when it is interrupted.
     _, code, words = OUTCOMES[outcome]
     monkeypatch.setitem(cli.commands, "ending", ending)
     assert run_command_line(["ending", outcome]) == code

@@ -67,8 +67,10 @@ def test_a_branch_is_compared_with_where_it_began(folder: Path, diff: Run) -> No
 
 def test_the_default_base(folder: Path, tmp_path: Path, duvet_command: str, diff: Run) -> None:
     ##= man/spec/diff.md#the-base
-    ##% Without BASE, `duvet diff` MUST compare the working tree with the default branch of `origin`, or with `HEAD` if
-    ##% that branch is unknown, unless `--fail-on` is given and the remote `origin` exists.
+    ##% Without BASE, `duvet diff` MUST compare the working tree with the default branch of `origin`.
+    ##= man/spec/diff.md#the-base
+    ##% If the default branch is unknown, `duvet diff` MUST compare with `HEAD`, or fail if `--fail-on` is given and
+    ##% the remote `origin` exists.
     began = git(folder, "rev-parse", "HEAD")
     git(tmp_path, "clone", "--quiet", str(folder), "work")
     work = tmp_path / "work"

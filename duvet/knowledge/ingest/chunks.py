@@ -256,8 +256,8 @@ class IngestReader(Struct, frozen=True):
     def find_unchanged_time(self, path: str, seen: FileStamp | None) -> float | None:
         """Return the modification time of an unchanged file; None if the file must be read."""
         ##= man/spec/knowledge.md#ingest-runs
-        ##% `duvet ingest` MUST process only files whose content has changed, unless `--full` is given or its
-        ##% configuration has changed.
+        ##% `duvet ingest` MUST process only files whose content has changed, unless `--full` is given or the
+        ##% configuration of `duvet ingest` has changed.
         if seen is None or seen.digest or not self.project.on_disk:
             return None
         try:

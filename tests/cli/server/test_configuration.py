@@ -75,7 +75,7 @@ def test_a_wrong_configuration_fails_calls_until_it_is_fixed(wire: Start, projec
 
 ##= man/spec/service.md#configuration
 ##% After a valid edit of its configuration or of a pack's file, the server MUST use the new version for the next
-##% request.
+##% request, or log which keys require a restart.
 ##= man/spec/service.md#configuration
 ##% After an invalid edit of its configuration, the server MUST keep the previous configuration.
 @pytest.mark.parametrize("path", ["duvet.config.json", TRACE_CONFIG])

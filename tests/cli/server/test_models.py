@@ -87,8 +87,8 @@ def test_all_processes_count_together(duvet_command: str, tmp_path: Path, provid
 @pytest.mark.criterion("core 2.5.2")
 def test_models_are_checked(duvet_command: str, tmp_path: Path, provider: Wire) -> None:
     ##= man/spec/ask.md#discovery
-    ##% `duvet mcp --check --models` MUST send a short prompt to the configured and discovered models, and print the
-    ##% latency or the error of each model.
+    ##% `duvet mcp --check --models` MUST send a short prompt to at most 20 configured and discovered models of each
+    ##% HTTP provider, and print the latency or the error of each model.
     provider.files = {"/v1/models": models("embedding", "large"), "/llms.txt": Reply(body=LLMS.encode())}
     provider.plan(openai_says("yes"), refuses(400, "no chat"), openai_says("yes"))
     folder = configured(tmp_path, provider, discover=True, llmsTxt=True, **LIMITS)

@@ -91,7 +91,8 @@ def test_the_shell_has_the_parts_of_packs(duvet_command: str, tmp_path: Path) ->
 
 def test_files_outside_are_refused(duvet_command: str, tmp_path: Path) -> None:
     ##= man/spec/service.md#packs
-    ##% duvet MUST load the file of a pack only from inside the project.
+    ##% duvet MUST load the file of a pack only from inside the project or, with `--pages`, from inside the folder of
+    ##% the service configuration.
     (tmp_path / "kettle.py").write_text("raise SystemExit(7)")
     for name, path, reason in (
         ("kettle", "../kettle.py", "../kettle.py is not a file inside the project"),
@@ -144,7 +145,7 @@ CHANGES = [f"notifications/{name}/list_changed" for name in ("prompts", "resourc
 def test_a_pack_is_loaded_again_when_it_changes(duvet_command: str, tmp_path: Path, has_project: bool) -> None:
     ##= man/spec/service.md#configuration
     ##% After a valid edit of its configuration or of a pack's file, the server MUST use the new version for the next
-    ##% request.
+    ##% request, or log which keys require a restart.
     folder = kettle(tmp_path)
     if not has_project:
         (folder / ".duvet/config.toml").unlink()

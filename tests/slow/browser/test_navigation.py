@@ -101,7 +101,7 @@ def test_a_link_to_what_has_gone(fragment: str, view: str, notice: str, visit: V
     ##= man/spec/page.md#links
     ##% The report MUST open at the place that the anchor of a link names.
     ##= man/spec/page.md#links
-    ##% If the anchor no longer exists, the report MUST open at the nearest place, and say so.
+    ##% If the anchor of a link no longer exists, the report MUST open at the nearest place, and say so.
     page = visit(f"{states.url}#{fragment}")
     assert views(page) == [view]
     expect(page.locator("#notice")).to_contain_text(notice)

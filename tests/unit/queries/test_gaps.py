@@ -78,8 +78,8 @@ def test_only_the_first_names_are_listed() -> None:
 
 def test_gaps_of_each_kind_are_listed() -> None:
     ##= man/spec/queries.md#uncited
-    ##% `duvet uncited` MUST list the requirements that are uncited or `to do`; with `--untested`, those that need
-    ##% tests; and with `--todo`, those that a todo cites.
+    ##% By default, `duvet uncited` MUST list the requirements that are uncited or `to do`; with `--untested`, those
+    ##% that need tests; and with `--todo`, those that a todo cites.
     for wanted, gap, indexes, among in [
         (ALL, gaps.Gap.CITATION, (0, 1, 4, 7, 10), 12),
         (TEA, gaps.Gap.TEST, (3, 4, 5, 7, 10, 11), 10),

@@ -217,8 +217,8 @@ async def test_a_reading_blocks_neither_the_loop_nor_those_who_stay(kettle: Path
 
 async def test_a_wrong_configuration_is_reported_until_it_is_fixed(kettle: Path) -> None:
     ##= man/spec/mcp.md#freshness
-    ##% While the project cannot be read, the server MUST answer each request that needs the project with the
-    ##% reason, and recover without a restart.
+    ##% While the project cannot be read, the server MUST give the reason in its answer to each request that
+    ##% needs the project, and recover without a restart.
     config = kettle / ".duvet" / "config.toml"
     async with open_live_project(kettle) as live:
         for _ in range(2):

@@ -129,7 +129,8 @@ def test_a_requirement_has_level_and_pieces() -> None:
 
 def test_each_keyword_has_its_level() -> None:
     ##= man/spec/trace.md#requirements
-    ##% Each sentence with a keyword of RFC 2119 MUST be a requirement, with the level of its strongest keyword.
+    ##% Each sentence with a keyword of RFC 2119 MUST be a requirement with the level of its strongest keyword, unless a
+    ##% documented rule excludes the sentence.
     for keyword, level in [
         *((keyword, "MUST") for keyword in ("MUST", "MUST NOT", "SHALL", "SHALL NOT", "REQUIRED")),
         *((keyword, "SHOULD") for keyword in ("SHOULD", "SHOULD NOT", "RECOMMENDED", "NOT RECOMMENDED")),

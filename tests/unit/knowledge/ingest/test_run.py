@@ -78,8 +78,8 @@ def test_a_run_is_recorded(tmp_path: Path) -> None:
 
 def test_only_changed_files_are_indexed_again(ledger: Path) -> None:
     ##= man/spec/knowledge.md#ingest-runs
-    ##% `duvet ingest` MUST process only files whose content has changed, unless `--full` is given or its configuration
-    ##% has changed.
+    ##% `duvet ingest` MUST process only files whose content has changed, unless `--full` is given or the configuration
+    ##% of `duvet ingest` has changed.
     revision, before = asked(ledger, lambda store: store.revision), artifacts(ledger)
     written(ledger, {"tool.sh": "echo other\n", "docs/new.md": "# New\n"}, when=1)
     second = ingest_files(ledger)
