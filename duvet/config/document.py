@@ -178,7 +178,6 @@ def expand_template(template: str, environ: Mapping[str, str]) -> tuple[str, tup
 
 
 def _evaluate(expression: str, environ: Mapping[str, str]) -> tuple[str, str]:
-    """Return the first alternative with a value, and its variable; "" instead of a variable for a quoted text."""
     names = []
     for name in map(trim, expression.split("||")):
         if name.startswith("'"):

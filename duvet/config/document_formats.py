@@ -67,7 +67,6 @@ def _end(pattern: re.Pattern[str], text: str, position: int) -> int:
 
 
 def _enter_table(header: re.Match[str], lengths: dict[KeyPath, int], found: dict[KeyPath, KeySpans]) -> KeyPath:
-    """Return the path of the table under a header; an array's name stands for its last element."""
     keys: KeyPath = ()
     key = span = header.span()
     for part in _PARTS.finditer(header[0], header.start(2) - span[0], header.end(2) - span[0]):
@@ -109,7 +108,6 @@ def _scan_value(
     resolve_key: Callable[[re.Match[str], KeyPath], tuple[KeyPath, TextSpan]],
     limited: DocumentDraft | None = None,
 ) -> int:
-    """Record the positions in a TOML or JSON value; `pair` matches what is before a value in a table."""
     # Data may be nested deeper than Python's stack.
     containers: list[_OpenContainer] = []
     while True:

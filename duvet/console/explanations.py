@@ -175,7 +175,6 @@ _Parts = tuple[str, ...]
 def _walk(
     node: JsonSchema, schema: JsonSchema, parts: _Parts, arrays: int = 0
 ) -> Iterator[tuple[_Parts, int, JsonSchema]]:
-    """Yield each key below a table: its path, how many parts lead to the innermost list of tables, and its schema."""
     for name, value in _resolve(node, schema).get("properties", {}).items():
         inner, path = _resolve(value, schema), (*parts, name)
         yield path, arrays, inner

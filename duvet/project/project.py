@@ -346,7 +346,6 @@ class Project:
     def _read_annotations(
         self, specifications: tuple[bytes, ...], problems: list[Problem]
     ) -> tuple[tuple[Annotation, ...], dict[str, list[scan.UnreadCitation]]]:
-        """Return all annotations, and the citations of these specifications in comment styles that are not read."""
         by_path: dict[str, list[Annotation]] = {}
         unread: dict[str, list[scan.UnreadCitation]] = {}
         extracted = self.extraction.annotations

@@ -271,7 +271,6 @@ def _make_section_key(catalogue: Catalogue, card: RequirementCard) -> _Section:
 
 
 def _pair_citations(then: Catalogue, now: Catalogue, *, are_valid: bool) -> list[IndexPair]:
-    """Pair citations that were valid with equal ones that are now valid or, without `are_valid`, invalid."""
     valid = _group_citations(then, are_valid=True)
     groups = _group_citations(now, are_valid=are_valid).items()
     found = (pair for words, numbers in groups for pair in _match_citations(then, valid.get(words, []), now, numbers))

@@ -233,7 +233,6 @@ class _Walk:
             self._report_unreadable(error)
 
     def _enter(self, folder: str, path: str, is_link: bool, above: tuple[object, ...]) -> tuple[object, ...] | None:
-        """Return the folders around a folder's content; None if the walk must not enter the folder."""
         if not is_link and not above:
             return above
         try:

@@ -135,7 +135,6 @@ def _explain(specification: Specification, keyword: re.Match[bytes], first: int)
 
 
 def _find_owners(stretches: Sequence[_Stretch], bounds: Sequence[int]) -> list[_Stretch | None]:
-    """Return for each boundary the first range that contains the bytes after it."""
     coming = sorted(range(len(stretches)), key=lambda index: stretches[index].start, reverse=True)
     owners: list[_Stretch | None] = []
     around: list[int] = []

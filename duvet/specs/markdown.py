@@ -74,7 +74,6 @@ _stderr_lock = Lock()
 def _parse_events(
     parser: Markdown, text: str, *, merge_text: bool
 ) -> tuple[Iterable[tuple[Any, Any]], BaseException | None]:
-    """Return the events; those of a risky text are read at once, so also return the failure that ended them."""
     events: Iterable[tuple[Any, Any]] = parser.events_with_range(text, merge_text=merge_text)
     if "}" not in text or not _RISKY.search(text):
         return events, None
@@ -246,7 +245,6 @@ class _Outline:
         self._advance(len(self.data))
 
     def _advance(self, offset: int) -> None:
-        """Move to the line that contains the offset, and add the pending break."""
         row = bisect_right(self.ends, offset, self.row)
         if self.break_due and row > self.row:
             self._add_break(self.row + 1)

@@ -312,7 +312,6 @@ class _SectionReader:
         return at + (found.end if found else skip_boxes(text)), at + len(text)
 
     def _list_named_lines(self, index: int) -> list[tuple[str, int, int]]:
-        """If a paragraph begins with an id, return the id and range of each line group that begins with one."""
         block, text, at = self.blocks[index], self.texts[index], self.offsets[index]
         found = self.ids.split(text, block.marked)
         if found is None:
@@ -389,7 +388,6 @@ class _SectionReader:
         return top
 
     def _gather(self, item: _Item, lead: str = "") -> tuple[list[int], list[_Item], Level]:
-        """Return the blocks of an item and its dependent items; then its independent nested items; then the level."""
         blocks, alone, level = list(item.blocks), [], item.level
         waiting = item.children[::-1]
         while waiting:

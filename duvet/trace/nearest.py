@@ -253,7 +253,6 @@ class TextWords:
         return TextStretch(text, score, second, self._is_whole(quote, start, end))
 
     def _is_whole(self, quote: list[str], start: int, end: int) -> bool:
-        """Return True if both ends of the quote are kept, apart from one word, or a whole sentence replaces them."""
         quoted, found = self._find_common(quote, start, end)
         if not quoted:
             return False

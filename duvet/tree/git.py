@@ -180,7 +180,6 @@ class GitRepository:
         return found if _COMMIT.fullmatch(found) else ""
 
     def _read_folder_name(self, file: str, start: str) -> str:
-        """Return the folder that one of git's files names, relative to that file; empty if the file can't be read."""
         text = self._read_text(file)
         name = text.removeprefix(start).removesuffix("\n")
         return posixpath.normpath(posixpath.join(posixpath.dirname(file), name)) if text else ""

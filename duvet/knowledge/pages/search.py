@@ -321,7 +321,6 @@ def _remove_asking_words(query: str) -> str:
 
 @cache
 def _load_related() -> dict[str, tuple[str, ...]]:
-    """Return the stems of related words, by stem."""
     found: dict[str, dict[str, None]] = {}
     for group in _RELATED_GROUPS.split(";"):
         stems = [vocabulary.stem_word(word.replace("-", "")) for word in group.split()]
