@@ -40,7 +40,7 @@ def find_pack_flaw(pack: object) -> str:
     for name, kind in (("resources", PackResource), ("prompts", PackPrompt)):
         found = getattr(pack, name)
         if not _is_list(found) or not all(type(one) is kind for one in found):
-            return f"{name} is not a list of at most {_MOST} duvet.tools.tool.{kind.__name__}"
+            return f"{name} is not a list of at most {_MOST} duvet.tools.tool.{kind.__name__} objects"
         if flaw := find_tools_flaw([one.tool for one in found]):
             return flaw
     return next(_find_text_flaws(pack, {"description": _LONG, "version": _SHORT}), "")
@@ -81,7 +81,7 @@ def _find_tool_flaws(tool: Tool) -> Iterator[str]:
         type(one) is ArgumentShortcut and all(map(_is_name, (one.flag, one.argument, one.key)))
         for one in tool.shortcuts
     ):
-        yield f"shortcuts is not a list of duvet.tools.tool.ArgumentShortcut with names that match {_NAME.pattern}"
+        yield f"shortcuts is not a list of duvet.tools.tool.ArgumentShortcut objects with names that match {_NAME.pattern}"
     limit: object = tool.time_limit
     if limit is not None and not (type(limit) in (int, float) and 0 < limit < math.inf):  # type: ignore[operator]
         yield "time_limit is not a positive number of seconds"

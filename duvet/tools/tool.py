@@ -90,7 +90,8 @@ def make_tool_error(error: DuvetError) -> ToolError:
 def find_server_hint(error: DuvetError) -> str:
     """Return the hint of an error for clients of the server; may be empty."""
     if isinstance(error, NoSectionError):
-        return f"list the sections with /specifications/{error.specification or '{spec_id}'}/sections"
+        id = error.specification or "{spec_id}"
+        return f"list the sections with the resource /specifications/{id}/sections or with `duvet show {id}`"
     is_project_error = error.path or isinstance(error, FetchError)
     if not error.hint and is_project_error and not isinstance(error, (NotFoundError, QueryError)):
         return "fix this and try again; the server reads the files again"

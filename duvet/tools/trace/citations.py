@@ -20,7 +20,7 @@ from duvet.trace import locations
 
 CitationText = Annotated[str, Meta(max_length=10_000)]  # A longer text would block other calls for too long.
 _STEPS = {
-    invalid_citations.SPECIFICATION_NOT_FOUND: "Find its id with resolve_spec_id, or the text with search_requirements.",
+    invalid_citations.SPECIFICATION_NOT_FOUND: "Find the text with search_requirements; suggest_citation returns the comment to paste.",
     invalid_citations.SECTION_NOT_FOUND: "Find the text with search_requirements, or read a section with get_section.",
     invalid_citations.REQUIREMENT_NOT_FOUND: "Find the text with search_requirements; suggest_citation returns the comment to paste.",
 }
@@ -59,7 +59,9 @@ def validate_citation(arguments: ValidateCitationInput, context: ProjectSnapshot
             change = "Change the specification to `nearest`, and add one of its sections: spec#section."
         step = f"{change} {step}".rstrip()
     elif verdict.error and not verdict.hint:
-        step = _STEPS.get(phrase, "Write the target as spec#section, or paste the comment from suggest_citation.")
+        step = _STEPS.get(
+            phrase, "Correct this and write the target as spec#section, or paste the comment from suggest_citation."
+        )
     return ToolAnswer(value=_make_output(verdict), next_step=step)
 
 

@@ -227,7 +227,7 @@ MISSING = {
     f"{TEA}/cup/requirements/a5415b83517f": (
         f'requirement "a5415b83517f" is not in section "cup": use {TEA}/pot/requirements/a5415b83517f'
     ),
-    f"{TEA}/milk": f'unknown section "milk" of tea.md: list the sections with {TEA}',
+    f"{TEA}/milk": f'unknown section "milk" of tea.md: list the sections with the resource {TEA} or with `duvet show tea`',
     "/citations/..%2Fpot.rs:3": 'unknown citation "../pot.rs:3"',
 }
 
