@@ -61,7 +61,7 @@ def ask(words: tuple[str, ...], model: str | None, service_path: str | None, for
 
     A provider uses OpenAI's API, or Anthropic's with `kind: anthropic`. Without `baseUrl`, duvet calls
     OpenAI or Anthropic with the key in OPENAI_API_KEY or ANTHROPIC_API_KEY; `apiKey: $NAME` names another variable.
-    With several providers, `routing.ask` selects one.
+    With several providers, `routing.ask.model` selects one.
     """
     config, terminal = application.read_service(service_path, options["config_path"]).config, command.current_settings()
     router = StaticRouter(

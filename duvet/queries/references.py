@@ -148,7 +148,8 @@ def _find_by_earlier_id(catalogue: Catalogue, prefix: str, files: locations.Proj
 
 def _make_ambiguous_error(catalogue: Catalogue, name: str, indexes: Iterable[int]) -> NotFoundError:
     ##= man/spec/show.md#references
-    ##% `duvet show` MUST list all matches of an ambiguous reference, and suggest similar names for an unknown one.
+    ##% `duvet show` MUST list up to ten matches of an ambiguous reference, and suggest similar names for an unknown
+    ##% one.
     found = {catalogue.ids[index]: index for index in indexes}
     lines = [
         f"{id[:SHORT_ID_DIGITS]}  {shorten_text(catalogue.requirements[index].text)}" for id, index in found.items()

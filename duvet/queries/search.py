@@ -357,7 +357,7 @@ def suggest_similar(catalogue: Catalogue, query: str, files: ProjectFiles) -> st
             if is_reference(query):
                 return "; ".join(filter(None, [error.message, error.hint]))
             ##= man/spec/search.md#results
-            ##% For an unknown word, `duvet search` MUST suggest similar words or names.
+            ##% If the query is a single unknown word, `duvet search` MUST suggest a similar word or name.
             from difflib import get_close_matches
 
             titles = (title for card in catalogue.specifications for title in (card.name, *card.titles.values()))

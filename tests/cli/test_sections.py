@@ -95,7 +95,8 @@ def test_names_of_sections(name: str, duvet: Run, folder: Path, gold: Snapshot) 
     ##= man/spec/trace.md#sections
     ##% If several sections match a target, duvet MUST list their names and propose the section that contains the quote.
     ##= man/spec/show.md#references
-    ##% `duvet show` MUST list all matches of an ambiguous reference, and suggest similar names for an unknown one.
+    ##% `duvet show` MUST list up to ten matches of an ambiguous reference, and suggest similar names for an unknown
+    ##% one.
     gold.assert_match(play(duvet, folder, *SCENARIOS[name]), f"{name.replace(' ', '_')}.txt")
 
 

@@ -198,7 +198,8 @@ REFUSALS = {
 
 def test_a_reference_that_means_nothing_or_several_things() -> None:
     ##= man/spec/show.md#references
-    ##% `duvet show` MUST list all matches of an ambiguous reference, and suggest similar names for an unknown one.
+    ##% `duvet show` MUST list up to ten matches of an ambiguous reference, and suggest similar names for an unknown
+    ##% one.
     assert {reference: refusal(reference, TREE) for reference in REFUSALS} == REFUSALS
     for reference, expected in REFUSALS.items():
         if not reference.startswith("src/") or "pots" in reference:

@@ -128,7 +128,7 @@ def test_words_are_found_and_marked() -> None:
     ##% word, and the query is not a reference, `duvet search` MUST list those that contain some of the words, and say
     ##% so.
     ##= man/spec/search.md#results
-    ##% For an unknown word, `duvet search` MUST suggest similar words or names.
+    ##% If the query is a single unknown word, `duvet search` MUST suggest a similar word or name.
     for query, expected in MARKED.items():
         found = search(query)
         assert (marked(found), found.is_loose) == (expected, query == "boil cups")
