@@ -24,7 +24,7 @@ from duvet.tree.outputs import is_stream, open_stream
 @options.add_service_option
 def backup(output: str | None, service_path: str | None) -> None:
     """The backup is one archive with a consistent copy of the index and the feedback. Servers and ingest runs can keep
-    running. Restore it with `duvet restore`.
+    running. Restore the backup with `duvet restore`.
 
     \b
     Examples:

@@ -57,7 +57,7 @@ def cite(
     cite the title of a section, or FILE:LINE to cite the same requirement as another annotation. duvet inserts the
     citation above the line that --at names, in the file's comment style and with the line's indentation, and wraps it.
 
-    duvet refuses a citation that `duvet validate` would report.
+    duvet refuses a citation that `duvet validate` would report for any reason other than a partial quote.
 
     \b
     Examples:

@@ -64,7 +64,7 @@ def init(
     On a terminal, duvet asks whether to trace the specifications that it finds. Otherwise it writes them as comments,
     unless you pass --yes. The --lang options replace the languages that duvet finds.
 
-    If the configuration exists, duvet adds the specifications and languages that you name.
+    If the configuration exists, duvet adds the specifications and languages that you name or accept.
 
     \b
     Examples:

@@ -53,7 +53,7 @@ _COLUMNS = (
 @add_service_options
 @add_trace_options
 def prompt(name: str | None, arguments: tuple[str, ...], format: str | None, **options: Any) -> None:
-    """A prompt is an instruction for an agent that contains data from this project. `duvet mcp` serves the same prompts.
+    """A prompt is an instruction for an agent, with data from this project. `duvet mcp` serves the same prompts.
 
     Without NAME, duvet lists the prompts with their arguments. Arguments in brackets are optional.
 

@@ -53,7 +53,7 @@ def report(format: str | None, output: str | None, opens: bool, watch: bool, **o
     """duvet extracts requirements, reads the annotations in all sources, and writes the configured reports. It prints a
     summary to standard error.
 
-    Exits with 1 if an annotation is invalid or a gate fails.
+    Exits with 1 if there are errors or a gate fails.
 
     duvet prints problems to standard error as text. With --format, it writes them to standard output or the --output
     file, as JSON, SARIF, GitHub workflow commands or JUnit.

@@ -146,7 +146,7 @@ def add_gate(name: str, *, help: str) -> Callable[[Function], Function]:
         callback=_make_gate,
         metavar="[true|false|TARGET]",
         shell_complete=command.complete_values("specification_ids"),
-        help=f"{help} [default: true with --ci and no snapshot]",
+        help=f"{help} [default: true with --ci and no configured snapshot]",
     )
 
 
