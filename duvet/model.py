@@ -88,7 +88,7 @@ class Edit(Struct, frozen=True):
 
 
 class Applicability(StrEnum):
-    """A safe fix can be applied without checking the code."""
+    """The safety of a fix; a safe one can be applied without checking the code."""
 
     SAFE = "safe"
     UNSAFE = "unsafe"

@@ -333,7 +333,7 @@ def find_project_folder(start: str = "") -> str | None:
 
 
 def locate_path(path: str, folder: str) -> str:
-    """Convert a path relative to `folder`, the user's, to one relative to the project; keep URLs and absolute paths."""
+    """Make a path in the user's `folder` relative to the project; keep URLs and absolute paths."""
     ##= man/spec/init.md#project-discovery
     ##% duvet MUST read and print paths relative to the working directory.
     plain = path.replace(os.sep, "/")
@@ -349,7 +349,7 @@ def locate_path(path: str, folder: str) -> str:
 
 
 def show_path(path: str, folder: str | None = None) -> str:
-    """Convert a path relative to the project to one relative to a folder, by default the user's; keep other names."""
+    """Make a project path relative to a folder, by default the user's; keep other names."""
     folder = current_settings().folder if folder is None else folder
     # A path with a colon is a URL, has a revision in front of it, or is absolute.
     if not folder or path in ("", "-") or ":" in path or os.path.isabs(path):
@@ -358,7 +358,7 @@ def show_path(path: str, folder: str | None = None) -> str:
 
 
 class PathType(click.ParamType[str]):
-    """Converts a path that the user typed to one relative to the project; shells complete it."""
+    """Makes a path that the user typed relative to the project; shells complete it."""
 
     name = "path"
     locate: Callable[[str, str], str] = staticmethod(locate_path)

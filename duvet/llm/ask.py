@@ -96,7 +96,7 @@ def make_model_request(question: str, sources: Sequence[AnswerSource], model: st
 
 
 def check_source_numbers(text: str, known: Container[int]) -> tuple[str, set[int], tuple[str, ...]]:
-    """Return the answer without the numbers of unknown sources, the numbers that it keeps, and those removed."""
+    """Remove the numbers of unknown sources; return the answer, the numbers that it keeps, and those removed."""
     named: set[int] = set()
     made_up: dict[str, None] = {}
 

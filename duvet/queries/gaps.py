@@ -1,4 +1,4 @@
-"""Requirements without citations or tests, filters for lists of requirements, and their order by urgency."""
+"""Requirements without citations or tests, and the order of requirements by urgency."""
 
 from __future__ import annotations
 

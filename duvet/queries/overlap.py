@@ -41,7 +41,7 @@ class SectionText:
         self._known: dict[str, list[int]] = {}
 
     def find_all(self, quote: str) -> tuple[list[int], int]:
-        """Return where a quote begins, without overlaps, and its length in bytes."""
+        """Return where the occurrences of a quote begin, without overlapping ones, and its length in bytes."""
         normal = normalise(quote).encode()
         if quote not in self._known:
             if len(self._known) == _FEW:

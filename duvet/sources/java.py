@@ -26,7 +26,7 @@ class LineScope(Struct, frozen=True):
 
 
 class LineClasses(Struct, frozen=True):
-    """The properties of each line of a file, and its scopes, or the lines with parse errors."""
+    """The properties of each line and the scopes of a file, or the lines with parse errors."""
 
     properties: tuple[int, ...]  # By line number; the entry at 0 is unused.
     scopes: tuple[LineScope, ...] = ()  # In the order in which they end.

@@ -234,7 +234,7 @@ class RequestRates:
 
 
 def find_client_address(scope: Scope) -> str:
-    """Return the client's address; for IPv6 its /64 network, because a client may control all of it."""
+    """Return the client's address or, for IPv6, its /64 network, because a client may control all of it."""
     host = (scope.get("client") or ("",))[0]
     try:
         address = ip_address(host.partition("%")[0])
