@@ -83,8 +83,8 @@ _TERMINAL_NOTICE = (
     help="With --http, limit each client to this many requests per second; 0 means no limit [default: 1000].",
 )
 def mcp(client: str | None, check: bool, models: bool, describe: bool, **options: Any) -> None:
-    """An agent starts this server to ask about requirements and to check its citations before it writes them. The server
-    ends on SIGINT or SIGTERM and, without --http, when its input ends.
+    """An agent starts this server to ask about requirements and to check its citations before it writes them. The
+    server ends on SIGINT or SIGTERM and, without --http, when its input ends.
 
     With --pages, the server serves a folder of Markdown notes, which needs no project.
 

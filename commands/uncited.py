@@ -52,9 +52,10 @@ def uncited(
     """The list contains the requirements that nothing cites (`uncited`) and those that only a `todo` cites (`to do`).
     The count goes to standard error.
 
-    --untested lists the requirements that need a test. Requirements that are implied, or excepted with a reason, need
-    none. --todo lists the requirements with a `todo`, even if code or tests also cite them. Without these two options,
-    --status lists all requirements in that state, cited or not, even those that are not applicable.
+    --untested lists the requirements that no test cites, and those in the state `needs tests`. Requirements that are
+    implied, or excepted with a reason, are left out. --todo lists the requirements with a `todo`, even if code or
+    tests also cite them. Without these two options, --status lists all requirements in that state, cited or not, even
+    those that are not applicable.
 
     --fail-on turns the command into a gate. The gate also fails if the project has errors, because the list may then be
     incomplete.
