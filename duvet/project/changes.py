@@ -231,7 +231,7 @@ class ChangeWatcher:
     def follow(self, project: Project) -> None:
         self._followed = FollowedReading(project, self._watcher)
         ##= man/spec/watch.md#noticing-changes
-        ##% `duvet report --watch` MUST ignore files that it wrote itself, and changes that do not affect the result.
+        ##% `duvet report --watch` MUST ignore its own writes, and changes that do not affect the result.
         self._changed = self._followed.find_all_changes()
 
     def are_outputs(self, paths: Iterable[str]) -> bool:

@@ -45,8 +45,8 @@ def find_setup_problems(project: Project) -> Iterator[Problem]:
     if config is None or not config.extended:
         return
     ##= man/spec/gates.md#gates-with-nothing-to-check
-    ##% Without a gate, duvet MUST warn, but not fail, if there is no configuration, no specification or no requirement,
-    ##% or if a source pattern matches no file.
+    ##% Without a gate, `duvet report` MUST warn, but not fail, if there is no configuration, no specification or no
+    ##% requirement, or if a source pattern matches no file.
     yield from project.setup_problems
     trace, places = project.trace, records.AnnotationPlaces(project.tree)
     known = {locate_specification(rule.source, rule.format).name for rule in config.specifications}

@@ -164,8 +164,8 @@ def test_gates(name: str, tmp_path: Path, duvet_command: str, gold: Snapshot) ->
     ##= man/spec/gates.md#gates-with-nothing-to-check
     ##% duvet MUST warn about a cited specification that is not configured.
     ##= man/spec/gates.md#gates-with-nothing-to-check
-    ##% Without a gate, duvet MUST warn, but not fail, if there is no configuration, no specification or no requirement,
-    ##% or if a source pattern matches no file.
+    ##% Without a gate, `duvet report` MUST warn, but not fail, if there is no configuration, no specification or no
+    ##% requirement, or if a source pattern matches no file.
     ##= man/spec/gates.md#gates-with-nothing-to-check
     ##% A gate on tests MUST fail if code cites none of the requirements.
     ##= man/spec/gates.md#gates-with-nothing-to-check

@@ -68,7 +68,7 @@ def test_a_change_starts_a_run(edit: Edit, told: tuple[str, int, str], kettle: P
 @pytest.mark.parametrize("options", [(), ("--no-cache",)], ids=["cache", "no cache"])
 def test_as_many_runs_as_changes(options: tuple[str, ...], kettle: Path, watch: Watch) -> None:
     ##= man/spec/watch.md#noticing-changes
-    ##% `duvet report --watch` MUST ignore files that it wrote itself, and changes that do not affect the result.
+    ##% `duvet report --watch` MUST ignore its own writes, and changes that do not affect the result.
     # Patterns look through the folders that the reports are written to.
     text = (
         CONFIG.replace("src/**", "**") + "[[requirement]]\npattern = '**/todos/*.toml'\n[report.html]\nenabled = true\n"

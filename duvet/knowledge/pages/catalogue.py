@@ -459,6 +459,7 @@ def _make_link_problem(collection: PageCollection, page: Page, link: PageLink) -
         message = f"link to missing file `{link.written}`"
         hint = "correct the path, or remove the link"
     ##= man/spec/pages.md#checks
-    ##% For each broken link in a page, duvet MUST print a warning with the path and line of the link.
+    ##% For each broken link in a page, `duvet validate` and `duvet pages check` MUST print a warning with the path and
+    ##% line of the link.
     place = model.Place(link.line, link.column, link.width)
     return rules.PAGE_LINK_DANGLING.problem(message, page.path, place, hint=hint)

@@ -87,7 +87,8 @@ DANGLING = [
 
 def test_dangling_links_are_reported_with_their_place() -> None:
     ##= man/spec/pages.md#checks
-    ##% For each broken link in a page, duvet MUST print a warning with the path and line of the link.
+    ##% For each broken link in a page, `duvet validate` and `duvet pages check` MUST print a warning with the path and
+    ##% line of the link.
     lines = "".join(f"\u00e9 [[brewing]] {link}\n" for link, _, _ in DANGLING)
     files = {
         "docs/a.md": f"---\ntags: x\n---\n# A\n\n{lines}",
