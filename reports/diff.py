@@ -97,7 +97,7 @@ def _describe_citation_change(one: difference.CitationChange) -> DifferenceItem:
 
 
 def _format_turn(then: str, now: str) -> str:
-    return now if then == now else f"was {then}, now {now}"
+    return now if then == now else f"{then} -> {now}"
 
 
 def _join_parts(*words: str | None) -> str:

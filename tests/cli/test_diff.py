@@ -119,7 +119,7 @@ def test_a_project_in_a_folder_of_the_repository(tmp_path: Path, duvet_command: 
     folder = make(history(tmp_path / "all", texts), {"sub/code/a.rs": ""})
     done = differ(duvet_command, folder / "sub")(*REGRESSION)
     assert (done.code, done.err) == (1, LOST)
-    assert "  ../spec.md#heating  MUST; was done, now uncited; implementation and tests lost\n" in done.out
+    assert "  ../spec.md#heating  MUST; done -> uncited; implementation and tests lost\n" in done.out
     # A hook in this folder and in another working tree.
     git(folder, "worktree", "add", "--quiet", str(tmp_path / "tree"))
     make(tmp_path / "tree", {"sub/code/a.rs": ""})

@@ -379,7 +379,7 @@ def test_a_reworded_requirement_with_an_id_has_changed() -> None:
             (
                 (
                     "tea.md#pot",
-                    "FR-001; was MUST, now MAY; uncited",
+                    "FR-001; MUST -> MAY; uncited",
                     (("", "[-The pot MUST be warm.-]{+Nobody MAY ever drop a kettle, whatever it holds.+}"),),
                 ),
             ),
