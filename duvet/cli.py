@@ -99,7 +99,7 @@ def cli(ctx: click.Context, /, directory: str | None, config_path: str | None, c
             os.chdir(directory)
         except (OSError, ValueError) as error:
             message = f"can't change to this folder: {describe_os_error(error)}"
-            raise DuvetError(message, path=directory, hint="name an existing folder after -C") from error
+            raise DuvetError(message, path=directory, hint="after -C, name a folder that duvet can open") from error
     ##= man/spec/init.md#project-discovery
     ##% `duvet init`, `duvet query`, and any command with `--source-pattern`, `--spec-pattern` or `--spec-path` MUST
     ##% NOT search the folders above the working directory.
@@ -116,7 +116,7 @@ def enter_project(settings: command.TerminalSettings) -> command.TerminalSetting
     try:
         os.chdir(root)
     except OSError as error:
-        raise DuvetError(f"cannot run in this folder: {describe_os_error(error)}", path=root) from error
+        raise DuvetError(f"can't run in this folder: {describe_os_error(error)}", path=root) from error
     environ = settings.environ
     if named := {
         name: command.locate_path(environ[name], folder)
@@ -149,7 +149,7 @@ def main(program: str = "duvet") -> NoReturn:
 
 
 def serve() -> NoReturn:
-    """Run `duvet mcp`, for `contextive-mcp`."""
+    """Run the program `contextive-mcp`."""
     if sys.argv[1:] != ["--version"]:
         sys.argv[1:1] = [MCP_COMMAND]
     main(MCP_PROGRAM)

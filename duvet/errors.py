@@ -1,4 +1,4 @@
-"""The errors that duvet raises, from general to specific."""
+"""The errors that several packages raise."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class DuvetError(Exception):
-    """An error that a user can fix: the message says what is wrong and where, the hint how to fix it."""
+    """An error that a user can fix: what is wrong, where, and how to fix it."""
 
     rule_code = "DUV122"  # The rule of an error that ends a command.
 
@@ -71,7 +71,7 @@ class NoSectionError(NotFoundError):
 
 
 class QueryError(DuvetError):
-    """Raised for an invalid query."""
+    """Raised for invalid input, such as a query or an argument."""
 
 
 class OutputError(DuvetError):

@@ -44,7 +44,7 @@ class Kind(Rank):
 
 
 class Format(Rank):
-    """The format of a specification; AUTO is resolved when its text is read."""
+    """The format of a specification; AUTO means that duvet detects it from the name and the text."""
 
     AUTO = 0
     IETF = 1
@@ -71,7 +71,7 @@ class Place(Struct, frozen=True):
 
 
 class Note(Struct, frozen=True):
-    """A label at another place of the file that has the problem."""
+    """A label at another place in the problem's file."""
 
     place: Place
     label: str
@@ -88,7 +88,7 @@ class Edit(Struct, frozen=True):
 
 
 class Applicability(StrEnum):
-    """The safety of a fix; a safe one can be applied without checking the code."""
+    """Whether a fix can be applied without checking the code."""
 
     SAFE = "safe"
     UNSAFE = "unsafe"
@@ -212,7 +212,7 @@ class PlainText(Struct, frozen=True, array_like=True):
     uncounted: tuple[Uncounted, ...] = ()
 
     def quote(self, start: int, end: int) -> str:
-        """Return a range of the text on one line, with backticks around code."""
+        """Return a range of the text as one line, with backticks around code."""
         parts, at = [], start
         for low, high in self.code[max(0, bisect_right(self.code, (start, start)) - 1) :]:
             if low >= end:
@@ -238,7 +238,7 @@ class PlainText(Struct, frozen=True, array_like=True):
         return " ".join("".join(parts).split())
 
     def byte_at(self, character: int) -> int:
-        """Return the byte offset of a character; at the end of the text, the offset at which its last character ends."""
+        """Return the byte offset of a character, or of the end of the text."""
         index = bisect_right(self.offsets, character) - 1
         if index < 0:
             return self.starts[0] if self.starts else 0

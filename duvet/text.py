@@ -102,7 +102,7 @@ def collapse_whitespace(text: str) -> str:
 
 
 def quote_text(text: str) -> str:
-    """Return the beginning of the text in double quotes, with unprintable characters escaped."""
+    """Return a text, or its beginning if it is long, in double quotes, with escapes for unprintable characters."""
     if len(text) > _LONGEST:
         text = text[:_LONGEST] + "…"
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')

@@ -1,1 +1,1 @@
-"""The configuration of a project and of the service: find, read, check, explain."""
+"""Finds, reads, checks and explains the configuration of a project and of the service."""

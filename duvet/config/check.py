@@ -1,4 +1,4 @@
-"""Describes the keys that a configuration may have, finds every problem, and converts keys to their declared spelling."""
+"""Checks the keys and values of a configuration, and converts keys to their declared spelling."""
 
 from __future__ import annotations
 
@@ -244,7 +244,8 @@ def _check_typed(choice: FieldType, value: Any, at: DocumentLocation) -> Iterato
         case inspect.IntType(ge=least, gt=above, le=most) | inspect.FloatType(ge=least, gt=above, le=most) as number:
             if not is_in_range(number, value):
                 low = f"from {least}" if above is None else f"greater than {above}"
-                hint = f"write a number {low} {'to' if above is None else 'and up to'} {most}"
+                high = f"{'to' if above is None else 'and up to'} {most}"
+                hint = f"write {least} or more" if most is None else f"write a number {low} {high}"
                 yield at.problem(rules.CONFIG_BAD_VALUE, f"{describe_value(value)} is out of range", hint)
         case _:
             yield from _check_text(choice, value, at)

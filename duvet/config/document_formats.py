@@ -387,7 +387,8 @@ class _YamlBuilder:
 
     def _check_tag(self, event: Any) -> None:
         if event.tag not in _TAGS:
-            raise self._refuse("YAML tags, which start with `!`, are not supported", event, _IN_QUOTES)
+            hint = "remove the tag, or put text that starts with `!` in quotes"
+            raise self._refuse("YAML tags, which start with `!`, are not supported", event, hint)
 
     def _refuse(self, message: str, event: Any, hint: str = "") -> DocumentError:
         return self.draft.make_unsupported_error(message, *_get_span(event), hint)

@@ -143,7 +143,7 @@ class _Specification(project_file.SpecificationTable, frozen=True, kw_only=True)
     keywords: Annotated[
         KeywordCase | None,
         doc(
-            "Keywords that make a requirement in Markdown: `uppercase`, which also applies without this key, accepts only capitals; `any` also accepts lower-case `must`, `shall` and `should`"
+            "Keywords that make a requirement in Markdown: `uppercase`, the default, accepts only capitals; `any` also accepts lower-case `must`, `shall` and `should`"
         ),
     ] = None
     requirements: Annotated[

@@ -55,8 +55,12 @@ class FormatName(StrEnum):
 class StyleTable(Table, frozen=True, kw_only=True):
     """The prefixes of annotation comments."""
 
-    meta: Annotated[str | None, doc("Prefix of lines with the target; `//=` by default")] = None
-    content: Annotated[str | None, doc("Prefix of lines with the quote; `//#` by default")] = None
+    meta: Annotated[
+        str | None, doc("Prefix of lines with the target; by default `//=`, or that of the source's language")
+    ] = None
+    content: Annotated[
+        str | None, doc("Prefix of lines with the quote; by default `//#`, or that of the source's language")
+    ] = None
 
 
 class SourceTable(Table, frozen=True, kw_only=True):

@@ -99,7 +99,7 @@ class VariableExpander:
         ##= man/spec/service.md#configuration
         ##% duvet MUST NOT show the values of secrets and environment variables in messages.
         if text != value and not (text.strip() and text.isprintable()):
-            self._report("the variable is empty or contains characters that are invalid in a key", at)
+            self._report("the variable is blank or contains unprintable characters", at)
         return settings.Secret(text)
 
     def _expand_all(self, value: Any, choice: check.FieldType, at: check.DocumentLocation) -> Any:

@@ -47,7 +47,7 @@ SHARED_KEYS = ("name", "title", "version", "description", "protocol_version", "p
 
 
 class Mode(StrEnum):
-    """The transports of the server."""
+    """The transport of the server."""
 
     STDIO = "stdio"
     HTTP = "http"
@@ -99,7 +99,7 @@ ModelName = Annotated[
     str,
     Meta(
         pattern=rf"^[A-Za-z][A-Za-z0-9_-]{{0,63}}(/\S+)?{PATTERN_END}",
-        extra={"expected": "PROVIDER/MODEL, or PROVIDER"},
+        extra={"expected": "a model as PROVIDER/MODEL or PROVIDER"},
     ),
 ]
 """`PROVIDER/MODEL`, or `PROVIDER` alone for its default model."""
@@ -215,7 +215,7 @@ class Auto(StrEnum):
 _Switch = bool | Auto
 _FIELDS = ", ".join(f"{{{name}}}" for name in EDITOR_FIELDS)
 _TEMPLATE = rf"^(?=.*\S)(?:[^{{}}$]|\$\{{[A-Za-z_][A-Za-z0-9_]*\}}|\$|\{{\{{|\}}\}}|\{{(?:{'|'.join(EDITOR_FIELDS)})\}})*{PATTERN_END}"
-_URI = f"a URI template with the fields {_FIELDS}"
+_URI = f"a URI template with supported fields ({_FIELDS})"
 EditorUriTemplate = Annotated[str, Meta(pattern=_TEMPLATE, extra={"expands": True, "expected": _URI})]
 _PROFILE = "a name of up to 64 letters, digits, `.`, `-` and `_`"
 IngestProfile = Annotated[str, Meta(pattern=rf"^[A-Za-z0-9._-]{{1,64}}{PATTERN_END}", extra={"expected": _PROFILE})]
@@ -249,7 +249,7 @@ class IngestSection(ServiceSection, frozen=True, kw_only=True):
     )
     editor_uri: Annotated[
         EditorUriTemplate | None,
-        doc(f"URI that opens a file in an editor, with the fields {_FIELDS}; write `{{{{` for a brace"),
+        doc(f"URI that opens a file in an editor; available fields: {_FIELDS}. Write `{{{{` for a brace"),
     ] = None
 
     def rule(self, environ: Mapping[str, str], model: SearchModel = SearchModel.AUTO) -> IngestRule:
@@ -299,7 +299,7 @@ class UploadsSection(ServiceSection, frozen=True, kw_only=True):
             extra={
                 "expands": True,
                 "fault": find_path_fault,
-                "expected": "a portable folder path under the content root, without hidden names or `..`",
+                "expected": "a portable folder path under the content root without hidden names or `..`",
             },
         ),
     ] = _UPLOADS_DEFAULT.docs_subdir
@@ -479,7 +479,7 @@ class ServiceConfig(ServiceSection, frozen=True, kw_only=True):
     ] = ()
     ingest: Annotated[IngestSection, doc("Files that `duvet ingest` indexes")] = IngestSection()
     store: Annotated[StoreSection, doc("Location of the index and its backups")] = StoreSection()
-    search: Annotated[SearchSection, doc("Ranking of `km-search` results")] = SearchSection()
+    search: Annotated[SearchSection, doc("Model for search by meaning, and ranking of results")] = SearchSection()
     uploads: Annotated[UploadsSection, doc("Files that `km-upload` and `km-storetext` write")] = UploadsSection()
 
     def packs(self, by_default: tuple[str, ...] = DEFAULT_PACKS) -> tuple[str, ...]:

@@ -91,7 +91,7 @@ class IngestRule(Struct, frozen=True, kw_only=True):
 
 
 class ServiceSection(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
-    """A table of the service configuration; its keys are spelled as in the file."""
+    """A table of the service configuration, with keys in camelCase."""
 
 
 class StoreSection(ServiceSection, frozen=True, kw_only=True):
@@ -142,11 +142,11 @@ class SearchSection(ServiceSection, frozen=True, kw_only=True):
 
 
 class Table(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="kebab"):
-    """A table of the file; its keys are spelled as in the file."""
+    """A table of the project configuration, with keys in kebab-case."""
 
 
 class TableError(ValueError):
-    """Raised for a table whose values are valid on their own but not together."""
+    """Raised for a table that is invalid although the type of each value is right."""
 
     def __init__(self, rule: Rule, message: str, hint: str, key: str = "") -> None:
         super().__init__(message)

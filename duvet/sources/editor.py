@@ -1,4 +1,4 @@
-"""Inserts and edits annotations in a source without changing anything else."""
+"""Inserts and edits annotations in a file without changing anything else."""
 
 from __future__ import annotations
 
@@ -332,7 +332,7 @@ def _format_lines(path: str, text: str, line: int, new: NewAnnotation, style: So
     if any(pair.last in one for one in lines):
         raise DuvetError(
             f"the text contains `{pair.last}`, which would end the comment",
-            hint=f"quote a part without `{pair.last}` with `--part`",
+            hint=f"with `--part`, quote a part that does not contain `{pair.last}`",
         )
     return lines if is_enclosed else [f"{indent}{pair.first}", *lines, f"{indent} {pair.last}"]
 

@@ -26,7 +26,7 @@ class LineScope(Struct, frozen=True):
 
 
 class LineClasses(Struct, frozen=True):
-    """The properties of each line and the scopes of a file, or the lines with parse errors."""
+    """The properties of a file's lines, and its scopes; of a file with parse errors, only their lines."""
 
     properties: tuple[int, ...]  # By line number; the entry at 0 is unused.
     scopes: tuple[LineScope, ...] = ()  # In the order in which they end.
@@ -65,7 +65,7 @@ def split_source_lines(text: str) -> list[str]:
 
 
 def classify_java(text: str, path: str) -> LineClasses:
-    """Return the properties of each line, or the lines with parse errors; raise DuvetError if the grammar is not installed."""
+    """Classify the lines of a Java file; raise DuvetError if the grammar is not installed."""
     if find_spec("tree_sitter") is None or find_spec("tree_sitter_java") is None:
         hint = "run: pip install 'duvet-cli[symbols]'"
         raise DuvetError("coverage of Java files requires the extra `symbols`", path=path, hint=hint)

@@ -1,4 +1,4 @@
-"""Multi-line string literals of each language, in which lines are not comments."""
+"""Finds the lines inside multi-line string literals, which are not comments."""
 
 from __future__ import annotations
 

@@ -188,10 +188,7 @@ def _find_character(plain: PlainText, byte: int, data: bytes) -> int:
 
 
 def _list_regions(data: bytes, known: Sequence[int]) -> Iterator[_Stretch]:
-    """Yield the parts of Markdown text that cannot contain requirements, such as code blocks and links.
-
-    `known` contains the sorted start offsets of the ranges that are already classified.
-    """
+    """Yield code, links and other parts of Markdown text; `known` contains the sorted starts of classified ranges."""
     from duvet.specs.markdown import list_extended_events
 
     last = 0

@@ -114,11 +114,7 @@ _BLANK = " \t\n"
 
 
 class SentenceOpenings:
-    """Finds the beginnings of sentences in linear time.
-
-    A sentence begins after the full stop before it. If no blank follows that full stop, the sentence begins after the
-    first full stop on the same line that ends a sentence.
-    """
+    """Finds the beginnings of the sentences of IETF text in linear time."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -260,7 +256,7 @@ def _list_parts_below(parts: list[str], folder: str) -> list[str]:
 
 
 class Extraction(Struct, frozen=True):
-    """The requirement files of the configured specifications, with the annotations in them."""
+    """Extracted requirement files, and the annotations in them."""
 
     files: dict[str, bytes]
     annotations: dict[str, list[model.Annotation]]
@@ -287,7 +283,7 @@ def extract_configured(config: Config, library: Library, root: str) -> Extractio
             if config.extended and describe_plainly(error.message)[0] != error.message:
                 message = f"can't read the specification {quote_text(error.path)}: {error.message}"
                 message, _ = describe_plainly(message)
-                hint = "correct `source`, or create the file"
+                hint = "set `source` to a file that duvet can read"
             found.append(rules.find_broken_rule(error).problem(message, hint=hint))
         else:
             plain = [] if rule.has_keywords else [one.plain for one in specification.sections if one.plain]
@@ -374,7 +370,7 @@ def list_extracted_sections(
 
 
 def list_markup_texts(tree: Tree, path: str, locator: str) -> Iterator[tuple[str, str]]:
-    """Yield the requirements that awslabs duvet extracts, with and without markup; none for an invalid file."""
+    """Yield each Markdown requirement that awslabs duvet extracts, with and without markup; none for an invalid file."""
     from duvet.specs.markdown import remove_markup
 
     try:
@@ -407,7 +403,7 @@ def _match(data: bytes) -> re.Match[bytes] | None:
 
 
 def find_stale_files(extraction: Extraction, tree: Tree) -> Iterator[model.Problem]:
-    """Yield a problem for each file that an earlier extraction wrote and this one did not."""
+    """Yield a problem for each file that an earlier extraction wrote and this one does not contain."""
     current = set(map(posixpath.normpath, extraction.files))
     for folder, target in sorted(extraction.folders.items()):
         for name in sorted(entry.name for entry in tree.entries(folder)):
@@ -435,7 +431,7 @@ def _is_generated(folder: str, path: str, target: str, tree: Tree) -> bool:
 
 
 def list_unneeded_files(extraction: Extraction, library: Library, *, writes: bool) -> dict[str, model.Problem]:
-    """Return a problem for each extracted file that is no longer needed; without `writes`, none is needed."""
+    """Return a problem for each extracted file that is no longer needed; without `writes`, no file is needed."""
     needed = extraction if writes else replace(extraction, files={})
     found = (*find_stale_files(needed, library.tree), *_find_orphaned_files(extraction, library))
     return {problem.path: problem for problem in found}

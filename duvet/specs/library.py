@@ -53,7 +53,7 @@ def assign_ids(
     known: Iterable[Specification] = (),
     rank: Callable[[Specification], int] = lambda one: 0,
 ) -> tuple[Specification, ...]:
-    """Sort the new specifications, and give each a unique id; the first by `rank` gets no number."""
+    """Sort the new specifications, and give each a unique id; those with a lower rank get theirs first."""
     ids = {one.locator: one.id for one in known}
     further = sorted(
         (one for one in specifications if one.locator not in ids), key=lambda one: locator_key(one.locator)

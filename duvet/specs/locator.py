@@ -240,8 +240,6 @@ _MOST, _LIKENESS = 3, 70
 
 
 class _Sections(Protocol):
-    """A specification, or its card in the catalogue."""
-
     @property
     def sections(self) -> Sequence[NamedSection]: ...
 
@@ -375,7 +373,7 @@ class SectionNames:
                 self._titled.setdefault(_hyphenate(section.title), []).append(section.name)
 
     def find_nearest(self, name: str) -> list[str]:
-        """Return a few section names for the ids, titles and names most similar to `name`, best first."""
+        """Return the names of a few sections with an id, title or name similar to `name`, best first."""
         if not name.isascii():
             # Sites link to a heading by its own letters.
             if titled := self._titled.get(_hyphenate(name)):

@@ -181,7 +181,7 @@ CONTAINER = re.compile(
 
 
 def remove_markup(text: str) -> str:
-    """Return the words of Markdown text on one line."""
+    """Return Markdown text as one line without markup."""
     from duvet.specs.plain_text import read_blocks
 
     blocks = read_blocks(text.encode(), walk_markdown(extended_parser(), text))
@@ -212,7 +212,7 @@ class _OutlinePart(Struct, frozen=True):
 
 
 class _Outline:
-    """Collects headings and list breaks from events, as awslabs duvet does, and tracks the current line."""
+    """Collects headings and list breaks from events, and tracks the current line."""
 
     def __init__(self, data: bytes, text: str, *, is_like_upstream: bool = True) -> None:
         self.data = data

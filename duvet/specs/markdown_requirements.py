@@ -1,4 +1,4 @@
-"""Finds the requirements of Markdown sections: one for each list item, table row and sentence."""
+"""Finds the requirements of Markdown sections in list items, table rows and other sentences."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _MARKS = re.compile('["()\\[\\]\u201c\u201d\u300c\u300d\u300e\u300f\uff08\uff09]
 
 
 def split_sentences(text: str, code: Sequence[Span] = ()) -> Iterator[Span]:
-    """Yield the ranges of sentences, none of which ends in code, quotation marks, brackets or an abbreviation."""
+    """Yield the ranges of sentences; a dot inside code, quotation marks or brackets does not end a sentence."""
     closed = sorted([*code, *_find_enclosed(text, code)])
     start = index = 0
     inside = 0
@@ -285,7 +285,7 @@ class _SectionReader:
             self.uncounted.append((LOWER_CASE, low, high))
 
     def _read_named_section(self) -> int:
-        """If the heading has an id, read the first paragraphs as one requirement, and return the number of blocks."""
+        """If the heading has an id, read the first paragraphs as one requirement; return the number of blocks read."""
         found = self.ids.split(_remove_title_markup(self.section.title), has_number=False)
         if found is None:
             return 0

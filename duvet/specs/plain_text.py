@@ -61,7 +61,7 @@ _LINE_BREAK = re.compile(r"<br\b", re.IGNORECASE)
 
 
 def read_blocks(data: bytes, events: Iterable[MarkdownEvent]) -> list[Block]:
-    """Return the blocks that contain words, in file order, without headings, code, comments and front matter."""
+    """Return the blocks that contain words, in file order, without headings, code blocks, comments and front matter."""
     reader = _BlockReader(data)
     for event in events:
         reader.read(event)

@@ -1,4 +1,4 @@
-"""Reads and checks requirement files, fast in the usual form, and writes them."""
+"""Reads, checks and generates requirement files."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ def _check_requirement_file(toml: TomlDocument) -> Iterator[Problem]:
             if name in _ONLY_IN_COMMENTS:
                 hint = (
                     "requirement files can only contain [[spec]], [[exception]] and [[todo]]; "
-                    f"write the {name} as a comment in the source"
+                    "write this annotation as a comment in a source file"
                 )
             message = describe_unknown_field(name, _TOP_LEVEL_KEYS)
             yield rules.REQUIREMENT_UNKNOWN_KEY.problem(message, toml.path, toml.key_place(name), hint=hint)

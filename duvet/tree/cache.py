@@ -419,6 +419,6 @@ class _ParsedFiles(Generic[Value]):
 
 
 def make_cache_key(key: object) -> str:
-    """Return a key for the other inputs of a result: a string as it is, or the digest of any other value."""
+    """Return a string as it is, or the digest of any other value."""
     # Even file names that are not UTF-8 have a representation.
     return key if isinstance(key, str) else recorder.digest_content(repr(key).encode()).hex()

@@ -151,7 +151,7 @@ def test_another_folder(kettle: Path, duvet: Run) -> None:
     assert duvet("-q", "-C", "../..", "report", cwd=kettle / "src/deep") == Done(0, "", "")
     assert (kettle / ".duvet/snapshot.txt").exists()
     for folder, reason in (("nowhere", "it does not exist"), ("spec.md", "a part of its path is not a folder")):
-        message, hint = f"can't change to this folder: {reason}", "name an existing folder after -C"
+        message, hint = f"can't change to this folder: {reason}", "after -C, name a folder that duvet can open"
         assert duvet("-C", folder, "report") == failed(message, folder, hint)
     assert duvet("--color", "always", "show", "nothing").err.startswith(RED)
 

@@ -41,7 +41,10 @@ INVALID = {
     "x/${{ NONE }}": (f'{FAILED}" NONE "', UNSET.format("`NONE`")),
     "${{ NONE || dflt }}": (f'{FAILED}" NONE || dflt "', UNSET.format("`NONE` or `dflt`")),
     '${{ "B" }}': (f'{FAILED}" \\"B\\" "', UNSET.format('`"B"`')),
-    "${{}}": (f'{FAILED}""', "write an environment variable or a text in quotes: `${{ NAME || 'text' }}`"),
+    "${{}}": (
+        f'{FAILED}""',
+        "write the name of an environment variable, a text in quotes, or both: `${{ NAME || 'text' }}`",
+    ),
 }
 
 

@@ -104,7 +104,7 @@ def test_values_of_variables_are_checked() -> None:
     assert [problem.message for problem in error.value.problems] == [
         "server.host: the value is blank after its variables are expanded",
         "server.name: the environment variable `ODD` is not UTF-8",
-        "providers.a.apiKey: the variable is empty or contains characters that are invalid in a key",
+        "providers.a.apiKey: the variable is blank or contains unprintable characters",
     ]
 
 

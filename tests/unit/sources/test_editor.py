@@ -250,7 +250,7 @@ def test_block_comments_are_opened_and_closed() -> None:
     assert inserted("a.ml", "let f = 1\n", 1, warm, STARS) == "(*\n *= tea.md#pot\n *# Warm.\n *)\nlet f = 1\n"
     with pytest.raises(DuvetError, match=r"the text contains `\*/`, which would end the comment") as refused:
         inserted("a.c", text, 2, editor.NewAnnotation("tea.md#pot", "A /* b */ c.", Kind.CITATION), STARS)
-    assert refused.value.hint == "quote a part without `*/` with `--part`"
+    assert refused.value.hint == "with `--part`, quote a part that does not contain `*/`"
 
 
 def test_invalid_lines_are_refused() -> None:
