@@ -1,1 +1,1 @@
-"""Finds, reads, checks and explains the configuration of a project and of the service."""
+"""The configuration of a project and of the service: reading, checking and explaining it."""
