@@ -25,7 +25,7 @@ _ANNOUNCEMENTS = ("rfc", "request for comments", "internet-draft", "internet dra
 
 
 def find_front_title(text: str) -> str:
-    """Return the title, which is the first centred block below the header of the first page; empty if there is none."""
+    """Return the title: the first centred block below the header of the first page; empty without such a block."""
     page = text.removeprefix(BOM).lstrip().partition("\f")[0].rstrip()
     blocks = [block.split("\n") for block in re.split(r"\n\s*\n", page.replace("\r\n", "\n"))]
     below = dropwhile(lambda block: not any(words in "\n".join(block).lower() for words in _ANNOUNCEMENTS), blocks)
