@@ -395,6 +395,6 @@ def test_the_text_decides_where_ids_were_exchanged() -> None:
         ("FR-002", "FR-001", CLEAN),
     ]
     assert [item.words for group in group_differences(found) for item in group.items] == [
-        "was FR-001, now FR-002; MUST; uncited",
-        "was FR-002, now FR-001; MUST; uncited",
+        "FR-001 -> FR-002; MUST; uncited",
+        "FR-002 -> FR-001; MUST; uncited",
     ]
