@@ -96,7 +96,7 @@ def make_model_request(question: str, sources: Sequence[AnswerSource], model: st
 
 
 def check_source_numbers(text: str, known: Container[int]) -> tuple[str, set[int], tuple[str, ...]]:
-    """Remove the numbers of unknown sources; return the answer, the numbers that it keeps, and those removed."""
+    """Remove the numbers of unknown sources; return the answer, its remaining numbers, and the removed ones."""
     named: set[int] = set()
     made_up: dict[str, None] = {}
 
@@ -145,7 +145,7 @@ class ProjectRetriever(Struct, frozen=True):
     load: Callable[[SpecificationCard], Specification]
 
     def sources(self, question: str) -> tuple[AnswerSource, ...]:
-        """Return the best sources for a question, numbered; raise QueryError if it contains no words."""
+        """Return the best sources for a question, numbered; raise QueryError if the question contains no words."""
         ##= man/spec/ask.md#answers
         ##% As sources, `duvet ask` MUST send the model up to about 3,000 tokens of the requirements that `duvet search`
         ##% finds, their sections and the code that cites them.

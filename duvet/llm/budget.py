@@ -52,7 +52,7 @@ class SpendingBudget:
             yield SpendingLimit("dailySpend", f"{cost:,g}", cost, sum((one.cost for one in entries), 0.0))
 
     def check(self, provider: str, section: ProviderSection, model: str) -> None:
-        """Raise ModelError if a limit is used up, or if the provider has a `dailySpend` and the model no price."""
+        """Raise ModelError if a limit is used up, or if the provider has a `dailySpend` but the model has no price."""
         ##= man/spec/ask.md#calls
         ##% duvet MUST NOT call a provider that has used up its `dailyTokens` or its `dailySpend`.
         for limit in self.list_limits(provider, section):

@@ -68,7 +68,7 @@ class Endpoint(Struct, frozen=True):
         return f"{parts.scheme}://{parts.netloc}"
 
     def mask_key(self, text: str) -> str:
-        """Mask the key in a text that is not JSON, where the key could be escaped; very short keys stay."""
+        """Mask the key in text; very short keys stay, as does a key that JSON has escaped."""
         key = self.key.reveal() if self.key else ""
         # Texts are shown without invisible characters, so an interrupted key would become whole again.
         cleaned = strip_invisible(text)
@@ -97,7 +97,7 @@ def make_endpoint(name: str, section: service_tables.ProviderSection, key: Secre
     ##= man/spec/ask.md#keys
     ##% duvet MUST use HTTPS for a provider on another machine unless the provider has `allowHttp: true`.
     if not (http_client.is_safe_address(parts) or section.allow_http):
-        hint = f"use https://, or set `providers.{name}.allowHttp` for a machine in a network that you trust"
+        hint = f"use https://, or set `providers.{name}.allowHttp` to true if you trust the network"
         raise DuvetError(f"the `baseUrl` of provider `{name}` is not https", hint=hint)
     if key is not None and not re.fullmatch(r"[!-~]*", key.reveal()):
         raise DuvetError(f"the key of provider `{name}` contains spaces or non-ASCII characters")
@@ -183,12 +183,12 @@ def _make_refusal(endpoint: Endpoint, reply: http_client.HttpReply, now: float) 
     reason = shorten_to_line(endpoint.mask_address(message)) if isinstance(message, str) else ""
     words = f": {reason}" if reason else ""
     if status in (401, 403):
-        hint = f"check the key in `providers.{name}.apiKey`"
+        hint = f"check the key in `providers.{name}.apiKey` or in the environment"
         return ModelError(ModelFault.UNAUTHORIZED, f"provider `{name}` rejected the key ({status}){words}", hint=hint)
     wait = _parse_retry_after(reply.headers.get("retry-after"), now)
     if status == 429:
         hint = f"try again in {wait:.0f} seconds" if wait is not None and wait <= _DAY else "try again later"
-        message = f"provider `{name}` reached its rate limit ({status}){words}"
+        message = f"the rate limit of provider `{name}` is reached ({status}){words}"
         return TemporaryModelError(ModelFault.RATE_LIMITED, message, hint=hint, wait=wait)
     if status >= 500:
         return TemporaryModelError(ModelFault.UNAVAILABLE, f"provider `{name}` answered {status}{words}", wait=wait)

@@ -42,7 +42,7 @@ class ModelHint(Struct, frozen=True):
 
 
 def parse_model_hints(text: str) -> tuple[ModelHint, ...]:
-    """Return the links in an `llms.txt` that are about models."""
+    """Return the links about models in an `llms.txt`."""
     hints: list[ModelHint] = []
     section = ""
     for line in text.splitlines():
@@ -273,7 +273,7 @@ class StaticRouter:
         """Return the name and answer of `model`; if it is empty, of the first discovered model that answers."""
         candidates = [model] if model or not backend.is_discovered else self._rank_discovered(backend, request.task)
         if not candidates:
-            message = f"provider `{backend.name}` lists no models"
+            message = f"found no models of provider `{backend.name}`"
             hint = f"set `providers.{backend.name}.defaultModel`"
             raise records.ModelError(records.ModelFault.REFUSED, message, hint=hint)
         for candidate in candidates:

@@ -68,7 +68,7 @@ def check_plain_file(path: str) -> None:
 
 
 def make_store_folder(path: str, *names: str) -> None:
-    """Create the folder of a store, and make git ignore these names in it unless the user wrote its `.gitignore`."""
+    """Create the folder of a store, and make git ignore these names in it unless the user wrote the `.gitignore` there."""
     folder, hint = db.find_store_folder(path), "check the permissions of the folder"
     ignore = os.path.join(folder, GITIGNORE_NAME)
     plain = ((name.removesuffix("*"), name) for name in (GITIGNORE_NAME, *names))
@@ -225,7 +225,7 @@ class IngestOptions(Struct, frozen=True, kw_only=True):
 
 def require_profile(name: str) -> str:
     if not re.fullmatch(r"[A-Za-z0-9._-]{1,64}", name):
-        hint = "use up to 64 letters, digits, `.`, `-` and `_`"
+        hint = "use 1 to 64 ASCII letters, digits, `.`, `-` and `_`"
         raise errors.QueryError(f"invalid profile name {text.quote_text(text.shorten_text(name))}", hint=hint)
     return name
 

@@ -34,7 +34,7 @@ class FileKind(StrEnum):
 
 
 class NodeLabel(StrEnum):
-    """The kind of a node; its id is `LABEL:KEY`."""
+    """The kind of a node; the node's id is `LABEL:KEY`."""
 
     SUBSYSTEM = "Subsystem"
     SOURCE_FILE = "SourceFile"
@@ -229,7 +229,7 @@ def decode_word(value: object) -> str:
 
 
 def encode_hex(text: str) -> str | bytes:
-    """Encode hex digits as bytes, which take half the space."""
+    """Encode hex digits as bytes, which take half the space, and other text as `encode_text` does."""
     return bytes.fromhex(text) if _HEX.fullmatch(text) else encode_text(text)
 
 

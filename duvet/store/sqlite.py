@@ -21,7 +21,7 @@ _DECLARED_MARK, _FILE_MARK = "\ue005", "\ue006"
 _TERM_LIMIT = 2.2  # `k1` + 1: the score of a word is less than this times its rarity.
 _BATCH = 4000  # Chunks to index together.
 _CANDIDATES, _FILTERED_CANDIDATES = 1000, 10_000
-"""About how many chunks to score for some of the words, because scoring a chunk takes much longer than finding it."""
+"""About how many chunks to score in a search for any of the words; scoring a chunk is much slower than finding it."""
 _MAX_CACHED_COUNTS = 10_000
 _MAX_NAMESAKES = 2000
 _BEST = "SELECT rowid, -bm25(found, 1.0, 2.0) FROM found WHERE found MATCH ?{} ORDER BY 2 DESC, rowid LIMIT ?"
@@ -256,10 +256,7 @@ def _join_words(words: Iterable[str], between: str = " OR ") -> str:
 
 
 def _list_any_expressions(counts: Mapping[str, int], candidates: int) -> Iterator[tuple[str, int]]:
-    """Yield expressions that find the chunks with any of the words, those with the rarest words first.
-
-    Each comes with the number of times it counts a word.
-    """
+    """Yield expressions that find chunks with any of the words, rarest first, and how often each one counts a word."""
     words = sorted((word for word, count in counts.items() if count), key=counts.__getitem__)
     sums = accumulate(counts[word] for word in words)
     few = sum(1 for count in sums if count <= candidates)
@@ -331,7 +328,7 @@ class Store(ChunkSearch):
 
     @property
     def is_current(self) -> bool:
-        """False if later changes by other processes can't be seen, so that the store must be reopened."""
+        """False if the store must be reopened to see the changes of another process."""
         return self.database.is_current
 
     def kept(self, name: str) -> bytes | None:

@@ -204,7 +204,7 @@ class StoreTables:
     def first_edges(
         self, ids: Iterable[str], *, out: bool, limit: int = -1, relations: Sequence[Relation] = ()
     ) -> Mapping[str, list[tuple[GraphEdge, GraphNode]]]:
-        """Return the edges that start or end at each of these nodes, as `edges` does, but without those to chunks."""
+        """Return the edges of each of these nodes, as `edges` does, but without those to chunks."""
         found: dict[str, list[tuple[GraphEdge, GraphNode]]] = {id: [] for id in ids}
         numbers = _number_relations(relations)
         condition = f" AND edge.relation IN ({db.make_placeholders(numbers)})" if relations else ""

@@ -81,7 +81,11 @@ def test_no_model_is_configured(duvet: Run, folder: Path, wire: Wire) -> None:
 
 def test_a_provider_that_fails(duvet: Run, folder: Path, wire: Wire) -> None:
     for reply, message, hint in (
-        (refuses(401, f"bad key {KEY}"), "rejected the key (401): bad key ***", f"check the key in {API_KEY}"),
+        (
+            refuses(401, f"bad key {KEY}"),
+            "rejected the key (401): bad key ***",
+            f"check the key in {API_KEY} or in the environment",
+        ),
         (Reply(body=b"x", stops_before="headers"), "did not answer within 0.3 s", TIMEOUT),
     ):
         timeout = 0.3 if reply.stops_before else 60

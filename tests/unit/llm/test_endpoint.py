@@ -15,7 +15,7 @@ from tests.unit.llm.provider_server import Reply, Wire, anthropic_says, openai_s
 from tests.unit.llm.routers import FINE, KEY, fails, one, routing
 
 pytestmark = pytest.mark.anyio
-CHECK_KEY = "check the key in `providers.one.apiKey`"
+CHECK_KEY = "check the key in `providers.one.apiKey` or in the environment"
 CHECK_MODEL = "check `baseUrl` and the model of `providers.one`"
 RED = b'{"error": "so \\u001b[31mred"}'
 LONG = "a\n\x1b]0;title\x07\u202e b " + "c" * 5000
@@ -107,7 +107,7 @@ async def test_each_retry_waits_first(wire: Wire) -> None:
 
 
 async def test_no_retry_after_a_wait_that_is_too_long(wire: Wire) -> None:
-    told = "provider `one` reached its rate limit (429): slow down"
+    told = "the rate limit of provider `one` is reached (429): slow down"
     for after, timeout, hint in (
         ("3600", 60, "try again in 3600 seconds"),
         ("9" * 18, 60, "try again later"),

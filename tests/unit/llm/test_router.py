@@ -227,7 +227,7 @@ async def test_choosing_without_a_model_is_an_error(wire: Wire) -> None:
         with pytest.raises(ModelError) as error:
             await made.ask()
     told = error.value.message, error.value.hint
-    assert told == ("provider `one` lists no models", "set `providers.one.defaultModel`")
+    assert told == ("found no models of provider `one`", "set `providers.one.defaultModel`")
     del section["discover"]
     async with routing({"providers": {"one": section}}) as made:
         with pytest.raises(NoModelError, match="the provider has no `defaultModel`"):
@@ -264,6 +264,6 @@ def test_http_elsewhere_is_allowed_explicitly() -> None:
     ##% duvet MUST use HTTPS for a provider on another machine unless the provider has `allowHttp: true`.
     for host in ("http://host.docker.internal:1", "http://192.168.1.2:8080", "http://model.example"):
         section = {"baseUrl": host, "defaultModel": "small"}
-        hint = "use https://, or set `providers.one.allowHttp` for a machine in a network that you trust"
+        hint = "use https://, or set `providers.one.allowHttp` to true if you trust the network"
         assert fail_to_pick({"providers": {"one": section}})[1] == hint
         assert pick({"providers": {"one": {**section, "allowHttp": True}}}) == (["one/small"], ())

@@ -58,7 +58,7 @@ def test_a_dry_run_and_a_wrong_profile_change_nothing(kept: Asking) -> None:
     found = kept.value(INGEST, dry_run=True)
     assert (found["status"], found["dry_run"], found["changed"]) == ("success", True, 7)
     assert not kept.file.exists() and kept.value(STATUS) == {"status": "not_found"}
-    told = "invalid_request", "use up to 64 letters, digits, `.`, `-` and `_`"
+    told = "invalid_request", "use 1 to 64 ASCII letters, digits, `.`, `-` and `_`"
     for profile in ("", "a b", "x" * 65, "../x", "a\n"):
         assert kept.refusal(INGEST, profile=profile)[::2] == told
 
