@@ -111,6 +111,8 @@ def test_an_error_is_short_and_does_not_reveal_folders_above_the_project() -> No
     found = describe_citation_error(problem, "specs/tea.md#x")
     assert found == 'Section not found: missing section "x" in specs/tea.md'
     assert len(verdict("//= " + "a" * 9_000)["error"]) < 600
+    unclear = rules.TARGET_AMBIGUOUS.problem('"notes" names 2 sections of tea.md: #tea/notes and #cup/notes')
+    assert describe_citation_error(unclear, "tea.md#notes") == f"Section not found: {unclear.message}"
 
 
 @pytest.mark.parametrize("name", [SHORT, "RFC 7168", "urn:ietf:rfc:7168", "/specifications/rfc7168", DATATRACKER])
