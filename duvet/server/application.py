@@ -73,7 +73,7 @@ AccessTokens = tuple[tuple[bytes, call_context.Caller], ...]  # The digests of t
 
 
 def find_holder(tokens: AccessTokens, token: str) -> call_context.Caller | None:
-    """Return the holder of a token, or None, comparing in constant time."""
+    """Return the holder of a token, compared in constant time; None if the token is unknown."""
     digest = _digest(token)
     holders = [holder for known, holder in tokens if compare_digest(known, digest)]
     return holders[0] if holders else None
@@ -584,11 +584,9 @@ class ToolSelection:
 
     @property
     def _pack_folder(self) -> str:
-        """The folder with the files of packs: with `--pages`, that of the service configuration."""
         return (self._settings.has_only_pages and os.path.dirname(self._service.path)) or os.getcwd()
 
     def _find_path_fault(self, name: str, pack: PackSection) -> str:
-        """Return why the file of a pack must not be loaded; empty if it may be."""
         if pack.path is None:
             return ""
         ##= man/spec/service.md#packs

@@ -141,7 +141,6 @@ class ProjectReader:
             self.detector.wait_for_calm(_CALM_MILLISECONDS)
 
     def _follow(self, project: Project | None, *, recalled: bool) -> bool:
-        """Watch the files of a reading; return whether it shows a single state of the project."""
         self._days = {}
         if project is None or not project.on_disk:
             self.detector.stop(is_changed=project is None)
@@ -152,7 +151,7 @@ class ProjectReader:
 
 
 def _copy_error(error: DuvetError) -> DuvetError:
-    """Return the error without its traceback, which would keep frames alive and grow with each raise."""
+    # A traceback would keep frames alive, and grow with each raise.
     ##= man/spec/watch.md#reporting-again
     ##% The memory use of `duvet report --watch` and of the server MUST NOT grow with the number of runs.
     copy = error.__new__(type(error), *error.args)
@@ -291,7 +290,7 @@ class WatchedResources:
         return set(self._digests)
 
     def add(self, uris: Iterable[str], context: ProjectSnapshot | None) -> None:
-        """Add a subscription to each resource; without a project, new ones count as missing."""
+        """Add a subscription to each resource; without a project, newly watched resources count as missing."""
         for uri in uris:
             self._subscribers[uri] += 1
             if uri not in self._digests:
@@ -345,7 +344,7 @@ class ChangeDetector:
         return not (linked and followed and followed.find_changes_among(linked))
 
     def wait_for_calm(self, milliseconds: int) -> None:
-        """Wait until nothing changes for this long, or a few attempts fail; without a descriptor, return at once."""
+        """Wait until nothing changes for this long, or until a few attempts failed; without a descriptor, return at once."""
         for _ in range(_MAX_ATTEMPTS):
             if self._descriptor is None or self._descriptor.is_silent(milliseconds):
                 return
@@ -358,7 +357,6 @@ class ChangeDetector:
         return bool(self._changed)
 
     def _find_touched(self, followed: FollowedReading) -> set[str]:
-        """Return the files that changed or were written to, even with the same content."""
         events = self._descriptor.read() if self._descriptor else file_events.UNKNOWN_EVENTS
         written = followed.find_affected_paths(events) or set()
         return written | followed.find_changes(events) | followed.find_changes_among(self.linked)
@@ -386,7 +384,6 @@ class ChangeDetector:
         return not self._changed or (is_only_one and followed.folders <= watched_before)
 
     def _find_changes(self, followed: FollowedReading, find: Callable[[], set[str]]) -> set[str]:
-        """Return the changed files; read the disk from now on if the system can't watch all folders."""
         for _ in range(_MAX_ATTEMPTS):
             if self._descriptor is None:
                 return followed.find_changes_on_disk()
@@ -401,7 +398,7 @@ class ChangeDetector:
         return _ANYTHING
 
     def _retire(self) -> None:
-        """Stop using the descriptor, but keep it open, because a thread may be waiting for it."""
+        # Keep the descriptor open, because a thread may be waiting for it.
         self._retired, self._descriptor = self._descriptor, None
         if self._retired:
             with suppress(OSError):

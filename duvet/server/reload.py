@@ -24,7 +24,7 @@ _GUARDED = ("uploads", "store")  # Tables that decide what a token may read and 
 
 
 def _read_pack_files(service: Service, tree: Tree) -> Mapping[str, bytes]:
-    """Read pack files through a tree, which then detects changes to them."""
+    # The tree detects changes to the files that it reads.
     found = {}
     for pack in service.config.tool_packs.values():
         if pack.path and pack.enabled:
@@ -47,7 +47,7 @@ class ConfigReloader:
         return self._application.instructions if self._instructions is None else self._instructions
 
     def page_size(self, project: Project) -> int:
-        """Apply changes to the configuration, and return the new maximum number of list entries in an answer."""
+        """Apply a changed configuration, and return the maximum number of list entries in an answer."""
         try:
             ##= man/spec/service.md#configuration
             ##% After a valid edit of its configuration or of a pack's file, the server MUST use the new version for the
@@ -80,7 +80,6 @@ class ConfigReloader:
         return self._application.service.config.server.page_size
 
     def _keep_guarded(self, service: Service) -> Service:
-        """Over HTTP, restore the tables that callers with a token must not be able to change."""
         if self._application.mode != HTTP_MODE:
             return service
         kept = {name: getattr(self._application.service.config, name) for name in _GUARDED}

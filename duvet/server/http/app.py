@@ -70,7 +70,6 @@ class MessageSplitter:
         await self._app(scope, _replay_body(body, receive), _ArrayUnwrapper(send) if is_array else send)
 
     async def _answer_batch(self, batch: list[object], scope: Scope, receive: Receive, send: Send) -> None:
-        """Send all answers as one array; if the SDK refuses a message, send only that refusal."""
         if Headers(scope=scope).getlist("mcp-protocol-version") not in ([], [_VERSION_WITH_BATCHES]):
             raise jsonrpc.make_refusal(f"only protocol version {_VERSION_WITH_BATCHES} has batches")
         if not 0 < len(batch) <= self._max_batch:
@@ -128,8 +127,6 @@ class _Response:
 
 
 class _ArrayUnwrapper(_Response):
-    """Turns the result of `resources/get` back into the array that the client expects."""
-
     def __init__(self, send: Send) -> None:
         super().__init__()
         self._send = send
@@ -212,7 +209,7 @@ class HttpApplication:
         self.asgi.router.default = self._serve
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request; count and log it without headers and queries, which may contain secrets."""
+        # Headers and queries may contain secrets, so the log omits them.
         begun = time.perf_counter()
         path, status = scope["path"], 0
 
@@ -250,7 +247,6 @@ class HttpApplication:
                 )
 
     def _find_refusal(self, scope: Scope) -> guards.HttpRefusal | None:
-        """Check the host, the rate, the path, the token, the method and the media types, in this order."""
         # Requests for another host don't count towards the rate of a client.
         if refusal := self._hosts.refuse(scope) or self._rates.refuse(scope):
             return refusal

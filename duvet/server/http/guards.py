@@ -1,4 +1,4 @@
-"""Checks and limits of HTTP requests: hosts, rates, media types, bodies and concurrency; and refusals."""
+"""Checks, limits and refusals of HTTP requests: hosts, rates, media types, bodies and concurrency."""
 
 from __future__ import annotations
 
@@ -173,7 +173,6 @@ class AllowedHosts:
 
 @lru_cache(maxsize=16)
 def _normalize_host(host: str) -> tuple[str, bool]:
-    """Return the canonical form of a host, and whether it is an IP address."""
     bare = host.strip("[]").lower()
     try:
         return str(ip_address(bare)), True
@@ -209,7 +208,7 @@ class TokenBuckets:
 
 
 class RequestRates:
-    """Finds the caller of each request; limits the requests of each token, or of each address without a known token."""
+    """Finds the caller of each request, and limits the rate per token or, without a known token, per address."""
 
     def __init__(self, buckets: TokenBuckets, tokens: application.AccessTokens) -> None:
         self._buckets = buckets
@@ -303,7 +302,6 @@ class BodyLimit:
             await self._requests(endpoint, scope, receive, send)
 
     async def _read(self, arrival: anyio.CancelScope, headers: Headers, receive: Receive) -> bytes | None:
-        """Return the body; None if the client disconnects. Raise _TooLargeError if it is too large."""
         limit = self._limits.body
         # The HTTP parser refuses malformed and contradictory lengths.
         if "expect" in headers and int(headers.get("content-length", "0")) > limit * MAX_ESCAPED_FACTOR:
@@ -335,13 +333,13 @@ class BodyLimit:
 
 
 def _count_escapes(body: bytearray) -> int:
-    """Return how many bytes JSON escapes add; a surrogate counts as two bytes."""
+    # A surrogate counts as two bytes.
     codes = [int(code, 16) for code in _ESCAPE.findall(body)]
     return sum(5 if code < 0x80 else 4 if code < 0x800 or 0xD800 <= code < 0xE000 else 3 for code in codes)
 
 
 class ConcurrencyLimit:
-    """Limits concurrent requests and streams, in total and per client; waits for their answers at shutdown."""
+    """Limits concurrent requests and streams, in total and per client; at shutdown, waits for answers to requests."""
 
     def __init__(self, limits: HttpLimits) -> None:
         self._requests = limits.requests

@@ -47,7 +47,7 @@ class ServerAddress(Struct, frozen=True):
         return f"{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}"
 
     def check_reach(self, anywhere: bool) -> tuple[int, tuple[str, int]]:
-        """Return the family and address of the socket; without `anywhere`, refuse a host that others can reach."""
+        """Return the family and address of the socket; without `anywhere`, refuse hosts that other machines reach."""
         try:
             resolved = socket.getaddrinfo(self.host, self.port, type=socket.SOCK_STREAM)
         except (OSError, UnicodeError) as error:

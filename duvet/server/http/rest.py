@@ -157,7 +157,7 @@ async def _get_report(dispatcher: ToolDispatcher, scope: Scope) -> object:
         limits = query.get("limit", [str(_DEFAULT_LIMIT)])
         if len(limits) != 1 or not _NUMBER.fullmatch(limits[0]) or not 1 <= int(limits[0]) <= _MAX_LIMIT:
             message = f"limit must be a number from 1 to {_MAX_LIMIT}"
-            raise ToolError(ErrorCode.INVALID_REQUEST, message, f"omit it for the last {_DEFAULT_LIMIT}")
+            raise ToolError(ErrorCode.INVALID_REQUEST, message, f"omit it to get the last {_DEFAULT_LIMIT} reports")
         arguments = {"history": int(limits[0]), "limit": 1}
     report = (await dispatcher.call(_REPORT_TOOLS[path], arguments, replace(current_caller(), face=REST_SOURCE))).value
     return {"status": "ok", "history": msgspec.to_builtins(report)["history"]} if arguments else report

@@ -172,7 +172,7 @@ class Outbox:
         self._is_open = is_open  # Notifications wait until this returns True.
 
     async def deliver(self) -> None:
-        """Send the pending notifications unless another call does; blocks while the client doesn't read."""
+        """Send the pending notifications, unless another call is sending them; blocks while the client doesn't read."""
         if self.is_busy:
             return
         self.is_busy = True
@@ -269,7 +269,7 @@ class Subscriptions:
             return None
 
     async def watch(self) -> None:
-        """Notify clients until cancelled; only one of several tasks does the work."""
+        """Notify clients until cancelled; if several tasks call this, one of them does the work."""
         async with self._turn, anyio.create_task_group() as self._group:
             await self._live.watch(self._notify, self._notify_of_packs)
 
@@ -392,7 +392,7 @@ def make_server(application: Application, observers: Sequence[CallObserver]) -> 
 
 @asynccontextmanager
 async def _run_parts(server: Server[Any]) -> AsyncIterator[dict[str, Any]]:
-    """Send notifications while the server runs, then close the services; runs once for all clients."""
+    # The SDK runs this once for all clients.
     assert isinstance(server, DuvetServer)
     try:
         async with anyio.create_task_group() as group:

@@ -143,7 +143,7 @@ class ModelWantedError(PendingError):
         data = msgspec.json.encode(rounds)
         state = b64encode(zlib.compress(data)).decode() if len(data) <= _MAX_STATE_BYTES else None
         if state is None or len(state) > _MAX_ENCODED_LENGTH:
-            message = "the results so far are too large to send through the client to its model"
+            message = "the results so far are too large to send to the client with the question"
             hint = "reduce the results of earlier steps, or use the model of another provider"
             raise ModelError(ModelFault.TOO_LARGE, message, hint=hint)
         self.result = types.InputRequiredResult(input_requests={key: request}, request_state=state)
@@ -186,7 +186,6 @@ async def _ask_client(request: ServerRequest, question: ModelRequest) -> Provide
 
 
 async def _recall_answer(rounds: CallState, question: ModelRequest) -> ProviderAnswer:
-    """Return the answer that the client sent with the repeated call; raise ModelWantedError if it sent none."""
     message = _make_message(question)
     # Repeated calls ask the same questions, which have the same answers.
     key = blake3(message.model_dump_json().encode()).hexdigest(length=8)

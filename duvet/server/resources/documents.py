@@ -85,8 +85,8 @@ MIME_TYPE = "application/json"
 _SIZED = (tree.NodeKind.SPECIFICATION, tree.NodeKind.REQUIREMENT)  # Their documents come from the catalogue alone.
 COLLECTIONS = {  # Name, title and description of the collections that every project has.
     tree.NodeKind.SPECIFICATIONS: ("specifications", "Specifications", "Every specification of the project"),
-    tree.NodeKind.ALL_REQUIREMENTS: ("requirements", "Requirements", "All requirements, in parts with ?limit=&cursor="),
-    tree.NodeKind.ALL_CITATIONS: ("citations", "Citations", "All citations, in parts with ?limit=&cursor="),
+    tree.NodeKind.ALL_REQUIREMENTS: ("requirements", "Requirements", "All requirements; ?limit=N selects a part"),
+    tree.NodeKind.ALL_CITATIONS: ("citations", "Citations", "All citations; ?limit=N selects a part"),
 }
 NO_DIGEST = ""  # The digest of a missing document.
 _LISTED = (
@@ -150,7 +150,7 @@ def _make_requirement(catalogue: Catalogue, node: tree.ResourceNode, **more: str
 def describe_resource(
     context: ProjectSnapshot, node: tree.ResourceNode, collection: tree.ResourceNode | None = None
 ) -> dict[str, Any]:
-    """Return the fields of a resource in MCP; with a collection, also its entry there."""
+    """Return the fields of a resource in MCP; with a collection, also the entry of the resource in it."""
     name, title, description = _describe(context.catalogue, node)
     meta = None
     if collection is not None and node.kind in tree.SINGLE_KINDS:

@@ -111,7 +111,6 @@ def _list_choices(tree: ResourceTree, variable: str, arguments: Mapping[str, str
 
 
 def _find_parent(tree: ResourceTree, arguments: Mapping[str, str], *variables: str) -> ResourceNode | None:
-    """Return the node named by the variables up to the first empty one; None if the first variable is empty."""
     names = list(takewhile(bool, (arguments.get(variable) for variable in variables)))
     specification, section, id, *_ = (*names, None, None, None)
     return find_named_node(tree, ResourcePath(specification, section, id)) if names else None

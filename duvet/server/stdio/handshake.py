@@ -34,7 +34,7 @@ class SessionOpening(msgspec.Struct, frozen=True):
 
 
 def take_standard_streams() -> ClientPipes:
-    """Move the client's streams; afterwards, standard input is empty, and standard output goes to standard error."""
+    """Copy the client's streams; afterwards, standard input is empty, and standard output goes to standard error."""
     for descriptor in (_INPUT, _OUTPUT, _ERRORS):
         try:
             os.fstat(descriptor)

@@ -149,7 +149,9 @@ def test_reports_are_those_of_their_tools(duvet_command: str, project: Path) -> 
             assert status == 200 and whole.keys() == {"status", "history"} and len(whole["history"]) == 3
             assert whole["history"][0].keys() == {"generated_at", "generated_at_iso", "run", "summary"}
             assert report(client, HISTORY, limit="1") == (200, {"status": "ok", "history": whole["history"][:1]})
-            wrong = refused("invalid_request", "limit must be a number from 1 to 100", "omit it for the last 10")
+            wrong = refused(
+                "invalid_request", "limit must be a number from 1 to 100", "omit it to get the last 10 reports"
+            )
             for limit in ("0", "101", "-1", "x", "", "1e1", "9" * 5000):
                 assert report(client, HISTORY, limit=limit) == (400, wrong)
             assert client.head(f"{V1}/coverage").status_code == 200

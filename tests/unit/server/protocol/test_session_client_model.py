@@ -250,7 +250,7 @@ async def test_state_of_another_call_is_refused(project: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "asked", "message"),
     [
-        ("large", 0, "the results so far are too large to send through the client to its model"),
+        ("large", 0, "the results so far are too large to send to the client with the question"),
         ("long", MAX_ROUNDS, "a call can ask the client's model at most 32 times"),
     ],
 )
