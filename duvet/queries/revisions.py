@@ -23,7 +23,7 @@ class DiffBase(Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        """The commit and the revision: `1a2b3c4d5e6f (v1.0)`."""
+        """The commit and the revision, such as `1a2b3c4d5e6f (v1.0)`."""
         merge_base = f"{self.short}, the merge base of HEAD and {self.revision}"
         return merge_base if self.is_merge_base else f"{self.short} ({self.revision})"
 

@@ -100,7 +100,7 @@ class TextWords:
                 self._ends.add(end)
 
     def find_nearest(self, quote: list[str]) -> TextStretch | None:
-        """Return the words that are most similar to the quote; None if nothing is, or for a very short quote."""
+        """Return the words that are most similar to the quote; None if none are similar, or for a very short quote."""
         joined = " ".join(quote)
         if not self.words or len(joined) < _SHORTEST:
             return None
