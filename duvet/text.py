@@ -213,7 +213,7 @@ def load_rapidfuzz() -> Any:
 
 
 def suggest_nearest(name: str, known: Iterable[str] | Mapping[str, str]) -> str:
-    """Return `did you mean …?` with the most similar names or, of a mapping, their values; empty if none is similar."""
+    """Return `did you mean …?` with the most similar names (in a mapping, their values); empty if none is similar."""
     names = known if isinstance(known, Mapping) else {one: one for one in known}
     hits = load_rapidfuzz().process.extract(
         name.lower(), list(names), scorer=load_rapidfuzz().fuzz.ratio, processor=str.lower, limit=3, score_cutoff=60

@@ -1,4 +1,4 @@
-"""Tables of the service configuration: server, providers, packs, pages, ingest, search, uploads, workflows."""
+"""The tables of the service configuration, such as server, providers, packs and workflows."""
 
 from __future__ import annotations
 
@@ -463,7 +463,7 @@ class WorkflowSection(ServiceSection, frozen=True, kw_only=True):
 
 
 class ServiceConfig(ServiceSection, frozen=True, kw_only=True):
-    """The configuration of `duvet mcp` and of the commands that call tools."""
+    """The configuration of the server, and of commands that use its tools, models or index."""
 
     schema: Annotated[str | None, doc("URL or path of the JSON Schema of this file, for editors")] = field(
         default=None, name="$schema"

@@ -1,4 +1,4 @@
-"""The resolved configuration that all other packages use."""
+"""The resolved configuration that other packages use, and tables that several configurations share."""
 
 # Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
 import posixpath

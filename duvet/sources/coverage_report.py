@@ -1,4 +1,4 @@
-"""Reads coverage reports: which lines of each file a test run executed or missed."""
+"""Reads JaCoCo reports of the lines that tests executed."""
 
 from __future__ import annotations
 

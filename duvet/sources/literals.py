@@ -1,4 +1,4 @@
-"""Finds the lines inside multi-line string literals, which are not comments."""
+"""Finds lines inside multi-line string literals; such lines are not comments."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class Tree(Protocol):
     def is_file(self, path: str) -> bool: ...
 
     def exists(self, path: str) -> bool:
-        """Return whether the path exists; a broken symlink counts, a folder of duvet's own data doesn't."""
+        """Return whether the path exists; broken symlinks count, but not the folders of duvet's own data."""
 
     def entries(self, folder: str) -> Iterator[TreeEntry]:
         """Yield the entries of a folder in any order, none if it doesn't exist; raise UnreadableError for other faults."""

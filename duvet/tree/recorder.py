@@ -162,7 +162,7 @@ class RecordedTree:
     """The files on disk; records each question and its answer."""
 
     def __init__(self, disk: DiskTree, now: int | None = None, pinned: Mapping[str, FileContent] | None = None) -> None:
-        """`pinned` maps files to content that replaces what is on disk; without it, the run never restarts."""
+        """`pinned` maps files to content that replaces what is on disk; without `pinned`, the run never restarts."""
         self.disk = disk
         self.pinned = pinned or {}
         self._can_restart = pinned is not None
@@ -292,7 +292,7 @@ class RecordedTree:
         return stamp
 
     def note_removed(self, path: str) -> None:
-        """Record that this run removed a file that it had read, and that the result doesn't depend on it."""
+        """Forget a file that this run has removed, because the result doesn't depend on it."""
         self.record.files.pop(path, None)
         self.seen.pop(path, None)
         self._correct_answers(path, there=False)
@@ -352,7 +352,7 @@ def digest_variable(environ: Mapping[str, str], name: str) -> bytes | None:
 
 
 def check_unchanged(record: TreeRecord, tree: RecordedTree) -> TreeRecord | None:
-    """Return the record, without unneeded digests, if the files and folders are unchanged; otherwise None."""
+    """Return the record, without unneeded digests, if its answers about files are unchanged; otherwise None."""
     if not record.settled:
         return None
     files: dict[str, FileStamp] = {}
