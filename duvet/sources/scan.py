@@ -94,14 +94,15 @@ def find_sources(
         if unmatched is None:
             continue
         missing = {index: quote_text(rule.patterns[index]) for index, paths in found.items() if not paths}
-        if missing and len(rule.patterns) > 1:
+        hint = f"correct the pattern, or remove {'it' if len(rule.patterns) > 1 else 'the table'}"
+        if missing and (rule.language or len(rule.patterns) > 1):
             from duvet.config.languages import Language
 
             # Few projects contain every kind of file that a language has.
             if any(rule.patterns == language.patterns for language in Language):
                 missing = {0: ", ".join(missing.values())} if len(missing) == len(found) else {}
+                hint = "correct `language`, or remove the table" if rule.language else hint
         for index, names in missing.items():
-            hint = f"correct the pattern, or remove {'it' if len(rule.patterns) > 1 else 'the source'}"
             place, message = origin.place("pattern", index), f"no file matches {names}"
             unmatched(rules.PATTERN_UNMATCHED.problem(message, origin.path, place, hint=hint))
     return {path: tuple(found) for path, found in styles.items()}
