@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import re
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -275,8 +275,7 @@ class Subscriptions:
 
     async def _notify(self, before: ProjectSnapshot, after: ProjectSnapshot) -> None:
         async for uri in self.watched.find_changes(after):
-            outboxes = [one for one in self._outboxes.values() if uri in one.uris]
-            await self._publish(subscriptions.ResourceUpdated(uri=uri), uri, outboxes)
+            await self._publish(subscriptions.ResourceUpdated(uri=uri), uri)
         ##= man/spec/mcp.md#freshness
         ##% The server MUST notify clients of changes to resources that they have subscribed to, and of new and removed
         ##% specifications, requirements, citations and pages.
@@ -284,21 +283,23 @@ class Subscriptions:
             documents.have_pages_changed if self._dispatcher.registry.has_only_pages else documents.have_lists_changed
         )
         if have_changed(before, after):
-            await self._publish(subscriptions.ResourcesListChanged(), RESOURCES, self._outboxes.values())
+            await self._publish(subscriptions.ResourcesListChanged(), RESOURCES)
 
     async def _notify_of_packs(self) -> None:
         if self._registry is not self._dispatcher.registry:
             self._registry = self._dispatcher.registry
-            await self._publish(subscriptions.ResourcesListChanged(), RESOURCES, self._outboxes.values())
-            await self._publish(subscriptions.ToolsListChanged(), TOOLS, self._outboxes.values())
-            await self._publish(subscriptions.PromptsListChanged(), PROMPTS, self._outboxes.values())
+            await self._publish(subscriptions.ResourcesListChanged(), RESOURCES)
+            await self._publish(subscriptions.ToolsListChanged(), TOOLS)
+            await self._publish(subscriptions.PromptsListChanged(), PROMPTS)
 
-    async def _publish(self, event: subscriptions.ServerEvent, name: str, outboxes: Iterable[Outbox]) -> None:
+    async def _publish(self, event: subscriptions.ServerEvent, name: str) -> None:
         await self._bus.publish(event)
-        for outbox in outboxes:
-            outbox.waiting[name] = None
-            if self._group and not outbox.is_busy:
-                self._group.start_soon(outbox.deliver)
+        # Clients may have unsubscribed meanwhile.
+        for outbox in self._outboxes.values():
+            if name in outbox.uris or not isinstance(event, subscriptions.ResourceUpdated):
+                outbox.waiting[name] = None
+                if self._group and not outbox.is_busy:
+                    self._group.start_soon(outbox.deliver)
 
 
 def _check_uris(uris: Collection[str]) -> None:

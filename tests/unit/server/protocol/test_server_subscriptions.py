@@ -89,6 +89,17 @@ async def test_unsubscribing_changes_nothing_for_others(kettle: Path, server: Du
         await heard.until(CITATIONS, LISTS)
 
 
+async def test_a_client_that_unsubscribes_during_a_notification_gets_none(kettle: Path, server: DuvetServer) -> None:
+    async with hearing(server, "legacy", [HEATING, POURING]) as heard:
+        (outbox,) = server.subscriptions._outboxes.values()
+        server.subscriptions._bus.subscribe(lambda event: outbox.uris.discard(HEATING))
+        changed = SPECIFICATION.replace("# Heating", "# Heating\n\nQuickly.").replace(
+            "# Pouring", "# Pouring\n\nSlowly."
+        )
+        save_by_rename("spec.md", changed)(kettle)
+        await heard.until(POURING)
+
+
 async def test_a_client_that_leaves_is_forgotten(mode: str, kettle: Path, server: DuvetServer) -> None:
     async with hearing(server, "legacy", [HEATING]) as heard:
         for _ in range(3):
