@@ -76,6 +76,10 @@ async def connect(
         error: BaseException = group
         while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
             error = error.exceptions[0]
-        raise error from None
+        context = error.__context__
+        try:
+            raise error
+        finally:
+            error.__context__ = context
     finally:
         live.close()
