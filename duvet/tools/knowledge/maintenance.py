@@ -196,7 +196,9 @@ async def _finish_storing(
     ctx: CallContext, maintenance: Maintenance, stored: StoredFile, wants_ingest: bool | None
 ) -> tool.ToolAnswer:
     run, warning = None, ""
-    if maintenance.content.rule.ingest if wants_ingest is None else wants_ingest:
+    if wants_ingest is None:
+        wants_ingest = maintenance.content.rule.ingest
+    if wants_ingest:
         cause: Exception | None = None
         try:
             done = await run_ingest_or_fail(ctx, maintenance, location.IngestOptions())
