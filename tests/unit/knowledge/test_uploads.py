@@ -209,6 +209,7 @@ def test_only_one_of_two_writers_creates_a_file(tmp_path: Path) -> None:
         assert {(tmp_path / f"{number}.md").read_text() for number in numbers} <= {writer * 1000}
 
 
+@posix
 @pytest.mark.parametrize("part", ["docs", "docs/tea.md"])
 def test_a_link_that_replaces_a_checked_path_is_not_followed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: str
@@ -223,7 +224,12 @@ def test_a_link_that_replaces_a_checked_path_is_not_followed(
         (tmp_path / "project" / part).symlink_to(tmp_path / "other" / part)
         return False
 
+    os.mkfifo(tmp_path / "project/pipe")
+    descriptors = os.listdir("/dev/fd")
     assert content.read("docs/tea.md", is_local=True) == b"tea"
+    with pytest.raises(QueryError, match="can't read"):
+        content.read("pipe", is_local=True)
     monkeypatch.setattr(IgnoredPaths, "hides", hides)
     with pytest.raises(QueryError, match="can't read"):
         content.read("docs/tea.md", is_local=True)
+    assert len(os.listdir("/dev/fd")) == len(descriptors)

@@ -100,9 +100,20 @@ async def test_a_known_token_is_needed(server: DuvetServer) -> None:
             assert (answer.status_code, answer.json()) == (401, UNKNOWN if shown else NEEDED), shown
             challenge = 'Bearer realm="duvet", error="invalid_token"' if shown else 'Bearer realm="duvet"'
             assert answer.headers["www-authenticate"] == challenge
+        # The path is checked before the token, and the method after it.
+        for method, path, status in (("GET", "/nothing", 404), ("PUT", "/mcp", 401), ("POST", "/health", 405)):
+            assert (await client.request(method, path)).status_code == status
+        assert (await client.get("/ready")).json() == {"status": "ready"}
         answer = await client.get("/health")
     assert (answer.status_code, answer.text) == (200, '{"status":"ok"}')
     assert set(answer.headers) == {"date", "content-type", "content-length", "cache-control"}
+
+
+async def test_an_unexpected_exception_is_hidden(server: DuvetServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server.live, "context", None)
+    async with http_server.connected(server) as client:
+        answer = await client.get("/ready")
+    assert (answer.status_code, answer.json()) == (500, http_server.error_of("upstream_error", "Internal error"))
 
 
 async def test_a_large_body_is_refused(server: DuvetServer) -> None:
