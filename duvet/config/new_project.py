@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import posixpath
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -82,15 +84,15 @@ def add_to_config(
     ##% In an existing project, `duvet init` MUST add only the specifications and languages that the user names or
     ##% accepts, and change nothing else in the configuration.
     end, added, rest = b"\r\n" if b"\r\n" in data else b"\n", data, list(specifications)
+    uncommented = b""
     if config.extended:
         for source in specifications:
-            table = _render("tables", groups=(), specifications=[source], any_case=any_case).strip()
-            lines = [line + end for line in table.splitlines()]
-            suggestion = b"".join(b"# " + line for line in lines)
-            ##= man/spec/init.md#existing-projects
-            ##% `duvet init` MUST uncomment a specification that it has written as a comment, instead of adding it again.
-            if suggestion in added:
-                added = added.replace(suggestion, b"".join(lines), 1)
+            name = source if "://" in source else posixpath.normpath(source)
+            cases = [name] if source in any_case else ()
+            table = _render("tables", groups=(), specifications=[name], any_case=cases).strip()
+            before, added = added, _uncomment_table(added, table, end)
+            if added != before:
+                uncommented += table + b"\n\n"
                 rest.remove(source)
         tables = _render("tables", groups=groups, specifications=rest, any_case=any_case)
     else:
@@ -102,9 +104,19 @@ def add_to_config(
     try:
         read_config(added, config.path, environ)
     except ProblemsError as error:
-        hint = f"add these lines by hand:\n{tables.decode()}"
+        hint = f"add these lines by hand:\n{(uncommented + tables).decode().rstrip()}"
         raise DuvetError("cannot add tables at the end of this file", path=config.path, hint=hint) from error
     return added
+
+
+def _uncomment_table(data: bytes, table: bytes, end: bytes) -> bytes:
+    ##= man/spec/init.md#existing-projects
+    ##% `duvet init` MUST uncomment a specification that it has written as a comment, instead of adding it again.
+    lines = [line + end for line in table.splitlines()]
+    comment = re.escape(b"".join(b"# " + line for line in lines))
+    # Keys below the comment would become keys of the table.
+    found = re.search(rb"(?m)^" + comment + rb"(?=(?:[ \t\r]*(?:#.*)?\n)*[ \t\r]*(?:\[|\Z|#.*\Z))", data)
+    return data[: found.start()] + b"".join(lines) + data[found.end() :] if found else data
 
 
 def _render(name: str, **values: Any) -> bytes:

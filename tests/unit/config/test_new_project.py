@@ -92,8 +92,32 @@ def test_additions_to_a_configuration(data: bytes) -> None:
     assert added.count(b"\n") == added.count(b"\r\n" if data is UPSTREAM else b"\n")
 
 
-def test_configurations_that_can_not_be_extended() -> None:
-    data = OURS + b'\nspecification = [{ source = "a.md" }]\n'
+SUGGESTED = b'# [[specification]]\n# source = "b.md"\n'
+
+
+@pytest.mark.parametrize("name", ["b.md", "./b.md"])
+def test_only_a_suggestion_of_its_own_lines_is_uncommented(name: str) -> None:
+    ##= man/spec/init.md#existing-projects
+    ##% `duvet init` MUST uncomment a specification that it has written as a comment, instead of adding it again.
+    uncommented, appended = SUGGESTED.replace(b"# ", b""), f'\n[[specification]]\nsource = "{name}"\n'.encode()
+    for before, after in (
+        (b"\n", b""),
+        (b"\n", b"\n# mine\n  # [x]\n[report.html]\nenabled = true\n"),
+        (b"\n", b"# mine"),
+    ):
+        data = OURS + before + SUGGESTED + after
+        assert add_to_config(data, read(data), [], [name], {}) == OURS + before + uncommented + after
+    ##= man/spec/init.md#existing-projects
+    ##% In an existing project, `duvet init` MUST add only the specifications and languages that the user names or
+    ##% accepts, and change nothing else in the configuration.
+    for before, after in ((b"\n#", b""), (b'\n[[specification]]\nsource = "a.md"\n', b'\n# mine\nkeywords = "any"\n')):
+        data = OURS + before + SUGGESTED + after
+        assert add_to_config(data, read(data), [], [name], {}) == data + appended
+
+
+@pytest.mark.parametrize("suggested", [b"", SUGGESTED])
+def test_configurations_that_can_not_be_extended(suggested: bytes) -> None:
+    data = OURS + b'\nspecification = [{ source = "a.md" }]\n' + suggested
     with pytest.raises(DuvetError) as error:
         add_to_config(data, read(data), [], ["b.md"], {})
     assert error.value.message == "cannot add tables at the end of this file"
