@@ -208,6 +208,24 @@ def test_on_a_phone_the_panel_is_a_sheet_that_closes(visit: Visits, states: Repo
     expect(panel).to_be_hidden()
 
 
+def test_on_a_phone_the_panel_hides_nothing_that_has_the_focus(visit: Visits, states: Report) -> None:
+    ##= man/spec/page.md#size-and-accessibility
+    ##% The report MUST be usable with the keyboard alone, and show which element has the focus.
+    page = visit(f"{states.url}#tea/pot/1dd64a535306", **PHONE)
+    expect(page.locator("#panel-title")).to_be_focused()
+    hidden = """() => {
+      const one = document.activeElement
+      return !panel.contains(one) && one !== document.body && one.getBoundingClientRect().top > panel.offsetTop
+        ? one.outerHTML.slice(0, 90) : ''
+    }"""
+    for _ in range(60):
+        press(page, "Tab")
+        assert page.evaluate(hidden) == ""
+    press(page, "Escape")
+    expect(page.locator("#panel")).to_be_hidden()
+    expect(page.locator("#tea pre a", has_text="The pot MUST be warm.").first).to_be_focused()
+
+
 def test_the_logo_is_not_cut_off(visit: Visits, reports: Reports) -> None:
     config = SMALL_CONFIG + '[report.html]\nenabled = true\nlogo = "ACME"\n'
     page = visit(reports.of("logo", PASSING | {".duvet/config.toml": config}).url, viewport=NARROW)
