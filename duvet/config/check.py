@@ -145,9 +145,11 @@ def convert_values(
                 spellings = {} if renamed is None else {one: name for name in known for one in list_spellings(name)}
                 result: dict[str, Any] = {}
                 for name, inner in value.items():
-                    own: str = name
-                    if renamed is not None and name not in known and spellings.get(name, name) not in {*value, *result}:
-                        own = renamed[*at.keys, name] = spellings[name]
+                    own = spellings.get(name) or name
+                    if name in known or own in value or own in result:
+                        own = name
+                    elif renamed is not None:
+                        renamed[*at.keys, name] = own
                     if own in known:
                         inner = convert_values(known[own], inner, at / name, convert_leaf, renamed)
                     if inner is not DROPPED:
