@@ -42,7 +42,7 @@ class TargetSection(Struct, frozen=True):
     section: int
     quotes: IdsByQuote
     named: tuple[NamedText, ...] = ()  # The requirements that the target names by an id; empty for a section.
-    equal: tuple[int, ...] = ()  # The other sections with the same path.
+    equal: tuple[int, ...] = ()  # The sections with the same path, if there are several.
     failure: records.Failure | None = None  # If the number in the target does not exist; `section` has no meaning then.
 
 
@@ -151,8 +151,7 @@ class TargetResolver:
                 return self._missing.setdefault((locator, section), missing) if left else failure
         equal: tuple[int, ...] = ()
         if NUMBER_SIGN in specification.sections[index].qualified:
-            same = specification.by_path[specification.sections[index].anchors]
-            equal = tuple([one for one in same if one != index])
+            equal = specification.by_path[specification.sections[index].anchors]
         return self._sections.setdefault(
             (locator, index, named), TargetSection(specification, index, defaultdict(list), named, equal)
         )
@@ -367,7 +366,7 @@ def _find_in_equal_section(
     specification = target.specification
     near = nears.setdefault(specification.locator, Neighbourhood(specification))
     # The numbers of sections shift when one is inserted, so the quote decides.
-    held = set(near.find_containing_sections(quote)).intersection(target.equal)
+    held = set(near.find_containing_sections(quote)).intersection(target.equal) - {target.section}
     if len(held) != 1:
         return target.section, None
     (index,) = held

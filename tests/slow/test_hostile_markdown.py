@@ -54,7 +54,7 @@ GROWING: dict[str, tuple[Callable[[int], bytes], int]] = {
     "unclosed brackets": (lambda size: b"It MUST be " + b"[" * size + b"a" + b"](b)" * size + b"\n", 100_000),
     "unclosed quotation marks": (lambda size: b"It MUST be " + b'"a. ' * size + b"\n", 100_000),
     "code spans": (lambda size: b"It MUST be " + b"`a. b` ``c " * size + b"\n", 100_000),
-    "sections": (lambda size: repeat("# Pot\n\nPot {} MUST be hot.\n\n", size), 3_000),
+    "sections": (lambda size: repeat("# Pot\n\nPot {} MUST be hot.\n\n", size), 10_000),
     "blanks": (lambda size: "It MUST be\t\u00e9  ".encode() * size + b"hot.\n", 100_000),
     "HTML on a line": (
         lambda size: b"<div>" + "<b>Pots</b> \u00e9 MUST be hot. ".encode() * size + b"</div>\n",
