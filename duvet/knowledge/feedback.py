@@ -116,7 +116,6 @@ def append_lines(path: str, lines: list[bytes], patience: float = APPEND_PATIENC
 
 
 def _repair_last_line(handle: int) -> None:
-    """Remove an incomplete last line, or end a complete one."""
     size = end = os.fstat(handle).st_size
     tail = b""
     while end and b"\n" not in tail:

@@ -107,7 +107,6 @@ def _decode_path(data: bytes) -> str:
 
 
 def _read_log(git: GitCommand, timeout: float, *options: str) -> Iterator[bytes]:
-    """Yield the NUL-separated fields of `git log`; raise DuvetError if it fails or exceeds the time limit."""
     process = git.start(
         *("-c", "log.showRoot=true", "-c", "log.follow=false", "--literal-pathspecs"),
         *("log", "-z", "--no-show-signature", "--no-color", *options),

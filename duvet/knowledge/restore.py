@@ -96,7 +96,6 @@ def restore_backup(
 
 @contextmanager
 def _store_folder(places: StorePaths) -> Iterator[None]:
-    """Make the store's folder; after an error, remove it again if it was new."""
     made, at = [], places.folder
     while at and not os.path.lexists(at):
         made.append(at)

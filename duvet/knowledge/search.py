@@ -320,7 +320,6 @@ class _Vectors(Struct, frozen=True):
 
 
 def _load_vectors(store: Store, embedder: Embedder | None) -> tuple[_Vectors | None, str]:
-    """Return the vectors, or None if they are unusable, and a warning if some are missing or none is useful."""
     ##= man/spec/knowledge.md#search
     ##% Without usable vectors, `km-search` MUST search by words alone and give the reason.
     data = store.kept(records.SPACE_KEY)

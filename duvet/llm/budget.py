@@ -84,7 +84,6 @@ class SpendingBudget:
             self._unsaved = (day, [*(self._unsaved[1] if self._unsaved[0] == day else []), entry])
 
     def _append(self, day: str, entry: _Entry) -> bool:
-        """Add a line to the file of this day, and remove the files of earlier days; return False if writing fails."""
         if not self._folder:
             return False
         path = os.path.join(self._folder, f"{day}.jsonl")

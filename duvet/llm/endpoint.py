@@ -152,7 +152,6 @@ class ProviderClient:
     async def _send(
         self, endpoint: Endpoint, url: str, headers: Mapping[str, str], content: bytes | None, max_bytes: int
     ) -> bytes:
-        """Post the content to the URL; if `content` is None, get the URL."""
         name, method = endpoint.name, "GET" if content is None else "POST"
         try:
             reply = await self._http.send(
@@ -201,7 +200,6 @@ def _make_refusal(endpoint: Endpoint, reply: http_client.HttpReply, now: float) 
 
 
 def _parse_retry_after(header: str | None, now: float) -> float | None:
-    """Return the seconds to wait, from a number or a date; None if the header is missing or malformed."""
     text = (header or "").strip()
     if _SECONDS.match(text):
         return float(text)

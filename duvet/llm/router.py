@@ -127,9 +127,9 @@ async def _log_failure(result: Awaitable[Result], what: str, log: Callable[[str]
 
 
 def _match_hint(hint: ModelHint, models: Sequence[str]) -> str:
-    """Return the model that a hint is about, or "". If `models` is empty, any name without spaces counts as a model."""
     name = hint.name.lower()
     if not models:
+        # Any name without spaces may be a model.
         return "" if " " in hint.name else hint.name
     return next((model for model in models if model.lower() == name), "") or next(
         (model for model in models if model.lower() in f"{name} {hint.url.lower()}"), ""
@@ -205,7 +205,6 @@ class StaticRouter:
         return choices, [*skipped, *(warning for choice in choices for warning in self._warn_unlisted(choice))]
 
     def _find_fault(self, name: str) -> str:
-        """Return why `PROVIDER/MODEL` is unusable; empty if it is usable."""
         provider, _, model = name.partition("/")
         backend = self._backends.get(provider)
         ##= man/spec/ask.md#choosing-a-model
@@ -304,7 +303,6 @@ class StaticRouter:
         return answer
 
     def _rank_discovered(self, backend: Backend, task: str | None) -> Sequence[str]:
-        """Return the models to try, best first: those for the task, else the one that answered last, then the others."""
         listing = self._discovery.listing(backend)
         hinted = [_match_hint(hint, listing.models) for hint in listing.hints]
         words = [f"{hint.name} {hint.note}".lower() for hint in listing.hints]

@@ -102,7 +102,7 @@ def _make_index_rows(first: int, file: records.IngestedFile) -> Iterator[tuple[i
 
 
 def _strip_ending(name: str) -> str:
-    """Return a file name without extensions; a leading dot does not begin one."""
+    # A leading dot does not begin an extension.
     return name[: name.find(".", 1)] if "." in name[1:] else name
 
 
@@ -582,7 +582,7 @@ def _encode_traits(artifact: records.Artifact, id: int) -> list[tuple[object, ..
 
 
 def _encode_symbol(symbol: records.Symbol) -> tuple[object, ...]:
-    """Encode a symbol, without names that follow from the qualified name."""
+    # Names that follow from the qualified name are not stored.
     qualified, folded = symbol.qualified_name, fold_name(symbol.qualified_name)
     return (
         None if symbol.name == qualified.rpartition(".")[2] else encode_text(symbol.name),

@@ -120,7 +120,7 @@ class StoreTables:
             return [make_chunk(*places[number]) for number in numbers if number in places]
 
     def _read_symbols(self, ids: Iterable[int]) -> Mapping[int, Sequence[db.DatabaseRow]]:
-        """Return the rows of the symbols of files, not decoded yet because a file may have many."""
+        # The rows are not decoded yet, because a file may have many.
         query = """SELECT artifact, name, qualified_name, kind, language, line_start, line_end FROM symbol
         WHERE artifact IN ({}) ORDER BY artifact, ordinal"""
         found: dict[int, list[db.DatabaseRow]] = {}

@@ -367,7 +367,6 @@ def cut_pieces(
 
 
 def _find_end(text: str, start: int, headings: Sequence[int]) -> tuple[int, bool]:
-    """Return the end of the chunk that begins at `start`, and whether a heading is there."""
     most = start + WINDOW
     if most >= len(text) and not headings:
         return len(text), False
@@ -422,7 +421,6 @@ def read_outline(path: str, text: str, start: int = 0) -> DocumentOutline:
 
 
 def _read_markdown_outline(body: str, start: int) -> DocumentOutline:
-    """Return the outline of a text that begins at the offset `start` of its document."""
     outline, data = read_page_outline(body), body.encode()
     headings: list[OutlineHeading] = []
     at = 0

@@ -143,8 +143,6 @@ class CancelledError(BaseException):
 
 
 class _PipeProgress(Progress):
-    """Writes progress to a pipe; raises CancelledError after the parent process has closed the input."""
-
     def __init__(self, pipe: BinaryIO) -> None:
         self._pipe = pipe
         self._cancelled = Event()

@@ -457,7 +457,7 @@ class FileChanges(Struct):
             self.writing.touch(artifact)
 
     def _describe(self, artifact: Artifact, record: FileRecord, modified: float | None) -> Artifact:
-        """Add the subsystem and the last commit, which can change even if the file doesn't."""
+        # The subsystem and the last commit can change even if the file doesn't.
         found = self.subsystems.find_membership(artifact.path, artifact.kind, record.subsystem, record.imports)
         commit = self.times.find_last_commit(artifact.path)
         return structs.replace(
@@ -478,7 +478,6 @@ def _update_vectors(
     changed: Collection[str],
     progress: Progress,
 ) -> None:
-    """Compute the vectors of changed files, or of all files if the vector space must be fitted again."""
     todo = [artifact for artifact in artifacts if artifact.chunk_count]
     total = sum(artifact.chunk_count for artifact in todo)
     data, size = store.kept(SPACE_KEY), int.from_bytes(store.kept(SPACE_SIZE_KEY) or b"")
@@ -511,7 +510,7 @@ def _update_vectors(
 
 
 def _sample_texts(store: Store, artifacts: Sequence[Artifact], total: int) -> Iterator[str]:
-    """Yield every nth text, so that the same files always produce the same vector space."""
+    # Every nth text, so that the same files always produce the same vector space.
     step = max(1, -(-total // _SAMPLE))
     first = 0
     for artifact in artifacts:

@@ -141,7 +141,6 @@ class SubsystemIndex:
 
     @cached_property
     def _modules(self) -> dict[str, str]:
-        """The subsystem of each module, by the paths under which files may import the module."""
         found: dict[str, str] = {}
         for path, name in self._code.items():
             above = [""]
@@ -159,7 +158,6 @@ class SubsystemIndex:
 
     @cached_property
     def _citations(self) -> tuple[dict[str, set[int]], dict[int, list[str]]]:
-        """The requirements that each file cites, and the subsystems of the code that cites each requirement."""
         cited, citing = defaultdict[str, set[int]](set), defaultdict[int, list[str]](list)
         for citation in self._trace.citations if self._trace else ():
             cited[citation.path].update(citation.requirements)

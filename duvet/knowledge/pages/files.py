@@ -147,7 +147,6 @@ def find_page_files(project: Project, earlier: PageFiles | None = None) -> PageF
 
 
 def _find_files(patterns: PagePatterns, tree: Tree, earlier: PageFiles | None) -> PageFiles:
-    """Find the files of patterns; reuse `earlier` if no folder has changed since."""
     if not isinstance(tree, RecordedTree):
         return patterns.files(tree)
     # The inputs, apart from the tree, that determine the files.

@@ -90,8 +90,8 @@ _LINE = (
 )
 
 
+# Much faster than the YAML parser, which reads everything else.
 def _read_plain_fields(lines: Sequence[str], scalar: Callable[[str], Any]) -> dict[str, Any] | None:
-    """Parse simple scalars and lists, much faster than the YAML parser; return None for anything else."""
     # Compiled here, because not every command reads pages.
     line_pattern, item_pattern = re.compile(_LINE), re.compile(_WORD)
 

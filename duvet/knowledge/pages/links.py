@@ -175,7 +175,6 @@ def _find_wikilinks(data: bytes, hidden: list[tuple[int, int]]) -> Iterator[Link
 
 
 def _find_comments(data: bytes, hidden: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Yield the ranges of `%%` comments outside code; the last one may be unclosed."""
     opened = -1
     for found in re.finditer(rb"(?<!%)%%", data) if b"%%" in data else ():
         if _is_inside(found.start(), hidden):

@@ -342,7 +342,6 @@ class PageReferenceFinder:
         return None
 
     def _find_name(self, name: str, specification: int | None = None) -> tuple[int, ...]:
-        """Return the requirement with this name; without `specification`, the name must be unique in the trace."""
         try:
             found = find_by_name(self.catalogue, name, None if specification is None else [specification])
         except errors.NotFoundError:
@@ -350,7 +349,6 @@ class PageReferenceFinder:
         return found.indexes if isinstance(found, RequirementRef) else ()
 
     def _find_id(self, prefix: str) -> tuple[int, ...]:
-        """Return the requirements whose id begins with these digits; empty if several ids do."""
         if not _ID.match(prefix):
             return ()
         found: dict[str, list[int]] = {}

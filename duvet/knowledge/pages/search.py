@@ -204,7 +204,6 @@ class _WordTable:
             return scores
 
     def _weigh(self, words: Sequence[str]) -> float:
-        """Return the weight of the words; words in fewer pages weigh more."""
         total = len(self.lengths)
         count = min(sum(len(self._rows[word]) for word in words), total)
         return log(1 + (total - count + 0.5) / (count + 0.5))
@@ -218,7 +217,7 @@ class _WordTable:
                 scores[row] += weight * count / (count + norms[row])
 
     def _add_related(self, scores: list[float], words: Sequence[str], weight: float) -> None:
-        """Raise the scores of matching rows; all related words together count less than one word of the query."""
+        # All related words together count less than one word of the query.
         counts: defaultdict[int, int] = defaultdict(int)
         for word in words:
             for entry in self._rows[word]:
@@ -230,7 +229,6 @@ class _WordTable:
             scores[row] += weight * count / (count + self._norms[row])
 
     def _find_forms(self, terms: Sequence[str]) -> dict[str, Sequence[str]]:
-        """Return the words to look for, by the stem of each term; an unknown compound becomes two stems."""
         forms: dict[str, Sequence[str]] = {}
         unknown = 0
         for term in terms:
@@ -310,7 +308,6 @@ def extract_terms(query: str) -> list[str]:
 
 
 def _remove_asking_words(query: str) -> str:
-    """Remove Chinese and Japanese question words and particles; return the query unchanged if nothing else is left."""
     if query.isascii():
         return query
     parts = "|".join(sorted(_ASKING_PARTS.split(), key=len, reverse=True))
