@@ -60,7 +60,7 @@ def find_tools_flaw(tools: object) -> str:
             return f"{tool.name}: {flaw}"
     names = Counter(name for tool in tools for name in (tool.name, *tool.aliases))  # type: ignore[attr-defined]
     name, count = next(iter(names.most_common(1)), ("", 0))
-    return f"two of its tools have the name {name}" if count > 1 else ""
+    return f"the name {name} occurs twice" if count > 1 else ""
 
 
 def _find_tool_flaws(tool: Tool) -> Iterator[str]:
@@ -94,11 +94,11 @@ def _find_tool_flaws(tool: Tool) -> Iterator[str]:
     if not is_record(tool.input):
         yield "input is not a msgspec.Struct"
     elif not _is_object(input_schema(tool)):
-        yield "input has no JSON Schema"
+        yield f"input has no JSON Schema of at most {MAX_SCHEMA_BYTES:,} bytes"
     if not all(is_record(row) for row in rows if row is not ...):
         yield "output is not a msgspec.Struct or a tuple of them"
     elif not _is_object(output_schema(tool)):
-        yield "output has no JSON Schema"
+        yield f"output has no JSON Schema of at most {MAX_SCHEMA_BYTES:,} bytes"
 
 
 def _find_text_flaws(owner: object, lengths: dict[str, int]) -> Iterator[str]:

@@ -240,7 +240,7 @@ class _ReferenceScope:
                 hint = "use ${steps.ID.result} for the result of an earlier step"
                 yield WorkflowFault(keys, message, hint)
         elif root not in self.names:
-            yield WorkflowFault(keys, f"{shown} must begin with one of {', '.join(steps.SCOPE_ROOTS)}")
+            yield WorkflowFault(keys, f"{shown} must refer to one of {', '.join(steps.SCOPE_ROOTS)}")
         elif more:
             name, known = str(more[0]), self.names[str(root)]
             if name not in known and name in self.later[str(root)]:

@@ -215,7 +215,7 @@ def test_a_flaw_in_a_field_is_named(problem_files: Snapshot) -> None:
 def test_packs_and_tools_without_a_flaw_and_lists_of_tools() -> None:
     assert find_tools_flaw(None) == find_tools_flaw(iter(GUESTS)) == "its tools are not a list"
     assert find_tools_flaw(GUESTS * 50) == f"it has more than {plugins.MAX_PACK_TOOLS} tools"
-    assert find_tools_flaw([tool("x", print), tool("y", print, aliases=["x"])]) == "two of its tools have the name x"
+    assert find_tools_flaw([tool("x", print), tool("y", print, aliases=["x"])]) == "the name x occurs twice"
     assert find_tools_flaw([5]) == "one of its tools is not a duvet.tools.tool.Tool"
     assert plugins.find_pack_flaw(Pack("kettle-2.x", GUESTS, "Kettles", "1")) == ""
     more: dict[str, Any] = {"labels": ["a"], "aliases": ("b.c",), "time_limit": 5}
