@@ -215,7 +215,8 @@ def _make_key(name: str, value: JsonSchema, extension: str = "") -> dict[str, st
 
 def describe_values(value: JsonSchema) -> str:
     if options := value.get("anyOf"):
-        return " or ".join(describe_values(option) for option in options)
+        parts = [describe_values(option) for option in options]
+        return (" | " if any(" | " in part for part in parts) else " or ").join(parts)
     if choices := value.get("enum"):
         return " | ".join(choices) if len(choices) < _MAX_LISTED_CHOICES else "a name"
     if value.get("format") == "date":
@@ -223,6 +224,8 @@ def describe_values(value: JsonSchema) -> str:
     if "maximum" in value:
         low = f"from {value['minimum']} to" if "minimum" in value else f"above {value['exclusiveMinimum']}, up to"
         return f"a number {low} {value['maximum']}"
+    if "minimum" in value:
+        return f"a number from {value['minimum']}"
     return _TYPES.get(value.get("type", ""), "any value")
 
 

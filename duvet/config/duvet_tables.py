@@ -39,7 +39,7 @@ class PackName(StrEnum):
 # The server tables of both files share these.
 SERVER_NAME = doc("Name that identifies the server to clients")
 SERVER_TITLE = doc("Display name of the server")
-SERVER_VERSION = doc("Version that the server reports; by default the version of duvet")
+SERVER_VERSION = doc("Version that the server reports")
 SERVER_DESCRIPTION = doc("One-sentence description of the server")
 ProtocolVersionSetting = Annotated[
     ProtocolVersion | None,

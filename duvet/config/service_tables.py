@@ -91,7 +91,10 @@ class ServerSection(ServiceSection, frozen=True, kw_only=True):
     ] = 1000.0
     log_level: Annotated[LogLevel, doc("Minimum level to log")] = LogLevel.WARN
     log_format: Annotated[LogFormat, doc("Format of log lines")] = LogFormat.TEXT
-    tool_timeout: Annotated[Seconds, doc("Time limit in seconds for tools of installed packs")] = 30.0
+    tool_timeout: Annotated[
+        Seconds,
+        doc("Time limit in seconds for tools of packs that are not built in, and for forwarded calls that only read"),
+    ] = 30.0
     shutdown_timeout: Annotated[Seconds, doc("Seconds that running calls get to finish when the server stops")] = 3.0
 
 
@@ -227,7 +230,7 @@ class IngestSection(ServiceSection, frozen=True, kw_only=True):
     include: Annotated[
         PatternSetting,
         doc(
-            "Files or folders to index. Files that git ignores are always skipped; secrets and vendored "
+            "Glob patterns of files or folders to index. Files that git ignores are always skipped; secrets and vendored "
             "dependencies are skipped unless a pattern names their exact path"
         ),
     ] = "**"

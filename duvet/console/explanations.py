@@ -249,7 +249,7 @@ def _describe_type(node: JsonSchema, schema: JsonSchema) -> str:
             return "date" if node.get("format") == "date" else "string"
         case "integer" | "number" as kind:
             low = f" from {node['minimum']:,}" if "minimum" in node else ""
-            low = low or (f" above {node['exclusiveMinimum']:,}" if "exclusiveMinimum" in node else "")
+            low = low or (f" above {node['exclusiveMinimum']:,}, up" if "exclusiveMinimum" in node else "")
             return f"{kind}{low}{' to ' if low else ''}{node['maximum']:,}" if "maximum" in node else f"{kind}{low}"
         case kind:
             return kind or "any value"
