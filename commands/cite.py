@@ -139,7 +139,6 @@ def insert_citation(
 
 
 def _move_back(problem: Problem, path: str, line: int, count: int) -> Problem:
-    """Return the problem with line numbers from before the insertion of `count` lines at `line`."""
     if problem.code == CITATION_REPEATED.code and problem.path == path:
         # Name the line of the existing annotation.
         lines = [place.line for place in (problem.place, *(note.place for note in problem.notes))]

@@ -85,8 +85,6 @@ def _enter_table(header: re.Match[str], lengths: dict[KeyPath, int], found: dict
 
 
 def _note_value(assignment: re.Match[str], table: KeyPath, found: dict[KeyPath, KeySpans]) -> int:
-    """Record the positions of a value and of all values in it, and return where the value ends."""
-
     def resolve_dotted_key(assignment: re.Match[str], keys: KeyPath) -> tuple[KeyPath, TextSpan]:
         # The position of each part of a key is where it first occurs.
         key = assignment.span(1)
@@ -361,7 +359,6 @@ class _YamlBuilder:
         self.spans[(*within.keys, name)] = KeySpans(span, span)
 
     def _add_value(self, value: Any, event: Any) -> tuple[KeyPath, TextSpan]:
-        """Put a value in the innermost open container, and return its path and the range of its key."""
         keys: KeyPath = ()
         key = span = _get_span(event)
         if not self._open:

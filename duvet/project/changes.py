@@ -98,7 +98,6 @@ class FollowedReading:
         return set(find_altered_paths(self.record.select(paths), self.tree))
 
     def _find_listing_changes(self) -> set[str]:
-        """Return the files added to or removed from a listing, or `""` for unknown ones; record new folders."""
         if self._matched is None and self._is_recalled:
             return {""}
         tree, found = RecordedTree(self.tree.disk), set[str]()

@@ -306,7 +306,6 @@ class _SectionReader:
         return last
 
     def _find_words(self, index: int) -> Span:
-        """Return the range of a block without the check box or id at its start."""
         block, text, at = self.blocks[index], self.texts[index], self.offsets[index]
         found = self.ids.split(text, block.marked) if block.opens_item else None
         return at + (found.end if found else skip_boxes(text)), at + len(text)
@@ -324,7 +323,6 @@ class _SectionReader:
         return [(name, at + low, at + high) for (name, low, _), high in zip(named, ends, strict=True)]
 
     def _read_paragraph(self, index: int, *, has_list: bool) -> tuple[int, str]:
-        """Return the number of blocks that were read with a paragraph, and the lead-in for a list after it."""
         named = self._list_named_lines(index)
         if named:
             taken, last = 0, len(named) - 1
@@ -477,7 +475,6 @@ class _SectionReader:
         return heads
 
     def _join_headed_cells(self, heads: list[str], cells: list[str], named: int) -> tuple[str, Level]:
-        """If a column heading with a keyword applies to a row, return the cells with headings, and the level."""
         stated = [
             find_level(head) for head, cell in zip(heads, cells, strict=False) if cell.strip().lower() not in _NEGATIVE
         ]

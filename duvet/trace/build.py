@@ -222,7 +222,6 @@ class TargetResolver:
 
 
 def _find_stated_section(specification: Specification, id: str) -> int | None:
-    """Return the index of the section to which an entry in a requirement file belongs, or None."""
     return specification.by_id.get(id, locators.find_section_index(specification, id))
 
 
@@ -324,7 +323,6 @@ def _match_quotes(
     *,
     allows_cuts: bool,
 ) -> tuple[list[records.Match], list[tuple[records.Failure, list[int]]]]:
-    """Return the matches of the quotes, and for each failure the ids of its annotations."""
     matches: list[records.Match] = []
     failures: list[tuple[records.Failure, list[int]]] = []
     for key, ids in target.quotes.items():
@@ -360,7 +358,6 @@ def _find_in_equal_section(
     matcher_of: Callable[[Section], QuoteMatcher],
     quote: str,
 ) -> tuple[int, records.FoundQuote | None]:
-    """Find the quote in the other sections with this path; its place is None unless exactly one contains it."""
     from duvet.trace.nearest import Neighbourhood
 
     specification = target.specification
@@ -476,7 +473,6 @@ def _name_specifications(
     matches: Mapping[Locator, Sequence[records.Match]],
     configured: Sequence[Specification],
 ) -> tuple[Specification, ...]:
-    """Return the cited specifications in the same order, each with its id and whether it is configured."""
     wanted = {(one.locator.name, one.format) for one in configured}
     own = {one.locator for one in cited if (one.locator.name, one.format) in wanted}
     others = select_unreferenced_specifications(configured, cited)

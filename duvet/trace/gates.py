@@ -217,7 +217,6 @@ def resolve_not_applicable(
 def _match_entry(
     entry: NotApplicableTable, scopes: RequirementsByTarget
 ) -> tuple[list[int], tuple[rules.Rule, str, str, str] | None]:
-    """Return the requirements of an entry, and its problem, if any, as a rule, a key, a message and a hint."""
     target = entry.target
     try:
         found = scopes.of(target, below=not entry.quote)

@@ -156,10 +156,6 @@ class TextWords:
     def _find_whole(
         self, quote: list[str], counts: Counter[str], candidates: Container[str], found: TextStretch | None
     ) -> TextStretch | None:
-        """Return the adjacent requirements that share the most words with the quote.
-
-        Return None if they share few, or if the quote does not consist of whole sentences.
-        """
         first = next(filter(_INK.search, quote), "")
         if not _ENDS.search(quote[-1]) or not self._begins_sentence(first):
             return None

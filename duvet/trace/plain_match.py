@@ -118,7 +118,6 @@ class PlainView:
         return low + first if not first or data[first - 1] in _AHEAD_OF_MARKS else start
 
     def _find_end(self, index: int, *, goes_on: bool) -> int:
-        """Return the byte offset after a run and its closing markup; `goes_on` means that its block has more runs."""
         starts, ends = self.plain.starts, self.plain.ends
         end, following = ends[index], index + 1
         line = self._line(end)

@@ -187,7 +187,6 @@ class SectionMarker:
         return "\n".join(written).rstrip(WHITESPACE)
 
     def _write_fragment(self, segment: Segment, text: str, *, sign: bool) -> str:
-        """Write a fragment; the start of a requirement is a link, and the first link on a line has the state's sign."""
         found = self._found.get(segment.ids)
         if found is None:
             found = self._found[segment.ids] = sorted({self.owners[id] for id in segment.ids if id in self.owners})
