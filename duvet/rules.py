@@ -144,7 +144,7 @@ COMMAND_FAILED = Rule("DUV122", "command-failed")
 INDEX_UNUSABLE = Rule("DUV123", "index-unusable")
 
 SETUP_CODES = frozenset(rule.code for rule in (CONFIG_ABSENT, PATTERN_UNMATCHED, NO_SPECIFICATION, NO_REQUIREMENTS))
-"""The warnings that become errors with a gate, because the gate would have nothing to check."""
+"""Warnings that a gate turns into errors, because the gate would have nothing to check."""
 
 
 @cache

@@ -200,7 +200,7 @@ def _make_value(kind: inspect.Type, value: Any, path: list[str], text: str, vari
     if path:
         below = f"{_SEPARATOR}{_SEPARATOR.join(path)}"
         message = f"{variable} names no key: {variable.removesuffix(below)} sets a value, not a table"
-        raise DuvetError(message, hint=f"remove `{below}`")
+        raise DuvetError(message, hint=f"remove `{below}` from the name")
     for choice in choices:
         with suppress(ValueError, DecodeError):
             return _parse_leaf(choice, text)

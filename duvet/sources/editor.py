@@ -289,7 +289,7 @@ def insert_annotation(path: str, text: str, line: int, new: NewAnnotation, style
     message = hint = ""
     if not 0 < line <= count:
         message = f"line {line} does not exist; the file has {format_count(count, 'line')}"
-        hint = "choose another line"
+        hint = f"choose a line from 1 to {count}" if count else "write the code before you cite"
     elif line == 1:
         for sign, what in ((BOM, "its byte order mark"), ("#!", "its `#!` line"), ("<?", "its `<?` tag")):
             if text.startswith(sign):
@@ -354,7 +354,8 @@ def _check_others(path: str, texts: tuple[str, str], line: int, count: int, styl
     for first, last, _ in old:
         if first < line <= last:
             message = f"this line is inside the annotation at {path}:{first}"
-            hint = f"choose line {first} or line {last + 1}"
+            is_last = not texts[0][find_line_starts(texts[0])[last - 1] :].partition("\n")[2]
+            hint = f"choose line {first}{'' if is_last else f' or line {last + 1}'}"
             raise DuvetError(message, path=path, line=line, hint=hint)
     below = line + count
     ours = [one for one in new if line <= one[0] and one[1] < below]

@@ -411,7 +411,7 @@ _STANDARDS = (
 """Names of standards and products that look like ids."""
 _UNITS = r"(?:[kKMGTP]i?[Bb](?:ps|it)?|[kMGT]?Hz|[mk][VAWmg]|USD|EUR|CPU|x)\b|%"
 _BEGINNING = r"\s+(?!(?:MUST|SHALL|SHOULD|MAY|REQUIRED|AND|OR)\b)(?:[A-Z`\"\u201c]|(?![\u306f\u304c\u3092\u306e\u306b\u3067\u3068\u3082\u3084])[\u3040-\u9fff\uac00-\ud7a3])"
-"""A sentence, as opposed to the rest of a sentence that begins with a reference."""
+"""The beginning of a sentence, which shows that the id before it is not a reference."""
 _AFTER = r"\s*(?:[:\uff1a|]|[\u2014\u2013](?!\d)|-(?=\s)|\.(?=\s))\s*|\s+--\s+"
 _QUALIFIER = r"\s*[(\[\uff08][^()\[\]\uff08\uff09]{1,60}[)\]\uff09](?=\s*[:\uff1a\u2014\u2013-])"
 _BOXES = r"(?:(?:\d\ufe0f?\u20e3|[\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff]\ufe0f?|\[[ xX~/*-]\](?=\s))\s*)*"

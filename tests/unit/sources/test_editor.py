@@ -273,6 +273,19 @@ def test_invalid_lines_are_refused() -> None:
         assert (caught.value.message, caught.value.line) == (words, line)
 
 
+def test_hints_name_only_lines_that_exist() -> None:
+    for text, line, hint in [
+        ("", 1, "write the code before you cite"),
+        ("a\nb", 3, "choose a line from 1 to 2"),
+        ("//= tea.md#cup\n//# Leak.\n", 2, "choose line 1"),
+        ("//= tea.md#cup\n//# Leak.", 2, "choose line 1"),
+        ("//= tea.md#cup\n//# Leak.\nf();", 2, "choose line 1 or line 3"),
+    ]:
+        with pytest.raises(DuvetError) as caught:
+            inserted("a.rs", text, line)
+        assert caught.value.hint == hint
+
+
 def test_lines_that_continue_are_refused() -> None:
     """In a macro or command, a comment would end it; after a continued comment, it would swallow code."""
     for end in ("\n", "\r\n"):
