@@ -88,7 +88,7 @@ class Edit(Struct, frozen=True):
 
 
 class Applicability(StrEnum):
-    """Whether a fix can be applied without checking the code."""
+    """Safe fixes can be applied without checking the code."""
 
     SAFE = "safe"
     UNSAFE = "unsafe"

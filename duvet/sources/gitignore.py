@@ -192,7 +192,6 @@ class DefaultExcludes:
 
     def excludes_folder(self, folder: str, names: Iterable[str]) -> bool:
         """Return whether a folder with these entries is a virtual environment that is neither the root nor included."""
-        # The project folder itself may be a virtual environment.
         return bool(folder) and folder not in self._included and VIRTUAL_ENVIRONMENT in names
 
     def excludes(self, path: str, name: str, *, is_folder: bool, is_inside: bool) -> bool:

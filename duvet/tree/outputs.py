@@ -16,7 +16,6 @@ from duvet.errors import OutputError, OutputExistsError, UnreadableError, descri
 from duvet.tree.files import DiskTree
 
 _UNFINISHED = r"\..*\.(?P<process>\d+)-(?P<place>[0-9a-f]{8})[0-9a-f]{8}\.new"
-_ABANDONED = 3600  # Seconds after which a temporary file counts as abandoned.
 
 
 def make_unfinished_name(name: str) -> str:
@@ -46,7 +45,7 @@ def remove_leftovers(folder: str) -> None:
                     os.unlink(path)
 
 
-def is_abandoned(path: str, seconds: float = _ABANDONED) -> bool:
+def is_abandoned(path: str, seconds: float = 3600) -> bool:
     """Return whether a path is a temporary file whose process has ended, or that is older than `seconds`."""
     name = re.fullmatch(_UNFINISHED, os.path.basename(path), re.DOTALL)
     if name is None:
@@ -58,8 +57,7 @@ def is_abandoned(path: str, seconds: float = _ABANDONED) -> bool:
         except (ProcessLookupError, OverflowError):
             return True
         except OSError:
-            # The process belongs to another user.
-            pass
+            pass  # The process belongs to another user.
     try:
         return time.time() - os.lstat(path).st_mtime > seconds
     except OSError:
@@ -159,8 +157,6 @@ def move_into_place(temporary: str, path: str, *, replaces: bool) -> None:
 
 def sync_folder(folder: str) -> None:
     """Flush a folder's entries to the disk, if the system supports it."""
-    if os.name != "posix":
-        return
     with suppress(OSError):
         handle = os.open(folder or ".", os.O_RDONLY)
         try:
