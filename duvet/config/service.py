@@ -37,6 +37,11 @@ from duvet.text import join_names, quote_text
 from duvet.tree.files import Tree
 
 _SCALARS = (inspect.IntType, inspect.FloatType, inspect.BoolType, inspect.EnumType)
+_JSON_TYPES = {
+    inspect.VarTupleType: "a JSON array",
+    inspect.StructType: "a JSON object",
+    inspect.DictType: "a JSON object",
+}
 
 
 def _parse_scalar(kind: inspect.Type, text: str) -> Any:
@@ -55,7 +60,7 @@ def _describe_choice(choice: check.FieldType) -> str:
     if isinstance(kind, inspect.StrType | inspect.CustomType):
         return choice.expected or "text that is not blank"
     if not isinstance(kind, _SCALARS):
-        return "JSON"
+        return _JSON_TYPES.get(type(kind), "JSON")
     if isinstance(kind, inspect.EnumType):
         return f"one of {', '.join(f'`{one.value}`' for one in kind.cls)}"
     least, most = getattr(kind, "ge", None), getattr(kind, "le", None)

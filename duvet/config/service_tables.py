@@ -102,7 +102,7 @@ ModelName = Annotated[
     str,
     Meta(
         pattern=rf"^[A-Za-z][A-Za-z0-9_-]{{0,63}}(/\S+)?{PATTERN_END}",
-        extra={"expected": "a model as PROVIDER/MODEL or PROVIDER"},
+        extra={"expected": "a model in the form PROVIDER/MODEL or PROVIDER"},
     ),
 ]
 """`PROVIDER/MODEL`, or `PROVIDER` alone for its default model."""

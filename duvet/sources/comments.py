@@ -190,9 +190,10 @@ def read_fields(
     kind = chosen["type"]
     for key, kinds in _ONLY_FOR.items():
         if has_kind and key in by_key and kind not in kinds:
-            allowed = " or ".join(sorted(kind.name.lower() for kind in kinds))
+            *others, last = sorted(kind.name.lower() for kind in kinds)
+            allowed = f"{', '.join(others)} or {last}" if others else last
             hint = f"remove `{key}`, or set `type` to {allowed}"
-            message, label = f"invalid key for type {kind.name}", f"allowed only for {allowed}"
+            message, label = f"invalid key for type {kind.name}", f"`{key}` is allowed only for {allowed}"
             report(rules.COMMENT_KEY_NOT_ALLOWED, message, by_key[key][0], label, hint=hint)
     if "source" not in by_key:
         hint = "add a line with the target, such as `spec.md#section`"
