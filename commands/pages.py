@@ -31,6 +31,8 @@ _COLUMNS = (
     Column("title", lambda row: row.title, wraps=True),
 )
 
+_NO_PAGES = "no pages: duvet looks for Markdown files in `docs`, or for the files that `[[pages]]` in the configuration selects"
+
 
 @click.group(cls=command.SubcommandGroup, default="list")
 def pages() -> None:
@@ -64,9 +66,10 @@ def list_pages(format: str | None, tag: str, folder: str, since: str, **options:
       duvet pages list --format json
     """
     wanted = make_page_filter(tag, folder, since)
-    found = list(filter(wanted, _load_pages(options)[1].pages))
+    store = _load_pages(options)[1]
+    found = list(filter(wanted, store.pages))
     print_list(Listing(_COLUMNS, [catalogue.make_page_row(page) for page in found]), format)
-    streams.print_remark(format_count(len(found), "page"))
+    streams.print_remark(format_count(len(found), "page") if store.pages else _NO_PAGES)
 
 
 @pages.command("show")
@@ -108,7 +111,7 @@ def check(format: str | None, output: str | None, **options: Any) -> None:
     written = problems.make_problem_output(format, output).write(findings.problems)
     outcome = format_count(len(findings.problems), "problem") if findings.problems else "no problems"
     pages, links = format_count(findings.pages, "page"), format_count(findings.links, "link")
-    streams.print_remark(f"checked {pages} with {links}: {outcome}")
+    streams.print_remark(f"checked {pages} with {links}: {outcome}" if findings.pages or findings.problems else _NO_PAGES)
     ##= man/spec/pages.md#checks
     ##% `duvet pages check` MUST exit with 1 if it finds a broken link, a duplicate slug or an unreadable page.
     raise Exit(streams.OK if written and not findings.problems else streams.FAILED)

@@ -155,7 +155,7 @@ def query(
 ) -> None:
     """Queries requirement traceability using coverage data and annotations. Each check passes or fails, and prints the
     annotations that fail. As in awslabs duvet, the command reads .duvet/config.toml in the working directory, but not in
-    folders above it.
+    folders above it, and writes the requirements to .duvet/requirements.
 
     \b
     implementation     code quotes each requirement completely

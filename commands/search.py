@@ -47,7 +47,7 @@ def search(words: tuple[str, ...], raw: bool, semantic: bool, limit: int, format
     pip install 'duvet-cli[semantic]'.
 
     In JSON, `score` says how well a requirement matches (null if QUERY only names it), and `marks` contains the offsets
-    of the matching words. Exits with 1 if nothing is found.
+    of the matching words. In plain and Markdown lists, these words are between `**`. Exits with 1 if nothing is found.
 
     \b
     Examples:

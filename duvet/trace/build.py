@@ -18,7 +18,7 @@ from duvet.model import NUMBER_SIGN, Annotation, Format, Kind, Level, Locator, P
 from duvet.progress import Progress
 from duvet.specs import locator as locators
 from duvet.specs.library import Library, assign_ids
-from duvet.text import LineNumbers, join_names, quote_text
+from duvet.text import LineNumbers, join_names, quote_text, suggest_nearest
 from duvet.trace import records
 from duvet.trace.catalogue import select_unreferenced_specifications
 from duvet.trace.coverage import cover_specification
@@ -112,14 +112,15 @@ class TargetResolver:
         except DuvetError as error:
             rule = rules.TARGET_BAD_URL if "://" in name else rules.TARGET_UNRESOLVED
             targets = {} if hash_sign else self._named_targets.get(name, {})
-            hint = f"write {' or '.join(targets)}" if targets else error.hint
+            near = suggest_nearest(name, [locator.name for locator in self.specifications])
+            hint = f"write {' or '.join(targets)}" if targets else near or error.hint
             return records.Failure(rule, error.message, hint, is_reported=name in self._unavailable)
         specification = self._load(locator)
         if specification is None:
             return self._unloaded[locator]
         ##= man/spec/trace.md#targets-and-quotes
         ##% duvet MUST report a target without a section, with an unknown section or with an unknown specification, and
-        ##% suggest similar sections.
+        ##% suggest similar specifications and sections.
         if not hash_sign:
             message = f"reference to {locator.name} is missing a section"
             return records.Failure(rules.TARGET_NO_SECTION, message, f"write {locator.name}#SECTION")

@@ -53,6 +53,7 @@ SCENARIOS: dict[str, tuple[str | Mapping[str, str], ...]] = {
         {"notes/one.md": "---\ncreated: 2026-05-01\n---\n# One\n", "duvet.config.yaml": f"{UNSET}nonsense: 1\n"},
         *("pages", "validate"),
     ),
+    "no pages": ({f"empty/{CONFIG_PATH}": CONFIG}, "-C empty pages", "-C empty pages check"),
     "both files": (
         {**OTHER_PAGES, CONFIG_PATH: CONFIG + "[[pages]]\npattern = 'docs/*.md'\n"},
         *("pages", "mcp --check"),

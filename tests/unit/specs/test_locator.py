@@ -194,7 +194,7 @@ def test_ids_of_ietf_text_may_lack_their_prefix() -> None:
 def test_nearest_sections_of_ietf_text() -> None:
     ##= man/spec/trace.md#targets-and-quotes
     ##% duvet MUST report a target without a section, with an unknown section or with an unknown specification, and
-    ##% suggest similar sections.
+    ##% suggest similar specifications and sections.
     for wanted, near in [
         ("section-2.11", ["section-2.1"]),
         ("name-introduction", ["section-1"]),

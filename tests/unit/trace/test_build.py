@@ -48,6 +48,7 @@ NOWHERE = [
     ["//= tea.md#"],
     # A specification that can't be read is reported once.
     ["//= bad.md#a", "//= bad.md#b"],
+    ["//= tea.md#nowhere", "//= tee.md#tea"],
     ["//= https://host.example/no#a", "//= https://HOST.example/no#b"],
     *(["//= tea.md#tea\n//# The pot\n//# is warm"], ["//= tea.md#empty\n//# x"]),
 ]
@@ -58,7 +59,7 @@ def test_references_to_missing_targets_are_reported(snapshot: Snapshot) -> None:
     ##% duvet MUST report a quote that its section does not contain.
     ##= man/spec/trace.md#targets-and-quotes
     ##% duvet MUST report a target without a section, with an unknown section or with an unknown specification, and
-    ##% suggest similar sections.
+    ##% suggest similar specifications and sections.
     found: list[str] = []
     for comments in NOWHERE:
         trace = traced(*comments)
