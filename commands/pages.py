@@ -31,7 +31,9 @@ _COLUMNS = (
     Column("title", lambda row: row.title, wraps=True),
 )
 
-_NO_PAGES = "no pages: duvet looks for Markdown files in `docs`, or for the files that `[[pages]]` in the configuration selects"
+_NO_PAGES = (
+    "no pages: duvet looks for Markdown files in `docs`, or for the files that `[[pages]]` in the configuration selects"
+)
 
 
 @click.group(cls=command.SubcommandGroup, default="list")
@@ -111,7 +113,8 @@ def check(format: str | None, output: str | None, **options: Any) -> None:
     written = problems.make_problem_output(format, output).write(findings.problems)
     outcome = format_count(len(findings.problems), "problem") if findings.problems else "no problems"
     pages, links = format_count(findings.pages, "page"), format_count(findings.links, "link")
-    streams.print_remark(f"checked {pages} with {links}: {outcome}" if findings.pages or findings.problems else _NO_PAGES)
+    checked = f"checked {pages} with {links}: {outcome}"
+    streams.print_remark(checked if findings.pages or findings.problems else _NO_PAGES)
     ##= man/spec/pages.md#checks
     ##% `duvet pages check` MUST exit with 1 if it finds a broken link, a duplicate slug or an unreadable page.
     raise Exit(streams.OK if written and not findings.problems else streams.FAILED)
