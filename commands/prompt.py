@@ -38,7 +38,11 @@ _COLUMNS = (
 
 @click.command(cls=command.Subcommand)
 @click.argument(
-    "name", required=False, type=TEXT_TYPE, metavar="[NAME]", shell_complete=command.complete_values("prompts")
+    "name",
+    required=False,
+    type=TEXT_TYPE,
+    metavar="[NAME [--arg NAME=VALUE]...]",
+    shell_complete=command.complete_values("prompts"),
 )
 @click.option(
     "--arg",
