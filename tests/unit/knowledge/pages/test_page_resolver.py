@@ -57,6 +57,19 @@ def test_links_lead_to_files() -> None:
         assert (source, written, RESOLVER.resolve(source, PageLink(written, syntax))) == (source, written, expected)
 
 
+def test_the_nearest_file_then_the_shortest_path_then_the_first_is_chosen() -> None:
+    for source, pages, expected in (
+        # Before that, a file whose name is spelt as in the link.
+        ("a.md", ("a/Pot.md", "longer/deep/pot.md"), "longer/deep/pot.md"),
+        ("a.md", ("long/pot.md", "b/c/pot.md"), "long/pot.md"),
+        ("x/y/a.md", ("x/z/pot.md", "n/pot.md"), "x/z/pot.md"),
+        ("x/y/a.md", ("x/deep/z/pot.md", "n/pot.md"), "n/pot.md"),
+        ("a.md", ("bb/pot.md", "c/pot.md"), "c/pot.md"),
+        ("a.md", ("c/pot.md", "b/pot.md"), "b/pot.md"),
+    ):
+        assert LinkResolver(LinkTargets(dict.fromkeys(pages, ""))).resolve(source, PageLink("pot")) == expected
+
+
 def count_calls(size: int) -> int:
     """Return the number of function calls that resolve a link from each of many folders to files of one name."""
     pages = [f"{number}/index.md" for number in range(size)]

@@ -255,13 +255,15 @@ async def test_criteria_of_models_that_fail(tmp_path: Path) -> None:
 
 @pytest.mark.criterion("pages 5.3")
 async def test_criterion_5_3_the_sources_are_the_pages_that_the_model_got(tmp_path: Path) -> None:
-    files = {f"docs/{number}.md": f"# Tea {number}\n\nWarm the pot.\n" for number in range(7)}
-    router = FakeRouter("Warm it [1][2].")
-    async with pages_client(tmp_path, files, router=router) as client:
-        sources = (await post(client, "ask", question="How is tea made in a warm pot?"))[1]["sources"]
-    lines = [line for line in router.asked[0].prompt.splitlines() if "] page: " in line]
-    assert len(sources) == 5
-    assert [row["title"] for row in sources] == [line.partition("page: ")[2] for line in lines]
+    # Not all of the long pages fit into a prompt.
+    for text, count in (("", 5), ("\u8336" * 2_000, 2)):
+        files = {f"docs/{number}.md": f"# Tea {number}\n\nWarm the pot. {text}\n" for number in range(7)}
+        router = FakeRouter("Warm it [1][2].")
+        async with pages_client(tmp_path / str(count), files, router=router) as client:
+            sources = (await post(client, "ask", question="How is tea made in a warm pot?"))[1]["sources"]
+        lines = [line for line in router.asked[0].prompt.splitlines() if "] page: " in line]
+        assert len(sources) == count
+        assert [row["title"] for row in sources] == [line.partition("page: ")[2] for line in lines]
 
 
 @pytest.mark.criterion("pages 5.4")
