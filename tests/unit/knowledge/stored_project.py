@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
+import traceback
 from collections.abc import Callable, Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -192,8 +194,15 @@ class Fork:
         reading, writing = os.pipe()
         self._id = os.fork()
         if not self._id:
-            with suppress(BaseException), os.fdopen(writing, "w") as said:
-                work(lambda line: print(line, file=said, flush=True))
+            # A lock that another thread holds stays locked here.
+            signal.alarm(300)
+            try:
+                with os.fdopen(writing, "w") as said:
+                    work(lambda line: print(line, file=said, flush=True))
+            except BaseException:  # noqa: BLE001 - this process must never return to the tests
+                traceback.print_exc()
+                sys.stderr.flush()
+                os._exit(1)
             os._exit(0)
         os.close(writing)
         self.lines = os.fdopen(reading)
@@ -209,6 +218,7 @@ class Fork:
             self.kill()
         self.status = os.waitpid(self._id, 0)[1]
         self.lines.close()
+        assert error[0] or self.status in (0, signal.SIGKILL)
 
 
 def make_backup(paths: StorePaths) -> str:
