@@ -202,9 +202,16 @@ def _make_key(
     arrays = len(heading) if has_items else arrays
     lines = [f"[[{'.'.join(heading[:arrays])}]]"] if arrays else []
     lines += [f"[{'.'.join(heading)}]"] if arrays < len(heading) else []
-    if not (is_table or has_items):
-        name = written[-1] if written[-1].replace("-", "_").isidentifier() else f"'{written[-1]}'"
-        lines.append(f"{name} = {default or _make_sample(node, schema)}")
+    shown = {parts[-1]: node}
+    if is_table or has_items:
+        # A table can be empty, but an entry of a list needs a key.
+        needed = inner.get("required") or list(inner["properties"])[:has_items]
+        shown = {part: _resolve(inner["properties"][part], schema) for part in needed}
+    for part, one in shown.items():
+        name = part if part == _ANY_NAME else list_spellings(part)[0]
+        name = name if name.replace("-", "_").isidentifier() else f"'{name}'"
+        value = _make_sample(one, schema) if one.get("default", "") == "" else _encode(one["default"])
+        lines.append(f"{name} = {value}")
     return ConfigurationKey(
         path=".".join(parts),
         file=file,

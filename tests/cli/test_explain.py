@@ -113,3 +113,7 @@ def test_types_and_examples_of_keys() -> None:
     assert [key.example for key in find_keys("source.comment-style.meta")] == [
         '[[source]]\n[source.comment-style]\nmeta = "…"'
     ]
+    examples = ['[[specification]]\nsource = "…"', '[[not-applicable]]\ntarget = "…"\nreason = "…"', "[report.html]"]
+    assert [key.example for name in ("specification", "not-applicable", "report.html") for key in find_keys(name)] == (
+        examples
+    )
