@@ -296,7 +296,7 @@ class CitationChecker:
             number = self.specifications.by_path[self.specifications.make_absolute(path)]
             first = self.specifications.cards[number].locator
             if first != locator.name:
-                yield f"this spelling counts as a separate specification; write {first}"
+                yield f"this target counts as a separate specification; begin it with {first}"
         if annotation.kind is Kind.EXCEPTION and not annotation.reason.strip():
             yield "this exception has no reason; add a line `reason=…`"
         spans = [] if number is None else self._find_spans(number, match.section)

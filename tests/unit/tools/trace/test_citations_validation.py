@@ -126,7 +126,7 @@ def test_another_name_of_a_specification_is_answered_with_its_url(name: str) -> 
     # Also where it is cited already.
     context = context_of({**RFC_OF_URL, "src/pot.rs": f"//= {URL}#section-2\n\n//= {URL}.txt#section-2\n"})
     assert verdict(f"//= {URL}.txt#section-2", context) == odd(
-        f"this spelling counts as a separate specification; write {URL}"
+        f"this target counts as a separate specification; begin it with {URL}"
     )
     assert verdict(f"//= {URL}#section-2", context) == VALID
 
