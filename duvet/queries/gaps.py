@@ -195,7 +195,7 @@ def _explain_order(catalogue: Catalogue, card: RequirementCard, after: Requireme
     if one.priority_class is not other.priority_class:
         return f"same level; `{card.state.words}` comes before `{after.state.words}`"
     if one.todos != other.todos:
-        return f"same level and progress; more todos ({one.todos} instead of {other.todos})"
+        return f"same level and progress; more todos ({one.todos}, the next has {other.todos})"
     return "same level, progress and todos; occurs earlier in the specifications"
 
 

@@ -116,10 +116,10 @@ def test_requirements_that_are_not_applicable_are_counted_apart() -> None:
 RANKED = gaps.prioritize_requirements(CATALOGUE, RequirementFilter(), finished=True)
 SAME = "same level, progress and todos; occurs earlier in the specifications"
 COMPARISONS = [
-    ("MUST, needs tests, 1 todo", "same level and progress; more todos (1 instead of 0)"),
+    ("MUST, needs tests, 1 todo", "same level and progress; more todos (1, the next has 0)"),
     ("MUST, in progress, 0 todos", SAME),
     ("MUST, needs code, 0 todos", "same level; `needs code` comes before `to do`"),
-    ("MUST, to do, 2 todos", "same level and progress; more todos (2 instead of 0)"),
+    ("MUST, to do, 2 todos", "same level and progress; more todos (2, the next has 0)"),
     ("MUST, uncited, 0 todos", "same level; `uncited` comes before `done`"),
     ("MUST, done, 0 todos", "MUST comes before SHOULD"),
     ("SHOULD, uncited, 0 todos", "same level; `uncited` comes before `excepted`"),
