@@ -79,7 +79,8 @@ def _render_inline(kind: str, value: Any) -> str:
     if kind == "TaskListMarker":
         return "\u2611 " if value else "\u2610 "
     ##= man/spec/pages.md#in-the-html-report
-    ##% The HTML report MUST escape the HTML tags of a page. A page in the HTML report MUST NOT link to other files.
+    ##% The HTML report MUST escape the HTML tags of a page. A page in the HTML report MUST NOT link to files outside
+    ##% the report.
     return escape_html(_COMMENT.sub("", value) if kind == "InlineHtml" else value)
 
 

@@ -112,7 +112,7 @@ LINKS = {
 
 def test_links_between_pages_lead_to_their_targets() -> None:
     ##= man/spec/pages.md#in-the-html-report
-    ##% A page in the HTML report MUST NOT link to other files.
+    ##% A page in the HTML report MUST NOT link to files outside the report.
     lines = "".join(f"Look {number}: {text}.\n\n" for number, text in enumerate(LINKS))
     page = written({"docs/in/own.md": f"{lines}| a |\n|---|\n| [[b c\\|d]] |\n", "docs/b c.md": "B"})
     found = re.findall(r"<p>Look \d+: (.*?)\.</p>", page)
