@@ -88,9 +88,8 @@ def _build_specification(coverage: records.Coverage) -> Json:
 
 
 @lru_cache(maxsize=256)
-def _is_spelling(path: str, found: str) -> bool:
-    """Return whether a target spells the path of the file that was found."""
-    return locate_specification(path) == locate_specification(found)
+def _is_same_path(one: str, other: str) -> bool:
+    return locate_specification(one) == locate_specification(other)
 
 
 class _Annotation(msgspec.Struct, omit_defaults=True):
@@ -123,7 +122,7 @@ def _build_annotations(report: records.Finished) -> list[_Annotation]:
     return [
         _Annotation(
             report.spelled.get(one.path, one.path),
-            path if found is None or path == found or _is_spelling(path, found) else found,
+            path if found is None or path == found or _is_same_path(path, found) else found,
             section if hash_sign else None,
             one.line,
             _TYPES[one.kind],

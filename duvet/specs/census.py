@@ -115,7 +115,7 @@ def take_census(specification: Specification) -> Census:
 
 
 def _explain(specification: Specification, keyword: re.Match[bytes], first: int) -> str:
-    """Return why a keyword outside all classified ranges is not in a requirement; empty if the reason is unknown."""
+    """Return why a keyword is not in a requirement; empty if the reason is unknown."""
     if keyword.start() < first:
         return "above the first heading"
     if specification.data[keyword.end() : keyword.end() + 1] == b'"':
