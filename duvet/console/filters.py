@@ -63,7 +63,7 @@ add_section_option = click.option(
     metavar="ID",
     shell_complete=complete_values("section_ids"),
     multiple=True,
-    help="Only this section, as ID or SPEC#ID, with its numbered subsections; repeatable.",
+    help="Only this section (in IETF documents, with subsections), as ID or SPEC#ID; repeatable.",
 )
 add_level_option = click.option(
     "--level", "levels", type=_LEVEL_TYPE, multiple=True, help="Only this level; repeatable."

@@ -54,7 +54,7 @@ class RequirementFilter(Struct, frozen=True):
 
     specifications: tuple[str, ...] = ()  # By id, name, URL or path.
     sections: tuple[str, ...] = ()
-    """Sections by id, number or title, or as `spec#section`; a numbered section includes its subsections."""
+    """Sections by id, number or title, or as `spec#section`; a section of an IETF document includes its subsections."""
     levels: tuple[Level, ...] = ()
     states: tuple[State, ...] = ()
     kinds: tuple[Kind, ...] = ()  # The annotation types; a requirement must have an annotation of at least one of them.

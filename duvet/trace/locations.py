@@ -216,7 +216,7 @@ def find_requirements_in(
     """
     cards = [(index, catalogue.specifications[index]) for index in specifications]
     ##= man/spec/queries.md#filters
-    ##% A filter for a numbered section MUST include its subsections.
+    ##% A filter for a section of an IETF document MUST include its subsections.
     spots = [
         (index, id)
         for index, card in cards

@@ -41,7 +41,7 @@ def test_filters_select_gaps() -> None:
 
 def test_a_numbered_section_includes_those_below_it() -> None:
     ##= man/spec/queries.md#filters
-    ##% A filter for a numbered section MUST include its subsections.
+    ##% A filter for a section of an IETF document MUST include its subsections.
     numbered = make_catalogue(NUMBERED_FILES)
     for sections, words in (
         (("section-1",), "One Two Three"),
