@@ -6,6 +6,7 @@ import click
 
 from duvet.console import command, explanations, markdown, options, output
 from duvet.reports.tables import Column, Listing
+from duvet.text import quote_text
 
 _TOPIC_COLUMNS = (
     Column("topic", lambda topic: topic.name),
@@ -43,7 +44,7 @@ def explain(topic: tuple[str, ...], rules: bool, format: str | None) -> None:
       duvet explain --rules
     """
     if topic and (rules or format):
-        raise click.UsageError("--rules and --format only apply to a list; leave out the argument")
+        raise click.UsageError(f"--rules and --format print a list; leave out {quote_text(' '.join(topic))}")
     if topic:
         markdown.print_markdown(explanations.explain_topic(" ".join(topic)))
     elif rules:

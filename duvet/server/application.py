@@ -96,7 +96,7 @@ def read_raw_tokens(environ: Mapping[str, str]) -> tuple[str | None, str | None]
                 fault = "contains characters that are not allowed in an HTTP header" if value else "is empty"
                 raise QueryError(f"{name} {fault}", hint="set it to one or more visible ASCII characters, or unset it")
         if len(set(values.values())) > 1:
-            raise QueryError(f"{names[0]} and {names[1]} differ", hint="both set the same token; unset one of them")
+            raise QueryError(f"{names[0]} and {names[1]} have different values", hint="unset one of them")
         tokens += [next(iter(values.values()), None)]
     reader, admin = tokens
     if admin and admin == reader:

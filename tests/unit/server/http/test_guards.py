@@ -427,7 +427,10 @@ def test_wrong_tokens_are_refused() -> None:
         ({"KM_ADMIN_TOKEN": "a b"}, f"KM_ADMIN_TOKEN {not_allowed}"),
         ({"KM_ADMIN_TOKEN": "a\n"}, f"KM_ADMIN_TOKEN {not_allowed}"),
         ({"DUVET_ADMIN_TOKEN": "é"}, f"DUVET_ADMIN_TOKEN {not_allowed}"),
-        ({"DUVET_ADMIN_TOKEN": "a", "KM_ADMIN_TOKEN": "b"}, "DUVET_ADMIN_TOKEN and KM_ADMIN_TOKEN differ"),
+        (
+            {"DUVET_ADMIN_TOKEN": "a", "KM_ADMIN_TOKEN": "b"},
+            "DUVET_ADMIN_TOKEN and KM_ADMIN_TOKEN have different values",
+        ),
         ({"DUVET_ADMIN_TOKEN": "a", "KM_READER_TOKEN": "a"}, "DUVET_READER_TOKEN and DUVET_ADMIN_TOKEN are the same"),
     )
     for environ, message in wrong:
