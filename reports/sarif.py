@@ -27,8 +27,8 @@ JsonObject = dict[str, Any]
 
 def render_sarif(problems: Sequence[Problem], view: ProblemContext) -> bytes:
     ##= man/spec/problems.md#sarif
-    ##% A SARIF log MUST be valid against the schema of SARIF 2.1.0, and contain the page of each rule that its results
-    ##% name.
+    ##% A SARIF log MUST be valid against the schema of SARIF 2.1.0, and contain the explanation of each rule that its
+    ##% results name.
     codes = sorted({problem.code for problem in problems} & list_rules().keys())
     shown_rules: list[JsonObject] = []
     for code in codes:

@@ -55,9 +55,9 @@ def list_topics() -> list[Topic]:
 
 
 def explain_topic(name: str) -> str:
-    """Return the page of a rule, state, level or key; raise NotFoundError if nothing matches, or several keys do."""
+    """Return the explanation of a rule, state, level or key; raise NotFoundError if nothing matches, or several keys do."""
     ##= man/spec/problems.md#rules
-    ##% `duvet explain` MUST print the page of a rule, a state, a level or a configuration key.
+    ##% `duvet explain` MUST explain a rule, a state, a level or a configuration key.
     if page := find_page(name):
         return page
     keys = find_keys(name)

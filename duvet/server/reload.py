@@ -34,8 +34,6 @@ def _read_pack_files(service: Service, tree: Tree) -> Mapping[str, bytes]:
 
 
 class ConfigReloader:
-    """Rereads the configuration when it changes, through the tree of the project."""
-
     def __init__(self, application: Application) -> None:
         self._application = application
         self._instructions: str | None = None

@@ -188,7 +188,7 @@ def _find_character(plain: PlainText, byte: int, data: bytes) -> int:
 
 
 def _list_regions(data: bytes, known: Sequence[int]) -> Iterator[_Stretch]:
-    """Yield code, links and other parts of Markdown text; `known` contains the sorted starts of classified ranges."""
+    """Yield code, markup and other parts without requirements; `known` contains the sorted starts of the sentences."""
     from duvet.specs.markdown import list_extended_events
 
     last = 0

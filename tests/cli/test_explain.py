@@ -29,7 +29,7 @@ UNKNOWN = (
 
 def test_rules_states_and_keys_are_explained(duvet: Run, folder: Path, gold: Snapshot) -> None:
     ##= man/spec/problems.md#rules
-    ##% `duvet explain` MUST print the page of a rule, a state, a level or a configuration key.
+    ##% `duvet explain` MUST explain a rule, a state, a level or a configuration key.
     rule = (ROOT / "templates/rules/DUV050.md").read_text(encoding="utf-8")
     specification = f"## Specification\n\n```markdown spec.md\n{SPECIFICATION}```\n\n"
     rule = rule.replace("## Bad\n", f"{specification}## Bad\n")

@@ -37,8 +37,8 @@ def uri_of(path: str, folder: str = "") -> dict[str, str]:
 @given(HOSTILE, TEXT)
 def test_a_log_is_valid_whatever_is_in_it(problems: tuple[Problem, ...], line: str) -> None:
     ##= man/spec/problems.md#sarif
-    ##% A SARIF log MUST be valid against the schema of SARIF 2.1.0, and contain the page of each rule that its results
-    ##% name.
+    ##% A SARIF log MUST be valid against the schema of SARIF 2.1.0, and contain the explanation of each rule that its
+    ##% results name.
     log = json.loads(render_sarif(problems, ProblemContext(lambda *_: line)))
     VALIDATOR.validate(log)
     for result in log["runs"][0]["results"]:
