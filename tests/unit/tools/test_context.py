@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from sqlite3 import ProgrammingError
 from threading import Thread
@@ -113,3 +115,16 @@ def test_a_file_without_annotations_is_named_as_such() -> None:
     context = context_of({**FILES, "src/lib.rs": "fn brew() {}\n"})
     with pytest.raises(ToolError, match=r"no annotations in .src/lib\.rs"):
         ask(context, "get_requirement", {"reference": "src/lib.rs"})
+
+
+def test_several_threads_read_once(context: ProjectSnapshot) -> None:
+    readings: list[int] = []
+
+    def read(snapshot: ProjectSnapshot) -> int:
+        readings.append(1)
+        time.sleep(0.05)
+        return len(readings)
+
+    with ThreadPoolExecutor(4) as pool:
+        assert [*pool.map(lambda _: context.read(read), range(4))] == [1] * 4
+    assert readings == [1]
