@@ -206,8 +206,8 @@ def test_problems_with_spellings_are_at_their_own_place() -> None:
     (problem,) = service_problems("\nserver: {page-size: many, log_level: info}\n")
     assert (problem.place.line, problem.place.column) == (2, 21)
     assert problem.message.startswith("server.pageSize: invalid type")
-    for first in ("baseUrl", "base_url"):
-        (problem,) = service_problems(f'providers: {{a: {{{first}: "http://a/v1", base-url: "http://b/v1"}}}}')
+    for first, second in (("baseUrl", "base-url"), ("base_url", "base-url"), ("base-url", "baseUrl")):
+        (problem,) = service_problems(f'providers: {{a: {{{first}: "http://a/v1", {second}: "http://b/v1"}}}}')
         # `base_url` alone has been respelled before.
         message = "providers.a.base-url: `base-url` and `baseUrl` are two spellings of one key"
         assert problem.message == message
