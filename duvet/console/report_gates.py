@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import suppress
 from functools import partial
+from shlex import quote as quote_shell
 
 from duvet import rules
 from duvet.console import command, options, report_result, report_run, streams
@@ -105,7 +106,7 @@ def _check_targets(project: Project, gate: options.ReportGate, noun: str, snapsh
             if "#" not in target:
                 message = f"{option} takes a specification or SPEC#SECTION, and {quote_text(target)} is neither"
                 named = _find_target(project.catalogue, target, ProjectFiles(project.tree, project.root))
-                hint = f"write `{option} {named}`" if named else hint
+                hint = f"write `{option} {quote_shell(named)}`" if named else hint
             unknown.append(rules.GATE_UNKNOWN_TARGET.problem(message, hint=hint))
     ##= man/spec/gates.md#gates-with-nothing-to-check
     ##% A gate on a target MUST fail if the target has no requirements.
