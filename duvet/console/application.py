@@ -229,9 +229,16 @@ def require_tool(application: Application, name: str) -> Tool:
     except ToolError as error:
         # A pack or workflow that was not loaded may be this tool.
         application.log_unloaded_tools()
-        known = ", ".join(tool.name for tool in application.tools.shown_tools)
-        others = f"available: {known}" if application.settings.has_only_pages else "run `duvet tools` to list the tools"
-        hint = error.hint or others
+        if application.settings.has_only_pages:
+            known = ", ".join(tool.name for tool in application.tools.shown_tools)
+            hint = error.hint or f"available: {known}"
+        else:
+            # `duvet call` enables the pack that contains the tool, unless that pack is configured.
+            configured = application.service.config.tool_packs
+            packs = [pack for pack in enable_packs(tuple(BUILT_IN_PACKS)) if pack.name not in configured]
+            others = [tool for pack in packs for tool in pack.every_name()]
+            names = [*(tool.name for tool in application.tools.registry.list_all()), *others]
+            hint = suggest_nearest(name, names) or "run `duvet tools` to list the tools"
         raise NotFoundError(f"no tool is named {quote_text(name)}", hint=hint) from error
 
 

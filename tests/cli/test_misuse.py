@@ -73,6 +73,7 @@ OF_TOOLS: Refused = [
     ("call --json { coverage_summary", 2, "--json is not JSON"),
     ("call --json [] coverage_summary", 2, "--json is not an object"),
     ("call coverage_sumary", 1, 'no tool is named "coverage_sumary" [DUV120]'),
+    ("call km-serch", 1, 'no tool is named "km-serch" [DUV120]\n  = help: did you mean km-search or '),
     ("call get_requirement_status --req_identifier ffffffff", 1, "ffffffff"),
     ("call --pack nothing coverage_summary", 1, 'unknown pack "nothing"'),
     ("recipe run look", 2, "missing variable only"),
