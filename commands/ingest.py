@@ -110,7 +110,7 @@ def _summarise(outcome: IngestOutcome, *, wants_vectors: bool) -> Iterator[str]:
 def _describe_contents(run: records.IngestRun) -> str:
     kinds = ", ".join(f"{count} {kind}" for kind, count in run.artifact_counts.items())
     files = format_count(sum(run.artifact_counts.values()), "file")
-    return f"{files} ({kinds or 'none'}) in {format_count(run.chunk_count, 'chunk')}"
+    return f"{files}{f' ({kinds})' if kinds else ''} in {format_count(run.chunk_count, 'chunk')}"
 
 
 def _run_with_store(

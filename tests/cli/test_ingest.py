@@ -42,6 +42,10 @@ def test_output_of_runs(ledger: Path, duvet_command: str, gold: Snapshot) -> Non
     gold.assert_match(without_times(told), "runs.txt")
 
 
+def test_an_empty_folder(tmp_path: Path, duvet_command: str) -> None:
+    assert run(duvet_command, tmp_path, "ingest", "--dry-run").out == "would index 0 files in 0 chunks\n"
+
+
 WITHOUT = """
 import importlib.util, sys
 found = importlib.util.find_spec
