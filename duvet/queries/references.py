@@ -51,11 +51,11 @@ ResolvedReference = RequirementRef | SectionRef | SpecRef | CitationRef | FileRe
 def resolve_reference(catalogue: Catalogue, reference: str, files: locations.ProjectFiles) -> ResolvedReference:
     """Return what a reference in any form names; raise NotFoundError with suggestions if it is unknown or ambiguous."""
     name = reference.strip()
+    if specifications := locations.match_specifications(catalogue, name, is_whole=True):
+        return SpecRef(specifications[0])
     resource = locations.parse_resource(name)
     if resource is not None and not resource.is_collection:
         return resolve_resource(catalogue, resource, files)
-    if specifications := locations.match_specifications(catalogue, name, is_whole=True):
-        return SpecRef(specifications[0])
     found = resolve_place(catalogue, name, files) or _resolve_target(catalogue, name)
     found = found or find_by_name(catalogue, name)
     if found is not None:

@@ -301,10 +301,9 @@ def match_specifications(catalogue: Catalogue, text: str, root: str = "", *, is_
     With `is_whole`, nothing is found for the name of a section or requirement, such as `SPEC#SECTION`.
     """
     name, resource = text.strip(), parse_resource(text.strip())
-    is_part = resource is not None or "#" in name
-    if (is_whole or not resource) and (found := find_specifications(catalogue, name)):
+    if found := find_specifications(catalogue, name):
         return found
-    if is_part and is_whole:
+    if is_whole and (resource is not None or "#" in name):
         return []
     if resource and resource.specification:
         return find_specifications(catalogue, resource.specification)

@@ -22,7 +22,7 @@ from duvet.trace.catalogue import Catalogue
 from duvet.trace.locations import ProjectFiles
 from duvet.tree.cache import Cache
 from tests.cli.tea_project import TEA_PROJECT
-from tests.unit.queries.query_projects import NO_FILES, make_catalogue
+from tests.unit.queries.query_projects import NO_FILES, make_catalogue, texts
 
 CONFIG = TEA_PROJECT[".duvet/config.toml"] + (
     '[[specification]]\nsource = "cafe.md"\n'
@@ -133,6 +133,7 @@ CLASHING = {
     "b.md": "# x/tea.md\n",
     "tea.md": "# A\n\n## Cup\n\nA cup MUST hold.\n\nA pot MUST be hot.\n",
     "x/tea.md": "# Tea\n",
+    "/specifications/lid.md": "# Lid\n\nA lid MUST fit.\n",
 }
 RFC_URL = "https://www.rfc-editor.org/rfc/rfc1"
 HTML_URL = "https://datatracker.ietf.org/doc/html/rfc1"
@@ -143,6 +144,7 @@ CLASHING_NAMES = {
     "tea.md": "tea",
     "./x/tea.md": "tea-2",
     "/specifications/tea": "tea",
+    "/specifications/lid.md": "lid",
     "/specifications/tea/sections/cup": "tea#cup",
     HTML_URL: "rfc1",
     RFC_URL: "rfc1-2",
@@ -159,6 +161,9 @@ def test_an_exact_name_wins_over_another_spelling() -> None:
     catalogue = make_catalogue({".duvet/config.toml": config, **CLASHING, **rfc})
     found = {name: name_references(resolve_reference(catalogue, name, NO_FILES), catalogue) for name in CLASHING_NAMES}
     assert found == {name: [meant] for name, meant in CLASHING_NAMES.items()}
+    assert texts(catalogue, select_requirements(catalogue, RequirementFilter(("/specifications/lid.md",)))) == [
+        "A lid MUST fit."
+    ]
 
 
 HELP = "use a specification, SPEC#SECTION, a file, FILE:LINE or the first digits of an id"
@@ -299,11 +304,11 @@ def test_the_id_at_the_head_of_a_title_is_its_section() -> None:
             assert resolve_reference(one, reference, NO_FILES) == SectionRef(1, "fr-005-login")
     found = select_requirements(catalogue, RequirementFilter((), ("tea#FR-005",)))
     assert [catalogue.requirements[index].text for index in found] == [LOGIN, FAST]
-    source = "##= tea.md#FR-005\n##% It MUST be fast.\n"
+    source = "##= tea.md#FR-005\n##% It MUST be fast.\n\n##= tea.md#Fr-006\n"
     entry = "[[not-applicable]]\ntarget = 'tea.md#FR-005'\nreason = 'no users'\n"
     files = {
         ".duvet/config.toml": f"{CAFE_CONFIG}{entry}[[source]]\nlanguage = 'python'\n",
-        "tea.md": TEA.replace("FR-002", "hot"),
+        "tea.md": TEA.replace("FR-002", "hot") + "\n## FR-006 Help\n\nThis section has no requirements.\n",
         "cafe.md": CAFE,
     }
     cited = make_catalogue({**files, "a.py": source})
@@ -329,6 +334,10 @@ def test_an_ambiguous_or_unknown_id() -> None:
 
 
 def test_an_id_of_two_requirements_lists_both() -> None:
+    # Case matters only if no id has the same.
+    catalogue = named({WARM_TEXT: "FR-001", CLEAN: "Fr-001"})
+    found = resolve_reference(catalogue, "Fr-001", NO_FILES)
+    assert isinstance(found, RequirementRef) and [catalogue.requirements[one].text for one in found.indexes] == [CLEAN]
     catalogue = named({WARM_TEXT: "FR-001", CLEAN: "FR-001"})
     with pytest.raises(NotFoundError) as caught:
         resolve_reference(catalogue, "FR-001", NO_FILES)
