@@ -212,14 +212,12 @@ class QuoteFinder:
         self._exact: SearchText | None = None  # Made with the normalised view, for the first quote that is not found.
         self._is_ordered = False
 
-    def find(
-        self, quote: str, fit: Fit = Fit.EXACT, *, allows_edit: bool = True, allows_cuts: bool = True
-    ) -> FoundQuote | None:
-        """Return where the quote is, and how it fits; `fit` is returned for an exact match."""
+    def find(self, quote: str, *, allows_edit: bool = True, allows_cuts: bool = True) -> FoundQuote | None:
+        """Return where the quote is, and how it fits."""
         data = quote.encode()
         start = (self._exact or self.view.data).find(data)
         if start >= 0:
-            return self.view.cut(start, start + len(data)), fit
+            return self.view.cut(start, start + len(data)), Fit.EXACT
         if self._exact is None:
             self._exact, self._words = SearchText(self.view.data), self.view.data.decode()
             # The offsets, in characters, at which unbroken parts begin in the normalised view and in the view.
@@ -258,11 +256,11 @@ class QuoteFinder:
     def _keeps_meaning(self, quote: bytes, start: int, end: int) -> bool:
         """Return True if no word or number differs, and the section's sentence does not go on where the quote ends."""
         normal, data = quote.decode(), self._normal.data
-        front, last = normal[:-1].encode(), normal[-1:]
+        front = normal[:-1].encode()
         if front and front[-1:] not in _MARKS:
             ends = (at + len(front) for at in self._normal.find_places(front))
             rests = (data[end : end + _MOST_READ].decode(errors="ignore") for end in ends)
-            goes_on = [bool(re.match(_GOES_ON, rest)) and rest[:1] != last for rest in rests]
+            goes_on = [bool(re.match(_GOES_ON, rest)) for rest in rests]
             if goes_on and all(goes_on):
                 return False
         return not is_meaningful_edit(normal, data[start:end].decode("utf-8", "replace"))
@@ -343,11 +341,11 @@ class QuoteMatcher:
         view, words = self._words
         ##= man/spec/trace.md#targets-and-quotes
         ##% duvet MUST ignore differences in markup between a quote and its section.
-        if found := _find_words(view, words, quote, name, Fit.EXACT):
+        if found := _find_words(view, words, quote, name):
             return found
         bare = list_bare_quotes(quote)
         for one in bare:
-            if one and one != quote and (found := _find_words(view, words, one, name, Fit.NORMALISED)):
+            if one and one != quote and (found := _find_words(view, words, one, name)):
                 return found
         if name:
             return None
@@ -370,12 +368,12 @@ class QuoteMatcher:
         return QuoteMatcher(self.section, SectionView(self.section, data, view.lines[first:last], offsets))
 
 
-def _find_words(view: PlainView, words: QuoteFinder, quote: str, name: str, fit: Fit) -> FoundQuote | None:
-    found = view.find_requirement(quote, name, fit)
+def _find_words(view: PlainView, words: QuoteFinder, quote: str, name: str) -> FoundQuote | None:
+    found = view.find_requirement(quote, name)
     if found or name:
         return found
-    if found := words.find(quote, fit, allows_edit=False):
+    if found := words.find(quote, allows_edit=False):
         return found
     # A quote may consist of a list's lead-in and a part of one list item.
     item = view.find_item(quote)
-    return item and _find_words(view, words, *item, fit)
+    return item and _find_words(view, words, *item)

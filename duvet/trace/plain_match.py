@@ -43,21 +43,21 @@ class PlainView:
             if statement.lead:
                 self._led.append((text, statement))
 
-    def find_requirement(self, quote: str, name: str, fit: Fit) -> FoundQuote | None:
+    def find_requirement(self, quote: str, name: str) -> FoundQuote | None:
         """Find a whole requirement, or any part of the requirements with this id."""
         wanted = normalise(quote)
         for statement in self._stated.get(wanted, ()):
             if not name or statement.name == name:
                 pieces = [piece for low, high in statement.ranges for piece in self.cut_characters(low, high)]
                 if pieces:
-                    return tuple(pieces), fit
+                    return tuple(pieces), Fit.EXACT
         for statement in self.plain.statements if name else ():
             if statement.name != name:
                 continue
             low, high = statement.ranges[0][0], statement.ranges[-1][1]
             at = self.text.find(quote, low, high)
             if at >= 0:
-                return self.cut_characters(at, at + len(quote)), fit
+                return self.cut_characters(at, at + len(quote)), Fit.EXACT
             normal, offsets, originals = normalise_with_map(self.text[low:high])
             found = normal.find(wanted)
             if found >= 0:

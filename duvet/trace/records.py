@@ -75,7 +75,7 @@ TITLE_LINE = -1  # The line index of a section's title, which an empty quote ref
 class Fit(Rank):
     """The exactness of a match, best first."""
 
-    EXACT = 0
+    EXACT = 0  # Apart from markup and the spacing of whole requirements.
     NORMALISED = 1
     ONE_EDIT = 2
     TITLE = 3
