@@ -270,23 +270,7 @@ def scan_comments(path: str, text: str, style: SourceStyle) -> tuple[list[Annota
             if block.metas:
                 found += parse_block(path, text, block, style, problems)
             else:
-                first, last = block.contents[0], block.contents[-1]
-                place = find_place(text, first.start, last.end)
-                is_cut = before is not None and before.metas and not before.contents
-                if before is not None and is_cut and first.line - before.metas[-1].line <= _CUT_DISTANCE:
-                    message = f"this quote is separated from its target on line {before.metas[0].line}"
-                    hint, label, rule = (
-                        "remove the lines between the target and the quote",
-                        "separated quote",
-                        rules.COMMENT_CUT,
-                    )
-                else:
-                    message, label = "this quote has no target and is ignored", "quote without a target"
-                    hint = (
-                        "add a line with the target, such as `spec.md#section`, above it, or use another comment prefix"
-                    )
-                    rule = rules.COMMENT_STRAY_CONTENT
-                problems.append(rule.problem(message, path, place, label=label, hint=hint))
+                problems.append(_make_missing_target_problem(path, text, block, before))
             before = block
     return found, problems
 
@@ -305,3 +289,17 @@ def parse_block(
     quote = " ".join([token.text for token in contents])
     line, link = metas[0].line, style.blob_link
     return [replace(annotation, path=path, line=line, quote=quote, blob_link=link, source=source)]
+
+
+def _make_missing_target_problem(
+    path: str, text: str, block: AnnotationBlock, before: AnnotationBlock | None
+) -> Problem:
+    first, last = block.contents[0], block.contents[-1]
+    place = find_place(text, first.start, last.end)
+    if before and before.metas and not before.contents and first.line - before.metas[-1].line <= _CUT_DISTANCE:
+        message = f"this quote is separated from its target on line {before.metas[0].line}"
+        hint = "remove the lines between the target and the quote"
+        return rules.COMMENT_CUT.problem(message, path, place, label="separated quote", hint=hint)
+    message = "this quote has no target and is ignored"
+    hint = "add a line with the target, such as `spec.md#section`, above it, or use another comment prefix"
+    return rules.COMMENT_STRAY_CONTENT.problem(message, path, place, label="quote without a target", hint=hint)

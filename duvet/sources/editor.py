@@ -339,18 +339,7 @@ def _format_lines(path: str, text: str, line: int, new: NewAnnotation, style: So
 
 def _check_others(path: str, texts: tuple[str, str], line: int, count: int, style: SourceStyle) -> None:
     """Raise DuvetError unless the text gains one annotation on the new lines and keeps all others."""
-    old, new = (
-        [
-            (
-                one.line,
-                find_line_index(starts, one.source.text_end - 1) + 1,
-                (one.kind, one.target, one.quote, one.reason, one.feature, one.tracking_issue),
-            )
-            for one in scan_comments(path, text, style)[0]
-        ]
-        for text in texts
-        for starts in [find_line_starts(text)]
-    )
+    old, new = (list(_list_ranges_and_contents(path, text, style)) for text in texts)
     for first, last, _ in old:
         if first < line <= last:
             message = f"this line is inside the annotation at {path}:{first}"
@@ -363,6 +352,15 @@ def _check_others(path: str, texts: tuple[str, str], line: int, count: int, styl
     if [(first - by, last - by, content) for (first, last, content), by in shifted] != old or len(ours) != 1:
         message = "the new annotation would merge with the one next to it"
         raise DuvetError(message, path=path, line=line, hint="choose another line, or add an empty line between them")
+
+
+def _list_ranges_and_contents(
+    path: str, text: str, style: SourceStyle
+) -> Iterator[tuple[int, int, tuple[object, ...]]]:
+    starts = find_line_starts(text)
+    for one in scan_comments(path, text, style)[0]:
+        last = find_line_index(starts, one.source.text_end - 1) + 1
+        yield one.line, last, (one.kind, one.target, one.quote, one.reason, one.feature, one.tracking_issue)
 
 
 def choose_style(styles: Iterable[SourceStyle], kind: Kind | None) -> SourceStyle:

@@ -79,7 +79,9 @@ def find_keywords(text: str) -> Iterator[Keyword]:
 
 
 def _is_word(char: str) -> bool:
-    kind = category(char) if char > "\x7f" else "Zs"
+    if char <= "\x7f":
+        return False
+    kind = category(char)
     return kind[0] in "LM" or kind in ("Nd", "Nl", "Pc") or re.match(_OTHER_WORDS, char) is not None
 
 

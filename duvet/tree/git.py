@@ -302,7 +302,7 @@ class GitTree:
         plain = posixpath.normpath(path)
         if plain not in files and not (folder and plain.startswith(f"{folder}/")):
             return False
-        # Otherwise, the revision lacks this path.
+        # An error means that the revision lacks this path.
         with suppress(OSError, ValueError):
             if not is_own_folder(self._resolve(path, follow=False).path):
                 return False
