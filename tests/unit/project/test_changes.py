@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
@@ -13,7 +14,7 @@ import pytest
 
 from duvet import MemoryTree, Project
 from duvet.errors import DuvetError, UnreadableError
-from duvet.project.changes import ChangeWatcher, WatchedPlaces
+from duvet.project.changes import ChangeWatcher, FollowedReading, WatchedPlaces
 from duvet.tree.cache import DiskCache
 from duvet.tree.file_events import MODIFIED_EVENT, FolderEvent
 from duvet.tree.files import DiskTree
@@ -178,6 +179,23 @@ def test_changes_to_ignored_files_are_skipped(kettle: Path, follow: Follow) -> N
 def test_changes_in_new_folders_are_noticed(follow: Follow) -> None:
     names = [f"src/{count}/{count}/a.rs" for count in range(10)]
     notice(follow(), *((create(name), (name,)) for name in names))
+
+
+def test_a_new_folder_is_watched(kettle: Path) -> None:
+    reading = FollowedReading(Following(kettle).project(), None)
+    events: list[list[FolderEvent]] = [[], [(ADDED, f"{kettle}/src/two")]]
+    for name, found in zip(("one", "two"), events, strict=True):
+        (kettle / "src" / name).mkdir()
+        assert (reading.find_changes(found) if found else reading.find_all_changes()) == set()
+        assert f"src/{name}" in {os.path.relpath(folder, kettle) for folder in reading.folders}
+
+
+def test_a_folder_that_replaces_another_is_watched(follow: Follow) -> None:
+    def replace_folder(folder: Path) -> None:
+        (folder / "src").rename(folder.parent / "old")
+        shutil.copytree(folder.parent / "old", folder / "src")
+
+    notice(follow(), (replace_folder, ("src/a.rs",)), (append("src/a.rs"), ("src/a.rs",)))
 
 
 def test_one_change_of_many_files(kettle: Path, follow: Follow) -> None:

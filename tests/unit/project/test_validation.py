@@ -106,8 +106,8 @@ def test_a_requirement_file_and_a_source_that_is_right() -> None:
     assert (checked.problems, checked.annotations, checked.files) == ((), 1, 1)
 
 
-# It would end the comment, or take the next line into it.
 def test_no_fix_breaks_the_code_around_it() -> None:
+    # The end of these texts would end the comment, or take the next line into it.
     for quote, text in [("The stars MUST be ", "*/"), ("A line MUST end with a ", "backslash\\")]:
         tea = f"# Tea\n\n## Brewing\n\n{quote}{text} in all files.\n"
         source = f"//= tea.md#brewing\n//# {quote}something in all files.\n"

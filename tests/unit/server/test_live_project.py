@@ -171,8 +171,13 @@ async def test_a_cached_catalogue_is_used(kettle: Path) -> None:
     kept, earlier, now = read(kettle), opened(kettle), opened(kettle)
     assert earlier.catalogue
     now.tree.record.merge(earlier.tree.record)  # type: ignore[attr-defined]
-    async with open_live_project(kettle, lambda: now, read=lambda project: kept) as live:
+    projects = [opened(kettle), now]
+    cached = open_live_project(kettle, projects.pop, read=lambda one: kept if one is now else one.catalogue)
+    async with cached as live:
         assert (await live.context()).catalogue is kept
+        # A cached catalogue has no patterns, so each new file is a change.
+        create("src/b.rs", TWO)(kettle)
+        assert (await live.context()).catalogue == read(kettle) != kept
 
 
 async def test_requests_at_the_same_time_share_a_reading(kettle: Path) -> None:

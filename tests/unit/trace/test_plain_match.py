@@ -123,6 +123,8 @@ def test_code_line_ends_and_equal_texts_may_be_quoted() -> None:
     assert states(quote, spec=MARKED) == ([], {quote: "done"})
     assert states("Errors MUST end it.") == ([], {"FR-009": "done"})
     assert states("Errors MUST end it.", target="spec.md#FR-010") == ([], {"FR-010": "done"})
+    # The section contains these words, but another requirement.
+    assert states("some code here", target="spec.md#FR-010") == (["DUV050"] * 2, {})
 
 
 def test_an_edit_must_not_change_the_meaning() -> None:

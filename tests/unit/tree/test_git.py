@@ -101,7 +101,8 @@ def test_the_same_answers_as_on_disk(checkout: Path, tmp_path: Path) -> None:
     (tmp_path / "other name").symlink_to(checkout.parent)
     for folder in (checkout, tmp_path / "other name" / "sub"):
         with tree_of(folder) as tree:
-            for path in [str(folder / name) for name in ("", "src/b.rs", "link/../up", "../top.md", "nothing")]:
+            paths = [str(folder / name) for name in ("", "src/b.rs", "link/../up", "../top.md", "nothing")]
+            for path in (*paths, f"{folder.parent.parent}/./{folder.parent.name}/sub/a.rs"):
                 assert answers(tree, path) == answers(DiskTree(), path), path
             assert tree.taken == {}
 
