@@ -31,7 +31,7 @@ IN_BASH = r"""
 rep | --off | help rep | -q -C . rep | report --off | report --format '' | report --format = s | report --format =
 report --format = json --off | report --json '' | report --lcov '' | validate src/a.rs '' | completion z
 recipe ch | recipe va | recipe --dry | recipe --form | recipe --format p | recipe run --dry | recipe '' | cache cl
-config schema s | recipe run s | recipe check s | recipe check recipes/s | recipe validate recipes/s | help recipe r
+recipe --h | config schema s | recipe run s | recipe check s | recipe check recipes/s | recipe validate recipes/s | help recipe r
 --color al | frobnicate x | report --frobnicate x | report "'" | ''
 """
 """What somebody has typed after `duvet`."""

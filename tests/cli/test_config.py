@@ -80,5 +80,7 @@ def test_a_narrow_terminal_gets_a_narrow_table(duvet_command: str, tmp_path: Pat
     lines = show_on_terminal(duvet_command, tmp_path, "--color", "never", "config").splitlines()
     assert lines[0].split() == ["setting", "value", "(origin)"] and max(map(len, lines)) <= 80
     assert "report.html.enabled              true (default)" in lines
+    unknown = show_on_terminal(duvet_command, tmp_path, "--color", "never", "config", columns=0)
+    assert 80 < max(map(len, unknown.splitlines())) <= 100
     wide = show_on_terminal(duvet_command, tmp_path, "--color", "never", "config", columns=400)
     assert wide == run(duvet_command, tmp_path, "config").out
