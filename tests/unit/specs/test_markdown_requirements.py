@@ -62,6 +62,8 @@ def list_requirements(text: str, **form: object) -> list[str]:
         # What holds no requirement.
         ("    code MUST x\n\n<!-- A MUST b. -->\n\n```\nA MUST b\n", []),
         ("`A MUST b.` is code.", []),
+        # A quotation mark for inches has no partner outside the brackets around it.
+        ('A MUST (b 5" c) d. E MAY f 6" g.\n', ['MUST: A MUST (b 5" c) d.', 'MAY: E MAY f 6" g.']),
         # Markup is not a part of the text.
         ("> A **MUST** [b](x \"MUST\") `c_d`&amp;e![f](g)[^1].\n\n[^1]: Note.\n", ["MUST: A MUST b c_d&e."]),
         ("- [x] A MUST ~~b~~ c_d_e \\*f\\*\n", ["MUST: A MUST b c_d_e *f*"]),
