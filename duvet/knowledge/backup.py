@@ -89,7 +89,7 @@ class Backup(Struct, frozen=True):
 
 
 def create_backup(places: StorePaths, destination: str, now: datetime) -> Backup:
-    """Write an archive to a file, or to a new file in a folder; raise DuvetError for an existing file or no data."""
+    """Write an archive to a new file or into a folder; raise DuvetError if the file exists or there are no data."""
     check_backup_name(destination)
     is_inside = leads_into_folder(places.root, destination)
     # Write scratch files outside the project, because the store's folder may be read-only.

@@ -39,7 +39,7 @@ class CommitTimes(Struct, frozen=True, array_like=True):
 
 
 def find_commit_times(project: Project, earlier: CommitTimes) -> CommitTimes:
-    """Return the last commit of each file, or only a fault; read only the commits since `earlier` where possible."""
+    """Return the last commit of each file, or why git failed; read only the commits since `earlier` where possible."""
     if not project.on_disk:
         return CommitTimes()
     git = _git(project)

@@ -129,7 +129,7 @@ class Knowledge:
 
 
 class Maintenance(Struct, frozen=True):
-    """Runs ingests, and finds the files of the index and the uploads; safe to use from any thread."""
+    """Starts ingest runs, and finds the files of the index and the uploads; safe to use from any thread."""
 
     rules: Callable[[], KnowledgeSettings]
     uploads: Callable[[], UploadRule]

@@ -348,7 +348,6 @@ def _load_vectors(store: Store, embedder: Embedder | None) -> tuple[_Vectors | N
 def _rank_chunks(
     store: Store, question: SearchQuestion, vectors: _Vectors | None, *, sort_by_vector: bool
 ) -> Mapping[int, tuple[float, float, float]]:
-    """Return the best chunks in order, each with its cosine, its score by vector, and its score by words and names."""
     found: dict[int, float] = {}
     if question.terms:
         ##= man/spec/knowledge.md#search

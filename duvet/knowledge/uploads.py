@@ -71,7 +71,7 @@ class ContentFolder:
     def store(
         self, data: bytes, destination: str | None, name: str, *, overwrite: bool | None, is_made_up: bool = False
     ) -> StoredFile:
-        """Write a file, numbering a made-up name that is taken; raise QueryError if the destination can't be used."""
+        """Write a file; a made-up name that is taken gets a number. Raise DuvetError if the file can't be stored."""
         if not os.path.isdir(self.root):
             hint = f"check {self.rule.root_origin or 'the working directory'}"
             raise DuvetError("the content root is not an existing folder", hint=hint)

@@ -269,7 +269,6 @@ class StaticRouter:
     async def _ask_first(
         self, backend: Backend, model: str, request: records.ModelRequest
     ) -> tuple[str, records.ProviderAnswer]:
-        """Return the name and answer of `model`; if it is empty, of the first discovered model that answers."""
         candidates = [model] if model or not backend.is_discovered else self._rank_discovered(backend, request.task)
         if not candidates:
             message = f"found no models of provider `{backend.name}`"

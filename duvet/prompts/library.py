@@ -46,7 +46,6 @@ def load_prompts() -> tuple[Prompt, ...]:
 
 
 def list_prompts(registry: Registry) -> tuple[Prompt, ...]:
-    """Return the prompts that clients see; if the server offers only pages, these are the prompts about pages."""
     ##= man/spec/service.md#packs
     ##% If the configuration disables the pack `trace`, the server MUST NOT offer the prompts and resources of the
     ##% pack, or mention them in its instructions.
@@ -73,7 +72,7 @@ def describe_prompt(name: str) -> Prompt:
 
 
 def require_prompt(name: str, among: Sequence[str] = ()) -> None:
-    """Raise NotFoundError, with similar names as a hint, if no prompt has this name; `among` restricts the prompts."""
+    """Raise NotFoundError if no prompt has this name; `among` restricts the prompts."""
     known = among or prompt_names()
     if name not in known:
         hint = suggest_nearest(name, known) or f"available: {', '.join(known)}"

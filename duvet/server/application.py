@@ -1,4 +1,4 @@
-"""The services of a process, the tools that it enables and shows, and the tokens and scopes of its callers."""
+"""The services of a process, its tools, and the tokens and scopes of its callers."""
 
 from __future__ import annotations
 
@@ -73,7 +73,6 @@ AccessTokens = tuple[tuple[bytes, call_context.Caller], ...]  # The digests of t
 
 
 def find_holder(tokens: AccessTokens, token: str) -> call_context.Caller | None:
-    """Return the holder of a token, compared in constant time; None if the token is unknown."""
     digest = _digest(token)
     holders = [holder for known, holder in tokens if compare_digest(known, digest)]
     return holders[0] if holders else None
@@ -204,8 +203,6 @@ def is_forwarded(environ: Mapping[str, str]) -> bool:
 
 
 class Application:
-    """The services of a process, each created on first use."""
-
     def __init__(self, settings: ApplicationSettings, service: Service) -> None:
         self.settings = settings
         self.service = service
@@ -622,7 +619,7 @@ class ToolSelection:
         return [pack for pack in self.registry.every_pack if pack.shown or pack.name in names]
 
     def is_relevant(self, pack: str) -> bool:
-        """Return whether the project has content for a pack that the configuration doesn't mention."""
+        """Return True only for the pack `pages`, if the project has pages."""
         if pack != PAGES.name:
             return False
         from duvet.knowledge.pages.files import load_page_patterns

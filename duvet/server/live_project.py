@@ -68,7 +68,7 @@ class ProjectReading(Struct, frozen=True):
 
 
 class ProjectReader:
-    """Reads the project in one thread at a time; only `is_current` is thread-safe."""
+    """Reads the project; only `is_current` is thread-safe."""
 
     def __init__(
         self,
@@ -160,7 +160,7 @@ def _copy_error(error: DuvetError) -> DuvetError:
 
 
 class LiveProject:
-    """Caches a reading of the project, and detects when it is outdated; the reader's project needs a RecordedTree."""
+    """Caches the last reading of the project, and replaces it after changes."""
 
     def __init__(self, reader: ProjectReader) -> None:
         self._reader = reader
@@ -344,7 +344,7 @@ class ChangeDetector:
         return not (linked and followed and followed.find_changes_among(linked))
 
     def wait_for_calm(self, milliseconds: int) -> None:
-        """Wait until nothing changes for this long, or until a few attempts failed; without a descriptor, return at once."""
+        """Wait until nothing changes for this long, or give up after a few attempts; do nothing without a descriptor."""
         for _ in range(_MAX_ATTEMPTS):
             if self._descriptor is None or self._descriptor.is_silent(milliseconds):
                 return

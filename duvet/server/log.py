@@ -50,7 +50,7 @@ class ServerLog:
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         is_read: Callable[[], bool] = lambda: True,
     ) -> None:
-        """Pass lines without line ends to `write`; while `is_read` returns False, drop and count them."""
+        """`write` gets each line without its line end; while `is_read` returns False, lines are dropped and counted."""
         self._write = write
         self._is_read = is_read
         self._missed = 0

@@ -1,4 +1,4 @@
-"""A sqlite connection with readable errors, the schema, and compressed texts."""
+"""The schema of the store, a sqlite connection with readable errors, and compressed texts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ STORE_FILE_ENDINGS = ("", "-wal", "-shm", "-journal")  # The suffixes of the fil
 _BUSY, _FULL, _READ_ONLY, _DAMAGED, _FOREIGN = {5, 6}, {13}, {3, 8, 14, 23}, {11, 19, 20}, {26}  # sqlite's error codes.
 _DISK = {10, 14}  # The codes of disk errors, some of which mean a full disk.
 _DAMAGE_MESSAGES = ("file format", "vtable constructor")
-"""Parts of messages about damaged files to which sqlite gives the error code of an invalid statement."""
+"""sqlite reports damage with these words, but with the error code of an invalid statement."""
 DatabaseRow = tuple[Any, ...]
 Value = TypeVar("Value")
 BUSY_TIMEOUT = 5000  # Milliseconds to wait for other processes that are checkpointing.

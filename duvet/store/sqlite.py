@@ -17,7 +17,7 @@ from duvet.store.records import decode_count, encode_text
 from duvet.words import MAX_QUERY_WORDS, extract_index_words, extract_words, fold_name, join_name
 
 _DECLARED_MARK, _FILE_MARK = "\ue005", "\ue006"
-"""Characters that mark indexed names: symbols that the chunk declares, and the file in its first chunk."""
+"""Prefixes of the names of symbols that a chunk declares, and of the file's name in its first chunk."""
 _TERM_LIMIT = 2.2  # `k1` + 1: the score of a word is less than this times its rarity.
 _BATCH = 4000  # Chunks to index together.
 _CANDIDATES, _FILTERED_CANDIDATES = 1000, 10_000
@@ -122,7 +122,7 @@ class ChunkSearch(tables.StoreTables):
     def find_by_words(
         self, terms: Sequence[str], filters: records.ChunkFilters, limit: int, *, every: bool
     ) -> records.ScoredChunks:
-        """Rank the chunks with every or any of the terms by BM25, scaled to at most 1."""
+        """Find chunks with any or, if `every`, all of the terms; the scores are BM25 scaled to at most 1."""
         self._settle()
         words = list(dict.fromkeys(word for term in terms for word in extract_words(term)))[:MAX_QUERY_WORDS]
         counts = self._count_chunks(words)
@@ -166,7 +166,7 @@ class ChunkSearch(tables.StoreTables):
         return {word: cached[word] for word in words}
 
     def find_declaring(self, name: str, filters: records.ChunkFilters) -> Sequence[int]:
-        """Return the chunks that declare a symbol with this name or, if none does, in another case style."""
+        """Return the chunks that declare a symbol with this name, or else with this name in another case style."""
         self._settle()
         numbers = _select(self._find_marked_chunks(_DECLARED_MARK, name), self.allowed(filters))
         names = self.database.read_many(
@@ -176,7 +176,7 @@ class ChunkSearch(tables.StoreTables):
         return [number for number in numbers if number in exact] if exact else numbers
 
     def find_named(self, path: str, filters: records.ChunkFilters) -> Sequence[int]:
-        """Return the first chunk of the file at `path`, or else of each file whose path ends with it."""
+        """Return the first chunk of the file at `path`, or else of each file whose path ends with it or is its end."""
         self._settle()
         allowed = self.allowed(filters)
         if exact := self.chunk_numbers(path)[:1]:
@@ -256,7 +256,6 @@ def _join_words(words: Iterable[str], between: str = " OR ") -> str:
 
 
 def _list_any_expressions(counts: Mapping[str, int], candidates: int) -> Iterator[tuple[str, int]]:
-    """Yield expressions that find chunks with any of the words, rarest first, and how often each one counts a word."""
     words = sorted((word for word, count in counts.items() if count), key=counts.__getitem__)
     sums = accumulate(counts[word] for word in words)
     few = sum(1 for count in sums if count <= candidates)

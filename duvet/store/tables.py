@@ -230,7 +230,6 @@ class StoreTables:
     def _read_of_nodes(
         self, decode: Callable[[db.DatabaseRow], db.Value], query: str, ids: Iterable[str], *values: object
     ) -> Iterator[db.Value]:
-        """Yield the rows of a query about nodes; `{pairs}` in the query stands for their labels and keys."""
         keys = ((db.LABEL_NUMBERS[label], key) for label, key in map(_split_id, ids) if label in db.LABEL_NUMBERS)
         while some := list(islice(keys, _MAX_NODES)):
             texts = [encode_text(key) for _, key in some]

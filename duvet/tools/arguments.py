@@ -58,7 +58,7 @@ def _list_choices(kind: Any) -> list[Any]:
 
 
 def output_schema(tool: Tool) -> Schema:
-    """Return the schema of an answer's structured content; a list is in its property `result`."""
+    """Return the schema of an answer's structured content; a list becomes the property `result`."""
     if not tool.is_list:
         whole = _inline(tool.output, depth=0)
         found = _shorten(whole, with_defaults=False)
@@ -116,7 +116,7 @@ class ArgumentLine(Struct, frozen=True):
 
 
 def make_argument_lines(schema: Schema, record: str = "") -> Iterator[ArgumentLine]:
-    """Yield a line for each argument, in the order of the schema, and after a record one for each of its fields."""
+    """Yield a line for each argument and, after a record, a line for each of its fields."""
     for name, one in schema["properties"].items():
         terms = [describe_type(one)]
         if name in schema.get("required", ()):
@@ -163,7 +163,7 @@ def check_scope(tool: Tool, scopes: Collection[Scope]) -> None:
 
 
 def check_input(tool: Tool, arguments: Mapping[str, object]) -> object:
-    """Return the arguments as a record; raise ToolError (`record_of` raises QueryError) if an argument is invalid."""
+    """Return the arguments as a record; raise ToolError or QueryError if an argument is invalid."""
     ##= man/spec/mcp.md#tools
     ##% The server MUST refuse an unknown, missing or invalid argument with the error `invalid_request` and the name of
     ##% the argument.

@@ -101,7 +101,7 @@ class ProjectReadings(Protocol):
         """Return `question(snapshot)`; it is called again if the project changes meanwhile."""
 
     async def catch_up(self) -> None:
-        """If the project has been read, check whether it has changed."""
+        """If the project has been read, and has changed since, read it again."""
 
 
 class CallContext(Struct, frozen=True, kw_only=True):
@@ -116,7 +116,7 @@ class CallContext(Struct, frozen=True, kw_only=True):
     async def call(
         self, name: str, arguments: Mapping[str, object] | None = None, *, face: str = "", seconds: float | None = None
     ) -> ToolAnswer:
-        """Call another tool for the same caller; `face` replaces the interface; `seconds` applies if there is no limit."""
+        """Call another tool for the same caller; `face` replaces the interface, and `seconds` a missing time limit."""
         caller = structs.replace(
             self.caller,
             within=(*self.caller.within, self.tool),
@@ -129,7 +129,7 @@ class CallContext(Struct, frozen=True, kw_only=True):
         return await self.calls.call(self.own_names.get(name, name), arguments or {}, caller)
 
     async def ask_model(self, request: ModelRequest) -> ModelResponse:
-        """Ask a model; `request.model` may also be a task of `routing`. Raise ModelError or NoModelError without an answer."""
+        """Ask a model (`request.model` may be a task of `routing`); raise ModelError or NoModelError if none answers."""
         router: StaticRouter | None = self.services.get(MODELS_SERVICE)
         if router is None:
             raise NoModelError()

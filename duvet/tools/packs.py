@@ -101,7 +101,7 @@ class Registry:
 
 
 class UnknownName(Struct, frozen=True):
-    """A name in the configuration that belongs to no pack or tool, or to two packs."""
+    """A problem with the name or path of a pack, or the name of a tool, in the configuration."""
 
     message: str
     hint: str

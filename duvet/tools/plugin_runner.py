@@ -62,7 +62,7 @@ class PackContext:
         max_tokens: int | None = None,
         temperature: float | None = None,
     ) -> str:
-        """Return a model's answer; `model` is PROVIDER/MODEL, PROVIDER or a task, by default of the first usable provider."""
+        """Return a model's answer; `model` is PROVIDER/MODEL, PROVIDER or a task; default: the first usable provider."""
         request = ModelRequest(
             prompt=prompt, system=system, model=model, max_tokens=max_tokens, temperature=temperature
         )
@@ -87,7 +87,7 @@ class PluginRunner:
     async def run(
         self, pack: str, tool: Tool, arguments: Mapping[str, object], ctx: CallContext, limit: float
     ) -> ToolAnswer:
-        """Run a tool within its own time limit, by default `limit` seconds, or within the caller's if that is shorter."""
+        """Run a tool; its time limit is its own or else `limit`, but at most the caller's."""
         if self._stuck[pack] >= MAX_STUCK_CALLS or self._left[pack] >= MAX_ABANDONED_CALLS:
             hint = "earlier calls are still running; try again later"
             raise ToolError(ErrorCode.UPSTREAM_ERROR, f"{tool.name} does not answer", hint)

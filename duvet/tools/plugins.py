@@ -276,7 +276,7 @@ def format_traceback(error: BaseException) -> Sequence[str]:
 
 
 def find_entry_point_stamps(path: Iterable[str]) -> tuple[str, ...]:
-    """Return path, size and time of the files with entry points; a pack edited in place looks unchanged."""
+    """Return the stamps of installed `entry_points.txt` files; edits to a pack's code don't change them."""
     paths: list[str] = []
     for folder in dict.fromkeys(one or os.curdir for one in path):
         try:

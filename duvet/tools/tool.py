@@ -88,7 +88,7 @@ def make_tool_error(error: DuvetError) -> ToolError:
 
 
 def find_server_hint(error: DuvetError) -> str:
-    """Return the hint of an error for clients of the server; may be empty."""
+    """Return an error's hint for clients of the server; may be empty."""
     if isinstance(error, NoSectionError):
         id = error.specification or "{spec_id}"
         return f"list the sections with the resource /specifications/{id}/sections or with `duvet show {id}`"
@@ -136,7 +136,7 @@ class Tool(Struct, frozen=True, kw_only=True):
     input: type[Struct]  # The record of the arguments, which describes them.
     output: Any  # The type of the answer: a record, or a tuple of records for a list.
     handler: Callable[[Any, Any], Any]
-    """Called with the arguments and a `CallContext`; returns a `ToolAnswer` or its value, or an awaitable of one."""
+    """Called with the arguments and a `CallContext`; returns a `ToolAnswer` or its value, or an awaitable of either."""
     scope: Scope = Scope.READER
     is_idempotent: bool = True
     replaces: bool = False  # May overwrite existing data.
@@ -165,7 +165,7 @@ class Tool(Struct, frozen=True, kw_only=True):
 
 
 class QueryTool(Tool, frozen=True, kw_only=True):
-    """A tool that only reads the project; its handler gets a snapshot, and runs again if the project changes."""
+    """A read-only tool whose handler gets a snapshot, and runs again if the project changes meanwhile."""
 
     handler: Callable[[Any, ProjectSnapshot], ToolAnswer]
 
@@ -273,7 +273,7 @@ class EnabledPack(Struct, frozen=True):
 
 
 def make_structured_content(answer: ToolAnswer) -> dict[str, Any]:
-    """Return the answer as an object; a list becomes its field `result`."""
+    """Return the answer as an object; a list becomes the field `result`."""
     value = to_builtins(answer.value)
     if answer.page is None:
         assert isinstance(value, dict)
@@ -334,7 +334,7 @@ def make_result_page(
 
 
 def take_fitting_rows(rows: Iterable[_Row], room: int, least: int = 0) -> Iterator[_Row]:
-    """Yield rows as long as they fit into `room` bytes of JSON, but at least `least` rows."""
+    """Yield the first rows that fit into `room` bytes of JSON, but at least `least` rows."""
     for number, row in enumerate(rows):
         room -= len(json.encode(row)) + 1
         if room < 0 and number >= least:

@@ -30,7 +30,7 @@ ValueScope = Mapping[str, object]  # The values that references can use, by the 
 
 
 class UnresolvedError(DuvetError):
-    """Raised for an invalid reference, or one to a missing or unusable value."""
+    """Raised for an invalid reference, or a missing or unusable value."""
 
 
 def parse_path(text: str) -> ValuePath:
@@ -75,7 +75,7 @@ def format_path(path: Sequence[str | int]) -> str:
 
 
 def walk_path(value: object, path: ValuePath) -> tuple[object, int]:
-    """Return the value at the path, or the last one that exists, and the number of keys followed."""
+    """Follow the path as far as it exists; return the value there, and the number of keys followed."""
     for number, key in enumerate(path):
         match value, key:
             case dict(), str() if key in value:

@@ -86,7 +86,6 @@ def find_check_fault(check: workflow.Check, scope: references.ValueScope, keys: 
 
 
 def clip_message(text: str) -> str:
-    """Return the beginning of a message, which may quote values of any size."""
     return text if len(text) <= _MAX_MESSAGE else f"{text[:_MAX_MESSAGE]}…"
 
 

@@ -344,7 +344,7 @@ class IngestReader(Struct, frozen=True):
 def cut_pieces(
     text: str, headings: Sequence[int] = (), title: TitleLookup = lambda start, end: ""
 ) -> Iterator[TextPiece]:
-    """Yield the chunks of a text, except blank ones; `headings` are offsets where chunks may end."""
+    """Yield the chunks of a text, except blank ones; `headings` are offsets."""
     ##= man/spec/knowledge.md#files
     ##% `duvet ingest` MUST split files into chunks of at most 1,000 characters, at headings and line ends where
     ##% possible.

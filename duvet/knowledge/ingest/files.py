@@ -79,7 +79,6 @@ def describe_failure(error: BaseException) -> str:
 
 
 def detect_kind(path: str) -> FileKind:
-    """Derive the kind of a file from its folders and its name."""
     *folders, name = path.split("/")
     stem, dot, ending = name.lower().rpartition(".")
     by_name = (

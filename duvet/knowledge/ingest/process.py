@@ -150,7 +150,6 @@ class _PipeProgress(Progress):
         self._last = 0.0
 
     def watch(self) -> None:
-        """Wait until the input is closed, then kill this process group if the run does not end soon."""
         while os.read(0, 1):
             pass
         self._cancelled.set()

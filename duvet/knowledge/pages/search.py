@@ -89,7 +89,7 @@ def _make_rows() -> _Rows:
 
 
 class _WordRows(dict[str, "array[int]"]):
-    """The rows that contain each word; the last bits of an entry are the number of occurrences."""
+    """The rows that contain each word; the low bits of each number count the occurrences."""
 
     def __init__(self) -> None:
         self.forms: dict[str, str] = {}  # The words with a stem, separated by blanks.
@@ -156,7 +156,6 @@ class _WordTable:
         self.lengths.append(length)
 
     def score(self, query: str) -> list[float]:
-        """Return the score of each row; it is 0 for rows without any word of the query."""
         with self.lock:
             scores = [0.0] * len(self.lengths)
             forms = self._find_forms(extract_terms(query))
@@ -358,7 +357,7 @@ def search_pages(index: PageIndex, query: str) -> PageHits:
 
 
 def make_excerpt(text: str, stems: Sequence[str]) -> str:
-    """Return the part of a text with the most stems, or the beginning of a text without any."""
+    """Return the part of a text with the most stems, or the beginning if the text contains none."""
     text = vocabulary.compose(text)
     pattern = "|".join(
         rf"(?:{re.escape(stem)})" if vocabulary.is_unspaced(stem) else rf"\b{re.escape(stem)}" for stem in stems

@@ -263,7 +263,7 @@ class _TooLargeError(Exception):
 
 
 class BodyLimit:
-    """Reads request bodies within limits of size and time, and passes on complete requests, with the body in their scope."""
+    """Reads request bodies within limits of size and time, and passes on complete requests."""
 
     def __init__(self, requests: ConcurrencyLimit, limits: HttpLimits) -> None:
         self._requests = requests
@@ -401,7 +401,6 @@ class ConcurrencyLimit:
             self._answered.set()
 
     async def drain(self, seconds: float) -> None:
-        """Refuse new requests, and wait a limited time for the answers to requests in progress, except streams."""
         self._stopping = True
         if self._free[False] < self._requests:
             with anyio.move_on_after(seconds):

@@ -47,7 +47,7 @@ class ServerAddress(Struct, frozen=True):
         return f"{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}"
 
     def check_reach(self, anywhere: bool) -> tuple[int, tuple[str, int]]:
-        """Return the family and address of the socket; without `anywhere`, refuse hosts that other machines reach."""
+        """Return the socket's family and address; without `anywhere`, raise DuvetError unless it is a loopback address."""
         try:
             resolved = socket.getaddrinfo(self.host, self.port, type=socket.SOCK_STREAM)
         except (OSError, UnicodeError) as error:
@@ -126,8 +126,6 @@ def _handle_signals(handler: Callable[[int, FrameType | None], object]) -> Itera
 
 
 class HttpServer(uvicorn.Server):
-    """Reports when it listens; at shutdown, ends streams before it waits for requests."""
-
     def __init__(self, app: HttpApplication, limits: guards.HttpLimits, begun: Callable[[], None]) -> None:
         super().__init__(
             uvicorn.Config(

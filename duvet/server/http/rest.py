@@ -1,4 +1,4 @@
-"""`/api/mcp` and `/api/v1`: tools and reports as plain HTTP."""
+"""`/api/mcp` and `/api/v1`: tools and reports over plain HTTP."""
 
 from __future__ import annotations
 

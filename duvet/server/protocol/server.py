@@ -194,7 +194,7 @@ class Outbox:
 
 
 class Subscriptions:
-    """Notifies clients of changes, in the form that the version of their protocol requires."""
+    """Notifies clients of changes, in the form that their protocol version requires."""
 
     def __init__(self, server: DuvetServer) -> None:
         self._live = server.live
@@ -381,7 +381,7 @@ class DuvetServer(Server[Any]):
 
 
 def make_server(application: Application, observers: Sequence[CallObserver]) -> DuvetServer:
-    """Return the server of this process; also forward logging to its log, and enable garbage collection."""
+    """Return the server; also forward logging to the application's log, and enable garbage collection."""
     forward_logging(application.log)
     # The command line disables garbage collection for short runs. Imported modules are never freed, so freeze them.
     gc.enable()

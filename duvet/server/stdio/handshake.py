@@ -19,7 +19,7 @@ CHUNK_BYTES = 1 << 16
 MAX_LINE_BYTES = 4 * 1024 * 1024
 _INPUT, _OUTPUT, _ERRORS = range(3)
 HANDSHAKES = tuple(version.value for version in ProtocolVersion)
-"""The versions that a handshake can negotiate; clients that request another are offered the last one."""
+"""The protocol versions that a handshake can negotiate."""
 _Objects = dict[str, dict[str, Any]]
 
 
