@@ -93,8 +93,8 @@ def test_the_java_model_judges_declarations() -> None:
         annotated = ((3, 3), (9, 9), (20, 20), (22, 22))
         model = execution.JavaModel(classify_java(BODY, "A.java"), annotated)
         assert model.apply(hits)((above, above)) == expected
-        broken = execution.JavaModel(classify_java("class A {\n  void f( {\n    g();\n  }\n}\n", "A.java"), ())
-        assert broken.apply({3: True})((2, 2)) == unknown(2)
+    broken = execution.JavaModel(classify_java("class A {\n  void f( {\n    g();\n  }\n}\n", "A.java"), ())
+    assert broken.apply({3: True})((2, 2)) == unknown(2)
 
 
 def test_coverage_reports_are_joined() -> None:
