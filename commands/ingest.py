@@ -116,7 +116,6 @@ def _describe_contents(run: records.IngestRun) -> str:
 def _run_with_store(
     path: str, run: Callable[[sqlite.Store | None], Result], progress: Progress, *, full: bool, dry_run: bool
 ) -> Result:
-    """Call `run` with the index, or with None if a dry run finds none; `--full` replaces a damaged index."""
     store = None
     try:
         with suppress(database.StoreMissingError, database.StoreOutdatedError):

@@ -319,7 +319,6 @@ def _ask_models(application: Application) -> tuple[Sequence[str], Sequence[str]]
 
 
 def _summarise_pages(application: Application) -> tuple[list[str], Sequence[Problem]]:
-    """Return lines about the pages, and an error if there are none or, with `--verbose`, the broken links."""
     ##= man/spec/pages.md#folders-of-notes
     ##% With `--pages`, `duvet mcp --check` MUST print the number of pages and of broken links, list these links with
     ##% `--verbose`, and fail if there are no pages.

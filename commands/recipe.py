@@ -263,7 +263,6 @@ def _require_recipe(name: str, recipes: Mapping[str, RecipeFile]) -> RecipeFile:
 
 
 def _make_application(options: Mapping[str, Any]) -> Application:
-    """Return the application with the pack `knowledge` enabled, unless the configuration disables it."""
     return make_application({**options, PACKS_KEY: (*options[PACKS_KEY], KNOWLEDGE_SERVICE)})
 
 

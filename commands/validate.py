@@ -241,7 +241,6 @@ def _report_findings(
 
 
 def _select_inputs(findings: ProjectFindings, request: ValidateRequest, texts: Mapping[str, str]) -> ChosenInputs:
-    """Return the files that the request names, or all files; files in `texts` need not exist on disk."""
     ##= man/spec/validate.md#choosing-files
     ##% `duvet validate` MUST check the configuration and the named files and folders, or all inputs of the project if
     ##% none are named.

@@ -60,7 +60,7 @@ COMMAND_GROUPS = {
         "help": "Show a topic of the guide, or the help of a command.",
     },
 }
-"""The commands by their headings in `duvet --help`, each with the first sentence of its help."""
+"""The commands of each heading in `duvet --help`, with the first sentence of their help."""
 MCP_PROGRAM, MCP_COMMAND = "contextive-mcp", "mcp"  # The program runs this command of duvet.
 _STAYING = ("init", "query")  # The commands that use the working directory as the project.
 _LEGACY_FLAGS = ("--source-pattern", "--spec-pattern", "--spec-path")  # They describe the project.

@@ -62,7 +62,7 @@ class NotFoundError(DuvetError):
 
 
 class NoSectionError(NotFoundError):
-    """Raised when a section does not exist and no section has a similar name."""
+    """Raised when a section does not exist and no name is similar."""
 
     def __init__(self, message: str, specification: str) -> None:
         super().__init__(message, hint=f"run `duvet show {specification or 'SPEC'}` to list the sections")
@@ -96,7 +96,7 @@ _OS_ERROR = r"(?P<words>[^:]*) \(os error \d+\)\Z"
 
 
 def describe_plainly(message: str) -> tuple[str, str]:
-    """Return a message with plain words for a system error from `describe_os_error`, and a hint for that error."""
+    """Replace a system error in a message with plain words, and also return a hint for it."""
     found = re.search(_OS_ERROR, message)
     if found is None:
         return message, ""

@@ -200,7 +200,7 @@ class PlainText(Struct, frozen=True, array_like=True):
     """The text of a Markdown section without markup.
 
     Within a block, line ends become spaces; line feeds separate blocks. Each run is text that the file contains
-    literally, or a single character that the file spells differently, such as an entity.
+    literally, or text that the file spells differently, such as an entity.
     """
 
     text: str

@@ -49,7 +49,7 @@ def extract_query_words(query: str) -> tuple[list[str], bool]:
 
 
 def extract_index_words(text: str) -> list[str]:
-    """Return the words of a text, the parts of names such as `parseHeaderLine`, and names such as `a_b` as `ab`."""
+    """Return the words of a text, the parts of names such as `parseHeaderLine`, and names such as `a_b` without `_`."""
     ##= man/spec/knowledge.md#search
     ##% `km-search` MUST find other forms of a word, symbols by a part of their names, and files by path or name.
     plain = compose(text)
@@ -86,7 +86,7 @@ class Query(Struct, frozen=True):
 
     @property
     def words(self) -> Sequence[str]:
-        """The words and phrases to search for if no text contains all terms."""
+        """The phrases, and the significant words of the other terms."""
         words: dict[str, None] = {}
         for term in self.terms:
             words.update(dict.fromkeys([term] if term in self.phrases else _significant_words(term)))
@@ -138,7 +138,7 @@ _BLANKS = str.maketrans({character: " " for character in map(chr, range(128)) if
 
 
 def fold_text(text: str) -> str:
-    """Remove differences in case, width and accents, as in the index of pages."""
+    """Remove differences in case, width and accents."""
     if text.isascii():
         return text.lower()
     folded = unicodedata.normalize("NFKD", text).casefold()

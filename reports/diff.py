@@ -148,7 +148,7 @@ def render_difference_markdown(
     verdict: str = "",
     obstacles: Sequence[Problem] = (),
 ) -> None:
-    """Write as many changes as fit into a comment, below the verdict and the obstacles of a gate that was not checked."""
+    """Write the verdict, the obstacles of a gate that was not checked, and as many changes as fit into a comment."""
     found = group_differences(changes)
     compared = f"{_format_code(base.short)} ({_format_code(base.revision)})"
     if base.is_merge_base:
@@ -192,7 +192,6 @@ def _select_fitting(group: DifferenceGroup, room: int) -> tuple[list[str], int]:
 
 
 def _format_code(text: str) -> str:
-    """Format text as code, in which GitHub does not interpret Markdown, HTML, mentions or issue numbers."""
     ##= man/spec/diff.md#output
     ##% With `--format markdown`, `duvet diff` MUST escape text from files.
     shown = escape_cell(shorten_text(text, _LONGEST))

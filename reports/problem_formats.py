@@ -39,7 +39,6 @@ def render_problems_json(problems: Sequence[Problem], view: ProblemContext) -> b
 
 
 def _make_span(place: Place) -> dict[str, int | None]:
-    """Return a range of a file, counted from 1; unknown values are null. Without columns, the range is whole lines."""
     line = place.line or None
     column = place.column if line and place.column else None
     return {"line": line, "column": column, "end_line": line, "end_column": place.end_column if column else None}

@@ -167,7 +167,6 @@ def _draw_snippet(text: str, marks: list[_Mark], margin: int, painted: str, colo
 
 
 def _find_span(place: Place, line: str) -> tuple[int, int]:
-    """Return the range to mark; without a column, the whole line except surrounding white space."""
     if not place.column:
         return len(line) - len(line.lstrip()), max(1, len(line.rstrip()))
     low = min(place.column - 1, len(line))
@@ -175,7 +174,6 @@ def _find_span(place: Place, line: str) -> tuple[int, int]:
 
 
 def _colour_changes(text: str, colour: bool) -> str:
-    """Colour removed words, `[-old-]`, and added words, `{+new+}`, as in a diff."""
     return re.sub(_CHANGE, lambda found: _paint(found[0], _RED if found[0][0] == "[" else _GREEN, colour), text)
 
 

@@ -95,7 +95,6 @@ def _make_results(problems: Sequence[Problem], codes: list[str], view: ProblemCo
 
 
 def _quote(text: str, safe: str = "/") -> str:
-    """Percent-encode a text, keeping the bytes of names that are not UTF-8."""
     try:
         return quote(text, safe=safe, errors="surrogateescape")
     except UnicodeEncodeError:

@@ -57,7 +57,6 @@ def _render_specification(coverage: records.Coverage, root: str) -> Iterator[str
 
 
 def _render_line(text: str, origin: int, segments: tuple[records.Segment, ...]) -> Iterator[str]:
-    """Yield the covered parts of a line; adjacent parts with the same citation types and level are joined."""
     kinds: list[tuple[int, int]] = []
     for segment in segments:
         kind = _encode_kind(segment)
@@ -72,7 +71,6 @@ def _render_line(text: str, origin: int, segments: tuple[records.Segment, ...]) 
 
 
 def _encode_kind(segment: records.Segment) -> int:
-    """Encode the citation types and level of a segment as a number; 0 means that the segment has neither."""
     return segment.flags & _SHOWN | segment.level << _LEVEL_SHIFT
 
 

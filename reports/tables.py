@@ -250,7 +250,6 @@ def _encode(value: Any) -> bytes:
 
 
 def _replace_bytes(value: Any) -> Any:
-    """Replace the bytes in file names that aren't UTF-8."""
     match value:
         case str():
             return value.encode(errors="replace").decode()

@@ -122,7 +122,7 @@ class DocumentLocation(NamedTuple):
 
 
 UNCHANGED, DROPPED = object(), object()
-"""Returned by a converter that does not apply to a type, or that removes the key."""
+"""A converter returns UNCHANGED if it does not apply to a type, and DROPPED to remove the key."""
 
 
 def convert_values(
@@ -298,7 +298,6 @@ def _suggest_rewrite(value: Any, expected: str, at: DocumentLocation) -> str:
 
 
 def _check_free(value: Any, at: DocumentLocation) -> Iterator[Problem]:
-    """Yield a problem for each value that JSON can't represent, such as a date."""
     match value:
         case dict():
             for name, inner in value.items():

@@ -41,15 +41,15 @@ class DataDocument:
         self._find_spans = find_spans
 
     def value_place(self, *keys: str | int) -> Place:
-        """Return the place of a value, such as `value_place("source", 0, "pattern")`, or of the nearest enclosing table."""
+        """Return the place of a value, or else of the nearest enclosing table."""
         return self._place(self.value_span(*keys))
 
     def key_place(self, *keys: str | int) -> Place:
-        """Return the place of the last key, or of the nearest enclosing table if the key is missing."""
+        """Return the place of the last key, or else of the nearest enclosing table."""
         return self._place(self.spans[keys].key if keys in self.spans else self.value_span(*keys))
 
     def value_span(self, *keys: str | int) -> TextSpan:
-        """Return the character range of a value, or of the nearest enclosing table; (0, 0) if neither exists."""
+        """Return the character range of a value, or else of the nearest enclosing table; (0, 0) if neither exists."""
         while keys:
             if spans := self.spans.get(keys):
                 return spans.value
@@ -110,7 +110,7 @@ class DocumentDraft:
         return DocumentError(f"{self.format} parse error {at}: {reason}", self.path, place, is_text=is_text)
 
     def make_unsupported_error(self, message: str, start: int, end: int, hint: str = "") -> DocumentError:
-        """Make the error for text that the format allows but duvet does not."""
+        """Return the error for text that the format allows but duvet does not."""
         return DocumentError(message, self.path, find_place(self.text, start, end), hint)
 
     def make_duplicate_error(self, name: str, start: int, end: int, first: int) -> DocumentError:

@@ -227,8 +227,6 @@ def _parse_toml(text: str, path: str) -> TomlDocument:
 
 
 class _RepeatedKeys(dict[KeyPath, KeySpans]):
-    """The position of each key, and the last repeated key."""
-
     last: tuple[str, TextSpan, TextSpan] | None = None
 
     def __setitem__(self, keys: KeyPath, spans: KeySpans) -> None:

@@ -45,7 +45,6 @@ _JSON_TYPES = {
 
 
 def _parse_scalar(kind: inspect.Type, text: str) -> Any:
-    """Convert text to a value of this type; raise ValueError or DecodeError if that fails."""
     if isinstance(kind, inspect.EnumType):
         return kind.cls(text.strip()).value
     wanted = {inspect.BoolType: bool, inspect.IntType: int}.get(type(kind), float)
@@ -159,7 +158,6 @@ def _list_overrides(environ: Mapping[str, str]) -> list[str]:
 
 
 def _apply_overrides(config: Record, environ: Mapping[str, str], *, whole: bool = True) -> Record:
-    """Apply variables such as `DUVET_SERVER__PORT`; without `whole`, skip those for tables that `config` lacks."""
     tables = {_fold(name) for name in config.__struct_encode_fields__}
     for name in _list_overrides(environ):
         path = name.removeprefix(_PREFIX).split(_SEPARATOR)
@@ -292,7 +290,6 @@ _TABLES = tuple(name.encode() for name in ServiceConfig.__struct_encode_fields__
 
 
 def _read_project_tables(tree: Tree, config_path: str | None) -> TomlDocument | None:
-    """Return the project configuration if it is readable, has duvet's own schema and names a table of the service."""
     with suppress(DuvetError):
         path = project_file.find_config(tree, config_path)
         data = tree.read(path) if path else b""
@@ -414,7 +411,6 @@ def _load_tables(
     service_path: str | None,
     folder: str,
 ) -> Record:
-    """Read the tables that are fields of this type; raise DuvetError if they are invalid."""
     path, tables = find_service_file(tree, environ, service_path, folder).path, kind()
     if path:
         document = _read_service_document(tree, path, kind)
@@ -429,7 +425,7 @@ class _PageTables(Struct, frozen=True):
 def load_service_pages(
     tree: Tree, environ: Mapping[str, str], project_path: str | None = None, folder: str = ""
 ) -> tuple[settings.PagesTable, ...] | None:
-    """Return the page patterns, or None if there is no `pages` table; raise DuvetError if the table is invalid."""
+    """Return the page patterns, or None without any; raise DuvetError if the `pages` table is invalid."""
     return _load_tables(_PageTables, tree, environ, project_path, None, folder).pages or None
 
 
@@ -487,7 +483,6 @@ _MOST_SECRETS = 100  # Searching for more secrets would take too long.
 
 
 def _redact_secrets(problems: list[Problem], at: check.DocumentLocation) -> list[Problem]:
-    """Mask secrets in messages and hints; if there are too many secrets, replace all messages and hints."""
     secrets: set[str] = set()
 
     def note(choice: check.FieldType, value: Any, at: check.DocumentLocation) -> object:

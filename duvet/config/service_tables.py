@@ -272,7 +272,6 @@ class IngestSection(ServiceSection, frozen=True, kw_only=True):
 
 
 def _read_boolean_variable(environ: Mapping[str, str], name: str, setting: bool | None) -> bool | None:
-    """Return the setting, or else the variable; None if neither is set. Raise DuvetError if the variable is invalid."""
     if setting is not None:
         return setting
     word, yes = environ.get(name, "").strip().lower(), ("1", "true", "yes", "on")

@@ -232,7 +232,6 @@ def print_annotations(problems: Iterable[Problem]) -> None:
 
 
 def _find_folder() -> str:
-    """Return the path of the working directory relative to the top of the repository; empty for the top itself."""
     here = os.path.realpath(os.getcwd())
     root = here
     while not os.path.lexists(os.path.join(root, ".git")):

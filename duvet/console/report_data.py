@@ -140,7 +140,6 @@ def read_code_below(
 
 
 def _cut_code(text: str, start: int, end: int, max_lines: int) -> str:
-    """Return the first lines of code between two offsets, without the rest of surrounding comments."""
     stop = min(end, start + (max_lines + _MAX_COMMENT_ENDS) * _MAX_CODE_LINE)
     part = text[start:stop] if stop == end else f"{text[start:stop]}…"
     lines = part.split("\n", max_lines + _MAX_COMMENT_ENDS)

@@ -120,7 +120,6 @@ def _check_targets(project: Project, gate: options.ReportGate, noun: str, snapsh
 
 
 def _find_target(catalogue: Catalogue, name: str, files: ProjectFiles) -> str:
-    """Return the target of the section or requirement with this name or id; empty if there is not exactly one."""
     with suppress(NotFoundError):
         match resolve_reference(catalogue, name, files):
             case SectionRef(specification, section):

@@ -95,7 +95,7 @@ def report_project(
 
 
 def save_result(cache: DiskCache, key: str, result: ReportResult) -> None:
-    """Store the record of what the run read and, unless writing failed or the snapshot differs, also the result."""
+    """Store the parsed files and, unless writing failed or the snapshot differs, the result."""
     unrepeatable = {rules.FILE_UNWRITABLE.code, rules.SNAPSHOT_DIFFERS.code}
     if unrepeatable.isdisjoint(problem.code for problem in result.problems):
         cache.store(_CACHE_NAME, key, replace(result, changed_snapshot=""))

@@ -289,7 +289,6 @@ def _write_files(project: Project, files: ReportFiles) -> tuple[list[Problem], s
 
 
 def _identify_file(path: str) -> object:
-    """Return a value that is equal for all paths of the same file; None if the file does not exist."""
     try:
         info = os.stat(path)
     except (OSError, ValueError):

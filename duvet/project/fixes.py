@@ -234,7 +234,6 @@ def _correct_misplaced_quote(texts: SpecificationTexts, annotation: Annotation, 
 
 
 def _show_nearest_elsewhere(texts: SpecificationTexts, quote: str, near: Neighbourhood) -> Correction:
-    """Return a hint with the most similar text of other specifications; it is never certain enough for a fix."""
     others = list(texts.list_others(near))
     likely = sorted(
         (
@@ -430,7 +429,6 @@ class AnnotationFixer:
         return Fix(" and ".join(filter(None, (name, what))), edits, applicability, change, doubt)
 
     def _find_doubt(self, annotation: Annotation, correction: Correction, text: str) -> str:
-        """Return why a correction may hide a changed requirement; empty if it is safe."""
         old, new = annotation.quote, correction.quote
         ##= man/spec/validate.md#safe-fixes
         ##% A fix MUST be safe if it changes only the target of a quote that moved, or only white space, markup or the
@@ -470,7 +468,6 @@ class AnnotationFixer:
         return "the cited section contains similar text"
 
     def _make_edits(self, annotation: Annotation, correction: Correction, text: str) -> tuple[Edit, ...]:
-        """Return the edits for a correction; none if the file no longer contains the annotation."""
         if annotation.path not in self._readings:
             self._readings[annotation.path] = self._read(annotation.path, text)
         readings = self._readings[annotation.path]
@@ -520,7 +517,6 @@ class AnnotationFixer:
         return True
 
     def _find_surroundings(self, annotation: Annotation, text: str) -> tuple[int, int]:
-        """Return the range of the annotation and of all adjacent lines that may contain a part of one."""
         styles = self.styles.get(annotation.path)
         if styles is None:
             return 0, len(text)

@@ -130,7 +130,6 @@ class TextHistory:
 
     @cached_property
     def _git(self) -> GitCommand | None:
-        """Runs git in the project's folder; None without git, a repository on disk or a commit."""
         project = self.project
         tree: Tree | None = project.tree
         while isinstance(tree, MemoryTree):
@@ -152,7 +151,6 @@ class TextHistory:
             return None
 
     def _load_revisions(self, path: str) -> tuple[list[SpecificationRevision], bool]:
-        """Return the latest committed versions, newest first, and whether these are all of them."""
         git = self._git
         if git is None:
             return [], False
@@ -179,7 +177,6 @@ class TextHistory:
         return found, len(found) == len(listed) and not is_shallow
 
     def _find_last_change(self, annotation: Annotation, text: str) -> str:
-        """Return the last commit that changed a quote; `HEAD` if the change is uncommitted, empty if unknown."""
         git = self._git
         try:
             if git is None or self.project.disk.read(annotation.path).decode(errors="replace") != text:

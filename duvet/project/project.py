@@ -209,7 +209,7 @@ class Project:
         self.matched: tuple[InputPatterns, InputFiles] | None = None
         """The patterns of the inputs, and the inputs themselves, once they are known."""
         self.listings: list[tuple[Callable[[Tree], Sequence[str]], Sequence[str]]] = []
-        """Other functions that list input files, with their results."""
+        """Functions that list further input files, such as pages, with their results."""
 
     @cached_property
     def config(self) -> Config | None:

@@ -154,7 +154,6 @@ def _find_test_pattern(path: str) -> str:
 
 
 def _escape(folder: str) -> str:
-    """Return a pattern that matches only this folder; some frameworks name folders `[id]`."""
     return re.sub(r"([*?\[])", r"[\1]", folder)
 
 

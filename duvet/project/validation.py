@@ -68,7 +68,6 @@ def validate(project: Project, places: AnnotationPlaces | None = None, history: 
 
 
 def _find_trace_problems(project: Project, places: AnnotationPlaces) -> Iterator[Finding]:
-    """Yield each problem of the trace for every annotation that has it, even if it is reported only once."""
     ##= man/spec/validate.md#checks
     ##% `duvet validate` MUST report every problem of an annotation that `duvet report` reports.
     trace = project.trace
@@ -212,8 +211,6 @@ def overlay_project(project: Project, files: Mapping[str, bytes]) -> Project:
 
 
 class _OverlayCache(Cache):
-    """Uses another cache for all files except `files`."""
-
     def __init__(self, memory: Cache, files: Mapping[str, bytes]) -> None:
         self.memory = memory
         self.files = files

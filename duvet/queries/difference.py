@@ -163,7 +163,6 @@ def _make_changes(then: Catalogue, now: Catalogue, pairs: Iterable[IndexPair]) -
 def _find_coverage_changes(
     then: Catalogue, now: Catalogue, pairs: Iterable[IndexPair]
 ) -> Iterator[tuple[CoverageChange, bool]]:
-    """Yield the changes in coverage, each with True if it is a loss."""
     for old, new in pairs:
         before, after = then.requirements[old], now.requirements[new]
         if State.NOT_APPLICABLE in (before.state, after.state):
@@ -324,8 +323,6 @@ def _make_stale_rows(now: Catalogue, stale: Iterable[IndexPair]) -> Iterator[Sta
 
 
 class _CitationIndex:
-    """The citations of a catalogue by text and type; equal texts have equal keys in both catalogues."""
-
     def __init__(self, catalogue: Catalogue, keys: dict[int, _CitedText], excluded: Iterable[int]) -> None:
         self.catalogue = catalogue
         self.texts: dict[_CitedText, tuple[str, str | None, str]] = {}  # The target, id and words of each text.

@@ -48,7 +48,7 @@ DUMMY_WIDTH = 8
 
 
 class DummyEmbedder:
-    """An embedder for tests, and its only space; the vectors are digests of the text."""
+    """An embedder for tests, whose vectors are digests of the text."""
 
     name = DUMMY_NAME
     data = DUMMY_NAME.encode()

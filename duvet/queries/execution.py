@@ -69,7 +69,7 @@ class DirectModel:
 
 
 class JavaModel:
-    """A Java file; its scopes determine which other lines ran if the lines in a report did."""
+    """A Java file; its scopes determine which lines ran in addition to those in a report."""
 
     def __init__(self, classes: java.LineClasses, annotated: Iterable[LineRange]) -> None:
         properties = list(classes.properties)

@@ -44,7 +44,7 @@ class TodoRow(RequirementRow, frozen=True, kw_only=True):
 
 
 def find_gaps(catalogue: Catalogue, filters: RequirementFilter, gap: Gap | None) -> RequirementGaps:
-    """Return the applicable requirements that pass the filters and have this gap; without a gap, all that pass."""
+    """Return the requirements that pass the filters and have this gap, with the number of those examined."""
     cards = catalogue.requirements
     all_examined = examined = select_requirements(catalogue, replace(filters, states=()))
     ##= man/spec/queries.md#uncited

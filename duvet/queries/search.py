@@ -258,7 +258,6 @@ def _match(index: RequirementIndex, expressions: Sequence[str], allowed: Contain
 
 
 def _add_unspaced(found: SearchHits, catalogue: Catalogue, terms: Sequence[str], allowed: Iterable[int]) -> SearchHits:
-    """If a term is in a script without spaces, add the requirements that contain all terms anywhere."""
     ##= man/spec/search.md#queries
     ##% `duvet search` MUST find Chinese, Japanese and Thai words in text without spaces.
     # The full-text index takes such a stretch for one word.

@@ -163,7 +163,6 @@ def _read_tensors(path: Path) -> dict[str, Any]:
 
 
 def _read_fields(data: mmap.mmap, within: range, wanted: int) -> Iterator[range]:
-    """Yield the byte range of each field with this number; for an integer, a range whose start is the value."""
     at = within.start
     while at < within.stop:
         key, at = _read_number(data, at)

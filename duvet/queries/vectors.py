@@ -254,7 +254,6 @@ class WordLlamaSpace:
 
 
 def _normalize(vectors: Any) -> Any:
-    """Scale vectors to length 1; vectors of nearly zero length become 0."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 1e-4)
 

@@ -246,7 +246,6 @@ def parse_usual_run(path: str, run: LineRun, style: SourceStyle, finder: Annotat
 
 @lru_cache(maxsize=512)
 def _parse_usual_fields(kind: Kind, meta: str, fields: str) -> Annotation | None:
-    """Parse the fields below a target, or return None if they are invalid; cached because fields often recur."""
     texts = [line.lstrip(WHITESPACE)[len(meta) :].strip(WHITESPACE) for line in fields.split("\n")[1:]]
     annotation, _, problems = read_fields("", "", [LineToken(0, text, 0) for text in ("", *texts)], kind)
     return None if problems else annotation

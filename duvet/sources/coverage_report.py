@@ -64,8 +64,6 @@ def read_jacoco_xml(data: bytes, path: str) -> dict[str, LineHits]:
 
 
 class _JacocoReader:
-    """Reads the elements `package`, `sourcefile` and `line`, and skips all others."""
-
     def __init__(self) -> None:
         self.files: dict[str, tuple[LineHits, LineHits]] = {}  # The statements and the branches of each file.
         self.open: list[str] = []  # The names of the open elements.

@@ -166,7 +166,7 @@ def make_comment_quote_edits(text: str, annotation: Annotation, style: SourceSty
 
 
 def make_quote_insertion_edits(text: str, annotation: Annotation, style: SourceStyle, quote: str) -> tuple[Edit, ...]:
-    """Return the edit that adds a quote below an annotation without one; none if the annotation's last line has other text."""
+    """Return the edit that adds a quote below an annotation; none if its last line also contains other text."""
     end = annotation.source.text_end
     start, stop = text.rfind("\n", 0, end) + 1, text.find("\n", end)
     line = text[start : stop if stop >= 0 else len(text)]
@@ -338,7 +338,6 @@ def _format_lines(path: str, text: str, line: int, new: NewAnnotation, style: So
 
 
 def _check_others(path: str, texts: tuple[str, str], line: int, count: int, style: SourceStyle) -> None:
-    """Raise DuvetError unless the text gains one annotation on the new lines and keeps all others."""
     old, new = (list(_list_ranges_and_contents(path, text, style)) for text in texts)
     for first, last, _ in old:
         if first < line <= last:
@@ -364,6 +363,6 @@ def _list_ranges_and_contents(
 
 
 def choose_style(styles: Iterable[SourceStyle], kind: Kind | None) -> SourceStyle:
-    """Return the first style whose default is this type, or the first style."""
+    """Return the first style with this default type, or else the first style."""
     known = list(styles)
     return next((style for style in known if style.kind is kind), known[0])

@@ -12,7 +12,7 @@ from duvet.tree.files import Tree
 from duvet.tree.git import GitRepository
 
 IgnoreRule = Callable[[str], bool | None]
-"""Returns whether a path below the file is ignored; None if no line matches. Folders end with a slash."""
+"""Returns whether a `.gitignore` ignores a path in its folder; None if no line matches. Folders end with a slash."""
 
 _TOKEN = re.compile(rb"(?P<stars>\*+)|(?P<any>\?)|(?P<open>\[[!^]?)|\\(?P<escaped>.)|[^*?\[\\]+", re.DOTALL)
 _MEMBER = re.compile(
@@ -52,7 +52,6 @@ def parse_gitignore(data: bytes) -> IgnoreRule:
 
 
 def _parse_rule(line: bytes) -> tuple[bytes, bool] | None:
-    """Return the regular expression of a line, and whether it ignores matching paths; None if it matches nothing."""
     if line.startswith(b"#"):
         return None
     line = line.removesuffix(b"\r")
@@ -130,7 +129,7 @@ class IgnoredPaths:
         self._files: dict[str, IgnoreRule | None] = {}
         self._folders: dict[str, tuple[bool, str]] = {}  # Whether a folder is ignored, and the top of its repository.
         self._tops: dict[str, str] = {}
-        """The git folder that all working trees of a repository share, by the tree's top folder; empty outside a repository."""
+        """The git folder of the repository, by the top folder of each working tree; empty without a repository."""
 
     def hides(self, path: str, is_folder: bool) -> bool:
         """Return True if git ignores the path, or a folder that contains it."""
@@ -150,7 +149,6 @@ class IgnoredPaths:
         return known[0] or self._is_ignored(f"{whole}/" if is_folder else whole, known[1])
 
     def _is_ignored(self, path: str, top: str) -> bool:
-        """Return True if the nearest `.gitignore` with a matching line, or else the exclude list, ignores the path."""
         start = len(path)
         while start > len(top):
             start = path.rfind("/", 0, start - 1) + 1

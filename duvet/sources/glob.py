@@ -105,7 +105,7 @@ def spell_paths(patterns: Iterable[str], paths: Iterable[str]) -> dict[str, str]
 
 
 def match_any(patterns: Iterable[PathPattern]) -> PathPredicate:
-    """Return a function that tests whether a pattern matches a path, or a folder that contains it."""
+    """Return a function that tests whether one of the patterns matches a path or a folder that contains it."""
     expressions = []
     for pattern in patterns:
         if pattern.components:

@@ -26,7 +26,7 @@ class LineScope(Struct, frozen=True):
 
 
 class LineClasses(Struct, frozen=True):
-    """The properties of a file's lines, and its scopes; of a file with parse errors, only their lines."""
+    """The properties of a file's lines, and its scopes; for a file with parse errors, only the lines of the errors."""
 
     properties: tuple[int, ...]  # By line number; the entry at 0 is unused.
     scopes: tuple[LineScope, ...] = ()  # In the order in which they end.

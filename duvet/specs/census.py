@@ -115,7 +115,6 @@ def take_census(specification: Specification) -> Census:
 
 
 def _explain(specification: Specification, keyword: re.Match[bytes], first: int) -> str:
-    """Return why a keyword is not in a requirement; empty if the reason is unknown."""
     if keyword.start() < first:
         return "above the first heading"
     if specification.data[keyword.end() : keyword.end() + 1] == b'"':
@@ -188,7 +187,6 @@ def _find_character(plain: PlainText, byte: int, data: bytes) -> int:
 
 
 def _list_regions(data: bytes, known: Sequence[int]) -> Iterator[_Stretch]:
-    """Yield code, markup and other parts without requirements; `known` contains the sorted starts of the sentences."""
     from duvet.specs.markdown import list_extended_events
 
     last = 0
@@ -220,7 +218,6 @@ def _list_tags(data: bytes, start: int, end: int) -> Iterator[_Stretch]:
 
 
 def _list_text_stretches(specification: Specification) -> Iterator[_Stretch]:
-    """Yield each keyword in the sentences of IETF text, each heading, and all text outside sections."""
     lines: list[tuple[int, int]] = []
     for section in specification.sections:
         yield _Stretch(*section.heading, "in a heading")

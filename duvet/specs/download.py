@@ -164,7 +164,7 @@ class _DownloadRun:
             lanes.setdefault(next(path for path in above if path in files), deque()).append(url)
         self.waiting = deque(list(lanes.values()))
         self.running: dict[str, tuple[float, deque[str]]] = {}
-        """The deadline of each download, and the downloads that follow it."""
+        """The deadline of each running download, and the downloads that wait for its end."""
         self.events: SimpleQueue[tuple[str, int | bytes | BaseException]] = SimpleQueue()
         self.found: dict[str, DownloadOutcome] = {}
 

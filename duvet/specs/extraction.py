@@ -317,7 +317,6 @@ def locate_configured(config: Config | None) -> Iterator[tuple[SpecificationRule
 def _extract(
     config: Config, library: Library, specification: model.Specification, root: str, all: Extraction
 ) -> list[str]:
-    """Add the requirement files of a specification to `all`, and return the targets whose files are overwritten."""
     name = format_locator(specification.locator, root)
     path = specification.path
     folder = requirements_folder(path, config.requirements_folder, config.specifications_folder)
@@ -417,7 +416,6 @@ def find_stale_files(extraction: Extraction, tree: Tree) -> Iterator[model.Probl
 
 
 def _is_generated(folder: str, path: str, target: str, tree: Tree) -> bool:
-    """Return True if extraction wrote exactly this file; duvet never removes files that people wrote or edited."""
     ##= man/spec/trace.md#requirement-files
     ##% With `--prune`, duvet MUST remove the requirement files that are no longer needed, but no file that a person
     ##% wrote or edited.
@@ -451,7 +449,6 @@ def find_ignored_files(extraction: Extraction, tree: Tree) -> Iterator[model.Pro
 
 
 def _find_orphaned_files(extraction: Extraction, library: Library) -> Iterator[model.Problem]:
-    """Yield a problem for each file extracted from a specification that is no longer configured."""
     # The files of a specification that can't be loaded may have any name.
     if not extraction.all_below or any(one.severity is model.Severity.ERROR for one in extraction.problems):
         return
@@ -472,7 +469,6 @@ def _find_orphaned_files(extraction: Extraction, library: Library) -> Iterator[m
 
 
 def _find_extraction_source(folder: str, path: str, out: str, library: Library) -> str:
-    """Return the specification that a file was extracted from; empty if people wrote, edited or moved the file."""
     try:
         found = _match(library.tree.read(path))
         name = found["target"].decode().partition("#")[0] if found else ""

@@ -185,7 +185,6 @@ _DIVIDERS = "=-_* \t\r\f\n"
 
 
 def _qualify(sections: list[Section], data: bytes) -> tuple[Section, ...]:
-    """Make section ids unique: add the RFC if the text contains several, and the title if a number is repeated."""
     # Each of several RFCs begins with a block of lines that states its number.
     documents: dict[str, int] = {}
     for announced in _ANNOUNCED.finditer(data):
@@ -224,7 +223,6 @@ def _qualify(sections: list[Section], data: bytes) -> tuple[Section, ...]:
 
 
 def _mark_titles(data: bytes, texts: list[str], starts: list[int], kinds: bytearray) -> Iterator[tuple[str, str, int]]:
-    """Yield the id, text and offset of each title, and mark its line as a heading."""
     last: SectionNumbers | None = None
     used = -1  # A blank line that ends a title without a number can't begin another one.
     for index in [0, *(bisect_right(starts, title.end()) - 1 for title in _TITLE.finditer(data))] if texts else ():

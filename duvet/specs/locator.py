@@ -135,7 +135,7 @@ def is_url(text: str) -> bool:
 
 
 def normalise_name(name: str) -> str:
-    """Return a URL without scheme and extension, or a path without a leading `./`, in lower case."""
+    """Normalise a URL or path, so that different spellings of a name are equal."""
     folded = name.strip().removeprefix("./").casefold()
     web = re.match(r"https?://(?:www\.)?", folded)
     return re.sub(r"(?:\.(?:txt|html?))?/?\Z", "", folded[web.end() :], count=1) if web else folded
@@ -266,7 +266,7 @@ def find_section_indexes(specification: _Sections, name: str, *, has_prefixes: b
 
 
 def find_numbered_sections(specification: _Sections, name: str, *, has_prefixes: bool) -> tuple[int, list[list[int]]]:
-    """Return the number in a name such as `notes~2`, or 0, and the sections that it may mean, grouped by their path."""
+    """Return the number in a name such as `notes~2`, or 0, and the sections that the name may mean, grouped by path."""
     numbered = _NUMBERED.fullmatch(name)
     if numbered is None:
         return 0, []
@@ -373,7 +373,7 @@ class SectionNames:
                 self._titled.setdefault(_hyphenate(section.title), []).append(section.name)
 
     def find_nearest(self, name: str) -> list[str]:
-        """Return the names of a few sections with an id, title or name similar to `name`, best first."""
+        """Return a few names that are similar to `name`, best first; a title counts as a name of its section."""
         if not name.isascii():
             # Sites link to a heading by its own letters.
             if titled := self._titled.get(_hyphenate(name)):

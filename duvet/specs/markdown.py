@@ -177,7 +177,7 @@ CONTAINER = re.compile(
     r"|\[![A-Za-z]+\][-+]?)".encode(),
     re.MULTILINE,
 )
-"""A line, up to any title, that begins or ends a note, warning or similar block; it is not part of the text."""
+"""A line that begins or ends a note, warning or similar block, without the title of the block."""
 
 
 def remove_markup(text: str) -> str:
@@ -212,8 +212,6 @@ class _OutlinePart(Struct, frozen=True):
 
 
 class _Outline:
-    """Collects headings and list breaks from events, and tracks the current line."""
-
     def __init__(self, data: bytes, text: str, *, is_like_upstream: bool = True) -> None:
         self.data = data
         self.is_like_upstream = is_like_upstream
@@ -350,7 +348,6 @@ class _Outline:
 
 
 def _read_paragraph(events: Iterator[MarkdownEvent], last: int) -> tuple[str, int]:
-    """Return the shortened text of a paragraph (empty if it contains only images), and the offset of its last event."""
     pieces: list[str] = []
     images = 0
     has_text = False

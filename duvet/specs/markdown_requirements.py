@@ -1,4 +1,4 @@
-"""Finds the requirements of Markdown sections in list items, table rows and other sentences."""
+"""Finds the requirements of Markdown sections in sentences, list items and table rows."""
 
 from __future__ import annotations
 
@@ -95,7 +95,6 @@ def _is_end(text: str, start: int, dot: int, end: int) -> bool:
 
 
 def _find_enclosed(text: str, code: Sequence[Span]) -> Iterator[Span]:
-    """Yield the ranges of quotations and brackets; ignore unpaired marks."""
     opened: list[tuple[str, int]] = []
     counts: Counter[str] = Counter()
     index = 0
@@ -150,7 +149,7 @@ _LEAD_END = re.compile(r"[^.!?;\u3002\uff01\uff1f]\Z")
 
 
 def add_plain_texts(sections: Sequence[Section], blocks: Sequence[Block], form: RequirementForm) -> list[Section]:
-    """Add to each section the plain text and the requirements of its blocks, which are in file order."""
+    """Add the plain text and the requirements to each section; `blocks` are in file order."""
     starts = [block.runs[0].start for block in blocks]
     ids = compile_ids(form.ids)
     readers: dict[int, _SectionReader] = {}
@@ -285,7 +284,6 @@ class _SectionReader:
             self.uncounted.append((LOWER_CASE, low, high))
 
     def _read_named_section(self) -> int:
-        """If the heading has an id, read the first paragraphs as one requirement; return the number of blocks read."""
         found = self.ids.split(_remove_title_markup(self.section.title), has_number=False)
         if found is None:
             return 0
@@ -351,7 +349,6 @@ class _SectionReader:
         return 0, lead
 
     def _count_unnamed(self, index: int) -> int:
-        """Return the number of blocks in the list at the index; 0 if an item has an id."""
         blocks = range(index, self._find_list_end(index))
         is_named = any(
             self.blocks[one].opens_item and self.ids.split(self.texts[one], self.blocks[one].marked) for one in blocks
@@ -436,7 +433,6 @@ class _SectionReader:
             waiting += [(child, "") for child in reversed(alone)]
 
     def _read_row(self, index: int, heads: list[str]) -> list[str]:
-        """Read a table row, and return the column headings to use for the next row."""
         block, text, at = self.blocks[index], self.texts[index], self.offsets[index]
         cells = [text[low:high] for low, high in block.cells]
         if block.is_head:
@@ -490,10 +486,6 @@ class _SectionReader:
 
 
 def _drop_fields(text: str, cells: list[tuple[str, int, int]]) -> list[tuple[str, int, int]]:
-    """Leave out the cells that only describe a requirement, unless few words would be left.
-
-    Each cell is a column heading and a range of the text.
-    """
     kept = [
         (head, low, high)
         for head, low, high in cells

@@ -116,7 +116,6 @@ class _BlockReader:
             self._html.append(Run(value, start, end))
 
     def _skip_container(self, start: int) -> None:
-        """Leave out the line at a byte if it only begins or ends a note or similar block."""
         found = CONTAINER.match(self.data, start) if self.data[start : start + 1] in b"!?:[> \t" else None
         if found:
             self._unread = found.end()
@@ -169,7 +168,6 @@ class _BlockReader:
             self._numbers.pop()
 
     def _add(self, text: str, start: int, end: int) -> None:
-        """Add text; characters that the file spells differently, as in an entity, map to the whole byte range."""
         if len(text) == end - start if text.isascii() else self.data[start:end] == text.encode():
             at = 0
             for blank in _BLANKS.finditer(text):
@@ -185,7 +183,6 @@ class _BlockReader:
             self._pieces.append(Run(_BLANKS.sub(" ", text), start, end))
 
     def _add_code(self, text: str, start: int, end: int) -> None:
-        """Add the text of a code span, without line ends and surrounding backticks."""
         at = self.data.find(text.encode(), start, end)
         if at >= 0:
             self._add(text, at, at + len(text.encode()))
@@ -203,7 +200,6 @@ class _BlockReader:
         self._pieces += words
 
     def _read_html(self) -> None:
-        """Add the words between tags; tags end the block, unless they are inline elements."""
         self._html = [part for one in self._html for part in split_run(one)]
         whole = "".join([one.text for one in self._html])
         bounds = _find_offsets(self._html)
@@ -267,7 +263,6 @@ def split_run(run: Run) -> Iterator[Run]:
 
 
 def _trim_runs(runs: list[Run]) -> list[Run]:
-    """Remove leading, trailing and repeated blanks; runs may become empty."""
     trimmed: list[Run] = []
     after_blank = True
     for run in runs:

@@ -51,7 +51,6 @@ _Span = tuple[int, int]
 
 @cache
 def _compile_statement() -> re.Pattern[str]:
-    """Compile the pattern for a statement; the first alternative is the form that duvet writes."""
     literal = r"'''[^']*+(?:'{1,2}+[^']++)*+'''(?!')"
     end = r"[ \t]*+(?:\#[^\n]*+)?(?:(?:\n[ \t\n]*+(?:\#[^\n]*+)?)++|\Z)"
     return re.compile(
@@ -66,7 +65,6 @@ def _compile_statement() -> re.Pattern[str]:
 
 
 def _read_tables(text: str) -> list[tuple[str, _Span, dict[str, _Span]]] | None:
-    """Return the name, the header and the values of each table; None if the text has another form."""
     values: dict[str, _Span] = {}
     tables = [("", (0, 0), values)]
     blank = re.match(r"[ \t\n]*+(?:#[^\n]*+[ \t\n]*+)*+", text)

@@ -408,7 +408,7 @@ class _AnnotationCodes:
         kinds, levels = bytes([one.kind for one in annotations]), bytes([one.level for one in annotations])
         both = int.from_bytes(levels, "big") << _LEVEL_SHIFT | int.from_bytes(kinds, "big")
         self.codes = both.to_bytes(len(annotations), "big")
-        """By annotation: its kind, and its level in the higher bits."""
+        """The kind of each annotation, and its level in the higher bits."""
 
     def match(self, section: int, pieces: tuple[records.Piece, ...], fit: records.Fit, ids: list[int]) -> records.Match:
         codes = self.codes

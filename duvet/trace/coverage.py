@@ -87,7 +87,6 @@ _BULLET = re.compile(rb"\s*(?:[o*+-]|\xe2\x80\xa2)?\s*")
 
 
 def _tally(match: Match, segments: list[Segment], stating: set[int], data: bytes) -> Tally:
-    """Count the bytes of a requirement; without `data`, white space affects its state, as in awslabs duvet."""
     ##= man/spec/trace.md#coverage
     ##% Commands, reports and tools MUST show the same numbers for the same project.
     counts: dict[int, int] = {}
@@ -162,7 +161,6 @@ def find_missing_words(coverage: Coverage, requirement: records.Requirement) -> 
 
 
 def _list_segments(coverage: Coverage, match: Match) -> Iterator[Segment]:
-    """Yield the segments of a match in order; segments never cross the end of a quote."""
     lines = coverage.sections[match.section]
     for piece in match.pieces:
         segments = lines[piece.line]

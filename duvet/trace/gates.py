@@ -251,7 +251,6 @@ def _match_entry(
 
 
 def _find_texts(texts: Mapping[int, str], quote: str) -> list[int]:
-    """Return the keys of the texts equal to the quote apart from white space, or else of those that contain it."""
     wanted = normalise(" ".join(quote.split()))
     plain = {index: normalise(" ".join(text.split())) for index, text in texts.items()}
     return [index for index, text in plain.items() if text == wanted] or [

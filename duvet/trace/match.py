@@ -213,7 +213,7 @@ class QuoteFinder:
         self._is_ordered = False
 
     def find(self, quote: str, *, allows_edit: bool = True, allows_cuts: bool = True) -> FoundQuote | None:
-        """Return where the quote is, and how it fits."""
+        """Return where the quote is and how it fits, or None."""
         data = quote.encode()
         start = (self._exact or self.view.data).find(data)
         if start >= 0:
@@ -254,7 +254,6 @@ class QuoteFinder:
         return (found, fit) if found else None
 
     def _keeps_meaning(self, quote: bytes, start: int, end: int) -> bool:
-        """Return True if no word or number differs, and the section's sentence does not go on where the quote ends."""
         normal, data = quote.decode(), self._normal.data
         front = normal[:-1].encode()
         if front and front[-1:] not in _MARKS:

@@ -27,7 +27,7 @@ _SHORTEST = 12  # A shorter quote is similar to too many texts.
 _PUNCTUATION = re.compile(r"^\W+|\W+$")
 _INK = re.compile(r"\w")
 _FEWEST, _MOST = 4, 12
-"""The number of words by which each end of a match may move from where rapidfuzz, which counts characters, puts it."""
+"""The least and most words by which each end of a match may move; rapidfuzz places the ends only roughly."""
 _FURTHER = 30  # The words that each end may move to reach the end of a sentence.
 _ENDS = re.compile(r"[.!?:;][\"')\]\u2019\u201d]?\Z")
 _BEGINS = re.compile(r"[\"'(\[\u2018\u201c]?[A-Z0-9]")
@@ -186,7 +186,6 @@ class TextWords:
         return [(span, _count_words(self.words[slice(*span)])) for span in sorted(set(self._requirements.values()))]
 
     def _extend_to_requirement(self, quote: list[str], found: TextStretch, start: int, end: int) -> TextStretch:
-        """Extend the match to its requirement, or to its sentence if the quote ends with a full stop."""
         around = [one for one in self._requirements.values() if one[0] <= start and end <= one[1]]
         first, last = min(around, key=lambda one: one[1] - one[0], default=(start, end))
         is_ended = _ENDS.search(quote[-1]) is not None
@@ -269,7 +268,6 @@ class TextWords:
         return range(first.src_start, last.src_end), range(start + first.dest_start, start + last.dest_end)
 
     def _fit_ends(self, quote: list[str], first: int, last: int) -> _Span:
-        """Move both ends of the match to where the fewest words change; signs at an end of the quote match no word."""
         inner = [index for index, word in enumerate(quote) if _INK.search(word)]
         low, high = (inner[0], inner[-1] + 1) if inner else (0, len(quote))
         core = quote[low:high]
@@ -347,7 +345,6 @@ def _find_mark(word: str) -> str:
 
 
 def _has_other_start(quote: list[str], found: list[str]) -> bool:
-    """Return True if the first words differ, unless two adjacent words just swapped places."""
     return quote[0] != found[0] and found[:2] != quote[1::-1]
 
 

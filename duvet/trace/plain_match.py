@@ -44,7 +44,7 @@ class PlainView:
                 self._led.append((text, statement))
 
     def find_requirement(self, quote: str, name: str) -> FoundQuote | None:
-        """Find a whole requirement, or any part of the requirements with this id."""
+        """Find a whole requirement or, with `name`, any part of the requirements with this id."""
         wanted = normalise(quote)
         for statement in self._stated.get(wanted, ()):
             if not name or statement.name == name:
@@ -141,7 +141,6 @@ class PlainView:
         return bisect_right(self.section.starts, byte) - 1
 
     def _add(self, found: list[Piece], low: int, high: int) -> None:
-        """Add a byte range line by line; a range that continues the last piece extends it."""
         line = self._line(low)
         while low < high:
             stop = high

@@ -67,7 +67,7 @@ TODO, EXCEPTION, TEST, IMPLICATION, CITATION, SPEC, EXCUSED = (1 << bit for bit 
 """EXCUSED is an exception with a reason."""
 
 KIND_FLAGS = (SPEC, TEST, CITATION, EXCEPTION, TODO, IMPLICATION)
-"""By kind; a tuple, because looking up a member of an enum in a dict costs a call in Python."""
+"""The flag of each kind; a tuple, because looking up a member of an enum in a dict costs a call in Python."""
 
 TITLE_LINE = -1  # The line index of a section's title, which an empty quote refers to.
 

@@ -62,7 +62,7 @@ def _list_modules(folder: str) -> Iterator[str]:
 BLOB_MAGIC = b"duvet cache\n"
 _DIGEST, _SIZE = 32, 8
 _HEAD = len(BLOB_MAGIC) + _DIGEST + _SIZE + _DIGEST
-"""The length of magic bytes, a digest of build and name, the size of the payload, and its digest."""
+"""The length of a header: magic bytes, a digest of build and name, the size of the payload, and its digest."""
 IGNORE_FILE, IGNORE_ALL = ".gitignore", b"*\n"
 
 Value = TypeVar("Value")

@@ -217,7 +217,6 @@ class MemoryTree:
 
 
 def _normalise(path: str) -> str:
-    """Return the canonical form of a path; empty for the root."""
     if path.startswith(".") or path.endswith("/") or "//" in path or "/." in path:
         plain = posixpath.normpath(path)
         return "" if plain == "." else plain
@@ -251,7 +250,7 @@ class FolderMembership:
 
 
 SPECIAL_CHARACTERS = r'\x00-\x1f\x7f\\:*?"<>|'
-"""A character class with the characters that some systems don't allow in names."""
+"""The characters that some systems don't allow in names, for use in a character class."""
 _RESERVED = r"(?i:con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])(\.|$)"
 _LONGEST, _LONGEST_NAME = 1024, 255
 

@@ -143,7 +143,7 @@ class GitRepository:
         return path.removeprefix(self.start)
 
     def top(self, folder: str) -> str | None:
-        """Return the top folder of the working tree that contains a folder, or None; both end with a slash."""
+        """Return the top folder of the working tree around a folder, or None; both paths end with a slash."""
         at = folder
         while not self.tree.exists(self.spelt(f"{at}.git")):
             if at == "/":
@@ -309,7 +309,6 @@ class GitTree:
         return self.disk.is_file(path)
 
     def _resolve(self, path: str, *, follow: bool) -> GitNode:
-        """Resolve a path in the commit; raise OSError if that fails, OutsideRepositoryError if it points outside."""
         way, links = [self._root], 0  # The parent folders, for `..`.
         todo = self._split(path) if path.startswith("/") else [*self.prefix.split("/"), *path.split("/")][::-1]
         while todo:
@@ -341,7 +340,6 @@ class GitTree:
         return way[-1]
 
     def _split(self, path: str) -> list[str]:
-        """Return the parts of an absolute path below the top, in reverse order, or raise OutsideRepositoryError."""
         for spelt in (path, posixpath.normpath(path)):
             for top in self.tops:
                 if f"{spelt}/".startswith(f"{top}/"):
@@ -377,7 +375,6 @@ def _make_os_error(number: int) -> OSError:
 
 
 def _is_in_git_folder(path: str) -> bool:
-    """Return whether a path is inside a `.git` folder, which no revision contains."""
     return "/.git/" in f"/{path}/"
 
 

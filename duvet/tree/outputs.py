@@ -120,7 +120,7 @@ def store_together() -> Iterator[FileWriter]:
 
 @contextmanager
 def open_output(path: str, *, replaces: bool = True) -> Iterator[BinaryIO]:
-    """Open a temporary file, and move it to `path` at the end as `move_into_place` does."""
+    """Open a temporary file, and move it to `path` at the end."""
     with _translate_errors(path):
         mode, temporary = _find_mode(path), _make_temporary_path(path)
         try:
@@ -184,7 +184,6 @@ def _find_mode(path: str) -> int | None:
 
 
 def _make_temporary_path(path: str) -> str:
-    """Return an unused path in the folder of the file, after resolving symlinks; create the folder if it is missing."""
     folder, name = os.path.split(os.path.realpath(path))
     os.makedirs(folder, exist_ok=True)
     return os.path.join(folder, make_unfinished_name(f".{name[:50]}"))

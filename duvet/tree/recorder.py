@@ -240,7 +240,6 @@ class RecordedTree:
         return self.record.note_answer(self.record.identities, folder, (info.st_dev, info.st_ino))
 
     def _note_failure(self, path: str, error: UnreadableError, absences: dict[str, None]) -> bool:
-        """Record a failure, and return True if the path doesn't exist; other faults unsettle the record."""
         absent = isinstance(error.__cause__, (FileNotFoundError, NotADirectoryError))
         if absent:
             absences[path] = None

@@ -167,7 +167,6 @@ class PageWriter:
         )
 
     def _rewrite_wikilink(self, note: Note, link: PageLink, label: str) -> str:
-        """Write a wikilink as Markdown; a broken link keeps its double brackets."""
         words = _escape_markdown(label or link.written)
         if link.syntax is LinkSyntax.EXTERNAL:
             return f"[{words}](<{link.written}>)"

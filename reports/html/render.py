@@ -1,4 +1,4 @@
-"""Renders the HTML report, a single file that works without a network and without JavaScript, and its overview."""
+"""Renders the HTML report and its overview; the report works without a network and without JavaScript."""
 
 from __future__ import annotations
 

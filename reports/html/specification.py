@@ -162,7 +162,7 @@ class SectionMarker:
         self._found: dict[tuple[int, ...], list[TextOwner]] = {}
 
     def text(self, lines: SegmentsByLine) -> str:
-        """Return a section's text without empty lines at its start and end."""
+        """Return a section's text as HTML, without empty lines at its start and end."""
         ##= man/spec/page.md#requirements-and-citations
         ##% The report MUST show the text of a section with the line breaks of its specification, and link each
         ##% requirement in it to the requirement's details.
@@ -287,7 +287,6 @@ class ArticleWriter(Struct):
         }
 
     def _write_section(self, coverage: Coverage, index: int, place: anchors.SectionPlace) -> tuple[str, int]:
-        """Return the HTML of a section, and an upper bound for the number of its elements."""
         section = coverage.specification.sections[index]
         owners: dict[int, TextOwner] = {}
         for number in place.requirements:
