@@ -136,7 +136,7 @@ class TextWords:
     def find_replacement(
         self, quote: list[str], candidates: Container[str], found: TextStretch | None
     ) -> TextStretch | None:
-        """Return the requirements that replaced the quote, or `found` if it is more similar; None without either."""
+        """Return what replaced the quote: requirements, or `found` if it is more similar; None without similar text."""
         counts = _count_words(quote)
         whole = self._find_whole(quote, counts, candidates, found)
         if whole is not None and found is not None:
@@ -473,7 +473,7 @@ class Neighbourhood:
         return index, best._replace(second=max([best.second, *others]))
 
     def find_likely(self, quote: str) -> list[tuple[float, int]]:
-        """Return the sections that share the most words with the quote, as weight and index; rare words weigh more."""
+        """Return the sections that share the most words with the quote, after their weights; rare words weigh more."""
         count = len(self.specification.sections)
         shares: dict[int, float] = {}
         for word in set(split_words(quote)) & self._sections_by_word.keys():

@@ -238,7 +238,7 @@ class ArticleWriter(Struct):
     room: int = _MOST_ELEMENTS
 
     def written(self, around: int) -> Iterator[dict[str, object]]:
-        """Yield the articles in report order, those without requirements last; `around` is the number of other elements."""
+        """Yield the articles, those without requirements last; `around` is the number of elements around them."""
         self.room = min(_MOST_ELEMENTS, _MOST_IN_ALL - around)
         coverages = self.page.finished.trace.coverages
         for number in sorted(
