@@ -14,11 +14,13 @@ function show(view) {
   for (const other of views) if (other !== view && !other.hidden) other.setAttribute('hidden', 'until-found');
   view.removeAttribute('hidden');
   // The file contains only the beginning of each text, and style sheets cut what has no room.
-  for (const item of all('.requirements > li', view)) {
+  for (const item of all('.requirements>li', view)) {
     const node = item.querySelector('noscript')?.previousSibling ?? item.lastChild, [shown, end] = node.data.split(' …');
-    let { text } = rowAt(item.id), at = 0;
-    while (!text.startsWith(shown.slice(at))) at++;
-    if (end != null) node.data = shown.slice(0, at) + text;
+    if (end != null) {
+      let { text } = rowAt(item.id), at = 0;
+      while (!text.startsWith(shown.slice(at))) at++;
+      node.data = shown.slice(0, at) + text;
+    }
   }
   root.classList.add('ready');
   if (view !== current) moveContents(current, view);
