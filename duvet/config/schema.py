@@ -89,7 +89,7 @@ def json_schema(*, extended: bool) -> dict[str, Any]:
 def service_schema() -> dict[str, Any]:
     ##= man/spec/service.md#configuration
     ##% The schema that `duvet config schema service` prints MUST accept exactly the files that duvet accepts, except
-    ##% that it does not check names and variables or accept alternative spellings of keys.
+    ##% that it checks no names and variables, and accepts no alternative spellings of keys.
     # The hook is for secrets, the only type that msgspec does not support.
     secret = {"type": "string", "pattern": document.VARIABLE_PATTERN}
     schema = json.schema(ServiceConfig, schema_hook=lambda _: secret)

@@ -24,7 +24,7 @@ class SearchFilters(Struct, frozen=True, kw_only=True, omit_defaults=True, forbi
     """Filters for chunks; a chunk must match one entry of each list that is not empty."""
 
     subsystems: Annotated[
-        tuple[str, ...], Meta(description="Files of these subsystems, and files linked with them")
+        tuple[str, ...], Meta(description="Files of these subsystems, and files that are linked to those files")
     ] = ()
     artifact_types: tuple[ArtifactType, ...] = ()
     namespaces: tuple[str, ...] = ()
@@ -42,7 +42,7 @@ class SearchRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     limit: Annotated[
         int, Meta(ge=MIN_RESULTS, description="Maximum number of results", extra_json_schema={"maximum": MAX_RESULTS})
     ] = DEFAULT_RESULTS
-    include_graph: Annotated[bool, Meta(description="Include the graph context of each file")] = True
+    include_graph: Annotated[bool, Meta(description="Include the graph context of each result")] = True
     filters: Annotated[
         SearchFilters,
         Meta(description="Return only chunks that match every filter; a list matches if any of its entries does"),

@@ -100,7 +100,7 @@ def make_endpoint(name: str, section: service_tables.ProviderSection, key: Secre
         hint = f"use https://, or set `providers.{name}.allowHttp` to true if you trust the network"
         raise DuvetError(f"the `baseUrl` of provider `{name}` is not https", hint=hint)
     if key is not None and not re.fullmatch(r"[!-~]*", key.reveal()):
-        raise DuvetError(f"the key of provider `{name}` contains spaces or non-ASCII characters")
+        raise DuvetError(f"the key of provider `{name}` contains characters other than visible ASCII")
     return Endpoint(name, base, key, section.timeout, section.retries)
 
 

@@ -100,7 +100,7 @@ def read_raw_tokens(environ: Mapping[str, str]) -> tuple[str | None, str | None]
     reader, admin = tokens
     if admin and admin == reader:
         raise QueryError(
-            f"{_READER_NAMES[0]} and {_ADMIN_NAMES[0]} are the same",
+            "the tokens of readers and of maintainers are the same",
             hint="use two different tokens; otherwise every reader has maintainer access",
         )
     return reader, admin

@@ -122,7 +122,7 @@ class AuditLog(Struct, frozen=True):
         # With a separate limiter, slow writes don't use up the threads of other work.
         limiter = get_loop_limiter("duvet_accounting_turn", 4)
         ##= man/spec/gateway.md#audit
-        ##% Before the server answers a call to a tool that changes something, it MUST write the time, the tool, the
+        ##% Before answering a call to a tool that changes something, the server MUST write the time, the tool, the
         ##% outcome and the caller to `audit.jsonl`.
         with anyio.move_on_after(self.patience) as scope:
             try:

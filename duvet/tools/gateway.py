@@ -174,7 +174,7 @@ class GatewayConnection:
                 lambda error, attempt: next(pauses, None),
                 self._clock,
             )
-        hint = "the server may still be working on it; check there before you try again"
+        hint = "the call may still be running on the gateway; check there before you try again"
         hint = "try again later" if tool.only_reads else hint
         raise ToolError(ErrorCode.UPSTREAM_ERROR, f"the gateway did not answer within {seconds:g} seconds", hint)
 

@@ -139,7 +139,7 @@ class GetPageOutput(Struct, frozen=True, kw_only=True, omit_defaults=True):
     created: str
     tags: tuple[str, ...]
     aliases: tuple[str, ...]
-    frontmatter: Annotated[dict[str, Any], Meta(description="The other fields of the front matter, as written")]
+    frontmatter: Annotated[dict[str, Any], Meta(description="The fields of the front matter except slug, title, tags and aliases")]
     requirements: tuple[catalogue.PageRequirement, ...] | None = None
     next_offset: int | None = None
 
@@ -219,7 +219,7 @@ class GetConnectionsOutput(Struct, frozen=True, kw_only=True, omit_defaults=True
 
 @_declare("get_connections", "Page connections", GetConnectionsInput, GetConnectionsOutput)
 async def get_connections(arguments: GetConnectionsInput, ctx: call_context.CallContext) -> tool.ToolAnswer:
-    """Return a small graph of the pages that a page links to and that link to it."""
+    """Return the outlinks and backlinks of a page, and a graph of the pages around it."""
     slug = require_argument("slug", arguments.slug, PAGES_HINT)
 
     def question(context: ProjectSnapshot, pages: catalogue.PageCollection) -> tool.ToolAnswer:

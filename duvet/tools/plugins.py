@@ -34,7 +34,7 @@ _ENTRY_POINTS = "entry_points.txt"
 
 def find_pack_flaw(pack: object) -> str:
     if not isinstance(pack, Pack):
-        return "it is not a duvet.tools.tool.Pack, has no PACK, and declares no tool"
+        return "it is not a duvet.tools.tool.Pack, nor a module that sets PACK or declares a tool"
     if not _is_name(pack.name):
         return f"its name does not match {_NAME.pattern}"
     for name, kind in (("resources", PackResource), ("prompts", PackPrompt)):
@@ -96,7 +96,7 @@ def _find_tool_flaws(tool: Tool) -> Iterator[str]:
     elif not _is_object(input_schema(tool)):
         yield f"input has no JSON Schema of at most {MAX_SCHEMA_BYTES:,} bytes"
     if not all(is_record(row) for row in rows if row is not ...):
-        yield "output is not a msgspec.Struct or a tuple of them"
+        yield "output is neither a msgspec.Struct nor a tuple of such structs"
     elif not _is_object(output_schema(tool)):
         yield f"output has no JSON Schema of at most {MAX_SCHEMA_BYTES:,} bytes"
 

@@ -279,8 +279,8 @@ def make_structured_content(answer: ToolAnswer) -> dict[str, Any]:
         assert isinstance(value, dict)
         return value
     ##= man/spec/mcp.md#answers
-    ##% If a tool returns a list, the structured content MUST be an object with `result`, `total` and, unless the list
-    ##% ends there, `next_cursor`.
+    ##% If a tool returns a list, the structured content MUST be an object with `result`, `total` and, if the list
+    ##% continues, `next_cursor`.
     return {"result": value, **_format_page(answer.page)}
 
 

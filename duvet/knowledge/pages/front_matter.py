@@ -25,7 +25,7 @@ _YAML_TABLE = r"""(?:[ \t]*(?:\#[^\n]*)?\n)*                                    
         | (?:"[^"\n]*"|'[^'\n]*')[ \t]*:(?:\s|\Z)
         | (?:[^\s\#"'-]|-[^\s-])(?:[^\n:]|:(?=\S))*:(?:\s|\Z)
     )"""
-"""The pattern of the beginning of a mapping."""
+"""Matches the beginning of a mapping."""
 _DATE_KEYS = ("created", "date", "created at", "date created")
 _SEPARATORS = re.compile(r"[\s_-]+")
 _ORDINAL = re.compile(r"(?<=\d)(?:st|nd|rd|th)\b")

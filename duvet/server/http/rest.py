@@ -113,7 +113,7 @@ class RestEndpoint:
             raise ToolError(ErrorCode.INVALID_REQUEST, message, error.hint) from error
         answer = await self._dispatcher.call_tool(tool, arguments, caller)
         ##= man/spec/service.md#rest
-        ##% `POST /api/mcp` MUST return the answer of the called tool, an object or a bare array, as `result`.
+        ##% `POST /api/mcp` MUST return the answer of the called tool as `result`, which is an object or a bare array.
         return {"status": "ok", **split_answer(answer)}
 
 

@@ -146,7 +146,7 @@ class ResourcesPart:
 
 def _require_trace(registry: Registry) -> None:
     if registry.has_only_pages:
-        raise NotFoundError("only pages are resources", hint=f"read {documents.PAGE_TEMPLATE.uri}")
+        raise NotFoundError("this server has no resources except pages", hint=f"read {documents.PAGE_TEMPLATE.uri}")
     if not registry.has_trace:
         raise NotFoundError("the pack `trace` is disabled")
 
@@ -277,8 +277,8 @@ class Subscriptions:
         async for uri in self.watched.find_changes(after):
             await self._publish(subscriptions.ResourceUpdated(uri=uri), uri)
         ##= man/spec/mcp.md#freshness
-        ##% The server MUST notify clients of changes to resources that they have subscribed to, and of new and removed
-        ##% specifications, requirements, citations and pages.
+        ##% The server MUST notify clients of changes in subscribed resources, and of new and removed specifications,
+        ##% requirements, citations and pages.
         have_changed = (
             documents.have_pages_changed if self._dispatcher.registry.has_only_pages else documents.have_lists_changed
         )

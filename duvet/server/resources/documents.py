@@ -57,7 +57,7 @@ def read_page_resource(context: ProjectSnapshot, uri: str) -> str:
     page = _load_pages(context).require(unquote(uri.removeprefix(_PREFIX)))
     text = read_page_body(context, page)
     if text is None:
-        raise NotFoundError(f"Page '{page.slug}' not found", hint="the page was just removed")
+        raise NotFoundError(f"Page '{page.slug}' not found", hint="the page was just removed; list the pages again")
     return text
 
 
@@ -193,7 +193,7 @@ def _describe(catalogue: Catalogue, node: tree.ResourceNode) -> tuple[str, str, 
     if node.kind is tree.NodeKind.CITATIONS:
         return f"{id}/citations", f"Citations of {id}", f"Citations of the requirement: {text}"
     named = f"{requirement.name}: {text}" if requirement.name else text
-    return id, named, f"A requirement of {card.name}, {card.titles[node.section]}"
+    return id, named, f"A requirement of the section {card.titles[node.section]} of {card.name}"
 
 
 def read_resource(

@@ -43,7 +43,7 @@ TEMPLATES = (
         f"{_SECTION}/requirements",
         "section_requirements",
         "Requirements of a section",
-        "Identifiers and texts of the requirements of a section",
+        "Ids and texts of the requirements of a section",
     ),
     UriTemplate(_REQUIREMENT, "requirement", "Requirement", "Text and state of a requirement"),
     UriTemplate(

@@ -78,7 +78,7 @@ async def report_coverage(arguments: ReportInput, ctx: CallContext) -> ToolAnswe
     "km-lifecycle-report", "Lifecycle report", ReportInput, reports.LifecycleReport, scope=Scope.MAINTAINER, reads=True
 )
 async def report_lifecycle(arguments: ReportInput, ctx: CallContext) -> ToolAnswer:
-    """Report stale documents, isolated files, subsystems without tests, removed files, and requirements that only old
+    """Report stale documents, isolated files, subsystems without tests, removed files, and requirements that only stale
     files cite."""
     lists = ("isolated", "stale_docs", "missing_tests", "removed_artifacts", "stale_requirements")
     shares = dict.fromkeys(lists, len(lists))
@@ -145,7 +145,7 @@ def _describe_usage(tool: Tool) -> ToolUsage:
 
 class KmHelpInput(Struct, frozen=True, forbid_unknown_fields=True):
     tool: Annotated[str, Meta(description="The name of a tool, such as km-search [default: all]")] = ""
-    include_spec: Annotated[bool, Meta(description="Also return the full reference of all enabled tools")] = False
+    include_spec: Annotated[bool, Meta(description="Also return the full reference of all km- tools")] = False
 
 
 class KmHelpOutput(Struct, frozen=True, kw_only=True):
@@ -158,7 +158,7 @@ class KmHelpOutput(Struct, frozen=True, kw_only=True):
 
 @index.declare_knowledge_tool("km-help", "Help", KmHelpInput, KmHelpOutput)
 async def show_help(request: KmHelpInput, ctx: CallContext) -> ToolAnswer:
-    """Return usage notes for one km- tool or for all of them; include_spec adds the full reference of all enabled tools."""
+    """Return usage notes for one km- tool or for all of them; include_spec adds the full reference of all km- tools."""
     registry = await ctx.calls.tools()
     own = registry.pack_of(registry.require(ctx.tool))
     tools = {tool.name: tool for tool in registry.list_usable() if registry.pack_of(tool) is own}

@@ -181,7 +181,7 @@ def check_style(
         return verdict
     warning = f"duvet does not read this comment style in {path}"
     written = " or ".join(dict.fromkeys(f"`{style.meta}` and `{style.content}`" for style in styles))
-    hint = f"Rewrite it with {written}, or paste the comment from suggest_citation."
+    hint = f"Rewrite the comment with {written}, or paste the comment from suggest_citation."
     return structs.replace(verdict, warning="; ".join(filter(None, (verdict.warning, warning))), hint=hint)
 
 

@@ -138,7 +138,7 @@ def suggest_citation(arguments: SuggestCitationInput, context: ProjectSnapshot) 
     ##% `suggest_citation` MUST return a valid comment in the style of the file, without changing the file.
     return ToolAnswer(
         value=SuggestCitationOutput("\n".join(lines), path, line),
-        next_step=f"Paste it {where}. If you change it, check it with validate_citation.",
+        next_step=f"Paste the comment {where}. If you change the comment, call validate_citation.",
     )
 
 

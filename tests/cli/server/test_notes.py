@@ -81,13 +81,13 @@ async def test_nothing_about_code_can_be_read(duvet_command: str, vault: Path, v
     make(vault, {".duvet/config.toml": "'$schema' = 'duvet-cli/config/v1'\n"})
     async with client_of(over_stdio(duvet_command, vault, "--pages", "."), version) as client:
         for uri in ABOUT_CODE:
-            refusal = f"Resource not found: only pages are resources: read duvet:///pages/{{slug}} {uri}"
+            refusal = f"Resource not found: this server has no resources except pages: read duvet:///pages/{{slug}} {uri}"
             with pytest.raises(MCPError) as refused:
                 await client.read_resource(uri)
             assert f"{refused.value.message} {refused.value.data['uri']}" == refusal
-        with pytest.raises(MCPError, match="only pages are resources"):
+        with pytest.raises(MCPError, match="this server has no resources except pages"):
             await list_below(client, "/requirements")
-        with pytest.raises(MCPError, match="only pages are resources"):
+        with pytest.raises(MCPError, match="this server has no resources except pages"):
             await got(client, path="/requirements")
         with pytest.raises(MCPError, match="unknown prompt"):
             await client.get_prompt("implement_requirement", {"requirement": "a"})
@@ -109,8 +109,8 @@ async def test_nothing_about_code_can_be_read(duvet_command: str, vault: Path, v
 
 def test_changes_of_pages_are_notified(wire: Callable[..., Session], vault: Path) -> None:
     ##= man/spec/mcp.md#freshness
-    ##% The server MUST notify clients of changes to resources that they have subscribed to, and of new and removed
-    ##% specifications, requirements, citations and pages.
+    ##% The server MUST notify clients of changes in subscribed resources, and of new and removed specifications,
+    ##% requirements, citations and pages.
     server = wire("mcp", "--pages", str(vault))
     server.greet()
     listed = server.ask("resources/list")["result"]["resources"]

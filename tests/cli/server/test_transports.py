@@ -96,8 +96,8 @@ def test_answers_are_bare_arrays_and_objects(duvet_command: str, kettle: Path, t
 
 async def test_changes_are_notified(connect: Connect, mode: str, kettle: Path) -> None:
     ##= man/spec/mcp.md#freshness
-    ##% The server MUST notify clients of changes to resources that they have subscribed to, and of new and removed
-    ##% specifications, requirements, citations and pages.
+    ##% The server MUST notify clients of changes in subscribed resources, and of new and removed specifications,
+    ##% requirements, citations and pages.
     with anyio.fail_after(LONGEST):
         async with hearing(connect(), mode, [HEATING, CITATIONS]) as heard:
             save_by_rename("spec.md", SPECIFICATION.replace("# Heating", "# Heating\n\nQuickly."))(kettle)

@@ -275,7 +275,7 @@ def is_loaded(document: dict[str, Any], ending: str) -> bool:
 def test_duvet_and_the_schema_accept_the_same_service_files() -> None:
     ##= man/spec/service.md#configuration
     ##% The schema that `duvet config schema service` prints MUST accept exactly the files that duvet accepts, except
-    ##% that it does not check names and variables or accept alternative spellings of keys.
+    ##% that it checks no names and variables, and accepts no alternative spellings of keys.
     cases = [*((one, True) for one in GOOD), *((one, False) for one in BAD), *WITH_NULL]
     assert [one for one, right in cases if SERVICE.is_valid(one) != right] == []
     # What a schema can't express.

@@ -101,7 +101,7 @@ def test_base_urls_and_keys_are_checked() -> None:
         with pytest.raises(records.NoModelError) as caught:
             Made({"providers": {"one": {"apiKey": "$K", "defaultModel": "m"}}}, {"K": key}).router.pick(ModelRequest())
         assert key not in caught.value.message
-        wrong_key = "no usable model: one: the key of provider `one` contains spaces or non-ASCII characters"
+        wrong_key = "no usable model: one: the key of provider `one` contains characters other than visible ASCII"
         assert caught.value.message.startswith(wrong_key)
     troubles = [
         *((f"{base}/v1", "the `baseUrl` of provider `one` is not https") for base in ELSEWHERE),

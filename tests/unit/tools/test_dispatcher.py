@@ -100,7 +100,7 @@ def log_calls(folder: Path, *calls: Any) -> tuple[list[AuditEntry], list[str]]:
 
 def test_calls_that_change_something_are_logged(tmp_path: Path) -> None:
     ##= man/spec/gateway.md#audit
-    ##% Before the server answers a call to a tool that changes something, it MUST write the time, the tool, the outcome
+    ##% Before answering a call to a tool that changes something, the server MUST write the time, the tool, the outcome
     ##% and the caller to `audit.jsonl`.
     told, failed = log_calls(
         tmp_path,

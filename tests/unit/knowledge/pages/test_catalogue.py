@@ -70,7 +70,7 @@ def test_links_to_requirements() -> None:
 
 
 WRITE, NONE = "create the page, or remove the link", "link to an existing section, or to the specification alone"
-ID = "write `req:` and the name of one requirement, or the first 4 or more digits of its id"
+ID = "after `req:`, write the name of one requirement or at least the first 4 digits of its id"
 DANGLING = [
     ("[[brewin]]", "link to unknown page `brewin`", "did you mean brewing?"),
     ("[[spec#nothing]]", "`spec` has no section `nothing`", NONE),

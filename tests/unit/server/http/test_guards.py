@@ -431,7 +431,7 @@ def test_wrong_tokens_are_refused() -> None:
             {"DUVET_ADMIN_TOKEN": "a", "KM_ADMIN_TOKEN": "b"},
             "DUVET_ADMIN_TOKEN and KM_ADMIN_TOKEN have different values",
         ),
-        ({"DUVET_ADMIN_TOKEN": "a", "KM_READER_TOKEN": "a"}, "DUVET_READER_TOKEN and DUVET_ADMIN_TOKEN are the same"),
+        ({"DUVET_ADMIN_TOKEN": "a", "KM_READER_TOKEN": "a"}, "the tokens of readers and of maintainers are the same"),
     )
     for environ, message in wrong:
         with pytest.raises(QueryError) as caught:

@@ -55,7 +55,7 @@ async def test_the_manifest_lists_the_tools_of_the_caller(server: DuvetServer) -
 )
 async def test_a_tool_answers_the_same_as_by_mcp(http: httpx2.AsyncClient, name: str, given: dict[str, Any]) -> None:
     ##= man/spec/service.md#rest
-    ##% `POST /api/mcp` MUST return the answer of the called tool, an object or a bare array, as `result`.
+    ##% `POST /api/mcp` MUST return the answer of the called tool as `result`, which is an object or a bare array.
     ##= man/spec/service.md#calls
     ##% A tool MUST return the same answer through MCP, `/api/mcp` and `duvet call`.
     found = (await http.post(http_server.API, json={"tool": name, "input": given})).json()

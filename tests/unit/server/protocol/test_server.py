@@ -152,8 +152,8 @@ class TestMadeTools:
         assert blocks(answer) == ['{"number":4}', "Double it again."]
         assert (answer.is_error, answer.structured_content) == (False, {"number": 4})
         ##= man/spec/mcp.md#answers
-        ##% If a tool returns a list, the structured content MUST be an object with `result`, `total` and, unless the
-        ##% list ends there, `next_cursor`.
+        ##% If a tool returns a list, the structured content MUST be an object with `result`, `total` and, if the
+        ##% list continues, `next_cursor`.
         answer = await client.call_tool("numbers", {"number": 7})
         assert blocks(answer) == ['[{"number":7}]']
         assert answer.structured_content == {"result": [{"number": 7}], "total": 7, "next_cursor": "more"}
