@@ -58,7 +58,9 @@ class ContentFolder:
             file = open_visible_file(folder, at, self._places.own)
             if file is None:
                 message = f"can't upload {quote_text(shorten_text(source))}: {describe_invisible_file(name)}"
-                raise QueryError(message, hint=f"pass the path of another file in {name}, or send the text with km-storetext")
+                raise QueryError(
+                    message, hint=f"pass the path of another file in {name}, or send the text with km-storetext"
+                )
             with file:
                 data = file.read(self.rule.max_bytes + 1)
         except (OSError, NotRegularError) as error:

@@ -139,7 +139,9 @@ class GetPageOutput(Struct, frozen=True, kw_only=True, omit_defaults=True):
     created: str
     tags: tuple[str, ...]
     aliases: tuple[str, ...]
-    frontmatter: Annotated[dict[str, Any], Meta(description="The fields of the front matter except slug, title, tags and aliases")]
+    frontmatter: Annotated[
+        dict[str, Any], Meta(description="The fields of the front matter except slug, title, tags and aliases")
+    ]
     requirements: tuple[catalogue.PageRequirement, ...] | None = None
     next_offset: int | None = None
 

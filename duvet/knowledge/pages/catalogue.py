@@ -444,7 +444,9 @@ def _make_link_problem(collection: PageCollection, page: Page, link: PageLink) -
         hint = suggest_nearest(shorten_text(heading), target.content.headings) or "link to an existing heading"
     elif is_wiki and is_requirement_id(link.target):
         message = f"link to unknown requirement `{link.written}`"
-        hint = f"after `{REQUIREMENT_PREFIX}`, write the name of one requirement or at least the first 4 digits of its id"
+        hint = (
+            f"after `{REQUIREMENT_PREFIX}`, write the name of one requirement or at least the first 4 digits of its id"
+        )
     elif card is not None:
         named = match_sections(card, heading)
         message = f"`{link.target}` has no section `{heading}`"

@@ -81,7 +81,9 @@ async def test_nothing_about_code_can_be_read(duvet_command: str, vault: Path, v
     make(vault, {".duvet/config.toml": "'$schema' = 'duvet-cli/config/v1'\n"})
     async with client_of(over_stdio(duvet_command, vault, "--pages", "."), version) as client:
         for uri in ABOUT_CODE:
-            refusal = f"Resource not found: this server has no resources except pages: read duvet:///pages/{{slug}} {uri}"
+            refusal = (
+                f"Resource not found: this server has no resources except pages: read duvet:///pages/{{slug}} {uri}"
+            )
             with pytest.raises(MCPError) as refused:
                 await client.read_resource(uri)
             assert f"{refused.value.message} {refused.value.data['uri']}" == refusal
