@@ -27,7 +27,7 @@ class UnreachableError(Exception):
 
 
 class HttpReply(Struct, frozen=True):
-    """A response; its body is empty if it was compressed, and incomplete if it exceeds the limit."""
+    """A response; the body is empty if compressed, and incomplete if larger than the limit."""
 
     status: int
     headers: Mapping[str, str]

@@ -199,8 +199,8 @@ class Uncounted(Struct, frozen=True, array_like=True):
 class PlainText(Struct, frozen=True, array_like=True):
     """The text of a Markdown section without markup.
 
-    Within a block, line ends become spaces; line feeds separate blocks. Each run is text that the file contains
-    literally, or text that the file spells differently, such as an entity.
+    Within a block, line ends become spaces; line feeds separate blocks. A run either occurs literally in the file, or
+    is spelled differently there, such as an entity.
     """
 
     text: str

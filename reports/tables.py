@@ -28,7 +28,7 @@ class ColumnBand(Struct, frozen=True):
 
 
 def arrange_bands(needs: Sequence[int], wrapping: Sequence[int], room: int) -> list[ColumnBand]:
-    """Arrange columns in bands that fit the width, wrapping columns with long texts."""
+    """Arrange columns in bands that fit the width; `wrapping` contains the indexes of columns that may be wrapped."""
     fixed = [index for index in range(len(needs)) if index not in wrapping]
     rest = room - sum(needs[index] for index in fixed) - len(cells.COLUMN_GAP) * (len(needs) - 1)
     # Wrapping columns share the rest equally, except that none gets more than it needs.

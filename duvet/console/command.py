@@ -140,7 +140,7 @@ class IntegerRange(click.IntRange):
 
 
 class Subcommand(click.Command):
-    """Reports all missing options together, and rejects an option that is repeated but takes only one value."""
+    """Reports all missing arguments and options together, and options that are repeated but take only one value."""
 
     context_class = _HelpContext
 

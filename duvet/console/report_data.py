@@ -42,7 +42,7 @@ def make_report_data(
     snapshot: bytes | None,
     gates: tuple[GateResult, ...] = (),
 ) -> ReportData:
-    """Collect the data of the HTML report; after errors, without the JSON report and the changes since the commit."""
+    """Collect the data of the HTML report; after errors, omit the JSON report and the changes since the last commit."""
     config, catalogue = project.config, project.catalogue
     html = config.report.html if config else None
     page = html if isinstance(html, ExtendedHtmlReport) else ExtendedHtmlReport()

@@ -144,7 +144,7 @@ class QuotedSections:
 
 
 class WrittenPool:
-    """Annotations compared as awslabs duvet does: by their targets as written, and their exact quotes."""
+    """Annotations compared as awslabs duvet does: by their targets as written, and by where their quotes occur."""
 
     def __init__(self, sections: QuotedSections, ids: Iterable[int]) -> None:
         self.sections = sections

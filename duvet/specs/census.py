@@ -55,7 +55,7 @@ class CensusReason(Struct, frozen=True):
 
 
 class Census(Struct, frozen=True):
-    """The number of sentences with a keyword in a specification, and of those that are requirements."""
+    """The numbers of sentences with a keyword and of requirements in a specification."""
 
     sentences: int
     requirements: int

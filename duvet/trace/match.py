@@ -322,7 +322,7 @@ class QuoteMatcher:
         return view, QuoteFinder(view)
 
     def find(self, quote: str, name: str = "", *, allows_cuts: bool = True) -> FoundQuote | None:
-        """Return where the quote is and how it fits, or None; in Markdown, `name` restricts this to a requirement.
+        """Return where the quote is and how it fits, or None; in Markdown, `name` selects one requirement.
 
         Without `allows_cuts`, a quote with one wrong character must keep its words and its end.
         """

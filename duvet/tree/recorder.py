@@ -76,7 +76,7 @@ class TreeRecord(Struct, array_like=True):
     links: dict[str, bool] = {}  # Whether a link leads to a folder.
     identities: dict[str, tuple[int, int]] = {}
     variables: dict[str, bytes | None] = {}
-    """Digests of environment variables, whose values may be secret; None if one is not set."""
+    """Digests of environment variables, because their values may be secret; None for a variable that is not set."""
     days: dict[str, bool] = {}  # Whether these days, as `YYYY-MM-DD`, are over.
     faults: dict[str, str] = {}  # Why a path could not be read although it exists.
     unsteady: dict[str, None] = {}  # Paths, other than folders, for which the answer changed during the run.
@@ -169,7 +169,7 @@ class RecordedTree:
         self.now = time.time_ns() if now is None else now
         self.record = TreeRecord()
         self.seen: dict[str, FileStamp | None] = {}
-        """The stamp of each file that was read; None if the file changed in between."""
+        """The stamp of each file that was read; None if the file changed between two reads."""
         self.written: set[str] = set()  # The files that this run wrote.
 
     @contextmanager

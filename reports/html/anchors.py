@@ -173,7 +173,7 @@ def _list_below(names: AnchorNames, name: str, spot: AnchorLink, wanted: str) ->
 
 
 def format_section_title(specification: Specification, index: int) -> str:
-    """Return the title of a section; in IETF text, its number precedes it."""
+    """Return the title of a section, preceded by the section number in IETF text."""
     section = specification.sections[index]
     number = find_section_number(specification, section.anchors[-1] if section.anchors else section.id)
     if number:
