@@ -27,21 +27,8 @@ from duvet.knowledge.pages.page import LinkResolver, LinkTargets, PageReferenceF
 from duvet.progress import CountedStep, Progress
 from duvet.project.project import Project
 from duvet.queries.embeddings import DummyEmbedder, Embedder, find_chunk_embedder, row_size
-from duvet.store import location
+from duvet.store import location, records as stored
 from duvet.store.database import StoreBusyError
-from duvet.store.records import (
-    SPACE_KEY,
-    Artifact,
-    Chunk,
-    FileKind,
-    GraphEdge,
-    GraphNode,
-    IngestedFile,
-    IngestRun,
-    NodeLabel,
-    Relation,
-    RemovedFile,
-)
 from duvet.store.sqlite import Store, StoreWriter
 from duvet.text import format_count
 from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue
@@ -49,18 +36,18 @@ from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue
 _MAX_NAME = 80
 _PAGE_ENDINGS = (".md", ".markdown")
 _FOLDER_PAGES = ("README.md", "index.md")  # The files that a link to a folder leads to.
-_SUBSYSTEM_RELATIONS = {FileKind.DOC: Relation.DESCRIBES, FileKind.TEST: Relation.VALIDATES}
+_SUBSYSTEM_RELATIONS = {stored.FileKind.DOC: stored.Relation.DESCRIBES, stored.FileKind.TEST: stored.Relation.VALIDATES}
 
 
 def build_graph(
-    artifacts: Mapping[str, Artifact],
+    artifacts: Mapping[str, stored.Artifact],
     records: Mapping[str, FileRecord],
     subsystems: SubsystemIndex,
     catalogue: Catalogue | None,
-) -> tuple[list[GraphNode], list[GraphEdge]]:
+) -> tuple[list[stored.GraphNode], list[stored.GraphEdge]]:
     trace = _TraceGraph(catalogue, artifacts) if catalogue else None
-    nodes: list[GraphNode] = []
-    edges: list[GraphEdge] = []
+    nodes: list[stored.GraphNode] = []
+    edges: list[stored.GraphEdge] = []
     entries = {entry.name: entry for entry in subsystems.catalogue.values()}
     used = (artifact.subsystem for artifact in artifacts.values() if artifact.subsystem)
     needed = {
@@ -71,7 +58,7 @@ def build_graph(
         properties = structs.asdict(entries.get(name, CatalogueSubsystem(name)))
         shown = ("description", "criticality", "owner", "domain", "tags", "paths")
         properties = {key: properties[key] for key in shown if properties[key]}
-        nodes.append(GraphNode(label=NodeLabel.SUBSYSTEM, key=name, properties=properties))
+        nodes.append(stored.GraphNode(label=stored.NodeLabel.SUBSYSTEM, key=name, properties=properties))
     for path, artifact in artifacts.items():
         properties = {
             "path": path,
@@ -84,15 +71,17 @@ def build_graph(
         }
         properties = {key: value for key, value in properties.items() if value not in ("", (), None)}
         title = records[path].title if path in records else ""
-        nodes.append(GraphNode(label=artifact.label, key=path, name=title, properties=properties))
+        nodes.append(stored.GraphNode(label=artifact.label, key=path, name=title, properties=properties))
         if artifact.subsystem:
-            relation = _SUBSYSTEM_RELATIONS.get(artifact.kind, Relation.BELONGS_TO)
-            target = f"{NodeLabel.SUBSYSTEM}:{artifact.subsystem}"
-            edges.append(GraphEdge(source=_make_file_id(artifact), relation=relation, target=target))
+            relation = _SUBSYSTEM_RELATIONS.get(artifact.kind, stored.Relation.BELONGS_TO)
+            target = f"{stored.NodeLabel.SUBSYSTEM}:{artifact.subsystem}"
+            edges.append(stored.GraphEdge(source=_make_file_id(artifact), relation=relation, target=target))
     for name, others in needed.items():
-        source = f"{NodeLabel.SUBSYSTEM}:{name}"
-        targets = (f"{NodeLabel.SUBSYSTEM}:{other}" for other in others)
-        edges += (GraphEdge(source=source, relation=Relation.DEPENDS_ON, target=target) for target in targets)
+        source = f"{stored.NodeLabel.SUBSYSTEM}:{name}"
+        targets = (f"{stored.NodeLabel.SUBSYSTEM}:{other}" for other in others)
+        edges += (
+            stored.GraphEdge(source=source, relation=stored.Relation.DEPENDS_ON, target=target) for target in targets
+        )
     edges += _link_files(artifacts, records, trace)
     if trace:
         nodes += trace.nodes()
@@ -100,30 +89,34 @@ def build_graph(
     return nodes, edges
 
 
-def _make_file_id(artifact: Artifact) -> str:
+def _make_file_id(artifact: stored.Artifact) -> str:
     return f"{artifact.label}:{artifact.path}"
 
 
 class _TraceGraph:
-    def __init__(self, catalogue: Catalogue, artifacts: Mapping[str, Artifact]) -> None:
+    def __init__(self, catalogue: Catalogue, artifacts: Mapping[str, stored.Artifact]) -> None:
         self.catalogue = catalogue
         self._artifacts = artifacts
         self._sections = [
             f"{catalogue.specifications[card.specification].id}#{card.section}" for card in catalogue.requirements
         ]
         self.ids = [
-            f"{NodeLabel.REQUIREMENT}:{section}/{card.id[:SHORT_ID_DIGITS]}"
+            f"{stored.NodeLabel.REQUIREMENT}:{section}/{card.id[:SHORT_ID_DIGITS]}"
             for card, section in zip(catalogue.requirements, self._sections, strict=True)
         ]
         """The node ids of the requirements, in the order of the catalogue."""
 
-    def nodes(self) -> Iterator[GraphNode]:
+    def nodes(self) -> Iterator[stored.GraphNode]:
         catalogue = self.catalogue
         for card in catalogue.specifications:
             properties: dict[str, Any] = {"url": card.url, "path": card.path}
-            yield GraphNode(label=NodeLabel.SPECIFICATION, key=card.id, name=card.name, properties=properties)
+            yield stored.GraphNode(
+                label=stored.NodeLabel.SPECIFICATION, key=card.id, name=card.name, properties=properties
+            )
             for section in card.sections:
-                yield GraphNode(label=NodeLabel.SECTION, key=f"{card.id}#{section.id}", name=section.title)
+                yield stored.GraphNode(
+                    label=stored.NodeLabel.SECTION, key=f"{card.id}#{section.id}", name=section.title
+                )
         seen: set[str] = set()
         for id, requirement in zip(self.ids, catalogue.requirements, strict=True):
             # A section may contain the same text twice.
@@ -140,18 +133,22 @@ class _TraceGraph:
                 "line": requirement.line,
             }
             name = text.shorten_text(f"{requirement.name} {requirement.text}".lstrip(), _MAX_NAME)
-            yield GraphNode(label=NodeLabel.REQUIREMENT, key=id.partition(":")[2], name=name, properties=properties)
+            yield stored.GraphNode(
+                label=stored.NodeLabel.REQUIREMENT, key=id.partition(":")[2], name=name, properties=properties
+            )
 
-    def edges(self) -> Iterator[GraphEdge]:
+    def edges(self) -> Iterator[stored.GraphEdge]:
         for card in self.catalogue.specifications:
-            source = f"{NodeLabel.SPECIFICATION}:{card.id}"
+            source = f"{stored.NodeLabel.SPECIFICATION}:{card.id}"
             if file := self._artifacts.get(card.path):
-                yield GraphEdge(source=source, relation=Relation.WRITTEN_IN, target=_make_file_id(file))
+                yield stored.GraphEdge(source=source, relation=stored.Relation.WRITTEN_IN, target=_make_file_id(file))
             for section in card.sections:
-                key = f"{NodeLabel.SECTION}:{card.id}#{section.id}"
-                yield GraphEdge(source=key, relation=Relation.PART_OF, target=source)
+                key = f"{stored.NodeLabel.SECTION}:{card.id}#{section.id}"
+                yield stored.GraphEdge(source=key, relation=stored.Relation.PART_OF, target=source)
         for id, section_key in dict(zip(self.ids, self._sections, strict=True)).items():
-            yield GraphEdge(source=id, relation=Relation.PART_OF, target=f"{NodeLabel.SECTION}:{section_key}")
+            yield stored.GraphEdge(
+                source=id, relation=stored.Relation.PART_OF, target=f"{stored.NodeLabel.SECTION}:{section_key}"
+            )
         found: dict[tuple[str, str], tuple[set[model.Kind], set[int]]] = {}
         for citation in self.catalogue.citations:
             artifact = self._artifacts.get(citation.path)
@@ -164,12 +161,12 @@ class _TraceGraph:
         for (source, target), (kinds, lines) in found.items():
             names = ("implementation" if kind is model.Kind.CITATION else kind.name.lower() for kind in kinds)
             properties = {"kinds": sorted(names), "lines": sorted(lines)}
-            yield GraphEdge(source=source, relation=Relation.CITES, target=target, properties=properties)
+            yield stored.GraphEdge(source=source, relation=stored.Relation.CITES, target=target, properties=properties)
 
 
 def _link_files(
-    artifacts: Mapping[str, Artifact], records: Mapping[str, FileRecord], trace: _TraceGraph | None
-) -> Iterator[GraphEdge]:
+    artifacts: Mapping[str, stored.Artifact], records: Mapping[str, FileRecord], trace: _TraceGraph | None
+) -> Iterator[stored.GraphEdge]:
     references = PageReferenceFinder(trace.catalogue) if trace else None
     pages = {path: one for path, one in records.items() if one.slug or path.lower().endswith(_PAGE_ENDINGS)}
     slugs = {normalise_slug(one.slug): path for path, one in reversed(pages.items()) if one.slug}
@@ -196,13 +193,15 @@ def _link_files(
                     id = trace.catalogue.specifications[found.specification].id
                     is_whole = found.section is None
                     whole = (
-                        f"{NodeLabel.SPECIFICATION}:{id}" if is_whole else f"{NodeLabel.SECTION}:{id}#{found.section}"
+                        f"{stored.NodeLabel.SPECIFICATION}:{id}"
+                        if is_whole
+                        else f"{stored.NodeLabel.SECTION}:{id}#{found.section}"
                     )
                     targets[whole] = None
         source = _make_file_id(artifacts[path])
         for target in targets:
             if target != source:
-                yield GraphEdge(source=source, relation=Relation.LINKS_TO, target=target)
+                yield stored.GraphEdge(source=source, relation=stored.Relation.LINKS_TO, target=target)
 
 
 SPACE_SIZE_KEY = "space-size"  # Key of the number of chunks to which the vector space was fitted.
@@ -217,7 +216,7 @@ _TOLERANCE = 5  # The space is fitted again when the number of chunks has change
 
 
 class IngestOutcome(Struct, frozen=True, kw_only=True):
-    run: IngestRun
+    run: stored.IngestRun
     added: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
     problems: tuple[model.Problem, ...] = ()
@@ -234,7 +233,7 @@ def ingest_project(
     own: Sequence[str] = (),  # duvet's own files, which are skipped.
 ) -> IngestOutcome:
     """Update the store in one transaction; without a store, or in a dry run, only return what would change."""
-    record = IngestRun(
+    record = stored.IngestRun(
         run_id=options.run_id or uuid4().hex,
         profile=options.profile or rule.profile or options.default_profile,
         started_at=time.time(),
@@ -273,7 +272,7 @@ class _Run(Struct):
     options: location.IngestOptions
     catalogue: Callable[[], Catalogue] | None
     own: Sequence[str]
-    record: IngestRun
+    record: stored.IngestRun
     reader: IngestReader
     problems: list[model.Problem] = []
     clock: float = field(default_factory=time.perf_counter)
@@ -292,8 +291,8 @@ class _Run(Struct):
         self.embedder = DummyEmbedder() if self.options.dummy else find_chunk_embedder(self.rule, count)
         if self.embedder is None:
             # Without a model, duvet can't update the vectors of changed texts.
-            if store.kept(SPACE_KEY):
-                writing.keep(SPACE_KEY, b"")
+            if store.kept(stored.SPACE_KEY):
+                writing.keep(stored.SPACE_KEY, b"")
                 for artifact in artifacts:
                     if artifact.chunk_count:
                         writing.replace_vectors(artifact.path, b"")
@@ -386,17 +385,17 @@ def _unpack(data: bytes | None, type: type[Value]) -> Value | None:
 class FileChanges(Struct):
     """Lists new, changed and removed files and, with `writing`, updates the index."""
 
-    before: Mapping[str, Artifact]
+    before: Mapping[str, stored.Artifact]
     known: Mapping[str, FileRecord]  # The records of the last run.
     reader: IngestReader
     subsystems: SubsystemIndex
     times: git_dates.CommitTimes
     writing: StoreWriter | None
-    artifacts: dict[str, Artifact] = field(default_factory=dict)
+    artifacts: dict[str, stored.Artifact] = field(default_factory=dict)
     records: dict[str, FileRecord] = field(default_factory=dict)
     added: list[str] = field(default_factory=list)
     changed: list[str] = field(default_factory=list)
-    removed: list[RemovedFile] = field(default_factory=list)
+    removed: list[stored.RemovedFile] = field(default_factory=list)
     problems: list[model.Problem] = field(default_factory=list)
 
     def update(self, paths: Iterable[str], counted: CountedStep) -> None:
@@ -413,7 +412,7 @@ class FileChanges(Struct):
             others = heirs.get(artifact.digest)
             heir = others.pop(0) if others else ""
             status = "renamed" if heir else "deleted"
-            removed = convert(artifact, RemovedFile, from_attributes=True)
+            removed = convert(artifact, stored.RemovedFile, from_attributes=True)
             self.removed.append(structs.replace(removed, status=status, renamed_to=heir))
             if self.writing:
                 self.writing.remove(artifact.path)
@@ -433,7 +432,7 @@ class FileChanges(Struct):
         if before and record and content.digest and content.digest == before.digest:
             self._keep(before, structs.replace(record, seen=content.record.seen), content.modified)
             return
-        bare = Artifact(
+        bare = stored.Artifact(
             path=path,
             kind=kind,
             namespace=ingest_files.detect_namespace(path),
@@ -447,16 +446,18 @@ class FileChanges(Struct):
         (self.changed if path in self.before else self.added).append(path)
         if self.writing:
             self.writing.put(
-                IngestedFile(artifact=artifact, text=content.text, pieces=content.pieces, symbols=content.symbols)
+                stored.IngestedFile(
+                    artifact=artifact, text=content.text, pieces=content.pieces, symbols=content.symbols
+                )
             )
 
-    def _keep(self, before: Artifact, record: FileRecord, modified: float | None) -> None:
+    def _keep(self, before: stored.Artifact, record: FileRecord, modified: float | None) -> None:
         artifact = self.artifacts[before.path] = self._describe(before, record, modified)
         self.records[before.path] = record
         if artifact != before and self.writing:
             self.writing.touch(artifact)
 
-    def _describe(self, artifact: Artifact, record: FileRecord, modified: float | None) -> Artifact:
+    def _describe(self, artifact: stored.Artifact, record: FileRecord, modified: float | None) -> stored.Artifact:
         # The subsystem and the last commit can change even if the file doesn't.
         found = self.subsystems.find_membership(artifact.path, artifact.kind, record.subsystem, record.imports)
         commit = self.times.find_last_commit(artifact.path)
@@ -474,13 +475,13 @@ def _update_vectors(
     store: Store,
     writing: StoreWriter,
     embedder: Embedder,
-    artifacts: Iterable[Artifact],
+    artifacts: Iterable[stored.Artifact],
     changed: Collection[str],
     progress: Progress,
 ) -> None:
     todo = [artifact for artifact in artifacts if artifact.chunk_count]
     total = sum(artifact.chunk_count for artifact in todo)
-    data, size = store.kept(SPACE_KEY), int.from_bytes(store.kept(SPACE_SIZE_KEY) or b"")
+    data, size = store.kept(stored.SPACE_KEY), int.from_bytes(store.kept(SPACE_SIZE_KEY) or b"")
     space = embedder.space(data) if data and abs(total - size) * _TOLERANCE <= size else None
     if space is not None:
         todo = [artifact for artifact in todo if artifact.path in changed]
@@ -493,7 +494,7 @@ def _update_vectors(
     with progress.counted("Computing vectors", count) as counted:
         if space is None:
             space = embedder.fitted(list(_sample_texts(store, todo, total)))
-            writing.keep(SPACE_KEY, space.data)
+            writing.keep(stored.SPACE_KEY, space.data)
             writing.keep(SPACE_SIZE_KEY, total.to_bytes(8))
         for batch in _make_batches(todo):
             numbers = [store.chunk_numbers(artifact.path) for artifact in batch]
@@ -509,7 +510,7 @@ def _update_vectors(
     progress.end(f"Computed {format_count(count, 'vector')}")
 
 
-def _sample_texts(store: Store, artifacts: Sequence[Artifact], total: int) -> Iterator[str]:
+def _sample_texts(store: Store, artifacts: Sequence[stored.Artifact], total: int) -> Iterator[str]:
     # Every nth text, so that the same files always produce the same vector space.
     step = max(1, -(-total // _SAMPLE))
     first = 0
@@ -520,13 +521,13 @@ def _sample_texts(store: Store, artifacts: Sequence[Artifact], total: int) -> It
             yield from map(_make_text, store.chunks(store.chunk_numbers(artifact.path)[start::step]))
 
 
-def _make_text(chunk: Chunk) -> str:
+def _make_text(chunk: stored.Chunk) -> str:
     title = chunk.piece.title
     return f"{title}\n{chunk.text}" if title else chunk.text
 
 
-def _make_batches(artifacts: Iterable[Artifact]) -> Iterator[list[Artifact]]:
-    batch: list[Artifact] = []
+def _make_batches(artifacts: Iterable[stored.Artifact]) -> Iterator[list[stored.Artifact]]:
+    batch: list[stored.Artifact] = []
     size = 0
     for artifact in artifacts:
         batch.append(artifact)
