@@ -77,7 +77,7 @@ def diff(base: str | None, exact: bool, fail_on: tuple[str, ...], format: str, *
             are, them = ("is", "it") if number == 1 else ("are", "them")
             print_remark(f"{format_count(number, noun)} {are} not in {diff_base.words}; duvet read {them} from disk")
     if errors := len(list_errors(then.catalogue)):
-        print_remark(f"{format_count(errors, 'error')} in {diff_base.words}; its results may be incomplete")
+        print_remark(f"{format_count(errors, 'error')} in {diff_base.words}; results may be incomplete")
     difference = compare_catalogues(then.catalogue, now)
     gate = f"--fail-on {' and '.join(fail_on)}" if fail_on else ""
     render = _RENDERERS.get(format)

@@ -37,7 +37,7 @@ _FORMATS = {"auto": Format.AUTO, "ietf": Format.IETF, "markdown": Format.MARKDOW
     "-e", "--extension", metavar="toml|rs", default="toml", help="Format of the files to write [default: toml]."
 )
 @command.path_option("-o", "--out", default=".", help="Write the files to this folder [default: .].", metavar="DIR")
-@click.option("--prune", is_flag=True, help="Remove files that only an earlier extraction wrote.")
+@click.option("--prune", is_flag=True, help="Remove extracted files that are no longer needed.")
 def extract(target_path: str, written: str, extension: str, out: str, prune: bool, **options: Any) -> None:
     """duvet extracts each sentence with an RFC 2119 keyword from TARGET_PATH, which is a URL or a file. It writes one
     file per section: TOML for `duvet report`, or Rust comments.

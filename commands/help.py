@@ -28,7 +28,7 @@ def help(ctx: click.Context, /, names: tuple[str, ...]) -> None:
         for name, title in topics.items():
             click.echo(f"  {name:{width}}  {title}")
         parts = ", ".join(name for name in guide_parts() if name not in topics)
-        click.echo(f"\nParts of the concepts: {parts}\n\n{ctx.parent.get_help()}")
+        click.echo(f"\nParts of `concepts`: {parts}\n\n{ctx.parent.get_help()}")
     elif len(names) == 1 and (text := find_topic(names[0])):
         ##= man/spec/help.md#topics
         ##% `duvet help TOPIC` MUST print the guide's text about the topic, and use a pager only if standard output is a

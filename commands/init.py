@@ -137,8 +137,8 @@ def _create_project(survey: Survey, specifications: Sequence[str], languages: Se
     offered = _list_new_paths(survey, specifications)
     accepted = offered if _accepts(offered, accepts=accepts) else []
     ##= man/spec/init.md#new-projects
-    ##% Without `--yes` or the user's consent on a terminal, `duvet init` MUST write the specifications that it finds
-    ##% only as comments.
+    ##% Without `--yes` or the user's consent on a terminal, `duvet init` MUST write the specifications that it
+    ##% finds, but only as comments.
     rest = [] if accepted else offered
     ##= man/spec/init.md#new-projects
     ##% `duvet init` MUST write a valid configuration in duvet's own schema or, with `--upstream`, the files that

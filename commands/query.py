@@ -181,7 +181,9 @@ def query(
     settings = replace(command.current_settings(), verbose=verbose or command.current_settings().verbose)
     names = [name for words in checks for name in words]
     if settings.config_path is not None:
-        raise click.UsageError("`duvet query` reads .duvet/config.toml; run it in that folder, without --config", ctx)
+        raise click.UsageError(
+            "`duvet query` reads .duvet/config.toml in the working directory; leave out --config", ctx
+        )
     given = {"--coverage-report <COVERAGE_REPORT>": patterns, "--coverage-format <COVERAGE_FORMAT>": coverage_format}
     missing = [option for option, value in given.items() if not value]
     if missing and not _NEED_REPORTS.isdisjoint(names):
@@ -248,7 +250,7 @@ def run_query(
     canvas = Canvas(cache(lambda path: DrawnFile.of(places.text(path))), width, settings.colour)
     renderer = CheckRenderer(project.trace.annotations, canvas, verbose=settings.verbose)
     if settings.verbose and project.config and "duplicates" in project.config.toml.values:
-        progress.note(project.config.path, "`[duplicates]` is ignored: each duplicate fails")
+        progress.note(project.config.path, "`[duplicates]` is ignored: any duplicate fails the check")
     query = AnnotationQuery(project, QueryFilter(sections, quotes))
     try:
         results = [run_check(query, CheckName(name), patterns, progress) for name in names]

@@ -123,8 +123,8 @@ def run_watched_report(
     cache = DiskCache(DiskTree(), settings.environ, kept=wants_cache(settings), today=settings.today)
     project = open_project(cache, **options)
     ##= man/spec/watch.md#reporting-again
-    ##% If the configuration or an annotation has a problem, `duvet report --watch` MUST report it and keep
-    ##% watching.
+    ##% If the configuration or an annotation has a problem, `duvet report --watch` MUST report the problem
+    ##% and keep watching.
     try:
         page_rules = load_page_rules(options, cache.tree)
         project = open_project(cache, rules=page_rules, **options)

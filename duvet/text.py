@@ -157,7 +157,8 @@ _NO_SPACE = str.maketrans("", "", WHITESPACE)
 def normalise(text: str) -> str:
     """Strip text, reduce runs of white space to their first character, and remove white space around punctuation."""
     ##= man/spec/trace.md#targets-and-quotes
-    ##% duvet MUST ignore differences in line breaks and in spaces around punctuation between a quote and its section.
+    ##% When duvet compares a quote with its section, duvet MUST ignore differences in line breaks and in spaces around
+    ##% punctuation.
     return _RUN.sub(lambda run: run[0].translate(_NO_SPACE) or run[0][0], text.strip(WHITESPACE))
 
 

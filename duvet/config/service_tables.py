@@ -252,7 +252,7 @@ class IngestSection(ServiceSection, frozen=True, kw_only=True):
     )
     editor_uri: Annotated[
         EditorUriTemplate | None,
-        doc(f"URI that opens a file in an editor; available fields: {_FIELDS}. Write `{{{{` for a brace"),
+        doc(f"URI that opens a file in an editor; available fields: {_FIELDS}. Write `{{{{` and `}}}}` for braces"),
     ] = None
 
     def rule(self, environ: Mapping[str, str], model: SearchModel = SearchModel.AUTO) -> IngestRule:

@@ -134,7 +134,7 @@ class SearchSection(ServiceSection, frozen=True, kw_only=True):
             "`static` for files. Above 20,000 chunks, files always use `static`"
         ),
     ] = SearchModel.AUTO
-    profile: Annotated[ProfileName, doc("Set of ranking weights; each `km-search` answer lists them")] = (
+    profile: Annotated[ProfileName, doc("Set of ranking weights, which each `km-search` answer lists")] = (
         ProfileName.DEFAULT
     )
     weights: Annotated[WeightsSection, doc("Weights from 0 to 1 that override those of the profile")] = WeightsSection()
@@ -213,9 +213,7 @@ class NotApplicableTable(Table, frozen=True, kw_only=True):
 
     target: Annotated[
         NonBlankText,
-        doc(
-            "Specification, or section as SPEC#SECTION; a numbered section of an IETF document includes its subsections"
-        ),
+        doc("Specification, or section as SPEC#SECTION; a section of an IETF document includes its subsections"),
     ]
     quote: Annotated[NonBlankText | None, doc("Text of one requirement; by default all requirements of the target")] = (
         None

@@ -357,7 +357,7 @@ def print_tool_help(tool: Tool, registry: Registry) -> None:
         words.append(f"--{name.replace('_', '-')} {sample}")
     sections = {
         "Arguments": arguments,
-        "Shortcuts": [f"--{one.flag} WORD,…: more {one.argument}.{one.key}" for one in tool.shortcuts],
+        "Shortcuts": [f"--{one.flag} WORD,…: adds to {one.argument}.{one.key}" for one in tool.shortcuts],
         "Returns a list of" if tool.is_list else "Returns": [", ".join(fields)],
         "Before you call it": tool.safety_notes,
         "Hints": tool.invocation_hints,

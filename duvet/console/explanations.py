@@ -235,7 +235,7 @@ def _make_sample(node: JsonSchema, schema: JsonSchema) -> str:
         return _encode(node["enum"][0])
     if node.get("format") == "date":
         return "2027-12-31"
-    samples = {"integer": "1", "number": "1.5", "boolean": "true", "array": "[]", "object": "{}"}
+    samples = {"integer": "1", "number": "0.5", "boolean": "true", "array": "[]", "object": "{}"}
     return samples.get(node.get("type", ""), '"…"')
 
 
@@ -249,7 +249,8 @@ def _describe_type(node: JsonSchema, schema: JsonSchema) -> str:
     match node.get("type"):
         case "array":
             items = _resolve(node.get("items", {}), schema)
-            return "list of tables" if "properties" in items else f"list of {_describe_type(items, schema)}s"
+            kind = _describe_type(items, schema)
+            return f"list, each item {kind}" if "enum" in items else f"list of {kind}s"
         case "object":
             return "table with names that you choose"
         case "string":

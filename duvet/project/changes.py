@@ -64,7 +64,7 @@ class FollowedReading:
             return self.find_all_changes(anew=True)
         ##= man/spec/watch.md#noticing-changes
         ##% Until it is interrupted, `duvet report --watch` MUST report again when a file that it read is changed, moved
-        ##% or removed, or when the patterns match other files, even if this happens during a run.
+        ##% or removed, or when the patterns match different files, even if this happens during a run.
         changed = self.find_changes_among(touched[0])
         if not touched[1]:
             return changed

@@ -455,7 +455,7 @@ class AnnotationFixer:
             before, after = (
                 re.findall(r"\d+", one.partition("#")[2]) for one in (annotation.target, correction.target or "")
             )
-            return "" if before == after else "the section has another number"
+            return "" if before == after else "the new target has a different number"
         if spot is None or spot.section is None or self.texts.is_valid(annotation):
             return ""
         own = spot.near.find_near(spot.section, annotation.quote)

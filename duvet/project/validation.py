@@ -69,7 +69,7 @@ def validate(project: Project, places: AnnotationPlaces | None = None, history: 
 
 def _find_trace_problems(project: Project, places: AnnotationPlaces) -> Iterator[Finding]:
     ##= man/spec/validate.md#checks
-    ##% `duvet validate` MUST report every problem of an annotation that `duvet report` reports.
+    ##% `duvet validate` MUST report every problem that `duvet report` reports for an annotation.
     trace = project.trace
     listed = dict.fromkeys(trace.problems)
     generated = () if project.is_like_upstream else project.extraction.files

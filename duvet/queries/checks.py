@@ -188,8 +188,8 @@ class AnnotationQuery:
             if covering is None or (only_executed and execution.outcome is Outcome.NOT_EXECUTED):
                 continue
             ##= man/spec/query.md#checks
-            ##% For each test, the check `coverage` MUST require that code quotes some of the same text, and that the
-            ##% test and all of this code ran.
+            ##% For each test, the check `coverage` MUST require that code quotes some of the text that the test
+            ##% quotes, and that the test and all of this code ran.
             if not covering.groups:
                 unimplemented.append(test)
             else:

@@ -299,7 +299,7 @@ def describe_answer(answer: SearchAnswer | SearchHits) -> Iterator[str]:
         words = ", ".join(answer.dropped)
         yield f"the search ignored common words: {words}; put them in double quotes to find them as a phrase"
     if answer.is_loose:
-        yield "no requirement contains every word; the results contain some of them"
+        yield "no requirement contains every word; the results contain some of the words"
 
 
 def find_named_requirements(catalogue: Catalogue, query: str, files: ProjectFiles) -> list[int]:

@@ -303,8 +303,8 @@ def insert_annotation(path: str, text: str, line: int, new: NewAnnotation, style
         raise DuvetError(message, path=path, line=line, hint=hint)
     lines = _format_lines(path, text, line, new, style, most)
     ##= man/spec/cite.md#inserting
-    ##% `duvet cite` MUST NOT change any other byte of the file, including line endings, a byte order mark and a missing
-    ##% final newline.
+    ##% Apart from the citation, `duvet cite` MUST leave the file unchanged, including line endings, a byte order mark
+    ##% and a missing final newline.
     edited = apply_edits(text, [make_insertion_edit(text, line, lines)])
     # Problems of the annotation itself come before those of its place.
     _, problems = scan_comments(path, "\n".join(lines), style)

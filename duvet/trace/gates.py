@@ -28,7 +28,7 @@ def check_gates(
     """Return the problems of a gate; a quote is ignored if all its annotations are in `freed` (not applicable)."""
     ##= man/spec/gates.md#snapshots-and-coverage
     ##% With `--ci` and without a configured snapshot, `duvet report` MUST list each requirement or other
-    ##% annotated text with a line that no code cites, or that code cites but no test does.
+    ##% annotated text unless code and tests cite every line of it.
     problems: list[Problem] = []
     for coverage in trace.coverages:
         matches = [match for match in coverage.matches if not freed.issuperset(match.ids)]
@@ -65,7 +65,7 @@ def _find_problems(
             name = trace.annotations[match.stating[0]].name if match.stating else ""
             text = f"{name} {quote_text(shorten_text(quote or section.title))}".lstrip()
             yield rule.problem(
-                f"no {'code' if rule is rules.GATE_NOT_CITED else 'test'} cites {text}",
+                f"no {'code' if rule is rules.GATE_NOT_CITED else 'test'} cites all of {text}",
                 coverage.specification.path,
                 Place(numbers.of(coverage.specification.data, first.start)),
                 hint=_make_hint(rule, f"{coverage.specification.locator.name}#{section.name}"),
@@ -195,7 +195,7 @@ def resolve_not_applicable(
             has_expired = today is not None and entry.expiry < today
             memory.note_day(entry.expiry.isoformat(), has_expired)
         if has_expired:
-            message = f"this entry expired on {entry.expiry}; the requirements of {entry.target} count again"
+            message = f"this entry expired on {entry.expiry}; its requirements count again"
             place = config.toml.value_place("not-applicable", index, "expiry")
             hint = "set a later date, or remove the entry"
             problems.append(rules.NOT_APPLICABLE_EXPIRED.problem(message, config.path, place, hint=hint))
@@ -242,7 +242,7 @@ def _match_entry(
         return quoted, None
     if quoted:
         message = f"{format_count(len(quoted), 'requirement')} of {target} contain this quote"
-        hint = "quote one whole sentence"
+        hint = "quote one whole requirement"
     else:
         message = f"no requirement of {target} contains this quote"
         near = suggest_nearest(quote_text(entry.quote), map(quote_text, texts.values()))

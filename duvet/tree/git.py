@@ -40,7 +40,7 @@ class GitCommand:
         self.folder = folder
         kept = {name: value for name, value in environ.items() if not name.startswith("GIT_TRACE")}
         ##= man/spec/diff.md#reading-a-revision
-        ##% `duvet diff` MUST NOT let git write, fetch, prompt, or run a program from its configuration.
+        ##% `duvet diff` MUST NOT let git write, fetch, prompt, or run a program from git's configuration.
         self.environ = {**kept, **_READ_ONLY}
 
     def ask(self, *args: str) -> str | None:
@@ -296,8 +296,8 @@ class GitTree:
 
     def _is_lent(self, path: str) -> bool:
         ##= man/spec/diff.md#reading-a-revision
-        ##% If a revision lacks a specification, `duvet diff` MUST read it from disk and say so. If a revision lacks a
-        ##% source file, `duvet diff` MUST NOT read that file from disk.
+        ##% If a revision lacks a specification, `duvet diff` MUST read the specification from disk and say so. If a
+        ##% revision lacks a source file, `duvet diff` MUST NOT read that file from disk.
         files, folder = self.lent
         plain = posixpath.normpath(path)
         if plain not in files and not (folder and plain.startswith(f"{folder}/")):

@@ -87,7 +87,7 @@ class ReferenceWriter:
 
     def _write_item(self, number: int) -> str:
         ##= man/spec/page.md#requirements-and-citations
-        ##% The report MUST list the citations of each file and of each requirement, each with place, type, target,
+        ##% The report MUST list the citations of each file and of each requirement with their place, type, target,
         ##% reason, feature, tracking issue and tags.
         annotation = self.citations[number]
         url, shown = self.file(annotation.path, annotation.blob_link)

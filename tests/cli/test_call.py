@@ -129,7 +129,7 @@ def test_shortcuts_of_filters(indexed: Run) -> None:
     found = json.loads(indexed("call", "km-search", *search, "--symbol", "boil", "--kind", "function").out)["results"]
     assert [one["chunk"]["chunk_id"] for one in found][:1] == ["src/kettle/boil.py::0"]
     shown = indexed("tools", "km-search").out
-    assert "  --symbol WORD,…: more filters.symbols\n  --kind WORD,…: more filters.symbol_kinds\n" in shown
+    assert "  --symbol WORD,…: adds to filters.symbols\n  --kind WORD,…: adds to filters.symbol_kinds\n" in shown
     assert "Shortcuts" not in indexed("tools", "km-graph-search").out
 
 

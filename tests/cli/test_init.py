@@ -106,8 +106,8 @@ def test_a_suggestion_is_uncommented(folder: Path, duvet: Run) -> None:
 @pytest.mark.parametrize(("answer", "accepts"), [("\n", True), ("y\n", True), ("n\n", False)])
 def test_a_new_project_on_a_terminal(answer: str, accepts: bool, folder: Path, duvet: Run) -> None:
     ##= man/spec/init.md#new-projects
-    ##% Without `--yes` or the user's consent on a terminal, `duvet init` MUST write the specifications that it finds
-    ##% only as comments.
+    ##% Without `--yes` or the user's consent on a terminal, `duvet init` MUST write the specifications that it
+    ##% finds, but only as comments.
     typed, terminal = pty.openpty()
     os.write(typed, answer.encode())
     assert duvet("init", stdin=terminal, stderr=terminal).code == 0

@@ -50,8 +50,8 @@ def test_each_check_has_its_verdict(
     name: str, args: tuple[str, ...], code: int, duvet: Run, request: pytest.FixtureRequest, gold: Snapshot
 ) -> None:
     ##= man/spec/query.md#checks
-    ##% For each test, the check `coverage` MUST require that code quotes some of the same text, and that the test and
-    ##% all of this code ran.
+    ##% For each test, the check `coverage` MUST require that code quotes some of the text that the test quotes, and
+    ##% that the test and all of this code ran.
     ##= man/spec/query.md#checks
     ##% The check `executed-coverage` MUST equal the check `coverage`, except that it ignores tests that did not run.
     if "-r" in args:

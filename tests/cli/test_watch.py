@@ -27,7 +27,7 @@ HEATING = ".duvet/requirements/spec/heating.toml"
 def test_output_of_each_run(kettle: Path, duvet_command: str, duvet: Run, watch: Watch) -> None:
     ##= man/spec/watch.md#noticing-changes
     ##% Until it is interrupted, `duvet report --watch` MUST report again when a file that it read is changed, moved or
-    ##% removed, or when the patterns match other files, even if this happens during a run.
+    ##% removed, or when the patterns match different files, even if this happens during a run.
     other = make(kettle.with_name("other"), {name: data.decode() for name, data in files(kettle).items()})
     once = [run(duvet_command, other, "report").err]
     for text in (HALF, WRONG):
@@ -88,8 +88,8 @@ def test_as_many_runs_as_changes(options: tuple[str, ...], kettle: Path, watch: 
 
 def test_errors_do_not_end_the_watch(kettle: Path, watch: Watch) -> None:
     ##= man/spec/watch.md#reporting-again
-    ##% If the configuration or an annotation has a problem, `duvet report --watch` MUST report it and keep
-    ##% watching.
+    ##% If the configuration or an annotation has a problem, `duvet report --watch` MUST report the problem
+    ##% and keep watching.
     watched = watch("report", "--watch")
     watched.until()
     save_by_rename(".duvet/config.toml", "nothing =\n")(kettle)

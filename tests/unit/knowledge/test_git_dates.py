@@ -59,7 +59,7 @@ def test_only_later_commits_are_read(tmp_path: Path) -> None:
 
 def test_filters_of_the_repository_are_not_run(tmp_path: Path) -> None:
     ##= man/spec/diff.md#reading-a-revision
-    ##% `duvet diff` MUST NOT let git write, fetch, prompt, or run a program from its configuration.
+    ##% `duvet diff` MUST NOT let git write, fetch, prompt, or run a program from git's configuration.
     folder = history(tmp_path / "repo", {"a.md": "1", ".gitattributes": "*.md filter=odd diff=odd\n"})
     mark = tmp_path / "ran"
     for key in ("filter.odd.clean", "filter.odd.process", "diff.odd.command", "diff.odd.textconv", "core.fsmonitor"):

@@ -63,7 +63,7 @@ def check_mutations(project: Project, spoilt: Spoilt) -> Counter[tuple[str, str]
     done = fix_project(changed, lambda findings: findings.files, lambda *_: True)
     before, after = list_invalid(done.first), list_invalid(done.findings)
     ##= man/spec/validate.md#checks
-    ##% `duvet validate` MUST report every problem of an annotation that `duvet report` reports.
+    ##% `duvet validate` MUST report every problem that `duvet report` reports for an annotation.
     assert {id for id in spoilt.how if id in before} == {id for id, right in spoilt.right.items() if not right}
     numbers = _numbers(project)
     styles = {path: styles for styles, paths in project.inputs.sources for path in paths}

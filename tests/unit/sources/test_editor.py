@@ -327,8 +327,8 @@ TEXTS = st.builds(
 @given(TEXTS, st.integers(1, 13), st.integers(20, 60), st.sampled_from([WARM, TITLE]))
 def test_no_other_character_is_changed(text: str, line: int, most: int, wanted: editor.NewAnnotation) -> None:
     ##= man/spec/cite.md#inserting
-    ##% `duvet cite` MUST NOT change any other byte of the file, including line endings, a byte order mark and a missing
-    ##% final newline.
+    ##% Apart from the citation, `duvet cite` MUST leave the file unchanged, including line endings, a byte order mark
+    ##% and a missing final newline.
     try:
         found = editor.insert_annotation("a.rs", text, line, wanted, RUST, most)
     except DuvetError:

@@ -34,11 +34,11 @@ def test_every_offender_has_a_place() -> None:
         TEXT, citing(f"{FRONT} {BACK}", Kind.SPEC), citing(FRONT), citing("be warm.", Kind.TEST), citing("", Kind.TODO)
     )
     assert list(map(show_problem, check_gates(trace, citations=True, tests=True))) == [
-        't.md:3 DUV062 no code cites "The pot MUST be warm."; cite t.md#t in the code that implements it',
-        't.md:3 DUV062 no code cites "be warm."; cite t.md#t in the code that implements it',
-        't.md:1 DUV062 no code cites "T"; cite t.md#t in the code that implements it',
-        't.md:2 DUV063 no test cites "The pot MUST be warm."; cite t.md#t in the test that checks it',
-        't.md:2 DUV063 no test cites "The pot"; cite t.md#t in the test that checks it',
+        't.md:3 DUV062 no code cites all of "The pot MUST be warm."; cite t.md#t in the code that implements it',
+        't.md:3 DUV062 no code cites all of "be warm."; cite t.md#t in the code that implements it',
+        't.md:1 DUV062 no code cites all of "T"; cite t.md#t in the code that implements it',
+        't.md:2 DUV063 no test cites all of "The pot MUST be warm."; cite t.md#t in the test that checks it',
+        't.md:2 DUV063 no test cites all of "The pot"; cite t.md#t in the test that checks it',
     ]
     for citations, tests, codes in ((False, True, ["DUV063"] * 2), (True, False, ["DUV062"] * 3), (False, False, [])):
         assert [one.code for one in check_gates(trace, citations=citations, tests=tests)] == codes
@@ -117,7 +117,7 @@ def test_equals_the_plain_rules(cited: tuple[str, tuple[Annotation, ...]]) -> No
         ("DUV063", working - lines(Kind.TEST, Kind.EXCEPTION, Kind.IMPLICATION)),
     ]
     wanted = [
-        (code, min(shut.intersection(own)) + 2, f"cites {quote_text(shorten_text(quote))}")
+        (code, min(shut.intersection(own)) + 2, f"cites all of {quote_text(shorten_text(quote))}")
         for code, shut in gates
         for quote, own in lines_of.items()
         if shut.intersection(own)
@@ -237,7 +237,12 @@ def test_an_entry_that_matches_no_requirement() -> None:
         ),
         ("tea.md#pot", "The pot MUST be hot.", 22, f"DUV082 {UNSAID}; {SIMILAR}"),
         ("tea.md#pot", "xyz", 5, f"DUV082 {UNSAID}; quote one of its requirements, or remove the entry"),
-        ("tea.md#pot", "MUST", 6, "DUV082 2 requirements of tea.md#pot contain this quote; quote one whole sentence"),
+        (
+            "tea.md#pot",
+            "MUST",
+            6,
+            "DUV082 2 requirements of tea.md#pot contain this quote; quote one whole requirement",
+        ),
     ]:
         found = settled(entry(target, **({"quote": f'"{quote}"'} if quote else {})))
         place, (message, hint) = Place(15, 9, length) if quote else Place(13, 10, length), said[7:].split("; ")
@@ -270,7 +275,7 @@ def test_an_entry_applies_until_the_end_of_its_last_day() -> None:
 
 def test_an_expired_entry_is_reported() -> None:
     found = settled(UNTIL, date(2030, 2, 1))
-    message = "this entry expired on 2030-01-31; the requirements of tea.md#cup count again"
+    message = "this entry expired on 2030-01-31; its requirements count again"
     hint = "set a later date, or remove the entry"
     assert found.trace.problems == (Problem("DUV080", message, ".duvet/config.toml", Place(15, 10, 10), hint=hint),)
     assert [(one.requirements, one.has_expired) for one in found.not_applicable] == [(4, True)]

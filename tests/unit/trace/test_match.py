@@ -31,7 +31,8 @@ def read(text: str, found: FoundQuote | None) -> tuple[list[str], Fit]:
 
 def test_quotes_are_found() -> None:
     ##= man/spec/trace.md#targets-and-quotes
-    ##% duvet MUST ignore differences in line breaks and in spaces around punctuation between a quote and its section.
+    ##% When duvet compares a quote with its section, duvet MUST ignore differences in line breaks and in spaces around
+    ##% punctuation.
     for quote, texts, fit in [
         ("The pot MUST be warm", ["The pot MUST be", "warm"], Fit.EXACT),
         ("pot MUST", ["pot MUST"], Fit.EXACT),

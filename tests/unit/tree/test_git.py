@@ -119,8 +119,8 @@ def test_a_loop_of_folders_is_seen(checkout: Path) -> None:
 
 def test_a_revision_is_read_without_the_disk(checkout: Path) -> None:
     ##= man/spec/diff.md#reading-a-revision
-    ##% If a revision lacks a specification, `duvet diff` MUST read it from disk and say so. If a revision lacks a
-    ##% source file, `duvet diff` MUST NOT read that file from disk.
+    ##% If a revision lacks a specification, `duvet diff` MUST read the specification from disk and say so. If a
+    ##% revision lacks a source file, `duvet diff` MUST NOT read that file from disk.
     with tree_of(checkout) as tree:
         before = [answers(tree, path) for path in PATHS if "whole" not in path]
     (checkout / "src" / "b.rs").write_text("changed")

@@ -44,7 +44,7 @@ NAMES = (
 
 def test_odd_anchors_states_and_file_names(snapshot: Snapshot) -> None:
     ##= man/spec/page.md#requirements-and-citations
-    ##% The report MUST list the citations of each file and of each requirement, each with place, type, target, reason,
+    ##% The report MUST list the citations of each file and of each requirement with their place, type, target, reason,
     ##% feature, tracking issue and tags.
     report = finished(ODD | dict.fromkeys(NAMES, "//= main.md#main/cited\n//# A pot MUST b.\n"), BLOB)
     shown = page(report, problems=report.trace.problems, snippets={0: "if a < b:\n    c()"})
