@@ -25,7 +25,7 @@ from duvet.version import VERSION
 MANIFEST_NAME, ARCHIVE_FORMAT = "manifest.json", 1
 STORE_MEMBER, FEEDBACK_MEMBER = "store.db", "feedback.jsonl"
 REPORT_MEMBERS = {"reports/coverage.jsonl": "coverage", "reports/lifecycle.jsonl": "lifecycle"}
-"""The history of reports, for people who open the archive."""
+"""Members with the history of reports, for people who open the archive."""
 ARCHIVE_MEMBERS = (STORE_MEMBER, FEEDBACK_MEMBER, *REPORT_MEMBERS)
 MAX_BACKUP_REPORTS = 100
 _MAX_PER_SECOND = 99

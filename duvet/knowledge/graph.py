@@ -246,7 +246,7 @@ def find_subsystem(
     include_artifacts: bool = True,
     cut: Callable[[Sequence[RelatedNode]], Sequence[RelatedNode]] = lambda nodes: nodes,
 ) -> SubsystemView:
-    """Return a subsystem with related nodes, whose list `cut` may shorten; raise NotFoundError for an unknown name."""
+    """Return a subsystem with its related nodes, shortened by `cut`; raise NotFoundError for an unknown name."""
     node = store.node(NodeLabel.SUBSYSTEM, name)
     if node is None:
         known = [subsystem.key for subsystem in store.nodes(NodeLabel.SUBSYSTEM)]

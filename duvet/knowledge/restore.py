@@ -113,7 +113,7 @@ def _store_folder(places: StorePaths) -> Iterator[None]:
 
 
 def swap_store(places: StorePaths, copy: str, keep: Callable[[], str] | None, aside: str, patience: float) -> str:
-    """Replace the store with the file `copy`; return the path of the kept old store, or "" if it was not kept."""
+    """Replace the store with the file `copy`; return where the old store was kept, or "" if it was not."""
     ##= man/spec/gateway.md#backups
     ##% `duvet restore` MUST replace the index in one step, even while servers use it.
     ##= man/spec/gateway.md#backups

@@ -1,4 +1,4 @@
-"""Reloads the configuration of a running server when it is edited."""
+"""Reloads the edited configuration of a running server."""
 
 from __future__ import annotations
 

@@ -447,7 +447,7 @@ class StoreWriter:
         self._is_changed |= changes
 
     def put(self, file: records.IngestedFile) -> None:
-        """Add or replace a file; its `chunk_count` is ignored, and the chunks are counted."""
+        """Add or replace a file; count its chunks, whatever its `chunk_count`."""
         with self._part() as database:
             self._forget(file.artifact.path)
             first, pieces = self._next, file.pieces

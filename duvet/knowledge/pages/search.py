@@ -1,4 +1,4 @@
-"""Searches pages by words: an index of words in memory, ranked by BM25, with a thesaurus of related words."""
+"""Searches pages by words and related words, with an index in memory and a BM25 ranking."""
 
 from __future__ import annotations
 
@@ -89,8 +89,6 @@ def _make_rows() -> _Rows:
 
 
 class _WordRows(dict[str, "array[int]"]):
-    """The rows that contain each word; the low bits of each number count the occurrences."""
-
     def __init__(self) -> None:
         self.forms: dict[str, str] = {}  # The words with a stem, separated by blanks.
 
@@ -105,8 +103,6 @@ class _WordRows(dict[str, "array[int]"]):
 
 
 class _WordTable:
-    """The words of pages, in rows that are never changed or removed; safe to use from any thread."""
-
     def __init__(self) -> None:
         self.lock = Lock()
         self._named = _make_rows()  # Rows by the words of a name, title, slug or alias.

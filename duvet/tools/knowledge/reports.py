@@ -66,8 +66,8 @@ async def _make_report(
 
 @index.declare_knowledge_tool("km-coverage-summary", "Index coverage", ReportInput, reports.CoverageReport)
 async def report_coverage(arguments: ReportInput, ctx: CallContext) -> ToolAnswer:
-    """Report what the index contains: files and chunks by kind and age, files that can't be searched and why, and
-    removed files."""
+    """Report what the index contains: the kinds and ages of files, the number of chunks, files that can't be searched
+    and why, and removed files."""
     # Half of an answer is for all files, a quarter each for missing and removed files.
     shares = {"artifacts": 2, "missing_artifacts": 4, "removed_artifacts": 4}
     make, past = reports.make_coverage_report, reports.PastCoverage

@@ -215,7 +215,7 @@ class KmGraphNodeOutput(Struct, frozen=True, kw_only=True):
 )
 async def show_graph_node(arguments: KmGraphNodeInput, ctx: CallContext) -> ToolAnswer:
     """Return a graph node (file, chunk, subsystem, specification, section or requirement) by its id, with its edges,
-    such as belongs to, tests, links to or cites."""
+    such as BELONGS_TO, LINKS_TO or CITES."""
     name, limit = require_argument("node_id", arguments.node_id, _NODE_ID), min(arguments.limit, _MAX_EDGES)
     found = await index.ask_knowledge(
         ctx, lambda known: graph.find_node_edges(known.store, name, arguments.relationships, limit)
