@@ -200,7 +200,7 @@ class PlainText(Struct, frozen=True, array_like=True):
     """The text of a Markdown section without markup.
 
     Within a block, line ends become spaces; line feeds separate blocks. A run either occurs literally in the file, or
-    is spelled differently there, such as an entity.
+    is written differently there, for example as an entity.
     """
 
     text: str

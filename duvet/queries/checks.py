@@ -56,7 +56,7 @@ class QueryFilter(Struct, frozen=True):
 
 
 class Completeness(StrEnum):
-    """The coverage of an annotation by two pools; for MIXED and PENDING, the second pool overlaps the annotation."""
+    """How completely a pool covers an annotation; MIXED or PENDING if a second pool overlaps it."""
 
     COMPLETE = "complete"
     MIXED = "mixed"

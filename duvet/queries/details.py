@@ -52,7 +52,7 @@ class FileDetail(Struct, frozen=True, kw_only=True, tag_field="kind", tag="file"
 
 
 class RequirementDetail(records.RequirementRow, frozen=True, kw_only=True, tag_field="kind", tag="requirement"):
-    """A requirement with all places where it occurs, described at the place with the worst state."""
+    """A requirement with all places where it occurs; the other fields describe the place with the worst state."""
 
     id: str  # The BLAKE3 of its text in hex.
     specification_name: str
@@ -68,7 +68,7 @@ class RequirementDetail(records.RequirementRow, frozen=True, kw_only=True, tag_f
 
 
 class RequirementCounts(Struct, frozen=True, kw_only=True):
-    """Numbers of requirements; excepted and not applicable ones don't count as done."""
+    """Numbers of requirements; `applicable` leaves out those that are excepted or not applicable."""
 
     requirements: int
     uncited: int

@@ -99,7 +99,7 @@ class Priority(Struct, frozen=True):
 
 
 def prioritize_requirements(catalogue: Catalogue, filters: RequirementFilter, *, finished: bool = False) -> list[int]:
-    """Return the open requirements that pass the filters, most urgent first; `finished` or a state adds others."""
+    """Return the open requirements that pass, most urgent first; `finished` or a filter by state adds others."""
     ##= man/spec/queries.md#priorities
     ##% `duvet prioritize` MUST leave out requirements that are done, excepted or not applicable, unless an option
     ##% includes them.

@@ -129,7 +129,7 @@ class IgnoredPaths:
         self._files: dict[str, IgnoreRule | None] = {}
         self._folders: dict[str, tuple[bool, str]] = {}  # Whether a folder is ignored, and the top of its repository.
         self._tops: dict[str, str] = {}
-        """The git folder of the repository, by the top folder of each working tree; empty without a repository."""
+        """The git folder of a repository, by the top folder of each working tree; empty without a repository."""
 
     def hides(self, path: str, is_folder: bool) -> bool:
         """Return True if git ignores the path, or a folder that contains it."""

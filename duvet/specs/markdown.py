@@ -171,7 +171,7 @@ def list_extended_events(text: str) -> list[MarkdownEvent]:
 
 _TITLED = r"[a-z][a-z ,-]*(?:\"[^\"\n]*\")?[ \t\r]*$"
 _ADMONITION = re.compile(rf"^([ \t>]*)(!!! |\?\?\?\+? )(?={_TITLED})", re.MULTILINE)
-"""The marker of an indented block, as in MkDocs, before the block's kind and title."""
+"""The marker that begins an indented block of MkDocs, such as `!!! ` in `!!! note`."""
 CONTAINER = re.compile(
     rf"[ \t>]*(?:(?:!!!|\?\?\?\+?) {_TITLED}|:::+[ \t]*(?:[a-z][a-z-]*)?(?:[ \t]*(?:\[[^\]\n]*\]|\{{[^}}\n]*\}}))?[ \t\r]*$"
     r"|\[![A-Za-z]+\][-+]?)".encode(),

@@ -39,7 +39,7 @@ def split_source_text(written: str) -> SourceText:
 
 
 def find_last_line(text: SourceText, first: int, end: int = 0) -> int:
-    """Return the last line of the annotation on line `first`; its text, or its table header, ends at offset `end`."""
+    """Return the last line of the annotation on line `first`; its text or its table header ends at offset `end`."""
     last = first
     if text.is_blank(last) or not text.lines[last - 1].startswith("[["):
         return max(last, find_line_index(text.starts, end - 1) + 1 if end else 0)
@@ -140,7 +140,7 @@ _NEVER = 9  # Greater than the rank of any name.
 
 
 def find_specifications(catalogue: Catalogue, name: str) -> list[int]:
-    """Return the specifications with this id, name, URL or path; for another URL, those whose id is its last part."""
+    """Return the specifications with this id, name, URL or path; for an unknown URL, those with its last part as id."""
     ##= man/spec/show.md#references
     ##% If a reference is the exact name of a specification, section or file, duvet MUST NOT read it as anything else.
     written, normal = name.strip(), normalise_name(name)
@@ -210,7 +210,7 @@ def list_section_tree(card: SpecificationCard, section: str, *, below: bool = Tr
 def find_requirements_in(
     catalogue: Catalogue, section: str, specifications: Collection[int], *, below: bool = True
 ) -> list[int]:
-    """Return the requirements in a section (with `below`, also in its subsections), or those with an id.
+    """Return the requirements in a section (with `below`, also in its subsections), or those with this id.
 
     Raise NotFoundError if the specifications contain neither, or several sections with this name.
     """

@@ -46,7 +46,7 @@ class SearchText:
 
 
 def find_one_edit(quote: bytes, text: SearchText) -> tuple[int, int] | None:
-    """Return the range within one edit of the quote that awslabs duvet would choose, or None."""
+    """Return the range that awslabs duvet would choose for the quote if it allows one edit, or None."""
     data, size = text.data, len(quote)
     ends: Iterable[int] = range(3)
     if size > 1:

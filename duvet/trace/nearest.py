@@ -68,7 +68,7 @@ class TextStretch(NamedTuple):
 
     @property
     def is_clear(self) -> bool:
-        """True if the words match the quote clearly better than all other text, or are its reworded requirement."""
+        """True if the words match the quote clearly better than all other text, or are a reworded requirement."""
         if self.is_reworded:
             return True
         far, further = 100 - self.score, 100 - self.second
@@ -473,7 +473,7 @@ class Neighbourhood:
         return index, best._replace(second=max([best.second, *others]))
 
     def find_likely(self, quote: str) -> list[tuple[float, int]]:
-        """Return the sections that share the most words with the quote, after their weights; rare words weigh more."""
+        """Return pairs of weight and section, best first, for sections that share words with the quote."""
         count = len(self.specification.sections)
         shares: dict[int, float] = {}
         for word in set(split_words(quote)) & self._sections_by_word.keys():

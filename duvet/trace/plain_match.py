@@ -161,7 +161,7 @@ _INNER_MARK = re.compile(r"(?<=\s)(?:[-*+>]|\d{1,9}[.)])\s+")
 
 
 def list_bare_quotes(quote: str) -> list[str]:
-    """Return a quote without markup and, if that differs, also without marks inside the quote."""
+    """Return a quote without markup and, if that differs, also without list and quotation markers inside it."""
     words = remove_quote_markup(quote)
     return list(dict.fromkeys((words, _INNER_MARK.sub("", words))))
 

@@ -260,7 +260,7 @@ class Finished(Struct, frozen=True):
 
 
 class Total(Struct, frozen=True):
-    """The number of requirements in each state, for one specification and level; None stands for all of them."""
+    """The number of requirements in each state, for one specification and level; None stands for all."""
 
     specification: Specification | None
     level: Level | None
@@ -346,7 +346,7 @@ _LEVEL_AND_STATE = attrgetter("level", "state")
 
 
 def compute_totals(requirements: Iterable[Requirement]) -> tuple[Total, ...]:
-    """Return the totals per level and their sum, first for each specification, then for all of them."""
+    """Return the totals per level and their sum, first for each specification, then for all together."""
     counts: dict[str, tuple[Specification, _LevelCounts]] = {}
     overall = _LevelCounts()
     for specification, found in groupby(requirements, attrgetter("specification")):

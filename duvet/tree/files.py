@@ -112,7 +112,7 @@ class DiskTree:
         return os.path.isfile(self.at(path))
 
     def is_own(self, path: str) -> bool:
-        """Return whether a path is a data folder of duvet in any project, also through a symlink with such a name."""
+        """Return whether a path is a data folder of duvet in any project, or a symlink of the same name to one."""
         if path.rpartition("/")[2] not in _NAMES:
             return False
         return is_own_folder(path) or is_own_folder(os.path.realpath(self.at(path)).replace(os.sep, "/"))
