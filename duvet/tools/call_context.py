@@ -116,7 +116,7 @@ class CallContext(Struct, frozen=True, kw_only=True):
     async def call(
         self, name: str, arguments: Mapping[str, object] | None = None, *, face: str = "", seconds: float | None = None
     ) -> ToolAnswer:
-        """Call another tool for the same caller; `face` replaces the interface, and `seconds` a missing time limit."""
+        """Call another tool for the same caller; `seconds` applies only if the caller has no time limit."""
         caller = structs.replace(
             self.caller,
             within=(*self.caller.within, self.tool),

@@ -1,4 +1,4 @@
-"""Declares tools, resources and prompts of a pack as typed functions."""
+"""Decorators that declare functions as tools, resources and prompts of a pack."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sessions of MCP clients, and requests to the client's model."""
+"""Sessions of MCP clients, and requests to their models."""
 
 from __future__ import annotations
 
@@ -196,7 +196,7 @@ async def _recall_answer(rounds: CallState, question: ModelRequest) -> ProviderA
 
 
 async def deliver_model_answers(ctx: ServerRequest, call_next: CallNext) -> HandlerResult:
-    """Replace answers that aren't text, so that only the step that asked fails, not the call."""
+    """Replace model answers that aren't text, so that only the step that asked fails, not the call."""
     answers = (ctx.params or {}).get("inputResponses")
     if ctx.method == "tools/call" and isinstance(answers, dict):
         # A valid answer that no model would give.
