@@ -72,7 +72,7 @@ def diff(base: str | None, exact: bool, fail_on: tuple[str, ...], format: str, *
         print_remark(f"no configuration in {diff_base.words}; everything counts as new")
     specifications = {card.path for card in then.catalogue.specifications}
     count = sum(path in specifications for path in then.borrowed)
-    for noun, number in (("specification", count), ("other file", len(then.borrowed) - count)):
+    for noun, number in (("specification", count), ("file", len(then.borrowed) - count)):
         if number:
             are, them = ("is", "it") if number == 1 else ("are", "them")
             print_remark(f"{format_count(number, noun)} {are} not in {diff_base.words}; duvet read {them} from disk")

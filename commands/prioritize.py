@@ -46,7 +46,7 @@ def prioritize(
     Requirements that are done, excepted or not applicable are left out, unless --all or --status includes them.
 
     --prompt prints instructions for an agent: the requirement, its citations, the comment to paste, and how to check
-    the work. duvet exits with 1 if nothing is left to do.
+    the work. With --prompt, duvet exits with 1 if nothing is left to do.
 
     \b
     Examples:

@@ -35,7 +35,7 @@ _GATE_PROBLEMS = {
 @click.command(cls=command.Subcommand)
 @click.option("--untested", is_flag=True, help="Instead, list the requirements that need a test.")
 @click.option(
-    "--todo", is_flag=True, help="Instead, list the requirements with a `todo`, with their features and issues."
+    "--todo", is_flag=True, help="Instead, list each requirement with a `todo`, and the todo's feature and issue."
 )
 @add_filters
 @click.option(

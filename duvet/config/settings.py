@@ -215,9 +215,10 @@ class NotApplicableTable(Table, frozen=True, kw_only=True):
         NonBlankText,
         doc("Specification, or section as SPEC#SECTION; a section of an IETF document includes its subsections"),
     ]
-    quote: Annotated[NonBlankText | None, doc("Text of one requirement; by default all requirements of the target")] = (
-        None
-    )
+    quote: Annotated[
+        NonBlankText | None,
+        doc("Text of one requirement; by default, the entry applies to all requirements of the target"),
+    ] = None
     reason: Annotated[NonBlankText, doc("Reason why the requirements don't apply")]
     owner: Annotated[str | None, doc("Person or team that made the decision")] = None
     expiry: Annotated[date | None, doc("Last day on which the entry is valid, such as 2027-12-31")] = None

@@ -199,7 +199,7 @@ def _correct_moved_quote(annotation: Annotation, near: Neighbourhood, held: list
 def _quote_nearest(quote: str, own: TextStretch, name: str = "") -> Correction:
     ##= man/spec/validate.md#checks
     ##% For a quote that its section does not contain, `duvet validate` SHOULD show the most similar text with the
-    ##% differing words marked, and name another section that contains the quote.
+    ##% differing words marked, and name any other section that contains the quote.
     change = _show_change(quote, own.text)
     note = f"\nnote: {own.parts} requirements replaced the quoted text" if own.parts else ""
     change += note

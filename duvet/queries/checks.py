@@ -159,8 +159,8 @@ class AnnotationQuery:
 
     def check_duplicates(self) -> DuplicatesCheck:
         ##= man/spec/query.md#checks
-        ##% The check `duplicates` MUST fail if other annotations of the same type together quote all the text that an
-        ##% annotation quotes.
+        ##% The check `duplicates` MUST fail for an annotation if other annotations of its type together quote all the
+        ##% text that it quotes.
         found = {}
         for kind in DUPLICATE_KINDS:
             ids = self.filter.select(self.trace, (kind,))

@@ -118,7 +118,9 @@ def find_embedder(
     if static is not None and is_transformer and count <= MAX_SENTENCES:
         found = _find_transformer(static) or (static if model is SearchModel.AUTO else None)
     if required and model is SearchModel.NONE:
-        raise DuvetError("search by meaning is switched off: `search.model` is `none`", hint="set it to `auto`")
+        raise DuvetError(
+            "search by meaning is switched off: `search.model` is `none`", hint="set `search.model` to `auto`"
+        )
     if found is None and required:
         raise DuvetError("search by meaning needs the extra `semantic`", hint=_EXTRA_HINT)
     return found

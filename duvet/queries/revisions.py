@@ -42,8 +42,8 @@ def find_base(revisions: GitRevisions, name: str | None, *, exact: bool, is_gate
         ##= man/spec/diff.md#the-base
         ##% Without BASE, `duvet diff` MUST compare the working tree with the default branch of `origin`.
         ##= man/spec/diff.md#the-base
-        ##% If the default branch is unknown, `duvet diff` MUST compare with `HEAD`, or fail if `--fail-on` is given
-        ##% and the remote `origin` exists.
+        ##% If BASE is not given and the default branch is unknown, `duvet diff` MUST compare with `HEAD`, or fail
+        ##% if `--fail-on` is given and the remote `origin` exists.
         revision = next(filter(revisions.find, _DEFAULTS), "HEAD")
         if revision == "HEAD" and is_gate and revisions.has_origin:
             hint = "give a BASE, such as origin/main; in CI, fetch it first"

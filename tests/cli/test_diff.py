@@ -69,8 +69,8 @@ def test_the_default_base(folder: Path, tmp_path: Path, duvet_command: str, diff
     ##= man/spec/diff.md#the-base
     ##% Without BASE, `duvet diff` MUST compare the working tree with the default branch of `origin`.
     ##= man/spec/diff.md#the-base
-    ##% If the default branch is unknown, `duvet diff` MUST compare with `HEAD`, or fail if `--fail-on` is given and
-    ##% the remote `origin` exists.
+    ##% If BASE is not given and the default branch is unknown, `duvet diff` MUST compare with `HEAD`, or fail if
+    ##% `--fail-on` is given and the remote `origin` exists.
     began = git(folder, "rev-parse", "HEAD")
     git(tmp_path, "clone", "--quiet", str(folder), "work")
     work = tmp_path / "work"

@@ -77,7 +77,7 @@ OFFERS: dict[str, tuple[dict[str, str], str]] = {
 def test_problems_have_hints_and_fixes(snapshot: Snapshot) -> None:
     ##= man/spec/validate.md#checks
     ##% For a quote that its section does not contain, `duvet validate` SHOULD show the most similar text with the
-    ##% differing words marked, and name another section that contains the quote.
+    ##% differing words marked, and name any other section that contains the quote.
     told: list[str] = []
     for name, (files, text) in {"everything": ({}, FILES["src/broken.rs"]), **OFFERS}.items():
         told += [f"# {name}", ""]

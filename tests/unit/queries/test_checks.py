@@ -90,8 +90,8 @@ def test_the_test_check_reports_its_verdicts() -> None:
 
 def test_the_duplicates_check_reports_groups() -> None:
     ##= man/spec/query.md#checks
-    ##% The check `duplicates` MUST fail if other annotations of the same type together quote all the text that an
-    ##% annotation quotes.
+    ##% The check `duplicates` MUST fail for an annotation if other annotations of its type together quote all the
+    ##% text that it quotes.
     for cited, duplicates in [
         ([], []),
         (["b citation It MUST stop.", "b test It MUST stop.", "b todo It MUST stop."], []),
