@@ -246,7 +246,6 @@ def describe_unknown_field(name: str, known: Sequence[str], *, noun: str = "fiel
 
 
 def describe_invalid_type(value: Any, expected: str) -> str:
-    """Describe a value of the wrong type; `expected` names the right one, as in `a string`."""
     return f"invalid type: {describe_value(value)}, expected {expected}"
 
 

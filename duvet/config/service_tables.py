@@ -348,7 +348,6 @@ _VALUES: dict[VariableType, Any] = dict(zip(VariableType, (str, int, (int, float
 
 
 def check_exactly_one(present: list[str], known: list[str]) -> None:
-    """Raise TableError unless exactly one of these keys is present."""
     named = ", ".join(f"`{name}`" for name in known)
     if not present:
         raise TableError(CONFIG_MISSING_KEY, f"missing one of {named}", "")

@@ -62,7 +62,6 @@ class ResolvedTarget(NamedTuple):
     named: tuple[NamedText, ...] = ()  # The requirements that the target names by an id; empty for a section.
 
     def contains(self, quote: str) -> bool:
-        """Return whether the target exists and contains the quote unchanged; an empty quote counts as contained."""
         if self.named:
             return self.section is not None and self.near.contains_named(self.named, quote)
         return self.section is not None and self.near.contains(self.section, quote)

@@ -131,7 +131,6 @@ def count_requirements(found: Iterable[RequirementCard]) -> RequirementCounts:
 
 
 def count_by_level(found: Iterable[RequirementCard]) -> tuple[LevelCounts, ...]:
-    """Return the counts for each level that occurs, strongest first."""
     levels = [(total.level, total) for total in compute_level_totals(found) if total.level is not None]
     return tuple(LevelCounts(level=records.format_level(level), **_make_fields(total)) for level, total in levels)
 

@@ -210,7 +210,6 @@ class _Unpaired:
         return self._remove(pairs)
 
     def take_alike(self, successors: Mapping[_Section, _Section]) -> list[IndexPair]:
-        """Pair the most similar requirements within a section, or between a section and its successor."""
         ours, theirs = self._group(
             lambda catalogue, card: successors.get(one := _make_section_key(catalogue, card), one), _make_section_key
         )

@@ -15,8 +15,6 @@ _DEFAULTS = ("origin/HEAD", "origin/main", "origin/master")
 
 
 class DiffBase(Struct, frozen=True):
-    """The commit to compare with, and the name of its revision."""
-
     commit: str
     revision: str
     is_merge_base: bool  # True for the merge base of HEAD and the revision.

@@ -171,8 +171,6 @@ class HitRow(RequirementRow, frozen=True, kw_only=True):
 
 
 class SearchHits(Struct, frozen=True):
-    """The indexes of the matching requirements, with scores."""
-
     indexes: Sequence[int]  # The requirements that the query names, followed by those with its words, best first.
     scores: Mapping[int, float]
     marks: Callable[[Sequence[int]], Mapping[int, MatchSpans]]  # Returns the matching parts of requirements.
@@ -348,7 +346,7 @@ def is_reference(query: str) -> bool:
 
 
 def suggest_similar(catalogue: Catalogue, query: str, files: ProjectFiles) -> str:
-    """Return a suggestion for a one-word query, or the error if it is a reference; empty if nothing is similar."""
+    """Return a suggestion for a one-word query, or the error of a reference; empty if nothing is similar."""
     if len(query.split()) == 1:
         try:
             references.resolve_reference(catalogue, query, files)

@@ -77,7 +77,6 @@ class _Network:
     """The encoder of BERT. Its matrices are signed bytes, with a scale for each column or each row of embeddings."""
 
     def __init__(self, path: Path) -> None:
-        """Raise an exception of any type if the file lacks an expected tensor."""
         self._tensors = tensors = _read_tensors(path)
         # The matrices have only numbers as names, which ascend in the order of their use.
         numbers = sorted(int(match[1]) for match in map(_MATRIX.fullmatch, tensors) if match)

@@ -258,8 +258,6 @@ def _list_parts_below(parts: list[str], folder: str) -> list[str]:
 
 
 class Extraction(Struct, frozen=True):
-    """Extracted requirement files, and the annotations in them."""
-
     files: dict[str, bytes]
     annotations: dict[str, list[model.Annotation]]
     folders: dict[str, str]  # The beginning of the targets in each folder.

@@ -19,8 +19,6 @@ CELL_BREAK = " | "  # The separator between the cells of a row.
 
 
 class Run(NamedTuple):
-    """Consecutive characters, and the byte range in the file that they came from."""
-
     text: str
     start: int
     end: int

@@ -259,8 +259,6 @@ _RESOURCE = (
 
 
 class ResourcePath(Struct, frozen=True):
-    """The parts of a resource path; a missing part is None."""
-
     specification: str | None = None
     section: str | None = None
     id: str | None = None

@@ -110,7 +110,6 @@ class WordOrder:
         return lambda place: data[place + start : place + end]
 
     def range(self, part: bytes) -> tuple[int, int, int]:
-        """Return how many places match `part` from its first whole word, the first of them, and that word's offset."""
         shift = part.find(b" ") + 1
         word = part[shift : shift + _MOST]
         if not shift or not word:

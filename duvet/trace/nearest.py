@@ -419,7 +419,6 @@ class Neighbourhood:
         return [index for index in candidates if self.contains(index, quote)]
 
     def contains(self, section: int, quote: str) -> bool:
-        """Return True if the section contains the quote unchanged, or the quote is empty."""
         found = QuoteMatcher(self.specification.sections[section]).find(quote)
         return found is not None and (found[1] in (Fit.EXACT, Fit.NORMALISED) or not quote)
 

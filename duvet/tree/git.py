@@ -92,8 +92,6 @@ class GitNode(Struct, frozen=True):
 
 
 class GitObjects:
-    """Reads objects by name, through one git process."""
-
     def __init__(self, git: GitCommand) -> None:
         self.git = git
         self._process: Popen[bytes] | None = None

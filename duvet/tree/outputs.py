@@ -23,7 +23,6 @@ def make_unfinished_name(name: str) -> str:
 
 
 def _make_place_digest() -> str:
-    """Return a digest of the machine and container, within which process ids are unique."""
     if os.name != "posix":
         return "0" * 8
     space = ""
