@@ -21,7 +21,7 @@ _DECLARED_MARK, _FILE_MARK = "\ue005", "\ue006"
 _TERM_LIMIT = 2.2  # `k1` + 1: the score of a word is less than this times its rarity.
 _BATCH = 4000  # Chunks to index together.
 _CANDIDATES, _FILTERED_CANDIDATES = 1000, 10_000
-"""About how many chunks to score in a search for any of the words; scoring a chunk is much slower than finding it."""
+"""About how many chunks to score in a search for any of the words, without and with filters, because scoring is slow."""
 _MAX_CACHED_COUNTS = 10_000
 _MAX_NAMESAKES = 2000
 _BEST = "SELECT rowid, -bm25(found, 1.0, 2.0) FROM found WHERE found MATCH ?{} ORDER BY 2 DESC, rowid LIMIT ?"

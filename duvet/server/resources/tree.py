@@ -127,7 +127,7 @@ class ResourceTree:
 
     @cached_property
     def citation_ids(self) -> dict[str, tuple[int, ...]]:
-        """The annotations on each line with citations, by the id of the line."""
+        """The indexes of the citations on each line, by `PATH:LINE`."""
         return self._group_by_id(range(len(self.catalogue.citations)))
 
     def citations_of(self, requirements: Iterable[int]) -> dict[str, tuple[int, ...]]:
