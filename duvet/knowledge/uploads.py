@@ -47,7 +47,7 @@ class ContentFolder:
         self.rule = rule
 
     def read(self, source: str, *, is_local: bool) -> bytes:
-        """Read a visible file in the project or, for remote callers, the content root; raise QueryError on failure."""
+        """Read a visible file of the project or, for remote callers, of the content root; raise QueryError on failure."""
         ##= man/spec/gateway.md#uploads
         ##% `km-upload` MUST read only files of the project and, over HTTP, only files under the content root.
         folder, name = (self._places.root, "the project") if is_local else (self.root, "the content root")

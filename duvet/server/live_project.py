@@ -337,7 +337,7 @@ class ChangeDetector:
         return self._descriptor.handle if self._descriptor else None
 
     def is_silent(self) -> bool:
-        """Return True if nothing can have changed; reads the disk only for files with several hard links."""
+        """Return True if nothing can have changed; read the disk only for files with several hard links."""
         if self._descriptor is None or self._changed or not self._descriptor.is_silent():
             return False
         followed, linked = self._followed, self.linked

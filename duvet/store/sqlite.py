@@ -176,7 +176,7 @@ class ChunkSearch(tables.StoreTables):
         return [number for number in numbers if number in exact] if exact else numbers
 
     def find_named(self, path: str, filters: records.ChunkFilters) -> Sequence[int]:
-        """Return the first chunk of the file at `path`, or else of each file whose path ends with it or is its end."""
+        """Return the first chunk of the file at `path`, or else of each file that `path` could mean."""
         self._settle()
         allowed = self.allowed(filters)
         if exact := self.chunk_numbers(path)[:1]:

@@ -204,7 +204,7 @@ class StoreTables:
     def first_edges(
         self, ids: Iterable[str], *, out: bool, limit: int = -1, relations: Sequence[Relation] = ()
     ) -> Mapping[str, list[tuple[GraphEdge, GraphNode]]]:
-        """Return the edges of each of these nodes, as `edges` does, but without those to chunks."""
+        """Return the edges of several nodes, like `edges`, but without edges to chunks."""
         found: dict[str, list[tuple[GraphEdge, GraphNode]]] = {id: [] for id in ids}
         numbers = _number_relations(relations)
         condition = f" AND edge.relation IN ({db.make_placeholders(numbers)})" if relations else ""
@@ -237,7 +237,7 @@ class StoreTables:
             yield from self.database.read(decode, query.format(pairs=pairs), *texts, *values)
 
     def neighbours(self, ids: Sequence[str]) -> Mapping[str, records.EdgeEnds]:
-        """Return the edges of several nodes in both directions, except those to chunks."""
+        """Return the edges of several nodes in both directions, except edges to chunks."""
         outgoing, incoming = (self.first_edges(ids, out=out) for out in (True, False))
         return {id: [*outgoing[id], *incoming[id]] for id in outgoing}
 

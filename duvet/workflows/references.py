@@ -41,7 +41,7 @@ def parse_path(text: str) -> ValuePath:
 
 
 def parse_path_at(text: str, start: int) -> tuple[ValuePath, int]:
-    """Return the path at `start`, which may be empty, and its end; raise UnresolvedError if it is invalid."""
+    """Return the path at `start`, possibly empty, and its end; raise UnresolvedError if it is invalid."""
     first = _FIRST.match(text, start)
     if first is None:
         return (), start

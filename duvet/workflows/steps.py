@@ -1,4 +1,4 @@
-"""The backend of a run, the checks and captures of its steps, and the bounds of its record."""
+"""The backend of a run, the checks and captures of its steps, and the limits of its record."""
 
 from __future__ import annotations
 

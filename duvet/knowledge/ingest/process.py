@@ -1,4 +1,4 @@
-"""Runs an ingest in a separate process, so that a server answers other requests without delay."""
+"""Indexes a project in a separate process, so that a server answers other requests without delay."""
 
 from __future__ import annotations
 
@@ -201,7 +201,7 @@ class _PipeStep(CountedStep):
 
 
 def main() -> None:
-    """Run the ingest requested in the first line of the input; write progress and the outcome as JSON lines."""
+    """Index as the first line of the input requests; write progress and the outcome as JSON lines."""
     # Nothing else may write to the pipe.
     pipe = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)

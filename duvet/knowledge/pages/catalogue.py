@@ -307,7 +307,7 @@ class PageCollection:
                     yield page, link
 
     def requirements(self, page: Page) -> Iterator[PageReference]:
-        """Yield what a page's wikilinks name in the trace, once for each set of requirements."""
+        """Yield what a page's wikilinks name in the trace, each set of requirements only once."""
         seen: set[tuple[int, ...]] = set()
         for link in page.content.links:
             found = self.find_reference(page, link)
