@@ -51,7 +51,8 @@ def extract_query_words(query: str) -> tuple[list[str], bool]:
 def extract_index_words(text: str) -> list[str]:
     """Return the words of a text, the parts of names such as `parseHeaderLine`, and names such as `a_b` without `_`."""
     ##= man/spec/knowledge.md#search
-    ##% `km-search` MUST find other forms of a word, symbols by a part of their names, and files by path or name.
+    ##% `km-search` MUST find words in any grammatical form, symbols by a part of their names, and files by path or
+    ##% name.
     plain = compose(text)
     names = _WORD.findall(plain)
     joined = [name.replace("_", "").lower() for name in _COMPOSED.findall(plain)] if "_" in plain else ()

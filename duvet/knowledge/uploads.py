@@ -64,7 +64,7 @@ class ContentFolder:
             with file:
                 data = file.read(self.rule.max_bytes + 1)
         except (OSError, NotRegularError) as error:
-            hint = "pass the path of a file that the server can read"
+            hint = "pass the path of a readable file"
             raise QueryError(f"can't read {quote_text(shorten_text(source))}", hint=hint) from error
         if len(data) > self.rule.max_bytes:
             raise self._make_size_error(source)

@@ -168,5 +168,5 @@ def _refuse_report(path: str, error: ToolError) -> guards.HttpRefusal:
     if not is_off and error.message != NOTHING_INGESTED:
         return replace(guards.make_tool_refusal(error, {}), message=error.message, details=None)
     message = f"{'Coverage' if path == _COVERAGE_PATH else 'Lifecycle'} report not found"
-    hint = f"{_REPORT_TOOLS[path]} of the pack `knowledge` is disabled" if is_off else error.hint
+    hint = f"enable {_REPORT_TOOLS[path]} in the pack `knowledge`" if is_off else error.hint
     return guards.HttpRefusal(404, ErrorCode.NOT_FOUND, message, hint)

@@ -29,7 +29,7 @@ _DEPTH = "Maximum number of edges between the subsystem and a related node"
 _TERM = "Part of a name, path or requirement text"
 _DEFAULT_RELATED, _MAX_RELATED, _MAX_HOPS = 25, 100, 5
 _HALVES = 2  # Related nodes and files get half of the room each; without files, the nodes get all of it.
-_NAME = "The name of the subsystem; case does not matter"
+_NAME = "The name of the subsystem; case is ignored"
 _FILES = f"List the files of the subsystem, at most {graph.MAX_SUBSYSTEM_ARTIFACTS} [default: as many as fit]"
 
 

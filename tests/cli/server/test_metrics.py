@@ -178,5 +178,5 @@ def test_there_are_no_reports_before_the_first_run(duvet_command: str, project: 
         status, error = report(client, f"{V1}/coverage")
         assert (status, error["code"]) == (503, "upstream_error") and str(project) not in json.dumps(error)
         make(project, {"duvet.config.json": "{}"})
-        hint = "km-coverage-summary of the pack `knowledge` is disabled"
+        hint = "enable km-coverage-summary in the pack `knowledge`"
         assert report(client, f"{V1}/coverage") == (404, refused("not_found", "Coverage report not found", hint))

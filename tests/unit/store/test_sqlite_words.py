@@ -167,7 +167,8 @@ DECLARED = {
 
 def test_files_are_found_by_path_and_symbols_by_name(empty: Store) -> None:
     ##= man/spec/knowledge.md#search
-    ##% `km-search` MUST find other forms of a word, symbols by a part of their names, and files by path or name.
+    ##% `km-search` MUST find words in any grammatical form, symbols by a part of their names, and files by path or
+    ##% name.
     symbols = (
         symbol("boil", "function", 1, 2),
         symbol("Spout", "class", 5, 7),
