@@ -183,7 +183,7 @@ def _make_refusal(endpoint: Endpoint, reply: http_client.HttpReply, now: float) 
     words = f": {reason}" if reason else ""
     if status in (401, 403):
         hint = f"check the key in `providers.{name}.apiKey` or in the environment"
-        return ModelError(ModelFault.UNAUTHORIZED, f"provider `{name}` rejected the key ({status}){words}", hint=hint)
+        return ModelError(ModelFault.UNAUTHORIZED, f"provider `{name}` refused access ({status}){words}", hint=hint)
     wait = _parse_retry_after(reply.headers.get("retry-after"), now)
     if status == 429:
         hint = f"try again in {wait:.0f} seconds" if wait is not None and wait <= _DAY else "try again later"

@@ -228,7 +228,7 @@ class StaticRouter:
             elif backend is not None and backend.hint:
                 hints.append(backend.hint)
             elif backend is not None and not backend.trouble:
-                hints.append(f"choose a model as {provider}/MODEL, or set `providers.{provider}.defaultModel`")
+                hints.append(f"specify the model as {provider}/MODEL, or set `providers.{provider}.defaultModel`")
         words = "; ".join(f"{name}: {trouble}" for name, trouble in troubles.items())
         return records.NoModelError(f"no usable model: {words}", hint=next(iter(hints), records.SETUP_HINT))
 

@@ -34,7 +34,7 @@ _ENTRY_POINTS = "entry_points.txt"
 
 def find_pack_flaw(pack: object) -> str:
     if not isinstance(pack, Pack):
-        return "it is not a duvet.tools.tool.Pack, nor a module that sets PACK or declares a tool"
+        return "found neither a duvet.tools.tool.Pack nor a declared tool"
     if not _is_name(pack.name):
         return f"its name does not match {_NAME.pattern}"
     for name, kind in (("resources", PackResource), ("prompts", PackPrompt)):

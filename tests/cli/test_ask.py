@@ -83,7 +83,7 @@ def test_a_provider_that_fails(duvet: Run, folder: Path, wire: Wire) -> None:
     for reply, message, hint in (
         (
             refuses(401, f"bad key {KEY}"),
-            "rejected the key (401): bad key ***",
+            "refused access (401): bad key ***",
             f"check the key in {API_KEY} or in the environment",
         ),
         (Reply(body=b"x", stops_before="headers"), "did not answer within 0.3 s", TIMEOUT),

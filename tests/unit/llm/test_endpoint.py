@@ -27,7 +27,7 @@ SHORT = "a ]0;title b " + "c" * 186 + "…"
 
 
 async def test_refused_requests_become_model_errors(wire: Wire) -> None:
-    unauthorized, rejected = "provider `one` rejected the key", "provider `one` rejected the request (400)"
+    unauthorized, rejected = "provider `one` refused access", "provider `one` rejected the request (400)"
     for reply, code, message, hint in (
         (refuses(401, "bad key"), ModelFault.UNAUTHORIZED, f"{unauthorized} (401): bad key", CHECK_KEY),
         (Reply(403), ModelFault.UNAUTHORIZED, f"{unauthorized} (403)", CHECK_KEY),

@@ -66,7 +66,7 @@ NO_KEY, NO_MODEL = "the provider has no key", "the provider has no `defaultModel
 UNUSABLE = [
     ("off", "the provider is disabled", "set `providers.off.enabled` to true"),
     ("keyless/gpt", NO_KEY, "set OPENAI_API_KEY, or name another variable in `providers.keyless.apiKey`"),
-    ("bare", NO_MODEL, "choose a model as bare/MODEL, or set `providers.bare.defaultModel`"),
+    ("bare", NO_MODEL, "specify the model as bare/MODEL, or set `providers.bare.defaultModel`"),
     ("own", "no MCP client offers a model", SETUP_HINT),
     ("locale/x", "unknown provider", "did you mean `local`?"),
     ("zzz", "unknown provider", "available: off, keyless, bare, own, local, claude"),
@@ -146,7 +146,7 @@ async def test_a_fallback_answers_with_a_warning(wire: Wire, other: Wire) -> Non
         },
     }
     async with routing(config) as made:
-        words = "used the fallback two/small, because provider `one` rejected the key (401): no"
+        words = "used the fallback two/small, because provider `one` refused access (401): no"
         assert await made.ask(task="ask") == ModelResponse("Hi", "two", "small", records.TokenUsage(12, 3), (words,))
         assert made.log == [words]
         assert [asked.body["model"] for asked in (*wire.asked, *other.asked)] == ["big", "small"]
@@ -154,7 +154,7 @@ async def test_a_fallback_answers_with_a_warning(wire: Wire, other: Wire) -> Non
             await made.ask(task="sum")
     missing = "provider `two` sent an unexpected answer: Object missing required field `content`"
     assert caught.value.code is records.ModelFault.MALFORMED
-    assert caught.value.message == f"provider `one` rejected the key (401): no; {missing}"
+    assert caught.value.message == f"provider `one` refused access (401): no; {missing}"
 
 
 def sampler(answer: str, requests: list[ModelRequest]) -> Sampler:
