@@ -137,7 +137,8 @@ class KmFeedbackSubmitInput(Struct, frozen=True, forbid_unknown_fields=True):
     vote: Annotated[float, Meta(ge=-1, le=1, description="From -1 (useless) to 1 (exactly right)")] | None = None
     note: Annotated[str, Meta(description="The reason for the vote")] | None = None
     context: Annotated[
-        dict[str, Any] | None, Meta(description="Why you searched, as an object with any fields, such as the task")
+        dict[str, Any] | None,
+        Meta(description="Why you searched: an object with fields of your choice, such as `task`"),
     ] = None
 
 
