@@ -115,7 +115,7 @@ def read_page(tree: Tree, path: str) -> ParsedPage:
 
 
 def decode_page(data: bytes, path: str) -> str:
-    """Return the text, including the front matter, cut at MAX_PAGE_BYTES; raise DuvetError if it is not UTF-8."""
+    """Return the text, including the front matter, cut at MAX_PAGE_BYTES; raise DuvetError if it is binary or not UTF-8."""
     if len(data) > MAX_PAGE_BYTES:
         # The character at the limit may begin before it.
         ends = range(MAX_PAGE_BYTES, MAX_PAGE_BYTES - 4, -1)
