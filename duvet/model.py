@@ -1,4 +1,4 @@
-"""The records that all packages share; they are frozen, because data flows one way."""
+"""The records that all packages share; all are frozen."""
 
 from __future__ import annotations
 

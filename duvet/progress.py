@@ -1,4 +1,4 @@
-"""The progress of the library's work; the console decides how to show it."""
+"""The progress of a run; the console decides how to show it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Splits and folds words, knows common words, and parses queries for the search indexes."""
+"""Splits and folds words, lists common words, and parses queries for the search indexes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loads the Jinja templates, and pages of the guide."""
+"""Loads the Jinja templates and the pages of the guide."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from duvet.templates import guide_parts, guide_topics
 
 _TOP = {"duvet": "", "duvet help": "run `duvet help` to list the topics and commands"}
-"""Command groups that suggest any command in them, each with a hint for names that resemble no command."""
+"""The command groups that also suggest topics, each with its hint for words that resemble no name."""
 
 
 _COMMANDS = {

@@ -1,4 +1,4 @@
-"""Earlier texts of specifications, from git and the snapshot, to tell typos from changed requirements."""
+"""Earlier texts of specifications, from git and the snapshot, to distinguish typos from changed requirements."""
 
 from __future__ import annotations
 

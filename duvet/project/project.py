@@ -164,7 +164,7 @@ class Options(Struct, frozen=True):
 
 
 class Project:
-    r"""A folder with specifications, sources and usually a configuration; duvet writes only downloads into it.
+    r"""A folder with specifications, sources and usually a configuration; reading it writes only downloads.
 
     `trace.problems` lists the problems of annotations. A DuvetError is raised only if the project can't be read, for
     example because its configuration is invalid or the file in `options.config_path` does not exist.

@@ -1,4 +1,4 @@
-"""The text of a specification by section, with its requirements marked, citations, and the list of source files."""
+"""The text of a specification by section, with marked requirements and citations, and the list of source files."""
 
 from __future__ import annotations
 
