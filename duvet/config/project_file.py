@@ -119,7 +119,7 @@ Bound = Annotated[int, Meta(ge=1)]
 
 
 class DuplicateClaimsTable(Table, frozen=True, kw_only=True):
-    """Limits of awslabs duvet on annotations of the same text. duvet accepts the table but ignores it."""
+    """Limits on annotations of the same text, for awslabs duvet. duvet accepts the table but ignores it."""
 
     test: Annotated[Bound, doc("Number of tests that may quote the same text; ignored")] = 1
     implementation: Annotated[Bound, doc("Number of implementations that may quote the same text; ignored")] = 1
@@ -129,7 +129,7 @@ class DuplicateClaimsTable(Table, frozen=True, kw_only=True):
 
 
 class DuplicateTargetsTable(Table, frozen=True, kw_only=True):
-    """Limits of awslabs duvet on annotations of the same line of code. duvet accepts the table but ignores it."""
+    """Limits on annotations of the same line of code, for awslabs duvet. duvet accepts the table but ignores it."""
 
     count: Annotated[Bound | None, doc("Number of annotations that may refer to one line of code; ignored")] = None
     sections: Annotated[Bound | None, doc("Number of sections that one line of code may cite; ignored")] = None
@@ -140,7 +140,7 @@ class DuplicateTargetsTable(Table, frozen=True, kw_only=True):
 
 
 class DuplicatesTable(Table, frozen=True, kw_only=True):
-    """Limits on duplicates in later versions of awslabs duvet. duvet accepts these tables but ignores them."""
+    """Limits on duplicates, for later versions of awslabs duvet. duvet accepts these tables but ignores them."""
 
     claims: Annotated[DuplicateClaimsTable, doc("Duplicate annotations of the same text; ignored")] = (
         DuplicateClaimsTable()

@@ -100,7 +100,7 @@ def _make_reader(project: Project) -> Callable[[str], str | None]:
 
     def read(path: str) -> str | None:
         ##= man/spec/page.md#safety
-        ##% The report MUST NOT contain text of files outside the project, even through symbolic links.
+        ##% The report MUST NOT contain code from files outside the project, even through symbolic links.
         if not members.has(path):
             return None
         try:

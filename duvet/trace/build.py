@@ -300,7 +300,7 @@ def link_annotations(
                 # Many targets may name requirements of one section.
                 shared[place] = matcher
             ##= man/spec/names.md#targets
-            ##% If a target names a requirement id, the quote MUST be a part of that requirement.
+            ##% If a target names a requirement id, duvet MUST report a quote that is not a part of that requirement.
             matchers = [matcher.restrict(one.text, one.name) for one in target.named] or [matcher]
         names = targets.names_of(locator) if target.named else NO_NAMES
         find_equal = partial(_find_in_equal_section, target, nears, matcher_of) if target.equal else None

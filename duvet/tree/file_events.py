@@ -59,9 +59,7 @@ class FolderWatcher:
                 message, hint = f"can't watch for changes: {error}", ""
                 if "watch limit" in str(error):
                     message = f"can't watch {format_count(len(watched), 'folder')}: the system's limit is reached"
-                    hint = (
-                        "raise the limit with `sudo sysctl fs.inotify.max_user_watches=524288`, or watch fewer folders"
-                    )
+                    hint = "raise the limit with `sudo sysctl fs.inotify.max_user_watches=524288`"
                 elif "os error 24" in str(error):
                     message = "can't watch for changes: too many watchers or open files"
                     hint = (

@@ -182,7 +182,7 @@ def test_watched_folders(kettle: Path, watch: Watch) -> None:
 LIMITS = {
     "max_inotify_watches": failed(
         "can't watch 6 folders: the system's limit is reached",
-        hint="raise the limit with `sudo sysctl fs.inotify.max_user_watches=524288`, or watch fewer folders",
+        hint="raise the limit with `sudo sysctl fs.inotify.max_user_watches=524288`",
     ),
     "max_inotify_instances": failed(
         "can't watch for changes: too many watchers or open files",

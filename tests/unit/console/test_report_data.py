@@ -117,7 +117,7 @@ def test_changes_since_the_commit_are_in_the_report(tmp_path: Path) -> None:
 
 def test_code_outside_the_project_is_not_shown(tmp_path: Path) -> None:
     ##= man/spec/page.md#safety
-    ##% The report MUST NOT contain text of files outside the project, even through symbolic links.
+    ##% The report MUST NOT contain code from files outside the project, even through symbolic links.
     secret = KETTLE["src/a.rs"].partition("\n\n")[0]
     make(tmp_path / "other", {"b.rs": secret, "deep/c.rs": secret})
     config = KETTLE[".duvet/config.toml"] + '[[source]]\npattern = "../other/b.rs"\n'

@@ -95,7 +95,7 @@ def test_a_section_with_that_id_wins() -> None:
 
 def test_wrong_citations_of_ids() -> None:
     ##= man/spec/names.md#targets
-    ##% If a target names a requirement id, the quote MUST be a part of that requirement.
+    ##% If a target names a requirement id, duvet MUST report a quote that is not a part of that requirement.
     ##= man/spec/names.md#targets
     ##% duvet MUST warn about a citation without a quote whose target is a requirement id, because such a citation
     ##% covers nothing.
