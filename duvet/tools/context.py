@@ -104,7 +104,7 @@ class ProjectSnapshot:
         return details.CitationReader(self.catalogue, self.files, around)
 
     def answer(self, tool: QueryTool, arguments: object) -> ToolAnswer:
-        """Run a tool; if the project has errors, its answer mentions them."""
+        """Run a tool; if the project has errors, the answer mentions them."""
         warning = self.once(_describe_errors)
         if not warning:
             return tool.handler(arguments, self)

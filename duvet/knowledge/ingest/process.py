@@ -201,7 +201,7 @@ class _PipeStep(CountedStep):
 
 
 def main() -> None:
-    """Index as the first line of the input requests; write progress and the outcome as JSON lines."""
+    """Index the project as requested in the first line of the input; write progress and the outcome as JSON lines."""
     # Nothing else may write to the pipe.
     pipe = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
