@@ -1,4 +1,4 @@
-"""Prints Markdown, rendered to the terminal's width or unchanged elsewhere."""
+"""Prints Markdown, rendered on a terminal and as text elsewhere."""
 
 from __future__ import annotations
 

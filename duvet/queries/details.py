@@ -52,7 +52,7 @@ class FileDetail(Struct, frozen=True, kw_only=True, tag_field="kind", tag="file"
 
 
 class RequirementDetail(records.RequirementRow, frozen=True, kw_only=True, tag_field="kind", tag="requirement"):
-    """A requirement with all places where it occurs; the other fields describe the place with the worst state."""
+    """A requirement, described at the place with its worst state, and all places where it occurs."""
 
     id: str  # The BLAKE3 of its text in hex.
     specification_name: str

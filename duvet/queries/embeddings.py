@@ -102,7 +102,7 @@ _EXTRA_HINT = "install it: pip install 'duvet-cli[semantic]'"
 def find_embedder(
     model: SearchModel = SearchModel.AUTO, *, for_chunks: bool = False, count: int = 0, required: bool = False
 ) -> Embedder | None:
-    """Return the embedder for this many texts; if none is usable, return None, or raise DuvetError if `required`."""
+    """Return the embedder for `count` texts; if none is usable, return None, or raise DuvetError if `required`."""
     ##= man/spec/knowledge.md#vectors
     ##% duvet MUST compute vectors with an installed model and without the network.
     ##= man/spec/knowledge.md#vectors
