@@ -52,8 +52,8 @@ class TextHistory:
     def find_doubt(self, specification: Specification, annotation: Annotation, new: str, text: str) -> str:
         """Return why the new words may come from a changed requirement; `text` is the file with the annotation."""
         ##= man/spec/validate.md#safe-fixes
-        ##% A fix that adds, removes or replaces words MUST be safe only if git or the snapshot shows that the
-        ##% specification has not changed since the citation was written.
+        ##% A fix that adds, removes or replaces words MUST be unsafe unless git or the snapshot shows that
+        ##% the specification has not changed since the citation was written.
         key = (annotation.path, annotation.line, annotation.quote, new)
         if key not in self._doubts:
             self._doubts[key] = self._compare(specification, annotation, new, text)

@@ -143,7 +143,7 @@ class AnnotationQuery:
 
     def check_implementations(self) -> AnnotationCheck:
         ##= man/spec/query.md#checks
-        ##% The check `implementation` MUST pass only if citations, implications and exceptions together quote each
+        ##% The check `implementation` MUST fail unless citations, implications and exceptions together quote each
         ##% whole requirement, and no todo quotes any part of it.
         done = self._make_pool(self._list(_IMPLEMENTING))
         planned = self._make_pool(self._list((Kind.TODO,)))
@@ -152,7 +152,7 @@ class AnnotationQuery:
 
     def check_tests(self) -> AnnotationCheck:
         ##= man/spec/query.md#checks
-        ##% The check `test` MUST pass only if tests together quote all the text that citations quote.
+        ##% The check `test` MUST fail unless tests together quote all the text that citations quote.
         tests = self._make_pool(self._list((Kind.TEST,)))
         targets = self.filter.select(self.trace, (Kind.CITATION,))
         return AnnotationCheck(CheckName.TEST, self._classify(targets, tests))

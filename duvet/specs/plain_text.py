@@ -44,7 +44,7 @@ class Block(NamedTuple):
 
 _INLINE = ("Strong", "Emphasis", "Strikethrough", "Link")
 ##= man/spec/trace.md#requirements-in-markdown
-##% duvet MUST NOT find requirements in code, comments and front matter.
+##% duvet MUST NOT find requirements in code, comments or front matter.
 _SKIPPED = ("CodeBlock", "MetadataBlock", "Heading", "Image")
 _BLANKS = re.compile(r"\s\s+|[^\S ]+")
 _WORD = re.compile(r"\S+")

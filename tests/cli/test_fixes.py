@@ -99,8 +99,8 @@ def test_fixes_after_changes(
     ##= man/spec/validate.md#safe-fixes
     ##% With `--unsafe-fixes`, `duvet validate` MUST apply all fixes.
     ##= man/spec/validate.md#safe-fixes
-    ##% A fix that adds, removes or replaces words MUST be safe only if git or the snapshot shows that the
-    ##% specification has not changed since the citation was written.
+    ##% A fix that adds, removes or replaces words MUST be unsafe unless git or the snapshot shows that
+    ##% the specification has not changed since the citation was written.
     ##= man/spec/validate.md#safe-fixes
     ##% A fix that changes a keyword, a negation or a number MUST be unsafe.
     ##= man/spec/validate.md#checks

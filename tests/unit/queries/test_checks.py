@@ -47,7 +47,7 @@ def states(query: AnnotationQuery, check: AnnotationCheck) -> dict[str, str]:
 
 def test_the_implementation_check_reports_its_verdicts() -> None:
     ##= man/spec/query.md#checks
-    ##% The check `implementation` MUST pass only if citations, implications and exceptions together quote each whole
+    ##% The check `implementation` MUST fail unless citations, implications and exceptions together quote each whole
     ##% requirement, and no todo quotes any part of it.
     for cited, state in [
         ([], "none"),
@@ -75,7 +75,7 @@ def test_the_implementation_check_reports_its_verdicts() -> None:
 
 def test_the_test_check_reports_its_verdicts() -> None:
     ##= man/spec/query.md#checks
-    ##% The check `test` MUST pass only if tests together quote all the text that citations quote.
+    ##% The check `test` MUST fail unless tests together quote all the text that citations quote.
     for cited, state in [
         ([], "none"),
         (["b test It MUST stop.", "b test stop."], "complete"),

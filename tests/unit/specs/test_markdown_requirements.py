@@ -115,7 +115,7 @@ def test_rows_with_only_a_keyword() -> None:
 
 def test_code_comments_and_front_matter_hold_no_requirements() -> None:
     ##= man/spec/trace.md#requirements-in-markdown
-    ##% duvet MUST NOT find requirements in code, comments and front matter.
+    ##% duvet MUST NOT find requirements in code, comments or front matter.
     text = "---\ntitle: A MUST b.\n---\n# Spec\n\n```\nA MUST b.\n```\n\n    A MUST b.\n\n<!--\nA MUST b.\n-->\n"
     (section,) = sections(text)
     assert (section.title, section.plain and section.plain.statements) == ("Spec", ())
