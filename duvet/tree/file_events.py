@@ -170,7 +170,7 @@ class InotifyDescriptor:
         return self._closed.alive and not self._readable.poll(milliseconds)
 
     def open(self, folders: set[str]) -> None:
-        """Watch only these folders, except unreadable ones; raise FileNotFoundError if one no longer exists."""
+        """Watch only these folders, except unreadable ones; raise FileNotFoundError if a folder no longer exists."""
         watched: dict[int, set[str]] = {}
         for folder in folders:
             try:
