@@ -193,7 +193,7 @@ def check_not_reserved(places: StorePaths, whole: str) -> None:
         raise _refuse(os.path.basename(whole), "it is a configuration file")
     is_code = path.endswith((*all_suffixes(), ".pth")) and any(leads_into_folder(folder, real) for folder in sys.path)
     if is_code or is_excluded_by_default(places.root, relative):
-        raise _refuse(os.path.basename(whole), "duvet may load it as code, or it may contain secrets")
+        raise _refuse(os.path.basename(whole), "it may be vendored, contain secrets, or be loaded by duvet as code")
 
 
 def _is_same_file(path: str, real: str) -> bool:

@@ -35,7 +35,7 @@ from duvet.tools.tool import (
 
 READER_TOKEN, ADMIN_TOKEN = "KM_READER_TOKEN", "KM_ADMIN_TOKEN"
 _MAX_WORDS = 1000
-_CHECK_SERVER = f"check {GATEWAY_VARIABLE}, and that the server is running"
+_CHECK_SERVER = f"check that {GATEWAY_VARIABLE} is the URL of a running duvet server"
 AUDIENCE_HEADER = "x-duvet-audience"  # The header that names the interface of the client behind this server.
 MAX_REPLY_BYTES = 32 << 20  # Our own answers have the same limit.
 MAX_WORK_SECONDS = 1800.0  # Seconds for a tool that changes something.

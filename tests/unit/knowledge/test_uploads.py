@@ -117,7 +117,7 @@ def test_code_that_the_server_may_load_is_reserved(tmp_path: Path, monkeypatch: 
     paths = find_store_paths(KnowledgeSettings(str(tmp_path), IngestRule(), StoreSection()))
     monkeypatch.syspath_prepend(tmp_path / "src")
     for name in ("src/json.py", "src/a/B.PYC", "src/x.pth", "venv/lib/x.txt", "node_modules/a.js", "docs/.ssh/id"):
-        with pytest.raises(QueryError, match="duvet may load it as code, or it may contain secrets"):
+        with pytest.raises(QueryError, match="it may be vendored, contain secrets, or be loaded by duvet as code"):
             check_not_reserved(paths, str(tmp_path / name))
     for name in ("src/a.md", "docs/a.py", "lib/x.txt"):
         check_not_reserved(paths, str(tmp_path / name))

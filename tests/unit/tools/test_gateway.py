@@ -154,7 +154,7 @@ def test_without_a_token_none_is_sent(wire: Wire) -> None:
     assert "authorization" not in wire.asked[0].headers
 
 
-ABOUT_IT = "check KM_GATEWAY_URL, and that the server is running"
+ABOUT_IT = "check that KM_GATEWAY_URL is the URL of a running duvet server"
 RETRIED: dict[str, Reply] = {
     "502": Reply(502, b"<html>"),
     "503": Reply(503, b"<html>"),
