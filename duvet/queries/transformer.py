@@ -74,7 +74,7 @@ class MiniLm:
 
 
 class _Network:
-    """The encoder of BERT. Its matrices are signed bytes, with a scale for each column or each row of embeddings."""
+    """The encoder of BERT. Its matrices are signed bytes, scaled by column or, for embeddings, by row."""
 
     def __init__(self, path: Path) -> None:
         self._tensors = tensors = _read_tensors(path)
