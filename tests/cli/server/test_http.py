@@ -131,7 +131,7 @@ DIFFERENT = {"DUVET_READER_TOKEN": "secret-1", "KM_READER_TOKEN": "secret-2"}
 REFUSED: list[tuple[str, dict[str, str], int, str]] = [
     ("--http here", {}, 2, "'here' is not an address: use PORT, HOST:PORT or [IPV6]:PORT, such as"),
     ("--http 0.0.0.0:0", {}, 1, "other machines can reach 0.0.0.0, but no token is set"),
-    ("--http 0", DIFFERENT, 1, "DUVET_READER_TOKEN and KM_READER_TOKEN differ"),
+    ("--http 0", DIFFERENT, 1, "DUVET_READER_TOKEN and KM_READER_TOKEN have different values"),
     ("--http 0 --rate -1", {}, 2, "-1.0 is not in the range x>=0"),
 ]
 
