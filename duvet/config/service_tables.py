@@ -301,7 +301,7 @@ class UploadsSection(ServiceSection, frozen=True, kw_only=True):
             extra={
                 "expands": True,
                 "fault": find_path_fault,
-                "expected": "a portable folder path under the content root without hidden names or `..`",
+                "expected": "a portable folder path under the content root",
             },
         ),
     ] = _UPLOADS_DEFAULT.docs_subdir

@@ -228,7 +228,8 @@ class _DownloadRun:
             ##= man/spec/trace.md#downloads
             ##% duvet MUST refuse a download that is too large, takes too long or is an HTML page, and MUST NOT leave a
             ##% file.
-            hint = f"{event.remedy}, or save its text as {path}" if event.remedy else f"save its text as {path}"
+            hint = f"save the specification's text as {path}"
+            hint = f"{event.remedy}, or {hint}" if event.remedy else hint
             outcome = FetchError(f"could not download {url}: {event}", hint=hint)
             outcome.__cause__ = event.__cause__
         elif isinstance(event, BaseException):

@@ -193,7 +193,7 @@ class Library:
             if found is not None:
                 return found
             if self.fetcher is None and self._is_missing(url, path):
-                raise FetchError(f"{url} has not been downloaded", hint=f"save its text as {path}")
+                raise FetchError(f"{url} has not been downloaded", hint=f"save the specification's text as {path}")
         return self.tree.read(path)
 
     def _parse(self, path: str, data: bytes, locator: Locator, form: RequirementForm | None) -> ParsedSpecification:

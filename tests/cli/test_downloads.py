@@ -121,7 +121,7 @@ def test_a_failed_download_is_one_problem(
     assert (code, out, err.count(reason), err.count("error:"), err.count("[DUV045]")) == (1, "", 1, 1, 1)
     assert f"\n --> {'.duvet/config.toml:5:10' if is_configured else 'src/a.rs:1:5'}\n" in err
     remedy = "leave out --offline, or " if option == "--offline" else ""
-    assert f"  = help: {remedy}save its text as .duvet/specifications/127.0.0.1/spec.txt\n" in err
+    assert f"  = help: {remedy}save the specification's text as .duvet/specifications/127.0.0.1/spec.txt\n" in err
     after = files(reported)
     assert {name for name in after if after[name] != before.get(name)} == {".duvet/reports/report.html"}
     make(reported, {".duvet/specifications/127.0.0.1/spec.txt": SPECIFICATION})

@@ -86,7 +86,7 @@ def test_a_recipe_needs_the_pack_of_its_tools(duvet: Run, project: Path) -> None
 
 
 def test_recipes_are_read_with_a_gateway(duvet: Run) -> None:
-    error = "error: KM_GATEWAY_URL is set, so the server at that URL runs the recipes [DUV122]\n"
+    error = "error: KM_GATEWAY_URL is set, so the server at that URL runs its own recipes [DUV122]\n"
     for token in ({}, {"KM_ADMIN_TOKEN": "sesame"}):
         environ = {"KM_GATEWAY_URL": "http://127.0.0.1:9", **token}
         for more in ((), ("--dry-run",)):

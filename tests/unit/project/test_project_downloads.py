@@ -132,7 +132,7 @@ def test_specifications_in_memory_are_not_downloaded() -> None:
     config = PLAIN + f"specification = [{{ source = '{URL}' }}]\n".encode()
     files = {".duvet/config.toml": config, "a.rs": f"//= {URL}#tea\n//# It MAY be\n".encode()}
     (problem,) = in_memory(files).trace.problems
-    hint = "save its text as .duvet/specifications/host.example/tea.txt"
+    hint = "save the specification's text as .duvet/specifications/host.example/tea.txt"
     message = f"{URL} has not been downloaded"
     place, label = Place(3, 29, 29), "configured here"
     assert problem == Problem("DUV045", message, ".duvet/config.toml", place, label, hint)
@@ -155,7 +155,10 @@ def test_downloads_are_kept_where_the_options_say(tmp_path: Path) -> None:
     assert (project.downloads, in_memory({}).downloads) == ("kept/specs", "specs")
     with pytest.raises(FetchError, match="downloads are disabled") as caught:
         project.library.load(locate_specification(URL))
-    assert caught.value.hint == f"leave out --offline, or save its text as {tmp_path}/kept/specs/host.example/tea.txt"
+    assert (
+        caught.value.hint
+        == f"leave out --offline, or save the specification's text as {tmp_path}/kept/specs/host.example/tea.txt"
+    )
     assert (steps, list(tmp_path.iterdir())) == ([f"Downloading {URL}"], [])
 
 

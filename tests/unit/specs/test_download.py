@@ -82,7 +82,7 @@ def test_unsafe_downloads_are_refused(held: Held, path: Path, name: str, policy:
     url = name if "://" in name else f"{held.url}/{name}"
     with pytest.raises(FetchError) as caught:
         fetch(url, path, policy)
-    hint = f"{remedies.get(why, '')}save its text as {path}"
+    hint = f"{remedies.get(why, '')}save the specification's text as {path}"
     assert (str(caught.value), caught.value.hint) == (f"could not download {url}: {why}", hint)
     assert not path.parent.exists()
 

@@ -94,7 +94,7 @@ def test_specifications_that_can_not_be_read(tmp_path: Path) -> None:
             Library(DiskTree(str(tmp_path)), "d").load(locate_specification(name))
         assert str(caught.value) == message
         if "https" in name:
-            assert caught.value.hint == "save its text as d/example.com/cake.txt"
+            assert caught.value.hint == "save the specification's text as d/example.com/cake.txt"
 
 
 def test_the_format_of_a_specification() -> None:
