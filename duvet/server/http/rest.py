@@ -100,7 +100,9 @@ class RestEndpoint:
             raise ToolError(ErrorCode.INVALID_REQUEST, "Invalid request format: the body is not an object", _SHAPE)
         name, arguments = call.get("tool"), call.get("input")
         if not isinstance(name, str) or not name:
-            raise ToolError(ErrorCode.INVALID_REQUEST, "Tool not found: the field 'tool' is missing", _SHAPE)
+            raise ToolError(
+                ErrorCode.INVALID_REQUEST, "Tool not found: the field 'tool' is missing or not a name", _SHAPE
+            )
         if not isinstance(arguments, dict | None):
             raise ToolError(ErrorCode.INVALID_REQUEST, "Invalid request format: 'input' is not an object", _SHAPE)
         arguments = arguments or {}

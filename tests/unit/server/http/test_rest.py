@@ -70,7 +70,7 @@ async def test_a_tool_answers_the_same_as_by_mcp(http: httpx2.AsyncClient, name:
 
 SHAPE = 'send {"tool": NAME, "input": {...}}'
 NO_JSON = ("Invalid JSON body: invalid request format", SHAPE)
-NO_TOOL = ("Tool not found: the field 'tool' is missing", SHAPE)
+NO_TOOL = ("Tool not found: the field 'tool' is missing or not a name", SHAPE)
 BODIES: list[tuple[Any, tuple[str, str]]] = [
     (b"{", NO_JSON),
     (b"", NO_JSON),
