@@ -168,7 +168,7 @@ async def get_page(arguments: GetPageInput, ctx: call_context.CallContext) -> to
             content = part[: end - 1]
         end = arguments.offset + len(content)
         goes_on, is_cut = end < len(text), len(content) < len(part)
-        short = _ListCutter(is_short, "set limit")
+        short = _ListCutter(is_short, "set any limit")
         if is_cut:
             short.notes.append("The text is too long for one answer and was cut.")
         longer = "" if is_cut else " or set limit" if arguments.limit is None else " or raise limit"
@@ -178,7 +178,7 @@ async def get_page(arguments: GetPageInput, ctx: call_context.CallContext) -> to
             name: short.cut_list(name, getattr(detail, name)) for name in ("outlinks", "backlinks", "links")
         }
         if is_short and len(json.encode(detail.frontmatter)) > _MAX_FIELDS:
-            short.notes.append("The front matter is long and was left out; to get it, set limit.")
+            short.notes.append("The front matter is long and was left out; to get it, set any limit.")
             values["frontmatter"] = {}
         return tool.ToolAnswer(
             value=GetPageOutput(
@@ -227,7 +227,7 @@ async def get_connections(arguments: GetConnectionsInput, ctx: call_context.Call
     def question(context: ProjectSnapshot, pages: catalogue.PageCollection) -> tool.ToolAnswer:
         page = pages.require(slug)
         graph = pages.graph(page)
-        short = _ListCutter(ctx.caller.face == tool.MCP_SOURCE, "call get_page for this page with a limit")
+        short = _ListCutter(ctx.caller.face == tool.MCP_SOURCE, "call get_page for this page with any limit")
         nodes = short.cut_list("pages in the graph", graph.nodes)
         shown = {node.id for node in nodes}
         edges = tuple(edge for edge in graph.edges if edge.source in shown and edge.target in shown)

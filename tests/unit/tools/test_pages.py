@@ -189,9 +189,9 @@ def test_long_lists_and_front_matter_are_cut(tmp_path: Path) -> None:
     cut = call("get_page", slug="hub")
     assert sizes(cut) == [100, 100, 100, 0]
     assert cut.warning == (
-        "The answer has 100 of 150 outlinks; to get all, set limit. The answer has 100 of 120 backlinks; to get all, set limit. "
-        "The answer has 100 of 150 links; to get all, set limit. "
-        "The front matter is long and was left out; to get it, set limit."
+        "The answer has 100 of 150 outlinks; to get all, set any limit. The answer has 100 of 120 backlinks; to get all, set any limit. "
+        "The answer has 100 of 150 links; to get all, set any limit. "
+        "The front matter is long and was left out; to get it, set any limit."
     )
     for whole in (call("get_page", slug="hub", limit=9), call("get_page", "rest", slug="hub")):
         assert (sizes(whole), whole.warning) == ([150, 120, 150, 1], "")
@@ -199,7 +199,7 @@ def test_long_lists_and_front_matter_are_cut(tmp_path: Path) -> None:
     graph: Any = around.value
     lists = (graph.outlinks, graph.backlinks, graph.local_graph.nodes, graph.local_graph.edges)
     assert [len(one) for one in lists] == [100] * 4
-    cut_graph = "The answer has 100 of 121 pages in the graph; to get all, call get_page for this page with a limit."
+    cut_graph = "The answer has 100 of 121 pages in the graph; to get all, call get_page for this page with any limit."
     assert around.warning.startswith(cut_graph)
     graph = call("get_connections", "rest", slug="hub").value
     assert (len(graph.local_graph.nodes), len(graph.local_graph.edges)) == (121, 240)
