@@ -165,7 +165,7 @@ def check_destination(root: str, path: str) -> str:
     path = posixpath.normpath(path)
     whole = os.path.join(root, path)
     if not leads_into_folder(root, os.path.dirname(whole)) or os.path.islink(whole):
-        raise _refuse(path, "its path contains a symbolic link")
+        raise _refuse(path, "its path contains a symbolic link that duvet does not follow")
     real = os.path.relpath(os.path.realpath(os.path.dirname(whole)), os.path.realpath(root))
     for part in real.split(os.sep):
         if part != "." and (reason := find_name_fault(part)):

@@ -71,7 +71,7 @@ class MessageSplitter:
 
     async def _answer_batch(self, batch: list[object], scope: Scope, receive: Receive, send: Send) -> None:
         if Headers(scope=scope).getlist("mcp-protocol-version") not in ([], [_VERSION_WITH_BATCHES]):
-            raise jsonrpc.make_refusal(f"only protocol version {_VERSION_WITH_BATCHES} has batches")
+            raise jsonrpc.make_refusal(f"only protocol version {_VERSION_WITH_BATCHES} supports batches")
         if not 0 < len(batch) <= self._max_batch:
             raise jsonrpc.make_refusal(f"a batch must have 1 to {self._max_batch} messages")
         if refusal := self._rates.refuse(scope, len(batch) - 1):

@@ -214,7 +214,7 @@ async def test_a_batch_is_answered_with_one_array(http: httpx2.AsyncClient) -> N
         (5, {}, None),
     ]
     assert (notes.status_code, notes.content) == (202, b"")
-    expected = refusal("only protocol version 2025-03-26 has batches")
+    expected = refusal("only protocol version 2025-03-26 supports batches")
     assert [(one.status_code, one.json()) for one in (later, repeated, modern)] == [expected] * 3
 
 
