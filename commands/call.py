@@ -26,7 +26,7 @@ from duvet.tools.tool import ErrorCode, ToolError
     type=click.Choice(["text", "json"]),
     default="text",
     show_default=True,
-    help="Format of errors; json also prints an object on standard output.",
+    help="Format of errors; with json, also print the error as an object on standard output.",
 )
 @add_pages_option
 @add_service_options

@@ -1,1 +1,1 @@
-"""Renders finished data as bytes, with one module for each format."""
+"""Renders finished data as text, JSON, HTML and other formats."""

@@ -214,7 +214,7 @@ def require_config(tree: Tree, config_path: str | None = None) -> str:
 
 
 def read_config(data: bytes, path: str, environ: Mapping[str, str]) -> settings.Config:
-    """Parse a configuration file, or raise ProblemsError with all problems in it."""
+    """Parse a configuration file; raise ProblemsError if it is invalid."""
     try:
         toml = parse_toml_bytes(data, path)
         try:

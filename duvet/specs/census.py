@@ -165,7 +165,7 @@ def _list_markdown_stretches(specification: Specification) -> Iterator[_Stretch]
             yield _Stretch(one.start, end, _REASONS.get(one.reason, f"in text that {one.reason}"))
     yield from _list_regions(data, sorted(known))
     for line in re.finditer(rb"^" + CONTAINER.pattern, data, re.MULTILINE):
-        yield _Stretch(*line.span(), "in the title of a note")
+        yield _Stretch(*line.span(), "in the title of a note or warning")
 
 
 _REASONS = {

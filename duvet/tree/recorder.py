@@ -51,7 +51,7 @@ def make_file_stamp(info: os.stat_result, digest: bytes = b"") -> FileStamp:
 
 
 def is_fresh(info: os.stat_result, now: int) -> bool:
-    """Return whether a file changed so recently (or in the future) that another change might not be visible."""
+    """Return whether a further change might leave the times the same; always True on Windows."""
     return not _HAS_CHANGE_TIMES or max(info.st_mtime_ns, info.st_ctime_ns) > now - _CLOSE_BY
 
 

@@ -307,7 +307,7 @@ class CatalogueSubsystem(Struct, frozen=True):
 
 
 def read_subsystem_catalogue(tree: Tree) -> tuple[CatalogueSubsystem, ...]:
-    """Return the subsystems of the first catalogue file, if any; raise ProblemsError with all errors in the file."""
+    """Return the subsystems of the first catalogue file, if any; raise ProblemsError if the file has errors."""
     ##= man/spec/knowledge.md#subsystems
     ##% `duvet ingest` MUST fail if the subsystems file has errors, and report the line of each error.
     path = next((path for path in SUBSYSTEM_PATHS if tree.is_file(path)), None)

@@ -54,9 +54,9 @@ def validate_citation(arguments: ValidateCitationInput, context: ProjectSnapshot
         verdict = citation_checker.check_style(verdict, arguments.citation, path, styles)
     phrase, step = verdict.error.partition(":")[0], f"{verdict.hint[:1].upper()}{verdict.hint[1:]}"
     if verdict.nearest and phrase != invalid_citations.REQUIREMENT_NOT_FOUND:
-        change = "Change the target to `nearest`."
+        change = "Change the target to the value of `nearest`."
         if "#" not in verdict.nearest:
-            change = "Change the specification to `nearest`, and add one of its sections: spec#section."
+            change = "Change the specification to the value of `nearest`, and add one of its sections: spec#section."
         step = f"{change} {step}".rstrip()
     elif verdict.error and not verdict.hint:
         step = _STEPS.get(

@@ -118,8 +118,12 @@ def test_an_error_is_short_and_does_not_reveal_folders_above_the_project() -> No
 @pytest.mark.parametrize("name", [SHORT, "RFC 7168", "urn:ietf:rfc:7168", "/specifications/rfc7168", DATATRACKER])
 def test_another_name_of_a_specification_is_answered_with_its_url(name: str) -> None:
     for section, nearest, step in (
-        ("section-2", f"{URL}#section-2", "Change the target to `nearest`."),
-        ("section-99", URL, "Change the specification to `nearest`, and add one of its sections: spec#section."),
+        ("section-2", f"{URL}#section-2", "Change the target to the value of `nearest`."),
+        (
+            "section-99",
+            URL,
+            "Change the specification to the value of `nearest`, and add one of its sections: spec#section.",
+        ),
     ):
         found, told = answer(BY_URL, "validate_citation", citation=f"//= {name}#{section}")
         assert (found["error"].partition(":")[0], found["nearest"], told) == ("Specification not found", nearest, step)
