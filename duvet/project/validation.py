@@ -140,7 +140,7 @@ def _find_cited_exceptions(trace: Trace, places: AnnotationPlaces) -> Iterator[F
     for id, exception in sorted(exceptions.items(), key=lambda item: item[0]):
         annotation = trace.annotations[id]
         noun = "test" if annotation.kind is Kind.TEST else "code"
-        message = f"this {noun} cites text that {exception.path}:{exception.line} excepts"
+        message = f"this {noun} cites text that the exception at {exception.path}:{exception.line} covers"
         hint = "remove the exception or this annotation"
         yield Finding(_make_problem(rules.CITATION_EXCEPTED, message, annotation, places, hint), id)
 

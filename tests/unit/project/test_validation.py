@@ -44,7 +44,7 @@ def test_problems_that_only_validation_reports() -> None:
         (12, "DUV094", "warning"),
         (17, "DUV022", "error"),
     ]
-    assert problems[1].message == "this code cites text that src/doubtful.rs:1 excepts"
+    assert problems[1].message == "this code cites text that the exception at src/doubtful.rs:1 covers"
     assert problems[2].notes == (Note(Place(5, 5, 15), "first annotation"),)
 
 
