@@ -305,12 +305,12 @@ def _open_index(context: ProjectSnapshot) -> search.RequirementIndex:
 
 @declare_query("list_uncited_requirements", "Uncited requirements", RequirementArguments, tuple[ListedRequirement, ...])
 def list_uncited_requirements(arguments: RequirementArguments, context: ProjectSnapshot) -> ToolAnswer:
-    """List the requirements that are uncited or to do, in the order of the specifications. Use it for an audit."""
+    """List the requirements that are uncited or `to do`, in the order of the specifications. Use it for an audit."""
     indexes = filter_requirements(context.catalogue, context.once(_find_uncited), arguments)
     note = (
         "suggest_citation returns the comment that cites a requirement."
         if indexes
-        else "No matching requirement is uncited or to do."
+        else "No matching requirement is uncited or `to do`."
     )
     return make_requirement_list_answer(context, "list_uncited_requirements", arguments, indexes, [note])
 
