@@ -34,7 +34,7 @@ _LISTED = (
 @click.group(cls=command.SubcommandGroup, default="list")
 def feedback() -> None:
     """Agents and people rate results of `km-search` with the tool `km-feedback-submit`. With `search.feedback: true` in
-    `duvet.config.yaml`, these votes move results up or down a little in later searches.
+    the service configuration, these votes move results up or down a little in later searches.
 
     Without a COMMAND, `duvet feedback` lists the votes.
 

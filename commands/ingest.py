@@ -52,7 +52,7 @@ def ingest(
     `knowledge`. It reads only files that have changed. The index is in .duvet/knowledge. You can delete it at any time
     and rebuild it, but the feedback in the same folder can't be rebuilt.
 
-    The `ingest` table in `duvet.config.yaml` sets which files duvet indexes, and whether it indexes symbols and
+    The `ingest` table of the service configuration sets which files duvet indexes, and whether it indexes symbols and
     computes vectors. duvet skips files that git ignores. It also skips secrets such as .env and dependencies such as
     node_modules, unless `ingest.include` names their exact path.
 

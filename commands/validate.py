@@ -38,7 +38,9 @@ if TYPE_CHECKING:
 @click.command(cls=command.Subcommand)
 @click.argument("names", nargs=-1, type=command.PathType(), metavar="[FILE|DIR|-]...")
 @click.option("--fix", is_flag=True, help="Correct each target or quote that has exactly one safe correction.")
-@click.option("--unsafe-fixes", is_flag=True, help="Also apply unsafe fixes, such as quotes of changed requirements.")
+@click.option(
+    "--unsafe-fixes", is_flag=True, help="Also apply unsafe fixes, such as updating the quotes of changed requirements."
+)
 @click.option("--interactive", is_flag=True, help="Apply safe fixes, and ask about each unsafe fix.")
 @click.option("--diff", is_flag=True, help="Print the fixes as a diff, and write nothing.")
 @click.option("--strict", is_flag=True, help="Treat warnings as errors.")
