@@ -346,7 +346,7 @@ def is_reference(query: str) -> bool:
 
 
 def suggest_similar(catalogue: Catalogue, query: str, files: ProjectFiles) -> str:
-    """Return a suggestion for a one-word query, or the error of a reference; empty if nothing is similar."""
+    """Return a suggestion for an unknown word, or why a reference is not found; otherwise an empty string."""
     if len(query.split()) == 1:
         try:
             references.resolve_reference(catalogue, query, files)

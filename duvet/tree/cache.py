@@ -212,7 +212,7 @@ class Cache:
         return parse()
 
     def has_content(self, path: str, data: bytes) -> bool:
-        """Return whether duvet wrote this content to the file, which has not changed since."""
+        """Return whether duvet wrote this content to the file and the file has not changed since."""
         return False
 
     def note_written(self, path: str, data: bytes) -> None: ...
