@@ -56,7 +56,7 @@ class QueryFilter(Struct, frozen=True):
 
 
 class Completeness(StrEnum):
-    """How completely a pool covers an annotation; MIXED or PENDING if a second pool overlaps it."""
+    """The share of an annotation that a pool covers; MIXED or PENDING if a second pool overlaps it."""
 
     COMPLETE = "complete"
     MIXED = "mixed"
