@@ -192,9 +192,12 @@ class LiveProject:
         return last.context
 
     async def catch_up(self) -> None:
-        if self._reader.last is not None:
-            with suppress(DuvetError):
-                await self.context()
+        """Wait for a reading that includes all changes so far; start the first one without waiting."""
+        if self._reader.last is None and self._renewal is None:
+            self._start_renewal()
+            return
+        with suppress(DuvetError):
+            await self.context()
 
     async def ask(self, question: Callable[[ProjectSnapshot], Answer]) -> Answer:
         """Return `question(snapshot)`; ask again, a limited number of times, if the project changed meanwhile."""

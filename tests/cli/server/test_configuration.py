@@ -155,8 +155,6 @@ def test_an_edit_applies_to_providers_and_to_the_log(wire: Start, project: Path)
         configure(first.url)
         process = wire()
         process.greet()
-        # Edits are noticed from the first reading on, for which this waits.
-        call(process, "coverage_summary")
         assert said(process) == "first"
         configure(second.url, level="info", name="b")
         assert said(process) == "second"
