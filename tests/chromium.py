@@ -1,7 +1,3 @@
-"""Finds the Chromium of this machine."""
-
-from __future__ import annotations
-
 import os
 import shutil
 

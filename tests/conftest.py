@@ -1,7 +1,3 @@
-"""Fixtures for tests in several folders."""
-
-from __future__ import annotations
-
 import gc
 import os
 import ssl
@@ -31,7 +27,6 @@ settings.load_profile("quick")
 
 @pytest.fixture
 def problem_files(snapshot: Snapshot) -> Snapshot:
-    """Return the golden files of problems."""
     snapshot.snapshot_dir = ROOT / "tests/gold/problems"
     return snapshot
 

@@ -1,7 +1,5 @@
 """Ways to change files, each as atomic as the system allows."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Callable
@@ -14,8 +12,6 @@ Given = ParamSpec("Given")
 
 
 def _bind(edit: Callable[Concatenate[Path, Given], object]) -> Callable[Given, Edit]:
-    """Return a function that makes an edit of everything but the folder."""
-
     @wraps(edit)
     def make(*args: Given.args, **more: Given.kwargs) -> Edit:
         return lambda folder: edit(folder, *args, **more)
@@ -37,7 +33,6 @@ def create(folder: Path, name: str, text: str = "// new\n") -> None:
 
 
 def prepared(folder: Path, text: str) -> Path:
-    """Write a file that is then moved into place, so that nobody sees a part of it."""
     path = folder / "prepared"
     path.write_text(text)
     return path
@@ -45,7 +40,6 @@ def prepared(folder: Path, text: str) -> Path:
 
 @_bind
 def save_by_rename(folder: Path, name: str, text: str) -> None:
-    """Save as careful editors do: move a new file over the old one."""
     temporary = folder / f"{name}.tmp"
     temporary.write_text(text)
     temporary.replace(folder / name)
@@ -76,6 +70,5 @@ def move(folder: Path, name: str, to: str) -> None:
 
 @_bind
 def link(folder: Path, name: str, to: str) -> None:
-    """Create a symlink in place of anything else."""
     os.symlink(to, folder / "link")
     (folder / "link").replace(folder / name)

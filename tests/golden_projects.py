@@ -1,7 +1,5 @@
 """Real projects with commands, and the expected states, computed from awslabs duvet's JSON report."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from functools import cached_property
@@ -35,8 +33,6 @@ class Requirement(NamedTuple):
 
 
 class Golden:
-    """A golden project in which commands can run."""
-
     def __init__(self, duvet: Run, folder: Path) -> None:
         self.duvet, self.folder = duvet, folder
         self.summary = duvet("report", "--json", "report.json").err
@@ -60,7 +56,6 @@ class Golden:
         return [json.loads(self.duvet("show", name, "--format", "json").out) for name in sorted(names)]
 
     def keys(self, *args: str) -> set[Key]:
-        """Return the keys of the requirements in a list, which must not repeat any."""
         found = [key_of(row) for row in self.rows(*args)]
         assert len(found) == len(set(found))
         return set(found)

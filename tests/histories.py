@@ -1,7 +1,5 @@
 """Scratch git repositories in which equal commits always have the same hashes."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path

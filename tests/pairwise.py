@@ -1,7 +1,5 @@
 """Tables of cases that contain every pair of values instead of every combination."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from itertools import combinations, product
 from typing import Any

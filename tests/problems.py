@@ -1,7 +1,3 @@
-"""Formats problems for assertions."""
-
-from __future__ import annotations
-
 from duvet.model import Place, Problem, Severity
 
 

@@ -1,7 +1,3 @@
-"""A small project with a file of each kind, on disk or in memory."""
-
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 The list holds phrases that a reader has to translate. Everything else about good English is for reviewers.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator
@@ -65,7 +63,6 @@ def list_files() -> Iterator[Path]:
 
 
 def list_texts(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield the strings and comment blocks of a module, or the whole text of another file, each with its line."""
     content = path.read_text(encoding="utf-8")
     if path.suffix != ".py":
         yield 1, content

@@ -1,7 +1,3 @@
-"""Counts the tokens that agents pay for a text."""
-
-from __future__ import annotations
-
 MOST = 4_000
 """So many tokens an agent should pay at once."""
 

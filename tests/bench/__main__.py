@@ -1,7 +1,5 @@
 """Measures duvet in one run, prints tables, and fails if a gate is exceeded; `make bench` runs it."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import platform

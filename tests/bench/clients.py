@@ -1,7 +1,5 @@
 """Clients that measure a server over pipes and HTTP, alone or many at once; CPU time and memory are the server's."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

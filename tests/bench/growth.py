@@ -1,7 +1,5 @@
 """Measures whether time and memory grow linearly, on projects with one part 10 and 100 times as large; plots the growth."""
 
-from __future__ import annotations
-
 import math
 import shutil
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """A server of the SDK over HTTP with a tool that does nothing, for comparison with ours. Prints its address."""
 
-from __future__ import annotations
-
 import socket
 import sys
 from typing import Any

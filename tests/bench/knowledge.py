@@ -1,7 +1,5 @@
 """Measures indexing and searching 20,000 and 200,000 chunks, and what a team waits for: a gateway, writes, backups."""
 
-from __future__ import annotations
-
 import json
 import random
 import re

@@ -1,7 +1,5 @@
 """Measures the cost of commands, and the speed of this machine: the CPU seconds of a fixed piece of work, called cu."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Measures the cost of pages with front matter for the server: of the first answer, of later ones, and after an edit."""
 
-from __future__ import annotations
-
 import json
 import random
 import statistics

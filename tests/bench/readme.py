@@ -1,7 +1,5 @@
 """The README's section on performance."""
 
-from __future__ import annotations
-
 import re
 import textwrap
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Measures how well questions find their answers by words, by vectors, and by both."""
 
-from __future__ import annotations
-
 import ast
 import json
 import os

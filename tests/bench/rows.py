@@ -1,7 +1,5 @@
 """The table of rows: what is run, in which project, and its goal and gate."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

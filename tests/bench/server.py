@@ -1,7 +1,5 @@
 """Measures what an agent waits for: the start of the server, each tool, and many calls."""
 
-from __future__ import annotations
-
 import json
 import random
 import statistics

@@ -1,7 +1,5 @@
 """Prints results for people and for programs, and compares them with the committed ones, in cu and MB."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping, Sequence

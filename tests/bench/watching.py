@@ -1,7 +1,5 @@
 """Measures how soon `duvet report --watch` reacts to an edit, in elapsed milliseconds, because people wait."""
 
-from __future__ import annotations
-
 import random
 import statistics
 import subprocess

@@ -1,7 +1,5 @@
 """Runs all parts, and prints a line for each, which `.ci/run` repeats at its end."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from pathlib import Path

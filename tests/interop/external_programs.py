@@ -1,7 +1,5 @@
 """Other projects' programs, each with a time limit, and the server that they call."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

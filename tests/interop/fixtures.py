@@ -1,7 +1,5 @@
 """The server with the fixtures of the conformance suite: `python -m tests.interop.fixtures PROJECT`."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """The client of fastmcp in a separate environment; arguments and output equal those of `sdk.mjs`."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import sys

@@ -1,7 +1,5 @@
 """Other projects' programs against the server: the conformance suite, the MCP Inspector, and clients."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Iterator, Sequence

@@ -1,5 +1,3 @@
-"""Makes the projects of command tests available to slow tests."""
-
 from tests.cli.conftest import duvet, folder, kettle, ledger, reported, reported_once, tea, watch
 
 __all__ = ["duvet", "folder", "kettle", "ledger", "reported", "reported_once", "tea", "watch"]

@@ -3,8 +3,6 @@
 The edits only know lines and words, and nothing about how duvet extracts requirements.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -138,7 +136,6 @@ def _chapters(document: Document) -> list[Part]:
 
 
 def _shift_numbers(lines: list[str], headings: Collection[int], first: int, last: int, by: int) -> list[str]:
-    """The lines of a range, with other numbers in front of the headings."""
     return [
         _NUMBER.sub(lambda found: str(int(found[1]) + by), lines[at], count=1) if at in headings else lines[at]
         for at in range(first, last)
@@ -172,7 +169,6 @@ def exchange_chapters(document: Document, random: Random) -> Edited | None:
 
 
 def _equal_names(document: Document) -> frozenset[int]:
-    """Return the headings whose path of headings is not unique."""
     paths: dict[tuple[str, ...], list[int]] = {}
     above: list[Part] = []
     for part in document.parts():
@@ -246,7 +242,6 @@ _ODD_WORD = re.compile(r"[-+*#>|=~<`:_\[$]|\d+[.)]")
 
 
 def rewrap_paragraphs(document: Document, random: Random, share: float = 0.3) -> Edited | None:
-    """Wrap a share of the paragraphs and list items at a different width."""
     lines, width = document.lines, random.choice([30, 50, 68, 100, 5000])
     written: list[str] = []
     at = 0

@@ -1,7 +1,5 @@
 """Serves a small model on loopback; `.ci/model` runs it with the Python that has the model."""
 
-from __future__ import annotations
-
 import os
 import sys
 from importlib.util import find_spec
@@ -15,7 +13,6 @@ def weights() -> str:
 
 
 def serve() -> None:
-    """Serve until standard input ends."""
     import xllamacpp
 
     wanted = xllamacpp.CommonParams()

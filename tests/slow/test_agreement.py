@@ -1,7 +1,3 @@
-"""In real projects, the results of all commands agree with awslabs duvet's JSON report."""
-
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

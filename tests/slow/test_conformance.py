@@ -1,7 +1,3 @@
-"""Black-box conformance with awslabs duvet: the shared sets through their own runners, as real processes."""
-
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess
@@ -19,7 +15,6 @@ Record = Callable[[str, object], None]
 
 
 def run_cases(runner: Path, duvet: str, *arguments: str) -> int:
-    """Return how many cases passed; none may fail."""
     done = subprocess.run(
         [sys.executable, str(runner), "--duvet", duvet, *arguments], capture_output=True, text=True, check=False
     )

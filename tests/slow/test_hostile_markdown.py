@@ -1,7 +1,3 @@
-"""Hostile, broken and huge Markdown: a run ends with a message, and its time grows linearly."""
-
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from pathlib import Path

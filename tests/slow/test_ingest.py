@@ -1,7 +1,3 @@
-"""`duvet ingest` and its reports: repeated, interrupted, and during changes."""
-
-from __future__ import annotations
-
 import signal
 import subprocess
 from contextlib import closing
@@ -26,7 +22,6 @@ def test_two_runs_at_once_index_what_one_would(tmp_path: Path, duvet_command: st
 
 
 def start_reading(command: str, folder: Path) -> subprocess.Popen[str]:
-    """Start a run, and return once it reads files."""
     process = start(command, folder, "ingest")
     assert process.stderr is not None
     for line in process.stderr:

@@ -1,7 +1,3 @@
-"""Damaged stores, killed writers of feedback, and feedback that compresses very well."""
-
-from __future__ import annotations
-
 import os
 import random
 import sys
@@ -35,7 +31,6 @@ Question = Callable[[OpenStore], object]
 
 
 def damage(whole: bytes, chance: random.Random, *, heavily: bool) -> bytes:
-    """Overwrite much of each block, or a few bytes that are not zero."""
     full = [at for at, byte in enumerate(whole) if byte]
     places = [(at, 800) for at in range(100, len(whole), 4096)]
     if not heavily:
@@ -61,7 +56,6 @@ QUESTIONS: tuple[Question, ...] = (
 
 
 def ask_everything(folder: Path) -> bool:
-    """Check that each question is answered, or fails with a store error."""
     is_well = True
     knowledge = Knowledge(lambda: KnowledgeSettings(str(folder), WANTED, StoreSection()))
     for question in QUESTIONS:

@@ -1,7 +1,3 @@
-"""Requirements and ids in specifications that people wrote for coding agents and labelled by hand."""
-
-from __future__ import annotations
-
 import json
 import re
 import unicodedata
@@ -18,7 +14,6 @@ KINDS = ("functional", "success", "requirement")
 
 
 def reduce_text(text: str) -> str:
-    """Return the letters of a text, for comparison with labels."""
     text = re.sub(r"[*_`~]", "", unicodedata.normalize("NFKC", text))
     text = re.sub(r"(^|\s)(?:[-+\u2022]|\d+[.)])\s+", " ", text)
     return re.sub(r"\s+", "", text).rstrip(".\u3002;:\uff1b\uff1a").lower()
@@ -30,7 +25,6 @@ def texts_of(label: dict[str, Any]) -> set[str]:
 
 
 def compare(folder: Path, group: str, form: RequirementForm, *, named: bool) -> tuple[float, float]:
-    """Return the precision of the found requirements, and the recall of labels with a keyword."""
     labels: dict[str, list[dict[str, Any]]] = {}
     for line in (folder / "expected.jsonl").read_text(encoding="utf-8").splitlines():
         label = json.loads(line)

@@ -1,7 +1,3 @@
-"""Files with a single line of 50 MB."""
-
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,3 @@
-"""The memory of a watching process does not grow with the number of runs."""
-
-from __future__ import annotations
-
 import gc
 import tracemalloc
 from pathlib import Path

@@ -1,7 +1,3 @@
-"""Wrong citations in real projects are found, and fixed if there is exactly one good correction."""
-
-from __future__ import annotations
-
 import random
 from pathlib import Path
 

@@ -1,7 +1,3 @@
-"""The pre-commit hooks: their declarations, and their effect in a repository."""
-
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

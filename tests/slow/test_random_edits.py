@@ -1,7 +1,3 @@
-"""Random edits of real specifications: correct citations stay valid, and changed requirements don't stay done."""
-
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from functools import partial
@@ -46,8 +42,6 @@ FEWEST_DONE = 0.9
 
 
 class Traced:
-    """A project with one specification, and code and a test that cite each requirement."""
-
     def __init__(self, name: str, data: bytes) -> None:
         self.name, self.data = f"docs/spec{Path(name).suffix}", data
         self.files = {".duvet/config.toml": CONFIG % self.name.encode(), self.name: data}

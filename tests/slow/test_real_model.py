@@ -1,7 +1,3 @@
-"""`duvet ask` with a small real model."""
-
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -21,7 +17,6 @@ QUESTION = "When does the server have to warm the pot?"
 
 @pytest.fixture
 def model(tmp_path: Path) -> Iterator[str]:
-    """Return the URL of the model in the folder that DUVET_MODEL names."""
     command = [str(ROOT / ".ci" / "model"), os.environ["DUVET_MODEL"] or str(tmp_path / "model")]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdin and process.stdout

@@ -1,7 +1,3 @@
-"""How well searches find requirements, and duvet's own sources."""
-
-from __future__ import annotations
-
 import ast
 import re
 from collections import defaultdict
@@ -84,7 +80,6 @@ def engine(request: pytest.FixtureRequest, sources: Store) -> SearchEngine:
 
 
 def ranks(engine: SearchEngine, cases: Mapping[str, Fits]) -> tuple[int, int]:
-    """Return how often the expected result is first, and how often it is among the first five."""
     places = []
     for query, fits in cases.items():
         results = engine.search(parse_search_request({"query": query, "limit": 5, "include_graph": False})).results
@@ -93,7 +88,6 @@ def ranks(engine: SearchEngine, cases: Mapping[str, Fits]) -> tuple[int, int]:
 
 
 def definitions(sources: Store, form: str) -> Mapping[str, Fits]:
-    """Return some names of this form, each declared in exactly one file."""
     places = defaultdict[str, set[str]](set)
     for path in sources.artifacts():
         if path.endswith(".py"):

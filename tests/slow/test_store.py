@@ -1,7 +1,3 @@
-"""Stores with several writing processes, some of which are killed, and disk space."""
-
-from __future__ import annotations
-
 import random
 import sys
 import time
@@ -19,7 +15,6 @@ from tests.unit.store.store_files import fill, frequencies, make_ingested_file, 
 
 
 def write_files(file: Path, name: str, count: int, wait: float, say: Say) -> None:
-    """Write files, say so, and commit them after some seconds."""
     with open_store(str(file), create=True).writing(60) as writing:
         for number in range(count):
             writing.put(make_ingested_file(f"{name}/{number}", f"kettle {name} {number} " * 99))

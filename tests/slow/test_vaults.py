@@ -1,7 +1,3 @@
-"""Links, titles and searches in real vaults of notes."""
-
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path

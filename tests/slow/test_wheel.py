@@ -1,7 +1,3 @@
-"""The built wheel contains the tree, and nothing else."""
-
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

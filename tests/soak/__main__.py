@@ -1,7 +1,5 @@
 """`python -m tests.soak --duvet COMMAND --seconds N`: load a server, and report errors, delays and lost answers."""
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import os

@@ -1,7 +1,5 @@
 """The load: a project, calls of every tool, and clients that ask one question after another."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import time

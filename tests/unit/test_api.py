@@ -1,7 +1,3 @@
-"""The names that `from duvet import …` provides."""
-
-from __future__ import annotations
-
 import subprocess
 import sys
 from importlib import import_module

@@ -1,7 +1,3 @@
-"""Views of text and of paths, normalised text, and differences between two texts."""
-
-from __future__ import annotations
-
 from bisect import bisect_right
 from difflib import unified_diff
 

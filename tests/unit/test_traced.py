@@ -1,7 +1,5 @@
 """duvet traces duvet: every sentence of its specification is implemented and tested."""
 
-from __future__ import annotations
-
 from duvet.project.project import Project
 from duvet.trace.catalogue import State
 from tests.conftest import ROOT

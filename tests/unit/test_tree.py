@@ -1,7 +1,3 @@
-"""The tree keeps the rules of CONTRIBUTING.md, and `server.json` describes this server."""
-
-from __future__ import annotations
-
 import ast
 import json
 import re

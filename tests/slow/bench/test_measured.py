@@ -1,7 +1,3 @@
-"""The parts of the benchmark that start duvet, on small projects."""
-
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,3 @@
-"""Opens pages, reads what they show, and records what must not happen on them."""
-
-from __future__ import annotations
-
 from typing import Any
 
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Dialog, Locator, Page, Request, expect
@@ -12,8 +8,6 @@ COPYING: dict[str, Any] = {"permissions": ["clipboard-read", "clipboard-write"]}
 
 
 class Visits:
-    """Opens each page in a new context, and records what no page may do."""
-
     def __init__(self, browser: Browser) -> None:
         self._browser = browser
         self._contexts: list[BrowserContext] = []

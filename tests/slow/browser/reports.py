@@ -1,7 +1,3 @@
-"""HTML reports written by the command, each once."""
-
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from functools import cached_property

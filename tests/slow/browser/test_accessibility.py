@@ -1,7 +1,3 @@
-"""Axe finds no problem in any view or state; keyboard, small windows, themes and print show everything."""
-
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from io import BytesIO

@@ -1,7 +1,3 @@
-"""The content of the views: numbers, text, code, pages, and hostile text."""
-
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter
@@ -114,7 +110,6 @@ def use_upstream_number(number: re.Match[str]) -> str:
 
 
 def assert_text_is_that_of_json(page: Page, report: projects.Report) -> dict[str, dict[str, str]]:
-    """Check that the page's sections equal the JSON report, and contain every cited one."""
     found = {}
     for specification, locator in locators(page).items():
         sections = {one["id"]: text_of(one) for one in report.json["specifications"][locator]["sections"]}

@@ -1,7 +1,3 @@
-"""Links, the panel and keys: how readers move through the report, and back."""
-
-from __future__ import annotations
-
 import re
 from functools import partial
 from itertools import product
@@ -238,7 +234,6 @@ def test_the_panel_names_state_level_and_references(visit: Visits, states: Repor
 
 
 def spoken_links(page: Page) -> set[str]:
-    """Return the links as the browser describes them to screen readers, after the next frame."""
     page.evaluate("() => new Promise(requestAnimationFrame)")
     tree = page.context.new_cdp_session(page).send("Accessibility.getFullAXTree")["nodes"]
     return {node["name"]["value"] for node in tree if node.get("role", {}).get("value") == "link"}

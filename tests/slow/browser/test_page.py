@@ -1,7 +1,3 @@
-"""The report as a single file: it loads nothing, is small and reproducible, and complete without scripts."""
-
-from __future__ import annotations
-
 import gzip
 import re
 from collections import Counter

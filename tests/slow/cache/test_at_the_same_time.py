@@ -1,7 +1,3 @@
-"""Concurrent runs in one project: each prints the correct result, and none disturbs another."""
-
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Iterable, Iterator
 from itertools import cycle
@@ -26,8 +22,6 @@ MANY = {f"src/{number}.rs": TEXTS[number % 3] for number in range(60)}
 
 
 class Answer(NamedTuple):
-    """What a run printed, and the report that only it wrote."""
-
     code: int
     err: str
     report: bytes
@@ -50,7 +44,6 @@ def without_cache(folder: Path, number: int) -> Answer:
 
 
 def is_whole(folder: Path) -> bool:
-    """Return whether all files in the cache are good, and none is unfinished."""
     blobs = BlobStore(str(folder / CACHE_FOLDER))
     unfinished = [path for path in folder.rglob("*") if is_unfinished(path.name)]
     return {item.state for item in list_cache_files(blobs)} == {CacheFileState.GOOD} and not unfinished

@@ -1,7 +1,3 @@
-"""Killed runs: each file is written completely or not at all, and the next run is correct."""
-
-from __future__ import annotations
-
 import os
 import random
 import signal
@@ -58,7 +54,6 @@ def killed_before(moment: int, folder: Path, *args: str) -> int:
 
 
 def killed_after(seconds: float, command: str, folder: Path, *args: str) -> int:
-    """Kill the installed command after some time, and return its exit code."""
     with subprocess.Popen(
         [command, "report", *args],
         cwd=folder,

@@ -1,7 +1,3 @@
-"""Random changes of real projects: results with the cache equal those without it."""
-
-from __future__ import annotations
-
 import os
 import random
 import re
@@ -27,8 +23,6 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _of_file(change: Change) -> Edit:
-    """Change a file, most often one with annotations, by groups of lines."""
-
     @wraps(change)
     def edit(folder: Path, choice: random.Random) -> None:
         files, kind = _files(folder), choice.choice(KINDS)
@@ -40,7 +34,6 @@ def _of_file(change: Change) -> Edit:
 
 @_of_file
 def spoil(folder: Path, path: Path, part: bytes, choice: random.Random) -> None:
-    """Swap two letters of a file without changing its size and time."""
     info, at = path.stat(), choice.randrange(max(1, len(part) - 1))
     path.write_bytes(path.read_bytes().replace(part, part[:at] + part[at : at + 2][::-1] + part[at + 2 :]))
     os.utime(path, ns=(info.st_atime_ns, info.st_mtime_ns))

@@ -1,7 +1,3 @@
-"""Two hundred concurrent clients are all answered."""
-
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

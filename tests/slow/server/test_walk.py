@@ -1,7 +1,3 @@
-"""The SDK's client walks through a real project, over every transport and in every protocol version."""
-
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,5 +1,3 @@
-"""Makes the projects of the tools' unit tests available to slow tests."""
-
 from tests.unit.tools.conftest import context, project, site
 from tests.unit.tools.knowledge.conftest import known
 

@@ -1,7 +1,3 @@
-"""In real projects, tools agree with commands and with their own schemas."""
-
-from __future__ import annotations
-
 import json
 from collections import Counter
 from functools import partial
@@ -46,7 +42,6 @@ class Both:
         return json.loads(self.duvet(*args, "--format", "json").out)
 
     def brief(self, *args: str) -> list[Row]:
-        """Return a tool's fields of requirements that a command lists."""
         rows = self.rows(*args, "--limit", "0")
         return [{name: row[name] for name in ("identifier", "full_path", "text")} for row in rows]
 
@@ -94,7 +89,6 @@ def test_priorities_and_statuses_are_those_of_the_commands(both: Both) -> None:
 
 
 def is_about(problem: Row, row: Row) -> bool:
-    """Return whether a row of invalid citations reports this problem."""
     first = row["line_number"]
     last = first + row["comment_text"].count("\n")
     return (
@@ -137,14 +131,12 @@ def test_the_coverage_is_that_of_the_commands(both: Both) -> None:
 
 
 def states_in(counts: Row) -> Counter[str]:
-    """Return the number of requirements by state."""
     states = Counter({name: counts.get(name.replace(" ", "_"), 0) for name in CLASSES})
     assert counts["requirements"] == states.total()
     return +states
 
 
 def counted(numbers: Row) -> Row:
-    """Return the numbers as tools do, without zeros."""
     found = {name: number for name, number in numbers.items() if name != "applicable"}
     kept = {name: number for name, number in found.items() if number or (name == "percent" and number is not None)}
     return {"requirements": 0, **kept}

@@ -1,7 +1,3 @@
-"""A project with very many specifications, and a store locked by another process."""
-
-from __future__ import annotations
-
 import sqlite3
 
 from msgspec import json

@@ -1,7 +1,3 @@
-"""Packs of other distributions in real processes."""
-
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

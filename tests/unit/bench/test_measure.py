@@ -1,7 +1,3 @@
-"""The options of the benchmark, its rows, and measurements of known programs."""
-
-from __future__ import annotations
-
 import resource
 import shutil
 import sys

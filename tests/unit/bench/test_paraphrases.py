@@ -1,7 +1,3 @@
-"""The questions in `tests/bench/paraphrases.json`, which share no word with their answers."""
-
-from __future__ import annotations
-
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -13,7 +9,6 @@ LEFT_OUT = STOP_WORDS | {"another", "either", "every", "many", "may", "might", "
 
 
 def stems_of(text: str) -> set[str]:
-    """Return the stems of meaningful words, as FTS5's Porter stemmer makes them."""
     with closing(sqlite3.connect(":memory:")) as db:
         db.execute("CREATE VIRTUAL TABLE words USING fts5(text, tokenize='porter unicode61')")
         db.execute("CREATE VIRTUAL TABLE stems USING fts5vocab(words, row)")

@@ -1,7 +1,3 @@
-"""The benchmark's output for invented figures, and the consistency of the committed results."""
-
-from __future__ import annotations
-
 import re
 import xml.etree.ElementTree as ET
 from itertools import combinations
@@ -21,7 +17,6 @@ from tests.unit.queries.search_quality import Scores, scores
 
 
 def curve(name: str = "sources", power: float = 1.0) -> Curve:
-    """Return a cost that grows with this power of the count, in addition to a start."""
     costs = tuple(Cu(0.1 + 0.02 * factor**power, 18 + 0.6 * factor**power) for factor in (1, 10, 100))
     return Curve(name, State.COLD, tuple(COUNTS[name] * factor for factor in (1, 10, 100)), Cu(0.1, 18.0), costs)
 

@@ -1,7 +1,3 @@
-"""Configurations of projects and of the service as text, and their problems as one line each."""
-
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from datetime import date
@@ -23,7 +19,6 @@ ENVIRON = {"KEY": "sk-hidden", "HOST": "kettle.example"}
 
 
 def as_toml(value: Any) -> str:
-    """Return a value as TOML on one line."""
     if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, dict):

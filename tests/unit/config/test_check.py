@@ -1,7 +1,3 @@
-"""Project configurations with unknown and missing keys, wrong values and broken TOML; spellings of keys."""
-
-from __future__ import annotations
-
 import datetime
 
 from pytest_snapshot.plugin import Snapshot

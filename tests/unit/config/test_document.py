@@ -1,7 +1,3 @@
-"""Expressions in link templates, and variables in texts."""
-
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from functools import partial

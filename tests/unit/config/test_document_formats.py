@@ -1,7 +1,3 @@
-"""Files in every format: their values and positions, and refused files."""
-
-from __future__ import annotations
-
 import math
 from typing import Any
 

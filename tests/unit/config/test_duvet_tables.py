@@ -1,7 +1,3 @@
-"""Patterns of requirement ids."""
-
-from __future__ import annotations
-
 from duvet.config.duvet_tables import find_pattern_fault
 
 NESTED = "a repetition inside a repetition can take exponential time"

@@ -1,7 +1,3 @@
-"""The table of languages, and the names of tests."""
-
-from __future__ import annotations
-
 from duvet.config import languages
 
 

@@ -1,7 +1,3 @@
-"""The configuration of a new project, and additions to an existing one."""
-
-from __future__ import annotations
-
 import pytest
 from msgspec.structs import replace
 from pytest_snapshot.plugin import Snapshot

@@ -1,7 +1,3 @@
-"""Where the project configuration is found, and how it is read."""
-
-from __future__ import annotations
-
 from datetime import date
 
 from msgspec import convert, structs

@@ -1,7 +1,3 @@
-"""The JSON Schemas of both configurations accept what duvet accepts."""
-
-from __future__ import annotations
-
 import json
 import tomllib
 from datetime import date
@@ -121,7 +117,6 @@ VALUES = st.recursive(
 
 
 def table(**fields: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
-    """Generate a table that is mostly valid: some of these keys, each with its own or any other kind of value."""
     named = {name.replace("_", "-"): value | VALUES for name, value in fields.items()}
     return st.fixed_dictionaries({}, optional=named)
 

@@ -1,7 +1,3 @@
-"""The effective settings and their origins."""
-
-from __future__ import annotations
-
 import pytest
 from pytest_snapshot.plugin import Snapshot
 

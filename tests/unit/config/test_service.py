@@ -1,7 +1,3 @@
-"""The service configuration: where it is found, how it is read, and the resulting rules."""
-
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

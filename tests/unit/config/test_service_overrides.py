@@ -1,7 +1,3 @@
-"""Environment variables that override keys of the service configuration."""
-
-from __future__ import annotations
-
 import json
 from itertools import product
 from typing import Any

@@ -1,7 +1,3 @@
-"""Problems of service configurations, reported without secrets."""
-
-from __future__ import annotations
-
 from itertools import product
 
 import pytest

@@ -1,7 +1,3 @@
-"""TOML documents and the positions of their values."""
-
-from __future__ import annotations
-
 import tomllib
 from typing import Any
 
@@ -117,7 +113,6 @@ STATEMENTS = st.one_of(
 
 
 def paths(value: Any, keys: tuple[str | int, ...] = ()) -> list[tuple[tuple[str | int, ...], Any]]:
-    """Yield the keys of every value except tables, which only have a header."""
     if isinstance(value, dict):
         return [path for key, inner in value.items() for path in paths(inner, (*keys, key))]
     if isinstance(value, list):

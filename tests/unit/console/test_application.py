@@ -1,7 +1,3 @@
-"""A changed configuration recreates only those parts of a server that depend on it."""
-
-from __future__ import annotations
-
 import gc
 from collections.abc import Iterator
 from pathlib import Path

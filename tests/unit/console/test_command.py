@@ -1,7 +1,3 @@
-"""Finding the project around a folder, and paths as users write and read them."""
-
-from __future__ import annotations
-
 import os
 import posixpath
 from pathlib import Path

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import click
 import pytest
 from click.testing import CliRunner

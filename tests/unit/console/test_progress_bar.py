@@ -1,7 +1,3 @@
-"""The totals of progress bars; `tests/cli/test_downloads.py` checks how they look."""
-
-from __future__ import annotations
-
 import pytest
 
 from duvet.console.command import TerminalSettings

@@ -1,7 +1,3 @@
-"""The content of a project's HTML report, from files on disk."""
-
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path

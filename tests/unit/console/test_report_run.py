@@ -1,7 +1,3 @@
-"""Problems for sentences that duvet does not count and can't explain."""
-
-from __future__ import annotations
-
 from duvet.console.report_run import check_counts
 from duvet.progress import Progress
 from duvet.specs.census import Census, CensusReason

@@ -1,7 +1,3 @@
-"""Archives packed by hand."""
-
-from __future__ import annotations
-
 import io
 import tarfile
 from pathlib import Path

@@ -1,7 +1,3 @@
-"""The paths of an indexed project, and golden files."""
-
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

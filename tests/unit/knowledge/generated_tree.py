@@ -1,7 +1,5 @@
 """A reproducible tree of files: several subsystems, code in five languages, tests and documents."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,7 +1,3 @@
-"""An indexed project with two subsystems, stores that contain it, and backups."""
-
-from __future__ import annotations
-
 import os
 import signal
 import sys
@@ -116,7 +112,6 @@ def facts(
     edges: Sequence[GraphEdge] = EDGES,
     run: IngestRun = RUN,
 ) -> ProjectFacts:
-    """Return the facts about this project from which reports are made."""
     with TemporaryDirectory() as folder, closing(open_store(f"{folder}/store.db", create=True)) as store:
         with store.writing() as writing:
             _write(writing, artifacts, nodes, edges, run)

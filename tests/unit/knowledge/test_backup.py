@@ -1,7 +1,3 @@
-"""Backups, and their temporary folders."""
-
-from __future__ import annotations
-
 import os
 import signal
 import sqlite3

@@ -1,7 +1,3 @@
-"""The file with feedback, and feedback in backups."""
-
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

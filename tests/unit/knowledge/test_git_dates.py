@@ -1,7 +1,3 @@
-"""The last commit of a file, and the first one of a page."""
-
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

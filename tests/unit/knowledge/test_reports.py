@@ -1,7 +1,3 @@
-"""The lifecycle and coverage reports of a project."""
-
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from msgspec.structs import replace

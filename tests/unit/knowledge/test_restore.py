@@ -1,7 +1,3 @@
-"""Restoring the index, with concurrent processes, on a full disk, and from untrusted archives."""
-
-from __future__ import annotations
-
 import gzip
 import io
 import os

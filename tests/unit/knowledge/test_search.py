@@ -1,5 +1,3 @@
-"""Searches by words and vectors: results, order, and the whole answer."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,3 @@
-"""Search requests: their fields, limits and filters."""
-
-from __future__ import annotations
-
 from itertools import product
 from typing import Any, get_args
 

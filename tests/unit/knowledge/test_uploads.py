@@ -1,7 +1,3 @@
-"""Uploads: destinations, texts as files, and writing."""
-
-from __future__ import annotations
-
 import os
 import sys
 from contextlib import suppress

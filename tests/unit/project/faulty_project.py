@@ -1,7 +1,3 @@
-"""A project with every error that validation knows."""
-
-from __future__ import annotations
-
 from pathlib import Path
 
 from duvet.project.project import Project
@@ -28,5 +24,4 @@ FIXED = (
 
 
 def project(files: dict[str, str] | None = None) -> Project:
-    """Return the project in memory, optionally with other files."""
     return Project(tree=MemoryTree({path: text.encode() for path, text in {**FILES, **(files or {})}.items()}))

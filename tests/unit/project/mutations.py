@@ -1,7 +1,5 @@
 """Random ways to damage citations, all citations of a project in the same way."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from typing import NamedTuple

@@ -1,7 +1,3 @@
-"""Changes to a project that must be noticed, and changes that must not."""
-
-from __future__ import annotations
-
 import os
 import shutil
 import sys
@@ -36,7 +32,6 @@ class Following:
         self.changes.follow(self.project())
 
     def project(self) -> Project:
-        """The project as it was last read."""
         root = "" if self.folder == Path() else str(self.folder)
         cache = DiskCache(DiskTree(root), {})
         project = Project(root, environ=cache.environ, tree=cache.tree, memory=cache)

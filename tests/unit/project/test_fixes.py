@@ -1,7 +1,3 @@
-"""Fixes of files that may change meanwhile, and of quotes of reworded requirements."""
-
-from __future__ import annotations
-
 import os
 import random
 import re

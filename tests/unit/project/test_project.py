@@ -1,7 +1,3 @@
-"""A project as programs use it: configuration, contents, and unreadable files."""
-
-from __future__ import annotations
-
 import doctest
 from collections import Counter
 from pathlib import Path

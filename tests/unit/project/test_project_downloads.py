@@ -1,7 +1,3 @@
-"""Downloads of a project and their location, independent of the order in which they finish."""
-
-from __future__ import annotations
-
 from itertools import permutations
 from pathlib import Path
 
@@ -45,7 +41,6 @@ class _Turn(Downloads):
 
 
 def project(folder: Path, configured: list[str], source: str = "") -> Path:
-    """Write a project with these specifications and the comments in `a.rs`."""
     rules = "".join(f"[[specification]]\nsource = '{name}'\n" for name in configured)
     return written(folder, {".duvet/config.toml": PLAIN + rules.encode(), "a.rs": source.encode()})
 

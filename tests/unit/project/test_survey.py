@@ -1,7 +1,3 @@
-"""What `duvet init` finds in a folder."""
-
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

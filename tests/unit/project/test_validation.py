@@ -1,7 +1,3 @@
-"""What validation finds in a project, by annotation and by file, and the fixes that it offers."""
-
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -153,7 +149,6 @@ MISSING = "//= https://tea.example/spec#a\n//# b\n//= https://tea.example/spec#b
 
 
 def test_a_missing_specification_is_reported_once() -> None:
-    """The place is the first named file, the first file of the project, or the configuration."""
     one = Project(tree=MemoryTree({"src/a.rs": MISSING.encode(), "src/b.rs": MISSING.encode(), **_CONFIG}))
     findings = validate(one)
     for paths in (["src/a.rs"], ["src/b.rs"]):
@@ -280,7 +275,6 @@ source = "tea.md"
 def incomplete(
     *annotations: str, spec: str = QUOTED, source: str = "tea.md", ours: bool = True, config: str = ""
 ) -> list[str]:
-    """Return line, code and message of the warnings about incomplete quotes."""
     code = ""
     section = "section-1" if source.endswith(".txt") else "tea"
     for annotation in annotations:

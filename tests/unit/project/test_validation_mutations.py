@@ -1,7 +1,3 @@
-"""Damaged citations of real projects are found, and fixed if only one correction fits."""
-
-from __future__ import annotations
-
 import os
 import random
 from collections import Counter

@@ -1,7 +1,3 @@
-"""Projects in memory: with requirements in every state, with numbered sections, and with text to search."""
-
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from struct import unpack

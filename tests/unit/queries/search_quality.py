@@ -1,7 +1,3 @@
-"""How well developers' questions find the requirements that answer them."""
-
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -19,8 +15,6 @@ DEPTH = 20  # So many results are looked at.
 
 
 class Scores(NamedTuple):
-    """Means over all questions."""
-
     first: float  # How often the first result answers.
     among_five: float  # How often one of the first five does.
     recall_5: float  # How much of what answers stands among the first five.

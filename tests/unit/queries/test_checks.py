@@ -1,7 +1,3 @@
-"""The annotations that a check selects, and when the check passes."""
-
-from __future__ import annotations
-
 from duvet.model import Kind
 from duvet.project.project import Project
 from duvet.queries.checks import AnnotationCheck, AnnotationQuery, Completeness, QueryFilter

@@ -1,7 +1,3 @@
-"""The text of annotations, and the lines around them."""
-
-from __future__ import annotations
-
 from duvet import MemoryTree
 from duvet.queries.details import CitationReader
 from duvet.trace.locations import ProjectFiles, read_comment, split_source_text

@@ -1,7 +1,3 @@
-"""Changes of requirements, citations and coverage between two states of a project."""
-
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from msgspec.structs import replace

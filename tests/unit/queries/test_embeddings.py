@@ -1,7 +1,3 @@
-"""Embedding models, their tokens and vectors, and nearest-neighbour search."""
-
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,3 @@
-"""Whether the code below an annotation ran; the fast model is compared with a simple one."""
-
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings, strategies as st
 

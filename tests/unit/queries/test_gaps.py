@@ -1,7 +1,3 @@
-"""Filters for requirements, requirements without citations or tests, and the order in which to work on them."""
-
-from __future__ import annotations
-
 from itertools import pairwise
 
 import pytest

@@ -1,7 +1,3 @@
-"""The annotations that cover another annotation's text."""
-
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings, strategies as st
 
@@ -33,7 +29,6 @@ pattern = "*.rs"
 
 
 def pool_of(*quotes: str, target: str = "s.md#a", config: str = CONFIG) -> tuple[QuotedSections, WrittenPool]:
-    """Make annotations with these quotes: one to ask about, and those that may cover it."""
     lines = [f"//= {one.partition('|')[0] if '|' in one else target}\n//# {one.rpartition('|')[2]}\n" for one in quotes]
     files = {"s.md": SPECIFICATION, ".duvet/config.toml": config, "a.rs": "\n".join(lines)}
     project = Project(tree=MemoryTree({path: text.encode() for path, text in files.items()}))

@@ -1,7 +1,3 @@
-"""Names of levels, and the links of the report."""
-
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

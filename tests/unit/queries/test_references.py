@@ -1,7 +1,3 @@
-"""References to requirements, sections, specifications, files and lines, and ids in filters, lists and search."""
-
-from __future__ import annotations
-
 from itertools import pairwise
 
 import pytest

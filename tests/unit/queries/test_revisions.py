@@ -1,7 +1,3 @@
-"""Changes between two snapshots."""
-
-from __future__ import annotations
-
 from duvet.queries.revisions import SnapshotChange, SnapshotDiff, compare_snapshots
 
 THEN = """\

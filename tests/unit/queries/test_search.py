@@ -1,5 +1,3 @@
-"""Queries, and search by words, names and meaning."""
-
 from __future__ import annotations
 
 from collections import Counter

@@ -1,7 +1,3 @@
-"""The transformer MiniLM, compared with the runtime for which its file is made."""
-
-from __future__ import annotations
-
 from collections.abc import Callable
 from operator import itemgetter
 from pathlib import Path

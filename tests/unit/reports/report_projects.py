@@ -1,7 +1,3 @@
-"""Projects in memory: with every annotation type, with every state, and with not-applicable entries."""
-
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from datetime import date
 from functools import partial

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from hypothesis import given, strategies as st
 
 from duvet.reports.cells import STATE_MARKS, align_left, cut_middle, escape_cell, fit_cells, measure_width, wrap_cells

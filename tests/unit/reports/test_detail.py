@@ -1,7 +1,3 @@
-"""A workflow run as text and JSON."""
-
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 from msgspec.structs import replace

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from pytest_snapshot.plugin import Snapshot
 
 from duvet.reports.graphics import Canvas, Diagnostic, DrawnFile, Slice

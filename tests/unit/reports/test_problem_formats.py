@@ -1,7 +1,3 @@
-"""Problems in every format: text, JSON, GitHub commands and JUnit."""
-
-from __future__ import annotations
-
 import json
 import re
 from xml.etree import ElementTree

@@ -1,7 +1,3 @@
-"""The table at the end of a run, and the same numbers in every report."""
-
-from __future__ import annotations
-
 import json
 import re
 from itertools import product

@@ -1,7 +1,3 @@
-"""Annotations in comments: lines, runs, blocks, fields and problems."""
-
-from __future__ import annotations
-
 from hypothesis import given, strategies as st
 from pytest_snapshot.plugin import Snapshot
 

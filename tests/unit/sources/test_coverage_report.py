@@ -1,7 +1,3 @@
-"""Coverage reports: executed lines, and refused reports."""
-
-from __future__ import annotations
-
 import pytest
 
 from duvet.errors import DuvetError

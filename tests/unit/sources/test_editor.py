@@ -1,7 +1,3 @@
-"""Inserting annotations into a text, and correcting them there."""
-
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, strategies as st
 

@@ -1,7 +1,3 @@
-"""The paths that a `.gitignore` ignores, compared with git."""
-
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess
@@ -148,7 +144,6 @@ def test_a_project_in_a_folder_of_a_repository(house: str, kind: str, tmp_path: 
 
 
 def made(kind: str, top: Path) -> Path:
-    """Return the git folder that all working trees of a repository share."""
     main = top if kind == "repository" else top.parent / "main"
     main.mkdir()
     git(main, "init", "--quiet")

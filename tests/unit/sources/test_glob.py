@@ -1,7 +1,3 @@
-"""Path patterns and their matches."""
-
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -100,7 +96,6 @@ def test_any_of_several_patterns_matches() -> None:
 
 
 def first_error(pattern: str) -> int | None:
-    """Return the first error in a pattern, from left to right."""
     at = 0
     while at < len(pattern):
         if pattern[at] == "[":
@@ -278,7 +273,6 @@ def matches(pattern: list[str], parts: list[str], is_folder: bool) -> bool:
 
 
 def fits(pattern: str, name: str) -> bool:
-    """Return whether a name matches one of the few patterns used here."""
     known = {"*": True, ".*": name[0] == ".", "[!b]*": name[0] != "b", "?": len(name) == 1, "*.b": name.endswith(".b")}
     return known.get(pattern, name == pattern)
 

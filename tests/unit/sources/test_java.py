@@ -1,7 +1,3 @@
-"""The classes of lines of Java files."""
-
-from __future__ import annotations
-
 import pytest
 
 from duvet.sources.java import LineScope, classify_java

@@ -1,7 +1,3 @@
-"""Lines that begin in string literals."""
-
-from __future__ import annotations
-
 from duvet.sources.literals import find_lines_in_literals, may_have_literals
 
 # Each sign in a line of its own: `!` where the line begins in a literal.

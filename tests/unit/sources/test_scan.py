@@ -1,7 +1,3 @@
-"""From source rules to files and their ordered annotations."""
-
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,3 @@
-"""A server on loopback that answers when the test allows it."""
-
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager

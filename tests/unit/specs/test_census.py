@@ -1,7 +1,3 @@
-"""The count of sentences with keywords: each is a requirement, or has a reason why not."""
-
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

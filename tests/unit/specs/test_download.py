@@ -1,7 +1,3 @@
-"""Downloads from servers on loopback."""
-
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer

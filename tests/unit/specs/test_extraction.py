@@ -1,7 +1,3 @@
-"""Requirements in sections: sentences with keywords; and the requirement files that they need."""
-
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import SupportsIndex

@@ -1,7 +1,3 @@
-"""Sections of RFCs: numbered headings, titles without a number, page breaks, and the title on the first page."""
-
-from __future__ import annotations
-
 import gzip
 import json
 import re

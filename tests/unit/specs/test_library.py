@@ -1,7 +1,3 @@
-"""From targets to specifications and sections: formats, names and ids."""
-
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,3 @@
-"""Names of specifications and sections: paths, URLs, section names, anchors, and physical lines."""
-
-from __future__ import annotations
-
 # Letters that look like others are what is tested.
 # ruff: noqa: RUF001
 import can_ada

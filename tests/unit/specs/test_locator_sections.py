@@ -1,7 +1,3 @@
-"""Names of sections: ids, heading paths, and documents within a text."""
-
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from hypothesis import given, strategies as st

@@ -1,7 +1,3 @@
-"""Markdown specifications: each quirk of awslabs duvet, recorded answers, and properties."""
-
-from __future__ import annotations
-
 import gzip
 import json
 from pathlib import Path

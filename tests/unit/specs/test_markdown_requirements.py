@@ -1,7 +1,3 @@
-"""Requirements in the plain text of Markdown, in our own schema."""
-
-from __future__ import annotations
-
 import pytest
 
 from duvet.model import RequirementForm, Section
@@ -15,7 +11,6 @@ def sections(text: str, form: RequirementForm = RequirementForm()) -> tuple[Sect
 
 
 def list_requirements(text: str, **form: object) -> list[str]:
-    """Return each requirement below a heading as `LEVEL ID: text`."""
     return [
         f"{one.level.name} {one.name}: {one.text}".replace(" : ", ": ")
         for section in sections(f"# Spec\n\n{text}", RequirementForm(**form))  # type: ignore[arg-type]

@@ -1,7 +1,3 @@
-"""Requirement files, read and written; both readers agree on every file."""
-
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -55,7 +51,6 @@ def annotation(line: int, kind: Kind, quote: str, source: Source, **more: Any) -
 
 
 def read(text: str) -> tuple[list[Annotation], list[str]]:
-    """Return the annotations of a file, and each problem with its place on one line."""
     annotations, problems = read_requirement_file("x.toml", text.encode())
     return annotations, [show_problem(problem) for problem in problems]
 

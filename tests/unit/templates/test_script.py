@@ -1,7 +1,3 @@
-"""The committed script of the report is built from its modules; `make script` rebuilds it."""
-
-from __future__ import annotations
-
 import pytest
 from pytest_snapshot.plugin import Snapshot
 
@@ -18,7 +14,6 @@ MODULES = (
 
 
 def made_script() -> str:
-    """Return the modules as one script, with short names and without comments."""
     minify = pytest.importorskip("minify", reason="tdewolff-minify is not installed")
     # Only inside a function may the names that they share be shortened.
     modules = "".join((PAGE / f"{name}.js").read_text(encoding="utf-8") for name in MODULES)

@@ -1,7 +1,3 @@
-"""Templates, and one page for each rule, whose examples show what they claim."""
-
-from __future__ import annotations
-
 import re
 from datetime import date
 from pathlib import Path
@@ -23,7 +19,6 @@ BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL
 
 
 def examples(code: str) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the files of the bad and the good example."""
     bad, _, good = load_rule_page(code).text.partition("## Bad\n")[2].partition("## Good\n")
     found = [{path: text for _, path, text in BLOCK.findall(part) if path} for part in (bad, good)]
     return found[0], found[1]

@@ -1,7 +1,3 @@
-"""Annotations with invalid targets, and targets that are resolved in unusual ways."""
-
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from pytest_snapshot.plugin import Snapshot
@@ -35,7 +31,6 @@ FILES = {
 
 
 def traced(*comments: str, files: Mapping[str, bytes] = FILES) -> Trace:
-    """Return the trace of some comments, one per file: a.rs, b.rs, ..."""
     sources = {f"{chr(ord('a') + number)}.rs": text for number, text in enumerate(comments)}
     tree = MemoryTree({**files, **{path: text.encode() for path, text in sources.items()}})
     annotations = [one for path, text in sources.items() for one in scan_comments(path, text, SourceStyle())[0]]

@@ -1,7 +1,3 @@
-"""The catalogue of a project: its specifications, requirements and citations."""
-
-from __future__ import annotations
-
 import pytest
 from blake3 import blake3
 from msgspec import json, msgpack

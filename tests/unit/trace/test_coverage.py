@@ -1,7 +1,3 @@
-"""What covers each byte, the resulting states, and their counts."""
-
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from hypothesis import given

@@ -1,7 +1,3 @@
-"""The requirements and lines that fail a gate, and those that are not applicable."""
-
-from __future__ import annotations
-
 from datetime import date
 
 from hypothesis import given

@@ -1,7 +1,3 @@
-"""Finding quotes, exactly or with one edit, compared with a simple implementation of the rules."""
-
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from hypothesis import example, given, strategies as st

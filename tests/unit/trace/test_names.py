@@ -1,7 +1,3 @@
-"""Requirement ids in targets, and their problems."""
-
-from __future__ import annotations
-
 import re
 from itertools import count
 

@@ -1,7 +1,3 @@
-"""The text that a quote was meant to be, its section, and the changed words."""
-
-from __future__ import annotations
-
 from duvet.project.project import Project
 from duvet.specs.locator import locate_specification
 from duvet.trace.nearest import Neighbourhood, TextStretch, TextWords, make_word_diff

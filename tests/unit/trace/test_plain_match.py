@@ -1,7 +1,3 @@
-"""Quotes of Markdown in duvet's own schema, with any markup."""
-
-from __future__ import annotations
-
 from duvet.project.project import Project
 from duvet.trace.match import is_meaningful_edit
 from duvet.tree.files import MemoryTree
@@ -41,7 +37,6 @@ some code here
 
 
 def project(*quotes: str, target: str = "spec.md#spec", spec: str = SPEC) -> Project:
-    """Make a project whose code and test cite each of these quotes."""
     code = "".join(f"##= {target}\n{extra}##% {quote}\npass\n" for quote in quotes for extra in ("", "##= type=test\n"))
     files = {".duvet/config.toml": CONFIG, "spec.md": spec, "a.py": code}
     return Project(tree=MemoryTree({path: text.encode() for path, text in files.items()}))

@@ -1,7 +1,3 @@
-"""Requirements and their states, counts of states, and the verdict of a run."""
-
-from __future__ import annotations
-
 from blake3 import blake3
 from hypothesis import given, strategies as st
 

@@ -1,7 +1,3 @@
-"""Sections, annotations, traces and requirements for tests."""
-
-from __future__ import annotations
-
 from hypothesis import strategies as st
 
 from duvet.model import Annotation, Format, Kind, Level, Locator, Section, Specification

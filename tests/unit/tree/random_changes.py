@@ -1,7 +1,3 @@
-"""A project with every kind of file, and random changes that people and programs make."""
-
-from __future__ import annotations
-
 import os
 import random
 import time

@@ -1,7 +1,3 @@
-"""Work is repeated only if something changed: files, texts, or answers of a tree."""
-
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable

@@ -1,7 +1,3 @@
-"""Whatever changes in a project or its cache, and whenever: results equal those without the cache."""
-
-from __future__ import annotations
-
 import os
 import random
 import sys

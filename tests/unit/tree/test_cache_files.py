@@ -1,7 +1,3 @@
-"""Files of the cache, intact and damaged in every way, and the build that they belong to."""
-
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

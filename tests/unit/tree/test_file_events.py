@@ -1,7 +1,3 @@
-"""Linux' notifications about folders, and file systems that others can change."""
-
-from __future__ import annotations
-
 import os
 import resource
 import sys

@@ -1,7 +1,3 @@
-"""Trees on disk and in memory behave alike."""
-
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

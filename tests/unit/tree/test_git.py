@@ -1,7 +1,3 @@
-"""Trees of git revisions equal checkouts, in all kinds of repositories and however git is run."""
-
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,3 @@
-"""Files are written completely or not at all."""
-
-from __future__ import annotations
-
 import os
 import signal
 import stat

@@ -1,7 +1,3 @@
-"""A record notices everything that would change an answer, and nothing else."""
-
-from __future__ import annotations
-
 import os
 import shutil
 import time

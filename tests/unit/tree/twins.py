@@ -3,8 +3,6 @@
 Commands run in the test process, because hundreds of runs are needed.
 """
 
-from __future__ import annotations
-
 import io
 import os
 import random
@@ -150,7 +148,6 @@ def tick(folder: Path) -> None:
 
 
 def state(folder: Path) -> dict[str, object]:
-    """Return everything below a folder except the cache, with kinds and contents."""
     found = (path for path in sorted(folder.rglob("*")) if ".duvet/cache" not in path.as_posix())
     return {path.relative_to(folder).as_posix(): _content(path, str(folder).encode()) for path in found}
 

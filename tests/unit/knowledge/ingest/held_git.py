@@ -1,7 +1,5 @@
 """A `git` that holds an ingest run in the middle of its transaction."""
 
-from __future__ import annotations
-
 import os
 import select
 from pathlib import Path

@@ -1,7 +1,3 @@
-"""Projects to index."""
-
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Mapping
 from contextlib import closing

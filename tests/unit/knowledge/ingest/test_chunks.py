@@ -1,7 +1,3 @@
-"""How a file is read: chunks, headings, links and front matter, and the symbols that code declares."""
-
-from __future__ import annotations
-
 import os
 import time
 from itertools import pairwise

@@ -1,7 +1,3 @@
-"""The files to index, and their kinds."""
-
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

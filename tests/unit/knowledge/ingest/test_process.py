@@ -1,7 +1,3 @@
-"""Ingest runs in another process: its environment, its errors and its end."""
-
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,3 @@
-"""Ingest runs: their records, changes, progress and reports, and the graph of files and requirements."""
-
-from __future__ import annotations
-
 import os
 import sys
 from contextlib import closing
@@ -290,7 +286,6 @@ CATALOGUE = "ledger:\n  description: Books\n  criticality: high\n  dependencies:
 
 
 def list_edges(store: Store) -> list[str]:
-    """Return all edges as text, except those to chunks."""
     nodes = (node for label in NodeLabel if label is not NodeLabel.CHUNK for node in store.nodes(label))
     found = (edge for node in nodes for edge, _ in store.edges(node.id, out=True, limit=1000))
     return sorted(

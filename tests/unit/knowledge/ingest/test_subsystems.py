@@ -1,7 +1,3 @@
-"""The catalogue of subsystems, and the subsystem of each file."""
-
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path

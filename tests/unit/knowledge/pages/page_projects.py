@@ -1,7 +1,3 @@
-"""Projects with pages, in memory and on disk."""
-
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -32,7 +28,6 @@ def project_of(files: Mapping[str, str | bytes]) -> Project:
 
 
 def project_in(folder: Path, *, kept: bool = False) -> Project:
-    """Open the project in a folder, recording what is read from the disk."""
     cache = DiskCache(DiskTree(str(folder)), {}, kept=kept)
     return Project(str(folder), tree=cache.tree, memory=cache)
 
@@ -60,6 +55,5 @@ def _load_pages(project: Project) -> PageCollection:
 
 
 def list_problems(files: Mapping[str, str | bytes]) -> list[tuple[Any, ...]]:
-    """Return the code, place and message of each problem in these files."""
     problems = find_page_problems(project_of(files)).problems
     return [(one.code, f"{one.path}:{one.place.line}:{one.place.column}", one.message) for one in problems]

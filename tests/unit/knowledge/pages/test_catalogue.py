@@ -1,7 +1,3 @@
-"""Links between pages and to requirements, and which files are read again after a change."""
-
-from __future__ import annotations
-
 import os
 from pathlib import Path
 
@@ -128,7 +124,6 @@ def test_the_graph_of_pages() -> None:
 
 @pytest.fixture
 def tea(tmp_path: Path) -> Path:
-    """Make a project with five pages, whose files are old enough to count as unchanged."""
     make(tmp_path, {**TRACE, **{f"docs/{name}.md": f"# Page {name}\n\nabout {name}\n" for name in "abcde"}})
     for path in tmp_path.rglob("*"):
         os.utime(path, (1000.0, 1000.0))
@@ -140,7 +135,6 @@ def titles(pages: PageStore) -> list[str]:
 
 
 def index_of(folder: Path, pages: PageStore, earlier: PageIndex | None = None) -> tuple[PageIndex, list[str]]:
-    """Return the index, and the pages that were read for it."""
     read: list[str] = []
     project = project_in(folder)
 

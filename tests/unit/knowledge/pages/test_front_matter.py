@@ -1,7 +1,3 @@
-"""Front matter is read without a YAML parser where the result is the same."""
-
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from hypothesis import given, strategies as st

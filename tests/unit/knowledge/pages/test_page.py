@@ -1,7 +1,3 @@
-"""Pages: files, slugs, titles, front matter, and hostile pages."""
-
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

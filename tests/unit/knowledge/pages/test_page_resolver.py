@@ -1,7 +1,3 @@
-"""Where links lead: to files by path, by a part of it, by name and by alias."""
-
-from __future__ import annotations
-
 import sys
 
 from duvet.knowledge.pages.catalogue import LinkKind, PageLinkRow

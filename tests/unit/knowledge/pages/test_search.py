@@ -1,7 +1,3 @@
-"""Searching pages, and finding pages that answer a question."""
-
-from __future__ import annotations
-
 from duvet.knowledge.pages import search
 from duvet.words import stem_word
 from tests.unit.knowledge.pages.page_projects import index_of

@@ -1,7 +1,3 @@
-"""HTML reports, including hostile ones, and parsers for them."""
-
-from __future__ import annotations
-
 import re
 from typing import Any
 from xml.etree.ElementTree import Element

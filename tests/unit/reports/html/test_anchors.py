@@ -1,7 +1,3 @@
-"""Anchors and titles of the HTML report, and the looks of states."""
-
-from __future__ import annotations
-
 import re
 from itertools import product
 

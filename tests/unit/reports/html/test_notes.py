@@ -1,7 +1,3 @@
-"""Pages in the HTML report: their view, links from requirements, and hostile Markdown."""
-
-from __future__ import annotations
-
 import re
 
 import html5lib

@@ -1,7 +1,3 @@
-"""The HTML report: whole pages, overview, head, size, and hostile text."""
-
-from __future__ import annotations
-
 import itertools
 import json
 import re

@@ -1,7 +1,3 @@
-"""Specifications in the HTML report: their text, their requirements, citations and sources."""
-
-from __future__ import annotations
-
 import re
 from urllib.parse import unquote
 
