@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing, nullcontext, suppress
 from typing import Any, TypeVar
@@ -16,7 +17,6 @@ from duvet.console.options import TEXT_TYPE, add_service_option, add_trace_optio
 from duvet.console.project import load_catalogue, open_project
 from duvet.knowledge.ingest.chunks import wants_symbols
 from duvet.knowledge.ingest.run import IngestOutcome, ingest_project
-from duvet.progress import Progress
 from duvet.reports.cells import escape_cell
 from duvet.store import database, location, records, sqlite
 from duvet.text import format_count
@@ -70,7 +70,8 @@ def ingest(
     settings = command.current_settings()
     if profile:
         location.require_profile(profile)
-    project = open_project(**options)
+    # As for `duvet report`, steps are shown on a terminal only, or with `-v`.
+    project = open_project(is_quiet=not (settings.verbose or sys.stderr.isatty()), **options)
     config_path = options["config_path"] or settings.config_path
     rule, paths = load_service_ingest(project.tree, settings.environ, config_path, service_path, settings.folder)
     own = location.find_store_paths(location.KnowledgeSettings("", rule, paths)).own
@@ -79,7 +80,7 @@ def ingest(
     def run(store: sqlite.Store | None) -> IngestOutcome:
         return ingest_project(project, store, rule, request, catalogue=lambda: load_catalogue(options), own=own)
 
-    outcome = _run_with_store(paths.path, run, project.progress, full=full, dry_run=dry_run)
+    outcome = _run_with_store(paths.path, run, full=full, dry_run=dry_run)
     problems.print_problems(outcome.problems)
     if format == "json":
         record = {**to_builtins(outcome.run), "added_files": outcome.added, "changed_files": outcome.changed}
@@ -113,9 +114,7 @@ def _describe_contents(run: records.IngestRun) -> str:
     return f"{files}{f' ({kinds})' if kinds else ''} in {format_count(run.chunk_count, 'chunk')}"
 
 
-def _run_with_store(
-    path: str, run: Callable[[sqlite.Store | None], Result], progress: Progress, *, full: bool, dry_run: bool
-) -> Result:
+def _run_with_store(path: str, run: Callable[[sqlite.Store | None], Result], *, full: bool, dry_run: bool) -> Result:
     store = None
     try:
         with suppress(database.StoreMissingError, database.StoreOutdatedError):
@@ -134,7 +133,7 @@ def _run_with_store(
         return run(None)
     from duvet.knowledge.backup import make_scratch_folder
 
-    progress.begin(f"Replacing the damaged index {path}")
+    streams.print_remark(f"replacing the damaged index {escape_cell(path)}")
     with make_scratch_folder(os.path.dirname(path)) as folder:
         new = os.path.join(folder, os.path.basename(path))
         with closing(location.open_store(new, create=True)) as store:
