@@ -22,8 +22,6 @@ Row = dict[str, Any]
 
 
 class Requirement(NamedTuple):
-    """A requirement in the JSON report."""
-
     status: str
     level: str | None
     todos: int

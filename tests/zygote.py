@@ -44,8 +44,6 @@ _NUMBER = struct.Struct("!i")
 
 
 class Request(TypedDict):
-    """The command for a fork, and its folder."""
-
     args: list[str]
     cwd: str
     environ: dict[str, str]
@@ -206,8 +204,6 @@ class _Forked(subprocess.Popen[Any]):
 
 
 class Zygote:
-    """The tests' side of a zygote."""
-
     _started: ClassVar[dict[tuple[tuple[str, ...], bool], Zygote]] = {}
     _starting = threading.Lock()
 

@@ -17,6 +17,7 @@ import click
 import pytest
 
 from duvet.cli import cli
+from duvet.version import VERSION
 from tests import zygote
 from tests.cli.sample_project import make
 from tests.histories import commit
@@ -31,8 +32,6 @@ NOBODY: Before = zygote.STEP_DOWN if sys.platform != "win32" and os.getuid() == 
 
 
 class Done(NamedTuple):
-    """The exit code and output of a process."""
-
     code: int
     out: str
     err: str
@@ -51,8 +50,6 @@ def failed_like_upstream(message: str, place: str = "", hint: str = "") -> Done:
 
 
 class Run(Protocol):
-    """Runs the command in a folder."""
-
     def __call__(self, *args: str, environ: Mapping[str, str] = ..., **more: Any) -> Done: ...
 
 
@@ -121,7 +118,6 @@ def refuses(run: Run, args: str, code: int, message: str) -> None:
 
 
 def examples(name: str) -> list[list[str]]:
-    """Return the words of each example in a command's help, without `duvet`."""
     command = cli.get_command(click.Context(cli), name)
     assert command is not None and command.help is not None
     lines = command.help.partition("Examples:")[2].splitlines()
@@ -160,7 +156,7 @@ def play(run: Run, folder: Path, *steps: str | Mapping[str, str]) -> str:
             line = step.replace("\x1b", "\\x1b")
             told.append(f"$ duvet {line}\n" + ("as before\n" if shown == last and len(shown) > 100 else shown))
             last = shown
-    return "\n".join(told).replace("\r", "\\r")
+    return "\n".join(told).replace("\r", "\\r").replace(f"duvet {VERSION}", "duvet VERSION")
 
 
 def _show(done: Done) -> str:

@@ -1,5 +1,3 @@
-"""Fixtures: small projects before and after a report, and the command in them."""
-
 from __future__ import annotations
 
 import os
@@ -25,7 +23,6 @@ __all__ = ["wire"]  # a fixture, which tests ask for by name
 
 @pytest.fixture
 def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    """Write the `PROJECT` of the test module, or a project without errors."""
     project: dict[str, str] | None = getattr(request.module, "PROJECT", None)
     return make(tmp_path / "project", project) if project else make(tmp_path / "kettle", KETTLE)
 
@@ -53,7 +50,6 @@ def gold(request: pytest.FixtureRequest, snapshot: Snapshot) -> Snapshot:
 
 @pytest.fixture(scope="session")
 def reported_once(duvet_command: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Make the project with every file that a report writes, for tests to copy."""
     folder = make(tmp_path_factory.mktemp("reported") / "kettle", KETTLE)
     assert runner(duvet_command, folder)("report").code == 0
     return folder
@@ -96,7 +92,6 @@ def unread() -> Iterator[int]:
 
 @pytest.fixture
 def watch(kettle: Path, duvet_command: str) -> Iterator[Watch]:
-    """Watch the project until the end of the test."""
     begun: list[Watched] = []
 
     def begin(*args: str, **environ: str) -> Watched:

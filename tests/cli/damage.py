@@ -1,5 +1,3 @@
-"""Ways to damage a file."""
-
 from __future__ import annotations
 
 import os
@@ -49,7 +47,6 @@ def _cleared(path: Path) -> Path:
 
 @contextmanager
 def small_files(size: int) -> Iterator[None]:
-    """Let this process write no file beyond a size."""
     import resource
 
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)

@@ -58,8 +58,6 @@ def find_blocks(markdown: str) -> Iterator[Block]:
 
 
 class Session:
-    """A scratch folder in which the blocks of a document run."""
-
     def __init__(self, folder: Path) -> None:
         self.folder, self.home = folder, folder
         self.output = ""

@@ -1,5 +1,3 @@
-"""A project to index without vectors, and the expected results."""
-
 from __future__ import annotations
 
 from contextlib import closing

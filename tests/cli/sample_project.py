@@ -1,5 +1,3 @@
-"""A small project without errors."""
-
 from __future__ import annotations
 
 from collections.abc import Mapping

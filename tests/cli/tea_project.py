@@ -1,5 +1,3 @@
-"""A small project with requirements in every state and a few invalid citations."""
-
 from __future__ import annotations
 
 from tests.cli.sample_project import PROJECTS

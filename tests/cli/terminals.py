@@ -1,5 +1,3 @@
-"""A pseudo-terminal for commands, and what is visible on it."""
-
 from __future__ import annotations
 
 import fcntl

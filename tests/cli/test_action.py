@@ -1,5 +1,3 @@
-"""The GitHub Action: its requests to GitHub, and its scripts."""
-
 from __future__ import annotations
 
 import re

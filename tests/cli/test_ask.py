@@ -1,5 +1,3 @@
-"""`duvet ask` as a process, against a provider on loopback."""
-
 from __future__ import annotations
 
 import json

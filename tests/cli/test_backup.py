@@ -1,5 +1,3 @@
-"""`duvet backup`, `duvet restore` and `duvet feedback`"""
-
 from __future__ import annotations
 
 import json

@@ -1,5 +1,3 @@
-"""`duvet report` with the cache of an earlier run, and `duvet cache`."""
-
 from __future__ import annotations
 
 import os

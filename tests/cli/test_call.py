@@ -1,5 +1,3 @@
-"""`duvet call` and `duvet tools`"""
-
 from __future__ import annotations
 
 import json
@@ -105,7 +103,6 @@ def test_a_list_of_tools(duvet: Run, folder: Path, gold: Snapshot) -> None:
 
 @pytest.fixture
 def indexed(duvet_command: str, folder: Path) -> Run:
-    """Return the command in an indexed project with the pack `knowledge`."""
     config = json.dumps({"ingest": {"semantic": False, "staleDays": 36_500}, "toolPacks": {"knowledge": {}}})
     return runner(duvet_command, fill(make(folder, {"duvet.config.json": config})))
 

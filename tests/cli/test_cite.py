@@ -1,5 +1,3 @@
-"""`duvet cite`: what it writes, refuses and leaves unchanged."""
-
 from __future__ import annotations
 
 import shlex

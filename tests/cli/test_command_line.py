@@ -1,5 +1,3 @@
-"""The command line itself: help, usage, folders, colours, and exit codes."""
-
 from __future__ import annotations
 
 import re
@@ -192,7 +190,6 @@ def test_colours(broken: str, kettle: Path, duvet: Run, duvet_command: str) -> N
 
 
 def test_quiet_and_verbose_and_switches_that_may_be_repeated(kettle: Path, duvet: Run) -> None:
-    """Global flags are also accepted after the command."""
     assert duvet("report", "-q", "--no-cache") == duvet("-q", "--no-cache", "report") == Done(0, "", "")
     assert not (kettle / ".duvet" / "cache").exists()
     for words in (("-v", "report"), ("report", "--verbose")):

@@ -1,5 +1,3 @@
-"""`duvet completion`: the scripts, and the answers to bash, zsh and fish."""
-
 from __future__ import annotations
 
 import os

@@ -1,5 +1,3 @@
-"""`duvet config`, and the extended schema."""
-
 from __future__ import annotations
 
 import json

@@ -1,5 +1,3 @@
-"""`duvet diff`: the base of the comparison, the listed changes, and gates."""
-
 from __future__ import annotations
 
 import json
@@ -25,7 +23,6 @@ REGRESSION = ("--fail-on", "regression")
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Make a project without changes since its only commit."""
     return history(tmp_path / "kettle", KETTLE)
 
 

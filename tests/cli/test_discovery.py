@@ -1,5 +1,3 @@
-"""Commands in subfolders of a project, and outside of any project."""
-
 from __future__ import annotations
 
 import json

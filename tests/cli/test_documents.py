@@ -1,5 +1,3 @@
-"""Runs the blocks of the README and the guide, and checks their configurations."""
-
 from __future__ import annotations
 
 import re

@@ -1,5 +1,3 @@
-"""Downloads: their progress bar on a terminal, their lines elsewhere, and specifications that can't be downloaded."""
-
 from __future__ import annotations
 
 import signal
@@ -100,7 +98,6 @@ def test_no_progress_without_a_terminal(held: Held, urls: list[str], kettle: Pat
 
 @pytest.fixture
 def dead_url() -> str:
-    """Return the URL of a specification on a local port without a server."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         return f"https://127.0.0.1:{server.getsockname()[1]}/spec"
 

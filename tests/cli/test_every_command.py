@@ -1,5 +1,3 @@
-"""What many commands share: examples in the help, invalid or missing projects, and cached answers."""
-
 from __future__ import annotations
 
 import shlex

@@ -1,5 +1,3 @@
-"""The examples in man pages of sections 5 and 7, and the files in man/examples, work as written."""
-
 from __future__ import annotations
 
 import re

@@ -1,5 +1,3 @@
-"""`duvet explain` and `duvet rules`: rules, states and configuration keys."""
-
 from __future__ import annotations
 
 import json

@@ -1,5 +1,3 @@
-"""Unreadable inputs and unwritable outputs: each is reported, the exit code is 1, and existing files are kept."""
-
 from __future__ import annotations
 
 import os

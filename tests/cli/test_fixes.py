@@ -1,5 +1,3 @@
-"""`duvet validate --fix` in projects with a history: safe fixes, unsafe fixes, and prompts."""
-
 from __future__ import annotations
 
 import json

@@ -1,5 +1,3 @@
-"""`duvet help`: the topics of the guide, and the help of commands."""
-
 from __future__ import annotations
 
 import re

@@ -82,7 +82,6 @@ HEAVY = {"mcp", "pydantic", "numpy", "rich", "httpx2", "watchfiles", "asyncio"}
 
 @pytest.fixture(scope="module")
 def kettle(tmp_path_factory: pytest.TempPathFactory, duvet_command: str) -> Path:
-    """Make a committed project with a cached report, without the HTML report."""
     config = CONFIG + "[report.html]\nenabled = false\n"
     folder = make(tmp_path_factory.mktemp("imports") / "kettle", {**KETTLE, ".duvet/config.toml": config})
     for command in ("report", "validate", "uncited"):

@@ -1,5 +1,3 @@
-"""`duvet ingest`: output, prompts, and damaged files and indexes."""
-
 from __future__ import annotations
 
 import json
@@ -106,7 +104,6 @@ def test_a_file_that_may_not_be_read(public: Path, duvet_command: str) -> None:
 
 
 def overwrite_parts(data: bytes) -> bytes:
-    """Overwrite much of each block of a file."""
     chance = random.Random(1)
     return b"".join(
         data[at : at + 100] + chance.randbytes(800) + data[at + 900 : at + 4096] for at in range(0, len(data), 4096)

@@ -1,5 +1,3 @@
-"""`duvet init` in new and in existing projects."""
-
 from __future__ import annotations
 
 import os

@@ -1,5 +1,3 @@
-"""The man pages, which `make man` rebuilds, the site, and the tables of criteria in the guide."""
-
 from __future__ import annotations
 
 import re

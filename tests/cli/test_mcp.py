@@ -1,5 +1,3 @@
-"""`duvet mcp`: `--check`, `--describe`, `--print-config`, and the service configuration."""
-
 from __future__ import annotations
 
 import json
@@ -177,7 +175,6 @@ KEYS = {"claude": "mcpServers", "vscode": "servers", "cursor": "mcpServers", "co
 
 
 def parsed(client: str, text: str) -> dict[str, Any]:
-    """Return the only server in the configuration printed for a client."""
     read = tomllib.loads(text) if client == "codex" else json.loads(text)
     assert list(read) == [KEYS[client]]
     assert list(read[KEYS[client]]) == ["duvet"]

@@ -1,5 +1,3 @@
-"""Invalid command lines: each fails with a message, and prints no result."""
-
 from __future__ import annotations
 
 from pathlib import Path

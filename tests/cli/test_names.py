@@ -1,5 +1,3 @@
-"""Names of requirements, such as `FR-001`, in commands."""
-
 from __future__ import annotations
 
 import json

@@ -1,5 +1,3 @@
-"""`duvet pages`, problems of pages in `duvet validate`, and which files are pages."""
-
 from __future__ import annotations
 
 from collections.abc import Mapping

@@ -1,5 +1,3 @@
-"""`duvet prioritize`: the order of requirements, and the reasons; `duvet prompt`."""
-
 from __future__ import annotations
 
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""`duvet report --format`: problems for programs, and where they are written."""
-
 from __future__ import annotations
 
 import json

@@ -1,5 +1,3 @@
-"""`duvet query`: checks, output and options."""
-
 from __future__ import annotations
 
 import subprocess

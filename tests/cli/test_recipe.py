@@ -1,5 +1,3 @@
-"""`duvet recipe`"""
-
 from __future__ import annotations
 
 import json
@@ -20,7 +18,6 @@ LOOK, WAIT = RECIPES["look.yaml"], RECIPES["wait.yaml"]
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """Make an indexed project with a recipe."""
     # The tools are enabled without a service configuration.
     return fill(make(tmp_path / "pot", {**FILES, "recipes/look.yaml": LOOK}))
 

@@ -1,5 +1,3 @@
-"""`duvet report`: its files, output and warnings, `duvet extract`, which writes the same files, and `duvet merge`."""
-
 from __future__ import annotations
 
 import os

@@ -1,5 +1,3 @@
-"""The gates of `duvet report`: the snapshot, citations and tests, and requirements that are not applicable."""
-
 from __future__ import annotations
 
 import re

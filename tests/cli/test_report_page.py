@@ -1,5 +1,3 @@
-"""The HTML report of `duvet report`: everything shown in it is an input, and `--open` opens it."""
-
 from __future__ import annotations
 
 import json
@@ -145,7 +143,6 @@ def test_the_same_page_elsewhere(tmp_path: Path, duvet_command: str, is_committe
 
 @pytest.fixture
 def browser(tmp_path: Path) -> Path:
-    """Make a browser that records what it opens."""
     script = tmp_path / "browser"
     script.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" >> "{tmp_path}/shown"\n')
     script.chmod(0o755)
@@ -153,7 +150,6 @@ def browser(tmp_path: Path) -> Path:
 
 
 def list_opened(browser: Path) -> list[str]:
-    """Return what the browser opened, without the folder of the test."""
     path = browser.with_name("shown")
     lines = path.read_text().splitlines() if path.exists() else []
     return [line.replace(browser.parent.as_uri(), "<test>") for line in lines]

@@ -1,5 +1,3 @@
-"""Requirement files in duvet's own schema: none by default, and no unneeded ones."""
-
 from __future__ import annotations
 
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""`duvet search`: results, formats, searches without results, and impossible searches."""
-
 from __future__ import annotations
 
 import json

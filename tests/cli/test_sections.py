@@ -1,5 +1,3 @@
-"""Sections with the same heading, and specifications with the same name."""
-
 from __future__ import annotations
 
 import json

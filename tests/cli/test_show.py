@@ -1,5 +1,3 @@
-"""`duvet show` in a project."""
-
 from __future__ import annotations
 
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""Closed, full and unread standard streams, and interruptions: no traceback, and no partial output."""
-
 from __future__ import annotations
 
 import json

@@ -1,5 +1,3 @@
-"""`duvet uncited`: the list, and its gate."""
-
 from __future__ import annotations
 
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""`duvet validate`: checked files, output, and fixes."""
-
 from __future__ import annotations
 
 import json

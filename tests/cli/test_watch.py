@@ -1,5 +1,3 @@
-"""`duvet report --watch`: the changes that it notices, its output, and its system calls."""
-
 from __future__ import annotations
 
 import shutil
@@ -202,8 +200,6 @@ def test_a_limit_of_the_system(limit: str, reported: Path, duvet: Run) -> None:
 
 
 class Scripted(ChangeWatcher):
-    """Changes in a given order, of which `report` is an output."""
-
     def __init__(self, *script: tuple[str, ...]) -> None:
         super().__init__()
         self.script = iter(script)

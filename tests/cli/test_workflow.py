@@ -1,5 +1,3 @@
-"""`duvet workflow`"""
-
 from __future__ import annotations
 
 import json

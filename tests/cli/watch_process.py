@@ -1,5 +1,3 @@
-"""`duvet report --watch` in a process, and its output from one run to the next."""
-
 from __future__ import annotations
 
 import os
@@ -18,8 +16,6 @@ WAITING = "    Watching for changes; press Ctrl-C to stop\n"
 
 
 class Told(NamedTuple):
-    """The output of one run."""
-
     changed: str
     """The names that it began with."""
     problems: int
@@ -60,7 +56,6 @@ class Watched:
         return Told(lines[0].removeprefix("     Changed "), problems, " ".join(verdicts))
 
     def interrupted(self) -> tuple[int, str, str]:
-        """Interrupt the process, and return its exit code and unread output."""
         self.process.send_signal(signal.SIGINT)
         out, err = self.process.communicate(timeout=LONGEST)
         return self.process.returncode, out.decode(), (self._unread + err).decode()

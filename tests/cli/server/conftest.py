@@ -1,5 +1,3 @@
-"""Makes the servers of the unit tests available to tests of commands, and a provider of models."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

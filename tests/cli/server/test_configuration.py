@@ -1,5 +1,3 @@
-"""The server's configuration over real pipes: identity, packs, and edits while it runs."""
-
 from __future__ import annotations
 
 import json
@@ -36,7 +34,6 @@ def tools_of(server: Wire, params: Message | None = None) -> list[str]:
 
 
 def wait_for(wire: Wire, *methods: str) -> None:
-    """Wait for these notifications, in any order and possibly among others."""
     waiting = {f"notifications/{method}" for method in methods}
     while waiting:
         waiting.discard(wire.read().get("method", ""))

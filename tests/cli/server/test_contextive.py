@@ -17,6 +17,7 @@ from duvet.tools.dispatcher import ToolDispatcher
 from duvet.tools.packs import Registry
 from duvet.tools.plugin_runner import PackContext
 from duvet.tools.tool import EnabledPack
+from duvet.version import VERSION
 from tests.cli.command import environment, run
 from tests.cli.sample_project import make
 from tests.unit.server.stdio_server import Wire
@@ -75,7 +76,7 @@ def test_4_1_the_loader_heeds_variables_of_the_environment(core: str, workplace:
     assert json.loads(found.out)["server"] | {"description": ""} == {
         "name": "other",
         "title": "From outside",
-        "version": "0.1.0",
+        "version": VERSION,
         "description": "",
         "mode": "stdio",
     }

@@ -1,5 +1,3 @@
-"""Forwarded calls of `km-` tools between processes; `test_knowledge.py` covers all tools."""
-
 from __future__ import annotations
 
 import json

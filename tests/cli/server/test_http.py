@@ -1,5 +1,3 @@
-"""`duvet mcp --http` as a process: addresses, tokens, log, shutdown, and pages."""
-
 from __future__ import annotations
 
 import json

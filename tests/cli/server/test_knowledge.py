@@ -1,5 +1,3 @@
-"""The tools of the pack `knowledge` over every interface and for every caller, and texts that must not leak."""
-
 from __future__ import annotations
 
 import json
@@ -36,14 +34,12 @@ class Faces:
 
     @cached_property
     def reference(self) -> dict[str, Any]:
-        """Return the shell's answer, without values that differ from call to call."""
         return {
             tool: team.replace_varying_values(team.by_shell(self.command, self.local)(tool, given).value)
             for tool, given in team.ALL.items()
         }
 
     def get(self, face: str, caller: str) -> tuple[team.Ask, set[str] | None]:
-        """Return how to call an interface, and the tools that it lists."""
         if (face, caller) not in self.opened:
             self.opened[face, caller] = self.open(face, caller)
         return self.opened[face, caller]

@@ -1,5 +1,3 @@
-"""Tools that change something: audit log, progress, and servers killed during a call."""
-
 from __future__ import annotations
 
 import json

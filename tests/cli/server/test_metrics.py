@@ -1,5 +1,3 @@
-"""Metrics and logs of the tools of the pack `knowledge`, and the reports at `/api/v1`."""
-
 from __future__ import annotations
 
 import json

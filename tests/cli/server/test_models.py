@@ -1,5 +1,3 @@
-"""Models that real servers and commands ask, with a provider on loopback."""
-
 from __future__ import annotations
 
 import json

@@ -1,5 +1,3 @@
-"""`duvet mcp --pages`: a folder of notes without a project, for an agent."""
-
 from __future__ import annotations
 
 import json

@@ -1,5 +1,3 @@
-"""Packs in files of the project, served by real processes."""
-
 from __future__ import annotations
 
 import json

@@ -1,5 +1,3 @@
-"""`duvet mcp` as clients start it: start, refusals, output and exit."""
-
 from __future__ import annotations
 
 import array
