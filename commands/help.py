@@ -1,3 +1,5 @@
+"""`duvet help`"""
+
 from __future__ import annotations
 
 import click

@@ -15,7 +15,7 @@ from duvet.cli import cli
 from duvet.config.service_tables import ServerSection
 from duvet.version import VERSION
 from man.build import escape_roff
-from man.house import draw_house
+from man.house import draw_house, list_modules
 from tests.conftest import ROOT
 
 LINKS = ("commands", "reports", "templates")
@@ -90,6 +90,10 @@ def test_modules_and_functions_are_short_and_modules_are_nouns() -> None:
     ]
     assert sorted(long) == sorted(LONG_FUNCTIONS)
     assert [str(path) for path in texts if any(part.endswith("ing") for part in path.with_suffix("").parts)] == []
+
+
+def test_each_module_has_a_summary_for_make_house() -> None:
+    assert [line for line in list_modules().splitlines() if len(line.split(maxsplit=1)) < 2] == []
 
 
 def test_unit_tests_are_named_after_the_module_that_they_test() -> None:
