@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -217,10 +218,25 @@ def suggest_nearest(name: str, known: Iterable[str] | Mapping[str, str]) -> str:
     """Return `did you mean …?` with the most similar names (in a mapping, their values); empty if none is similar."""
     names = known if isinstance(known, Mapping) else {one: one for one in known}
     hits = load_rapidfuzz().process.extract(
-        name.lower(), list(names), scorer=load_rapidfuzz().fuzz.ratio, processor=str.lower, limit=3, score_cutoff=60
+        name.lower(),
+        list(names),
+        scorer=load_rapidfuzz().fuzz.ratio,
+        processor=str.lower,
+        limit=3,
+        score_cutoff=_SIMILAR,
     )
     near = dict.fromkeys(names[hit] for hit, _, _ in hits)
     return f"did you mean {' or '.join(near)}?" if hits else ""
+
+
+def is_similar_path(one: str, other: str) -> bool:
+    """Compare the file names too, because different files are often in one folder."""
+    paths = one.lower(), other.lower()
+    pairs = paths, [posixpath.splitext(posixpath.basename(path))[0] for path in paths]
+    return all(load_rapidfuzz().fuzz.ratio(*pair) >= _SIMILAR for pair in pairs)
+
+
+_SIMILAR = 60
 
 
 # If no line is unique in both texts, compare up to this many pairs of lines.

@@ -20,7 +20,7 @@ from duvet.sources.comments import SourceStyle, scan_comments
 from duvet.specs import requirement_files
 from duvet.specs.extraction import locate_configured
 from duvet.specs.locator import SectionNames, find_section_index, format_locator, resolve_specification
-from duvet.text import load_rapidfuzz
+from duvet.text import is_similar_path, load_rapidfuzz
 from duvet.trace.names import NO_NAMES, NamedText, find_stated_names, is_stated_name
 from duvet.trace.nearest import Neighbourhood, TextStretch, describe_changed_meaning, make_word_diff
 from duvet.trace.plain_match import remove_quote_markup
@@ -33,7 +33,6 @@ _MOST_SHOWN = 3  # The number of names that a hint shows.
 _FEWEST_WORDS = 3  # A shorter quote may be in the only section that contains it by chance.
 _SECOND = 95.0  # Text more similar to a quote than this is a second good correction.
 _FAR = 90.0  # The similarity that text in another section needs to be proposed.
-_SIMILAR_NAME = 60
 _TYPO = 90.0  # If a quote is less similar than this, it contains more than a typo.
 _NOT_SIMILAR = "no text in this section is similar; quote one of its requirements, or remove the citation"
 _DIGITS = "0123456789"
@@ -299,7 +298,7 @@ def _correct_specification(texts: SpecificationTexts, annotation: Annotation) ->
         return index is not None and near.contains(index, annotation.quote)
 
     others = list(texts.list_others())
-    known = [one for one in others if load_rapidfuzz().fuzz.ratio(name, one[0]) >= _SIMILAR_NAME]
+    known = [one for one in others if is_similar_path(name, one[0])]
     fitting = [other for other, near in known if has_quote(near)]
     if len(fitting) == 1:
         return Correction(f"did you mean {fitting[0]}?", f"{fitting[0]}#{section}")

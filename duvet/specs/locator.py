@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 # ruff: noqa: RUF001
+import os
 import posixpath
 import re
 from collections import Counter
@@ -207,8 +208,12 @@ def resolve_specification(spec: str, format: Format, base: str, tree: Tree) -> L
     candidate, folder, below = spec, base, None
     while not tree.is_file(candidate):
         if not folder or folder == below:
-            more = f", in {base} and in the folders above it" if base else ""
-            raise _make_unresolved_error(spec, f"correct the path; duvet looks in the working directory{more}")
+            places = "the project's folder"
+            if os.path.isabs(base):
+                places += " and the folders above it"
+            elif base:
+                places = f"the folder of this file and the folders above it, up to {places}"
+            raise _make_unresolved_error(spec, f"correct the path; duvet looks in {places}")
         candidate = posixpath.join(folder, spec)
         folder, below = posixpath.dirname(folder), folder
     return _locate_path(candidate, format)

@@ -18,7 +18,7 @@ from duvet.model import NUMBER_SIGN, Annotation, Format, Kind, Level, Locator, P
 from duvet.progress import Progress
 from duvet.specs import locator as locators
 from duvet.specs.library import Library, assign_ids
-from duvet.text import LineNumbers, join_names, quote_text, suggest_nearest
+from duvet.text import LineNumbers, is_similar_path, join_names, quote_text, suggest_nearest
 from duvet.trace import records
 from duvet.trace.catalogue import select_unreferenced_specifications
 from duvet.trace.coverage import cover_specification
@@ -112,7 +112,8 @@ class TargetResolver:
         except DuvetError as error:
             rule = rules.TARGET_BAD_URL if "://" in name else rules.TARGET_UNRESOLVED
             targets = {} if hash_sign else self._named_targets.get(name, {})
-            near = suggest_nearest(name, [locator.name for locator in self.specifications])
+            known = (locator.name for locator in self.specifications)
+            near = suggest_nearest(name, [one for one in known if is_similar_path(name, one)])
             hint = f"write {' or '.join(targets)}" if targets else near or error.hint
             return records.Failure(rule, error.message, hint, is_reported=name in self._unavailable)
         specification = self._load(locator)

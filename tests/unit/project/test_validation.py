@@ -67,6 +67,7 @@ OFFERS: dict[str, tuple[dict[str, str], str]] = {
     "another specification has something like it": ({}, f"//= tea.md#serving\n//# {LID} at all.\n"),
     # A citation without a quote identifies its section only by name.
     "titles": ({}, "//= tea.md#servng\n\n//= tae.md#cleaning\n\n//= tea.md\n"),
+    "only the folder is similar": ({}, "//= docs/cup.md#lid\n"),
 }
 
 
