@@ -37,7 +37,7 @@ from duvet.tree.files import DiskTree
 from duvet.tree.outputs import store_file
 from duvet.workflows import workflow as records
 from duvet.workflows.recipe import (
-    ORIGIN_SHIPPED,
+    ORIGIN_BUILT_IN,
     PlannedStep,
     RecipeFile,
     check_recipe,
@@ -68,9 +68,9 @@ _LEFT_OUT = f"the configuration disables the tool {records.RECIPE_TOOL}"
 @click.group(cls=command.SubcommandGroup, default="list")
 def recipe() -> None:
     """A recipe automates a routine task: it is a YAML file in `recipes` or `.duvet/recipes` with steps that call tools,
-    wait, check the answers and capture values from them. Agents run one with the tool `km-recipe-run`. duvet
-    ships daily-health, release-prep, stale-audit and subsystem-freshness; a project recipe with the same name replaces
-    a shipped one. duvet-recipe(1) describes the format.
+    wait, check the answers and capture values from them. Agents run one with the tool `km-recipe-run`. The
+    built-in recipes are daily-health, release-prep, stale-audit and subsystem-freshness; a project recipe with the same
+    name replaces a built-in one. duvet-recipe(1) describes the format.
 
     Without a COMMAND, `duvet recipe` lists the recipes.
 
@@ -108,7 +108,7 @@ def recipe() -> None:
 )
 @add_unused_options
 def list_recipes(format: str | None) -> None:
-    """List your own recipes and those that duvet ships.
+    """List the recipes of the project and the built-in recipes.
 
     \b
     Examples:
@@ -122,7 +122,7 @@ def list_recipes(format: str | None) -> None:
     rows = [
         {
             "name": one.name,
-            "file": ORIGIN_SHIPPED if one.origin == ORIGIN_SHIPPED else one.path,
+            "file": ORIGIN_BUILT_IN if one.origin == ORIGIN_BUILT_IN else one.path,
             "variables": list(one.workflow.variables),
             "steps": len(one.workflow.steps),
             "summary": one.workflow.description,
@@ -186,7 +186,7 @@ def check(names: tuple[str, ...], format: str | None, output: str | None, **opti
     """
     catalogue = RecipeCatalogue(DiskTree())
     recipes = catalogue.read_all()
-    own = [one for one in recipes.values() if one.origin != ORIGIN_SHIPPED]
+    own = [one for one in recipes.values() if one.origin != ORIGIN_BUILT_IN]
     found = [recipes.get(name) or catalogue.read(name) for name in names] or own
     application = _make_application(options)
     tools = list(application.tools.registry.list_all())

@@ -20,7 +20,7 @@ from duvet.workflows.check import WorkflowEnvironment, WorkflowFault, check_work
 
 RECIPE_VERSION = 1
 _TIME_LIMIT = 600.0  # Time limit of a recipe that sets none, in seconds, not counting its waits.
-ORIGIN_PROJECT, ORIGIN_SHIPPED, ORIGIN_FILE = "project", "shipped", "file"
+ORIGIN_PROJECT, ORIGIN_BUILT_IN, ORIGIN_FILE = "project", "built-in", "file"
 _Table = TypeVar("_Table", bound=Struct)
 _FALLBACKS = {"id": "", "tool": "", "path": "result", "name": ""}  # Placeholders for unreadable values.
 

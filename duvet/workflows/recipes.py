@@ -36,11 +36,11 @@ class RecipeCatalogue:
                     message, before.path, place, hint="give one of the recipes another `name`"
                 )
                 found[one.name] = replace(before, workflow=None, problems=(*before.problems, problem))
-        shipped = (
-            recipe.read_recipe(recipe_file(name), f"duvet:{name}.yaml", recipe.ORIGIN_SHIPPED)
+        built_in = (
+            recipe.read_recipe(recipe_file(name), f"duvet:{name}.yaml", recipe.ORIGIN_BUILT_IN)
             for name in recipe_names()
         )
-        return dict(sorted({**{one.name: one for one in shipped}, **found}.items()))
+        return dict(sorted({**{one.name: one for one in built_in}, **found}.items()))
 
     async def run(self, name: str, given: Mapping[str, Any], ctx: CallContext) -> workflow.WorkflowRun:
         """Run a recipe and return its record; raise ToolError or DuvetError if it can't be started."""

@@ -77,7 +77,8 @@ def test_help_of_a_subcommand_shows_its_options_alone(duvet: Run) -> None:
     group = duvet("recipe", "--help").out
     assert group.startswith("Usage: duvet recipe [OPTIONS] [COMMAND]\n\n  List, show, check and run recipes.\n")
     assert (
-        "\nCommands:\n  list   List your own recipes and those that duvet ships." in group and "validate" not in group
+        "\nCommands:\n  list   List the recipes of the project and the built-in recipes." in group
+        and "validate" not in group
     )
     # Details are for the man page.
     assert "${vars.NAME}" not in group

@@ -44,7 +44,7 @@ def test_recipes_are_listed_and_checked(duvet: Run, project: Path, gold: Snapsho
 def test_a_recipe_is_shown(duvet: Run, project: Path) -> None:
     assert duvet("recipe", "show", "look").out == duvet("recipe", "show", "look", "-o", "-").out == LOOK
     assert json.loads(duvet("recipe", "show", "look", "--format", "json").out)["steps"][0]["id"] == "open"
-    # A shipped recipe that is written to the project is a recipe of the project.
+    # A built-in recipe that is written to the project is a recipe of the project.
     text = duvet("recipe", "show", "release-prep").out
     for _ in range(2):
         assert duvet("recipe", "show", "release-prep", "--output", "recipes/release-prep.yaml") == (0, "", "")

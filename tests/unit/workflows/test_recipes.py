@@ -262,7 +262,7 @@ def filled(kitchen: Kitchen) -> Kitchen:
     return kitchen
 
 
-def test_the_shipped_recipes_have_descriptions(kitchen: Kitchen) -> None:
+def test_the_built_in_recipes_have_descriptions(kitchen: Kitchen) -> None:
     found = {name: one for name, one in RecipeCatalogue(kitchen.disk).read_all().items() if one.workflow}
     assert list(found) == SHIPPED
     assert all(one.workflow and one.workflow.description for one in found.values())
