@@ -331,7 +331,7 @@ def read_subsystem_catalogue(tree: Tree) -> tuple[CatalogueSubsystem, ...]:
     at = root / _SUBSYSTEMS
     entries = convert(document.values, _CatalogueFile).subsystems
     found = {name: _make_subsystem(name, entry, at / name) for name, entry in entries.items()}
-    _raise_any(_find_faults(at, found))
+    _raise_any(_find_faults(at, found, entries))
     return tuple(found.values())
 
 
@@ -365,7 +365,9 @@ def _join_words(*lists: _Words) -> tuple[str, ...]:
     return tuple(dict.fromkeys(filter(None, words)))
 
 
-def _find_faults(at: check.DocumentLocation, subsystems: Mapping[str, CatalogueSubsystem]) -> Iterator[model.Problem]:
+def _find_faults(
+    at: check.DocumentLocation, subsystems: Mapping[str, CatalogueSubsystem], entries: Mapping[str, CatalogueEntry]
+) -> Iterator[model.Problem]:
     first_names: dict[str, str] = {}
     for name, subsystem in subsystems.items():
         first = first_names.setdefault(_key(name), name)
@@ -379,8 +381,9 @@ def _find_faults(at: check.DocumentLocation, subsystems: Mapping[str, CatalogueS
             message = f"unknown criticality {quote_text(criticality)}"
             hint = suggest_nearest(criticality, CRITICALITY_LEVELS) or f"available: {', '.join(CRITICALITY_LEVELS)}"
             yield (at / name / "criticality").problem(rules.CONFIG_BAD_VALUE, message, hint)
-        for pattern in subsystem.paths:
-            try:
-                compile_pattern(pattern)
-            except PatternError as error:
-                yield (at / name / "paths").problem(rules.CONFIG_BAD_PATTERN, error.message, error.hint)
+        for key in ("paths", "includes"):
+            for pattern in _join_words(getattr(entries[name], key)):
+                try:
+                    compile_pattern(pattern)
+                except PatternError as error:
+                    yield (at / name / key).problem(rules.CONFIG_BAD_PATTERN, error.message, error.hint)

@@ -33,6 +33,7 @@ BAD = {
     b"a:\n  path: x\n": (2, "unknown field `path`"),
     b"a:\n  tags: {}\n": (2, "invalid type"),
     b"a:\n  paths:\n  - 'x**'\n": (3, "Pattern syntax error"),
+    b"a:\n  paths: x\n  includes: 'x**'\n": (3, "Pattern syntax error"),
     b"a: &x [*x]\n": (1, "undefined alias"),
     b"a: &a [1,1,1,1,1,1,1,1,1,1]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]\n"
     b"d: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: [*d,*d,*d,*d,*d,*d,*d,*d,*d,*d]\n": (
