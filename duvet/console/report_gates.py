@@ -78,8 +78,10 @@ def _check_snapshot(project: Project, path: str, snapshot: bytes) -> list[Proble
     try:
         committed = project.tree.read(path)
     except DuvetError as error:
-        message = f"can't read the snapshot: {error.message}" if project.tree.exists(path) else "no snapshot yet"
-        hint = f"run `duvet report` and commit {path}"
+        message, hint = "no snapshot yet", f"run `duvet report` and commit {path}"
+        if project.tree.exists(path):
+            message = f"can't read the snapshot: {error.message}"
+            hint = "set `path` in `[report.snapshot]` to a file that duvet can read"
         return _choose_words(project, [rules.SNAPSHOT_MISSING.problem(message, path, hint=hint)])
     if committed != snapshot:
         old_lines, new_lines = (data.decode(errors="replace").splitlines() for data in (committed, snapshot))

@@ -38,6 +38,8 @@ def test_a_snapshot_is_compared(reported: Path, duvet: Run, gold: Snapshot) -> N
     (reported / SNAPSHOT).unlink()
     gold.assert_match(told + play(duvet, reported, "-q report --ci"), "snapshot.txt")
     assert files(reported).keys() == before.keys() - {SNAPSHOT}
+    (reported / SNAPSHOT).mkdir()
+    assert "set `path` in `[report.snapshot]` to a file that duvet can read" in duvet("report", "--ci").err
 
 
 CHECKED = [
