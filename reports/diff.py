@@ -153,7 +153,8 @@ def render_difference_markdown(
     compared = f"{_format_code(base.short)} ({_format_code(base.revision)})"
     if base.is_merge_base:
         compared = f"{_format_code(base.short)}, the merge base with {_format_code(base.revision)}"
-    lines = [f"### duvet: {'; '.join(filter(None, (verdict, changes.losses))) or 'no coverage lost'}", ""]
+    unchanged = "no coverage lost" if changes.now.requirements else "the project has no requirements"
+    lines = [f"### duvet: {'; '.join(filter(None, (verdict, changes.losses))) or unchanged}", ""]
     if obstacles:
         lines += [
             f"- {_format_code(one.path)} {_format_code(one.message)} [{one.code}]"

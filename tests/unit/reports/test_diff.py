@@ -53,6 +53,10 @@ def test_a_long_comment_is_cut() -> None:
     assert found.endswith(f"- and {400 - shown:,} more, which exceed the size limit of a comment\n\n</details>\n")
 
 
+def test_nothing_to_lose() -> None:
+    assert comment().startswith("### duvet: the project has no requirements\n\n")
+
+
 def test_a_long_sentence_is_cut() -> None:
     found = comment(f"It MUST be {'very ' * 50_000}hot.")
     assert len(found) < 1000 and "very …`\n" in found
