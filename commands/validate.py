@@ -232,7 +232,7 @@ def _report_findings(
     if skipped := [escape_cell(command.show_path(name)) for name in selected.others]:
         print_remark(f"skipped, because no pattern matches: {join_names(skipped, 10)}")
     unsafe = sum(one.fix is not None and one.fix.applicability is Applicability.UNSAFE for one in problems)
-    if unsafe and (request.diff or request.writes) and not request.unsafe_fixes:
+    if unsafe and (request.diff or request.fix) and not (request.unsafe_fixes or request.interactive):
         noun = "fix is" if unsafe == 1 else "fixes are"
         print_remark(f"{unsafe:,} {noun} unsafe: use --unsafe-fixes, or --interactive to decide on each")
     counts = zip(count_problems(problems), ("error", "warning"), strict=True)

@@ -173,6 +173,7 @@ def test_fixes_are_confirmed_interactively(
     ##% the citation.
     code, said = answered(duvet_command, reworded, answers, "validate", "--interactive")
     assert (code, said.count("Apply this fix?")) == (1, asked)
+    assert "to decide on each" not in said
     words = [quoted(reworded)[number].split()[place] for number, place in ((0, -1), (1, 5), (2, 3))]
     now = ["hours." if fixed else "minutes.", "when", "chirp" if fixed == 2 else "beep"]
     assert words == now
