@@ -89,7 +89,7 @@ class Backup(Struct, frozen=True):
 
 
 def create_backup(places: StorePaths, destination: str, now: datetime) -> Backup:
-    """Write an archive to a new file or into a folder; raise DuvetError if the file exists or there are no data."""
+    """Back up to a new file or into a folder; raise DuvetError if the file exists or there is nothing to back up."""
     check_backup_name(destination)
     is_inside = leads_into_folder(places.root, destination)
     # Write scratch files outside the project, because the store's folder may be read-only.
@@ -213,7 +213,7 @@ def _pack(folder: str, names: Sequence[str], file: BinaryIO, now: datetime) -> N
 
 @contextmanager
 def make_scratch_folder(place: str, *others: str) -> Iterator[str]:
-    """Yield a temporary folder in the first writable folder, then remove it; raise OutputError if none is writable."""
+    """Yield a scratch folder in the first writable folder given; also remove abandoned scratch folders."""
     for folder in dict.fromkeys((place, *others, gettempdir())):
         names: Sequence[str] = ()
         with suppress(OSError):

@@ -61,8 +61,6 @@ def read_votes(path: str) -> list[Vote]:
 
 
 class VoteMeans(Struct):
-    """Returns the mean vote of each chunk, and rereads the feedback file when it changes."""
-
     path: str
     stamp: object = None
     means: Mapping[str, float] = {}
@@ -148,7 +146,7 @@ def _lock_file(handle: int, patience: float) -> None:
 
 
 def read_lines(path: str) -> Iterator[bytes]:
-    """Yield the lines that are JSON objects; none if the file does not exist."""
+    """Yield each line that is a JSON object and ends with a line feed; none if the file does not exist."""
     try:
         handle = os.open(path, os.O_RDONLY | _SAFE_FLAGS)
     except FileNotFoundError:

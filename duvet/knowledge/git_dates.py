@@ -1,4 +1,4 @@
-"""Dates of files from git: last commits for the index, first commits for pages."""
+"""Dates of files: last commits for the index, and first commits and creation times for pages."""
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ _MASK_AND_BIRTH = struct.Struct("=I76xqI")
 
 
 def find_birth_time(path: str) -> float:
-    """Return the creation time of a file in seconds since 1970; 0 if the system does not know it."""
+    """Return the creation time of a file in seconds since 1970; 0 if it is unknown."""
     try:
         born = getattr(os.stat(path), "st_birthtime", None)
         return born if born is not None else _load_statx()(path)

@@ -246,7 +246,7 @@ def find_subsystem(
     include_artifacts: bool = True,
     cut: Callable[[Sequence[RelatedNode]], Sequence[RelatedNode]] = lambda nodes: nodes,
 ) -> SubsystemView:
-    """Return a subsystem with its related nodes, shortened by `cut`; raise NotFoundError for an unknown name."""
+    """Return a subsystem and its related nodes from `cursor` on; `cut` shortens the list of these nodes."""
     node = store.node(NodeLabel.SUBSYSTEM, name)
     if node is None:
         known = [subsystem.key for subsystem in store.nodes(NodeLabel.SUBSYSTEM)]

@@ -45,7 +45,7 @@ class SharedVectors:
             return self._embedders[0]
 
     def load(self, revision: str, load: Callable[[], Answer]) -> Answer:
-        """Return `load()`, which is called once per revision of the index."""
+        """Return the result of `load`, which is called again only for another revision of the index."""
         with self._lock:
             if self._loaded is None or self._loaded[0] != revision:
                 # Free the old vectors before loading the new ones.
@@ -129,7 +129,7 @@ class Knowledge:
 
 
 class Maintenance(Struct, frozen=True):
-    """Starts ingest runs, and finds the files of the index and the uploads; safe to use from any thread."""
+    """Starts ingest runs, and locates the index and the uploads; any thread may use it."""
 
     rules: Callable[[], KnowledgeSettings]
     uploads: Callable[[], UploadRule]

@@ -35,7 +35,6 @@ class ProjectFacts(Struct, frozen=True, kw_only=True):
 
 
 def load_facts(store: Store, rule: IngestRule, *, graph: bool = True) -> ProjectFacts:
-    """Return the facts that reports need; without `graph`, leave out those about the graph."""
     artifacts = store.artifacts()
     isolated: list[records.GraphNode] = []
     cited: list[tuple[records.GraphNode, Sequence[str]]] = []
@@ -316,7 +315,7 @@ def save_reports(writing: StoreWriter, facts: ProjectFacts, now: float) -> None:
 
 
 def read_report_history(store: Store, name: str, kind: type[PastReportType], limit: int) -> Sequence[PastReportType]:
-    """Return the latest reports, newest first, without those in the formats of other versions."""
+    """Return the latest reports, newest first; skip those that this version of duvet can't decode."""
     found = []
     for data in store.reports(name, limit) if limit else ():
         with suppress(DecodeError):

@@ -217,7 +217,7 @@ def compute_score(
     vote: float | None,
     now: float,
 ) -> search_query.ScoreDetails:
-    """Score a chunk; `parts` are its cosine, its score by vector and its score by words."""
+    """Score a chunk; `parts` are its cosine, its score by vector, and its score by words and names."""
     vector, by_vector, by_words = parts
     artifact = chunk.artifact
     name, terms = artifact.subsystem.lower(), question.terms
@@ -284,7 +284,6 @@ _NO_VECTORS = "searched by words only: the index has no vectors"
 
 
 def make_editor_uri_formatter(template: str | None, root: str) -> Callable[[str, records.Symbol], str] | None:
-    """Return a function that builds editor URIs, or None without a template; raise DuvetError for an invalid one."""
     if not template:
         return None
     try:

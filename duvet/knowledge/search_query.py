@@ -21,8 +21,6 @@ ArtifactType = Literal["code", "doc", "test", "proto", "config", "other"]
 
 
 class SearchFilters(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """Filters for chunks; a chunk must match one entry of each list that is not empty."""
-
     subsystems: Annotated[
         tuple[str, ...], Meta(description="Files of these subsystems, and files that are linked to those files")
     ] = ()

@@ -146,7 +146,7 @@ def open_visible_file(root: str, at: str, own: Sequence[str] = ()) -> BinaryIO |
 
 
 def resolve_destination(root: str, folder: str, destination: str | None, name: str) -> str:
-    """Return the path of an upload under the root; raise QueryError if it is forbidden."""
+    """Return the path of an upload, relative to the root; raise QueryError if it is forbidden."""
     wanted = (destination or "").strip() or f"{folder}/"
     # A destination without an extension is a folder.
     is_file = not wanted.endswith("/") and posixpath.splitext(wanted)[1] != ""

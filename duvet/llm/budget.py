@@ -1,4 +1,4 @@
-"""The cost of models today, and the daily limits of providers."""
+"""Today's spending on models, and the daily limits of providers."""
 
 from __future__ import annotations
 
@@ -52,7 +52,6 @@ class SpendingBudget:
             yield SpendingLimit("dailySpend", f"{cost:,g}", cost, sum((one.cost for one in entries), 0.0))
 
     def check(self, provider: str, section: ProviderSection, model: str) -> None:
-        """Raise ModelError if a limit is used up, or if the provider has a `dailySpend` but the model has no price."""
         ##= man/spec/ask.md#calls
         ##% duvet MUST NOT call a provider that has used up its `dailyTokens` or its `dailySpend`.
         for limit in self.list_limits(provider, section):

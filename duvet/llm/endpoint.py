@@ -87,7 +87,6 @@ class Endpoint(Struct, frozen=True):
 
 
 def make_endpoint(name: str, section: service_tables.ProviderSection, key: Secret | None) -> Endpoint:
-    """Return the endpoint of a provider; raise DuvetError if its URL or key is invalid or unsafe."""
     base = (section.base_url or DEFAULT_URLS[section.kind]).rstrip("/")
     parts = http_client.parse_base_url(base)
     # The message doesn't quote the URL: it may contain a password.

@@ -108,7 +108,6 @@ class TemporaryModelError(ModelError):
 
 
 def strip_invisible(text: str) -> str:
-    """Remove invisible characters except line feeds and tabs."""
     if text.isprintable():
         return text
     return "".join(char for char in text if char.isprintable() or char in "\n\t")

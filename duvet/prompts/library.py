@@ -72,7 +72,6 @@ def describe_prompt(name: str) -> Prompt:
 
 
 def require_prompt(name: str, among: Sequence[str] = ()) -> None:
-    """Raise NotFoundError if no prompt has this name; `among` restricts the prompts."""
     known = among or prompt_names()
     if name not in known:
         hint = suggest_nearest(name, known) or f"available: {', '.join(known)}"
@@ -122,7 +121,6 @@ def render_system_prompt(server: ServerSection, registry: Registry, resources: I
 
 
 def check_prompt_arguments(name: str, given: Mapping[str, str]) -> Mapping[str, str]:
-    """Return the arguments that are not blank; raise QueryError if one is unknown or a required one is missing."""
     prompt = describe_prompt(name)
     values = {key: value for key, value in given.items() if value.strip()}
     known = [argument.name for argument in prompt.arguments]

@@ -84,7 +84,7 @@ def read_tokens(environ: Mapping[str, str]) -> AccessTokens:
 
 
 def read_raw_tokens(environ: Mapping[str, str]) -> tuple[str | None, str | None]:
-    """Return the reader's and the maintainer's token; raise QueryError if one is invalid or both are the same."""
+    """Return the reader's and the maintainer's token, each None if unset; raise QueryError if they are invalid."""
     tokens: list[str | None] = []
     for names in (_READER_NAMES, _ADMIN_NAMES):
         values = {name: environ[name] for name in names if name in environ}
@@ -619,7 +619,7 @@ class ToolSelection:
         return [pack for pack in self.registry.every_pack if pack.shown or pack.name in names]
 
     def is_relevant(self, pack: str) -> bool:
-        """Return True only for the pack `pages`, if the project has pages."""
+        """Return True only for the pack `pages`, and only if the project has pages."""
         if pack != PAGES.name:
             return False
         from duvet.knowledge.pages.files import load_page_patterns

@@ -1,4 +1,4 @@
-"""Reads the project again after changes, detects these changes, and sets the caller of the current request."""
+"""Detects changes in the project, reads it again, and sets the caller of the current request."""
 
 from __future__ import annotations
 

@@ -62,7 +62,6 @@ def encode_message(value: object) -> bytes:
 
 
 def check_message(value: object) -> Mapping[str, Any]:
-    """Return the value; raise InvalidMessageError if it is not a message."""
     if not isinstance(value, dict):
         raise make_refusal("a message must be an object")
     id = value.get("id")
@@ -103,7 +102,6 @@ class _StoredText(msgspec.Struct, frozen=True, array_like=True):
 
 
 def load_instructions(key: str, render: Callable[[], str], blobs: BlobStore) -> str:
-    """Return the instructions, rendered only if none are stored under this key."""
     # The store ignores entries of other versions of duvet, which may have had other templates and tools.
     stored = blobs.load(_BLOB_NAME, _StoredText)
     if stored is not None and stored.key == key:

@@ -74,7 +74,6 @@ class ChunkIndexer:
         self.flush(_BATCH)
 
     def flush(self, least: int = 1) -> None:
-        """Write the collected changes if there are at least this many."""
         if len(self._removed) + len(self._added) < least:
             return
         # In ascending order: before FTS5 accepts a smaller number, it writes everything that it has collected.
@@ -375,9 +374,9 @@ class Store(ChunkSearch):
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Read one consistent snapshot within the block; raise StoreBusyError if the store is replaced meanwhile.
+        """Within the block, read one consistent snapshot, or raise StoreBusyError if that is impossible.
 
-        Blocks can be nested. While this store is being written, they have no effect.
+        A block inside another block, or during a change by this store, has no effect.
         """
         if self.database.is_in_transaction:
             yield
@@ -447,7 +446,7 @@ class StoreWriter:
         self._is_changed |= changes
 
     def put(self, file: records.IngestedFile) -> None:
-        """Add or replace a file; count its chunks, whatever its `chunk_count`."""
+        """Add or replace a file; its stored number of chunks is that of `pieces`."""
         with self._part() as database:
             self._forget(file.artifact.path)
             first, pieces = self._next, file.pieces

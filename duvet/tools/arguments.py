@@ -32,7 +32,7 @@ def input_schema(tool: Tool) -> Schema:
 
 
 def make_client_schema(tool: Tool) -> Schema:
-    """Return the schema for clients, which allows null for optional arguments because some clients send it."""
+    """Return the input schema for clients; optional arguments may be null, because some clients send null."""
     schema, whole = input_schema(tool), _inline(tool.input, depth=1)
     records = [(one, whole["properties"][name]) for name, one in schema["properties"].items() if "properties" in one]
     for found, given in ((schema, whole), *records):
@@ -58,7 +58,6 @@ def _list_choices(kind: Any) -> list[Any]:
 
 
 def output_schema(tool: Tool) -> Schema:
-    """Return the schema of an answer's structured content; a list becomes the property `result`."""
     if not tool.is_list:
         whole = _inline(tool.output, depth=0)
         found = _shorten(whole, with_defaults=False)
@@ -116,7 +115,6 @@ class ArgumentLine(Struct, frozen=True):
 
 
 def make_argument_lines(schema: Schema, record: str = "") -> Iterator[ArgumentLine]:
-    """Yield a line for each argument and, after a record, a line for each of its fields."""
     for name, one in schema["properties"].items():
         terms = [describe_type(one)]
         if name in schema.get("required", ()):
@@ -134,7 +132,6 @@ def make_argument_lines(schema: Schema, record: str = "") -> Iterator[ArgumentLi
 
 
 def describe_type(schema: Schema) -> str:
-    """Return the type of a value in words, such as `list of string`."""
     if "enum" in schema:
         *first, last = map(str, schema["enum"])
         return f"{', '.join(first)} or {last}" if first else last
@@ -196,7 +193,6 @@ def check_input(tool: Tool, arguments: Mapping[str, object]) -> object:
 
 @cache  # Inspecting a record is slow.
 def list_arguments(record: type[Struct]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the names of all arguments, and of the required ones."""
     found = structs.fields(record)
     return tuple(one.encode_name for one in found), tuple(one.encode_name for one in found if one.required)
 
@@ -223,7 +219,6 @@ def describe_conversion_error(text: str) -> str:
 
 
 def require_argument(name: str, value: str, hint: str) -> str:
-    """Return the stripped text; raise MissingArgumentError if it is blank."""
     if not value.strip():
         raise MissingArgumentError(name, hint)
     return value.strip()

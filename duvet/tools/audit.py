@@ -64,7 +64,7 @@ def summarize_arguments(arguments: Mapping[str, object]) -> str:
 
 
 def select_plain_arguments(arguments: Mapping[str, object], names: Collection[str]) -> Mapping[str, object]:
-    """Return the named arguments; long texts are cut, and lists and objects become their sizes."""
+    """Return the arguments in `names`; long texts are cut, and only the sizes of lists and objects are given."""
     ##= man/spec/gateway.md#audit
     ##% The audit log MUST NOT contain tokens, or the text of files, notes and uploads.
     found: dict[str, object] = {}

@@ -98,10 +98,10 @@ class ProjectReadings(Protocol):
     async def context(self) -> ProjectSnapshot: ...
 
     async def ask(self, question: Callable[[ProjectSnapshot], Result]) -> Result:
-        """Return `question(snapshot)`; it is called again if the project changes meanwhile."""
+        """Return `question(snapshot)`; call `question` again if the project changes meanwhile."""
 
     async def catch_up(self) -> None:
-        """If the project has been read, and has changed since, read it again."""
+        """If the project was read and has changed since, read it again."""
 
 
 class CallContext(Struct, frozen=True, kw_only=True):

@@ -101,7 +101,7 @@ class Registry:
 
 
 class UnknownName(Struct, frozen=True):
-    """A problem with the name or path of a pack, or the name of a tool, in the configuration."""
+    """A problem with the name or path of a pack, or with the name of a tool."""
 
     message: str
     hint: str

@@ -47,7 +47,7 @@ class PackContext:
         return self._wait(self._ctx.readings.context())
 
     def ask(self, question: Callable[[ProjectSnapshot], Result]) -> Result:
-        """Return `question(snapshot)`, which must be quick: it blocks the server, and may be called several times."""
+        """Return `question(snapshot)`; `question` must be quick, as it blocks the server, and may be called again."""
         return self._wait(self._ctx.readings.ask(question))
 
     def call(self, name: str, arguments: Mapping[str, object] | None = None) -> ToolAnswer:
@@ -62,7 +62,7 @@ class PackContext:
         max_tokens: int | None = None,
         temperature: float | None = None,
     ) -> str:
-        """Return a model's answer; `model` is PROVIDER/MODEL, PROVIDER or a task; default: the first usable provider."""
+        """Return a model's answer; `model` is PROVIDER/MODEL, PROVIDER or a task, or else the first usable provider."""
         request = ModelRequest(
             prompt=prompt, system=system, model=model, max_tokens=max_tokens, temperature=temperature
         )
@@ -87,7 +87,7 @@ class PluginRunner:
     async def run(
         self, pack: str, tool: Tool, arguments: Mapping[str, object], ctx: CallContext, limit: float
     ) -> ToolAnswer:
-        """Run a tool; its time limit is its own or else `limit`, but at most the caller's."""
+        """Run a tool within its own time limit or else `limit`, but not longer than the caller's time limit."""
         if self._stuck[pack] >= MAX_STUCK_CALLS or self._left[pack] >= MAX_ABANDONED_CALLS:
             hint = "earlier calls are still running; try again later"
             raise ToolError(ErrorCode.UPSTREAM_ERROR, f"{tool.name} does not answer", hint)

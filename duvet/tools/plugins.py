@@ -141,7 +141,6 @@ class PackFile(msgspec.Struct, frozen=True):
     path: str
 
     def load(self) -> Pack:
-        """Run the file, and return its pack; raise ImportError if it declares no pack."""
         module_name = f"duvet_pack_{self.name.replace('-', '_')}"
         spec = spec_from_file_location(module_name, self.path)
         if spec is None or spec.loader is None:

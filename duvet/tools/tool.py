@@ -88,7 +88,6 @@ def make_tool_error(error: DuvetError) -> ToolError:
 
 
 def find_server_hint(error: DuvetError) -> str:
-    """Return an error's hint for clients of the server; may be empty."""
     if isinstance(error, NoSectionError):
         id = error.specification or "{spec_id}"
         return f"list the sections with the resource /specifications/{id}/sections or with `duvet show {id}`"
@@ -257,7 +256,7 @@ class EnabledPack(Struct, frozen=True):
         ]
 
     def list_names(self) -> Iterator[tuple[str, Tool | None]]:
-        """Yield the names and aliases of the enabled tools, each with its tool, or with None if it is imported later."""
+        """Yield names and aliases of the enabled tools, each with its tool, or None if the tool is imported later."""
         if isinstance(self.pack.tools, ToolTable) and self.writes:
             yield from ((name, None) for name in self.pack.tools if self.switches.get(name, True))
         else:
@@ -273,7 +272,6 @@ class EnabledPack(Struct, frozen=True):
 
 
 def make_structured_content(answer: ToolAnswer) -> dict[str, Any]:
-    """Return the answer as an object; a list becomes the field `result`."""
     value = to_builtins(answer.value)
     if answer.page is None:
         assert isinstance(value, dict)

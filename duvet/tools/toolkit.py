@@ -139,7 +139,6 @@ def _make_tool(
 
 
 def collect_pack(name: str, module: ModuleType) -> Pack | None:
-    """Return a pack of the tools, resources and prompts that a module declares; None if it declares none."""
     ##= man/spec/service.md#packs
     ##% A function in the file of a pack MUST become a tool, a resource or a prompt if it has one of duvet's decorators.
     # A function may have several names in its module.

@@ -30,8 +30,6 @@ class WorkflowFault(Struct, frozen=True):
 
 
 class WorkflowEnvironment(Struct, frozen=True, kw_only=True):
-    """Everything that the steps of a workflow can call."""
-
     tools: Mapping[str, Tool]
     workflows: Mapping[str, records.Workflow]  # Workflows by their own names; `tools` may lack their tools.
     models: Collection[str]  # Providers, tasks, and models as PROVIDER/MODEL.
@@ -59,7 +57,6 @@ class WorkflowEnvironment(Struct, frozen=True, kw_only=True):
 
 
 def find_step_tool(step: records.Step) -> str:
-    """Return the tool that a step calls; empty if it asks a model."""
     return step.tool if isinstance(step, records.ToolStep | records.WaitStep) else ""
 
 

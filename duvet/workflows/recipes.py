@@ -43,7 +43,7 @@ class RecipeCatalogue:
         return dict(sorted({**{one.name: one for one in built_in}, **found}.items()))
 
     async def run(self, name: str, given: Mapping[str, Any], ctx: CallContext) -> workflow.WorkflowRun:
-        """Run a recipe and return its record; raise ToolError or DuvetError if it can't be started."""
+        """Run a recipe and return the record of the run; raise ToolError or DuvetError if it can't be started."""
         recipes = await run_blocking(self.read_all)
         found = require_recipe(name, recipes)
         registry = await ctx.calls.tools()

@@ -62,7 +62,7 @@ def parse_path_at(text: str, start: int) -> tuple[ValuePath, int]:
 
 
 def format_path(path: Sequence[str | int]) -> str:
-    """Format a path as `steps[2].params.query`."""
+    """Format a path like `steps[2].params.query`."""
     text = ""
     for number, key in enumerate(path):
         if isinstance(key, int):
@@ -88,7 +88,7 @@ def walk_path(value: object, path: ValuePath) -> tuple[object, int]:
 
 
 def copy_plain_value(value: object, most_bytes: int, what: str) -> Any:
-    """Return a copy of a value as plain JSON; raise UnresolvedError if the value is not JSON, too deep or too large."""
+    """Return a value as plain JSON; raise UnresolvedError if it is not JSON, or is too deep or too large."""
     _check_depth(value, what)
     ##= man/spec/workflows.md#limits
     ##% The engine MUST reject arguments, prompts and outputs above 1 MB, and a result above 16 MB.
@@ -141,7 +141,6 @@ def measure_value(value: object) -> int:
 
 
 def format_value(value: object) -> str:
-    """Return a value for insertion into text: a string as it is, anything else as JSON."""
     return value if isinstance(value, str) else json.encode(value).decode()
 
 

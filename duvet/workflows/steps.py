@@ -54,7 +54,6 @@ def discard_run(run: workflow.WorkflowRun) -> None:
 
 
 def parse_scope_path(text: str) -> references.ValuePath:
-    """Parse a path to a value in the scope; a path without a root is relative to `result`."""
     path = references.parse_path(text)
     return path if path[0] in SCOPE_ROOTS else ("result", *path)
 

@@ -148,7 +148,6 @@ def make_input_record(workflow: Workflow) -> type[msgspec.Struct]:
 
 
 def resolve_variables(workflow: Workflow, given: Mapping[str, object]) -> dict[str, Any]:
-    """Return the values of all variables; raise ToolError if one is unknown, missing or of the wrong type."""
     defaults = {name: one.default for name, one in workflow.variables.items() if one.default is not msgspec.UNSET}
     try:
         values = copy_plain_value({**defaults, **given}, MAX_EXPANDED_BYTES, "the input")

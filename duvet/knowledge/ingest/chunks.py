@@ -114,7 +114,7 @@ _GRAMMARS = {
 
 
 def wants_symbols(wanted: bool | None) -> bool:
-    """Return whether to find symbols (None means: if possible); raise DuvetError if they are wanted but impossible."""
+    """For None, return whether the parsers are installed; for True, raise DuvetError if they are not."""
     if wanted is False:
         return False
     packages = ("tree_sitter", *sorted({grammar.package for grammar in _GRAMMARS.values()}))
@@ -267,7 +267,7 @@ class IngestReader(Struct, frozen=True):
         return info.st_mtime if seen.looks_like(info) else None
 
     def read(self, path: str, kind: FileKind, digest: str) -> IngestContent | None:
-        """Return a file's content, without text if `digest` matches, or why it is skipped; None for a missing file."""
+        """Return a file's content (no text if `digest` matches) or why it is skipped; None for a missing file."""
         try:
             data, seen, modified = self._read_bytes(path)
         except errors.UnreadableError as error:
@@ -448,7 +448,7 @@ def _make_heading(start: int, level: int, title: str) -> OutlineHeading:
 
 
 def make_heading_titles(outline: DocumentOutline, title: str = "") -> TitleLookup:
-    """Return a lookup of the headings above a range, such as `Guide > Setup`; an additional `title` comes first."""
+    """Return a lookup of a range's headings, such as `Guide > Setup`; put `title` first unless it is the first heading."""
     starts = [heading.start for heading in outline.headings]
     trails: list[str] = []
     above: list[OutlineHeading] = []

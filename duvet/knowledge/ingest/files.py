@@ -98,7 +98,6 @@ def detect_kind(path: str) -> FileKind:
 
 
 def detect_namespace(path: str) -> str:
-    """Return the folder below `src`, or else the top folder; "" for a top-level file."""
     first, *rest = path.split("/")
     if not rest:
         return ""
@@ -108,7 +107,7 @@ def detect_namespace(path: str) -> str:
 def find_ingest_files(
     project: Project, rule: IngestRule, own: Iterable[str] = ()
 ) -> tuple[tuple[str, ...], tuple[Problem, ...]]:
-    """Find the files to index, and report problems; `own` lists duvet's files and folders, which are skipped."""
+    """Return the files to index, and problems; `own` lists duvet's own files and folders, which are skipped."""
     skipped = {posixpath.normpath(path) for path in (*OWN_FOLDERS, ".duvet/reports", *own)}
     # The run reports errors in the configuration when it reads the trace.
     with suppress(errors.DuvetError):

@@ -383,8 +383,6 @@ def _unpack(data: bytes | None, type: type[Value]) -> Value | None:
 
 
 class FileChanges(Struct):
-    """Lists new, changed and removed files and, with `writing`, updates the index."""
-
     before: Mapping[str, stored.Artifact]
     known: Mapping[str, FileRecord]  # The records of the last run.
     reader: IngestReader

@@ -1,4 +1,4 @@
-"""Assigns files to subsystems, by folders, imports, front matter and a catalogue file."""
+"""Assigns files to subsystems by front matter, a catalogue file, paths, imports and citations."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class SubsystemIndex:
     def find_membership(
         self, path: str, kind: FileKind, named: str = "", imports: Sequence[str] = ()
     ) -> CatalogueSubsystem:
-        """Return the subsystem of a file, or one without a name; `named` is from the file's front matter."""
+        """Return the subsystem of a file; its name is empty if unknown. `named` is from the file's front matter."""
         ##= man/spec/knowledge.md#subsystems
         ##% `duvet ingest` MUST assign a file to the subsystem in its front matter, or else to the subsystem with the
         ##% longest matching pattern, or else to the subsystem whose name occurs in the file's path.
@@ -307,7 +307,6 @@ class CatalogueSubsystem(Struct, frozen=True):
 
 
 def read_subsystem_catalogue(tree: Tree) -> tuple[CatalogueSubsystem, ...]:
-    """Return the subsystems of the first catalogue file, if any; raise ProblemsError if the file has errors."""
     ##= man/spec/knowledge.md#subsystems
     ##% `duvet ingest` MUST fail if the subsystems file has errors, and report the line of each error.
     path = next((path for path in SUBSYSTEM_PATHS if tree.is_file(path)), None)

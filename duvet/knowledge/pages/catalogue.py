@@ -256,7 +256,7 @@ class PageCollection:
         )
 
     def outlinks(self, page: Page) -> tuple[str, ...]:
-        """Return the slugs of the linked pages, in order, and the names of missing pages."""
+        """Return the slugs of the linked pages, including missing ones, in order."""
         found: dict[str, None] = {}
         for link in page.content.links:
             if not link.target or link.syntax is LinkSyntax.EXTERNAL:
@@ -390,7 +390,6 @@ def make_page_detail(collection: PageCollection, page: Page, content: str) -> Pa
 
 
 def find_page_requirements(collection: PageCollection, page: Page) -> tuple[PageRequirement, ...] | None:
-    """Return the requirements that a page links to, up to a limit; None if it links to none."""
     ##= man/spec/pages.md#tools
     ##% `get_page` MUST list the requirements that a page links to, and the code that cites these requirements.
     indexes = dict.fromkeys(index for reference in collection.requirements(page) for index in reference.indexes)

@@ -68,7 +68,7 @@ def find_body_start(text: str) -> int:
 
 
 def parse_front_matter(text: str, path: str) -> DataDocument:
-    """Parse front matter between its `---` lines, keeping numbers as text; raise DocumentError if it is invalid."""
+    """Parse front matter with its `---` lines, keeping numbers as text; raise DocumentError if it is invalid."""
     from duvet.config.document_formats import parse_scalar_as_text, parse_yaml
 
     block = text.rstrip().removesuffix("...").removesuffix("---")
@@ -128,7 +128,7 @@ def _fold_key(key: str) -> str:
 
 
 def read_front_matter(text: str, path: str) -> PageFrontMatter:
-    """Read front matter with its `---` lines, and report invalid values; raise DocumentError if it is not YAML."""
+    """Read front matter with its `---` lines, and report invalid values; raise DocumentError if it can't be parsed."""
     problems: list[Problem] = []
     document = parse_front_matter(text, path)
 

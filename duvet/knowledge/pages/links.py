@@ -1,4 +1,4 @@
-"""Finds the title, headings and links of a page: wikilinks (`[[…]]`), and Markdown links and images."""
+"""Finds a page's title, headings, wikilinks (`[[…]]`), and Markdown links and images."""
 
 from __future__ import annotations
 
@@ -194,7 +194,7 @@ def _is_inside(place: int, ranges: list[tuple[int, int]]) -> bool:
 
 
 def locate_links(body: str, links: tuple[LinkSpan, ...], line: int) -> Iterator[PageLink]:
-    """Yield the links with their positions; `line` is the number of the first line."""
+    """Yield the links with their positions; `line` is the line on which `body` begins."""
     data = body.encode()
     scanned, column = 0, 1
     for link in links:

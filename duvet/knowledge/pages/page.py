@@ -115,7 +115,7 @@ def read_page(tree: Tree, path: str) -> ParsedPage:
 
 
 def decode_page(data: bytes, path: str) -> str:
-    """Return the text, including the front matter, cut at MAX_PAGE_BYTES; raise DuvetError if it is binary or not UTF-8."""
+    """Return the first MAX_PAGE_BYTES of a page as text; raise DuvetError if they are binary or not UTF-8."""
     if len(data) > MAX_PAGE_BYTES:
         # The character at the limit may begin before it.
         ends = range(MAX_PAGE_BYTES, MAX_PAGE_BYTES - 4, -1)
@@ -301,7 +301,7 @@ class PageReference(Struct, frozen=True):
 
 
 class PageReferenceFinder:
-    """Finds the requirements, sections and specifications that links name, and caches the results."""
+    """Finds the requirements, section or specification that a link names, and caches the results."""
 
     def __init__(self, catalogue: Catalogue) -> None:
         self.catalogue = catalogue
@@ -309,7 +309,6 @@ class PageReferenceFinder:
         self._find_specifications = cache(partial(find_specifications, catalogue))
 
     def specification(self, target: str) -> SpecificationCard | None:
-        """Return the specification that the target of a link names, or None; the link's section need not exist."""
         numbers = [] if is_requirement_id(target) else self._find_specifications(normalise_slug(target))
         return self.catalogue.specifications[numbers[0]] if numbers else None
 

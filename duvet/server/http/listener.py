@@ -47,7 +47,7 @@ class ServerAddress(Struct, frozen=True):
         return f"{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}"
 
     def check_reach(self, anywhere: bool) -> tuple[int, tuple[str, int]]:
-        """Return the socket's family and address; without `anywhere`, raise DuvetError unless it is a loopback address."""
+        """Return a socket's family and address; unless `anywhere`, raise DuvetError if other machines can reach it."""
         try:
             resolved = socket.getaddrinfo(self.host, self.port, type=socket.SOCK_STREAM)
         except (OSError, UnicodeError) as error:

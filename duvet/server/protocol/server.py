@@ -172,7 +172,7 @@ class Outbox:
         self._is_open = is_open  # Notifications wait until this returns True.
 
     async def deliver(self) -> None:
-        """Send the pending notifications, unless another call is sending them; blocks while the client doesn't read."""
+        """Send the pending notifications, unless another call is sending them; wait while the client reads nothing."""
         if self.is_busy:
             return
         self.is_busy = True

@@ -58,7 +58,6 @@ def require_maintenance(ctx: CallContext) -> index.Maintenance:
 
 
 async def run_in_thread(ctx: CallContext, work: Callable[[], Result]) -> Result:
-    """Run a function in a thread; raise ToolError if the store can't be used."""
     try:
         return await run_blocking(work)
     except StoreError as error:
@@ -83,7 +82,7 @@ def make_store_refusal(error: StoreError, ctx: CallContext) -> tool.ToolError:
 
 
 def limit_rows(rows: Iterable[_Row], limit: int | None, face: str, share: int = 1) -> tuple[_Row, ...]:
-    """Return the first `limit` rows. Without a limit, return all; for MCP, only those that fit into 1/`share` of an answer."""
+    """Return `limit` rows; without a limit, all rows or, for MCP, those that fit into 1/`share` of an answer."""
     found = tuple(rows)
     if limit is not None:
         return found[:limit]

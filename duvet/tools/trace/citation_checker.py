@@ -351,7 +351,7 @@ class _Lead(Struct, frozen=True):
 
 
 def parse_pasted(path: str, text: str, styles: Iterable[comments.SourceStyle]) -> PastedText:
-    """Parse the annotations in a text: in these styles, or else in the comment style of any language."""
+    """Parse the annotations in a text with these comment styles, or else with those of any language."""
     lines = [trim(line) for line in text.split("\n")]
     known = [
         _Lead(*(re.compile(re.escape(one) if one else "(?!)") for one in (style.meta, style.content)))

@@ -28,8 +28,6 @@ class CoverageSummaryInput(Struct, frozen=True):
 
 
 class CoverageCounts(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Counts of requirements by state; zero counts are left out."""
-
     id: str = ""
     level: str = ""
     requirements: int
