@@ -448,7 +448,7 @@ def _make_heading(start: int, level: int, title: str) -> OutlineHeading:
 
 
 def make_heading_titles(outline: DocumentOutline, title: str = "") -> TitleLookup:
-    """Return a lookup of a range's headings, such as `Guide > Setup`; put `title` first unless it is the first heading."""
+    """Return a lookup of a range's headings (`Guide > Setup`); `title` comes first unless it is the first heading."""
     starts = [heading.start for heading in outline.headings]
     trails: list[str] = []
     above: list[OutlineHeading] = []
