@@ -3,7 +3,6 @@ import xml.etree.ElementTree as ET
 from itertools import combinations
 from math import inf
 
-import pytest
 from pytest_snapshot.plugin import Snapshot
 
 from tests.bench import growth, pages, readme, retrieval, table
@@ -84,18 +83,15 @@ def test_one_part_of_a_project_grows_at_a_time() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("words", "both", "expected"),
-    [
+def test_words_find_enough_and_both_find_more() -> None:
+    for words, both, expected in [
         (GOOD, BETTER, True),
         (GOOD, GOOD, False),
         (GOOD, BETTER._replace(reciprocal=0.55), False),
         (GOOD._replace(recall_5=0.45), BETTER, False),
         (GOOD._replace(reciprocal=0.46), BETTER, False),
-    ],
-)
-def test_words_find_enough_and_both_find_more(words: Scores, both: Scores, expected: bool) -> None:
-    assert all(figure.passes for figure in retrieval.make_figures(words, both)) is expected
+    ]:
+        assert all(figure.passes for figure in retrieval.make_figures(words, both)) is expected
 
 
 def test_the_scores_of_retrieval() -> None:

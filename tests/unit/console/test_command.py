@@ -63,9 +63,8 @@ def test_settings_in_a_folder_of_a_project(tmp_path: Path, monkeypatch: pytest.M
     assert enter_project(settings) is settings
 
 
-@pytest.mark.parametrize(
-    ("folder", "path", "located"),
-    [
+def test_paths_that_users_write() -> None:
+    for folder, path, located in [
         ("", "../a", "../a"),
         ("src", "a.rs", "src/a.rs"),
         ("src", ".", "src"),
@@ -80,24 +79,19 @@ def test_settings_in_a_folder_of_a_project(tmp_path: Path, monkeypatch: pytest.M
         ("src", "", ""),
         ("src", "/tmp/a", "/tmp/a"),
         ("src", "https://host/a", "https://host/a"),
-    ],
-)
-def test_paths_that_users_write(folder: str, path: str, located: str) -> None:
-    assert locate_path(path, folder) == located
+    ]:
+        assert locate_path(path, folder) == located
 
 
-@pytest.mark.parametrize(
-    ("path", "shown"),
-    [
+def test_paths_that_users_read() -> None:
+    for path, shown in [
         ("src/a.rs", "a.rs"),
         ("src", "."),
         ("spec.md", "../spec.md"),
         ("srcs/a.rs", "../srcs/a.rs"),
         *((path, path) for path in ("-", "", "/tmp/a", "https://host/a", "main:src/a.rs")),
-    ],
-)
-def test_paths_that_users_read(path: str, shown: str) -> None:
-    assert (show_path(path, "src"), show_path(path, "")) == (shown, path)
+    ]:
+        assert (show_path(path, "src"), show_path(path, "")) == (shown, path)
 
 
 PATHS = st.lists(st.sampled_from(["a", "b", ".c", "d e"]), min_size=1, max_size=4).map("/".join)

@@ -1,5 +1,4 @@
 import click
-import pytest
 from click.testing import CliRunner
 
 from duvet.console import filters
@@ -45,9 +44,10 @@ OLD = {
 KINDS = {one.name.lower(): one for one in (Kind.TEST, Kind.CITATION, Kind.EXCEPTION, Kind.TODO, Kind.IMPLICATION)}
 
 
-@pytest.mark.parametrize(
-    ("args", "wanted"),
-    [
+def test_filter_options_become_filters() -> None:
+    ##= man/spec/trace.md#commands
+    ##% duvet MUST accept old names of options, commands, states and levels, and print the new name with `--verbose`.
+    for args, wanted in [
         ((), RequirementFilter()),
         (("--spec", "tea", "--spec", "pot"), RequirementFilter(specifications=("tea", "pot"))),
         (("--section", "tea#brewing"), RequirementFilter(sections=("tea#brewing",))),
@@ -59,10 +59,6 @@ KINDS = {one.name.lower(): one for one in (Kind.TEST, Kind.CITATION, Kind.EXCEPT
         *((("--status", word), RequirementFilter(states=states)) for word, states in OLD.items()),
         *((("--level", word), RequirementFilter(levels=(Level.AUTO,))) for word in ("Unspecified", "other", "AUTO")),
         (tuple(f"--type={one}" for one in KINDS), RequirementFilter(kinds=tuple(KINDS.values()))),
-    ],
-)
-def test_filter_options_become_filters(args: tuple[str, ...], wanted: RequirementFilter) -> None:
-    ##= man/spec/trace.md#commands
-    ##% duvet MUST accept old names of options, commands, states and levels, and print the new name with `--verbose`.
-    assert chosen(*args) == (wanted, {"own": None})
-    assert chosen(*args, "--own", "x") == (wanted, {"own": "x"})
+    ]:
+        assert chosen(*args) == (wanted, {"own": None})
+        assert chosen(*args, "--own", "x") == (wanted, {"own": "x"})

@@ -78,21 +78,18 @@ def tea(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize(
-    ("moment", "dates"),
-    [
+def test_dates_in_front_matter() -> None:
+    for moment, dates in [
         (DAY, ("created: 1970-01-02", "date: 1970-01-02", "created: '1970-01-02'", "created: 19700102")),
         (DAY, ("date: 1970-01-03\ncreated: 1970-01-02", "created: soon\ndate: 1970-01-02", "Date Created: 1970-01-02")),
         (DAY, ("created_at: 1970/01/02", "CREATED: 1970-01-02", "date-created: 1970-01-02 00:00")),
         (3600.0, ("created: 1970-01-01T01:00:00Z", "created: 1970-01-01 01:00", "date: 1970-01-01T02:00:00+01:00")),
         # As Obsidian and its plugins write them.
         (DAY + 5400, ("created: '[[1970-01-02T01:30]]'", "created: Friday, January 2nd 1970, 1:30:00 am")),
-    ],
-)
-def test_dates_in_front_matter(moment: float, dates: tuple[str, ...]) -> None:
-    for date in dates:
-        (page,) = notes_of({"docs/a.md": f"---\n{date}\n---\n"}).pages
-        assert page.created == moment
+    ]:
+        for date in dates:
+            (page,) = notes_of({"docs/a.md": f"---\n{date}\n---\n"}).pages
+            assert page.created == moment
 
 
 def test_the_date_of_a_page_is_from_front_matter_or_git_or_the_file(tmp_path: Path) -> None:

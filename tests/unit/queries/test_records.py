@@ -1,7 +1,5 @@
 from collections.abc import Callable
 
-import pytest
-
 from duvet.model import Level
 from duvet.queries.records import format_level, make_blob_url, make_fragment_link, make_issue_url, make_published_url
 
@@ -12,9 +10,8 @@ def test_an_automatic_level_has_no_name() -> None:
     assert [format_level(level) for level in (Level.MUST, Level.MAY, Level.AUTO)] == ["MUST", "MAY", None]
 
 
-@pytest.mark.parametrize(
-    ("make", "arguments", "url"),
-    [
+def test_links_lead_to_the_web_or_within_the_report() -> None:
+    cases: list[tuple[Callable[..., str], tuple[str | None, ...], str]] = [
         (make_blob_url, ("https://x/blob/main", "src/a.rs"), "https://x/blob/main/src/a.rs"),
         (make_blob_url, ("HTTP://x/a//", "a b/#c?%d\\é.rs"), "HTTP://x/a/a%20b/%23c%3F%25d%5C%C3%A9.rs"),
         (make_blob_url, ("https://x", "\udc80.rs"), "https://x/%3F.rs"),
@@ -37,9 +34,6 @@ def test_an_automatic_level_has_no_name() -> None:
         (make_published_url, ("file:///etc/passwd",), ""),
         (make_published_url, ("file:///etc/passwd", "s"), ""),
         (make_fragment_link, ('rfc9000/section-8.1/a"<é',), "#rfc9000/section-8.1/a%22%3C%C3%A9"),
-    ],
-)
-def test_links_lead_to_the_web_or_within_the_report(
-    make: Callable[..., str], arguments: tuple[str | None, ...], url: str
-) -> None:
-    assert make(*arguments) == url
+    ]
+    for make, arguments, url in cases:
+        assert make(*arguments) == url

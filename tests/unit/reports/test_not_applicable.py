@@ -3,7 +3,6 @@ import re
 from datetime import date
 from typing import Any
 
-import pytest
 from hypothesis import given, settings, strategies as st
 from msgspec.structs import replace
 from pytest_snapshot.plugin import Snapshot
@@ -29,9 +28,8 @@ from tests.unit.reports.report_projects import (
 )
 
 
-@pytest.mark.parametrize(
-    ("entry", "words"),
-    [
+def test_an_entry_in_words() -> None:
+    cases: list[tuple[dict[str, Any], str]] = [
         ({"requirements": 1}, "not applicable: 1 requirement of a.md: b"),
         (
             {"target": "a.md#c", "quote": "d\n\te", "reason": " b\n c", "owner": "me", "requirements": 2},
@@ -42,10 +40,9 @@ from tests.unit.reports.report_projects import (
             {"owner": "me", "expiry": DAY, "has_expired": True, "requirements": 3},
             "expired: 3 requirements of a.md: b (me, expired 2030-01-31)",
         ),
-    ],
-)
-def test_an_entry_in_words(entry: dict[str, Any], words: str) -> None:
-    assert describe_not_applicable(NotApplicable(**{"target": "a.md", "reason": "b", **entry})) == words
+    ]
+    for entry, words in cases:
+        assert describe_not_applicable(NotApplicable(**{"target": "a.md", "reason": "b", **entry})) == words
 
 
 def test_entries_do_not_drive_the_terminal() -> None:

@@ -1,6 +1,5 @@
 from pathlib import Path
 
-import pytest
 from hypothesis import given, strategies as st
 from msgspec.structs import replace
 
@@ -147,17 +146,13 @@ def test_no_sentence_is_lost(text: str, any_case: bool, needs_id: bool) -> None:
 
 
 # The form of requirements does not matter for RFCs.
-@pytest.mark.parametrize(
-    ("folder", "form"),
-    [
+def test_no_sentence_of_real_documents_is_lost(shared: Path) -> None:
+    for folder, form in [
         *((folder, RequirementForm()) for folder in ("rfc", "markdown", "sdd")),
         ("markdown", RequirementForm(any_case=True)),
         ("sdd", RequirementForm(needs_id=True)),
-    ],
-    ids=range(5),
-)
-def test_no_sentence_of_real_documents_is_lost(folder: str, form: RequirementForm, shared: Path) -> None:
-    paths = [str(path) for pattern in ("*.md", "rfc*.txt") for path in (shared / folder).rglob(pattern)]
-    library = Library(DiskTree(), "", forms=dict.fromkeys(paths, form))
-    found = {path: take_census(library.load(locate_specification(path))).lost for path in paths}
-    assert paths and {name: lost for name, lost in found.items() if lost} == {}
+    ]:
+        paths = [str(path) for pattern in ("*.md", "rfc*.txt") for path in (shared / folder).rglob(pattern)]
+        library = Library(DiskTree(), "", forms=dict.fromkeys(paths, form))
+        found = {path: take_census(library.load(locate_specification(path))).lost for path in paths}
+        assert paths and {name: lost for name, lost in found.items() if lost} == {}

@@ -103,9 +103,8 @@ def test_embedded_json_is_the_same_value() -> None:
     assert json.loads(island) == json.loads(data) and "<" not in island
 
 
-@pytest.mark.parametrize(
-    ("link", "title"),
-    [
+def test_the_report_is_named_after_its_repository_or_its_specifications() -> None:
+    for link, title in [
         ("https://github.com/o/r/blob/main", REPOSITORY),
         ("https://github.com/o/r/tree/main/", REPOSITORY),
         ("https://codeberg.org/o/r/src/branch/main", REPOSITORY),
@@ -115,11 +114,9 @@ def test_embedded_json_is_the_same_value() -> None:
         ("https://x.example/wiki/page", SPECIFICATION),
         ("javascript:o/r/blob", SPECIFICATION),
         ("https://[x/o/r/blob", SPECIFICATION),
-    ],
-)
-def test_the_report_is_named_after_its_repository_or_its_specifications(link: str, title: str) -> None:
-    assert make_report_title(page_of(finished(STATES, link))) == title
-    assert make_report_title(page_of(finished(STATES, None, link))) == title
+    ]:
+        assert make_report_title(page_of(finished(STATES, link))) == title
+        assert make_report_title(page_of(finished(STATES, None, link))) == title
 
 
 def test_many_specifications_or_none_are_not_in_the_title() -> None:
@@ -135,24 +132,24 @@ def test_the_report_names_what_it_was_made_from() -> None:
     assert 'class="provenance"' not in page(finished({}))
 
 
-@pytest.mark.parametrize("scripting", [True, False])
-def test_the_report_is_valid_html(scripting: bool) -> None:
+def test_the_report_is_valid_html() -> None:
     ##= man/spec/page.md#size-and-accessibility
     ##% The report MUST be valid HTML for every input.
     ##= man/spec/page.md#size-and-accessibility
     ##% The report MUST be readable without scripts.
-    hostile = {**dict.fromkeys(("title", "logo", "commit"), EVIL), "snippets": {0: EVIL}}
-    for shown in (
-        page(finished({})),
-        page(finished(STATES, "https://x/"), problems=(EVIL_PROBLEM,)),
-        page(evil("https://x/"), problems=(EVIL_PROBLEM,), **hostile),
-    ):
-        found = tree(shown, scripting=scripting)
-        ids = values(found, "id")
-        assert len(ids) == len(set(ids))
-        levels = [int(one.tag[1]) for one in found.iter() if one.tag in ("h1", "h2", "h3", "h4")]
-        assert levels.count(1) == 1
-        assert all(after <= before + 1 for before, after in itertools.pairwise(levels))
+    for scripting in [True, False]:
+        hostile = {**dict.fromkeys(("title", "logo", "commit"), EVIL), "snippets": {0: EVIL}}
+        for shown in (
+            page(finished({})),
+            page(finished(STATES, "https://x/"), problems=(EVIL_PROBLEM,)),
+            page(evil("https://x/"), problems=(EVIL_PROBLEM,), **hostile),
+        ):
+            found = tree(shown, scripting=scripting)
+            ids = values(found, "id")
+            assert len(ids) == len(set(ids))
+            levels = [int(one.tag[1]) for one in found.iter() if one.tag in ("h1", "h2", "h3", "h4")]
+            assert levels.count(1) == 1
+            assert all(after <= before + 1 for before, after in itertools.pairwise(levels))
 
 
 def elements(text: str, *, scripting: bool = True) -> int:
@@ -226,9 +223,8 @@ HELD = GateResult("snapshot", "snapshot is up to date", 0)
 BROKEN = GateResult("citations", "every requirement is cited", 1)
 
 
-@pytest.mark.parametrize(
-    ("gates", "problems", "verdict"),
-    [
+def test_the_verdict_of_the_run_is_shown() -> None:
+    for gates, problems, verdict in [
         ((), (), '<p class="verdict neutral">OK: all {} annotations are valid</p>'),
         ((), (ODD,), '<p class="verdict neutral">OK: all {} annotations are valid</p>'),
         ((HELD,), (ODD,), '<p class="verdict pass">PASS: snapshot is up to date</p>'),
@@ -237,16 +233,12 @@ BROKEN = GateResult("citations", "every requirement is cited", 1)
             (replace(ODD, severity=Severity.ERROR),),
             '<p class="verdict fail">PASS: snapshot is up to date<br>FAIL: citations: 1 problem</p>',
         ),
-    ],
-)
-def test_the_verdict_of_the_run_is_shown(
-    gates: tuple[GateResult, ...], problems: tuple[Problem, ...], verdict: str
-) -> None:
-    report = finished(STATES)
-    coverage = compute_totals(report.requirements)[-1]
-    begin = f'<h2 tabindex="-1">Overview</h2>\n{verdict.format(report.trace.citation_count)}\n'
-    words = f'<p class="coverage">Coverage: {coverage.words}</p>\n'
-    assert overview(report, problems=problems, gates=gates).startswith(begin + words)
+    ]:
+        report = finished(STATES)
+        coverage = compute_totals(report.requirements)[-1]
+        begin = f'<h2 tabindex="-1">Overview</h2>\n{verdict.format(report.trace.citation_count)}\n'
+        words = f'<p class="coverage">Coverage: {coverage.words}</p>\n'
+        assert overview(report, problems=problems, gates=gates).startswith(begin + words)
 
 
 def test_the_table_has_no_empty_columns_and_no_repeated_rows() -> None:
@@ -257,8 +249,8 @@ def test_the_table_has_no_empty_columns_and_no_repeated_rows() -> None:
     assert re.findall('<th scope="row">(.*?)</th>', table) == ["MUST"]
 
 
-@pytest.mark.parametrize(("number", "rows"), [(2, 3 + 3 + 3), (40, 40 * 3 + 3), (41, 41 + 3)])
-def test_many_specifications_are_not_listed_by_level(number: int, rows: int) -> None:
-    files = write_specifications(number, "# S{}\n\nIt MUST work.\n\nIt MAY shine.\n")
-    table = overview(finished(files)).partition("<tbody>")[2].partition("</table>")[0]
-    assert table.count("<tr") == rows
+def test_many_specifications_are_not_listed_by_level() -> None:
+    for number, rows in [(2, 3 + 3 + 3), (40, 40 * 3 + 3), (41, 41 + 3)]:
+        files = write_specifications(number, "# S{}\n\nIt MUST work.\n\nIt MAY shine.\n")
+        table = overview(finished(files)).partition("<tbody>")[2].partition("</table>")[0]
+        assert table.count("<tr") == rows
