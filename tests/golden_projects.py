@@ -45,8 +45,7 @@ class Golden:
         return sum(one.get("type") != "SPEC" for one in self.report["annotations"])
 
     def rows(self, *args: str) -> list[Row]:
-        done = self.duvet(*args, "--format", "json")
-        return list(json.loads(done.out))
+        return list(json.loads(self.duvet(*args, "--format", "json").out))
 
     @cached_property
     def specifications(self) -> list[Row]:

@@ -21,8 +21,7 @@ ENVIRON = {
 
 def git(folder: Path, *args: str) -> str:
     command = ["git", "-c", "protocol.file.allow=always", *args]
-    done = subprocess.run(command, cwd=folder, env=ENVIRON, check=True, capture_output=True, text=True)
-    return done.stdout.strip()
+    return subprocess.run(command, cwd=folder, env=ENVIRON, check=True, capture_output=True, text=True).stdout.strip()
 
 
 def history(folder: Path, texts: dict[str, str], *options: str) -> Path:

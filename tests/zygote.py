@@ -121,8 +121,7 @@ def _accept(listening: socket.socket) -> None:
 def _answer(connection: socket.socket) -> None:
     with connection:
         _, handles, *_ = socket.recv_fds(connection, 1, 3)
-        data = b"".join(iter(lambda: connection.recv(1 << 16), b""))
-        count, cwd, *words = map(os.fsdecode, data.split(b"\0"))
+        count, cwd, *words = map(os.fsdecode, b"".join(iter(lambda: connection.recv(1 << 16), b"")).split(b"\0"))
         args, environ = words[: int(count)], dict(one.split("=", 1) for one in words[int(count) :])
         args[0] = str(Path(sys.executable).with_name(Path(args[0]).name))
         stdin, stdout, stderr = handles

@@ -10,8 +10,7 @@ import duvet
 
 def loaded_by(statement: str) -> list[str]:
     script = f"import sys\nbefore = set(sys.modules)\n{statement}\nprint(*sorted(set(sys.modules) - before))"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    return done.stdout.split()
+    return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
 
 
 def test_the_package_alone_loads_nothing_and_a_name_what_it_needs() -> None:

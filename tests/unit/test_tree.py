@@ -55,8 +55,7 @@ def files(*tops: str, suffix: str = "") -> Iterator[Path]:
 
 
 def test_each_module_of_commands_is_a_command() -> None:
-    modules = sorted(path.stem for path in (ROOT / "commands").glob("*.py") if path.stem != "__init__")
-    assert modules == COMMANDS
+    assert sorted(path.stem for path in (ROOT / "commands").glob("*.py") if path.stem != "__init__") == COMMANDS
 
 
 def test_each_command_has_help_with_examples_and_all_its_options_in_the_man_page() -> None:
@@ -111,8 +110,7 @@ def test_unit_tests_are_named_after_the_module_that_they_test() -> None:
 
 def test_no_package_registry_is_named() -> None:
     everything = [*files(*TOP), *(path for path in ROOT.iterdir() if path.is_file())]
-    named = [path for path in everything if REGISTRIES.search(path.read_text(errors="replace"))]
-    assert named == []
+    assert [path for path in everything if REGISTRIES.search(path.read_text(errors="replace"))] == []
 
 
 def test_pyproject_names_every_package() -> None:

@@ -99,14 +99,12 @@ def test_the_cache_alone_is_forgotten(tmp_path: Path) -> None:
 
 
 def test_rows_are_chosen_by_name_and_projects_made_and_removed(tmp_path: Path, shared: Path) -> None:
-    start = [row.arguments for row, *_ in wanted_rows(None, tmp_path, "*", huge=True)]
-    assert start == [("--version",), ("--help",)]
+    assert [row.arguments for row, *_ in wanted_rows(None, tmp_path, "*", huge=True)] == [("--version",), ("--help",)]
     for row, folder, _ in wanted_rows(shared, tmp_path, "h3*cold", huge=False):
         texts = [(folder / name).read_text() for name in (CONFIG, PAGE_CONFIG)]
-        enabled = [
+        assert [
             [f"[report.{name}]\nenabled = true" in text for name in ("html", "json", "snapshot")] for text in texts
-        ]
-        assert enabled == [[False, True, True], [True, True, True]]
+        ] == [[False, True, True], [True, True, True]]
         assert [text.count("[report.json]") + text.count("[report.snapshot]") for text in texts] == [2, 2]
         assert (row.name, row.arguments) == ("h3-704b37a, cold", ("report",))
     found = {row.name: folder for row, folder, _ in wanted_rows(shared, tmp_path, f"{ASKED}, [!cno]*", huge=False)}

@@ -75,8 +75,7 @@ def test_the_tables(snapshot: Snapshot) -> None:
 
 
 def test_one_part_of_a_project_grows_at_a_time() -> None:
-    changed = {name: grow_project(name, 10)._asdict().items() - BASE._asdict().items() for name in PARTS}
-    assert changed == {
+    assert {name: grow_project(name, 10)._asdict().items() - BASE._asdict().items() for name in PARTS} == {
         "sources": {("sources", 1000)},
         "annotations": {("citations", 50)},
         "specifications": {("requirements", 1000)},

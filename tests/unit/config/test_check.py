@@ -194,8 +194,7 @@ def test_each_key_may_be_spelled_in_three_ways() -> None:
     assert project.sources[0].meta == "##="
     assert [one.target for one in project.not_applicable] == ["spec.md#a"]
     assert project.toml.value_place("report", "html", "snippet-lines").line == 9
-    recipe = read_recipe(RECIPE.encode(), "recipes/look.yaml", "project")
-    assert recipe.problems == ()
+    assert read_recipe(RECIPE.encode(), "recipes/look.yaml", "project").problems == ()
 
 
 def test_problems_with_spellings_are_at_their_own_place() -> None:
@@ -205,5 +204,4 @@ def test_problems_with_spellings_are_at_their_own_place() -> None:
     for first, second in (("baseUrl", "base-url"), ("base_url", "base-url"), ("base-url", "baseUrl")):
         (problem,) = service_problems(f'providers: {{a: {{{first}: "http://a/v1", {second}: "http://b/v1"}}}}')
         # `base_url` alone has been respelled before.
-        message = "providers.a.base-url: `base-url` and `baseUrl` are two spellings of one key"
-        assert problem.message == message
+        assert problem.message == "providers.a.base-url: `base-url` and `baseUrl` are two spellings of one key"

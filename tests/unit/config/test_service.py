@@ -89,8 +89,7 @@ def test_the_examples_of_the_manual() -> None:
         read = load_service(MemoryTree({path.name: path.read_bytes()}), {"ANTHROPIC_API_KEY": "sk"})
         assert read.config != ServiceConfig()
     environ = {"OPENAI_API_KEY": "sk-1", "ANTHROPIC_API_KEY": "sk-2", "LOCAL_PORT": "11434", "USER": "me"}
-    tree = MemoryTree({"duvet.config.yaml": EVERYTHING.read_bytes()})
-    read = load_service(tree, environ)
+    read = load_service(MemoryTree({"duvet.config.yaml": EVERYTHING.read_bytes()}), environ)
     config = read.config
     names = [field for field in ServiceConfig.__struct_fields__ if field != "schema"]
     assert [name for name in names if not getattr(config, name)] == []
@@ -170,8 +169,7 @@ LATEST = "'$schema' = 'https://awslabs.github.io/duvet/config/v0.4.0.json'\n"
 
 def server_and_packs(data: bytes | None, path: str | None = None) -> tuple[ServerSection, tuple[str, ...]]:
     """Return the server's settings from a project configuration."""
-    tree = MemoryTree({} if data is None else {path or CONFIG_PATH: data})
-    read = load_service(tree, {}, project_path=path)
+    read = load_service(MemoryTree({} if data is None else {path or CONFIG_PATH: data}), {}, project_path=path)
     return read.config.server, read.packs
 
 
@@ -231,8 +229,7 @@ def test_variables_of_ingest_count_where_nothing_is_configured() -> None:
 
 
 def uploads(text: str, **environ: str) -> UploadRule:
-    found = load_service(MemoryTree({"duvet.config.yaml": text.encode()}), environ)
-    return found.config.uploads.rule(environ)
+    return load_service(MemoryTree({"duvet.config.yaml": text.encode()}), environ).config.uploads.rule(environ)
 
 
 def test_variables_of_uploads_count_where_nothing_is_configured() -> None:

@@ -81,12 +81,11 @@ def test_every_problem_is_listed(problem_files: Snapshot) -> None:
 
 
 def test_variables_are_filled_in() -> None:
-    text = """\
+    config = load("""\
 server: {host: $HOST, title: "$${HOST} is ${HOST}$$"}
 toolPacks: {x: {settings: {a: [{b: "$HOST"}], c: 1, $HOST: no}}}
 workflows: {w: {description: $HOST, steps: [{id: a, tool: $HOST, params: {x: "${vars.x}"}}]}}
-"""
-    config = load(text).config
+""").config
     assert (config.server.host, config.server.title) == ("kettle.example", "${HOST} is kettle.example$")
     assert config.tool_packs["x"].settings == {"a": [{"b": "kettle.example"}], "c": 1, "$HOST": "no"}
     assert (config.workflows["w"].description, config.workflows["w"].steps[0].tool) == ("$HOST", "$HOST")

@@ -94,8 +94,7 @@ def test_changes_since_the_commit_are_in_the_report(tmp_path: Path) -> None:
     folder = history(tmp_path, {f"deep/{name}": text for name, text in KETTLE.items()}) / "deep"
     assert page(folder).since is None
     finished = Project(str(folder)).finished()
-    snapshot = render_bytes(lambda out: render_snapshot(finished, out))
-    (folder / ".duvet/snapshot.txt").write_bytes(snapshot)
+    (folder / ".duvet/snapshot.txt").write_bytes(render_bytes(lambda out: render_snapshot(finished, out)))
     assert page(folder).since is None
     name = commit(folder)
     found = page(folder)

@@ -31,8 +31,7 @@ STORE = ".duvet/knowledge/store.db"
 
 
 def artifact(path: str, kind: FileKind, subsystem: str = "", time: float | None = NEW, **more: object) -> Artifact:
-    digest = f"d-{path}"
-    one = Artifact(path=path, kind=kind, subsystem=subsystem, git_timestamp=time, digest=digest, git_commit="c1")
+    one = Artifact(path=path, kind=kind, subsystem=subsystem, git_timestamp=time, digest=f"d-{path}", git_commit="c1")
     return replace(one, **more)
 
 
@@ -142,14 +141,13 @@ def format_json(value: object) -> str:
 def make_ingested_file(one: Artifact) -> IngestedFile:
     """Return the file with its text, chunks and symbols."""
     has_symbols = one.kind is FileKind.CODE and one.chunk_count > 0
-    pieces = (
-        records.TextPiece(start=0, end=20, line_start=1, line_end=1, title=one.path),
-        records.TextPiece(start=20, end=len(TEXT), line_start=2, line_end=2),
-    )
     return IngestedFile(
         artifact=one,
         text=TEXT if one.chunk_count else "",
-        pieces=pieces[: one.chunk_count],
+        pieces=(
+            records.TextPiece(start=0, end=20, line_start=1, line_end=1, title=one.path),
+            records.TextPiece(start=20, end=len(TEXT), line_start=2, line_end=2),
+        )[: one.chunk_count],
         symbols=(symbol("boil", "function", 1, 2),) if has_symbols else (),
     )
 

@@ -43,8 +43,7 @@ def test_the_content_of_a_backup(paths: StorePaths) -> None:
     found = members(second.path)
     files = ["feedback.jsonl", "reports/coverage.jsonl", "reports/lifecycle.jsonl", "store.db"]
     assert list(found) == ["manifest.json", *files]
-    manifest = json.decode(found["manifest.json"])
-    assert manifest == {
+    assert json.decode(found["manifest.json"]) == {
         "format": 1,
         "duvet": VERSION,
         "schema": SCHEMA_VERSION,

@@ -73,5 +73,4 @@ def test_the_coverage_report_lists_gaps(golden: Snapshot) -> None:
     ##= man/spec/knowledge.md#reports
     ##% `km-coverage-summary` MUST list every indexed file, and give the reason if a file has no chunks.
     golden.assert_match(format_json(make_coverage_report(facts(IngestRule(include=("src/**",))), NOW)), "coverage.json")
-    nothing = facts(IngestRule(), (), (), ())
-    assert make_coverage_report(nothing, NOW).summary.artifact_total == 0
+    assert make_coverage_report(facts(IngestRule(), (), (), ()), NOW).summary.artifact_total == 0

@@ -44,8 +44,7 @@ LEAVES_PY, NOTES_TXT = "src/tea/leaves.py::0", "docs/notes.txt::0"
 
 
 def requirement(key: str, text: str) -> GraphNode:
-    target = key.partition("/")[0]
-    return node(f"Requirement:{key}", text, text=text, level="MUST", status="needs tests", target=target)
+    return node(f"Requirement:{key}", text, text=text, level="MUST", status="needs tests", target=key.partition("/")[0])
 
 
 HEAT, POUR = "spec#heat/3b42c44e1122", "spec#pour/99aabbccddee"
@@ -125,8 +124,7 @@ def test_a_search_answers_with_all_fields(tmp_path: Path, golden: Snapshot) -> N
     request_id = first.metadata.request_id
     assert len(request_id) == 32 and request_id != second.metadata.request_id
     assert ([one.graph_context for one in second.results], second.metadata.graph_context_included) == ([None], False)
-    whole = replace(first, metadata=replace(first.metadata, request_id=""))
-    golden.assert_match(format_json(whole), "km-search.json")
+    golden.assert_match(format_json(replace(first, metadata=replace(first.metadata, request_id=""))), "km-search.json")
 
 
 def test_a_search_sees_the_last_run(stored: Store) -> None:

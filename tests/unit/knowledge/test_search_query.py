@@ -112,5 +112,4 @@ def test_the_later_of_two_dates_counts() -> None:
         ("2100-01-01", 1, 4_102_444_800),
         (None, 10**30, 0),
     ):
-        filters = SearchFilters(updated_after=after, max_age_days=days)
-        assert search_query.make_filters(filters, NOW).since == moment
+        assert search_query.make_filters(SearchFilters(updated_after=after, max_age_days=days), NOW).since == moment

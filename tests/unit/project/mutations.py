@@ -103,8 +103,7 @@ def _wrap(text: str, annotation: Annotation, style: SourceStyle, choice: random.
 
 def around(text: str, path: str, styles: tuple[SourceStyle, ...], numbers: set[int]) -> str:
     found = sorted((one for style in styles for one in scan_comments(path, text, style)[0]), key=lambda one: one.line)
-    lines = text.split("\n")
-    left: list[str | None] = list(lines)
+    left: list[str | None] = list(text.split("\n"))
     for number in numbers:
         one = found[number]
         last = text.count("\n", 0, one.source.text_end)

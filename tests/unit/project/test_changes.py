@@ -128,8 +128,7 @@ def notice(following: Following, *steps: tuple[Edit, tuple[str, ...]]) -> None:
 def test_changes_outside_the_project_are_noticed(kettle: Path, follow: Follow) -> None:
     absolute = f"{kettle.parent}/more/coffee.md"
     names = "../specs/new/tea.md", absolute
-    specifications = "".join(f"[[specification]]\nsource = '{name}'\n" for name in names)
-    make(kettle, {".duvet/config.toml": CONFIG + specifications})
+    make(kettle, {".duvet/config.toml": CONFIG + "".join(f"[[specification]]\nsource = '{name}'\n" for name in names)})
     notice(
         follow(),
         (create("../specs/new/tea.md", "# Tea\n"), ("../specs/new/tea.md",)),
@@ -304,7 +303,6 @@ TOUCHED: dict[str, tuple[FolderEvent, tuple[set[str], bool] | None]] = {
 def test_events_touch_recorded_paths(root: Path) -> None:
     disk = DiskTree(str(root))
     listed = {"src": make_file_stamp(disk.status("src"))}
-    record = TreeRecord(folders=listed, absent=dict.fromkeys(("src/a.rs", "link/b.rs", "b.rs")))
-    watched = WatchedPlaces(record, disk)
+    watched = WatchedPlaces(TreeRecord(folders=listed, absent=dict.fromkeys(("src/a.rs", "link/b.rs", "b.rs"))), disk)
     for name, ((kind, path), expected) in TOUCHED.items():
         assert watched.find_touched([(kind, f"{root.parent}/{path}")]) == expected, name

@@ -354,8 +354,7 @@ def test_fixes_of_our_own_requirements_cut_no_quote(seed: int) -> None:
         place = next(index for index, part in enumerate(lines) if old in " ".join(part.split()))
         lines[place] = " ".join(lines[place].split()).replace(old, new)
         text, right[old] = "\n\n".join(lines), new
-    changed = Project(tree=MemoryTree({**files, "spec.md": text.encode(), "src/a.py": source.encode()}))
-    fixed = fix_quotes(changed)
+    fixed = fix_quotes(Project(tree=MemoryTree({**files, "spec.md": text.encode(), "src/a.py": source.encode()})))
     outcomes = [quote in (old, new) for quote, (old, new) in zip(fixed, right.items(), strict=True)]
     assert all(outcomes), [pair for pair, good in zip(right.items(), outcomes, strict=True) if not good]
     assert sum(quote == new for quote, new in zip(fixed, right.values(), strict=True)) >= 10

@@ -48,8 +48,7 @@ def test_reading_prints_and_writes_nothing(tmp_path: Path, capfd: pytest.Capture
     before = files(tmp_path)
     project = Project(str(tmp_path))
     assert project.finished().requirements
-    found = [(requirement.state.words, requirement.text) for requirement in project.requirements]
-    assert found == [
+    assert [(requirement.state.words, requirement.text) for requirement in project.requirements] == [
         ("done", "The kettle MUST boil water."),
         ("uncited", "It SHOULD whistle when done."),
         ("uncited", "The spout MAY drip."),

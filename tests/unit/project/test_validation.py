@@ -97,8 +97,7 @@ def test_a_requirement_file_and_a_source_that_is_right() -> None:
     step = "check the code, then use `--unsafe-fixes` or `--interactive`"
     doubt = f"note: no earlier version of the specification is available; {step}"
     hint = f"{NEAREST}The pot MUST be rinsed with [-vinegar-]{{+water,+}}\n{doubt}"
-    path = ".duvet/exceptions/cleaning.toml"
-    assert list_fixes(project(), path) == [(4, "DUV050", hint, "update the quote")]
+    assert list_fixes(project(), ".duvet/exceptions/cleaning.toml") == [(4, "DUV050", hint, "update the quote")]
     checked = validate(project()).of(["src/right.py"])
     assert (checked.problems, checked.annotations, checked.files) == ((), 1, 1)
 
@@ -109,13 +108,12 @@ def test_no_fix_breaks_the_code_around_it() -> None:
         tea = f"# Tea\n\n## Brewing\n\n{quote}{text} in all files.\n"
         source = f"//= tea.md#brewing\n//# {quote}something in all files.\n"
         harmless = tea.replace(text, "good")
-        offers = [
+        for specification, broken, code, fix in [
             (tea, source, "DUV050", ""),
             (harmless, f"/*\n//= tea.md#brewing\n//# {quote}good {text}\nfn f() {{}}\n", "DUV050", ""),
             (harmless, f"/*\n//= tea.md#brewng {text}\n//# {quote}good in all files.\n", "DUV043", ""),
             (harmless, source, "DUV050", "update the quote"),
-        ]
-        for specification, broken, code, fix in offers:
+        ]:
             one = project({"tea.md": specification, "src/broken.rs": broken})
             assert [(found_code, found_fix) for _, found_code, _, found_fix in list_fixes(one, "src/broken.rs")] == [
                 (code, fix)

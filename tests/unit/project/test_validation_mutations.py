@@ -55,8 +55,7 @@ def list_invalid(findings: Findings) -> set[int]:
 
 def check_mutations(project: Project, spoilt: Spoilt) -> Counter[tuple[str, str]]:
     """Check what must be true after any change; count the outcomes for wrong citations."""
-    changed = overlay_project(project, spoilt.files)
-    done = fix_project(changed, lambda findings: findings.files, lambda *_: True)
+    done = fix_project(overlay_project(project, spoilt.files), lambda findings: findings.files, lambda *_: True)
     before, after = list_invalid(done.first), list_invalid(done.findings)
     ##= man/spec/validate.md#checks
     ##% `duvet validate` MUST report every problem that `duvet report` reports for an annotation.

@@ -131,6 +131,5 @@ def test_filters_apply_to_checks() -> None:
 
 def test_filters_of_duplicates_apply_to_both_sides() -> None:
     annotations = ("b test It MUST stop.", "b test It MUST")
-    found = query(*annotations, filter=QueryFilter(quotes=("it must",))).check_duplicates()
-    assert not found.has_passed
+    assert not query(*annotations, filter=QueryFilter(quotes=("it must",))).check_duplicates().has_passed
     assert query(*annotations, filter=QueryFilter(quotes=("stop",))).check_duplicates().has_passed

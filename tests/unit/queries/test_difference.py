@@ -232,8 +232,7 @@ def test_coverage_is_lost_or_gained() -> None:
 
 def _cited_by(kinds: str) -> Catalogue:
     comments = [cites(WARM, kind) for kind in kinds.split()]
-    reason = "type=exception\n//= reason=too dear"
-    return state({"pot.rs": "".join(comments).replace("type=exception", reason)})
+    return state({"pot.rs": "".join(comments).replace("type=exception", "type=exception\n//= reason=too dear")})
 
 
 def test_a_requirement_that_is_not_applicable_loses_nothing() -> None:

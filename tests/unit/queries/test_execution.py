@@ -86,8 +86,7 @@ def test_the_java_model_judges_declarations() -> None:
         (6, {28: True, 11: True}, unknown(6)),
         (6, {0: True, 11: True}, unknown(6)),
     ]:
-        annotated = ((3, 3), (9, 9), (20, 20), (22, 22))
-        model = execution.JavaModel(classify_java(BODY, "A.java"), annotated)
+        model = execution.JavaModel(classify_java(BODY, "A.java"), ((3, 3), (9, 9), (20, 20), (22, 22)))
         assert model.apply(hits)((above, above)) == expected
     broken = execution.JavaModel(classify_java("class A {\n  void f( {\n    g();\n  }\n}\n", "A.java"), ())
     assert broken.apply({3: True})((2, 2)) == unknown(2)

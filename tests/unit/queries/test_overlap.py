@@ -31,8 +31,7 @@ pattern = "*.rs"
 def pool_of(*quotes: str, target: str = "s.md#a", config: str = CONFIG) -> tuple[QuotedSections, WrittenPool]:
     lines = [f"//= {one.partition('|')[0] if '|' in one else target}\n//# {one.rpartition('|')[2]}\n" for one in quotes]
     files = {"s.md": SPECIFICATION, ".duvet/config.toml": config, "a.rs": "\n".join(lines)}
-    project = Project(tree=MemoryTree({path: text.encode() for path, text in files.items()}))
-    sections = QuotedSections(project.trace)
+    sections = QuotedSections(Project(tree=MemoryTree({path: text.encode() for path, text in files.items()})).trace)
     ids = [id for id, one in enumerate(sections.annotations) if one.kind is Kind.CITATION]
     assert len(ids) == len(quotes)
     return sections, WrittenPool(sections, ids)
@@ -163,8 +162,7 @@ def test_covered_bytes_equal_the_plain_rules(found: list[str]) -> None:
 
 
 def test_quotes_do_not_overlap_themselves() -> None:
-    section = Section("a", "A", (0, 0), "A", ("aa aa aa aa",), (0,))
-    text = SectionText(section)
+    text = SectionText(Section("a", "A", (0, 0), "A", ("aa aa aa aa",), (0,)))
     assert text.find_all("aa aa") == ([0, 6], 5)
     assert text.find_all("aa  aa aa") == ([0], 8)
     assert text.find_all("b") == ([], 1)

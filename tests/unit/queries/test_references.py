@@ -288,8 +288,7 @@ def test_an_id_is_a_reference() -> None:
         found = resolve_reference(NAMED_CATALOGUE, reference, NO_FILES)
         assert isinstance(found, RequirementRef)
         assert [NAMED_CATALOGUE.requirements[index].text for index in found.indexes] == [expected]
-        answer = search_requirements(NAMED_CATALOGUE, SearchQuery(reference), Cache(), NO_FILES)
-        assert answer.rows[0].text == expected
+        assert search_requirements(NAMED_CATALOGUE, SearchQuery(reference), Cache(), NO_FILES).rows[0].text == expected
 
 
 def test_the_id_at_the_head_of_a_title_is_its_section() -> None:

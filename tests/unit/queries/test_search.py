@@ -224,8 +224,7 @@ def test_any_text_is_a_query_or_refused(is_raw: bool, query: str) -> None:
     try:
         found = search(query, is_raw=is_raw)
     except QueryError as error:
-        message = "invalid FTS5 query: " if is_raw else "the query contains no words"
-        assert error.message.startswith(message)
+        assert error.message.startswith("invalid FTS5 query: " if is_raw else "the query contains no words")
     else:
         assert found.total == len(found.rows)
 

@@ -46,8 +46,7 @@ reason = "We have no brown"
 
 
 def project(files: Mapping[str, str] = TYPES, today: date | None = None) -> Project:
-    tree = MemoryTree({path: text.encode() for path, text in files.items()})
-    return Project("/w", tree=tree, today=today)
+    return Project("/w", tree=MemoryTree({path: text.encode() for path, text in files.items()}), today=today)
 
 
 def finished(

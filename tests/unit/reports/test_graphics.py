@@ -11,8 +11,7 @@ TEXTS = {
 
 
 def draw(diagnostic: Diagnostic, width: int = 80, *, colour: bool = False) -> str:
-    canvas = Canvas(lambda path: DrawnFile.of(TEXTS[path]), width, colour)
-    return "\n".join(canvas.draw(diagnostic))
+    return "\n".join(Canvas(lambda path: DrawnFile.of(TEXTS[path]), width, colour).draw(diagnostic))
 
 
 def slice_of(path: str, part: str, label: str = "Here") -> Slice:

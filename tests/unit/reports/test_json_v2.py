@@ -116,8 +116,7 @@ def test_reading_and_writing_keep_a_report() -> None:
 
 
 def test_characters_are_escaped_as_upstream_does() -> None:
-    odd = '\0\b\t\n\f\r\x1f\x7f"\\/é\u2028𝄞</'
-    data = json_v2.encode_v2_report(json_v2.V2Report(issue_links=(odd,)))
+    data = json_v2.encode_v2_report(json_v2.V2Report(issue_links=('\0\b\t\n\f\r\x1f\x7f"\\/é\u2028𝄞</',)))
     assert '"\\u0000\\b\\t\\n\\f\\r\\u001f\x7f\\"\\\\/é\u2028𝄞</"'.encode() in data
 
 

@@ -53,7 +53,6 @@ def test_a_title_over_several_lines_is_one_record() -> None:
 def test_paths_are_relative_to_the_project() -> None:
     comments = "//= {0}#pot\n//# warm.\n"
     absolute = {"/w/d/a.md": TEA, "/v/b.md": TEA, "./c.md": TEA}
-    found = "".join(comments.format(path) for path in absolute)
-    reports = lcov.render_lcov(finished(files(comments=found) | absolute))
+    reports = lcov.render_lcov(finished(files(comments="".join(comments.format(path) for path in absolute)) | absolute))
     names = [lines(data.decode(), "SF:") for _, data in reports]
     assert names == [["SF:../v/b.md"], ["SF:d/a.md"], ["SF:c.md"], ["SF:tea.md"]]

@@ -80,8 +80,7 @@ def test_every_format_is_text_that_drives_no_terminal(
     format: ProblemFormat, problems: tuple[Problem, ...], line: str
 ) -> None:
     written = render_problems(problems, format, ProblemContext(lambda *_: line, folder="a/b")).decode()
-    controls = {char for char in written if char < " " or "\x7f" <= char <= "\x9f"}
-    assert controls <= {"\n"}
+    assert {char for char in written if char < " " or "\x7f" <= char <= "\x9f"} <= {"\n"}
 
 
 def test_paths_begin_at_the_root() -> None:

@@ -259,8 +259,7 @@ def test_places_are_those_of_the_text(text: str) -> None:
 
 def test_an_annotation_in_another_form_has_the_same_places() -> None:
     text = "x\n  //= type=test\n  //= a#1\n  //# one\n  //# two\n"
-    source = Source(24, 27, 8, 47, 34, 47)
-    test = Annotation("a.rs", 2, Kind.TEST, "a#1", "one two", source=source)
+    test = Annotation("a.rs", 2, Kind.TEST, "a#1", "one two", source=Source(24, 27, 8, 47, 34, 47))
     assert comments.scan_comments("a.rs", text, comments.SourceStyle()) == ([test], [])
 
 

@@ -207,8 +207,7 @@ def test_lines_are_inserted_with_the_indentation_of_the_next() -> None:
     ##% `duvet cite` MUST quote the whole requirement or, with `--part`, the given part of it.
     ##= man/spec/cite.md#inserting
     ##% If the target is a section, `duvet cite` MUST write a citation without a quote.
-    text = "def f():\n \t x()\n"
-    assert inserted("a.py", text, 2, style=PYTHON, most=34) == (
+    assert inserted("a.py", "def f():\n \t x()\n", 2, style=PYTHON, most=34) == (
         "def f():\n"
         " \t \x23#= tea.md#pot\n"
         " \t \x23#% The pot MUST be warm, and\n"

@@ -150,8 +150,7 @@ def touch(folder: Path, *names: str, **links: str) -> DiskTree:
 
 def expand(tree: Tree, pattern: str) -> tuple[list[str], list[str]]:
     problems: list[Problem] = []
-    paths = expand_pattern(compile_pattern(pattern), tree, problems.append)
-    return paths, sorted(map(show_problem, problems))
+    return expand_pattern(compile_pattern(pattern), tree, problems.append), sorted(map(show_problem, problems))
 
 
 def find_files(tree: Tree, pattern: str) -> list[str]:
@@ -331,5 +330,4 @@ def test_an_inner_dot_of_a_pattern_stays_in_the_spelling() -> None:
 
 
 def test_a_leading_dot_matches_hidden_names_but_not_the_folder_itself(tmp_path: Path) -> None:
-    tree = touch(tmp_path, "root.rs", ".h/a.rs", ".h/b/c.rs")
-    assert find_files(tree, ".*/*.rs") == [".h/a.rs"]
+    assert find_files(touch(tmp_path, "root.rs", ".h/a.rs", ".h/b/c.rs"), ".*/*.rs") == [".h/a.rs"]

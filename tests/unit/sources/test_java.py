@@ -178,10 +178,9 @@ def test_comments_behind_code_are_recognised() -> None:
 
 
 def test_scopes_are_listed() -> None:
-    text = "class A {\n  void f() {\n    if (a) { b(); }\n    g(() -> { h(); });\n  }\n  int x; }\n"
-    assert classify_java(text, "A.java").scopes == tuple(
-        LineScope(*lines) for lines in ((3, 3), (4, 4), (2, 5), (1, 6))
-    )
+    assert classify_java(
+        "class A {\n  void f() {\n    if (a) { b(); }\n    g(() -> { h(); });\n  }\n  int x; }\n", "A.java"
+    ).scopes == tuple(LineScope(*lines) for lines in ((3, 3), (4, 4), (2, 5), (1, 6)))
     assert classify_java("import a;\n\n", "A.java").scopes == (LineScope(1, 2),)
 
 
@@ -201,6 +200,5 @@ def test_parse_errors_are_reported(text: str, faults: tuple[int, ...]) -> None:
 
 def test_deeply_nested_code_is_parsed() -> None:
     depth = 3000
-    text = "class A { void f() {\n" + "{\n" * depth + "}\n" * depth + "} }\n"
-    found = classify_java(text, "A.java")
+    found = classify_java("class A { void f() {\n" + "{\n" * depth + "}\n" * depth + "} }\n", "A.java")
     assert (len(found.scopes), found.faults) == (depth + 1, ())

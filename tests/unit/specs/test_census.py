@@ -108,8 +108,7 @@ def test_sentences_of_ietf_text_are_counted() -> None:
 
 def test_a_lost_sentence_is_found() -> None:
     text = b"# Pot\n\nThe pot MUST be warm.\nIt MUST be blue.\n"
-    library = Library(MemoryTree({"spec.md": text}), "d", forms={})
-    known = library.load(locate_specification("spec.md"))
+    known = Library(MemoryTree({"spec.md": text}), "d", forms={}).load(locate_specification("spec.md"))
     (section,) = known.sections
     assert section.plain is not None
     found = take_census(replace(known, sections=(replace(section, plain=replace(section.plain, statements=())),)))

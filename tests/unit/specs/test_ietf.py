@@ -30,8 +30,7 @@ def body(text: str) -> list[str]:
 
 
 def test_a_section_has_title_lines_and_offsets() -> None:
-    lines = ("   é MUST", "", "   be.")
-    section = Section("section-1", "Über", (4, 9), "Über", lines, (11, 22, 25))
+    section = Section("section-1", "Über", (4, 9), "Über", ("   é MUST", "", "   be."), (11, 22, 25))
     assert ietf.parse_ietf("1.  Über\n\n   é MUST\n \t\n   be.\n\n".encode()) == (section,)
 
 

@@ -45,10 +45,9 @@ def test_targets_are_resolved() -> None:
 
 
 def test_locate_takes_a_path_as_it_is() -> None:
-    names = [
+    assert [
         locator.locate_specification(name).name for name in ("a/./b//c.md", "./a", "../a", "/a/", "", "other://Host")
-    ]
-    assert names == ["a/b/c.md", "./a", "../a", "/a", "", "other://Host"]
+    ] == ["a/b/c.md", "./a", "../a", "/a", "", "other://Host"]
     with pytest.raises(ProblemsError, match=r'Could not resolve file "a.0b"'):
         locator.locate_specification("a\0b")
 
@@ -60,8 +59,7 @@ def test_locators_are_ordered(locators: list[Locator]) -> None:
 
 def test_paths_are_displayed_relative_to_the_project() -> None:
     locators = [Locator("/w/a.md"), Locator("/worse/a.md"), Locator("a.md"), Locator("https://w/", True)]
-    shown = [locator.format_locator(one, "/w") for one in locators]
-    assert shown == ["a.md", "/worse/a.md", "a.md", "https://w/"]
+    assert [locator.format_locator(one, "/w") for one in locators] == ["a.md", "/worse/a.md", "a.md", "https://w/"]
     assert [locator.format_locator(Locator("/w/a.md"), cwd) for cwd in ("", "/")] == ["/w/a.md", "w/a.md"]
 
 

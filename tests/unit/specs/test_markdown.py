@@ -35,8 +35,7 @@ def lines(text: str) -> list[str | None]:
 
 
 def test_a_document_has_a_title_a_description_and_sections() -> None:
-    document = parse_markdown(b"lost\n\n## Sub\n\n# Main *part*\n\nIt MUST.\n\n\nEnd\n\n")
-    assert document == MarkdownDocument(
+    assert parse_markdown(b"lost\n\n## Sub\n\n# Main *part*\n\nIt MUST.\n\n\nEnd\n\n") == MarkdownDocument(
         title="Main *part*",
         description="lost",
         sections=(

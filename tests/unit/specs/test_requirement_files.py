@@ -170,8 +170,7 @@ ODD_ENDS = st.sampled_from(["\r\n", "\x0c\n", "", " ", "#"])
 
 
 def statements(keys: list[str], values: st.SearchStrategy[str] = PLAIN) -> st.SearchStrategy[str]:
-    given_keys = st.lists(st.sampled_from(keys), unique=True, max_size=3)
-    lines = given_keys.flatmap(
+    lines = st.lists(st.sampled_from(keys), unique=True, max_size=3).flatmap(
         lambda names: st.tuples(*(st.builds(f"{name} = {{}}{{}}".format, values, ENDS) for name in names))
     )
     return lines.map("".join)
@@ -294,8 +293,7 @@ EXTRACTED = st.lists(st.builds(ExtractedSentence, st.sampled_from(Level), PIECES
 def test_annotations_are_those_that_reading_gives(
     target: str, title: str, lines: list[str], found: tuple[ExtractedSentence, ...]
 ) -> None:
-    whole = section(title, lines)
-    data, made = make_requirement_file("x.toml", target, whole, found)
+    data, made = make_requirement_file("x.toml", target, section(title, lines), found)
     assert (made, []) == read_requirement_file("x.toml", data) == read_requirements_checked("x.toml", data)
 
 

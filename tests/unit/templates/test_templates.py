@@ -49,8 +49,7 @@ def test_each_rule_has_a_page_and_no_other_is_there() -> None:
 def test_codes_are_not_used_twice() -> None:
     names = [rule.name for rule in list_rules().values()]
     assert len(set(names)) == len(names)
-    written = re.findall(r'"(DUV\d+)"', Path(ROOT / "duvet/rules.py").read_text())
-    assert sorted(written) == list(list_rules())
+    assert sorted(re.findall(r'"(DUV\d+)"', Path(ROOT / "duvet/rules.py").read_text())) == list(list_rules())
 
 
 @pytest.mark.parametrize("code", list_rules())
@@ -58,8 +57,7 @@ def test_a_page_says_what_the_rule_is(code: str) -> None:
     page, rule = load_rule_page(code), list_rules()[code]
     assert (page.title, page.severity) == (f"{code} {rule.name}", rule.severity.value)
     assert re.fullmatch(r"[A-Z`][^\n]+\.", page.summary)
-    headings = re.findall(r"^## (.*)$", page.text, re.MULTILINE)
-    assert headings == ["Why it matters", "How to fix it", "Bad", "Good"]
+    assert re.findall(r"^## (.*)$", page.text, re.MULTILINE) == ["Why it matters", "How to fix it", "Bad", "Good"]
     bad, _, good = page.text.partition("## Bad\n")[2].partition("## Good\n")
     assert BLOCK.search(bad) and BLOCK.search(good)
     assert all(len(line) <= 120 for line in page.text.splitlines())

@@ -45,13 +45,12 @@ def state_in_words(text: str, stated: Annotation, annotations: tuple[Annotation,
         return implied(byte) or has(byte, Kind.EXCEPTION, reasoned=True)
 
     own = bytes_of(text, stated)
-    rules = (
+    for state, holds in (
         (State.DONE, implied),
         (State.EXCEPTED, excused),
         (State.NEEDS_TESTS, lambda byte: excused(byte) or has(byte, Kind.CITATION)),
         (State.NEEDS_CODE, lambda byte: excused(byte) or has(byte, Kind.TEST)),
-    )
-    for state, holds in rules:
+    ):
         if own and all(map(holds, own)):
             return state
     if any(has(byte, kind) for byte in own for kind in Kind if kind not in (Kind.SPEC, Kind.TODO)):
@@ -114,8 +113,7 @@ def test_coverage_equals_the_plain_rules(cited: tuple[str, tuple[Annotation, ...
 
 
 def test_a_title_is_covered_as_a_whole() -> None:
-    trace = trace_of("ab", citing(""), citing("", Kind.SPEC, 2, Level.MUST), citing("ab", Kind.TODO, 3))
-    covered = trace.coverages[0]
+    covered = trace_of("ab", citing(""), citing("", Kind.SPEC, 2, Level.MUST), citing("ab", Kind.TODO, 3)).coverages[0]
     assert covered.sections == {
         0: {
             records.TITLE_LINE: (records.Segment(2, 3, (0, 1), records.CITATION | records.SPEC, Level.MUST),),
@@ -148,8 +146,7 @@ def test_many_sentences_on_one_line_are_cut_one_by_one() -> None:
         for id, one in enumerate(pieces)
     ]
     whole = records.Match(0, (records.Piece(0, 0, ends[-1]),), records.Fit.EXACT, (count,), records.TEST, Level.AUTO)
-    line = "x" * ends[-1]
-    section = Section("t", "T", (0, 0), "T", (line,), (0,))
+    section = Section("t", "T", (0, 0), "T", ("x" * ends[-1],), (0,))
     specification = Specification("t", "T", Locator("t"), "t", "t", Format.MARKDOWN, "", "", b"", (section,))
     covered = coverage.cover_specification(specification, [*matches, whole])
     gaps = [records.Segment(end, end + 1, (count,), records.TEST, Level.AUTO) for end in ends[:-1]]

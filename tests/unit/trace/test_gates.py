@@ -21,8 +21,7 @@ CODE, TEST = "cite t.md#t in the code that implements it", "cite t.md#t in the t
 
 
 def stated(*annotations: Annotation) -> tuple[Requirement, ...]:
-    coverages = trace_of(TEXT, *annotations).coverages
-    return list_requirements(coverages[0], annotations)
+    return list_requirements(trace_of(TEXT, *annotations).coverages[0], annotations)
 
 
 def test_every_offender_has_a_place() -> None:

@@ -48,8 +48,7 @@ def trace_of(*cited: tuple[str, str], text: str = TEXT, stated: tuple[tuple[str,
     tree = MemoryTree({"tea.md": text.encode()})
     lines = count(1)
     citations = [Annotation("a.rs", next(lines), Kind.CITATION, target, quote) for target, quote in cited]
-    annotations = (*(stating(*one) for one in stated), *citations)
-    return build_trace(annotations, Library(tree, "d"), tree, "", (), Progress())
+    return build_trace((*(stating(*one) for one in stated), *citations), Library(tree, "d"), tree, "", (), Progress())
 
 
 def cited_by(trace: Trace) -> dict[str, list[str]]:
@@ -200,8 +199,7 @@ def test_hostile_lines_take_linear_time() -> None:
 def test_requirements_that_contain_a_quote() -> None:
     texts = [("FR-1", "The pot MUST be warm."), ("FR-2", "It MUST be warm, warm."), ("FR-1", "The pot MUST be warm.")]
     names = RequirementNames(NamedText(name, section, text) for section, (name, text) in enumerate(texts))
-    found = [
+    assert [
         [(one.name, one.section) for one in names.find_containing(quote)]
         for quote in ("be warm", "warm. It", " ", "pot\nMUST")
-    ]
-    assert found == [[("FR-1", 0), ("FR-1", 2), ("FR-2", 1)], [], [], [("FR-1", 0), ("FR-1", 2)]]
+    ] == [[("FR-1", 0), ("FR-1", 2), ("FR-2", 1)], [], [], [("FR-1", 0), ("FR-1", 2)]]

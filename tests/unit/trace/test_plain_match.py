@@ -45,8 +45,7 @@ def project(*quotes: str, target: str = "spec.md#spec", spec: str = SPEC) -> Pro
 def states(*quotes: str, target: str = "spec.md#spec", spec: str = SPEC) -> tuple[list[str], dict[str, str]]:
     found = project(*quotes, target=target, spec=spec)
     codes = [one.code for one in found.trace.problems if one.path == "a.py"]
-    cited = {one.name or one.text: one.state.words for one in found.requirements if one.state.words != "uncited"}
-    return codes, cited
+    return codes, {one.name or one.text: one.state.words for one in found.requirements if one.state.words != "uncited"}
 
 
 def test_a_quote_covers_its_requirement() -> None:

@@ -46,8 +46,7 @@ def requirement(name: str, level: Level, state: State) -> Requirement:
 
 def finished(*requirements: Requirement, cited: tuple[str, ...] = ()) -> Finished:
     names = dict.fromkeys([*(one.specification.name for one in requirements), *cited])
-    coverages = tuple(Coverage(specification(name), (), {}, {}) for name in names)
-    return Finished(Trace((), (), coverages, ()), requirements)
+    return Finished(Trace((), (), tuple(Coverage(specification(name), (), {}, {}) for name in names), ()), requirements)
 
 
 @st.composite

@@ -116,10 +116,9 @@ def test_the_outline_of_other_documents() -> None:
 def test_chunks_are_titled_by_their_headings() -> None:
     text = "intro\n# A\n## B\ntext\n### C\n## D\n# E\n"
     find_title = chunks.make_heading_titles(read_outline("a.md", text), "Whole")
-    named = {
+    assert {
         word: find_title(text.index(word), text.index(word) + 1) for word in ("intro", "# A", "text", "# D", "# E")
-    }
-    assert named == {
+    } == {
         "intro": "Whole",
         "# A": "Whole > A",
         "text": "Whole > A > B",
@@ -179,8 +178,7 @@ def test_only_changed_files_are_read(tmp_path: Path) -> None:
     assert reader(folder).find_unchanged_time("a.md", first.record.seen) is None
     assert reader(folder).find_unchanged_time("b.md", first.record.seen) is None
     # The time of a file that was just written says nothing about a later change.
-    recent = reader(folder, now=os.stat(folder / "a.md").st_ctime_ns)
-    content = recent.read("a.md", FileKind.DOC, "")
+    content = reader(folder, now=os.stat(folder / "a.md").st_ctime_ns).read("a.md", FileKind.DOC, "")
     assert content is not None and content.record.seen is not None
     assert reader(folder).find_unchanged_time("a.md", content.record.seen) is None
 

@@ -204,8 +204,7 @@ def test_front_matter_comes_before_patterns_and_paths() -> None:
     ##% longest matching pattern, or else to the subsystem whose name occurs in the file's path.
     files = tree("lib/book/a.py", "lib/book/books/b.py", "scripts/x.sh", "docs/c.md", "src/ledger/d.py")
     files["subsystems.yaml"] = CATALOGUE
-    front = {"docs/c.md": "Mail", "lib/book/a.py": "mail"}
-    assert find_subsystems(files, front) == {
+    assert find_subsystems(files, {"docs/c.md": "Mail", "lib/book/a.py": "mail"}) == {
         "docs/c.md": "Mail",
         "lib/book/a.py": "Mail",
         "lib/book/books/b.py": "Book of books",
@@ -220,8 +219,7 @@ def test_front_matter_comes_before_patterns_and_paths() -> None:
 
 def test_an_unknown_dependency_is_a_warning() -> None:
     text = b"A:\n  depends_on: [b, Mial,\n    ledger]\n  dependencies: Nope\nB: {}\n"
-    files = {**tree("src/ledger/a.py", "src/mail/b.py"), "subsystems.yaml": text}
-    found = list(index_of(files).find_unknown())
+    found = list(index_of({**tree("src/ledger/a.py", "src/mail/b.py"), "subsystems.yaml": text}).find_unknown())
     assert [(one.path, one.place.line, one.message, one.hint) for one in found] == [
         ("subsystems.yaml", 4, 'unknown subsystem "Nope"', ""),
         ("subsystems.yaml", 2, 'unknown subsystem "Mial"', "did you mean mail?"),

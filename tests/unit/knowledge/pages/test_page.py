@@ -59,8 +59,7 @@ def test_files_that_are_never_pages(tmp_path: Path) -> None:
     notes = notes_of(everything)
     assert [row.kind.value for row in notes.links(notes.require("g"))] == [*["missing"] * 3, "attachment"]
     # A pattern may name a hidden folder itself.
-    named = {**configured("pattern = 'docs/.trash/**/*.md'"), **everything, "docs/.trash/.in/h.md": ""}
-    assert slugs(named) == ["a"]
+    assert slugs({**configured("pattern = 'docs/.trash/**/*.md'"), **everything, "docs/.trash/.in/h.md": ""}) == ["a"]
     for pattern in ("docs/./*.md", "docs//*.md", "./docs/*.md", "docs/.c.md", "*/[!.]*.md"):
         expected = {"docs/.c.md": [], "*/[!.]*.md": ["docs/g", "docs/spec"]}.get(pattern, ["g", "spec"])
         assert slugs({**everything, **configured(f"pattern = '{pattern}'")}) == expected, pattern
@@ -218,8 +217,7 @@ def test_values_of_front_matter_are_read_in_every_spelling() -> None:
 def test_a_large_page_is_read_in_part() -> None:
     text = "# Large\n\n[[b]]\n\n" + "\u00e9 words of it\n" * 300_000 + "[[late]]\n"
     files = {"docs/a.md": text, "docs/b.md": ""}
-    message = "the page is larger than 4 MiB; the rest is ignored"
-    assert list_problems(files) == [("DUV104", "docs/a.md:0:0", message)]
+    assert list_problems(files) == [("DUV104", "docs/a.md:0:0", "the page is larger than 4 MiB; the rest is ignored")]
     notes = notes_of(files)
     page = notes.require("a")
     assert (page.title, notes.outlinks(page)) == ("Large", ("b",))

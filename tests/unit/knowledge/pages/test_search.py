@@ -30,8 +30,7 @@ def test_queries_find_pages() -> None:
     ##% `search` MUST find words regardless of case, accents, character width and grammatical form, and in text without
     ##% spaces between words.
     index = index_of(FILES)
-    found = {query: " ".join(hit.slug for hit in search.search_pages(index, query).hits) for query in QUERIES}
-    assert found == QUERIES
+    assert {query: " ".join(hit.slug for hit in search.search_pages(index, query).hits) for query in QUERIES} == QUERIES
 
 
 RANKED: list[tuple[dict[str, str], dict[str, str]]] = [
@@ -167,10 +166,9 @@ EXCERPTS = {
 
 
 def test_results_have_excerpts() -> None:
-    found = {
+    assert {
         name: search.make_excerpt(text, search.extract_stems(words)) for name, (text, words, _) in EXCERPTS.items()
-    }
-    assert found == {name: expected for name, (_, _, expected) in EXCERPTS.items()}
+    } == {name: expected for name, (_, _, expected) in EXCERPTS.items()}
 
 
 def test_the_passage_with_the_most_words() -> None:
@@ -178,8 +176,7 @@ def test_the_passage_with_the_most_words() -> None:
     text = "one\n\ntwo\n\nthe kettle\n\nkettle of water\n" + "x" * 5000
     part, lines = search.find_passage(text, ("kettle", "water"))
     assert (part[:25], len(part), lines) == (text[:25], 1200, 0)
-    later = "y" * 1300 + "\n\nkettle of water"
-    assert search.find_passage(later, ("kettle", "water")) == ("kettle of water", 2)
+    assert search.find_passage("y" * 1300 + "\n\nkettle of water", ("kettle", "water")) == ("kettle of water", 2)
     assert search.find_passage("", ("a",)) == ("", 0)
 
 

@@ -111,7 +111,6 @@ def test_links_between_pages_lead_to_their_targets() -> None:
     ##% A page in the HTML report MUST NOT link to files outside the report.
     lines = "".join(f"Look {number}: {text}.\n\n" for number, text in enumerate(LINKS))
     page = written({"docs/in/own.md": f"{lines}| a |\n|---|\n| [[b c\\|d]] |\n", "docs/b c.md": "B"})
-    found = re.findall(r"<p>Look \d+: (.*?)\.</p>", page)
-    assert dict(zip(LINKS, found, strict=True)) == LINKS
+    assert dict(zip(LINKS, re.findall(r"<p>Look \d+: (.*?)\.</p>", page), strict=True)) == LINKS
     assert '<td><a href="#pages/b-c">d</a></td>' in page
     html5lib.HTMLParser(strict=True).parse(page)
