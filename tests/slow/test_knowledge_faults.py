@@ -27,7 +27,6 @@ from tests.unit.knowledge.ingest.ingest_projects import LEDGER, ingest_files, wr
 from tests.unit.knowledge.stored_project import CLOCK, Fork, Say, fill, make_backup, places
 
 WANTED = IngestRule()
-Question = Callable[[OpenStore], object]
 
 
 def damage(whole: bytes, chance: random.Random, *, heavily: bool) -> bytes:
@@ -42,7 +41,7 @@ def damage(whole: bytes, chance: random.Random, *, heavily: bool) -> bytes:
 
 
 NODES = ("Code:src/app/ledger/book.py", "Subsystem:ledger", "Chunk:docs/spec.md::0", "Specification:spec")
-QUESTIONS: tuple[Question, ...] = (
+QUESTIONS: tuple[Callable[[OpenStore], object], ...] = (
     lambda known: known.engine.search(SearchRequest(query="where an entry of the book is balanced")),
     lambda known: reports.make_lifecycle_report(reports.load_facts(known.store, WANTED), time.time()),
     lambda known: reports.make_coverage_report(reports.load_facts(known.store, WANTED), time.time()),

@@ -7,16 +7,14 @@ from pathlib import Path
 
 from tests.conftest import ROOT
 
-FOLDERS = ("duvet", "commands", "reports", "templates", "man")
-FILES = ("pyproject.toml", "README.md", "LICENSE")
 DATA = {".py", ".typed", ".j2", ".css", ".js", ".md", ".yaml"}
 
 
 def test_a_wheel_holds_the_tree_and_nothing_else(tmp_path: Path) -> None:
     tree, built = tmp_path / "tree", tmp_path / "built"
-    for name in FOLDERS:
+    for name in ("duvet", "commands", "reports", "templates", "man"):
         shutil.copytree(ROOT / name, tree / name, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in FILES:
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, tree)
     command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(built), str(tree)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

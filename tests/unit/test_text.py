@@ -159,7 +159,6 @@ def test_each_character_maps_back_to_itself(text: str) -> None:
 
 
 LISTS = st.lists(st.sampled_from("abcdefgh"), max_size=30)
-DISTINCT = st.lists(st.integers(0, 60).map(str), max_size=40, unique=True)
 
 
 CHANGES = {
@@ -184,7 +183,7 @@ def test_the_lines_that_stay_rise_in_both(old: list[str], new: list[str]) -> Non
     assert pairs == sorted(set(pairs)) and [j for _, j in pairs] == sorted({j for _, j in pairs})
 
 
-@given(DISTINCT, st.data())
+@given(st.lists(st.integers(0, 60).map(str), max_size=40, unique=True), st.data())
 def test_as_difflib_has_it_where_lines_went_away(old: list[str], data: st.DataObject) -> None:
     new = [line for line in old if data.draw(st.booleans())]
     assert list(make_unified_diff(old, new, 4)) == list(unified_diff(old, new, n=4, lineterm=""))[2:]

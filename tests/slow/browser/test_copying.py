@@ -13,13 +13,6 @@ from tests.slow.browser.pages import COPYING, Visits, come_back, press, quote_of
 from tests.slow.browser.reports import Report, Reports
 
 TARGET = "tea=cups.md#hot-water"
-KINDS = {
-    "implementation": Kind.CITATION,
-    "test": Kind.TEST,
-    "implication": Kind.IMPLICATION,
-    "exception": Kind.EXCEPTION,
-    "todo": Kind.TODO,
-}
 STYLES = {
     "src/*.rs": SourceStyle(),
     "src/*.c": SourceStyle("*=", "*#"),
@@ -67,7 +60,13 @@ def test_a_citation_is_copied_as_a_comment(visit: Visits, tea: Report, style: st
     page = opened(visit, tea)
     page.select_option("#panel .style select", style)
     page.fill("#panel .reason", REASON)
-    for name, kind in KINDS.items():
+    for name, kind in {
+        "implementation": Kind.CITATION,
+        "test": Kind.TEST,
+        "implication": Kind.IMPLICATION,
+        "exception": Kind.EXCEPTION,
+        "todo": Kind.TODO,
+    }.items():
         text = copied(page, name)
         annotations, problems = scan_comments("source", text, STYLES[style])
         reason = REASON if kind is Kind.EXCEPTION else ""

@@ -1,5 +1,4 @@
 import re
-from collections.abc import Callable
 
 from playwright.sync_api import Page, expect
 
@@ -17,27 +16,24 @@ def rows(page: Page) -> list[Row]:
     return [tuple(row) for row in page.evaluate(ROWS)]
 
 
-FILTERS: dict[str, Callable[[Row], bool]] = {
-    "status=needs-tests": lambda row: "needs tests" in row[0],
-    "status=missing-test": lambda row: "needs tests" in row[0],
-    "status=uncited,to-do": lambda row: "uncited" in row[0] or "to do" in row[0],
-    "level=SHOULD": lambda row: row[1] == "SHOULD",
-    "level=MUST,MAY": lambda row: row[1] in ("MUST", "MAY"),
-    "spec=rfc8446": lambda row: row[2].startswith("RFC 8446"),
-    "test=yes": lambda row: row[5] != "0",
-    "test=no": lambda row: row[5] == "0",
-    "q=ClientHello": lambda row: "clienthello" in row[3].lower(),
-    "spec=rfc8446&level=MUST&status=needs-tests&test=no": lambda row: (
-        row[2].startswith("RFC 8446") and row[1] == "MUST" and "needs tests" in row[0] and row[5] == "0"
-    ),
-    "": lambda row: True,
-}
-
-
 def test_the_filters_of_links(visit: Visits, s2n: Report) -> None:
     page = visit(f"{s2n.url}#requirements?")
     all_rows = rows(page)
-    for query, is_wanted in FILTERS.items():
+    for query, is_wanted in {
+        "status=needs-tests": lambda row: "needs tests" in row[0],
+        "status=missing-test": lambda row: "needs tests" in row[0],
+        "status=uncited,to-do": lambda row: "uncited" in row[0] or "to do" in row[0],
+        "level=SHOULD": lambda row: row[1] == "SHOULD",
+        "level=MUST,MAY": lambda row: row[1] in ("MUST", "MAY"),
+        "spec=rfc8446": lambda row: row[2].startswith("RFC 8446"),
+        "test=yes": lambda row: row[5] != "0",
+        "test=no": lambda row: row[5] == "0",
+        "q=ClientHello": lambda row: "clienthello" in row[3].lower(),
+        "spec=rfc8446&level=MUST&status=needs-tests&test=no": lambda row: (
+            row[2].startswith("RFC 8446") and row[1] == "MUST" and "needs tests" in row[0] and row[5] == "0"
+        ),
+        "": lambda row: True,
+    }.items():
         go(page, f"#requirements?{query}")
         expected = sum(map(is_wanted, all_rows))
         expect(page.locator("#count")).to_have_text(re.compile(rf"^{expected} "))

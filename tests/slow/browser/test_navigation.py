@@ -208,20 +208,17 @@ def test_a_highlight_opens_the_panel_and_escape_returns(visit: Visits, states: R
         assert address(page) == "#tea/pot"
 
 
-PANELS = {
-    "It SHOULD be round.": ("◐ needs tests · SHOULD", "implementation"),
-    "It MAY be <b>brown</b>.": ("◑ needs code · MAY", "test"),
-    "The lid MUST NOT be lost.": ("✓ done · MUST", "implication"),
-    "A saucer MAY be used.": ("∅ excepted · MAY", "exception"),
-    "A spoon SHOULD be silver ☕.": ("… to do · SHOULD", "todo"),
-    "Sugar is OPTIONAL.": ("✗ uncited · MAY", ""),
-}
-
-
 def test_the_panel_names_state_level_and_references(visit: Visits, states: Report) -> None:
     page = visit(f"{states.url}#tea")
     items, title = page.locator("ul.requirements > li"), page.locator("#panel-title")
-    for text, (name, groups) in PANELS.items():
+    for text, (name, groups) in {
+        "It SHOULD be round.": ("◐ needs tests · SHOULD", "implementation"),
+        "It MAY be <b>brown</b>.": ("◑ needs code · MAY", "test"),
+        "The lid MUST NOT be lost.": ("✓ done · MUST", "implication"),
+        "A saucer MAY be used.": ("∅ excepted · MAY", "exception"),
+        "A spoon SHOULD be silver ☕.": ("… to do · SHOULD", "todo"),
+        "Sugar is OPTIONAL.": ("✗ uncited · MAY", ""),
+    }.items():
         items.filter(has_text=text).locator("a").first.click()
         expect(title).to_have_text(name)
         assert quote_of(page) == text

@@ -35,7 +35,6 @@ def test_the_committed_results_have_every_row_and_curve_and_agree_with_plot_and_
 
 
 QUICK = Result("--version", Budget(0.11, 0.14), Cost(0.03, 20.4), 0.3)
-SLUGGISH = Result("report", Budget(0.20, 0.30, 60), Cost(0.09, 60.0), 0.3, Cu(0.28, 60.0))
 SLOW = Result("slow", Budget(0.20, 0.30, 60), Cost(0.091, 60.0), 0.3, Cu(0.27, 54.0))
 BIG = Result("big", Budget(0.20, 0.30, 60), Cost(0.03, 60.1), 0.3, Cu(0.2, 60.0))
 COMPARED = Result("cold", Budget(0.20, 0.30, 60), Cost(0.045, 50.0), 0.3, Cu(0.15, 50.0), Cost(0.09, 40.0))
@@ -44,7 +43,7 @@ BETTER = GOOD._replace(recall_5=0.51, reciprocal=0.56)
 
 
 def test_the_tables(snapshot: Snapshot) -> None:
-    costs = [QUICK, SLUGGISH, SLOW, BIG]
+    costs = [QUICK, Result("report", Budget(0.20, 0.30, 60), Cost(0.09, 60.0), 0.3, Cu(0.28, 60.0)), SLOW, BIG]
     figures = [
         *(Figure(name, value, 1.5, 2.5) for name, value in (("a tool", 1.234), ("b", 2.5), ("c", 2.6))),
         *(Figure("without a gate", 99, 2.5, inf), Figure("without a goal", 1_234_567)),

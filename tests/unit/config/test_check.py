@@ -10,7 +10,6 @@ from duvet.tree.files import MemoryTree
 from duvet.workflows.recipe import read_recipe
 from tests.unit.config.configurations import EXTENDED, UPSTREAM, project_problems, service_problems, show
 
-UNKNOWN = UPSTREAM.replace("0.4", "0.9")
 WRONG_TYPES = """\
 source = [
   1,
@@ -79,7 +78,7 @@ report.html = { issue-link = "${{}}", blob-link = "${{ 'fine' }}" }
 """
 CASES = {
     "nothing": ("", ""),
-    "an unknown schema": (UNKNOWN, ""),
+    "an unknown schema": (UPSTREAM.replace("0.4", "0.9"), ""),
     "another spelling of a key, in the schema of awslabs duvet": (
         UPSTREAM,
         "[[source]]\npattern = '*.rs'\nblob_link = ''\n",

@@ -56,7 +56,6 @@ def test_expressions_are_expanded_or_refused() -> None:
 
 
 NAMES = st.text("ABC_", min_size=1, max_size=3)
-ENVIRONS = st.dictionaries(NAMES, st.text(max_size=5), max_size=4)
 TEXTS = st.text(st.characters(exclude_characters="${}'|", exclude_categories=["Cs"]), max_size=8)
 PIECES = st.one_of(TEXTS, st.builds("${{{{ {} || '{}' }}}}".format, NAMES, TEXTS))
 
@@ -69,7 +68,7 @@ def test_any_text_expands_or_says_why(template: str) -> None:
         assert error.message.startswith(("expected", "failed"))
 
 
-@given(st.lists(PIECES, max_size=6), ENVIRONS)
+@given(st.lists(PIECES, max_size=6), st.dictionaries(NAMES, st.text(max_size=5), max_size=4))
 def test_a_fallback_is_taken_where_the_variable_is_not_set(pieces: list[str], environ: dict[str, str]) -> None:
     template = "".join(pieces)
     expected = re.sub(r"\$\{\{ (\w+) \|\| '([^']*)' \}\}", lambda match: environ.get(match[1], match[2]), template)

@@ -20,9 +20,6 @@ PATHS: list[tuple[str | int, ...]] = [
 BOMB = "a: &a [x,x,x,x,x,x,x,x,x,x]\n" + "".join(
     f"{name}: &{name} [{','.join(10 * [f'*{before}'])}]\n" for before, name in zip("abcdef", "bcdefg", strict=True)
 )
-LONG = f"a: &a {'x' * 1_000_000}\nb: [*a, *a, *a]\nc: d\ne: *a\n"
-LONG_KEYS = f"a: &a {{ ? {'x' * 500_000} : 1 }}\nb:\n" + "- *a\n" * 9
-DIGITS = f"a: &a {'1' * 4_000}\nb: [{'*a,' * 1_100}]\n"
 CHAIN = "a0: &a0 [x]\n" + "".join(f"a{index}: &a{index} [*a{index - 1}]\n" for index in range(1, 500))
 
 
@@ -134,9 +131,9 @@ BEYOND: list[tuple[str | bytes, str, str]] = [
     (".".join("a" * 65) + " = 1", "toml", f"1:127+1 {DEEP}"),
     ("a = [" + "1," * 100_000 + "]", "toml", f"1:200000+1 {MANY}"),
     (BOMB, "yaml", f"5:29+2 {MANY}"),
-    (LONG, "yaml", f"4:4+2 {LARGE}"),
-    (LONG_KEYS, "yaml", f"10:3+2 {LARGE}"),
-    (DIGITS, "yaml", f"2:3158+2 {LARGE}"),
+    (f"a: &a {'x' * 1_000_000}\nb: [*a, *a, *a]\nc: d\ne: *a\n", "yaml", f"4:4+2 {LARGE}"),
+    ((f"a: &a {{ ? {'x' * 500_000} : 1 }}\nb:\n" + "- *a\n" * 9), "yaml", f"10:3+2 {LARGE}"),
+    (f"a: &a {'1' * 4_000}\nb: [{'*a,' * 1_100}]\n", "yaml", f"2:3158+2 {LARGE}"),
     (CHAIN, "yaml", f"64:12+4 {DEEP}"),
 ]
 

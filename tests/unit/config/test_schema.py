@@ -18,7 +18,6 @@ VALIDATORS = {
     EXTENDED: Draft202012Validator(json_schema(extended=True)),
 }
 SERVICE = Draft202012Validator(service_schema())
-SCHEMAS = pytest.mark.parametrize("schema", [UPSTREAM, EXTENDED])
 CHECK = {"path": "x", "exists": True}
 
 
@@ -95,7 +94,7 @@ NEITHER: list[dict[str, Any]] = [
 ]
 
 
-@SCHEMAS
+@pytest.mark.parametrize("schema", [UPSTREAM, EXTENDED])
 def test_duvet_and_the_schema_accept_the_same_files(schema: str) -> None:
     ##= man/spec/trace.md#configuration
     ##% The JSON schema that `duvet config schema` prints MUST accept exactly the keys and types that duvet accepts.
@@ -121,10 +120,9 @@ def table(**fields: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]
     return st.fixed_dictionaries({}, optional=named)
 
 
-STYLES = table(meta=WORDS, content=WORDS)
 SOURCES = table(
     pattern=WORDS | st.lists(WORDS, max_size=2),
-    comment_style=STYLES,
+    comment_style=table(meta=WORDS, content=WORDS),
     type=WORDS,
     blob_link=WORDS,
     exclude=WORDS | st.lists(WORDS, max_size=2),

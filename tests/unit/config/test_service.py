@@ -27,7 +27,6 @@ from tests.unit.config.configurations import load, show
 
 ALL = MemoryTree({"given.json": b"", "named.toml": b"", "other.yml": b"", "duvet.config.yaml": b""})
 BOTH = {"DUVET_CONFIG": "named.toml", "CONTEXTIVE_CONFIG": "other.yml"}
-EXAMPLES = sorted((ROOT / "man/examples").glob("duvet.config.*"))
 EVERYTHING = ROOT / "man/examples/contextive.yaml"
 OF_PROJECT = b"'$schema' = 'duvet-cli/config/v1'\n[server]\nname = 'tea'\npacks = []\n"
 REFUSED = ["con", "docs.", "a/docs /b", "NUL.d/", "x/com1", "é" * 128]
@@ -85,7 +84,7 @@ def test_defaults_apply_without_a_configuration_and_with_an_empty_one() -> None:
 
 @pytest.mark.criterion("core 2.3.1", "core 4.2.1")
 def test_the_examples_of_the_manual() -> None:
-    for path in EXAMPLES:
+    for path in sorted((ROOT / "man/examples").glob("duvet.config.*")):
         read = load_service(MemoryTree({path.name: path.read_bytes()}), {"ANTHROPIC_API_KEY": "sk"})
         assert read.config != ServiceConfig()
     environ = {"OPENAI_API_KEY": "sk-1", "ANTHROPIC_API_KEY": "sk-2", "LOCAL_PORT": "11434", "USER": "me"}

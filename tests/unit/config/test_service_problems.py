@@ -135,23 +135,20 @@ def test_possible_secrets_are_never_shown() -> None:
         assert "error" in page and "sk" not in page.replace("duvet.config", "")
 
 
-REPEATED = {
-    "{apiKey: &k sk-hidden, kind: *k}": UNKNOWN,
-    "{apiKey: &k x, kind: *k}": UNKNOWN,
-    "{apiKey: [&k sk-hidden], kind: *k}": UNKNOWN,
-    "{apiKey: &k $ecret7, kind: *k}": "kind: the environment variable is not set",
-    "{apiKey: &k 471147, kind: *k}": KIND.format("integer"),
-    "{apiKey: &k 47.5, kind: *k}": KIND.format("floating point"),
-    "{apiKey: &k 7, kind: *k}": KIND.format("integer"),
-    "{apiKey: &k sk-hidden, timeout: *k}": TIMEOUT,
-    '{apiKey: &k "sk\\"\\n\\u200b", timeout: *k}': TIMEOUT,
-    "{apiKey: &k %s, timeout: *k}" % ("sk" * 1000): TIMEOUT,
-    "{apiKey: sk-hidden, sk-hidden: 1}": "***: unknown field ***, expected one of ",
-}
-
-
 def test_a_secret_is_not_shown_where_it_stands_a_second_time() -> None:
-    for provider, words in REPEATED.items():
+    for provider, words in {
+        "{apiKey: &k sk-hidden, kind: *k}": UNKNOWN,
+        "{apiKey: &k x, kind: *k}": UNKNOWN,
+        "{apiKey: [&k sk-hidden], kind: *k}": UNKNOWN,
+        "{apiKey: &k $ecret7, kind: *k}": "kind: the environment variable is not set",
+        "{apiKey: &k 471147, kind: *k}": KIND.format("integer"),
+        "{apiKey: &k 47.5, kind: *k}": KIND.format("floating point"),
+        "{apiKey: &k 7, kind: *k}": KIND.format("integer"),
+        "{apiKey: &k sk-hidden, timeout: *k}": TIMEOUT,
+        '{apiKey: &k "sk\\"\\n\\u200b", timeout: *k}': TIMEOUT,
+        "{apiKey: &k %s, timeout: *k}" % ("sk" * 1000): TIMEOUT,
+        "{apiKey: sk-hidden, sk-hidden: 1}": "***: unknown field ***, expected one of ",
+    }.items():
         problems = service_problems(f"providers: {{a: {provider}}}")
         (message,) = [one.message for one in problems if "apiKey: " not in one.message]
         assert message.startswith(f"providers.a.{words}")

@@ -141,13 +141,6 @@ def test_a_renamed_page_keeps_its_date(tea: Path, monkeypatch: pytest.MonkeyPatc
     assert dates(load(tea)) == {"c": FIRST, "a": FIRST + 2 * DAY}
 
 
-CONFIGURATION = {
-    **dict.fromkeys(("log.follow", "log.showSignature", "core.quotePath"), "true"),
-    "log.showRoot": "false",
-    "color.ui": "always",
-    "diff.renames": "copies",
-    "format.pretty": "raw",
-}
 SIGNATURE = "gpgsig -----BEGIN PGP SIGNATURE-----\n \n x\n -----END PGP SIGNATURE-----"
 
 
@@ -160,7 +153,13 @@ def test_the_configuration_of_the_repository_does_not_matter(tea: Path, tmp_path
     program.chmod(0o755)
     for name in ("gpg.program", "core.fsmonitor", "core.pager", "diff.external"):
         git(tea, "config", name, str(program))
-    for name, value in CONFIGURATION.items():
+    for name, value in {
+        **dict.fromkeys(("log.follow", "log.showSignature", "core.quotePath"), "true"),
+        "log.showRoot": "false",
+        "color.ui": "always",
+        "diff.renames": "copies",
+        "format.pretty": "raw",
+    }.items():
         git(tea, "config", name, value)
     git(tea, "log", "-1")
     assert trace.exists()

@@ -191,19 +191,16 @@ def test_long_lists_in_the_graph_context_are_cut(tmp_path: Path) -> None:
     )
 
 
-FILTERED: list[tuple[str, list[str], set[str]]] = [
-    ("artifact_types", ["DOC"], {GUIDE_MD}),
-    ("subsystems", ["tea"], set()),
-    ("namespaces", ["kettle", "tests"], {BOIL_PY, TEST_PY}),
-    ("tags", ["attic"], set()),
-    ("symbols", ["Boil"], {BOIL_PY}),
-    ("symbol_kinds", ["function"], {BOIL_PY}),
-    ("symbol_languages", ["go"], set()),
-]
-
-
 def test_filters_restrict_the_results(words: SearchEngine, both: SearchEngine) -> None:
-    for name, values, expected in FILTERED:
+    for name, values, expected in [
+        ("artifact_types", ["DOC"], {GUIDE_MD}),
+        ("subsystems", ["tea"], set()),
+        ("namespaces", ["kettle", "tests"], {BOIL_PY, TEST_PY}),
+        ("tags", ["attic"], set()),
+        ("symbols", ["Boil"], {BOIL_PY}),
+        ("symbol_kinds", ["function"], {BOIL_PY}),
+        ("symbol_languages", ["go"], set()),
+    ]:
         filters = {name: values}
         assert {*find_ids(words, "boil water", filters=filters)} == expected
         answer = ask(both, "boil water", filters=filters)
@@ -360,14 +357,6 @@ def test_profiles_of_weights(stored: Store) -> None:
 
 
 POUR_METHOD = symbol("Spout.pour<T>", "method", 4, 9)
-REFUSED = {
-    "x://{file}": "unknown field {file}",
-    "x://{}": "unknown field {}",
-    "x://{path.__class__}": "unknown field {path.__class__}",
-    "x://{path!r}": "unknown field {path}",
-    "x://{line_start:>100000000}": "unknown field {line_start}",
-    "x://{path": "expected '}' before end of string",
-}
 
 
 def test_editor_uris() -> None:
@@ -381,7 +370,14 @@ def test_editor_uris() -> None:
         made = make_editor_uri_formatter(template, "/home/me/my tea/")
         assert made and made("src/a#b c.py", POUR_METHOD) == uri
     assert make_editor_uri_formatter(None, "/") is make_editor_uri_formatter("", "/") is None
-    for template, reason in REFUSED.items():
+    for template, reason in {
+        "x://{file}": "unknown field {file}",
+        "x://{}": "unknown field {}",
+        "x://{path.__class__}": "unknown field {path.__class__}",
+        "x://{path!r}": "unknown field {path}",
+        "x://{line_start:>100000000}": "unknown field {line_start}",
+        "x://{path": "expected '}' before end of string",
+    }.items():
         with pytest.raises(DuvetError) as raised:
             make_editor_uri_formatter(template, "/")
         assert raised.value.message == f'invalid editor URI template "{template}": {reason}'

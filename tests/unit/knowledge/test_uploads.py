@@ -17,42 +17,37 @@ from duvet.store.location import KnowledgeSettings, find_store_paths
 from tests.cli.damage import small_files
 from tests.unit.knowledge.stored_project import CLOCK, Fork, Say, places
 
-DESTINATIONS: dict[str, tuple[str | None, ...]] = {
-    "docs/tea.md": (None, "", "  "),
-    "docs/uploads/tea.md": ("docs/uploads/", "docs/uploads"),
-    "notes/cups.txt": ("notes/cups.txt",),
-    "notes/v1.2/tea.md": ("notes/v1.2/",),
-    "a/b/tea.md": ("a//b/./",),
-    "tea.md": (".", "./"),
-    "cups.md": ("cups.md",),
-    "Tee für zwei/Grün.md": ("Tee für zwei/Grün.md",),
-}
-
 
 def test_a_destination_is_a_file_or_a_folder(tmp_path: Path) -> None:
-    for path, destinations in DESTINATIONS.items():
+    for path, destinations in {
+        "docs/tea.md": (None, "", "  "),
+        "docs/uploads/tea.md": ("docs/uploads/", "docs/uploads"),
+        "notes/cups.txt": ("notes/cups.txt",),
+        "notes/v1.2/tea.md": ("notes/v1.2/",),
+        "a/b/tea.md": ("a//b/./",),
+        "tea.md": (".", "./"),
+        "cups.md": ("cups.md",),
+        "Tee für zwei/Grün.md": ("Tee für zwei/Grün.md",),
+    }.items():
         for destination in destinations:
             assert resolve_destination(str(tmp_path), "docs", destination, "tea.md") == path
-
-
-REFUSED = {
-    "it is absolute": ("/etc/passwd.md", "//host/x.md", "/"),
-    "it contains `..`": ("../x.md", "..", "docs/../../x.md", "docs/../x.md"),
-    "is a hidden name": (".git/hooks/x.sh", ".env", "docs/.x.md", ".duvet/config.toml", "docs/..."),
-    "it is too long or contains a character that some systems don't allow": (
-        *("C:\\x.md", "d\\..\\x.md", "C:/x.md", "x.md:s", "x\0.md", "x\n.md", "a*b"),
-    ),
-    "is not a valid name on some systems": ("NUL", "docs/con.md", "docs/COM1.tar.md", "docs /x.md", "docs/x.md ./"),
-    "it is a configuration": ("duvet.config.yaml", "sub/Contextive.config.JSON"),
-    "too long": ("x" * 300 + ".md", "x/" * 600 + "x.md"),
-}
 
 
 def test_destinations_that_are_refused(tmp_path: Path) -> None:
     ##= man/spec/gateway.md#uploads
     ##% The server MUST refuse to store a file that is hidden, is a configuration file, or is outside the content root,
     ##% even through `..` or a symbolic link.
-    for reason, destinations in REFUSED.items():
+    for reason, destinations in {
+        "it is absolute": ("/etc/passwd.md", "//host/x.md", "/"),
+        "it contains `..`": ("../x.md", "..", "docs/../../x.md", "docs/../x.md"),
+        "is a hidden name": (".git/hooks/x.sh", ".env", "docs/.x.md", ".duvet/config.toml", "docs/..."),
+        "it is too long or contains a character that some systems don't allow": (
+            *("C:\\x.md", "d\\..\\x.md", "C:/x.md", "x.md:s", "x\0.md", "x\n.md", "a*b"),
+        ),
+        "is not a valid name on some systems": ("NUL", "docs/con.md", "docs/COM1.tar.md", "docs /x.md", "docs/x.md ./"),
+        "it is a configuration": ("duvet.config.yaml", "sub/Contextive.config.JSON"),
+        "too long": ("x" * 300 + ".md", "x/" * 600 + "x.md"),
+    }.items():
         for path in destinations:
             with pytest.raises(QueryError) as caught:
                 resolve_destination(str(tmp_path), "docs", path, "tea.md")
@@ -129,23 +124,20 @@ def test_a_text_is_a_document_with_front_matter() -> None:
         StoredText(content="x", metadata=deep).document()
 
 
-NAMES = {
-    "release-notes.md": ("Release Notes",),
-    "unicode-strasse.md": ("  Ünïcode / Straße?! ",),
-    "uber.md": ("U\u0308ber",),
-    "etc-passwd.md": ("../../etc/passwd",),
-    "ri-ben.md": ("日本",),
-    "chai.md": ("Чай",),
-    "con-note.md": ("CON",),
-    "com1-note.md": ("com1",),
-    "con-artists.md": ("Con artists",),
-    "note-20270115-080000.md": ("-", " \u3000\n", ""),
-    "x" * 100 + ".md": ("x" * 500,),
-}
-
-
 def test_a_text_is_named_after_its_title_or_the_time() -> None:
-    for name, titles in NAMES.items():
+    for name, titles in {
+        "release-notes.md": ("Release Notes",),
+        "unicode-strasse.md": ("  Ünïcode / Straße?! ",),
+        "uber.md": ("U\u0308ber",),
+        "etc-passwd.md": ("../../etc/passwd",),
+        "ri-ben.md": ("日本",),
+        "chai.md": ("Чай",),
+        "con-note.md": ("CON",),
+        "com1-note.md": ("com1",),
+        "con-artists.md": ("Con artists",),
+        "note-20270115-080000.md": ("-", " \u3000\n", ""),
+        "x" * 100 + ".md": ("x" * 500,),
+    }.items():
         assert {StoredText(content="x", title=title).file_name(CLOCK) for title in titles} == {name}
         assert not any("/" in make_file_slug(title) for title in titles)
 

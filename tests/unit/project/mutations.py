@@ -12,7 +12,6 @@ from duvet.trace.match import QuoteMatcher
 from duvet.trace.records import AnnotationPlaces, Fit
 
 VALID = (Fit.EXACT, Fit.NORMALISED)
-_FEWEST = 5  # Quotes of fewer words stand in many places.
 
 
 class Spoilt(NamedTuple):
@@ -57,7 +56,7 @@ class Spoiler:
             for match in coverage.matches:
                 for id in match.ids if match.fit in VALID else ():
                     one = trace.annotations[id]
-                    if one.kind is not Kind.SPEC and not one.from_file and len(one.quote.split()) >= _FEWEST:
+                    if one.kind is not Kind.SPEC and not one.from_file and len(one.quote.split()) >= 5:
                         yield id, (coverage.specification, match.section)
 
     def spoil(self, choice: random.Random) -> Spoilt:

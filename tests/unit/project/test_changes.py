@@ -19,7 +19,6 @@ from tests.cli.sample_project import CONFIG, KETTLE, SOURCE, make
 from tests.edits import Edit, append, create, delete, link, move, save_by_rename, save_with_backup
 
 Follow = Callable[..., "Following"]
-LONGEST = 60  # Seconds after which a change that has not been noticed never will be.
 
 
 class Following:
@@ -41,7 +40,7 @@ class Following:
         return project
 
     def next(self) -> tuple[str, ...] | None:
-        timer = Timer(LONGEST, self.changes.stop)
+        timer = Timer(60, self.changes.stop)
         timer.start()
         try:
             return self.changes.wait()
@@ -100,19 +99,16 @@ def test_changes_are_noticed(edit: Edit, changed: set[str], at_work: bool, kettl
     assert following.next() == tuple(sorted(changed))
 
 
-NOTHING: dict[str, Edit] = {
-    "a file of the editor": create("src/.a.rs.swp"),
-    "an empty folder": lambda folder: (folder / "src" / "empty").mkdir(),
-    "a file that nothing matches": create("src/notes.txt"),
-    "a file at the top": create("README.md"),
-    "a file in the cache": create(".duvet/cache/new.rs"),
-    "a file that is not watched": append("docs/notes.md"),
-}
-
-
 def test_irrelevant_events_are_no_changes(kettle: Path, follow: Follow) -> None:
     following = follow()
-    for edit in NOTHING.values():
+    for edit in {
+        "a file of the editor": create("src/.a.rs.swp"),
+        "an empty folder": lambda folder: (folder / "src" / "empty").mkdir(),
+        "a file that nothing matches": create("src/notes.txt"),
+        "a file at the top": create("README.md"),
+        "a file in the cache": create(".duvet/cache/new.rs"),
+        "a file that is not watched": append("docs/notes.md"),
+    }.values():
         edit(kettle)
     append("spec.md")(kettle)
     assert following.next() == ("spec.md",)
@@ -265,18 +261,15 @@ def places(root: Path, *absent: str) -> WatchedPlaces:
     return WatchedPlaces(TreeRecord(absent=dict.fromkeys(absent)), DiskTree(str(root)))
 
 
-FOLDERS = {
-    "src/a.rs": {"", "src"},
-    "docs/new/spec.md": {"", "docs"},
-    "docs/old/spec.md": {"", "docs", "docs/old"},
-    "../specs/spec.md": {"", "..", "../specs"},
-    "link/b.rs": {"", "../other"},
-    "b.rs": {"", "../other"},
-}
-
-
 def test_the_folders_of_paths_are_watched(root: Path) -> None:
-    for path, expected in FOLDERS.items():
+    for path, expected in {
+        "src/a.rs": {"", "src"},
+        "docs/new/spec.md": {"", "docs"},
+        "docs/old/spec.md": {"", "docs", "docs/old"},
+        "../specs/spec.md": {"", "..", "../specs"},
+        "link/b.rs": {"", "../other"},
+        "b.rs": {"", "../other"},
+    }.items():
         assert places(root, path).folders == {str((root / name).resolve()) for name in expected}
     # Folders around the project are watched as far down as both are in.
     path = f"{root.parent}/specs/spec.md"
@@ -288,21 +281,18 @@ def test_the_folders_of_paths_are_watched(root: Path) -> None:
     assert not places(root, "docs/new/spec.md").has_grown()
 
 
-TOUCHED: dict[str, tuple[FolderEvent, tuple[set[str], bool] | None]] = {
-    "a file": ((MODIFIED_EVENT, "project/src/a.rs"), ({"src/a.rs"}, False)),
-    "another file": ((ADDED, "project/src/b.rs"), ({"src/b.rs"}, True)),
-    "a file where no name was listed": ((ADDED, "project/other.md"), ({"other.md"}, False)),
-    "a file behind a link": ((MODIFIED_EVENT, "other/b.rs"), ({"b.rs", "link/b.rs"}, False)),
-    "a folder around": ((ADDED, "project/src"), None),
-    "a folder that a link leads to": ((ADDED, "other"), None),
-    "a link to a folder": ((ADDED, "project/link"), None),
-    "a folder elsewhere": ((ADDED, "elsewhere"), (set(), False)),
-}
-
-
 def test_events_touch_recorded_paths(root: Path) -> None:
     disk = DiskTree(str(root))
     listed = {"src": make_file_stamp(disk.status("src"))}
     watched = WatchedPlaces(TreeRecord(folders=listed, absent=dict.fromkeys(("src/a.rs", "link/b.rs", "b.rs"))), disk)
-    for name, ((kind, path), expected) in TOUCHED.items():
+    for name, ((kind, path), expected) in {
+        "a file": ((MODIFIED_EVENT, "project/src/a.rs"), ({"src/a.rs"}, False)),
+        "another file": ((ADDED, "project/src/b.rs"), ({"src/b.rs"}, True)),
+        "a file where no name was listed": ((ADDED, "project/other.md"), ({"other.md"}, False)),
+        "a file behind a link": ((MODIFIED_EVENT, "other/b.rs"), ({"b.rs", "link/b.rs"}, False)),
+        "a folder around": ((ADDED, "project/src"), None),
+        "a folder that a link leads to": ((ADDED, "other"), None),
+        "a link to a folder": ((ADDED, "project/link"), None),
+        "a folder elsewhere": ((ADDED, "elsewhere"), (set(), False)),
+    }.items():
         assert watched.find_touched([(kind, f"{root.parent}/{path}")]) == expected, name

@@ -30,21 +30,20 @@ def test_a_missing_extra_is_named(missing: str, monkeypatch: pytest.MonkeyPatch)
 
 
 STATIC, SENTENCES = ("wordllama", 256), ("MiniLM", 640)
-MODELS: dict[tuple[str, bool, int], tuple[str, int] | None] = {
-    ("none", False, 0): None,
-    ("static", False, 0): STATIC,
-    ("auto", True, 0): STATIC,
-    ("auto", False, 0): SENTENCES,
-    ("transformer", True, 20_000): SENTENCES,
-    ("transformer", True, 20_001): STATIC,
-}
 
 
 def test_the_model_depends_on_the_setting_and_the_texts() -> None:
     ##= man/spec/knowledge.md#vectors
     ##% `search.model` MUST select the model: `transformer`, `static`, `none`, or `auto`, which is the transformer for
     ##% requirements and the static model for files.
-    for (model, for_chunks, count), expected in MODELS.items():
+    for (model, for_chunks, count), expected in {
+        ("none", False, 0): None,
+        ("static", False, 0): STATIC,
+        ("auto", True, 0): STATIC,
+        ("auto", False, 0): SENTENCES,
+        ("transformer", True, 20_000): SENTENCES,
+        ("transformer", True, 20_001): STATIC,
+    }.items():
         found = embeddings.find_embedder(SearchModel(model), for_chunks=for_chunks, count=count)
         assert (found and (found.name.split()[0], found.width)) == expected
     with pytest.raises(DuvetError, match=r"`search\.model` is `none`"):

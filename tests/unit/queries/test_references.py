@@ -58,14 +58,13 @@ def refusal(reference: str, files: ProjectFiles, catalogue: Catalogue = CATALOGU
     return f"{caught.value.message}\n{caught.value.hint}".rstrip()
 
 
-LID_PATH = "/specifications/tea/sections/pot/requirements/5bfbf88bbb38"
 MEANT = {
     # A prefix of an id, whose requirement stands in two places.
     "1dd64a53": PLACES,
     "1DD6": PLACES,
     f" {WARM}\n": PLACES,
     next(id for id in CATALOGUE.ids if id.startswith(WARM)): PLACES,
-    "5bfbf": [LID_PATH],
+    "5bfbf": ["/specifications/tea/sections/pot/requirements/5bfbf88bbb38"],
     # Resources.
     PLACES[0]: PLACES[:1],
     PLACES[1] + "/": PLACES[1:],

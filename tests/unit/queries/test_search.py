@@ -65,12 +65,10 @@ CATALOGUE = make_catalogue(SEARCH_FILES)
 FILES = ProjectFiles(MemoryTree({path: text.encode() for path, text in SEARCH_FILES.items()}), "")
 WARM = "The server MUST warm the pot before the leaves are added."
 BOIL = "A server SHOULD NOT boil the water twice."
-VALIDATE = "A server MUST validate each token that it is sent."
 DISCARD = "Clients MUST discard a packet with an empty token."
 WARM_POT = "The server MUST **warm** the pot before the leaves are added."
 WARM_CUPS = "Cups MAY be **warmed**."
 TWICE = "A server SHOULD NOT **boil** the water twice."
-HOSTILE = st.text(st.sampled_from("\"*^:+-(){}[],.'\\\0\1\2 \tabANDORNEAR#/é日\ud800"))
 
 
 def search(
@@ -98,25 +96,6 @@ def make_tea(text: str) -> Catalogue:
     return make_catalogue(SEARCH_FILES | {"src/server.rs": "", "tea.md": f"# Tea\n\n{text}"})
 
 
-MARKED = {
-    "warm": [WARM_CUPS, WARM_POT],
-    "warms": [WARM_CUPS, WARM_POT],
-    "WARMING": [WARM_CUPS, WARM_POT],
-    # Titles and names of specifications count too.
-    "served cups": ["**Cups** MAY be warmed."],
-    "tea boil": [TWICE],
-    "server water": ["A **server** SHOULD NOT boil the **water** twice."],
-    '"connection error"': ["The **connection error** MUST be of type INVALID_TOKEN."],
-    "invalid-token": ["The connection error MUST be of type **INVALID_TOKEN**."],
-    "the cups of the": ["**Cups** MAY be warmed."],
-    # No requirement has both words.
-    "boil cups": ["**Cups** MAY be warmed.", TWICE],
-    # Names of what is absent are not searched for word by word.
-    "tea.md#nothing": [],
-    "src/none.rs:9": [],
-}
-
-
 def test_words_are_found_and_marked() -> None:
     ##= man/spec/search.md#queries
     ##% In requirements, titles of sections and names of specifications, `duvet search` MUST find every form of a word,
@@ -127,7 +106,23 @@ def test_words_are_found_and_marked() -> None:
     ##% so.
     ##= man/spec/search.md#results
     ##% If the query is a single unknown word, `duvet search` MUST suggest a similar word or name.
-    for query, expected in MARKED.items():
+    for query, expected in {
+        "warm": [WARM_CUPS, WARM_POT],
+        "warms": [WARM_CUPS, WARM_POT],
+        "WARMING": [WARM_CUPS, WARM_POT],
+        # Titles and names of specifications count too.
+        "served cups": ["**Cups** MAY be warmed."],
+        "tea boil": [TWICE],
+        "server water": ["A **server** SHOULD NOT boil the **water** twice."],
+        '"connection error"': ["The **connection error** MUST be of type INVALID_TOKEN."],
+        "invalid-token": ["The connection error MUST be of type **INVALID_TOKEN**."],
+        "the cups of the": ["**Cups** MAY be warmed."],
+        # No requirement has both words.
+        "boil cups": ["**Cups** MAY be warmed.", TWICE],
+        # Names of what is absent are not searched for word by word.
+        "tea.md#nothing": [],
+        "src/none.rs:9": [],
+    }.items():
         found = search(query)
         assert (marked(found), found.is_loose) == (expected, query == "boil cups")
 
@@ -190,7 +185,7 @@ def test_limits_and_filters_restrict_the_results() -> None:
     found = search("must", limit=2)
     assert (len(found.rows), found.total, found.rows) == (2, 6, search("must").rows[:2])
     for query, wanted, text in (
-        ("server", RequirementFilter(specifications=("retry",)), VALIDATE),
+        ("server", RequirementFilter(specifications=("retry",)), "A server MUST validate each token that it is sent."),
         ("server", RequirementFilter(kinds=(Kind.TEST,)), WARM),
         # A filter applies to what the query names too.
         ("brewing", RequirementFilter(levels=(Level.SHOULD,)), BOIL),
@@ -219,7 +214,7 @@ def test_hostile_text_is_marked_where_it_is() -> None:
 
 
 @pytest.mark.parametrize("is_raw", [False, True])
-@given(HOSTILE | st.text())
+@given(st.text(st.sampled_from("\"*^:+-(){}[],.'\\\0\1\2 \tabANDORNEAR#/é日\ud800")) | st.text())
 def test_any_text_is_a_query_or_refused(is_raw: bool, query: str) -> None:
     try:
         found = search(query, is_raw=is_raw)
@@ -257,7 +252,6 @@ def test_rows_of_semantic_search() -> None:
 
 BREWING = ("d587e4d0eaaf", "e9b3f4df45b8", "a951e7e8a291")
 SERVING = ("035b57d7f4bd", "da4e2fda4622")
-LOGGED = "e11228aff7aa"
 NAMED = {
     CATALOGUE.ids[4]: BREWING[:1],
     "D587": BREWING[:1],
@@ -272,7 +266,7 @@ NAMED = {
     "tea": BREWING + SERVING,
     "src/server.rs:2": BREWING[:1],
     "src/server.rs:7:4": BREWING[:1],
-    "src/server.rs": (LOGGED, BREWING[0]),
+    "src/server.rs": ("e11228aff7aa", BREWING[0]),
     "src/none.rs:2": (),
     f"/specifications/tea/sections/brewing/requirements/{BREWING[1]}": BREWING[1:2],
     "/specifications/tea": BREWING + SERVING,

@@ -14,7 +14,6 @@ from duvet.templates import load_rule_page
 from tests.unit.reports.test_problem_formats import HOSTILE, PROBLEMS, TEXT, VIEW
 
 # The part of the schema of SARIF 2.1.0 that duvet uses; nothing else is allowed, and results need a rule and a place.
-VALIDATOR = Draft7Validator(json.loads(Path(__file__).with_name("sarif.schema.json").read_text()))
 
 
 def run_of(*problems: Problem, view: ProblemContext = VIEW) -> dict[str, Any]:
@@ -37,7 +36,7 @@ def test_a_log_is_valid_whatever_is_in_it(problems: tuple[Problem, ...], line: s
     ##% A SARIF log MUST be valid against the schema of SARIF 2.1.0, and contain the explanation of each rule that its
     ##% results name.
     log = json.loads(render_sarif(problems, ProblemContext(lambda *_: line)))
-    VALIDATOR.validate(log)
+    Draft7Validator(json.loads(Path(__file__).with_name("sarif.schema.json").read_text())).validate(log)
     for result in log["runs"][0]["results"]:
         for location in result["locations"]:
             urlsplit(location["physicalLocation"]["artifactLocation"]["uri"])

@@ -96,7 +96,6 @@ def test_colours_are_only_in_tables(snapshot: Snapshot) -> None:
 
 
 WIDE = (Cup("日本", "茶碗の中にはお茶が入っている"), Cup("e\N{COMBINING ACUTE ACCENT}", "é is one cell wide"))
-LONG = (Cup("red", "x" * 60 + " y"),)
 SHARED = tables.Listing(
     (tables.Column("a", lambda cup: cup.name, wraps=True), TEXT), (Cup("a short one", CUPS[1].text), Cup("red", "tea"))
 )
@@ -112,7 +111,7 @@ def test_tables_fit_the_terminal(snapshot: Snapshot) -> None:
         ),
         "8: columns stand below one another": render(CUPS[:1], "table", TableLook(8)),
         "40: wide characters take two cells": render(WIDE, "table", TableLook(40)),
-        "40: words that are longer than a line": render(LONG, "table", TableLook(40)),
+        "40: words that are longer than a line": render((Cup("red", "x" * 60 + " y"),), "table", TableLook(40)),
         "a row without values is a line": render((Cup("", "", ""), CUPS[0]), "table"),
         "50: columns leave one another what they do not need": tables.render_listing(
             SHARED, tables.ListFormat.TABLE, TableLook(50)

@@ -77,19 +77,15 @@ def read(*fields: str) -> Annotation:
     return found[0]
 
 
-KINDS = {
-    **{kind.name: kind for kind in Kind if kind is not Kind.CITATION},
-    **dict.fromkeys(("IMPLEMENTATION", "CITATION"), Kind.CITATION),
-}
-FORMATS = {"auto": Format.AUTO, "ietf": Format.IETF, "markdown": Format.MARKDOWN}
-
-
 def test_names_of_types_levels_and_formats() -> None:
-    for name, kind in KINDS.items():
+    for name, kind in {
+        **{kind.name: kind for kind in Kind if kind is not Kind.CITATION},
+        **dict.fromkeys(("IMPLEMENTATION", "CITATION"), Kind.CITATION),
+    }.items():
         assert read("a#1", f"type={name}").kind is read("a#1", f"type={name.lower()}").kind is kind
     for level in Level:
         assert read("a#1", f"level={level.name}").level is level
-    for name, format in FORMATS.items():
+    for name, format in {"auto": Format.AUTO, "ietf": Format.IETF, "markdown": Format.MARKDOWN}.items():
         assert read("a#1", f"format={name}").format is read("a#1", f"format={name.upper()}").format is format
     assert read("a#1", "format=md").format is Format.MARKDOWN
 

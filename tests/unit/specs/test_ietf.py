@@ -184,11 +184,10 @@ def test_other_lines_are_no_headings() -> None:
 
 
 IN_ORDER = "1 2|1 1.1|1 1.7|1.1 1.2|1.2 1|1.9 2.5|7 A|7.1 A.4|A B|A.1 A.2"
-OUT_OF_ORDER = "1 1|1 3|1.1 1.3|2 1|7 B|A C|A 1|Z A"
 
 
 def test_section_numbers_must_be_in_order() -> None:
-    for pairs, expected in [(IN_ORDER, True), (OUT_OF_ORDER, False)]:
+    for pairs, expected in [(IN_ORDER, True), ("1 1|1 3|1.1 1.3|2 1|7 B|A C|A 1|Z A", False)]:
         for pair in pairs.split("|"):
             before, after = (ietf.parse_heading(f"{number}. x") for number in pair.split())
             assert before and after

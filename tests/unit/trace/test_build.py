@@ -37,18 +37,6 @@ def traced(*comments: str, files: Mapping[str, bytes] = FILES) -> Trace:
     return build_trace(tuple(annotations), Library(tree, "d"), tree, "", (), Progress())
 
 
-NOWHERE = [
-    *(["  //= nope.md#tea\n  //# The pot"], ["//=\n"], ["//= folder#x\n"], ["//= https://#tea"]),
-    *(["//= tea.md\n//# The pot"], ["//= tea.md#cup"], ["//= tea.md#Cups"], ["//= tea.md#nothing-like-it"]),
-    ["//= tea.md#"],
-    # A specification that can't be read is reported once.
-    ["//= bad.md#a", "//= bad.md#b"],
-    ["//= tea.md#nowhere", "//= tee.md#tea"],
-    ["//= https://host.example/no#a", "//= https://HOST.example/no#b"],
-    *(["//= tea.md#tea\n//# The pot\n//# is warm"], ["//= tea.md#empty\n//# x"]),
-]
-
-
 def test_references_to_missing_targets_are_reported(snapshot: Snapshot) -> None:
     ##= man/spec/trace.md#targets-and-quotes
     ##% duvet MUST report a quote that its section does not contain.
@@ -56,7 +44,16 @@ def test_references_to_missing_targets_are_reported(snapshot: Snapshot) -> None:
     ##% duvet MUST report a target without a section, with an unknown section or with an unknown specification, and
     ##% suggest similar specifications and sections.
     found: list[str] = []
-    for comments in NOWHERE:
+    for comments in [
+        *(["  //= nope.md#tea\n  //# The pot"], ["//=\n"], ["//= folder#x\n"], ["//= https://#tea"]),
+        *(["//= tea.md\n//# The pot"], ["//= tea.md#cup"], ["//= tea.md#Cups"], ["//= tea.md#nothing-like-it"]),
+        ["//= tea.md#"],
+        # A specification that can't be read is reported once.
+        ["//= bad.md#a", "//= bad.md#b"],
+        ["//= tea.md#nowhere", "//= tee.md#tea"],
+        ["//= https://host.example/no#a", "//= https://HOST.example/no#b"],
+        *(["//= tea.md#tea\n//# The pot\n//# is warm"], ["//= tea.md#empty\n//# x"]),
+    ]:
         trace = traced(*comments)
         assert trace.match_of == (None,) * len(comments)
         assert [one.matches for one in trace.coverages] in ([], [()])

@@ -9,8 +9,6 @@ from tests.unit.trace.trace_samples import citing, requirement, trace_of
 
 TEXT = "The pot MUST be warm."
 # On two lines, so that no blank between the halves is left over.
-WRAPPED = "The pot\nMUST be warm."
-SPEC = citing(TEXT, Kind.SPEC, 9, Level.MUST)
 
 
 def find_requirements(text: str, *annotations: Annotation) -> tuple[Requirement, ...]:
@@ -39,8 +37,8 @@ def test_the_parts_of_a_requirement_decide_its_state() -> None:
 
 
 def test_every_field_of_a_requirement_is_set() -> None:
-    annotations = citing("The pot"), SPEC, citing(TEXT, Kind.TEST)
-    trace = trace_of(WRAPPED, *annotations)
+    annotations = citing("The pot"), citing(TEXT, Kind.SPEC, 9, Level.MUST), citing(TEXT, Kind.TEST)
+    trace = trace_of("The pot\nMUST be warm.", *annotations)
     (requirement,) = list_requirements(trace.coverages[0], annotations)
     specification = trace.coverages[0].specification
     assert requirement == Requirement(
@@ -91,7 +89,6 @@ def test_a_requirement_of_one_byte_or_without_text() -> None:
     assert (requirement.text, requirement.state, requirement.related) == ("", State.DONE, (1, 2))
 
 
-MADE = st.builds(requirement, st.sampled_from("abc"), st.sampled_from(Level), st.sampled_from(State))
 ERROR = Problem("DUV050", "wrong")
 WARNING = Problem("DUV051", "odd", severity=Severity.WARNING)
 
@@ -148,7 +145,6 @@ def test_totals_count_each_state() -> None:
 
 
 HELD = records.GateResult("snapshot", "snapshot is up to date", 0)
-BROKEN = records.GateResult("citations", "every requirement is cited", 1200)
 SKIPPED = records.GateResult("citations", "every requirement is cited", None)
 
 
@@ -167,7 +163,7 @@ def test_a_run_is_judged() -> None:
         ([ERROR], (HELD,), 3, "fail", ("1 error", "PASS: snapshot is up to date")),
         (
             [ERROR] * 1200,
-            (HELD, BROKEN),
+            (HELD, records.GateResult("citations", "every requirement is cited", 1200)),
             3,
             "fail",
             ("PASS: snapshot is up to date", "FAIL: citations: 1,200 problems"),
@@ -179,7 +175,7 @@ def test_a_run_is_judged() -> None:
         assert (verdict.outcome, verdict.lines) == (outcome, lines)
 
 
-@given(st.lists(MADE))
+@given(st.lists(st.builds(requirement, st.sampled_from("abc"), st.sampled_from(Level), st.sampled_from(State))))
 def test_sums_equal_the_sum_of_their_parts(made: list[records.Requirement]) -> None:
     *groups, overall = records.group_totals(records.compute_totals(made))
     for group in (*groups, overall):

@@ -27,7 +27,6 @@ TABLE = r"""
 a line that is none
 47 22
 """
-QUEUE = int(Path("/proc/sys/fs/inotify/max_queued_events").read_text())
 ADDED = 1
 
 
@@ -125,7 +124,7 @@ def test_more_events_than_fit_into_one_read(folder: Path, descriptor: InotifyDes
 def test_more_than_the_system_keeps(folder: Path, descriptor: InotifyDescriptor) -> None:
     one, other = str(folder / "a" / "one"), str(folder / "a" / "other")
     Path(one).touch()
-    for _ in range(QUEUE // 4 + 2):
+    for _ in range(int(Path("/proc/sys/fs/inotify/max_queued_events").read_text()) // 4 + 2):
         os.rename(one, other)
         os.rename(other, one)
     assert descriptor.read() is UNKNOWN_EVENTS

@@ -7,10 +7,9 @@ from duvet.errors import NotRegularError, UnreadableError
 from duvet.tree.files import DiskTree, MemoryTree, Tree, is_folder
 
 FILES = {"a.rs": b"a", "src/b.rs": b"b", "src/d/c.rs": b"c"}
-TREES = ["disk", "memory", "over", "beside"]
 
 
-@pytest.fixture(params=TREES)
+@pytest.fixture(params=["disk", "memory", "over", "beside"])
 def tree(request: pytest.FixtureRequest, tmp_path: Path) -> Tree:
     """Return the same files on disk, in memory, in memory over others on disk, and half in each."""
     in_memory = {"memory": FILES, "over": FILES, "beside": {"src/d/c.rs": b"c"}}.get(request.param, {})

@@ -241,7 +241,6 @@ func (s *S) M() {}
 func (s G[T]) N() {}
 func F() {}
 """
-SYMBOLS = {"a.py": PYTHON, "a.ts": TYPESCRIPT, "a.mjs": JAVASCRIPT, "a.go": GO}
 EXPECTED = """
 a.py: type A 2-2, class K 3-11, method K.m 6-9, class K.In 10-11, method K.In.n 11-11, function f 13-13
 a.ts: class A 1-4, method A.foo 2-2, method A.constructor 2-2, method A.bar 3-3, interface I 5-5, method I.z 5-5
@@ -252,7 +251,7 @@ a.go: module p 1-1, type S 2-2, interface I 3-3, type X 5-5, interface Y 6-6, me
 
 
 def test_symbols_of_each_language_are_found() -> None:
-    for path, text in SYMBOLS.items():
+    for path, text in {"a.py": PYTHON, "a.ts": TYPESCRIPT, "a.mjs": JAVASCRIPT, "a.go": GO}.items():
         found = find_symbols(path, text.encode())
         shown = [f"{one.kind} {one.qualified_name} {one.line_start}-{one.line_end}" for one in found]
         lines = [line.removeprefix(f"{path}: ") for line in EXPECTED.splitlines() if line.startswith(f"{path}: ")]

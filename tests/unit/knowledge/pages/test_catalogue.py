@@ -9,40 +9,38 @@ from duvet.knowledge.pages.search import PageIndex, search_pages
 from tests.cli.sample_project import make
 from tests.unit.knowledge.pages.page_projects import TRACE, list_problems, load, notes_of, project_in, project_of
 
-LINKS = {
-    "plain": ("[[a]] [[b]]", ["a", "b"]),
-    "with a label": ("[[a|the first]] [[b | second ]]", ["a", "b"]),
-    "with a heading": ("[[a#intro]] [[b#x|label]]", ["a", "b"]),
-    "once each, in order": ("[[b]] [[a]] [[b|again]]", ["b", "a"]),
-    "trimmed": ("[[  a  ]] [[two  words]]", ["a", "two words"]),
-    "in headings and lists": ("# On [[a]]\n\n- [[b]]\n\n> [[c]]\n", ["a", "b", "c"]),
-    "over a line end": ("[[a\nb|label\nof it]]", []),
-    "in the label of a link without an end": ("[[a|[[b|c]] [[d|[[e|f", ["b"]),
-    "with code and brackets in the label": ("[[a|`x` [y]]] [[#`move`|move]]", ["a"]),
-    "embedded": ("![[a]] ![[b#x|100]]", ["a", "b"]),
-    "of Markdown": ("[x](a.md) [y](./b.md#z) [z](c%20d.md) ![p](q.png)", []),
-    "between percent signs": ("%% [[a]]\n\n[[b]] %% [[c]] `%%` [[d]] %%\n\n[[e]]", ["c", "d"]),
-    "of footnotes": ("x[^1]\n\n[^1]: [[a]]\n", ["a"]),
-    "of the web": ("[[https://example.org|x]] <https://example.org> <a@b.example>", []),
-    "in a table": ("[[a\\|label]]", ["a"]),
-    "nothing": ("[[]] [[ ]] [[#heading]] [[|x]] [a] [[a] [[", []),
-    "escaped": ("\\[[a]]", []),
-    "a link of Markdown": ("[[1]](https://example.org)", []),
-    "brackets in brackets": ("[[[a]]]", ["a"]),
-    "in a span": ("`[[a]]` and ``[[b]] ` ``", []),
-    "in a fence": ("```\n[[a]]\n```\n~~~sh\nif [[ -f x ]]; then\n~~~\n[[b]]", ["b"]),
-    "in indented code": ("text\n\n    [[a]]\n\n[[b]]", ["b"]),
-    "in a comment": ("x <!-- [[a]] --> [[b]]\n\n<!--\n[[c]]\n-->\n\n<div>[[d]]</div>\n\n<!-- [[e]]", ["b"]),
-    "in other scripts": (
-        "[[\u05e2\u05d1\u05e8\u05d9\u05ea]] [[\U0001f375]] [[cafe\u0301]]",
-        ["\u05e2\u05d1\u05e8\u05d9\u05ea", "\U0001f375", "caf\u00e9"],
-    ),
-    "behind carriage returns": ("one\r\n[[a]]\r\n", ["a"]),
-}
-
 
 def test_links_of_pages_are_listed() -> None:
-    for name, (text, expected) in LINKS.items():
+    for name, (text, expected) in {
+        "plain": ("[[a]] [[b]]", ["a", "b"]),
+        "with a label": ("[[a|the first]] [[b | second ]]", ["a", "b"]),
+        "with a heading": ("[[a#intro]] [[b#x|label]]", ["a", "b"]),
+        "once each, in order": ("[[b]] [[a]] [[b|again]]", ["b", "a"]),
+        "trimmed": ("[[  a  ]] [[two  words]]", ["a", "two words"]),
+        "in headings and lists": ("# On [[a]]\n\n- [[b]]\n\n> [[c]]\n", ["a", "b", "c"]),
+        "over a line end": ("[[a\nb|label\nof it]]", []),
+        "in the label of a link without an end": ("[[a|[[b|c]] [[d|[[e|f", ["b"]),
+        "with code and brackets in the label": ("[[a|`x` [y]]] [[#`move`|move]]", ["a"]),
+        "embedded": ("![[a]] ![[b#x|100]]", ["a", "b"]),
+        "of Markdown": ("[x](a.md) [y](./b.md#z) [z](c%20d.md) ![p](q.png)", []),
+        "between percent signs": ("%% [[a]]\n\n[[b]] %% [[c]] `%%` [[d]] %%\n\n[[e]]", ["c", "d"]),
+        "of footnotes": ("x[^1]\n\n[^1]: [[a]]\n", ["a"]),
+        "of the web": ("[[https://example.org|x]] <https://example.org> <a@b.example>", []),
+        "in a table": ("[[a\\|label]]", ["a"]),
+        "nothing": ("[[]] [[ ]] [[#heading]] [[|x]] [a] [[a] [[", []),
+        "escaped": ("\\[[a]]", []),
+        "a link of Markdown": ("[[1]](https://example.org)", []),
+        "brackets in brackets": ("[[[a]]]", ["a"]),
+        "in a span": ("`[[a]]` and ``[[b]] ` ``", []),
+        "in a fence": ("```\n[[a]]\n```\n~~~sh\nif [[ -f x ]]; then\n~~~\n[[b]]", ["b"]),
+        "in indented code": ("text\n\n    [[a]]\n\n[[b]]", ["b"]),
+        "in a comment": ("x <!-- [[a]] --> [[b]]\n\n<!--\n[[c]]\n-->\n\n<div>[[d]]</div>\n\n<!-- [[e]]", ["b"]),
+        "in other scripts": (
+            "[[\u05e2\u05d1\u05e8\u05d9\u05ea]] [[\U0001f375]] [[cafe\u0301]]",
+            ["\u05e2\u05d1\u05e8\u05d9\u05ea", "\U0001f375", "caf\u00e9"],
+        ),
+        "behind carriage returns": ("one\r\n[[a]]\r\n", ["a"]),
+    }.items():
         notes = notes_of({"docs/page.md": text})
         assert (name, [*notes.outlinks(notes.require("page"))]) == (name, expected)
 

@@ -30,22 +30,21 @@ def configured(*tables: str) -> dict[str, str]:
 
 
 FILES = dict.fromkeys(("docs/a.md", "docs/deep/b.md", "docs/c.txt", "notes/d.md", "notes/old/e.md", "README.md"), "")
-CONFIGURED: list[tuple[tuple[str, ...], list[str]]] = [
-    ((), ["a", "deep/b"]),
-    (("pattern = 'notes/**/*.md'",), ["d", "old/e"]),
-    (("pattern = ['./notes/*.md', 'README.md']", "pattern = 'docs/deep/*'"), ["README", "b", "d"]),
-    (("pattern = 'notes/**/*.md'\nexclude = 'notes/old'",), ["d"]),
-    (("pattern = ['./notes/o*/e.md', 'docs/deep/b.md']",), ["b", "old/e"]),
-    (("pattern = 'docs/*.md'",), ["a", "spec"]),
-    (("pattern = 'nothing/*.md'",), []),
-]
 
 
 def test_pages_are_the_files_that_are_configured_or_those_in_docs() -> None:
     ##= man/spec/pages.md#files
     ##% duvet MUST read pages from the Markdown files that the configuration names, by default the Markdown files in
     ##% `docs` that are not specifications.
-    for tables, expected in CONFIGURED:
+    for tables, expected in [
+        ((), ["a", "deep/b"]),
+        (("pattern = 'notes/**/*.md'",), ["d", "old/e"]),
+        (("pattern = ['./notes/*.md', 'README.md']", "pattern = 'docs/deep/*'"), ["README", "b", "d"]),
+        (("pattern = 'notes/**/*.md'\nexclude = 'notes/old'",), ["d"]),
+        (("pattern = ['./notes/o*/e.md', 'docs/deep/b.md']",), ["b", "old/e"]),
+        (("pattern = 'docs/*.md'",), ["a", "spec"]),
+        (("pattern = 'nothing/*.md'",), []),
+    ]:
         assert slugs({**FILES, **configured(*tables)}) == expected
 
 
@@ -75,20 +74,6 @@ def test_front_matter_is_data() -> None:
     assert (page.content.aliases, page.content.fields, page.created) == (("One name", "Pot"), fields, 86400)
 
 
-FILTERED = [
-    ("tea", "", "", "b c/d"),
-    ("#TEA/green", "", "", "c/d"),
-    ("te", "", "", ""),
-    ("", "C", "", "c/d c/e/f"),
-    ("", "c/e/", "", "c/e/f"),
-    ("", "", "1970-01-03", "a b"),
-    ("", "", "1970-01-02T12:00:00Z", "a b"),
-    ("tea", "c", "1970-01-01", "c/d"),
-    ("", "", "", "a b c/d c/e/f g"),
-    ("", "", "1969-07-20", "a b c/d c/e/f g"),
-]
-
-
 def test_pages_are_filtered() -> None:
     ##= man/spec/pages.md#tools
     ##% `list_pages` MUST list all pages, or only those that match the given tag, folder and earliest date.
@@ -100,7 +85,18 @@ def test_pages_are_filtered() -> None:
         "docs/g.md": "---\ndate: 1969-07-20\n---\n",
     }
     known = notes_of(files).pages
-    for *words, expected in FILTERED:
+    for *words, expected in [
+        ("tea", "", "", "b c/d"),
+        ("#TEA/green", "", "", "c/d"),
+        ("te", "", "", ""),
+        ("", "C", "", "c/d c/e/f"),
+        ("", "c/e/", "", "c/e/f"),
+        ("", "", "1970-01-03", "a b"),
+        ("", "", "1970-01-02T12:00:00Z", "a b"),
+        ("tea", "c", "1970-01-01", "c/d"),
+        ("", "", "", "a b c/d c/e/f g"),
+        ("", "", "1969-07-20", "a b c/d c/e/f g"),
+    ]:
         assert " ".join(page.slug for page in filter(pages.make_page_filter(*words), known)) == expected
     with pytest.raises(QueryError, match="since: 'soon' is not a date"):
         pages.make_page_filter("", "", "soon")
@@ -195,7 +191,6 @@ def test_text_between_rules_is_not_front_matter() -> None:
 
 
 SPELLINGS = ('"slug" : x', "'slug': x", "{slug: x}", "-a: b\nslug: x", "a b:\nslug: x", "a:b: c\nslug: x")
-LONG_LINES = ("a" + " " * 65_000, " " * 65_000, "a:" * 30_000 + "a", "#\n" * 30_000, "-" * 65_000)
 
 
 def test_values_of_front_matter_are_read_in_every_spelling() -> None:
@@ -203,7 +198,7 @@ def test_values_of_front_matter_are_read_in_every_spelling() -> None:
         files = {"docs/a.md": f"---\n{front}\n---\n"}
         assert (slugs(files), list_problems(files)) == (["x"], [])
     assert slugs({"docs/a.md": "---\n- slug: x\n---\n"}) == ["a"]
-    for line in LONG_LINES:
+    for line in ("a" + " " * 65_000, " " * 65_000, "a:" * 30_000 + "a", "#\n" * 30_000, "-" * 65_000):
         text = f"---\n{line}\n---\n"
         assert decode_page_body(text.encode(), "x") == text
     # Numbers are taken as they are written.
@@ -259,15 +254,12 @@ FRONTS = {
 }
 
 
-VALUES = ("title: [a]", "created: yesterday", "date: 99999-01-01", "tags: {a: b}", "tags: [[a]]", "slug: true")
-
-
 def test_invalid_front_matter_and_values_are_ignored_with_a_warning() -> None:
     files = {f"docs/{name}.md": f"---\n{front}---\n# T\n" for name, front in FRONTS.items()}
     assert {page.slug: page.title for page in notes_of(files).pages} == dict.fromkeys(FRONTS, "T")
     problems = [(code, where.split(":")[0]) for code, where, _ in list_problems(files)]
     assert problems == [("DUV102", path) for path in sorted(files)]
-    for line in VALUES:
+    for line in ("title: [a]", "created: yesterday", "date: 99999-01-01", "tags: {a: b}", "tags: [[a]]", "slug: true"):
         files = {"docs/a.md": f"---\n{line}\n---\n"}
         name = line.split(":")[0]
         problem = ("DUV102", f"docs/a.md:2:{len(name) + 3}", f"invalid `{name}` in the front matter")

@@ -33,73 +33,70 @@ def test_queries_find_pages() -> None:
     assert {query: " ".join(hit.slug for hit in search.search_pages(index, query).hits) for query in QUERIES} == QUERIES
 
 
-RANKED: list[tuple[dict[str, str], dict[str, str]]] = [
-    (
-        {
-            "body": "---\ntitle: x\n---\nThe green kettle is hot.\n",
-            "half": "# Green, green, green\n\nKettles\n",
-            "heading": "text\n\n## Kettle\n\nof tea\n",
-            "kettle": "---\ntitle: On heat\n---\n",
-            "tagged": "---\ntags: [kettle]\n---\nOne of many. One of many. One of many.\n",
-            "title": "# A kettle and more\n",
-            "hot green": "kettle\n",
-        },
-        {
-            "kettle": "kettle, title, heading, tagged, hot green, body, half",
-            "Hot Green": "hot green, body, half",
-            "hot green kettle": "hot green, body, half, kettle, title, heading, tagged",
-        },
-    ),
-    # Text without blanks: a word may be a part of others, and particles are ignored, but not in a word.
-    (
-        {"茶": "x", "green": "绿茶", "red": "红茶好喝", "purpose": "这个的目的", "list": "目录"},
-        {"茶": "茶, red, green", "目的": "purpose", "我的目录是什么": "list", "什么 目录": "list"},
-    ),
-    # Pages with all words are first for short queries.
-    (
-        {
-            "all": f"{'filler ' * 500} red green blue grey {'filler ' * 500}\n",
-            "grey": "grey blue green\n",
-            "none": "nothing\n",
-            "more": "nothing more\n",
-        },
-        {"grey blue red": "all, grey", "grey blue green red": "grey, all"},
-    ),
-    # An article is not joined with the next word.
-    ({"along": "Walk along.\n", "long": "The walk was long.\n" + "x " * 50}, {"a long walk": "long, along"}),
-    # Related words count less than the word itself.
-    (
-        {
-            "a": "One bug.\n" + "issue problem error fault " * 30,
-            "b": "A bug sits on a leaf. Another bug meets the bug.\n",
-            "e": "rosemary and thyme, apple and date\n",
-            "f": "rosemary and thyme, apple" + " day time" * 50,
-        },
-        {"bug": "b, a", "rosemary thyme apple date": "e, f"},
-    ),
-    # Names and titles are found in other forms.
-    (
-        {
-            "graph view": "# Graph\n",
-            "graphs": "view view view graph graph graph view graph view graph view\n",
-            "graph": "nothing\n",
-            "big": "# The local graph of views\n\nno\n",
-        },
-        {
-            "view graphs": "graph view, big, graphs, graph",
-            "graphs": "graphs, graph, graph view, big",
-            "graph": "graph, graph view, graphs, big",
-        },
-    ),
-]
-
-
 def test_pages_are_ordered_by_relevance() -> None:
     ##= man/spec/pages.md#search
     ##% `search` MUST first list the pages whose name, title or alias equals the query, then, if the query has up to
     ##% three words, the pages that contain all of them, and then the other pages with any word of the query, best
     ##% first.
-    for files, ranked in RANKED:
+    for files, ranked in [
+        (
+            {
+                "body": "---\ntitle: x\n---\nThe green kettle is hot.\n",
+                "half": "# Green, green, green\n\nKettles\n",
+                "heading": "text\n\n## Kettle\n\nof tea\n",
+                "kettle": "---\ntitle: On heat\n---\n",
+                "tagged": "---\ntags: [kettle]\n---\nOne of many. One of many. One of many.\n",
+                "title": "# A kettle and more\n",
+                "hot green": "kettle\n",
+            },
+            {
+                "kettle": "kettle, title, heading, tagged, hot green, body, half",
+                "Hot Green": "hot green, body, half",
+                "hot green kettle": "hot green, body, half, kettle, title, heading, tagged",
+            },
+        ),
+        # Text without blanks: a word may be a part of others, and particles are ignored, but not in a word.
+        (
+            {"茶": "x", "green": "绿茶", "red": "红茶好喝", "purpose": "这个的目的", "list": "目录"},
+            {"茶": "茶, red, green", "目的": "purpose", "我的目录是什么": "list", "什么 目录": "list"},
+        ),
+        # Pages with all words are first for short queries.
+        (
+            {
+                "all": f"{'filler ' * 500} red green blue grey {'filler ' * 500}\n",
+                "grey": "grey blue green\n",
+                "none": "nothing\n",
+                "more": "nothing more\n",
+            },
+            {"grey blue red": "all, grey", "grey blue green red": "grey, all"},
+        ),
+        # An article is not joined with the next word.
+        ({"along": "Walk along.\n", "long": "The walk was long.\n" + "x " * 50}, {"a long walk": "long, along"}),
+        # Related words count less than the word itself.
+        (
+            {
+                "a": "One bug.\n" + "issue problem error fault " * 30,
+                "b": "A bug sits on a leaf. Another bug meets the bug.\n",
+                "e": "rosemary and thyme, apple and date\n",
+                "f": "rosemary and thyme, apple" + " day time" * 50,
+            },
+            {"bug": "b, a", "rosemary thyme apple date": "e, f"},
+        ),
+        # Names and titles are found in other forms.
+        (
+            {
+                "graph view": "# Graph\n",
+                "graphs": "view view view graph graph graph view graph view graph view\n",
+                "graph": "nothing\n",
+                "big": "# The local graph of views\n\nno\n",
+            },
+            {
+                "view graphs": "graph view, big, graphs, graph",
+                "graphs": "graphs, graph, graph view, big",
+                "graph": "graph, graph view, graphs, big",
+            },
+        ),
+    ]:
         index = index_of({f"docs/{slug}.md": text for slug, text in files.items()})
         assert {query: ", ".join(page.slug for page in index.rank(query)) for query in ranked} == ranked
 
