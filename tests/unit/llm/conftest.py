@@ -1,5 +1,3 @@
-"""Two providers on loopback."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -18,4 +16,3 @@ def wire() -> Iterator[Wire]:
 
 
 other = wire
-"""Another host."""

@@ -21,8 +21,6 @@ FINE = openai_says("Hi")
 
 
 class FakeClock:
-    """Time that passes only during waits."""
-
     def __init__(self) -> None:
         self.time = NOW
         self.waits: list[float] = []

@@ -1,5 +1,3 @@
-"""What models have cost, and the daily limits of providers."""
-
 from __future__ import annotations
 
 import os
@@ -8,19 +6,18 @@ from pathlib import Path
 import pytest
 
 from duvet.llm.records import ModelError, ModelFault
-from tests.unit.llm.provider_server import Wire, openai_says
+from tests.unit.llm.provider_server import Reply, Wire, openai_says
 from tests.unit.llm.routers import FINE, Made, make_provider, routing
 
 pytestmark = pytest.mark.anyio
 
 
-@pytest.mark.parametrize("reports", [True, False])
-async def test_a_day_has_a_limit(wire: Wire, tmp_path: Path, reports: bool) -> None:
+# 15 reported tokens, or 1 and 1 estimated ones.
+@pytest.mark.parametrize(("said", "limit", "spent"), [(FINE, 16, 30), (openai_says("Hi", usage=None), 3, 4)])
+async def test_a_day_has_a_limit(wire: Wire, tmp_path: Path, said: Reply, limit: int, spent: int) -> None:
     ##= man/spec/ask.md#calls
     ##% duvet MUST NOT call a provider that has used up its `dailyTokens` or its `dailySpend`.
-    # 15 reported tokens, or 1 and 1 estimated ones.
-    said = openai_says("Hi") if reports else openai_says("Hi", usage=None)
-    folder, limit = str(tmp_path / "state"), 16 if reports else 3
+    folder = str(tmp_path / "state")
     wire.plan(said)
     config = {"providers": {"one": make_provider(wire, dailyTokens=limit)}}
     async with routing(config, spending_folder=folder) as made:
@@ -31,10 +28,9 @@ async def test_a_day_has_a_limit(wire: Wire, tmp_path: Path, reports: bool) -> N
         with pytest.raises(ModelError) as error:
             await made.ask()
         assert error.value.code is ModelFault.LIMIT_REACHED
-        spent = 30 if reports else 4
-        used = f"{spent} of {limit} tokens"
-        assert error.value.message == f"provider `one` has used up its limit for today: {used}"
-        assert error.value.hint == "raise `providers.one.dailyTokens`, or wait until midnight (UTC)"
+        used = f"provider `one` has used up its limit for today: {spent} of {limit} tokens"
+        hint = "raise `providers.one.dailyTokens`, or wait until midnight (UTC)"
+        assert (error.value.message, error.value.hint) == (used, hint)
         made.clock.time += 86_400
         assert (await made.ask()).text == "Hi"
         assert spent_today(made) == [f"{spent // 2} of {limit} tokens"]

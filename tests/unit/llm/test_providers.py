@@ -1,5 +1,3 @@
-"""The protocols of providers: requests, and accepted answers."""
-
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -73,15 +71,15 @@ async def test_openai_itself_has_another_name_for_the_limit() -> None:
     )
 
 
-CUT = "the answer is incomplete: it reached the token limit"
+CUT = ModelResponse("So", "one", "small", USAGE, ("the answer is incomplete: it reached the token limit",))
 BLOCKS = [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "A"}, {"type": "text", "text": "B"}]
 USAGES: list[object] = [None, 3, [], {"prompt_tokens": "many", "completion_tokens": -1}, {"x": True}]
 
 
 async def test_cut_answers_blocks_and_wrong_usage(wire: Wire) -> None:
     for kind, reply, response in (
-        ("openai", openai_says("So", "length"), ModelResponse("So", "one", "small", USAGE, (CUT,))),
-        ("anthropic", anthropic_says("So", "max_tokens"), ModelResponse("So", "one", "small", USAGE, (CUT,))),
+        ("openai", openai_says("So", "length"), CUT),
+        ("anthropic", anthropic_says("So", "max_tokens"), CUT),
         ("anthropic", anthropic_says("", content=BLOCKS), ModelResponse("AB", "one", "small", USAGE)),
         *(("openai", openai_says("Hi", usage=usage), ModelResponse("Hi", "one", "small")) for usage in USAGES),
     ):

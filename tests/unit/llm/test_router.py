@@ -1,5 +1,3 @@
-"""The choice of provider and model, fallbacks, and the thoughts of models."""
-
 from __future__ import annotations
 
 from typing import Any
@@ -38,13 +36,13 @@ SKIPPED = (
 )
 
 
-def pick(config: dict[str, Any] = CONFIG, **request: Any) -> tuple[list[str], tuple[str, ...]]:
-    choices, warnings = Made(config, {"ANTHROPIC_API_KEY": KEY}).router.pick(ModelRequest(**request))
+def pick(config: dict[str, Any] = CONFIG, key: str = KEY, **request: Any) -> tuple[list[str], tuple[str, ...]]:
+    choices, warnings = Made(config, {"ANTHROPIC_API_KEY": KEY, "K": key}).router.pick(ModelRequest(**request))
     return [choice.name for choice in choices], tuple(warnings)
 
 
 def fail_to_pick(config: dict[str, Any] = CONFIG, **request: Any) -> tuple[str, str]:
-    with pytest.raises(records.NoModelError) as caught:
+    with pytest.raises(NoModelError) as caught:
         pick(config, **request)
     return caught.value.message, caught.value.hint
 
@@ -86,31 +84,34 @@ def test_no_model_can_be_used() -> None:
 
 
 HERE = ("127.0.0.1:8080", "localhost", "[::1]:80", "127.9.9.9")
-ELSEWHERE = ("http://example.com", "http://127.0.0.1.example.com", "http://[2001:db8::1]", "http://10.0.0.1")
+ELSEWHERE = ("http://example.com", "http://127.0.0.1.example.com", "http://[2001:db8::1]", "http://10.0.0.1:8080")
 INVALID = ("ftp://example.com", "example.com", "https://[::1", "https://example.com:99999", "https://exa mple.com")
 UNSAFE = (f"https://me:{KEY}@example.com", f"https://example.com/v1?key={KEY}", "https://example.com#x", "https://")
 
 
 def test_base_urls_and_keys_are_checked() -> None:
-    def section(base: str) -> dict[str, Any]:
-        return {"providers": {"one": {"baseUrl": base, "defaultModel": "m"}}}
+    def section(base: str, **more: bool) -> dict[str, Any]:
+        return {"providers": {"one": {"baseUrl": base, "defaultModel": "m", **more}}}
 
     for host in HERE:
         assert pick(section(f"http://{host}/v1/")) == (["one/m"], ())
     for key in ("two words", "line\nline", "k\u00e9y", "\x00\x01"):
-        with pytest.raises(records.NoModelError) as caught:
-            Made({"providers": {"one": {"apiKey": "$K", "defaultModel": "m"}}}, {"K": key}).router.pick(ModelRequest())
-        assert key not in caught.value.message
+        message, _ = fail_to_pick({"providers": {"one": {"apiKey": "$K", "defaultModel": "m"}}}, key=key)
+        assert key not in message
         wrong_key = "no usable model: one: the key of provider `one` contains characters other than visible ASCII"
-        assert caught.value.message.startswith(wrong_key)
-    troubles = [
-        *((f"{base}/v1", "the `baseUrl` of provider `one` is not https") for base in ELSEWHERE),
-        *((base, "provider `one` has an invalid `baseUrl`") for base in (*INVALID, *UNSAFE, "https://example.com/\n")),
-    ]
-    for base, trouble in troubles:
+        assert message.startswith(wrong_key)
+    for base in (*INVALID, *UNSAFE, "https://example.com/\n"):
         message, hint = fail_to_pick(section(base))
-        assert message == f"no usable model: one: {trouble}"
+        assert message == "no usable model: one: provider `one` has an invalid `baseUrl`"
         assert hint and KEY not in f"{message} {hint}"
+    for base in ELSEWHERE:
+        ##= man/spec/ask.md#keys
+        ##% duvet MUST use HTTPS for a provider on another machine unless the provider has `allowHttp: true`.
+        assert fail_to_pick(section(f"{base}/v1")) == (
+            "no usable model: one: the `baseUrl` of provider `one` is not https",
+            "use https://, or set `providers.one.allowHttp` to true if you trust the network",
+        )
+        assert pick(section(base, allowHttp=True)) == (["one/m"], ())
 
 
 def test_a_key_of_the_environment_is_sent_to_its_own_host_alone() -> None:
@@ -201,11 +202,8 @@ HINTED = {**FILES, "/llms.txt": Reply(body=HINTS.encode())}
         (HINTED, "summarize", ["large", "small"]),
         ({"/llms.txt": Reply(body=HINTS.encode())}, None, ["small"]),
     ],
-    ids=["the only one", "the first", "with hints", "for a task", "for another task", "without a list"],
 )
-async def test_a_discovered_model_is_used(
-    wire: Wire, files: dict[str, Reply], task: str | None, asked: list[str]
-) -> None:
+async def test_a_discovered_model_is_used(wire: Wire, files: dict[str, Reply], task: Any, asked: list[str]) -> None:
     wire.files = files
     section = make_provider(wire, discover="/v1/models" in files, llmsTxt="/llms.txt" in files)
     del section["defaultModel"]
@@ -219,7 +217,7 @@ async def test_a_discovered_model_is_used(
     assert sent == [*asked, *([] if task else asked[-1:])]
 
 
-async def test_choosing_without_a_model_is_an_error(wire: Wire) -> None:
+async def test_finding_no_model_is_an_error(wire: Wire) -> None:
     section = make_provider(wire, discover=True)
     del section["defaultModel"]
     wire.files = {"/v1/models": models()}
@@ -228,10 +226,6 @@ async def test_choosing_without_a_model_is_an_error(wire: Wire) -> None:
             await made.ask()
     told = error.value.message, error.value.hint
     assert told == ("found no models of provider `one`", "set `providers.one.defaultModel`")
-    del section["discover"]
-    async with routing({"providers": {"one": section}}) as made:
-        with pytest.raises(NoModelError, match="the provider has no `defaultModel`"):
-            await made.ask()
 
 
 async def test_thoughts_are_removed_from_an_answer(wire: Wire) -> None:
@@ -257,13 +251,3 @@ async def test_the_limit_of_an_answer(wire: Wire) -> None:
             await made.ask()
             await made.ask(max_tokens=5)
     assert [asked.body["max_tokens"] for asked in wire.asked] == [1024, 5, 9, 5]
-
-
-def test_http_elsewhere_is_allowed_explicitly() -> None:
-    ##= man/spec/ask.md#keys
-    ##% duvet MUST use HTTPS for a provider on another machine unless the provider has `allowHttp: true`.
-    for host in ("http://host.docker.internal:1", "http://192.168.1.2:8080", "http://model.example"):
-        section = {"baseUrl": host, "defaultModel": "small"}
-        hint = "use https://, or set `providers.one.allowHttp` to true if you trust the network"
-        assert fail_to_pick({"providers": {"one": section}})[1] == hint
-        assert pick({"providers": {"one": {**section, "allowHttp": True}}}) == (["one/small"], ())

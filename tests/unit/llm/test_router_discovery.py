@@ -1,5 +1,3 @@
-"""Discovery of models: listings and `llms.txt`."""
-
 from __future__ import annotations
 
 from pathlib import Path
@@ -90,29 +88,24 @@ async def test_a_configured_model_is_used_when_discovery_fails(wire: Wire) -> No
         Reply(body=b"\x1f\x8b", headers={"content-encoding": "gzip"}),
     ):
         wire.asked.clear()
-        wire.files = {"/v1/models": reply, "/llms.txt": Reply(404)}
+        wire.files = {"/v1/models": reply}
         async with one(wire, FINE, discover=True, llmsTxt=True) as made:
-            response = await made.ask()
-            assert (response.text, response.warnings) == ("Hi", ())
+            answers = [await made.ask() for _ in range(2)]
+            assert [(one.text, one.warnings) for one in answers] == [("Hi", ())] * 2
             lookups = [words.partition(":")[0] for words in made.log]
             assert lookups == ["can't look up models", "can't look up llms.txt"]
-            await made.ask()
         assert paths(wire).count("GET /v1/models") == 1
 
 
-async def test_large_hints_and_those_of_other_hosts_are_not_read_and_none_reaches_a_model(
-    wire: Wire, other: Wire
-) -> None:
+async def test_large_and_foreign_hints_are_not_read_and_none_reaches_a_model(wire: Wire, other: Wire) -> None:
     ##= man/spec/ask.md#discovery
     ##% duvet MUST request `llms.txt` only from the provider's own origin, and without the key.
     other.files = {"/llms.txt": Reply(body=LLMS.encode())}
     redirect = Reply(302, headers={"location": f"{other.url}/llms.txt"})
     large = [Reply(body=LLMS.encode().ljust(size)) for size in (64 * 1024 + 1, 10_000_000)]
     too_much = "provider `one` sent more than 65,536 bytes"
-    for reply, why in (
-        *((reply, too_much) for reply in large),
-        (redirect, "provider `one` redirects to another URL (302)"),
-    ):
+    moved = (redirect, "provider `one` redirects to another URL (302)")
+    for reply, why in (*((reply, too_much) for reply in large), moved):
         wire.files = {"/llms.txt": reply}
         async with one(wire, apiKey="$K", llmsTxt=True) as made:
             await made.router.discover()
@@ -168,7 +161,6 @@ LONG = f"## Models\n- [{'n' * 300}]({'u' * 900}): {'t' * 9000}\x00\n"
         (LONG, (ModelHint("n" * 99 + "…", "u" * 199 + "…", "t" * 199 + "…"),)),
         ("## Models\n" + "- [a](b)\n" * 1000, (ModelHint("a", "b", ""),) * 100),
     ],
-    ids=range(12),
 )
 def test_hints_are_read_from_llms_txt(text: str, found: tuple[ModelHint, ...]) -> None:
     assert parse_model_hints(text) == found

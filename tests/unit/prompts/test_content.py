@@ -1,5 +1,3 @@
-"""Prompts filled with a project, and the comments to paste in them."""
-
 from __future__ import annotations
 
 import re
@@ -108,16 +106,13 @@ def test_unreadable_comments_are_reviewed() -> None:
 @pytest.mark.parametrize(
     "sentence", ["The pot number {} MUST be warm. ", "ポット {} は常に MUST 温かい状態で保たれる。 "]
 )
-def test_a_section_of_one_long_line_is_cut(sentence: str) -> None:
+def test_a_long_line_is_cut(sentence: str) -> None:
     long = "".join(map(sentence.format, range(2_000)))
     text = text_of("explain_section", context_of(**{"tea.md": f"{TEA}\n## All\n\n{long}\n"}), section="tea#all")
     assert re.search(r"^\d+ more lines are omitted here", text, re.MULTILINE)
     assert sentence.format(1).strip() in text
     assert tokens(text) < MOST
     assert tokens(text_of("triage_uncited", context_of(**{"tea.md": f"# All\n\n{long}\n"}))) < MOST
-
-
-def test_a_long_line_of_code_is_cut() -> None:
     source = "//= tea.md#pot\n//# The pot MUST be warm.\n" + "x = " + "1 + " * 9_000 + "1;\n"
     text = text_of("write_test", context_of(**{"src/pot.rs": source}), requirement=WARM)
     assert max(map(len, text.splitlines())) < 200
@@ -160,23 +155,23 @@ def starred(comment: str) -> str:
 
 
 TRIAGE, REVIEW, EXPLAIN = "triage_uncited", "review_citations", "explain_section"
-MISUNDERSTOOD: list[tuple[str, dict[str, str]]] = [
-    *(("system", {"x": ""}), (TRIAGE, {"x": ""}), (TRIAGE, {"specs": ""}), (TRIAGE, {"level": "shall"})),
-    (EXPLAIN, {"section": " "}),
-]
-UNKNOWN: list[tuple[str, dict[str, str]]] = [
-    *(("write_test", {"requirement": "tea#pot"}), (EXPLAIN, {"section": WARM}), (TRIAGE, {"spec": "tee"})),
-    *((REVIEW, {"spec": "tee"}), (REVIEW, {"file": "src/pit.rs"}), (REVIEW, {"file": "../../etc/passwd"})),
+WRONG: list[tuple[type[DuvetError], str, dict[str, str]]] = [
+    *((QueryError, name, {"x": ""}) for name in ("system", TRIAGE)),
+    *((QueryError, TRIAGE, given) for given in ({"specs": ""}, {"level": "shall"})),
+    (QueryError, EXPLAIN, {"section": " "}),
+    (NotFoundError, "write_test", {"requirement": "tea#pot"}),
+    *((NotFoundError, EXPLAIN, {"section": WARM}), (NotFoundError, TRIAGE, {"spec": "tee"})),
+    *((NotFoundError, REVIEW, given) for given in ({"spec": "tee"}, {"file": "src/pit.rs"})),
+    (NotFoundError, REVIEW, {"file": "../../etc/passwd"}),
 ]
 
 
 def test_a_wrong_argument_is_refused(tea: ProjectSnapshot, problem_files: Snapshot) -> None:
     lines = []
-    for kind, cases in ((QueryError, MISUNDERSTOOD), (NotFoundError, UNKNOWN)):
-        for name, given in cases:
-            with pytest.raises(kind) as caught:
-                text_of(name, tea, **given)
-            lines.append(f"{name} {given}: {caught.value.message}; {caught.value.hint}")
+    for kind, name, given in WRONG:
+        with pytest.raises(kind) as caught:
+            text_of(name, tea, **given)
+        lines.append(f"{name} {given}: {caught.value.message}; {caught.value.hint}")
     problem_files.assert_match("\n".join(lines), "prompts.txt")
 
 

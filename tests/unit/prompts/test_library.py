@@ -1,5 +1,3 @@
-"""The prompts: their names, arguments and descriptions."""
-
 from __future__ import annotations
 
 import pytest
@@ -40,8 +38,5 @@ def test_an_unknown_prompt_is_refused_with_similar_names(name: str, hint: str) -
     with pytest.raises(NotFoundError) as caught:
         require_prompt("system", ("write_test",))
     assert caught.value.hint == "available: write_test"
-
-
-def test_a_missing_value_is_an_error() -> None:
     with pytest.raises(UndefinedError):
         render_prompt("write_test", {})

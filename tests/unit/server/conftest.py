@@ -1,5 +1,3 @@
-"""A server for a small project, and clients with and without a handshake."""
-
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator

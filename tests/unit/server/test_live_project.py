@@ -1,5 +1,3 @@
-"""The server's project follows the disk, and each answer describes one state of it."""
-
 from __future__ import annotations
 
 import errno

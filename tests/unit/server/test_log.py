@@ -1,5 +1,3 @@
-"""The server's log on standard error."""
-
 from __future__ import annotations
 
 import json

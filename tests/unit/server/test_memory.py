@@ -1,5 +1,3 @@
-"""Errors in tests of packs."""
-
 from __future__ import annotations
 
 from pathlib import Path

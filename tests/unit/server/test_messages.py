@@ -1,5 +1,3 @@
-"""The server's instructions, and the tokens of instructions and answers."""
-
 from __future__ import annotations
 
 import re

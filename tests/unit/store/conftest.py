@@ -1,5 +1,3 @@
-"""Stores for tests: an empty one, and one with the files of a kitchen."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

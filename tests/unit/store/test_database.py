@@ -1,5 +1,3 @@
-"""Damaged, full, locked, closed and read-only stores."""
-
 from __future__ import annotations
 
 import os

@@ -1,5 +1,3 @@
-"""Where a store is created, and which files are refused."""
-
 from __future__ import annotations
 
 import os

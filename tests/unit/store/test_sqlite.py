@@ -1,5 +1,3 @@
-"""Transactions, runs, reports and copies of a store."""
-
 from __future__ import annotations
 
 import os

@@ -1,5 +1,3 @@
-"""Chunks found by their words, names and filters."""
-
 from __future__ import annotations
 
 import sqlite3

@@ -1,5 +1,3 @@
-"""Files, chunks, vectors and the graph in a store."""
-
 from __future__ import annotations
 
 from collections.abc import Iterable

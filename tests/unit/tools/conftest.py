@@ -1,5 +1,3 @@
-"""A project for the tools."""
-
 from __future__ import annotations
 
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""Checks before a tool runs (the caller's scope and the arguments), and the schemas for agents."""
-
 from __future__ import annotations
 
 from typing import Any

@@ -1,5 +1,3 @@
-"""A snapshot of a project: cached values, and the files that it may read."""
-
 from __future__ import annotations
 
 import gc

@@ -1,5 +1,3 @@
-"""Records of calls, closing of services, and descriptions of failures."""
-
 from __future__ import annotations
 
 import json

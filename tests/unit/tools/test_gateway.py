@@ -1,5 +1,3 @@
-"""Gateways: valid URLs, forwarded calls, and dead, slow, strange and hostile gateways."""
-
 from __future__ import annotations
 
 import shutil

@@ -1,5 +1,3 @@
-"""Lists and pages in parts, their cursors, and pages that change while they are read."""
-
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence

@@ -1,5 +1,3 @@
-"""Installed packs can't harm the server."""
-
 from __future__ import annotations
 
 import threading

@@ -1,5 +1,3 @@
-"""Packs of other distributions: discovery, and checks of packs and tools."""
-
 from __future__ import annotations
 
 import json

@@ -1,5 +1,3 @@
-"""Tools, resources and prompts declared as functions."""
-
 from __future__ import annotations
 
 import types

@@ -1,5 +1,3 @@
-"""A project with recipes, and the event loop for asynchronous tests."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

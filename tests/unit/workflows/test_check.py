@@ -1,5 +1,3 @@
-"""Problems of workflows that are found without running them."""
-
 from __future__ import annotations
 
 from typing import Any

@@ -1,5 +1,3 @@
-"""Workflow runs that succeed and fail."""
-
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping

@@ -1,5 +1,3 @@
-"""Waits: repeated calls until a result passes the checks or the time is up."""
-
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence

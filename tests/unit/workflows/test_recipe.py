@@ -1,5 +1,3 @@
-"""Recipe files: how they are read, their problems, and their plans."""
-
 from __future__ import annotations
 
 from typing import Any

@@ -1,5 +1,3 @@
-"""The catalogue of recipes, and the results of runs."""
-
 from __future__ import annotations
 
 import json

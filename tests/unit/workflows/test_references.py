@@ -1,5 +1,3 @@
-"""References and JSON values: parsing, lookup, expansion and comparison."""
-
 from __future__ import annotations
 
 from typing import Any

@@ -1,5 +1,3 @@
-"""Workflows in a configuration: how they are read, their arguments, and the resulting tools."""
-
 from __future__ import annotations
 
 from collections.abc import Mapping

@@ -1,5 +1,3 @@
-"""Servers over HTTP."""
-
 from __future__ import annotations
 
 from collections.abc import AsyncIterator

@@ -18,10 +18,6 @@ from tests.unit.server.http.http_server import connected
 from tests.unit.server.servers import server_of
 
 FIVE = ("list_pages", "get_page", "search", "ask", "get_connections")
-ALPHA = "# Alpha\n\nSee [[beta]], [[gamma|the third]] and [[missing]]. The kettle boils.\n"
-BETA = "# Beta\n\nBack to [[alpha#top]] and [[gamma]]. `[[code]]` is none.\n"
-GAMMA = "# Gamma\n\nNothing but [[spec#brewing]].\n"
-DELTA = "# Delta\n\nAlone.\n"
 
 
 def dated(day: int, text: str) -> str:
@@ -29,10 +25,10 @@ def dated(day: int, text: str) -> str:
 
 
 NOTES = {
-    "docs/alpha.md": dated(1, ALPHA),
-    "docs/beta.md": dated(3, BETA),
-    "docs/gamma.md": dated(2, GAMMA),
-    "docs/delta.md": dated(4, DELTA),
+    "docs/alpha.md": dated(1, "# Alpha\n\nSee [[beta]], [[gamma|the third]] and [[missing]]. The kettle boils.\n"),
+    "docs/beta.md": dated(3, "# Beta\n\nBack to [[alpha#top]] and [[gamma]]. `[[code]]` is none.\n"),
+    "docs/gamma.md": dated(2, "# Gamma\n\nNothing but [[spec#brewing]].\n"),
+    "docs/delta.md": dated(4, "# Delta\n\nAlone.\n"),
 }
 
 

@@ -1,5 +1,3 @@
-"""Sessions with their callers and streams, clients that disconnect, and batches."""
-
 from __future__ import annotations
 
 import json

@@ -1,5 +1,3 @@
-"""Refused requests: hosts, tokens, media types, sizes, rates and connections."""
-
 from __future__ import annotations
 
 import json

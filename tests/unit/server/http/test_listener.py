@@ -1,5 +1,3 @@
-"""Addresses, writing, and shutdown with requests in progress."""
-
 from __future__ import annotations
 
 import asyncio

@@ -1,5 +1,3 @@
-"""`/metrics` and `/ready`, and log lines about unknown tools."""
-
 from __future__ import annotations
 
 from datetime import UTC, datetime

@@ -1,5 +1,3 @@
-"""`/api/mcp`: the tools as plain HTTP."""
-
 from __future__ import annotations
 
 import json

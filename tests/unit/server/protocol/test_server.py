@@ -1,5 +1,3 @@
-"""Handshakes, the description of the server, log messages, tool calls and prompts."""
-
 from __future__ import annotations
 
 import json

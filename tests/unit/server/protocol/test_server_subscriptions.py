@@ -1,5 +1,3 @@
-"""Clients are notified of the changes to which they subscribe, and of no others."""
-
 from __future__ import annotations
 
 from collections.abc import AsyncIterator

@@ -1,5 +1,3 @@
-"""Workflow steps that ask the client's model, and calls that clients repeat with its answers."""
-
 from __future__ import annotations
 
 import json

@@ -1,5 +1,3 @@
-"""Documents of resources, and which of them an edit changes."""
-
 from __future__ import annotations
 
 from collections import Counter

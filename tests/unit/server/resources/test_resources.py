@@ -1,5 +1,3 @@
-"""Resources over the protocol: lists, templates, completion and refusals."""
-
 from __future__ import annotations
 
 import re

@@ -1,5 +1,3 @@
-"""The URI and the path of a resource resolve to the same resource, whatever its name."""
-
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -1,5 +1,3 @@
-"""The answer to the handshake before the SDK is loaded, compared with the SDK's."""
-
 from __future__ import annotations
 
 import json

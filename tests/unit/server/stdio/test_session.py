@@ -1,5 +1,3 @@
-"""Conversations over pipes: messages, batches, limits, and how they end."""
-
 from __future__ import annotations
 
 import json

@@ -1,5 +1,3 @@
-"""Projects with and without an index."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Missing, damaged, incompatible and concurrently changed stores, and calls that wait."""
-
 from __future__ import annotations
 
 import shutil

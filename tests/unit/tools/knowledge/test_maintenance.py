@@ -1,5 +1,3 @@
-"""`km-ingest-trigger`, `km-feedback-submit`, `km-backup-trigger`, `km-upload` and `km-storetext`."""
-
 from __future__ import annotations
 
 import json

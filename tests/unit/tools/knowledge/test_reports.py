@@ -1,5 +1,3 @@
-"""`km-coverage-summary`, `km-lifecycle-report`, `km-ingest-status` and `km-help`."""
-
 from __future__ import annotations
 
 from pathlib import Path

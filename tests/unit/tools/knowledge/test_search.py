@@ -1,5 +1,3 @@
-"""`km-search`, `km-graph-node`, `km-graph-subsystem` and `km-graph-search`."""
-
 from __future__ import annotations
 
 from base64 import urlsafe_b64encode

@@ -1,5 +1,3 @@
-"""Pasted annotations."""
-
 from __future__ import annotations
 
 import pytest

@@ -1,5 +1,3 @@
-"""`get_citation_context` and `suggest_citation`."""
-
 from __future__ import annotations
 
 from functools import partial

@@ -1,5 +1,3 @@
-"""`validate_citation` and `validate_citations`."""
-
 from __future__ import annotations
 
 import shutil

@@ -1,5 +1,3 @@
-"""Refusals of the trace tools, with reasons and hints."""
-
 from __future__ import annotations
 
 from functools import partial

@@ -1,5 +1,3 @@
-"""The tools that list, find and show requirements, with the exact answers that agents get."""
-
 from __future__ import annotations
 
 from functools import partial

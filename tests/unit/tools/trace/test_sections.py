@@ -1,5 +1,3 @@
-"""`coverage_summary`, `get_section` and `resolve_spec_id`."""
-
 from __future__ import annotations
 
 from functools import partial
