@@ -16,8 +16,7 @@ from duvet.server.http.guards import HttpLimits
 from duvet.server.protocol.server import DuvetServer
 from tests.cli.sample_project import SPECIFICATION
 from tests.edits import create, save_by_rename
-from tests.unit.server.http import http_server
-from tests.unit.server.http.http_server import MEDIA, MODERN_HEADERS, connected, greet, messages_in
+from tests.unit.server.http import http_server as web
 from tests.unit.server.http.waiting_server import Waiting
 from tests.unit.server.servers import server_of
 from tests.unit.server.stdio_server import enveloped, hello, request
@@ -33,58 +32,52 @@ async def open_stream(stack: AsyncExitStack, client: httpx2.AsyncClient, session
     return (await stack.enter_async_context(client.stream("GET", "/mcp", headers=session))).status_code
 
 
-async def test_the_longest_idle_session_makes_room(server: DuvetServer) -> None:
-    async with http_server.connected(server, limits=HttpLimits(sessions=3)) as client:
-        sessions = [await http_server.greet(client) for _ in range(3)]
-        assert await ping(client, sessions[0]) == 200
-        sessions.append(await http_server.greet(client))
-        assert [await ping(client, one) for one in sessions] == [200, 404, 200, 200]
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="every address of loopback")
-async def test_the_client_with_most_sessions_makes_room(server: DuvetServer) -> None:
-    async with http_server.serving(server, limits=HttpLimits(sessions=3)) as where, http_server.asking(where) as client:
-        async with http_server.asking(where, at=http_server.ELSEWHERE) as flood:
-            session = await http_server.greet(client)
-            sessions = [await http_server.greet(flood) for _ in range(10)]
-            found = [await ping(flood, one) for one in sessions]
-        assert await ping(client, session) == 200
-    assert found == [404] * 8 + [200] * 2
-
-
-async def test_sessions_with_streams_stay(server: DuvetServer) -> None:
-    async with http_server.connected(server, limits=HttpLimits(sessions=2)) as client, AsyncExitStack() as stack:
-        sessions = [await http_server.greet(client) for _ in range(2)]
-        assert [await open_stream(stack, client, one) for one in sessions] == [200, 200]
-        refused = await client.post("/mcp", json=hello(), headers=http_server.MEDIA)
+async def test_the_client_with_most_sessions_and_its_longest_idle_session_make_room(server: DuvetServer) -> None:
+    limits = HttpLimits(sessions=3)
+    async with web.serving(server, limits=limits) as where, web.asking(where) as client, AsyncExitStack() as stack:
+        sessions = [await web.greet(client) for _ in range(3)]
+        assert await ping(client, sessions[0]) == 200
+        sessions.append(await web.greet(client))
+        assert [await ping(client, one) for one in sessions] == [200, 404, 200, 200]
+        # Sessions with streams stay.
+        sessions = [await web.greet(client) for _ in range(3)]
+        assert [await open_stream(stack, client, one) for one in sessions] == [200, 200, 200]
+        refused = await client.post("/mcp", json=hello(), headers=web.MEDIA)
+        assert (refused.status_code, refused.headers["retry-after"]) == (503, "5")
         assert (await client.delete("/mcp", headers=sessions[0])).status_code == 200
-        sessions.append(await http_server.greet(client))
-        assert [await ping(client, one) for one in sessions] == [404, 200, 200]
-    assert (refused.status_code, refused.headers["retry-after"]) == (503, "5")
+        sessions.append(await web.greet(client))
+        assert [await ping(client, one) for one in sessions] == [404, 200, 200, 200]
+    async with web.serving(server, limits=limits) as where, web.asking(where) as client:
+        async with web.asking(where, at=web.ELSEWHERE) as flood:
+            session = await web.greet(client)
+            sessions = [await web.greet(flood) for _ in range(10)]
+            assert [await ping(flood, one) for one in sessions] == [404] * 8 + [200] * 2
+        assert await ping(client, session) == 200
 
 
 async def test_a_change_is_notified_once_a_stream_is_open(kettle: Path) -> None:
     async def notified(lines: AsyncIterator[str], count: int) -> set[str]:
         found: set[str] = set()
-        with anyio.fail_after(http_server.LONGEST):
+        with anyio.fail_after(web.LONGEST):
             while len(found) < count:
-                found |= {one["method"].rpartition("/")[2] for one in http_server.messages_in(await anext(lines))}
+                found |= {one["method"].rpartition("/")[2] for one in web.messages_in(await anext(lines))}
         return found
 
     server = server_of(kettle)
     await server.live.context()
-    async with http_server.connected(server) as client:
-        silent, session = await http_server.greet(client), await http_server.greet(client)
+    async with web.connected(server) as client:
+        silent, session = await web.greet(client), await web.greet(client)
         for one in (silent, session):
             asked = request("resources/subscribe", {"uri": "duvet:///specifications/spec/sections/heating"})
-            (answer,) = http_server.messages_in((await client.post("/mcp", json=asked, headers=one)).text)
+            (answer,) = web.messages_in((await client.post("/mcp", json=asked, headers=one)).text)
             assert answer["result"] == {}
         async with client.stream("GET", "/mcp", headers=session) as stream:
             lines = stream.aiter_lines()
             for count in range(2):
                 save_by_rename("spec.md", SPECIFICATION.replace("# Heating", f"# Heating\n\n{count}."))(kettle)
                 assert await notified(lines, 1) == {"updated"}
-        with anyio.fail_after(http_server.LONGEST):
+        with anyio.fail_after(web.LONGEST):
             while server.subscriptions.reaches(session["mcp-session-id"]):
                 await anyio.lowlevel.checkpoint()
         create("src/b.rs", "//= spec.md#pouring\n//# The spout MAY drip.\n")(kettle)
@@ -99,18 +92,18 @@ async def test_a_session_belongs_to_one_token(server: DuvetServer) -> None:
     ##= man/spec/mcp.md#http
     ##% The server MUST accept the requests of a session only with the token that opened the session.
     async with (
-        http_server.serving(server, tokens=http_server.BOTH) as where,
-        http_server.asking(where, http_server.READER) as reader,
-        http_server.asking(where, http_server.ADMIN) as admin,
+        web.serving(server, tokens=web.BOTH) as where,
+        web.asking(where, web.READER) as reader,
+        web.asking(where, web.ADMIN) as admin,
     ):
         for one, other in ((reader, admin), (admin, reader)):
-            session = await http_server.greet(one)
+            session = await web.greet(one)
             for method in ("GET", "DELETE"):
                 assert (await other.request(method, "/mcp", headers=session)).status_code == 404
             assert [await ping(other, session), await ping(one, session)] == [404, 200]
 
 
-async def begin_calls(stack: AsyncExitStack, where: http_server.Where, count: int, waiting: Waiting) -> None:
+async def begin_calls(stack: AsyncExitStack, where: web.Where, count: int, waiting: Waiting) -> None:
     """Start this many calls, which stay open until the stack closes their connections."""
     body = json.dumps({"tool": "wait"}).encode()
     for number in range(count):
@@ -125,54 +118,40 @@ async def test_a_call_ends_when_its_client_leaves(server: DuvetServer, waiting: 
     ##= man/spec/service.md#rest
     ##% If a client disconnects during a call, the server MUST cancel the call.
     many = 20
-    with anyio.fail_after(http_server.LONGEST):
-        async with (
-            http_server.serving(server, limits=HttpLimits(requests=many)) as where,
-            http_server.asking(where) as client,
-        ):
+    with anyio.fail_after(web.LONGEST):
+        async with web.serving(server, limits=HttpLimits(requests=many)) as where, web.asking(where) as client:
             for _ in range(many):
                 async with AsyncExitStack() as stack:
                     await begin_calls(stack, where, 1, waiting)
                 while waiting.at_work:
                     await anyio.lowlevel.checkpoint()
             assert waiting.given_up.is_set()
-            assert (await client.post(http_server.API, json={"tool": "coverage_summary"})).status_code == 200
+            assert (await client.post(web.API, json={"tool": "coverage_summary"})).status_code == 200
             metrics = (await client.get("/metrics")).text
-    assert http_server.samples(metrics, "duvet_http_requests_at_work") == {(): 1}
+    assert web.samples(metrics, "duvet_http_requests_at_work") == {(): 1}
 
 
 @pytest.mark.parametrize(("places", "most"), [(9, 8), (24, 12)])
-async def test_one_client_leaves_requests_to_others(
+async def test_one_client_leaves_requests_and_streams_to_others(
     server: DuvetServer, waiting: Waiting, places: int, most: int
 ) -> None:
-    with anyio.fail_after(http_server.LONGEST):
+    with anyio.fail_after(web.LONGEST):
         async with (
-            http_server.serving(server, limits=HttpLimits(requests=places)) as where,
-            http_server.asking(where) as greedy,
-            http_server.asking(where, at=http_server.ELSEWHERE) as other,
+            web.serving(server, limits=HttpLimits(requests=places, streams=9)) as where,
+            web.asking(where) as greedy,
+            web.asking(where, at=web.ELSEWHERE) as other,
             AsyncExitStack() as stack,
         ):
+            found = [await open_stream(stack, greedy, await web.greet(greedy)) for _ in range(9)]
+            assert found == [200] * 8 + [503]
+            assert await open_stream(stack, other, await web.greet(other)) == 200
             await begin_calls(stack, where, most, waiting)
-            refused = await greedy.post("/mcp", headers=http_server.MEDIA, json=hello())
-            assert (await other.post(http_server.API, json={"tool": "coverage_summary"})).status_code == 200
+            refused = await greedy.post("/mcp", headers=web.MEDIA, json=hello())
+            assert (await other.post(web.API, json={"tool": "coverage_summary"})).status_code == 200
             waiting.may_answer.set()
     assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
-    assert refused.json() == http_server.error_of(
-        "upstream_error", "Too many requests from this client at once", "try again later"
-    )
-
-
-async def test_one_client_leaves_streams_to_others(server: DuvetServer) -> None:
-    with anyio.fail_after(http_server.LONGEST):
-        async with (
-            http_server.serving(server, limits=HttpLimits(streams=9)) as where,
-            http_server.asking(where) as greedy,
-            http_server.asking(where, at=http_server.ELSEWHERE) as other,
-            AsyncExitStack() as stack,
-        ):
-            found = [await open_stream(stack, greedy, await http_server.greet(greedy)) for _ in range(9)]
-            assert found == [200] * 8 + [503]
-            assert await open_stream(stack, other, await http_server.greet(other)) == 200
+    told = "Too many requests from this client at once", "try again later"
+    assert refused.json() == web.error_of("upstream_error", *told)
 
 
 NOTE = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 99}}
@@ -184,16 +163,9 @@ def refusal(message: str) -> Any:
 
 
 async def test_a_batch_is_answered_with_one_array(http: httpx2.AsyncClient) -> None:
-    batch = [
-        request("ping", id=1),
-        NOTE,
-        request("resources/get", {"path": "/all"}, id="b"),
-        7,
-        request("no/such", id=3),
-        hello(id=4),
-        request("ping", id=5),
-    ]
-    session = await greet(http, "2025-03-26")
+    batch = [request("ping", id=1), NOTE, request("resources/get", {"path": "/all"}, id="b"), 7]
+    batch += [request("no/such", id=3), hello(id=4), request("ping", id=5)]
+    session = await web.greet(http, "2025-03-26")
     answer = await http.post("/mcp", json=batch, headers=session)
     named = {**session, "mcp-protocol-version": "2025-03-26"}
     assert (await http.post("/mcp", json=[request("ping")], headers=named)).status_code == 200
@@ -201,15 +173,11 @@ async def test_a_batch_is_answered_with_one_array(http: httpx2.AsyncClient) -> N
     later = await http.post("/mcp", json=batch, headers={**session, "mcp-protocol-version": "2025-06-18"})
     both = [*named.items(), ("mcp-protocol-version", "2025-06-18")]
     repeated = await http.post("/mcp", json=batch, headers=both)
-    modern = await http.post("/mcp", json=[request("ping", enveloped())], headers=MODERN_HEADERS)
+    modern = await http.post("/mcp", json=[request("ping", enveloped())], headers=web.MODERN_HEADERS)
     assert (answer.status_code, answer.headers["content-type"]) == (200, "application/json")
     assert [(one["id"], one.get("result"), one.get("error", {}).get("code")) for one in answer.json()] == [
-        (1, {}, None),
-        ("b", ARRAY, None),
-        (None, None, -32600),
-        (3, None, -32601),
-        (4, None, -32600),
-        (5, {}, None),
+        *((1, {}, None), ("b", ARRAY, None), (None, None, -32600)),
+        *((3, None, -32601), (4, None, -32600), (5, {}, None)),
     ]
     assert (notes.status_code, notes.content) == (202, b"")
     expected = refusal("only protocol version 2025-03-26 supports batches")
@@ -217,12 +185,12 @@ async def test_a_batch_is_answered_with_one_array(http: httpx2.AsyncClient) -> N
 
 
 async def test_a_batch_needs_a_session_and_is_limited(server: DuvetServer) -> None:
-    async with connected(server, limits=HttpLimits(batch=2)) as client:
+    async with web.connected(server, limits=HttpLimits(batch=2)) as client:
         for session, status in (({"mcp-session-id": "0" * 32}, 404), ({}, 400)):
-            answer = await client.post("/mcp", json=[request("ping")] * 2, headers={**MEDIA, **session})
+            answer = await client.post("/mcp", json=[request("ping")] * 2, headers={**web.MEDIA, **session})
             assert answer.status_code == status
         for batch in ([], [request("ping")] * 3):
-            answer = await client.post("/mcp", json=batch, headers=await greet(client, "2025-03-26"))
+            answer = await client.post("/mcp", json=batch, headers=await web.greet(client, "2025-03-26"))
             assert (answer.status_code, answer.json()) == refusal("a batch must have 1 to 2 messages")
 
 
@@ -230,7 +198,7 @@ async def test_an_array_is_bare_in_events(http: httpx2.AsyncClient) -> None:
     """`tests/cli/server/test_transports.py` covers plain JSON."""
     params = enveloped({"path": "/progress"})
     params["_meta"]["progressToken"] = "t"
-    headers = {**MODERN_HEADERS, "mcp-method": "resources/get"}
+    headers = {**web.MODERN_HEADERS, "mcp-method": "resources/get"}
     answer = await http.post("/mcp", json=request("resources/get", params), headers=headers)
-    events = [one.get("method") or one["result"] for one in messages_in(answer.text)]
+    events = [one.get("method") or one["result"] for one in web.messages_in(answer.text)]
     assert events == ["notifications/progress", ARRAY]

@@ -22,7 +22,7 @@ from duvet.server.http.listener import CoalescingTransport, ServerAddress, open_
 from duvet.server.live_project import LiveProject
 from duvet.server.protocol.server import DuvetServer
 from tests.unit.llm.provider_server import Wire, openai_says
-from tests.unit.server.http import http_server
+from tests.unit.server.http import http_server as web
 from tests.unit.server.http.waiting_server import Waiting
 from tests.unit.server.servers import server_of
 from tests.unit.server.stdio_server import enveloped, request
@@ -113,15 +113,15 @@ async def test_an_open_request_is_finished(server: DuvetServer, waiting: Waiting
     async def wait(client: httpx2.AsyncClient, session: dict[str, str]) -> None:
         found.append((await client.post("/mcp", json=request("tests/wait"), headers=session)).text)
 
-    async with http_server.running(server) as (where, served), http_server.asking(where) as client:
-        session = await http_server.greet(client)
+    async with web.running(server) as (where, served), web.asking(where) as client:
+        session = await web.greet(client)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(wait, client, session)
             await waiting.asked.wait()
             # A second connection, which is open before the server stops listening.
             answer = await client.post("/mcp", json=request("ping", id=2), headers=session)
             served.leave()
-            with anyio.fail_after(http_server.LONGEST):
+            with anyio.fail_after(web.LONGEST):
                 while answer.status_code == 200:
                     answer = await client.post("/mcp", json=request("ping", id=2), headers=session)
             waiting.may_answer.set()
@@ -135,21 +135,21 @@ async def test_a_call_that_takes_too_long_is_refused(server: DuvetServer, waitin
     async def ask(how: str, asked: Awaitable[httpx2.Response]) -> None:
         found[how] = await asked
 
-    with anyio.fail_after(http_server.LONGEST):
+    with anyio.fail_after(web.LONGEST):
         async with (
-            http_server.running(server, limits=HttpLimits(stopping=0.1)) as (where, served),
-            http_server.asking(where) as client,
+            web.running(server, limits=HttpLimits(stopping=0.1)) as (where, served),
+            web.asking(where) as client,
             anyio.create_task_group() as tasks,
         ):
-            tasks.start_soon(ask, "rest", client.post(http_server.API, json={"tool": "wait"}))
-            tasks.start_soon(ask, "mcp", http_server.call(client, "wait", {}))
+            tasks.start_soon(ask, "rest", client.post(web.API, json={"tool": "wait"}))
+            tasks.start_soon(ask, "mcp", web.call(client, "wait", {}))
             while waiting.at_work < 2:
                 await anyio.lowlevel.checkpoint()
             served.leave()
     ending = ("upstream_error", "The server is shutting down", "try again later")
     assert {how: one.json() for how, one in found.items()} == {
-        "rest": http_server.refused(*ending),
-        "mcp": http_server.error_of(*ending),
+        "rest": web.refused(*ending),
+        "mcp": web.error_of(*ending),
     }
     assert [(one.status_code, one.headers["retry-after"]) for one in found.values()] == [(503, "5")] * 2
     assert waiting.given_up.is_set()
@@ -162,8 +162,8 @@ async def test_a_call_that_has_arrived_is_answered(server: DuvetServer) -> None:
     async def received(client: socket.socket) -> bytes:
         return await asyncio.get_running_loop().sock_recv(client, 1 << 16)
 
-    with anyio.fail_after(http_server.LONGEST):
-        async with http_server.running(server) as (where, served):
+    with anyio.fail_after(web.LONGEST):
+        async with web.running(server) as (where, served):
             with socket.create_connection(where) as client:
                 client.setblocking(False)
                 client.send(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -178,18 +178,18 @@ async def test_a_call_that_has_arrived_is_answered(server: DuvetServer) -> None:
 
 async def test_streams_end_with_their_last_message(server: DuvetServer) -> None:
     asked = request("subscriptions/listen", enveloped({"notifications": {"resourcesListChanged": True}}), id="mine")
-    headers = {**http_server.MODERN_HEADERS, "mcp-method": "subscriptions/listen"}
-    async with http_server.running(server) as (where, served), http_server.asking(where) as client:
-        session = await http_server.greet(client)
+    headers = {**web.MODERN_HEADERS, "mcp-method": "subscriptions/listen"}
+    async with web.running(server) as (where, served), web.asking(where) as client:
+        session = await web.greet(client)
         async with (
             client.stream("GET", "/mcp", headers=session) as older,
             client.stream("POST", "/mcp", json=asked, headers=headers) as stream,
         ):
             lines = stream.aiter_lines()
-            with anyio.fail_after(http_server.LONGEST):
+            with anyio.fail_after(web.LONGEST):
                 assert await anext(lines) == "event: message"
                 served.leave()
-                found = http_server.messages_in("\n".join([line async for line in lines]))
+                found = web.messages_in("\n".join([line async for line in lines]))
                 assert await older.aread() == b""
     assert [(one.get("id"), one.get("method")) for one in found] == [
         (None, "notifications/subscriptions/acknowledged"),
@@ -198,14 +198,14 @@ async def test_streams_end_with_their_last_message(server: DuvetServer) -> None:
 
 
 async def test_the_rest_of_a_request_is_not_waited_for(server: DuvetServer) -> None:
-    limits = HttpLimits(arrival=10 * http_server.LONGEST, stopping=10 * http_server.LONGEST)
-    with anyio.fail_after(http_server.LONGEST):
+    limits = HttpLimits(arrival=10 * web.LONGEST, stopping=10 * web.LONGEST)
+    with anyio.fail_after(web.LONGEST):
         async with (
-            http_server.running(server, limits=limits) as (where, served),
-            http_server.asking(where) as client,
+            web.running(server, limits=limits) as (where, served),
+            web.asking(where) as client,
             await anyio.connect_tcp(*where) as stream,
         ):
-            await stream.send(http_server.HEAD + b"Content-Length: 10\r\n\r\n{")
+            await stream.send(web.HEAD + b"Content-Length: 10\r\n\r\n{")
             # The connection is accepted before that of a later client.
             assert (await client.get("/health")).status_code == 200
             served.leave()
@@ -221,7 +221,7 @@ async def test_connections_to_models_are_closed(live: LiveProject) -> None:
     with at_work(Wire()) as wire:
         wire.plan(openai_says("Hi"))
         router = StaticRouter({"one": ProviderSection(base_url=f"{wire.url}/v1", default_model="small")}, {}, {})
-        async with http_server.running(server_of(live, closers=[router.aclose])):
+        async with web.running(server_of(live, closers=[router.aclose])):
             assert (await router.invoke(ModelRequest(prompt="Hi"))).text == "Hi"
             assert not wire.left.is_set()
-        assert await anyio.to_thread.run_sync(wire.left.wait, http_server.LONGEST)
+        assert await anyio.to_thread.run_sync(wire.left.wait, web.LONGEST)
