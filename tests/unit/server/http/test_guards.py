@@ -204,10 +204,7 @@ async def test_odd_requests_are_answered(server: DuvetServer, sent: bytes, statu
 
 async def test_too_many_connections_are_closed(server: DuvetServer) -> None:
     asked = HEALTH[:-2] + b"Connection: close\r\n\r\n"
-    async with (
-        web.serving(server, limits=HttpLimits(connections=1)) as where,
-        await anyio.connect_tcp(*where) as first,
-    ):
+    async with web.serving(server, limits=HttpLimits(connections=1)) as where, await anyio.connect_tcp(*where) as first:
         await first.send(asked[:10])
         with anyio.fail_after(web.LONGEST):
             assert await web.exchange(where) == b""
@@ -219,10 +216,7 @@ async def test_a_client_that_never_reads_is_disconnected(server: DuvetServer) ->
     ##= man/spec/mcp.md#limits
     ##% The server MUST disconnect clients that send or read too slowly, and MUST NOT let them delay other clients.
     large = b'{"jsonrpc":"2.0","id":1,"method":"tests/large"}'
-    async with (
-        web.serving(server, limits=HttpLimits(unread=0.1, rate=0)) as where,
-        web.asking(where) as client,
-    ):
+    async with web.serving(server, limits=HttpLimits(unread=0.1, rate=0)) as where, web.asking(where) as client:
         session = await web.greet(client)
         async with await anyio.connect_tcp(*where) as deaf:
             named = b"Mcp-Session-Id: " + session["mcp-session-id"].encode()
@@ -345,10 +339,7 @@ async def statuses(*clients: httpx2.AsyncClient) -> list[int]:
 
 async def test_a_token_has_one_rate_at_all_addresses(server: DuvetServer) -> None:
     async with web.serving(server, tokens=web.BOTH, limits=RARELY) as where:
-        async with (
-            web.asking(where, web.READER) as one,
-            web.asking(where, web.READER, at=web.ELSEWHERE) as other,
-        ):
+        async with web.asking(where, web.READER) as one, web.asking(where, web.READER, at=web.ELSEWHERE) as other:
             assert await statuses(one, other, one, other, one) == [200, 200, 200, 429, 429]
             answer = await one.get(web.API)
             assert int(answer.headers["retry-after"]) > 0
