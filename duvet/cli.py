@@ -149,14 +149,12 @@ def main(program: str = "duvet") -> NoReturn:
 
 
 def serve() -> NoReturn:
-    """Run the program `contextive-mcp`."""
     if sys.argv[1:] != ["--version"]:
         sys.argv[1:1] = [MCP_COMMAND]
     main(MCP_PROGRAM)
 
 
 def run_command_line(args: list[str], settings: command.TerminalSettings | None = None, program: str = "duvet") -> int:
-    """Run a command, print its errors, and return the exit code."""
     if completion := os.environ.get("_DUVET_COMPLETE"):
         from duvet.console.completion import answer_shell
 

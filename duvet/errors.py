@@ -71,7 +71,7 @@ class NoSectionError(NotFoundError):
 
 
 class QueryError(DuvetError):
-    """Raised for invalid input, such as a query or an argument."""
+    """Raised when input, such as a query or an argument, is invalid."""
 
 
 class OutputError(DuvetError):

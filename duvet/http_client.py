@@ -1,4 +1,4 @@
-"""Sends HTTP requests with size limits and retries, and checks which addresses may get secrets."""
+"""Sends HTTP requests with retries and size limits for responses, and checks which addresses may receive secrets."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ USER_AGENT = f"duvet/{VERSION}"
 
 
 class UnreachableError(Exception):
-    """Raised when no complete response arrives; the message omits text that may quote the request."""
+    """Raised when a request fails; the message omits text that may quote the request."""
 
 
 class HttpReply(Struct, frozen=True):
@@ -37,7 +37,7 @@ class HttpReply(Struct, frozen=True):
 
 
 class HttpClient:
-    """Sends requests without redirects, compression or a default time limit."""
+    """Sends requests; follows no redirects, accepts no compression, and sets no time limit."""
 
     def __init__(self) -> None:
         self._clients: dict[bool, AsyncClient] = {}

@@ -19,7 +19,6 @@ class Rank(IntEnum):
 
     @property
     def words(self) -> str:
-        """The name in words, such as `in progress`."""
         return self.name.lower().replace("_", " ")
 
 
@@ -173,8 +172,6 @@ class Annotation(Struct, frozen=True, omit_defaults=True):
 
 
 class RequirementForm(Struct, frozen=True):
-    """The form of the requirements in a Markdown specification."""
-
     any_case: bool = False  # Whether keywords in lower case count.
     needs_id: bool = False  # Whether exactly the texts with an id are requirements.
     ids: str = ""  # A pattern for more ids, besides the built-in forms.
@@ -238,7 +235,7 @@ class PlainText(Struct, frozen=True, array_like=True):
         return " ".join("".join(parts).split())
 
     def byte_at(self, character: int) -> int:
-        """Return the byte offset of a character, or of the end of the text."""
+        """Return the offset in the file, in bytes, of a character or of the end of the text."""
         index = bisect_right(self.offsets, character) - 1
         if index < 0:
             return self.starts[0] if self.starts else 0

@@ -94,7 +94,6 @@ def split_bytes(text: str, bounds: Sequence[int]) -> list[str]:
 
 
 def format_count(count: int, noun: str) -> str:
-    """Return a number with its noun: `1 error`, `2 errors`."""
     return f"{count} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 

@@ -186,7 +186,6 @@ _LEAST_STEM, _MOST_STEM = 4, 32  # Shorter and longer words are their own stems.
 
 
 def stem_word(word: str) -> str:
-    """Return the stem of an English word, such as `connect` for `connections`."""
     # Long words would fill the cache.
     return _stem(word) if _LEAST_STEM <= len(word) <= _MOST_STEM else word
 

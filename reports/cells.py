@@ -48,7 +48,6 @@ def escape_cell(text: str) -> str:
 
 
 def measure_width(text: str) -> int:
-    """Return the number of terminal cells that a text occupies."""
     return len(text) if text.isascii() else sum(map(_split_cells, text))
 
 

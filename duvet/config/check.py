@@ -95,8 +95,6 @@ def respell_keys(document: Document, table: type[Struct]) -> Document:
 
 
 class DocumentLocation(NamedTuple):
-    """The location of a value in a document, as the path of its keys."""
-
     document: DataDocument
     environ: Mapping[str, str]
     keys: tuple[str | int, ...] = ()
@@ -111,7 +109,6 @@ class DocumentLocation(NamedTuple):
         return self.document.value_place(*self.keys)
 
     def problem(self, rule: rules.Rule, message: str, hint: str = "", *, at_key: bool = False) -> Problem:
-        """Return a problem at the value or, with `at_key`, at its key."""
         place = self.document.key_place(*self.keys) if at_key else self.place
         if not self.is_private:
             return rule.problem(message, self.document.path, place, hint=hint)

@@ -96,8 +96,6 @@ class DocumentError(DuvetError):
 
 
 class DocumentDraft:
-    """The text of a document that is being parsed; makes errors that name their position in it."""
-
     def __init__(self, text: str, path: str, format: str) -> None:
         self.text = text
         self.path = path
@@ -110,7 +108,6 @@ class DocumentDraft:
         return DocumentError(f"{self.format} parse error {at}: {reason}", self.path, place, is_text=is_text)
 
     def make_unsupported_error(self, message: str, start: int, end: int, hint: str = "") -> DocumentError:
-        """Return the error for text that the format allows but duvet does not."""
         return DocumentError(message, self.path, find_place(self.text, start, end), hint)
 
     def make_duplicate_error(self, name: str, start: int, end: int, first: int) -> DocumentError:

@@ -260,7 +260,6 @@ def parse_scalar(word: str) -> str | int | float | bool | None:
 
 @lru_cache(maxsize=4096)
 def parse_scalar_as_text(word: str) -> str | bool | None:
-    """Convert an unquoted YAML scalar, but keep numbers as text."""
     return _WORDS.get(word, word)
 
 

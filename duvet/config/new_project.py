@@ -1,4 +1,4 @@
-"""The configuration that `duvet init` writes, and the tables that it adds if there already is one."""
+"""The configuration that `duvet init` writes, and the tables that it adds to an existing configuration."""
 
 from __future__ import annotations
 

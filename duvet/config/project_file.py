@@ -206,7 +206,6 @@ def find_config(tree: Tree, config_path: str | None = None) -> str | None:
 
 
 def require_config(tree: Tree, config_path: str | None = None) -> str:
-    """Return the path of the configuration; raise ConfigAbsentError if the project has none."""
     if found := find_config(tree, config_path):
         return found
     message = "no configuration in this folder or above it"

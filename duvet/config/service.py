@@ -71,8 +71,6 @@ def _is_secret(kind: inspect.Type) -> bool:
 
 
 class VariableExpander:
-    """Expands variables in typed values, and collects the problems."""
-
     def __init__(self, unneeded: Collection[KeyPath] = ()) -> None:
         """Below the keys in `unneeded`, a variable that can't be expanded is only a warning."""
         self.problems: list[Problem] = []
@@ -425,7 +423,7 @@ class _PageTables(Struct, frozen=True):
 def load_service_pages(
     tree: Tree, environ: Mapping[str, str], project_path: str | None = None, folder: str = ""
 ) -> tuple[settings.PagesTable, ...] | None:
-    """Return the page patterns, or None without any; raise DuvetError if the `pages` table is invalid."""
+    """Return the page patterns, or None if none are configured; raise DuvetError if the `pages` table is invalid."""
     return _load_tables(_PageTables, tree, environ, project_path, None, folder).pages or None
 
 

@@ -402,7 +402,7 @@ _Variable = Annotated[VariableSection, Meta(extra_json_schema=_OF_ITS_TYPE)]
 
 
 class CaptureSection(ServiceSection, frozen=True, kw_only=True):
-    """A value in a result to store under a name."""
+    """A result value to store under a name."""
 
     name: Annotated[Name, doc("Name of the value, used as `${captures.NAME}`")]
     path: Annotated[NonBlankText, doc("Path of the value in the result")]

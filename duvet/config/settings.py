@@ -277,8 +277,6 @@ class UploadRule(Struct, frozen=True, kw_only=True):
 
 
 class Secret:
-    """A secret, which `repr` hides."""
-
     __slots__ = ("_text",)
 
     def __init__(self, text: str) -> None:

@@ -140,7 +140,7 @@ class IntegerRange(click.IntRange):
 
 
 class Subcommand(click.Command):
-    """Reports all missing arguments and options together, and options that are repeated but take only one value."""
+    """Reports all missing arguments and options together, and rejects repeated options that take only one value."""
 
     context_class = _HelpContext
 
@@ -193,8 +193,6 @@ def _format_parameter(param: click.Parameter) -> str:
 
 
 class CommandGroup(click.Group):
-    """Lists commands before options, and suggests commands for an unknown name."""
-
     context_class = _HelpContext
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -333,7 +331,7 @@ def find_project_folder(start: str = "") -> str | None:
 
 
 def locate_path(path: str, folder: str) -> str:
-    """Make a path in the user's `folder` relative to the project; keep URLs and absolute paths."""
+    """Convert a path relative to the user's `folder` to one relative to the project; keep URLs and absolute paths."""
     ##= man/spec/init.md#project-discovery
     ##% duvet MUST read and print paths relative to the working directory.
     plain = path.replace(os.sep, "/")
@@ -349,7 +347,7 @@ def locate_path(path: str, folder: str) -> str:
 
 
 def show_path(path: str, folder: str | None = None) -> str:
-    """Make a project path relative to a folder, by default the user's; keep other names."""
+    """Convert a project path to one relative to a folder, by default the user's; keep other names."""
     folder = current_settings().folder if folder is None else folder
     # A path with a colon is a URL, has a revision in front of it, or is absolute.
     if not folder or path in ("", "-") or ":" in path or os.path.isabs(path):
@@ -358,7 +356,7 @@ def show_path(path: str, folder: str | None = None) -> str:
 
 
 class PathType(click.ParamType[str]):
-    """Makes a path that the user typed relative to the project; shells complete it."""
+    """Converts a path from the command line to one relative to the project; shells complete it."""
 
     name = "path"
     locate: Callable[[str, str], str] = staticmethod(locate_path)

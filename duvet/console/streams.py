@@ -56,7 +56,6 @@ def make_usage_error(message: str, hint: str) -> click.UsageError:
 
 
 def print_remark(text: str) -> None:
-    """Write a line to standard error, unless it is empty or the user asked for errors only."""
     if text and not current_settings().quiet:
         print_notice(f"{text}\n")
 
@@ -107,14 +106,12 @@ def silence_stream(stream: TextIO) -> None:
 
 
 def is_stream_output(path: str) -> bool:
-    """Return whether a path names standard output or another open stream, and not a file."""
     from duvet.tree.outputs import OPEN_FILES
 
     return path == STANDARD_OUTPUT or path.startswith(OPEN_FILES)
 
 
 def write_output(path: str, data: bytes) -> None:
-    """Write a result to standard output or to a file; the file is written completely or not at all."""
     with write_outputs() as write:
         write(path, data)
 

@@ -165,9 +165,9 @@ class WatchedPlaces:
         return any(map(os.path.isdir, self._missing))
 
     def find_touched(self, events: Iterable[FolderEvent]) -> tuple[set[str], bool] | None:
-        """Return the recorded paths that events may affect, and whether an entry of a listed folder came or went.
+        """Return the recorded paths that these events may affect, and whether a listed folder gained or lost an entry.
 
-        Return None if everything may have changed, because a folder around the paths came or went.
+        Return None if everything may have changed, because a folder around the paths was added or removed.
         """
         found: set[str] = set()
         is_listing = False

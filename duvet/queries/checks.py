@@ -100,8 +100,6 @@ class DuplicatesCheck(Struct, frozen=True):
 
 
 class Correlation(Struct, frozen=True):
-    """A test and the implementations that it overlaps, and whether each of them ran."""
-
     test: int
     execution: Execution
     implementations: tuple[tuple[int, Execution], ...] = ()  # Empty if the test did not run.
@@ -133,8 +131,6 @@ DUPLICATE_KINDS = (Kind.SPEC, Kind.CITATION, Kind.TEST, Kind.EXCEPTION, Kind.TOD
 
 
 class AnnotationQuery:
-    """Checks the annotations of a project; data that several checks use is computed once."""
-
     def __init__(self, project: Project, filter: QueryFilter) -> None:
         self.project = project
         self.trace = project.trace

@@ -65,7 +65,6 @@ class Difference(Struct, frozen=True, kw_only=True):
 
     @property
     def losses(self) -> str:
-        """The regressions in words, such as `2 requirements lost coverage, 1 citation went stale`."""
         found = (self.coverage_lost, "requirement", "lost coverage"), (self.citations_stale, "citation", "went stale")
         return ", ".join(f"{format_count(len(rows), noun)} {verb}" for rows, noun, verb in found if rows)
 

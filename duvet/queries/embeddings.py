@@ -1,4 +1,4 @@
-"""Embedding models: the protocol, the installed model, and a dummy."""
+"""Finds the embedding model to use; also a dummy model, and vector search without numpy."""
 
 from __future__ import annotations
 
@@ -127,7 +127,6 @@ def find_embedder(
 
 
 def find_chunk_embedder(rule: IngestRule, count: int) -> Embedder | None:
-    """Return the embedder for the chunks of files; raise DuvetError if vectors are required and can't be computed."""
     model = SearchModel.NONE if rule.semantic is False else rule.model
     return find_embedder(model, for_chunks=True, count=count, required=rule.semantic is True)
 

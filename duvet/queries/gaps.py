@@ -44,7 +44,7 @@ class TodoRow(RequirementRow, frozen=True, kw_only=True):
 
 
 def find_gaps(catalogue: Catalogue, filters: RequirementFilter, gap: Gap | None) -> RequirementGaps:
-    """Return the requirements that pass the filters and have this gap, with the number of those examined."""
+    """Return the requirements that pass the filters and, if a gap is given, have it; also how many were examined."""
     cards = catalogue.requirements
     all_examined = examined = select_requirements(catalogue, replace(filters, states=()))
     ##= man/spec/queries.md#uncited
@@ -99,7 +99,7 @@ class Priority(Struct, frozen=True):
 
 
 def prioritize_requirements(catalogue: Catalogue, filters: RequirementFilter, *, finished: bool = False) -> list[int]:
-    """Return the open requirements that pass, most urgent first; `finished` or a filter by state adds others."""
+    """Return the requirements that pass, most urgent first; without `finished` or a filter by state, only open ones."""
     ##= man/spec/queries.md#priorities
     ##% `duvet prioritize` MUST leave out requirements that are done, excepted or not applicable, unless an option
     ##% includes them.

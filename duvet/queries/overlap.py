@@ -112,7 +112,7 @@ class _Occurrences:
 
 
 class UnfoundQuotesError(Exception):
-    """Raised for quotes that do not occur literally in their sections."""
+    """Raised for quotes that are not found in their sections."""
 
     def __init__(self, ids: Iterable[int]) -> None:
         super().__init__("Exactly matchable quote not found in section")
@@ -155,7 +155,7 @@ class WrittenPool:
         self._occurrences: dict[tuple[str, int, int], _Occurrences] = {}
 
     def cover(self, id: int) -> Covering | None:
-        """Return the annotations that cover an annotation; None if its quote is not found."""
+        """Return the annotations that overlap an annotation's quote; None if the quote is not found."""
         annotation = self.sections.annotations[id]
         if not annotation.quote.strip(WHITESPACE):
             return Covering(id, is_full=True)

@@ -151,7 +151,6 @@ def keep_web_url(url: str | None) -> str:
 
 
 def make_blob_url(base: str | None, path: str) -> str:
-    """Return the URL of a source file without a line number; empty if there is no base URL."""
     found = keep_web_url(base)
     return f"{found.rstrip('/')}/{_quote_part(path)}" if found else ""
 
@@ -178,7 +177,6 @@ def _quote_part(text: str, safe: str = "/") -> str:
 
 
 def format_section_text(section: Section) -> str:
-    """Return the text of a section without its title, common indentation and page headers."""
     return dedent("\n".join(section.lines)).strip("\n")
 
 
@@ -194,7 +192,6 @@ def describe_error_count(catalogue: Catalogue) -> str:
 
 
 def describe_incompleteness(catalogue: Catalogue, step: str = "") -> str:
-    """Return a warning that errors may make results incomplete, with the next step; empty if there are no errors."""
     return f"{describe_error_count(catalogue)}; results may be incomplete{step}" if list_errors(catalogue) else ""
 
 
@@ -203,7 +200,6 @@ def describe_error_notice(catalogue: Catalogue) -> str:
 
 
 def require_requirements(catalogue: Catalogue) -> Catalogue:
-    """Return the catalogue unchanged; raise NotFoundError if it contains no requirements."""
     if catalogue.requirements:
         return catalogue
     if list_errors(catalogue):

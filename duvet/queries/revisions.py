@@ -21,7 +21,6 @@ class DiffBase(Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        """The commit and the revision, such as `1a2b3c4d5e6f (v1.0)`."""
         merge_base = f"{self.short}, the merge base of HEAD and {self.revision}"
         return merge_base if self.is_merge_base else f"{self.short} ({self.revision})"
 
@@ -31,7 +30,6 @@ class DiffBase(Struct, frozen=True):
 
 
 def find_base(revisions: GitRevisions, name: str | None, *, exact: bool, is_gate: bool = False) -> DiffBase:
-    """Return the commit to compare with; raise NotFoundError if it can't be determined."""
     head = revisions.find("HEAD")
     if head is None:
         raise NotFoundError("the repository has no commits", hint="make a commit to compare with")

@@ -206,8 +206,6 @@ def read_fields(
 
 
 class SourceStyle(Struct, frozen=True):
-    """The prefixes of targets and quotes, and the defaults for annotations of a source."""
-
     meta: str = "//="
     content: str = "//#"
     kind: Kind = Kind.CITATION

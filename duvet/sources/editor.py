@@ -281,7 +281,6 @@ class Insertion(Struct, frozen=True):
 
 
 def insert_annotation(path: str, text: str, line: int, new: NewAnnotation, style: SourceStyle, most: int) -> Insertion:
-    """Insert an annotation above this line; raise DuvetError if that is impossible."""
     ##= man/spec/cite.md#refusals
     ##% `duvet cite` MUST refuse to insert a citation inside an annotation or inside a statement that continues on the
     ##% next line.
@@ -363,6 +362,5 @@ def _list_ranges_and_contents(
 
 
 def choose_style(styles: Iterable[SourceStyle], kind: Kind | None) -> SourceStyle:
-    """Return the first style with this default type, or else the first style."""
     known = list(styles)
     return next((style for style in known if style.kind is kind), known[0])

@@ -268,7 +268,6 @@ def make_path_start(folder: str) -> str:
 
 
 def parse_legacy_pattern(pattern: str) -> SourceRule:
-    """Parse a `--source-pattern`; raise DuvetError if its comment style is incomplete."""
     if not pattern.startswith("("):
         return SourceRule(patterns=(pattern,))
     style, bracket, glob = pattern[1:].partition(")")

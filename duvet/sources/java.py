@@ -65,7 +65,6 @@ def split_source_lines(text: str) -> list[str]:
 
 
 def classify_java(text: str, path: str) -> LineClasses:
-    """Classify the lines of a Java file; raise DuvetError if the grammar is not installed."""
     if find_spec("tree_sitter") is None or find_spec("tree_sitter_java") is None:
         hint = "run: pip install 'duvet-cli[symbols]'"
         raise DuvetError("coverage of Java files requires the extra `symbols`", path=path, hint=hint)

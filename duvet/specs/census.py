@@ -65,7 +65,6 @@ class Census(Struct, frozen=True):
 
     @property
     def description(self) -> str:
-        """The counts in words, such as `12 sentences with a keyword, 9 requirements`."""
         own = f", {self.derived} of them without their own keyword" if self.derived else ""
         sentences = "1 sentence" if self.sentences == 1 else f"{self.sentences:,} sentences"
         return f"{sentences} with a keyword, {format_count(self.requirements, 'requirement')}{own}"

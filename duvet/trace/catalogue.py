@@ -295,7 +295,6 @@ def build_catalogue(
 def list_unreferenced_specifications(
     configured: Iterable[Specification], cited: Sequence[Specification]
 ) -> tuple[Specification, ...]:
-    """Return the configured specifications that no annotation cites, each with a unique id."""
     from duvet.specs.library import assign_ids
 
     return assign_ids(select_unreferenced_specifications(configured, cited), cited)

@@ -160,7 +160,7 @@ def find_specifications(catalogue: Catalogue, name: str) -> list[int]:
 
 
 def list_specification_names(catalogue: Catalogue) -> dict[str, str]:
-    """Map suggested names to specification ids, only of configured specifications if there are any."""
+    """Map names to specification ids, for suggestions; only of configured specifications if there are any."""
     configured = [card for card in catalogue.specifications if card.is_configured]
     return {
         name: card.id for card in configured or catalogue.specifications for name in (card.id, card.name, card.locator)
@@ -233,7 +233,6 @@ def find_requirements_in(
 
 
 def make_section_error(catalogue: Catalogue, name: str, specifications: Collection[int]) -> NotFoundError:
-    """Return the error for a section that none of these specifications contains."""
     cards = [catalogue.specifications[index] for index in specifications]
     alone = cards[0] if len(cards) == 1 else None
     names = {one.name: None for one in catalogue.requirements if one.name and one.specification in specifications}
@@ -316,7 +315,6 @@ def match_specifications(catalogue: Catalogue, text: str, root: str = "", *, is_
 
 
 def require_specification(catalogue: Catalogue, name: str) -> list[int]:
-    """Return the indexes of the specifications with this name, or raise NotFoundError with suggestions."""
     found = match_specifications(catalogue, name)
     if not found:
         hint = suggest_nearest(name, list_specification_names(catalogue))

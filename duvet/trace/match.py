@@ -204,15 +204,12 @@ def make_section_view(section: Section) -> SectionView:
 
 
 class QuoteFinder:
-    """Finds quotes in a view: exactly, with different spacing, or with one edit."""
-
     def __init__(self, view: SectionView | PlainView) -> None:
         self.view = view
         self._exact: SearchText | None = None  # Made with the normalised view, for the first quote that is not found.
         self._is_ordered = False
 
     def find(self, quote: str, *, allows_edit: bool = True, allows_cuts: bool = True) -> FoundQuote | None:
-        """Return where the quote is and how it fits, or None."""
         data = quote.encode()
         start = (self._exact or self.view.data).find(data)
         if start >= 0:

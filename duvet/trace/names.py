@@ -23,8 +23,6 @@ class NamedText(Struct, frozen=True):
 
 
 class RequirementNames:
-    """The requirements of one specification, by their ids."""
-
     def __init__(self, stated: Iterable[NamedText]) -> None:
         self._exact: dict[str, list[NamedText]] = {}
         self._folded: dict[str, list[NamedText]] = {}

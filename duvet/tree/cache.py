@@ -76,7 +76,7 @@ class CacheFileState(StrEnum):
 
 
 class BlobStore:
-    """A folder with files for duvet's own use; damaged and foreign files count as missing."""
+    """A folder with files for duvet's own use; files that are damaged, or not from this build, count as missing."""
 
     def __init__(self, folder: str = "") -> None:
         self.folder = folder
@@ -165,7 +165,6 @@ def list_cache_files(blobs: BlobStore) -> tuple[CacheFile, ...]:
 
 
 def clear_cache(blobs: BlobStore) -> tuple[CacheFile, ...]:
-    """Remove duvet's files from the cache folder, and return them; also remove the folder if it is then empty."""
     found = tuple(item for item in list_cache_files(blobs) if item.state is not CacheFileState.FOREIGN)
     names = [item.name for item in found] + blobs.names(unfinished=True)
     with suppress(UnreadableError):
@@ -194,13 +193,13 @@ class Cache:
         return work()
 
     def load_last(self, name: str, kind: type[Value]) -> Value | None:
-        """Return the result that was stored last, for any key, or None; the result may be out of date."""
+        """Return the last stored result, whatever its key; None if there is none. The result may be out of date."""
         return None
 
     def parse_files(
         self, name: str, kind: type[Value], paths: Iterable[str], key: object, read: Callable[[str], Value | None]
     ) -> Iterator[tuple[str, Value]]:
-        """Yield each path with its parsed content, leaving out None; unchanged files are not read again."""
+        """Yield each path with its parsed content, leaving out None; `read` may be skipped for unchanged files."""
         for path in paths:
             value = read(path)
             if value is not None:
@@ -419,6 +418,5 @@ class _ParsedFiles(Generic[Value]):
 
 
 def make_cache_key(key: object) -> str:
-    """Return a string as it is, or the digest of any other value."""
     # Even file names that are not UTF-8 have a representation.
     return key if isinstance(key, str) else recorder.digest_content(repr(key).encode()).hex()

@@ -32,8 +32,6 @@ _SURROGATE = "[\ud800-\udfff]"  # In a name that is not UTF-8, which watchfiles 
 
 
 class FolderWatcher:
-    """Waits for changes in folders, with watchfiles or by polling."""
-
     def __init__(self, environ: Mapping[str, str]) -> None:
         self.polling = wants_polling(environ)
         delay = environ.get("WATCHFILES_POLL_DELAY_MS", "")

@@ -112,7 +112,7 @@ class DiskTree:
         return os.path.isfile(self.at(path))
 
     def is_own(self, path: str) -> bool:
-        """Return whether a path is a data folder of duvet in any project, or a symlink of the same name to one."""
+        """Return whether a path is a data folder of duvet in any project, or a symlink to one that has such a name."""
         if path.rpartition("/")[2] not in _NAMES:
             return False
         return is_own_folder(path) or is_own_folder(os.path.realpath(self.at(path)).replace(os.sep, "/"))

@@ -119,7 +119,6 @@ def store_together() -> Iterator[FileWriter]:
 
 @contextmanager
 def open_output(path: str, *, replaces: bool = True) -> Iterator[BinaryIO]:
-    """Open a temporary file, and move it to `path` at the end."""
     with _translate_errors(path):
         mode, temporary = _find_mode(path), _make_temporary_path(path)
         try:
@@ -155,7 +154,6 @@ def move_into_place(temporary: str, path: str, *, replaces: bool) -> None:
 
 
 def sync_folder(folder: str) -> None:
-    """Flush a folder's entries to the disk, if the system supports it."""
     with suppress(OSError):
         handle = os.open(folder or ".", os.O_RDONLY)
         try:
@@ -209,7 +207,6 @@ def open_stream(path: str) -> Iterator[BinaryIO]:
 
 
 def store_changed(path: str, data: bytes, write: FileWriter = store_file) -> bool:
-    """Write a file unless it already has this content; return whether it was written."""
     with suppress(UnreadableError):
         if DiskTree().read(path) == data:
             return False

@@ -23,8 +23,6 @@ _HAS_CHANGE_TIMES = os.name != "nt"
 
 
 class FileStamp(Struct, frozen=True, array_like=True, gc=False):
-    """The status of a file or folder."""
-
     size: int
     modified: int
     changed: int
@@ -125,7 +123,6 @@ class TreeRecord(Struct, array_like=True):
         return TreeRecord(**{name: copy(getattr(self, name)) for name in self.__struct_fields__})
 
     def contains(self, path: str) -> bool:
-        """Return whether anything but a folder listing is recorded for this path."""
         return any(path in answers for answers in self._list_all() if answers is not self.folders)
 
     def select(self, paths: Collection[str]) -> TreeRecord:
@@ -256,7 +253,7 @@ class RecordedTree:
         return found
 
     def compare_stamp(self, path: str, stamp: FileStamp) -> FileStamp | None:
-        """Return the current stamp of an unchanged file without recording a read; otherwise None."""
+        """If a file is unchanged, return its current stamp without recording a read; otherwise return None."""
         pin = self.pinned.get(path)
         try:
             info = pin.info if pin else os.stat(self.disk.at(path))
@@ -326,8 +323,6 @@ class _LinkEntry(Struct, frozen=True):
 
 
 class RecordedEnvironment(Mapping[str, str]):
-    """Environment variables; each lookup is recorded in the tree's record."""
-
     def __init__(self, environ: Mapping[str, str], tree: RecordedTree) -> None:
         self.plain = environ
         self.tree = tree
