@@ -31,7 +31,6 @@ def trim(text: str) -> str:
 
 
 def decode_utf8(data: bytes, path: str) -> str:
-    """Decode a file; raise UnreadableError with the offset of the first invalid byte."""
     try:
         return data.decode()
     except UnicodeDecodeError as error:

@@ -49,7 +49,6 @@ def make_options_key(options: Mapping[str, Any], *more: object, rules: PageRules
 
 
 def open_cache(pinned: Mapping[str, FileContent] | None = None) -> DiskCache | None:
-    """Open the cache of the project; return None without a project or with `--no-cache`."""
     settings = current_settings()
     return (
         DiskCache(DiskTree(), settings.environ, today=settings.today, pinned=pinned) if wants_cache(settings) else None
@@ -57,7 +56,6 @@ def open_cache(pinned: Mapping[str, FileContent] | None = None) -> DiskCache | N
 
 
 def open_blobs(settings: TerminalSettings) -> BlobStore:
-    """Open the cache's folder; without a project or with `--no-cache`, return a store that stays empty."""
     return BlobStore(DiskTree().at(CACHE_FOLDER)) if wants_cache(settings) else BlobStore()
 
 

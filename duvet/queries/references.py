@@ -35,7 +35,7 @@ class SpecRef(Struct, frozen=True):
 
 
 class CitationRef(Struct, frozen=True):
-    """The annotations on one line of a file."""
+    """The annotations at a line of a file: on the line, or directly above its code."""
 
     indexes: tuple[int, ...]
 

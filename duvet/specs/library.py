@@ -98,7 +98,7 @@ class ParsedSpecification(Struct, frozen=True):
 
 
 class Library:
-    """Loads specifications, and caches their texts; without `forms`, it parses them as awslabs duvet does.
+    """Loads and parses each specification once; without `forms`, as awslabs duvet does.
 
     `fetcher` downloads URLs into files, and returns the text or the error of each.
     """

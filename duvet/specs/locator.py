@@ -337,7 +337,6 @@ def qualify_sections(sections: Sequence[Section]) -> tuple[Section, ...]:
 
 
 def find_section_index(specification: Specification, name: str) -> int | None:
-    """Return the index of the section with this name; None if it is unknown or ambiguous."""
     found = find_section_indexes(specification, name, has_prefixes=specification.format is Format.IETF)
     return found[0] if len(found) == 1 else None
 
@@ -430,8 +429,6 @@ class RequirementId(NamedTuple):
 
 
 class IdPattern:
-    """Recognises ids of the usual forms, and ids that match the configured pattern."""
-
     def __init__(self, pattern: str = "") -> None:
         further = f"(?P<own>{pattern})|" if pattern else "(?P<own>(?!))|"
         self._id = re.compile(rf"{further}{_ID}(?![A-Za-z0-9_])|{_DOTTED_NUMBER}(?![A-Za-z0-9_])")

@@ -181,7 +181,6 @@ CONTAINER = re.compile(
 
 
 def remove_markup(text: str) -> str:
-    """Return Markdown text as one line without markup."""
     from duvet.specs.plain_text import read_blocks
 
     blocks = read_blocks(text.encode(), walk_markdown(extended_parser(), text))

@@ -96,7 +96,7 @@ _FIRST, _MOST = 24, 256  # Words are sorted by the first 24 bytes, and then by t
 
 
 class WordOrder:
-    """The offsets of all words after a blank, sorted by the bytes that follow."""
+    """The offsets of all words after a blank, sorted by the text that begins there."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data

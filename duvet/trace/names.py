@@ -31,7 +31,6 @@ class RequirementNames:
             self._folded.setdefault(one.name.casefold(), []).append(one)
 
     def find(self, name: str) -> Sequence[NamedText]:
-        """Return the requirements with this id; ignore case only if no id matches exactly."""
         found = self._exact.get(name) or self._folded.get(name.casefold())
         return found or ()
 

@@ -315,7 +315,6 @@ class Total(Struct, frozen=True):
 
 
 def format_state(state: State, count: int) -> str:
-    """Return the words of a state as they follow a count, such as `need tests` after 2."""
     return state.words.replace("needs", "need") if count != 1 else state.words
 
 

@@ -112,7 +112,6 @@ class DiskTree:
         return os.path.isfile(self.at(path))
 
     def is_own(self, path: str) -> bool:
-        """Return whether a path is a data folder of duvet in any project, or a symlink to one that has such a name."""
         if path.rpartition("/")[2] not in _NAMES:
             return False
         return is_own_folder(path) or is_own_folder(os.path.realpath(self.at(path)).replace(os.sep, "/"))
@@ -243,7 +242,6 @@ class FolderMembership:
         )
 
     def has_folder(self, folder: str) -> bool:
-        """Return whether this path, with symlinks resolved, is the root folder or inside it."""
         if folder not in self.folders:
             self.folders[folder] = leads_into_folder(self.root, self.disk.at(folder))
         return self.folders[folder]

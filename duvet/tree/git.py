@@ -53,7 +53,6 @@ class GitCommand:
         return out if process.returncode == 0 else None
 
     def require(self, *args: str) -> str:
-        """Return git's output; raise DuvetError with git's message if git fails."""
         process = self.start(*args, complaints=True)
         out, complaints = process.communicate()
         if process.returncode == 0:
@@ -210,7 +209,7 @@ class GitEntry(Struct, frozen=True):
 
 
 class GitTree:
-    """The files of a revision; paths outside the repository are read from disk."""
+    """The files of a revision; some paths, such as those outside the repository, are read from disk."""
 
     def __init__(self, objects: GitObjects, commit: str, tops: tuple[str, ...], prefix: str, disk: Tree) -> None:
         self.objects = objects

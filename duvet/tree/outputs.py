@@ -137,7 +137,6 @@ def open_output(path: str, *, replaces: bool = True) -> Iterator[BinaryIO]:
 
 
 def move_into_place(temporary: str, path: str, *, replaces: bool) -> None:
-    """Move a written file to `path`; if the path exists and `replaces` is False, raise OutputExistsError."""
     # Without `replaces`, the temporary file may remain; the caller removes it.
     if replaces:
         os.replace(temporary, path)

@@ -30,7 +30,6 @@ class FileStamp(Struct, frozen=True, array_like=True, gc=False):
     digest: bytes = b""  # Of the content, if the times are not reliable.
 
     def looks_like(self, info: os.stat_result) -> bool:
-        """Return whether a file's status equals the stamp; the digest is not compared."""
         return (
             self.modified == info.st_mtime_ns
             and self.changed == info.st_ctime_ns
