@@ -193,7 +193,7 @@ class Cache:
         return work()
 
     def load_last(self, name: str, kind: type[Value]) -> Value | None:
-        """Return the last stored result, whatever its key; None if there is none. The result may be out of date."""
+        """Return the last stored result, if any, whatever its key; it may be out of date."""
         return None
 
     def parse_files(
