@@ -47,7 +47,6 @@ class ContentFolder:
         self.rule = rule
 
     def read(self, source: str, *, is_local: bool) -> bytes:
-        """Read a visible file of the project or, for remote callers, of the content root; raise QueryError on failure."""
         ##= man/spec/gateway.md#uploads
         ##% `km-upload` MUST read only files of the project and, over HTTP, only files under the content root.
         folder, name = (self._places.root, "the project") if is_local else (self.root, "the content root")
@@ -146,7 +145,7 @@ def open_visible_file(root: str, at: str, own: Sequence[str] = ()) -> BinaryIO |
 
 
 def resolve_destination(root: str, folder: str, destination: str | None, name: str) -> str:
-    """Return the path of an upload, relative to the root; raise QueryError if it is forbidden."""
+    """Return the path of an upload, relative to the root; raise QueryError if it can't be used."""
     wanted = (destination or "").strip() or f"{folder}/"
     # A destination without an extension is a folder.
     is_file = not wanted.endswith("/") and posixpath.splitext(wanted)[1] != ""
@@ -154,7 +153,7 @@ def resolve_destination(root: str, folder: str, destination: str | None, name: s
 
 
 def check_destination(root: str, path: str) -> str:
-    """Return the normalised path, relative to the root; raise QueryError if writing there is forbidden."""
+    """Return the normalised path, relative to the root; raise QueryError if duvet can't or must not write there."""
     ##= man/spec/gateway.md#uploads
     ##% The server MUST refuse to store a file that is hidden, is a configuration file, or is outside the content root,
     ##% even through `..` or a symbolic link.
@@ -181,7 +180,7 @@ def check_destination(root: str, path: str) -> str:
 
 
 def check_not_reserved(places: StorePaths, whole: str) -> None:
-    """Raise QueryError for duvet's own files, configuration, code that duvet may load, and files that may be secret."""
+    """Raise QueryError for duvet's own files, configuration, code that duvet may load, and vendored or secret files."""
     real = os.path.realpath(whole)
     if any(leads_into_folder(own, real) for own in places.own):
         raise _refuse(os.path.basename(whole), "duvet stores its own files there")

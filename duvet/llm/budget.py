@@ -35,7 +35,7 @@ class _Entry(Struct, frozen=True):
 
 
 class SpendingBudget:
-    """Counts tokens and their costs by day, in a file that all processes append to."""
+    """Counts tokens and their costs in one file for each day, to which all processes append."""
 
     def __init__(self, clock: Clock, folder: str) -> None:
         """Without a writable folder, count only the answers to this process."""

@@ -112,7 +112,6 @@ class ProviderClient:
         await self._http.aclose()
 
     async def post(self, endpoint: Endpoint, path: str, headers: Mapping[str, str], body: object) -> bytes:
-        """Post a JSON body, with retries, and return the answer; raise ModelError on failure."""
         import anyio
 
         try:

@@ -42,7 +42,6 @@ class ModelHint(Struct, frozen=True):
 
 
 def parse_model_hints(text: str) -> tuple[ModelHint, ...]:
-    """Return the links about models in an `llms.txt`."""
     hints: list[ModelHint] = []
     section = ""
     for line in text.splitlines():
@@ -65,8 +64,6 @@ class ModelListing(Struct, frozen=True):
 
 
 class ModelDiscovery:
-    """Asks providers for their models, and caches the answers in memory and on disk."""
-
     def __init__(self, http: ProviderClient, clock: Clock, blobs: BlobStore) -> None:
         self._http = http
         self._clock = clock

@@ -619,7 +619,6 @@ class ToolSelection:
         return [pack for pack in self.registry.every_pack if pack.shown or pack.name in names]
 
     def is_relevant(self, pack: str) -> bool:
-        """Return True only for the pack `pages`, and only if the project has pages."""
         if pack != PAGES.name:
             return False
         from duvet.knowledge.pages.files import load_page_patterns

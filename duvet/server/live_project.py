@@ -173,7 +173,6 @@ class LiveProject:
             self._start_renewal()
 
     async def context(self) -> ProjectSnapshot:
-        """Return a snapshot of the current files; raise DuvetError if the project can't be read."""
         checks = self._reader.checks
         while True:
             last = self._reader.last
@@ -414,7 +413,6 @@ class ChangeDetector:
 
 
 def open_descriptor(environ: Mapping[str, str]) -> file_events.InotifyDescriptor | None:
-    """Return a descriptor for change notifications; None if unsupported, or if polling is requested."""
     if sys.platform != "linux" or file_events.wants_polling(environ):
         return None
     try:

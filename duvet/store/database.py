@@ -232,7 +232,6 @@ class Database:
             self.connection.executemany(statement, rows)
 
     def retry_while_busy(self, work: Callable[[], object], seconds: float) -> None:
-        """Call a function, and retry for this many seconds while it raises StoreBusyError."""
         until = time.monotonic() + seconds
         self.run("PRAGMA busy_timeout=0")
         try:

@@ -237,7 +237,6 @@ class StoreTables:
             yield from self.database.read(decode, query.format(pairs=pairs), *texts, *values)
 
     def neighbours(self, ids: Sequence[str]) -> Mapping[str, records.EdgeEnds]:
-        """Return the edges of several nodes in both directions, except edges to chunks."""
         outgoing, incoming = (self.first_edges(ids, out=out) for out in (True, False))
         return {id: [*outgoing[id], *incoming[id]] for id in outgoing}
 
@@ -305,7 +304,6 @@ class StoreTables:
 
 
 def write_graph(database: db.Database, nodes: Iterable[GraphNode], edges: Iterable[GraphEdge]) -> bool:
-    """Replace the graph; return whether that changed anything."""
     for statement in (*_DROP_TABLES, *_NEW_TABLES):
         database.run(statement)
     database.run_many(_NEW_NODE, (row for node in nodes if (row := _encode_node(node))))

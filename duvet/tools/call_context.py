@@ -101,7 +101,7 @@ class ProjectReadings(Protocol):
         """Return `question(snapshot)`; call `question` again if the project changes meanwhile."""
 
     async def catch_up(self) -> None:
-        """If the project was read and has changed since, read it again."""
+        """Wait for a reading that includes all changes so far, if any reading has begun."""
 
 
 class CallContext(Struct, frozen=True, kw_only=True):
@@ -143,7 +143,6 @@ class CallContext(Struct, frozen=True, kw_only=True):
 async def run_blocking(
     work: Callable[[], Result], *, limiter: CapacityLimiter | None = None, abandon: bool = False
 ) -> Result:
-    """Run a function in a thread; with `abandon`, cancelling the call does not wait for the thread."""
     from anyio import to_thread
 
     return await to_thread.run_sync(work, limiter=limiter, abandon_on_cancel=abandon)

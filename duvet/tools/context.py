@@ -48,7 +48,6 @@ class ProjectSnapshot:
         self._reading = RLock()
 
     def once(self, make: Callable[[ProjectSnapshot], Value]) -> Value:
-        """Return `make(self)`, computed once and shared by all calls."""
         if make not in self._once:
             self._once[make] = make(self)
         made: Value = self._once[make]
@@ -104,7 +103,6 @@ class ProjectSnapshot:
         return details.CitationReader(self.catalogue, self.files, around)
 
     def answer(self, tool: QueryTool, arguments: object) -> ToolAnswer:
-        """Run a tool; if the project has errors, the answer mentions them."""
         warning = self.once(_describe_errors)
         if not warning:
             return tool.handler(arguments, self)
@@ -121,7 +119,6 @@ class ProjectSnapshot:
         return replace(answer, warning=warning)
 
     def check_requirements_known(self) -> None:
-        """Raise a ToolError if the project has no requirements because of its errors."""
         if records.list_errors(self.catalogue) and not self.catalogue.requirements:
             hint = f"{records.describe_error_count(self.catalogue)}; {_describe_first_error(self)}"
             raise ToolError(ErrorCode.UPSTREAM_ERROR, records.NO_REQUIREMENTS, hint)

@@ -332,7 +332,6 @@ def make_result_page(
 
 
 def take_fitting_rows(rows: Iterable[_Row], room: int, least: int = 0) -> Iterator[_Row]:
-    """Yield the first rows that fit into `room` bytes of JSON, but at least `least` rows."""
     for number, row in enumerate(rows):
         room -= len(json.encode(row)) + 1
         if room < 0 and number >= least:

@@ -254,7 +254,6 @@ class IngestReader(Struct, frozen=True):
     now: int = field(default_factory=time.time_ns)
 
     def find_unchanged_time(self, path: str, seen: FileStamp | None) -> float | None:
-        """Return the modification time of an unchanged file; None if the file must be read."""
         ##= man/spec/knowledge.md#ingest-runs
         ##% `duvet ingest` MUST process only files whose content has changed, unless `--full` is given or the
         ##% configuration of `duvet ingest` has changed.

@@ -47,7 +47,6 @@ class PageLink(Struct, frozen=True, array_like=True, gc=False):
 
     @property
     def target(self) -> str:
-        """The target without its heading; the whole URL of an external link."""
         return self.written if self.syntax is LinkSyntax.EXTERNAL else self.written.partition("#")[0].strip()
 
     @property

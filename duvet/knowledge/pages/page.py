@@ -76,7 +76,6 @@ def make_page_filter(tag: str, folder: str, since: str) -> Callable[[Page], bool
 
 
 def read_page(tree: Tree, path: str) -> ParsedPage:
-    """Read a page; if that fails, `is_page` is False and the result has only problems."""
     try:
         data = tree.read(path)
         text = decode_page(data, path)

@@ -62,7 +62,6 @@ def read_page_resource(context: ProjectSnapshot, uri: str) -> str:
 
 
 def have_pages_changed(before: ProjectSnapshot, after: ProjectSnapshot) -> bool:
-    """Return True if the list of pages was read from the first snapshot, and differs in the second one."""
     from duvet.tools.pages import load_page_collection
 
     if not before.has_read(load_page_collection):

@@ -84,7 +84,6 @@ def complete_variable(
 
 
 def match_values(choices: Iterable[_Choice], prefix: str) -> Sequence[str]:
-    """Return the values that begin with the prefix, then those whose words contain it."""
     text = prefix.casefold()
     known = list(choices)
     first = [value for value, _ in known if value.casefold().startswith(text)]

@@ -155,7 +155,6 @@ class _Params(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def make_early_answer(line: bytes, settings: ServerSection, instructions: str) -> dict[str, Any] | None:
-    """Return the answer to a plain handshake; None for any other line."""
     try:
         message = messages.check_message(messages.decode_message(line))
         if message.get("method") != "initialize" or "id" not in message:

@@ -273,7 +273,6 @@ class OutboundChannel:
         await self.settle(request)
 
     async def add(self, request: PendingRequest) -> None:
-        """Register a request once there is room for it."""
         while self._short >= MAX_PENDING_REQUESTS or self._bytes > MAX_PENDING_BYTES:
             await self._eased.wait()
         self._requests.append(request)
