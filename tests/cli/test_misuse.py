@@ -43,6 +43,9 @@ recipe run look --var only=x --var most=few|recipe run look --json []|recipe run
 recipe runn look|recipe run lok|recipe show nothing|recipe validate nothing.yaml|workflow run audit --var most
 workflow run audit --var most=x|workflow run audit --var moist=1|workflow run audti|workflow show nothing
 workflow walk|workflow validate
+call km-search --query boil --filters '{"symbols": "steam"}' --symbol boil|call km-search --query boil --symbol
+call km-search --query boil --json '{"filters": 5}' --kind class|call km-search --query boil --symbol ' , '
+call km-search --query boil --symbols boil|call --pack knowledge km-search --query boil --kind poem
 """,
     ),
     "validate": (
