@@ -1,7 +1,5 @@
 """Runs the installed command in a clean environment, in a separate process (see `tests/zygote.py`)."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

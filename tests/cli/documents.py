@@ -10,8 +10,6 @@ it. A comment right before a block says more:
     <!-- project: NAME -->    at the top of a document: begin in the `kettle` of the tour, or in the `repaired kettle`
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

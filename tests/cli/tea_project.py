@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from tests.cli.sample_project import PROJECTS
 from tests.sample_project import read_files
 

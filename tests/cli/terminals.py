@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import fcntl
 import os
 import pty
@@ -47,7 +45,7 @@ class Terminal:
         return self.process.wait(LONGEST)
 
     @property
-    def shown(self) -> Screen:
+    def shown(self) -> "Screen":
         return Screen(self.written.decode(errors="ignore"))
 
     def _read(self) -> bool:

@@ -1,7 +1,5 @@
 """Inputs that make awslabs duvet panic, or write files that it can't read: its recorded defects, and similar ones."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

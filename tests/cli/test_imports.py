@@ -1,7 +1,5 @@
 """The third-party packages that each command imports, because each import takes time."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

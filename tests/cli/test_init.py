@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import os
 import pty
 from collections.abc import Mapping

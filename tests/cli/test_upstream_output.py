@@ -1,7 +1,5 @@
 """Details in which reports equal those of awslabs duvet byte by byte."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A team's server with the pack `knowledge`, and calls of its tools over MCP, HTTP, pipes and in the shell."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The checklists of the document about a server core, line by line, with the installed `contextive-mcp`."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

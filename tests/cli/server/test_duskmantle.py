@@ -1,7 +1,5 @@
 """The document about the `km-` tools, section by section: each name, flag, default, limit and code in it."""
 
-from __future__ import annotations
-
 import json
 import shlex
 from pathlib import Path

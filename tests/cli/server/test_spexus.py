@@ -1,7 +1,5 @@
 """A server with its own name and version: criteria for handshakes; `test_stdio.py` has those for errors (2.4)."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Features of duvet beyond the SDK, over pipes and HTTP, in the oldest and the newest version of the protocol."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
