@@ -60,7 +60,7 @@ def test_help_and_the_server_itself(duvet: Run) -> None:
 FAILING = ("nope", "km-search --query x", "km-help --tool x")
 OFF = {"duvet.config.json": json.dumps({"toolPacks": {"knowledge": {"enabled": False}}})}
 HEALTH = "call --pack introspect duvet_health"
-CALLED = (
+CALLED: tuple[str | dict[str, str], ...] = (
     *(f"call {words}{line}" for line in FAILING for words in ("", "--format json ")),
     *("call list_uncited_requirements --limit 1", "-q call list_uncited_requirements --limit 1"),
     *(HEALTH, {".duvet/config.toml": "x = {"}, HEALTH, OFF, "call km-help", "tools km-help"),
