@@ -12,7 +12,7 @@ from click.exceptions import Exit
 from msgspec import Struct
 from msgspec.structs import replace
 
-from duvet.config.project_file import CONFIG_PATH
+from duvet.config.settings import CONFIG_PATH
 from duvet.console.command import Subcommand, current_settings
 from duvet.console.options import add_detail_format, add_trace_options
 from duvet.console.problems import describe_obstacles, print_annotations, print_gate_failure, promote_setup_problems

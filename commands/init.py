@@ -11,7 +11,8 @@ from contextlib import suppress
 import click
 
 from duvet.config import new_project
-from duvet.config.project_file import CONFIG_PATH, read_config
+from duvet.config.project_file import read_config
+from duvet.config.settings import CONFIG_PATH
 from duvet.console.command import OldOption, Subcommand, current_settings, find_project_folder, path_option
 from duvet.console.options import TEXT_TYPE
 from duvet.console.progress import ProgressLines

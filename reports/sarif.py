@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from blake3 import blake3
 
-from duvet.config.project_file import CONFIG_PATH
+from duvet.config.settings import CONFIG_PATH
 from duvet.model import Fix, Place, Problem
 from duvet.reports.problems import ProblemContext, is_absolute, make_root_relative
 from duvet.reports.tables import encode_json

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from datetime import date, datetime, time
 from functools import cache
 from math import isfinite
@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from duvet import rules
 from duvet.config.document import (
     DataDocument,
+    DocumentLocation,
     ExpressionError,
     KeyPath,
     describe_invalid_type,
@@ -24,13 +25,13 @@ from duvet.config.document import (
     expand_template,
     is_variable,
 )
-from duvet.config.document_formats import find_file_ending
 from duvet.config.duvet_tables import ExtendedConfig, ExtendedSource
 from duvet.config.project_file import SchemaName, UpstreamConfig, UpstreamSource
 from duvet.config.settings import EXTENDED_SCHEMA, ExtendedHtmlReport, HtmlReport, Secret, Table, TableError
 from duvet.config.toml import TomlDocument
-from duvet.model import Place, Problem
+from duvet.model import Problem
 from duvet.text import quote_text
+from duvet.tree.files import find_file_ending
 
 _WORD_START = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[-_]")
 
@@ -70,17 +71,6 @@ def list_field_types(kind: inspect.Type) -> list[FieldType]:
     return [] if isinstance(kind, inspect.NoneType) else [FieldType(kind)]
 
 
-def format_key_path(keys: Iterable[str | int]) -> str:
-    """Format the path of a value, as in `workflows.audit.steps[0].tool`."""
-    parts = (
-        f"[{key}]"
-        if isinstance(key, int)
-        else f".{key if key.replace('-', '_').replace('$', '_').isidentifier() else quote_text(key)}"
-        for key in keys
-    )
-    return "".join(parts).removeprefix(".")
-
-
 def list_spellings(key: str) -> tuple[str, str, str]:
     words = [word.lower() for word in _WORD_START.split(key)]
     return "-".join(words), words[0] + "".join(word.capitalize() for word in words[1:]), "_".join(words)
@@ -92,30 +82,6 @@ def respell_keys(document: Document, table: type[Struct]) -> Document:
     at = DocumentLocation(document, {})
     values = convert_values(inspect_table(table), document.values, at, lambda *_: UNCHANGED, renamed)
     return document.replace_values(values, renamed) if renamed else document
-
-
-class DocumentLocation(NamedTuple):
-    document: DataDocument
-    environ: Mapping[str, str]
-    keys: tuple[str | int, ...] = ()
-    is_private: bool = False
-    """True if the file may contain secrets; problems then show the key's path instead of the line."""
-
-    def __truediv__(self, key: str | int) -> DocumentLocation:
-        return self._replace(keys=(*self.keys, key))
-
-    @property
-    def place(self) -> Place:
-        return self.document.value_place(*self.keys)
-
-    def problem(self, rule: rules.Rule, message: str, hint: str = "", *, at_key: bool = False) -> Problem:
-        place = self.document.key_place(*self.keys) if at_key else self.place
-        if not self.is_private:
-            return rule.problem(message, self.document.path, place, hint=hint)
-        ##= man/spec/service.md#configuration
-        ##% duvet MUST list all problems of a configuration at once, each with its line, column and key path.
-        path = f"{format_key_path(self.keys)}: " if self.keys else ""
-        return replace(rule.problem(path + message, self.document.path, place, hint=hint), is_private=True)
 
 
 UNCHANGED, DROPPED = object(), object()

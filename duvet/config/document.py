@@ -8,9 +8,10 @@ from copy import copy
 from datetime import date, datetime, time
 from functools import cached_property
 from itertools import islice
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from duvet import rules
 from duvet.errors import DuvetError
@@ -67,6 +68,10 @@ class DataDocument:
         }
         return result
 
+    def locate(self, *keys: str | int) -> DocumentLocation:
+        """Return the location of a value in a file that may contain secrets."""
+        return DocumentLocation(self, {}, keys, is_private=True)
+
     def _place(self, span: TextSpan) -> Place:
         start, end = span
         line = find_line_index(self._starts, start)
@@ -79,6 +84,41 @@ class DataDocument:
     @cached_property
     def _starts(self) -> list[int]:
         return [*line_starts(self.text), len(self.text) + 1]
+
+
+def format_key_path(keys: Iterable[str | int]) -> str:
+    """Format the path of a value, as in `workflows.audit.steps[0].tool`."""
+    parts = (
+        f"[{key}]"
+        if isinstance(key, int)
+        else f".{key if key.replace('-', '_').replace('$', '_').isidentifier() else quote_text(key)}"
+        for key in keys
+    )
+    return "".join(parts).removeprefix(".")
+
+
+class DocumentLocation(NamedTuple):
+    document: DataDocument
+    environ: Mapping[str, str]
+    keys: tuple[str | int, ...] = ()
+    is_private: bool = False
+    """True if the file may contain secrets; problems then show the key's path instead of the line."""
+
+    def __truediv__(self, key: str | int) -> DocumentLocation:
+        return self._replace(keys=(*self.keys, key))
+
+    @property
+    def place(self) -> Place:
+        return self.document.value_place(*self.keys)
+
+    def problem(self, rule: rules.Rule, message: str, hint: str = "", *, at_key: bool = False) -> Problem:
+        place = self.document.key_place(*self.keys) if at_key else self.place
+        if not self.is_private:
+            return rule.problem(message, self.document.path, place, hint=hint)
+        ##= man/spec/service.md#configuration
+        ##% duvet MUST list all problems of a configuration at once, each with its line, column and key path.
+        path = f"{format_key_path(self.keys)}: " if self.keys else ""
+        return replace(rule.problem(path + message, self.document.path, place, hint=hint), is_private=True)
 
 
 class DocumentError(DuvetError):

@@ -15,6 +15,7 @@ from duvet.config.document import DataDocument, DocumentDraft, DocumentError, Ke
 from duvet.config.toml import DUPLICATE_KEY, TomlDocument, parse_toml
 from duvet.model import Place
 from duvet.text import BOM, find_place
+from duvet.tree.files import find_file_ending
 
 if TYPE_CHECKING:
     import yaml
@@ -143,13 +144,6 @@ def _unquote_key(part: str) -> str:
     if part[0] == '"' and "\\" in part:
         return str(tomllib.loads(f"name = {part}")["name"])
     return part[1:-1] if part[0] in "'\"" else part
-
-
-DOCUMENT_ENDINGS = ("json", "yaml", "yml", "toml")  # The extensions of configurations.
-
-
-def find_file_ending(path: str) -> str:
-    return path.rpartition("/")[2].rpartition(".")[2].lower()
 
 
 def read_document(data: bytes, path: str) -> DataDocument:

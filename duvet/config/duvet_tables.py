@@ -11,55 +11,10 @@ from msgspec.structs import replace
 
 from duvet.config import project_file, settings
 from duvet.config.languages import Language
-from duvet.config.settings import NonBlankText, Table, TableError, doc
+from duvet.config.settings import Table, TableError, doc
 from duvet.config.toml import TomlDocument
 from duvet.model import RequirementForm
 from duvet.rules import CONFIG_BAD_VALUE, CONFIG_MISSING_KEY
-from duvet.version import VERSION
-
-
-class ProtocolVersion(StrEnum):
-    """The protocol versions that a handshake can agree on."""
-
-    FIRST = "2024-11-05"
-    SECOND = "2025-03-26"
-    THIRD = "2025-06-18"
-    FOURTH = "2025-11-25"
-
-
-class PackName(StrEnum):
-    """The built-in tool packs."""
-
-    TRACE = "trace"
-    PAGES = "pages"
-    KNOWLEDGE = "knowledge"
-    INTROSPECT = "introspect"
-
-
-# The server tables of both files share these.
-SERVER_NAME = doc("Name that identifies the server to clients")
-SERVER_TITLE = doc("Display name of the server")
-SERVER_VERSION = doc("Version that the server reports")
-SERVER_DESCRIPTION = doc("One-sentence description of the server")
-ProtocolVersionSetting = Annotated[
-    ProtocolVersion | None,
-    doc("MCP version that the server returns in every handshake; by default the version that the client requests"),
-]
-PageSize = Annotated[int, doc("Entries per page of a list, unless the call sets a limit; 0 means all", ge=0, le=10_000)]
-
-
-class ServerTable(Table, frozen=True, kw_only=True):
-    """Identity and limits of the server that `duvet mcp` runs."""
-
-    name: Annotated[NonBlankText, SERVER_NAME] = "duvet"
-    title: Annotated[NonBlankText, SERVER_TITLE] = "duvet: requirements traceability"
-    version: Annotated[NonBlankText, SERVER_VERSION] = VERSION
-    description: Annotated[NonBlankText, SERVER_DESCRIPTION] = (
-        "Links the requirements of specifications to the code that implements and tests them"
-    )
-    protocol_version: ProtocolVersionSetting = None
-    page_size: PageSize = 50
-    packs: Annotated[tuple[PackName, ...], doc("Tool packs to enable")] = (PackName.TRACE,)
 
 
 class ExtendedSource(project_file.SourceTable, frozen=True, kw_only=True):
@@ -177,7 +132,7 @@ class ExtendedConfig(project_file.ConfigTable, frozen=True, kw_only=True):
     report: Annotated[ExtendedReport, doc("Reports to write")] = ExtendedReport()
     not_applicable: Annotated[tuple[_NotApplicable, ...], doc("Requirements that don't apply to the project")] = ()
 
-    server: Annotated[ServerTable, doc("Identity and limits of the MCP server")] = ServerTable()
+    server: Annotated[settings.ServerTable, doc("Identity and limits of the MCP server")] = settings.ServerTable()
     pages: Annotated[
         tuple[settings.PagesTable, ...],
         doc("Markdown pages; by default the Markdown files in `docs` that are not specifications"),

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from duvet import rules
 from duvet.config import settings
-from duvet.config.document import DocumentError, ExpressionError, expand_template
-from duvet.config.settings import Table, doc
+from duvet.config.document import DocumentError, DocumentLocation, ExpressionError, expand_template
+from duvet.config.settings import CONFIG_PATH, Table, doc
 from duvet.config.toml import TomlDocument, parse_toml_bytes
 from duvet.errors import ConfigAbsentError, ProblemsError
 from duvet.model import Format, Kind, sort_problems
@@ -197,9 +197,6 @@ def _expand(template: str | None, environ: Mapping[str, str]) -> str | None:
     return None if template is None else expand_template(template, environ)[0]
 
 
-CONFIG_PATH = ".duvet/config.toml"
-
-
 def find_config(tree: Tree, config_path: str | None = None) -> str | None:
     """Return the given path, or the path of the configuration in this folder; None if the folder has no configuration."""
     return config_path or (CONFIG_PATH if tree.exists(CONFIG_PATH) else None)
@@ -251,6 +248,6 @@ def read_tables(toml: TomlDocument, environ: Mapping[str, str]) -> ConfigTable:
     try:
         return convert(toml.values, table).settled(environ)
     except (ValidationError, ExpressionError):
-        from duvet.config.check import DocumentLocation, check_table
+        from duvet.config.check import check_table
 
         raise ProblemsError(sort_problems(check_table(table, DocumentLocation(toml, environ)))) from None

@@ -64,7 +64,7 @@ def _list_settings(
             # All lists at the top are lists of tables.
             nested += [((*below, index), item) for index, item in enumerate(value)]
             continue
-        setting = Setting(check.format_key_path(below), to_builtins(value), SettingOrigin.DEFAULT)
+        setting = Setting(document.format_key_path(below), to_builtins(value), SettingOrigin.DEFAULT)
         if below in toml.spans:
             variables: tuple[str, ...] = ()
             if any(kind.template for kind in check.list_field_types(declared.type)):

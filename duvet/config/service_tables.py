@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, UnsetType, field
 
-from duvet.config import duvet_tables
+from duvet.config import settings
 from duvet.config.settings import (
     DEFAULT_PACKS,
     EDITOR_FIELDS,
@@ -42,7 +42,7 @@ Name = Annotated[str, Meta(pattern=NAME_PATTERN, extra={"expected": _NAME})]  # 
 _EMPTY: Any = field(default_factory=dict)
 Seconds = Annotated[float, Meta(gt=0, le=86_400)]
 
-_DEFAULT = duvet_tables.ServerTable()
+_DEFAULT = settings.ServerTable()
 SHARED_KEYS = ("name", "title", "version", "description", "protocol_version", "page_size")
 
 
@@ -73,12 +73,12 @@ class LogFormat(StrEnum):
 class ServerSection(ServiceSection, frozen=True, kw_only=True):
     """Identity, address and limits of the server."""
 
-    name: Annotated[ExpandedText, duvet_tables.SERVER_NAME] = _DEFAULT.name
-    title: Annotated[ExpandedText, duvet_tables.SERVER_TITLE] = _DEFAULT.title
-    version: Annotated[ExpandedText, duvet_tables.SERVER_VERSION] = _DEFAULT.version
-    description: Annotated[ExpandedText, duvet_tables.SERVER_DESCRIPTION] = _DEFAULT.description
-    protocol_version: duvet_tables.ProtocolVersionSetting = None
-    page_size: duvet_tables.PageSize = _DEFAULT.page_size
+    name: Annotated[ExpandedText, settings.SERVER_NAME] = _DEFAULT.name
+    title: Annotated[ExpandedText, settings.SERVER_TITLE] = _DEFAULT.title
+    version: Annotated[ExpandedText, settings.SERVER_VERSION] = _DEFAULT.version
+    description: Annotated[ExpandedText, settings.SERVER_DESCRIPTION] = _DEFAULT.description
+    protocol_version: settings.ProtocolVersionSetting = None
+    page_size: settings.PageSize = _DEFAULT.page_size
     mode: Annotated[Mode, doc("Transport: `stdio` or `http`")] = Mode.STDIO
     host: Annotated[ExpandedText, doc("Address to listen on; only with `http`")] = "127.0.0.1"
     port: Annotated[int, doc("Port to listen on; only with `http`", ge=1, le=65_535)] = 8931

@@ -4,15 +4,20 @@
 import posixpath
 from datetime import date
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import Meta, Struct
 
-from duvet.config.toml import TomlDocument
 from duvet.model import Format, Kind, Place, RequirementForm
 from duvet.rules import CONFIG_BAD_VALUE, Rule
 from duvet.tree.files import STORE_FOLDER
+from duvet.version import VERSION
 
+if TYPE_CHECKING:
+    from duvet.config.toml import TomlDocument
+
+CONFIG_PATH = ".duvet/config.toml"
+DOCUMENT_ENDINGS = ("json", "yaml", "yml", "toml")  # The extensions of service configurations.
 BUILT_IN_REQUIREMENTS = (".duvet/requirements/**/*.toml", ".duvet/todos/**/*.toml", ".duvet/exceptions/**/*.toml")
 
 DEFAULT_STYLE = DEFAULT_META, DEFAULT_CONTENT = "//=", "//#"
@@ -156,6 +161,50 @@ class TableError(ValueError):
         """The invalid key, as spelled in the file; empty for the whole table."""
 
 
+class ProtocolVersion(StrEnum):
+    """The protocol versions that a handshake can agree on."""
+
+    FIRST = "2024-11-05"
+    SECOND = "2025-03-26"
+    THIRD = "2025-06-18"
+    FOURTH = "2025-11-25"
+
+
+class PackName(StrEnum):
+    """The built-in tool packs."""
+
+    TRACE = "trace"
+    PAGES = "pages"
+    KNOWLEDGE = "knowledge"
+    INTROSPECT = "introspect"
+
+
+# The server tables of both files share these.
+SERVER_NAME = doc("Name that identifies the server to clients")
+SERVER_TITLE = doc("Display name of the server")
+SERVER_VERSION = doc("Version that the server reports")
+SERVER_DESCRIPTION = doc("One-sentence description of the server")
+ProtocolVersionSetting = Annotated[
+    ProtocolVersion | None,
+    doc("MCP version that the server returns in every handshake; by default the version that the client requests"),
+]
+PageSize = Annotated[int, doc("Entries per page of a list, unless the call sets a limit; 0 means all", ge=0, le=10_000)]
+
+
+class ServerTable(Table, frozen=True, kw_only=True):
+    """Identity and limits of the server that `duvet mcp` runs."""
+
+    name: Annotated[NonBlankText, SERVER_NAME] = "duvet"
+    title: Annotated[NonBlankText, SERVER_TITLE] = "duvet: requirements traceability"
+    version: Annotated[NonBlankText, SERVER_VERSION] = VERSION
+    description: Annotated[NonBlankText, SERVER_DESCRIPTION] = (
+        "Links the requirements of specifications to the code that implements and tests them"
+    )
+    protocol_version: ProtocolVersionSetting = None
+    page_size: PageSize = 50
+    packs: Annotated[tuple[PackName, ...], doc("Tool packs to enable")] = (PackName.TRACE,)
+
+
 class HtmlReport(Table, frozen=True, kw_only=True):
     """The HTML report, and the links that all reports share."""
 
@@ -247,7 +296,7 @@ class Config(Struct, frozen=True):
     requirements: tuple[str, ...]  # Patterns of requirement files; the built-in ones come first.
     specifications: tuple[SpecificationRule, ...]
     report: Report
-    toml: TomlDocument  # The file with the places of its values.
+    toml: "TomlDocument"  # The file with the places of its values.
     not_applicable: tuple[NotApplicableTable, ...] = ()
     notes: tuple[PagesTable, ...] | None = None
     """The patterns of pages; None if the file has no such table."""

@@ -14,8 +14,7 @@ import click
 import msgspec
 from msgspec.structs import replace
 
-from duvet.config.check import DocumentLocation
-from duvet.config.service import SERVICE_VARIABLES, Service, asks_for_json_log, load_service, salvage_service
+from duvet.config.service import SERVICE_VARIABLES, Service, asks_for_json_log, load_service
 from duvet.config.service_tables import ProviderKind
 from duvet.console.command import TerminalSettings, current_settings, wants_cache
 from duvet.console.options import PACKS_KEY, PAGES_KEY, SERVICE_KEY, select_trace_options
@@ -78,6 +77,8 @@ def make_application(where: Mapping[str, Any], *, mode: str = SHELL_SOURCE) -> A
     try:
         return Application(settings, settings.read_service(DiskTree()))
     except ProblemsError as error:
+        from duvet.config.service_file import salvage_service
+
         problems = error.problems
         # Unless it has a syntax error, its valid parts may cause further problems.
         with suppress(DuvetError):
@@ -104,7 +105,7 @@ def find_service_problems(application: Application) -> list[Problem]:
         try:
             make_endpoint(name, provider, None)
         except DuvetError as error:
-            location = DocumentLocation(document, {}, keys=("providers", name, "baseUrl"), is_private=True)
+            location = document.locate("providers", name, "baseUrl")
             problems.append(location.problem(CONFIG_BAD_VALUE, error.message, error.hint))
     return problems
 

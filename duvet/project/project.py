@@ -14,8 +14,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from duvet import rules
-from duvet.config.project_file import CONFIG_PATH, read_config, require_config
-from duvet.config.settings import Config, PagesTable, SourceRule
+from duvet.config.project_file import read_config, require_config
+from duvet.config.settings import CONFIG_PATH, Config, PagesTable, SourceRule
 from duvet.errors import DuvetError, UnreadableError
 from duvet.model import Annotation, Format, Kind, Place, Problem, RequirementForm, Specification, sort_problems
 from duvet.progress import Progress

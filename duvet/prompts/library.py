@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, json, yaml
 
-from duvet.config.duvet_tables import ServerTable
+from duvet.config.settings import ServerTable
 from duvet.errors import NotFoundError, QueryError
 from duvet.queries.records import LEVELS_BY_WORD
 from duvet.reports.cells import escape_cell

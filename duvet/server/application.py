@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from duvet.config.project_file import CONFIG_PATH
 from duvet.config.service import ORIGIN_DEFAULTS, SERVICE_FILE_NAMES, Service, load_service
 from duvet.config.service_tables import LogFormat, PackSection, PagesSection, ServerSection
-from duvet.config.settings import PagesTable
+from duvet.config.settings import CONFIG_PATH, PagesTable
 from duvet.errors import DuvetError, ProblemsError, QueryError
 from duvet.knowledge.index import Knowledge, Maintenance
 from duvet.model import Problem, Severity

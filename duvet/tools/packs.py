@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from duvet.config import check, service_tables, settings
+from duvet.config import service_tables, settings
 from duvet.errors import QueryError
 from duvet.model import RESOURCE_SCHEME, Problem
 from duvet.rules import CONFIG_BAD_VALUE
@@ -110,9 +110,7 @@ class UnknownName(Struct, frozen=True):
 
 def make_unknown_name_problems(found: Iterable[UnknownName], document: DataDocument | None) -> tuple[Problem, ...]:
     return tuple(
-        check.DocumentLocation(document, {}, keys=("toolPacks", *one.keys), is_private=True).problem(
-            CONFIG_BAD_VALUE, one.message, one.hint, at_key=True
-        )
+        document.locate("toolPacks", *one.keys).problem(CONFIG_BAD_VALUE, one.message, one.hint, at_key=True)
         if one.keys and document
         else Problem("", one.message, hint=one.hint)
         for one in found

@@ -257,6 +257,10 @@ def is_reserved(name: str) -> bool:
     return re.match(_RESERVED, name) is not None
 
 
+def find_file_ending(path: str) -> str:
+    return path.rpartition("/")[2].rpartition(".")[2].lower()
+
+
 def find_path_fault(path: str) -> str:
     """Return why a path is not relative, portable and free of hidden names; empty if it is."""
     if path.startswith("/"):

@@ -7,8 +7,7 @@ from typing import Any
 
 from msgspec import UNSET, Struct, ValidationError, convert, structs
 
-from duvet.config.check import DocumentLocation
-from duvet.config.document import DataDocument
+from duvet.config.document import DataDocument, DocumentLocation
 from duvet.model import Problem, Severity
 from duvet.rules import CONFIG_BAD_VALUE
 from duvet.text import quote_text, shorten_text, suggest_nearest
@@ -268,5 +267,4 @@ def make_fault_problem(fault: WorkflowFault, at: DocumentLocation) -> Problem:
 def make_workflow_problems(document: DataDocument, faults: Mapping[str, list[WorkflowFault]]) -> Iterator[Problem]:
     for name, found in faults.items():
         for fault in found:
-            keys = ("workflows", name, *fault.keys)
-            yield make_fault_problem(fault, DocumentLocation(document, {}, keys=keys, is_private=True))
+            yield make_fault_problem(fault, document.locate("workflows", name, *fault.keys))

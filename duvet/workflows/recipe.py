@@ -10,8 +10,8 @@ from msgspec import UNSET, Meta, Struct, UnsetType, ValidationError, convert, fi
 
 from duvet import errors, rules
 from duvet.config import document_formats, service_tables, settings
-from duvet.config.check import DocumentLocation, check_table, find_repeated_names, list_tables, respell_keys
-from duvet.config.document import DataDocument, DocumentError
+from duvet.config.check import check_table, find_repeated_names, list_tables, respell_keys
+from duvet.config.document import DataDocument, DocumentError, DocumentLocation
 from duvet.model import Place, Problem, Severity, sort_problems
 from duvet.text import quote_text, shorten_text, suggest_nearest
 from duvet.tools.tool import Tool
@@ -138,7 +138,7 @@ def make_broken_recipe(path: str, origin: str, error: errors.DuvetError) -> Reci
 
 
 def _find_problems(document: DataDocument) -> Iterator[Problem]:
-    at = DocumentLocation(document, {}, is_private=True)
+    at = document.locate()
     yield from check_table(Recipe, at)
     yield from _find_faults(document.values, at)
     yield from find_repeated_names(document.values, at)
@@ -253,7 +253,7 @@ def check_recipe(found: RecipeFile, known: WorkflowEnvironment) -> tuple[Problem
     draft = None if found.workflow else _read_draft(found)
     workflow = found.workflow or (draft.workflow if draft else None)
     faults = [*check_workflow(workflow, known), *_check_called_recipes(workflow, known)] if workflow else []
-    at = DocumentLocation(found.document, {}, is_private=True)
+    at = found.document.locate()
     ##= man/spec/gateway.md#recipes
     ##% duvet MUST list every problem of a recipe with its line, and MUST NOT run a recipe that has problems.
     problems = [*found.problems]

@@ -16,7 +16,7 @@ from msgspec import Struct, convert, field
 
 from duvet import errors, model, rules
 from duvet.config import check, document_formats
-from duvet.config.document import DataDocument, DocumentError
+from duvet.config.document import DataDocument, DocumentError, DocumentLocation
 from duvet.knowledge.ingest.files import detect_kind, make_warning
 from duvet.model import sort_problems
 from duvet.sources.glob import PathPredicate, PatternError, compile_pattern, match_any
@@ -325,7 +325,7 @@ def read_subsystem_catalogue(tree: Tree) -> tuple[CatalogueSubsystem, ...]:
             path,
             lambda _: {(_SUBSYSTEMS, *keys): spans for keys, spans in inner.spans.items()},
         )
-    root = check.DocumentLocation(document, {})
+    root = DocumentLocation(document, {})
     _raise_any(check.check_table(_CatalogueFile, root))
     at = root / _SUBSYSTEMS
     entries = convert(document.values, _CatalogueFile).subsystems
@@ -339,7 +339,7 @@ def _raise_any(problems: Iterable[model.Problem]) -> None:
         raise errors.ProblemsError(found)
 
 
-def _make_subsystem(name: str, entry: CatalogueEntry, at: check.DocumentLocation) -> CatalogueSubsystem:
+def _make_subsystem(name: str, entry: CatalogueEntry, at: DocumentLocation) -> CatalogueSubsystem:
     needed: dict[str, SubsystemDependency] = {}
     for key in ("dependencies", "depends_on", "depends_on_subsystems"):
         words: _Words = getattr(entry, key)
@@ -365,7 +365,7 @@ def _join_words(*lists: _Words) -> tuple[str, ...]:
 
 
 def _find_faults(
-    at: check.DocumentLocation, subsystems: Mapping[str, CatalogueSubsystem], entries: Mapping[str, CatalogueEntry]
+    at: DocumentLocation, subsystems: Mapping[str, CatalogueSubsystem], entries: Mapping[str, CatalogueEntry]
 ) -> Iterator[model.Problem]:
     first_names: dict[str, str] = {}
     for name, subsystem in subsystems.items():

@@ -11,8 +11,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from duvet.config.duvet_tables import ProtocolVersion
 from duvet.config.service_tables import ServerSection
+from duvet.config.settings import ProtocolVersion
 from duvet.server import messages
 
 CHUNK_BYTES = 1 << 16

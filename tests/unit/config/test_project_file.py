@@ -3,8 +3,8 @@ from datetime import date
 from msgspec import convert, structs
 
 from duvet.config import settings
-from duvet.config.project_file import CONFIG_PATH, find_config, read_config
-from duvet.config.settings import ExtendedHtmlReport, SpecText
+from duvet.config.project_file import find_config, read_config
+from duvet.config.settings import CONFIG_PATH, ExtendedHtmlReport, SpecText
 from duvet.config.toml import TomlDocument
 from duvet.model import Format, Kind, Place
 from duvet.tree.files import MemoryTree

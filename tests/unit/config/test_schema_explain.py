@@ -1,8 +1,8 @@
 import pytest
 from pytest_snapshot.plugin import Snapshot
 
-from duvet.config.project_file import CONFIG_PATH
 from duvet.config.schema import Setting, SettingOrigin, explain_file
+from duvet.config.settings import CONFIG_PATH
 from duvet.errors import UnreadableError
 from duvet.tree.files import MemoryTree
 from duvet.version import VERSION

@@ -6,18 +6,28 @@ import pytest
 from msgspec.structs import replace
 from pytest_snapshot.plugin import Snapshot
 
-from duvet.config.duvet_tables import PackName, ProtocolVersion, ServerTable
-from duvet.config.project_file import CONFIG_PATH, read_config
+from duvet.config.project_file import read_config
 from duvet.config.service import (
     SERVICE_FILE_NAMES,
     ServiceFile,
     find_service_file,
     load_service,
     load_service_ingest,
-    salvage_service,
 )
+from duvet.config.service_file import salvage_service
 from duvet.config.service_tables import ProviderKind, ServerSection, ServiceConfig
-from duvet.config.settings import DEFAULT_PACKS, EXTENDED_SCHEMA, IngestRule, Secret, StoreSection, UploadRule
+from duvet.config.settings import (
+    CONFIG_PATH,
+    DEFAULT_PACKS,
+    EXTENDED_SCHEMA,
+    IngestRule,
+    PackName,
+    ProtocolVersion,
+    Secret,
+    ServerTable,
+    StoreSection,
+    UploadRule,
+)
 from duvet.errors import DuvetError, ProblemsError
 from duvet.knowledge.uploads import resolve_destination
 from duvet.tools.packs import BUILT_IN_PACKS

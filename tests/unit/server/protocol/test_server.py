@@ -14,8 +14,8 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import LoggingMessageNotificationParams
 from pytest_snapshot.plugin import Snapshot
 
-from duvet.config.duvet_tables import ProtocolVersion
 from duvet.config.service_tables import ServerSection
+from duvet.config.settings import ProtocolVersion
 from duvet.server.live_project import LiveProject, ProjectReader, set_caller
 from duvet.server.protocol.server import DuvetServer
 from duvet.tools.call_context import Caller

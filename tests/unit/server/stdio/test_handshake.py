@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as some
 
-from duvet.config.duvet_tables import ProtocolVersion
 from duvet.config.service_tables import ServerSection
+from duvet.config.settings import ProtocolVersion
 from duvet.server.messages import encode_message
 from duvet.server.stdio.handshake import HANDSHAKES, LineSplitter, make_early_answer
 from tests.unit.server.clients import MODERN
