@@ -17,8 +17,7 @@ from duvet.llm.records import ModelError, ModelRequest, NoModelError
 from duvet.llm.router import StaticRouter
 from duvet.queries.records import describe_error_notice, require_requirements
 from duvet.queries.search import RequirementIndex
-from duvet.reports.cells import TableLook, escape_cell, wrap_cells
-from duvet.reports.tables import encode_json
+from duvet.reports.cells import TableLook, encode_json, escape_cell, wrap_cells
 from duvet.trace.locations import ProjectFiles
 from duvet.tree.cache import Cache
 from duvet.tree.files import DiskTree

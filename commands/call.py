@@ -11,8 +11,7 @@ from duvet.console.command import Subcommand, complete_values
 from duvet.console.options import TEXT_TYPE, add_pages_option, add_service_options, add_trace_options
 from duvet.console.streams import print_remark, write_stdout
 from duvet.errors import DuvetError
-from duvet.reports.cells import escape_cell
-from duvet.reports.tables import encode_json
+from duvet.reports.cells import encode_json, escape_cell
 from duvet.tools.tool import ErrorCode, ToolError
 
 

@@ -17,8 +17,8 @@ from duvet.console.problems import add_problem_format, has_errors, list_error_pr
 from duvet.console.streams import FAILED, detect_table_look, is_on_terminal, print_remark, write_stdout
 from duvet.errors import DuvetError
 from duvet.model import sort_problems
-from duvet.reports.cells import escape_cell, measure_width
-from duvet.reports.tables import Column, Listing, encode_json, render_list_table
+from duvet.reports.cells import encode_json, escape_cell, measure_width
+from duvet.reports.tables import Column, Listing, render_list_table
 from duvet.tree.files import DiskTree
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import click
 
 from duvet.console.command import Subcommand, complete_values
 from duvet.console.markdown import print_markdown
-from duvet.templates import find_topic, guide_parts, guide_topics
+from duvet.templates.guide_pages import find_topic, guide_parts, guide_topics
 
 
 @click.command(cls=Subcommand)

@@ -26,8 +26,7 @@ from duvet.errors import DuvetError, ProblemsError, QueryError
 from duvet.llm.records import ModelError, NoModelError
 from duvet.model import Problem, Severity, sort_problems
 from duvet.queries.records import describe_incompleteness
-from duvet.reports.cells import escape_cell
-from duvet.reports.tables import encode_json
+from duvet.reports.cells import encode_json, escape_cell
 from duvet.rules import PAGE_LINK_DANGLING, PATTERN_UNMATCHED
 from duvet.server.application import HTTP_MODE, Application, has_trace, is_forwarded, read_tokens
 from duvet.server.log import EventLevel, ServerLog

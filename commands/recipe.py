@@ -25,9 +25,9 @@ from duvet.console.options import (
 from duvet.console.output import print_detail, print_list
 from duvet.console.problems import add_problem_format, make_problem_output, print_problems
 from duvet.errors import DuvetError, ProblemsError
-from duvet.reports.cells import escape_cell
+from duvet.reports.cells import encode_json, escape_cell
 from duvet.reports.detail import Block, FactsBlock, TitleBlock
-from duvet.reports.tables import Column, Listing, encode_json
+from duvet.reports.tables import Column, Listing
 from duvet.server.application import Application, is_forwarded
 from duvet.text import format_count, quote_text, shorten_text, suggest_nearest
 from duvet.tools.knowledge.maintenance import make_recipe_output

@@ -26,7 +26,8 @@ from duvet.console.options import (
 from duvet.console.output import print_list
 from duvet.console.problems import add_problem_format, has_errors, make_problem_output
 from duvet.errors import NotFoundError, ProblemsError
-from duvet.reports.tables import Column, Listing, encode_json
+from duvet.reports.cells import encode_json
+from duvet.reports.tables import Column, Listing
 from duvet.server.application import Application
 from duvet.text import format_count, quote_text, suggest_nearest
 from duvet.tools.tool import ToolError

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from duvet.cli import cli
 from duvet.config.schema import json_schema, service_schema
 from duvet.rules import list_rules
-from duvet.templates import load_rule_page
+from duvet.templates.guide_pages import load_rule_page
 from duvet.tools.packs import BUILT_IN_PACKS, Registry, enable_packs
 from man.build import JsonSchema, describe_values, resolve_schema
 

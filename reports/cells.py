@@ -1,11 +1,13 @@
-"""Escapes, measures, cuts, pads and colours text in terminal cells."""
+"""Escapes text and JSON for terminals; measures, cuts, pads and colours text in their cells."""
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterator, Mapping
+from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, json, to_builtins
 
 TAB = "    "
 COLUMN_GAP = "  "
@@ -101,3 +103,39 @@ def _split_cells(char: str) -> int:
     if unicodedata.combining(char):
         return 0
     return 2 if unicodedata.east_asian_width(char) in "WF" else 1
+
+
+# JSON doesn't escape these characters, but some of them control terminals or change the text direction.
+_CONTROLS = re.compile(rb"\x7f|\xc2[\x80-\x9f]|\xe2\x80[\x8b-\x8f\xa8-\xae]|\xe2\x81[\xa0-\xaf]")
+
+
+def encode_json(value: Any) -> bytes:
+    """Encode a value as indented JSON, escaping terminal control characters."""
+    return _CONTROLS.sub(_escape, json.format(_encode(value), indent=2)) + b"\n"
+
+
+def encode_json_line(value: Any) -> bytes:
+    return _CONTROLS.sub(_escape, _encode(value)) + b"\n"
+
+
+def _encode(value: Any) -> bytes:
+    try:
+        return json.encode(value)
+    except UnicodeEncodeError:
+        return json.encode(_replace_bytes(to_builtins(value)))
+
+
+def _replace_bytes(value: Any) -> Any:
+    match value:
+        case str():
+            return value.encode(errors="replace").decode()
+        case dict():
+            return {key: _replace_bytes(inner) for key, inner in value.items()}
+        case list() | tuple():
+            return [_replace_bytes(inner) for inner in value]
+        case _:
+            return value
+
+
+def _escape(found: re.Match[bytes]) -> bytes:
+    return b"\\u%04x" % ord(found[0].decode())

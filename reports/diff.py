@@ -10,8 +10,7 @@ from msgspec.structs import asdict
 
 from duvet.model import Problem
 from duvet.queries import difference, records, revisions
-from duvet.reports.cells import escape_cell
-from duvet.reports.tables import encode_json
+from duvet.reports.cells import encode_json, escape_cell
 from duvet.text import format_count, shorten_text
 from duvet.trace.nearest import make_word_diff
 

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from duvet.model import Place, Problem, Severity
-from duvet.reports.cells import escape_cell
+from duvet.reports.cells import encode_json, escape_cell
 from duvet.reports.problems import ProblemContext, count_problems, format_problem, make_root_relative
-from duvet.reports.tables import encode_json
 from duvet.rules import find_rule_name, format_rule_title
 
 PROBLEMS_VERSION = 1  # Removing a key or changing its meaning requires a new version; adding a key does not.

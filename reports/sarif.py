@@ -12,10 +12,10 @@ from blake3 import blake3
 
 from duvet.config.settings import CONFIG_PATH
 from duvet.model import Fix, Place, Problem
+from duvet.reports.cells import encode_json
 from duvet.reports.problems import ProblemContext, is_absolute, make_root_relative
-from duvet.reports.tables import encode_json
 from duvet.rules import list_rules
-from duvet.templates import load_rule_page
+from duvet.templates.guide_pages import load_rule_page
 from duvet.version import VERSION
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from io import StringIO
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct, json, to_builtins
+from msgspec import Struct
 
 from duvet.reports import cells
 
@@ -143,9 +142,9 @@ def render_listing(listing: Listing, format: ListFormat, look: cells.TableLook =
             writer.writerows([cells.escape_cell(column.value(row)) for column in columns] for row in listing.rows)
             return out.getvalue().encode(errors="replace")
         case ListFormat.JSONL:
-            return b"".join(_CONTROLS.sub(_escape, _encode(row)) + b"\n" for row in listing.rows)
+            return b"".join(cells.encode_json_line(row) for row in listing.rows)
         case _:
-            return encode_json(list(listing.rows))
+            return cells.encode_json(list(listing.rows))
 
 
 def escape_markdown(text: str) -> str:
@@ -232,34 +231,3 @@ STATUS_COLUMN = Column("status", lambda row: row.status, colour=lambda row: cell
 SECTION_COLUMN = Column("section", format_section_reference, in_heading=True)
 REQUIREMENT_COLUMNS = (ID_COLUMN, NAME_COLUMN, LEVEL_COLUMN, STATUS_COLUMN, SECTION_COLUMN)
 TEXT_COLUMN = Column("text", lambda row: row.text, wraps=True)
-
-# JSON doesn't escape these characters, but some of them control terminals or change the text direction.
-_CONTROLS = re.compile(rb"\x7f|\xc2[\x80-\x9f]|\xe2\x80[\x8b-\x8f\xa8-\xae]|\xe2\x81[\xa0-\xaf]")
-
-
-def encode_json(value: Any) -> bytes:
-    """Encode a value as indented JSON, escaping terminal control characters."""
-    return _CONTROLS.sub(_escape, json.format(_encode(value), indent=2)) + b"\n"
-
-
-def _encode(value: Any) -> bytes:
-    try:
-        return json.encode(value)
-    except UnicodeEncodeError:
-        return json.encode(_replace_bytes(to_builtins(value)))
-
-
-def _replace_bytes(value: Any) -> Any:
-    match value:
-        case str():
-            return value.encode(errors="replace").decode()
-        case dict():
-            return {key: _replace_bytes(inner) for key, inner in value.items()}
-        case list() | tuple():
-            return [_replace_bytes(inner) for inner in value]
-        case _:
-            return value
-
-
-def _escape(found: re.Match[bytes]) -> bytes:
-    return b"\\u%04x" % ord(found[0].decode())

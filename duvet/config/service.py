@@ -181,7 +181,7 @@ class _PageTables(Struct, frozen=True):
 def load_service_pages(
     tree: Tree, environ: Mapping[str, str], project_path: str | None = None, folder: str = ""
 ) -> tuple[settings.PagesTable, ...] | None:
-    """Return the page patterns, or None without any; raise DuvetError if the `pages` table is invalid."""
+    """Return the page patterns, or None if none are configured; raise DuvetError if the `pages` table is invalid."""
     return _load_some_tables(_PageTables, tree, environ, project_path, None, folder).pages or None
 
 

@@ -10,7 +10,8 @@ from click.shell_completion import CompletionItem
 from duvet.console.command import find_project_folder
 from duvet.reports.cells import escape_cell
 from duvet.rules import list_rules
-from duvet.templates import guide_parts, guide_topics, prompt_names, recipe_names
+from duvet.templates import prompt_names, recipe_names
+from duvet.templates.guide_pages import guide_parts, guide_topics
 from duvet.text import shorten_text
 from duvet.trace.catalogue import CATALOGUE_KEY, SHORT_ID_DIGITS, Catalogue
 from duvet.tree.cache import DiskCache

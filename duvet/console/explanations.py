@@ -15,7 +15,7 @@ from duvet.config.settings import EXTENDED_SCHEMA
 from duvet.errors import NotFoundError
 from duvet.queries.records import STATES_BY_WORD, fold_word
 from duvet.rules import list_rules
-from duvet.templates import example_specification, load_level_pages, load_rule_page, load_state_pages
+from duvet.templates.guide_pages import example_specification, load_level_pages, load_rule_page, load_state_pages
 from duvet.text import join_names, quote_text, suggest_nearest
 
 

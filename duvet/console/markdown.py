@@ -7,7 +7,7 @@ import re
 import click
 
 from duvet.console.streams import detect_table_look, is_on_terminal, write_stdout
-from duvet.templates import guide_topics
+from duvet.templates.guide_pages import guide_topics
 
 _COMMENT = re.compile(r"(?m)^<!--.*?-->\n+")  # Comments contain instructions for the tests.
 _LINK = re.compile(r"\[([^]]*)\]\((?!\w+:)([^)#\s]*)[^)\s]*\)")

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from duvet.console import command, streams
-from duvet.reports.tables import ListFormat, Listing, encode_json, render_listing
+from duvet.reports.cells import encode_json
+from duvet.reports.tables import ListFormat, Listing, render_listing
 
 if TYPE_CHECKING:
     from duvet.reports.detail import Block

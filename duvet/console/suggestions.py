@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 
-from duvet.templates import guide_parts, guide_topics
+from duvet.templates.guide_pages import guide_parts, guide_topics
 
 _TOP = {"duvet": "", "duvet help": "run `duvet help` to list the topics and commands"}
 """The command groups that also suggest topics, each with its hint for words that resemble no name."""

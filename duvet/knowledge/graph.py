@@ -6,15 +6,15 @@ import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from enum import StrEnum
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import unquote
 
-from msgspec import UNSET, Struct, UnsetType, field, structs
+from msgspec import Struct, structs
 
 from duvet.errors import NotFoundError, QueryError
-from duvet.store.records import GraphEdge, GraphHop, GraphNode, NodeLabel, Relation
+from duvet.knowledge import search_query
+from duvet.store.records import GraphHop, GraphNode, NodeLabel, Relation
 from duvet.text import collapse_whitespace, quote_text, shorten_text, suggest_nearest
 
 if TYPE_CHECKING:
@@ -29,22 +29,6 @@ _LABELS_BY_NAME = {
     "Spec": NodeLabel.SPECIFICATION,
 }
 _TRACE_LABELS = (NodeLabel.SPECIFICATION, NodeLabel.SECTION, NodeLabel.REQUIREMENT)
-_FILE_LABELS = (
-    NodeLabel.SOURCE_FILE,
-    NodeLabel.TEST_CASE,
-    NodeLabel.DESIGN_DOC,
-    NodeLabel.CONFIG_FILE,
-    NodeLabel.ARTIFACT,
-)
-_KEY_PROPERTIES = {
-    **dict.fromkeys(_FILE_LABELS, "path"),
-    NodeLabel.SUBSYSTEM: "name",
-    NodeLabel.CHUNK: "chunk_id",
-    NodeLabel.SECTION: "target",
-    NodeLabel.REQUIREMENT: "key",
-    NodeLabel.SPECIFICATION: "key",
-}
-"""The property that contains the node's key, by label."""
 _MAX_IDENTIFIER = 4096
 _ID_DIGITS = 12  # Digits of a requirement's id in its key.
 _MAX_ALIKE = 50  # Maximum number of requirements to compare with the first digits of an id.
@@ -97,35 +81,6 @@ def _parse_identifier(text: str) -> tuple[NodeLabel, list[str]]:
     return label, keys
 
 
-class EdgeDirection(StrEnum):
-    OUT = "OUT"
-    IN = "IN"
-
-
-class NodeView(Struct, frozen=True):
-    id: str
-    labels: tuple[str, ...] | UnsetType = UNSET
-    properties: dict[str, Any] | UnsetType = UNSET
-
-
-class Relationship(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    type: Relation
-    direction: EdgeDirection
-    target: NodeView
-    properties: dict[str, Any] = field(default_factory=dict)
-
-
-def make_node_view(node: GraphNode) -> NodeView:
-    name = {"name": node.name} if node.name else {}
-    return NodeView(node.id, (node.label.value,), {_KEY_PROPERTIES[node.label]: node.key, **name, **node.properties})
-
-
-def make_relationship(edge: GraphEdge, node: GraphNode, direction: EdgeDirection) -> Relationship:
-    return Relationship(
-        type=edge.relation, direction=direction, target=make_node_view(node), properties=edge.properties
-    )
-
-
 def find_node(store: Store, text: str) -> GraphNode:
     """Find a node; raise IdentifierError if `text` is malformed, and NotFoundError if it names no node or several."""
     label, keys = _parse_identifier(text)
@@ -149,8 +104,8 @@ def find_node(store: Store, text: str) -> GraphNode:
         if found:
             message = f"the ids of {len(found)} requirements begin with {quote_text(digits)}"
             raise NotFoundError(message, hint=f"use one of: {', '.join(node.id for node in found[:5])}")
-    elif label in _FILE_LABELS:
-        nodes = (store.node(other, key) for other in _FILE_LABELS for key in keys)
+    elif label in search_query.FILE_LABELS:
+        nodes = (store.node(other, key) for other in search_query.FILE_LABELS for key in keys)
         others = [node for node in nodes if node is not None]
     known = ", ".join(node.id for node in others[:5])
     hint = f"available: {known}" if known else "call km-graph-search to find nodes by part of a name"
@@ -158,24 +113,24 @@ def find_node(store: Store, text: str) -> GraphNode:
 
 
 class NodeWithEdges(Struct, frozen=True):
-    node: NodeView
-    relationships: tuple[Relationship, ...]
+    node: search_query.NodeView
+    relationships: tuple[search_query.Relationship, ...]
     is_cut: bool  # Whether there are more edges.
     others: int = 0  # Number of edges in the other direction if the selected one has no edges.
 
 
 def find_node_edges(store: Store, text: str, selection: EdgeSelection, limit: int) -> NodeWithEdges:
     node = find_node(store, text)
-    edges: list[Relationship] = []
-    for direction, word in ((EdgeDirection.OUT, "outgoing"), (EdgeDirection.IN, "incoming")):
+    edges: list[search_query.Relationship] = []
+    for direction, word in ((search_query.EdgeDirection.OUT, "outgoing"), (search_query.EdgeDirection.IN, "incoming")):
         if selection in (word, "all") and len(edges) <= limit:
             # Read one more edge than the limit, to detect that the list is cut.
-            found = store.edges(node.id, out=direction is EdgeDirection.OUT, limit=limit + 1)
-            edges += (make_relationship(*end, direction) for end in found)
+            found = store.edges(node.id, out=direction is search_query.EdgeDirection.OUT, limit=limit + 1)
+            edges += (search_query.make_relationship(*end, direction) for end in found)
     others = 0
     if not edges and selection in ("outgoing", "incoming"):
         others = len(store.edges(node.id, out=selection == "incoming", limit=MAX_OTHERS))
-    return NodeWithEdges(make_node_view(node), tuple(edges[:limit]), len(edges) > limit, others)
+    return NodeWithEdges(search_query.make_node_view(node), tuple(edges[:limit]), len(edges) > limit, others)
 
 
 class FoundNode(Struct, frozen=True):
@@ -210,17 +165,17 @@ def search_nodes(store: Store, term: str, limit: int) -> tuple[FoundNode, ...]:
 
 class PathEdge(Struct, frozen=True):
     type: Relation
-    direction: EdgeDirection
+    direction: search_query.EdgeDirection
     source: str
     target: str
 
 
 class RelatedNode(Struct, frozen=True, kw_only=True):
-    target: NodeView
+    target: search_query.NodeView
     hops: int
     path: tuple[PathEdge, ...]
     relationship: Relation  # The first edge of the path.
-    direction: EdgeDirection
+    direction: search_query.EdgeDirection
 
 
 class RelatedNodes(Struct, frozen=True, kw_only=True):
@@ -231,9 +186,9 @@ class RelatedNodes(Struct, frozen=True, kw_only=True):
 
 class SubsystemView(Struct, frozen=True, kw_only=True):
     status: str = "ok"
-    subsystem: NodeView
+    subsystem: search_query.NodeView
     related: RelatedNodes
-    artifacts: tuple[NodeView, ...]
+    artifacts: tuple[search_query.NodeView, ...]
 
 
 def find_subsystem(
@@ -259,7 +214,7 @@ def find_subsystem(
     artifacts: dict[str, GraphNode] = {}
     if include_artifacts:
         edges = store.edges(node.id, out=False, limit=_MAX_FILE_EDGES, relations=_FILE_RELATIONS)
-        artifacts = {file.key: file for _, file in edges if file.label in _FILE_LABELS}
+        artifacts = {file.key: file for _, file in edges if file.label in search_query.FILE_LABELS}
     ##= man/spec/knowledge.md#graph
     ##% `km-graph-subsystem` MUST list every node that is connected to the subsystem, without duplicates and
     ##% with a shortest path to the subsystem.
@@ -271,9 +226,11 @@ def find_subsystem(
     end = begin + len(nodes)
     following = urlsafe_b64encode(str(end).encode()).decode() if end < len(hops) else None
     return SubsystemView(
-        subsystem=make_node_view(node),
+        subsystem=search_query.make_node_view(node),
         related=RelatedNodes(nodes=nodes, cursor=following, total=len(hops)),
-        artifacts=tuple(make_node_view(artifacts[path]) for path in sorted(artifacts)[:MAX_SUBSYSTEM_ARTIFACTS]),
+        artifacts=tuple(
+            search_query.make_node_view(artifacts[path]) for path in sorted(artifacts)[:MAX_SUBSYSTEM_ARTIFACTS]
+        ),
     )
 
 
@@ -282,10 +239,10 @@ def _make_related(hop: GraphHop, start: str) -> RelatedNode:
     for edge in hop.path:
         is_out = edge.source == at
         at = edge.target if is_out else edge.source
-        direction = EdgeDirection.OUT if is_out else EdgeDirection.IN
+        direction = search_query.EdgeDirection.OUT if is_out else search_query.EdgeDirection.IN
         path.append(PathEdge(edge.relation, direction, edge.source, edge.target))
     return RelatedNode(
-        target=make_node_view(hop.node),
+        target=search_query.make_node_view(hop.node),
         hops=len(path),
         path=tuple(path),
         relationship=path[0].type,

@@ -15,8 +15,7 @@ from msgspec import UNSET, Struct, field, structs
 
 from duvet import errors, text, words as vocabulary
 from duvet.config.settings import EDITOR_FIELDS
-from duvet.knowledge import graph, search_query
-from duvet.knowledge.feedback import VoteMeans
+from duvet.knowledge import search_query
 from duvet.knowledge.index import SharedVectors
 from duvet.queries.embeddings import DummyEmbedder, Embedder, PurePythonMatrix, VectorSpace, find_chunk_embedder
 from duvet.store import records
@@ -68,8 +67,8 @@ class FileContext(Struct, frozen=True, kw_only=True):
 
     def describe(self, chunk: records.Chunk) -> search_query.GraphContext:
         """Return the graph context of a result; requirements that the chunk itself cites come first."""
-        relationships = [graph.make_relationship(*end, graph.EdgeDirection.OUT) for end in self.outgoing]
-        relationships += [graph.make_relationship(*end, graph.EdgeDirection.IN) for end in self.incoming]
+        relationships = [search_query.make_relationship(*end, search_query.EdgeDirection.OUT) for end in self.outgoing]
+        relationships += [search_query.make_relationship(*end, search_query.EdgeDirection.IN) for end in self.incoming]
         own = [node.key for _, node in (*self.outgoing, *self.incoming) if node.label is records.NodeLabel.SUBSYSTEM]
         needed = [name for subsystem in self.subsystems for name in subsystem.dependencies]
         ##= man/spec/knowledge.md#search
@@ -79,7 +78,7 @@ class FileContext(Struct, frozen=True, kw_only=True):
             self.cited, key=lambda end: not any(line in inside for line in end[0].properties.get("lines") or ())
         )
         return search_query.GraphContext(
-            primary_node=graph.make_node_view(self.node) if self.node else None,
+            primary_node=search_query.make_node_view(self.node) if self.node else None,
             relationships=tuple(relationships[:MAX_RELATED]),
             neighbor_subsystems=tuple(sorted({*own, *needed})),
             related_artifacts=self.related[:MAX_RELATED],
@@ -494,7 +493,9 @@ class SearchEngine(Struct):
             yield "recency filter skipped results lacking timestamps"
 
 
-def open_engine(store: Store, rules: KnowledgeSettings, votes: VoteMeans | None, shared: SharedVectors) -> SearchEngine:
+def open_engine(
+    store: Store, rules: KnowledgeSettings, votes: Callable[[], Mapping[str, float]] | None, shared: SharedVectors
+) -> SearchEngine:
     """Return the configured engine; raise DuvetError if a required model is missing or the URI template is invalid."""
     ingest, search = rules.ingest, rules.search
     overrides = {name: weight for name, weight in structs.asdict(search.weights).items() if weight is not None}

@@ -1,21 +1,38 @@
-"""The request, filters and response of `km-search`."""
+"""The request, filters and response of `km-search`, and its views of nodes and edges."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from enum import StrEnum
 from typing import Annotated, Any, Literal, get_args
 
-from msgspec import UNSET, Meta, Struct, UnsetType, convert, structs
+from msgspec import UNSET, Meta, Struct, UnsetType, convert, field, structs
 
 from duvet.errors import QueryError
-from duvet.knowledge.graph import NodeView, Relationship
-from duvet.store.records import ChunkFilters, Relation, SymbolKind, SymbolLanguage
+from duvet.store.records import ChunkFilters, GraphEdge, GraphNode, NodeLabel, Relation, SymbolKind, SymbolLanguage
 from duvet.text import shorten_text, suggest_nearest
 
 DAY_SECONDS = 86_400
 MIN_RESULTS, DEFAULT_RESULTS, MAX_RESULTS = 1, 10, 25
 MAX_FILTER_ENTRIES, MAX_FILTER_LENGTH = 1_000, 1_000
+
+FILE_LABELS = (
+    NodeLabel.SOURCE_FILE,
+    NodeLabel.TEST_CASE,
+    NodeLabel.DESIGN_DOC,
+    NodeLabel.CONFIG_FILE,
+    NodeLabel.ARTIFACT,
+)
+_KEY_PROPERTIES = {
+    **dict.fromkeys(FILE_LABELS, "path"),
+    NodeLabel.SUBSYSTEM: "name",
+    NodeLabel.CHUNK: "chunk_id",
+    NodeLabel.SECTION: "target",
+    NodeLabel.REQUIREMENT: "key",
+    NodeLabel.SPECIFICATION: "key",
+}
+"""The property that contains the node's key, by label."""
 
 ArtifactType = Literal["code", "doc", "test", "proto", "config", "other"]
 
@@ -87,6 +104,35 @@ class CitedRequirement(Struct, frozen=True, kw_only=True):
     status: str
     kinds: tuple[str, ...] | UnsetType = UNSET  # Kinds of its citations in the file, such as `implementation`.
     text: str | UnsetType = UNSET
+
+
+class EdgeDirection(StrEnum):
+    OUT = "OUT"
+    IN = "IN"
+
+
+class NodeView(Struct, frozen=True):
+    id: str
+    labels: tuple[str, ...] | UnsetType = UNSET
+    properties: dict[str, Any] | UnsetType = UNSET
+
+
+class Relationship(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    type: Relation
+    direction: EdgeDirection
+    target: NodeView
+    properties: dict[str, Any] = field(default_factory=dict)
+
+
+def make_node_view(node: GraphNode) -> NodeView:
+    name = {"name": node.name} if node.name else {}
+    return NodeView(node.id, (node.label.value,), {_KEY_PROPERTIES[node.label]: node.key, **name, **node.properties})
+
+
+def make_relationship(edge: GraphEdge, node: GraphNode, direction: EdgeDirection) -> Relationship:
+    return Relationship(
+        type=edge.relation, direction=direction, target=make_node_view(node), properties=edge.properties
+    )
 
 
 class GraphContext(Struct, frozen=True, kw_only=True):

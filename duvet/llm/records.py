@@ -8,6 +8,7 @@ from typing import Literal
 from msgspec import Struct
 
 from duvet.errors import DuvetError
+from duvet.rules import MODEL_UNAVAILABLE
 from duvet.text import collapse_whitespace
 
 MAX_ANSWER_TOKENS = 1024  # The default limit of an answer.
@@ -76,7 +77,7 @@ class KnownModel(Struct, frozen=True):
 
 
 class NoModelError(DuvetError):
-    rule_code = "DUV121"
+    rule_code = MODEL_UNAVAILABLE.code
 
     def __init__(self, message: str = "no model is configured", *, hint: str = SETUP_HINT) -> None:
         super().__init__(message, hint=hint)
@@ -94,7 +95,7 @@ class ModelFault(StrEnum):
 
 
 class ModelError(DuvetError):
-    rule_code = "DUV121"
+    rule_code = MODEL_UNAVAILABLE.code
 
     def __init__(self, code: ModelFault, message: str, *, hint: str = "") -> None:
         super().__init__(message, hint=hint)

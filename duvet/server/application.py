@@ -24,7 +24,7 @@ from duvet.knowledge.index import Knowledge, Maintenance
 from duvet.model import Problem, Severity
 from duvet.server.log import EventLevel, ServerLog
 from duvet.store.location import KnowledgeSettings, find_store_paths
-from duvet.tools import arguments, audit, call_context, packs, plugins
+from duvet.tools import arguments, call_context, packs, plugins
 from duvet.tools.packs import KNOWLEDGE, PAGES, TRACE
 from duvet.tools.plugins import find_entry_point_stamps, stamp_file
 from duvet.tools.tool import (
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from duvet.server.live_project import LiveProject
     from duvet.server.reload import ConfigReloader
     from duvet.tools.context import ProjectSnapshot
-    from duvet.tools.dispatcher import CloseCallback, ToolDispatcher, ToolEnvironment
+    from duvet.tools.dispatcher import CallObserver, CallRecord, CloseCallback, ToolDispatcher, ToolEnvironment
     from duvet.tools.gateway import GatewayConnection
     from duvet.trace.catalogue import Catalogue
     from duvet.workflows.check import WorkflowFault
@@ -389,7 +389,7 @@ class Application:
             level = min(level, EventLevel.INFO)
         log.configure(level, as_json=self.logs_json, is_command=self.mode == SHELL_SOURCE)
 
-    def make_dispatcher(self, observers: Sequence[audit.CallObserver], **services: object) -> ToolDispatcher:
+    def make_dispatcher(self, observers: Sequence[CallObserver], **services: object) -> ToolDispatcher:
         """Return a dispatcher whose `observers` see every call; `services` replace default services."""
         from duvet.tools.dispatcher import ToolDispatcher
 
@@ -398,7 +398,7 @@ class Application:
         self.dispatcher = ToolDispatcher(self.tools.registry, readings, self.make_environment(observers, **services))
         return self.dispatcher
 
-    def make_environment(self, observers: Sequence[audit.CallObserver], **services: object) -> ToolEnvironment:
+    def make_environment(self, observers: Sequence[CallObserver], **services: object) -> ToolEnvironment:
         """Return the environment of tool calls; log problems of packs, workflows and the configuration."""
         from duvet.tools.dispatcher import ToolEnvironment
 
@@ -462,9 +462,10 @@ class Application:
         if "http" in vars(self):
             await self.http.aclose()
 
-    async def _write_audit(self, call: audit.CallRecord) -> None:
+    async def _write_audit(self, call: CallRecord) -> None:
         if call.pack != KNOWLEDGE.name or self.gateway_connection is not None:
             return
+        from duvet.tools.audit import AuditLog
 
         def log_entry(entry: AuditEntry) -> None:
             if self.mode == SHELL_SOURCE and not self.log.wants(EventLevel.INFO):
@@ -472,7 +473,7 @@ class Application:
             names = ("tool", "outcome", "who", "face", "request", "arguments")
             self.log.write_line(EventLevel.INFO, "audit", **{name: getattr(entry, name) for name in names})
 
-        await audit.AuditLog(
+        await AuditLog(
             lambda: find_store_paths(self.knowledge.rules()),
             partial(datetime.now, UTC),
             log_entry,

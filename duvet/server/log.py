@@ -17,7 +17,7 @@ from duvet.tools.tool import SHELL_SOURCE
 
 if TYPE_CHECKING:
     from duvet.llm.records import ModelCall
-    from duvet.tools.audit import CallRecord
+    from duvet.tools.dispatcher import CallRecord
     from duvet.workflows.workflow import WorkflowRun
 
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")

@@ -1,4 +1,4 @@
-"""Tool arguments: their JSON Schemas (short, because agents pay for each token), and checks of scope and values."""
+"""The arguments and answers of tools: JSON Schemas (short, because agents pay for each token), and checks."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from posixpath import join, normpath
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
-from msgspec import Struct, ValidationError, convert, json, structs
+from msgspec import MsgspecError, Struct, ValidationError, convert, json, structs
 
 from duvet.text import quote_text, shorten_text, suggest_nearest
-from duvet.tools.tool import ErrorCode, MissingArgumentError, Scope, Tool, ToolError
+from duvet.tools.tool import ErrorCode, MissingArgumentError, ResultPage, Scope, Tool, ToolAnswer, ToolError
 from duvet.tree.files import leads_into_folder
 
 Schema = dict[str, Any]
@@ -260,3 +260,36 @@ def is_inside_project(root: str, path: str) -> bool:
     ##% The server MUST refuse a path outside the project, and MUST NOT reveal whether a file exists there.
     whole = normpath(join(root, path))
     return "\0" not in path and whole.startswith(root.rstrip("/") + "/") and leads_into_folder(root, whole)
+
+
+MAX_PLUGIN_RESULT_BYTES = 4 << 20  # Maximum size of an installed pack's answer as JSON.
+MAX_OWN_RESULT_BYTES = 32 << 20  # Maximum size of a built-in pack's answer; such packs shorten long answers themselves.
+_MAX_TEXT = 1000
+
+
+def check_answer(tool: Tool, value: object, most: int = MAX_PLUGIN_RESULT_BYTES) -> ToolAnswer:
+    """Convert a handler's answer to the declared output; raise ToolError if it is too large or has the wrong type."""
+    answer = value if isinstance(value, ToolAnswer) else ToolAnswer(value=value)
+    converted: Any = convert_value(tool, answer.value, tool.output, most)
+    page = convert_value(tool, answer.page, ResultPage) if isinstance(answer.page, ResultPage) else None
+    if tool.is_list:
+        page = page or ResultPage(len(converted))
+    next_step, warning = make_text(answer.next_step), make_text(answer.warning)
+    return ToolAnswer(value=converted, next_step=next_step, warning=warning, page=page if tool.is_list else None)
+
+
+def convert_value(tool: Tool, value: object, kind: Any = Any, most: int = MAX_PLUGIN_RESULT_BYTES) -> Any:
+    try:
+        encoded = json.encode(value)
+        if len(encoded) > most:
+            message = f"{tool.name} returned {len(encoded):,} bytes; the limit is {most:,}"
+            raise ToolError(ErrorCode.TOOL_FAILED, message)
+        return json.decode(encoded, type=kind)
+    except (MsgspecError, TypeError, ValueError, RecursionError) as error:
+        raise ToolError(
+            ErrorCode.TOOL_FAILED, f"{tool.name} returned a value that does not match its declared output"
+        ) from error
+
+
+def make_text(text: object) -> str:
+    return str(text).encode(errors="replace").decode()[:_MAX_TEXT]

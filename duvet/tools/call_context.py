@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from msgspec import Struct, field, structs
 
-from duvet.llm.records import ModelRequest, ModelResponse, NoModelError
-from duvet.tools.plugins import UnloadedPack
 from duvet.tools.tool import MODELS_SERVICE, Scope, ToolAnswer
 
 if TYPE_CHECKING:
@@ -16,9 +14,11 @@ if TYPE_CHECKING:
     from anyio.lowlevel import RunVar
 
     from duvet.llm.providers import Sampler
+    from duvet.llm.records import ModelRequest, ModelResponse
     from duvet.llm.router import StaticRouter
     from duvet.tools.context import ProjectSnapshot
     from duvet.tools.dispatcher import ToolDispatcher
+    from duvet.tools.plugins import UnloadedPack
 
 Result = TypeVar("Result")
 FACTS_SERVICE = "facts"
@@ -132,6 +132,8 @@ class CallContext(Struct, frozen=True, kw_only=True):
         """Ask a model (`request.model` may be a task of `routing`); raise ModelError or NoModelError if none answers."""
         router: StaticRouter | None = self.services.get(MODELS_SERVICE)
         if router is None:
+            from duvet.llm.records import NoModelError
+
             raise NoModelError()
         if self.caller.sampler is not None:
             router = router.with_sampler(self.caller.sampler)

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import inspect
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import msgspec
 
 from duvet.errors import DuvetError
-from duvet.text import shorten_text
-from duvet.tools import audit, call_context, packs, plugin_runner
-from duvet.tools.arguments import check_input, check_scope
+from duvet.text import collapse_whitespace, shorten_text
+from duvet.tools import call_context, packs
+from duvet.tools.arguments import MAX_OWN_RESULT_BYTES, check_answer, check_input, check_scope
 from duvet.tools.tool import (
     EnabledPack,
     ErrorCode,
@@ -26,16 +27,92 @@ from duvet.tools.tool import (
     make_tool_error,
 )
 
+if TYPE_CHECKING:
+    from duvet.tools.plugin_runner import PluginRunner
+
 MAX_CALL_DEPTH = 8  # Maximum nesting of tools that call tools.
 _MAX_NAME = 1000  # Characters of an unknown tool's name that are inspected.
+
+_MAX_ARGUMENTS = 12
+_MAX_QUOTED = 300  # Characters of a quoted argument or warning.
+_MAX_READ = 1000  # Characters of an argument that are inspected.
+
+
+class CallRecord(msgspec.Struct, frozen=True, kw_only=True):
+    tool: str  # The tool's name; for an unknown tool, the escaped name from the request.
+    pack: str = ""
+    face: str
+    request: str
+    scope: str = ""
+    arguments: str  # Their names and sizes, never their content.
+    seconds: float = 0
+    code: str = ""  # The code of the failure; empty after success.
+    reason: str = ""  # The type of an unforeseen exception.
+    bytes_in: int = 0
+    bytes_out: int = 0
+    warning: str = ""  # The warning, or only its length if it may quote the project.
+    is_known: bool = True
+    has_failed: bool = False  # True even for an answer that reports a failure.
+    changes: bool = False  # True for a tool that changes something.
+    holder: str = ""  # The name of the caller's token; empty for a caller on this machine.
+    scopes: tuple[str, ...] = ()
+    given: Mapping[str, object] = {}  # The arguments without secrets, for a tool that changes something.
+
+
+CallObserver = Callable[[CallRecord], None]
+
+
+def format_warning(pack: str, warning: str) -> str:
+    """Return a warning for the log, or only its length if it may quote files of the project."""
+    # The warnings of this pack quote no text.
+    if not warning or pack == packs.KNOWLEDGE.name:
+        return shorten_text(collapse_whitespace(warning), _MAX_QUOTED)
+    return f"str({len(warning)})"
+
+
+def summarize_arguments(arguments: Mapping[str, object]) -> str:
+    """Return the names and sizes of arguments; only numbers and booleans are quoted, because texts may be secret."""
+    words = []
+    for name, value in list(arguments.items())[:_MAX_ARGUMENTS]:
+        plain = shorten_text(name)
+        words.append(f"{plain if plain.isidentifier() else ascii(plain)}={_describe_size(value)}")
+    return " ".join(words) + (" ..." if len(arguments) > _MAX_ARGUMENTS else "")
+
+
+def select_plain_arguments(arguments: Mapping[str, object], names: Collection[str]) -> Mapping[str, object]:
+    """Return the arguments in `names`; long texts are cut, and only the sizes of lists and objects are given."""
+    ##= man/spec/gateway.md#audit
+    ##% The audit log MUST NOT contain tokens, or the text of files, notes and uploads.
+    found: dict[str, object] = {}
+    for name, value in arguments.items():
+        if name in names:
+            if isinstance(value, str):
+                found[name] = shorten_text(value[:_MAX_READ], _MAX_QUOTED)
+            else:
+                found[name] = value if isinstance(value, bool | int | float | None) else _describe_size(value)
+    return found
+
+
+def _describe_size(value: object) -> str:
+    match value:
+        case bool() | None:
+            return str(value).lower()
+        case int() | float():
+            return shorten_text(f"{value:g}")
+        case str():
+            return f"str({len(value)})"
+        case list() | tuple() | dict():
+            return f"{'object' if isinstance(value, dict) else 'array'}({len(value)})"
+    return type(value).__name__
+
 
 CloseCallback = Callable[[], Awaitable[None]]
 
 
 class ToolEnvironment(msgspec.Struct, frozen=True, kw_only=True):
     services: Mapping[str, Any] = msgspec.field(default_factory=dict)
-    observers: Sequence[audit.CallObserver] = ()  # Called with the record of each finished call.
-    record_change: Callable[[audit.CallRecord], Awaitable[None]] | None = (
+    observers: Sequence[CallObserver] = ()  # Called with the record of each finished call.
+    record_change: Callable[[CallRecord], Awaitable[None]] | None = (
         None  # Stores the record of a change before the caller gets the answer.
     )
     measures: Callable[[], bool] = lambda: True  # Whether the sizes of successful calls are needed.
@@ -58,7 +135,12 @@ class ToolDispatcher:
         self.registry = registry
         self.environment = environment or ToolEnvironment()
         self._readings = readings
-        self._guests = plugin_runner.PluginRunner(self.environment.clock)
+
+    @cached_property
+    def _guests(self) -> PluginRunner:
+        from duvet.tools.plugin_runner import PluginRunner
+
+        return PluginRunner(self.environment.clock)
 
     async def tools(self) -> packs.Registry:
         await self._readings.catch_up()
@@ -75,11 +157,11 @@ class ToolDispatcher:
         try:
             return self.registry.require(name)
         except ToolError as error:
-            record = audit.CallRecord(
+            record = CallRecord(
                 tool=shorten_text(name[:_MAX_NAME].encode("unicode_escape").decode()),
                 face=caller.face,
                 request=caller.request,
-                arguments=audit.summarize_arguments(arguments),
+                arguments=summarize_arguments(arguments),
                 code=error.code.value,
                 bytes_in=_measure_json(arguments),
                 is_known=False,
@@ -111,24 +193,26 @@ class ToolDispatcher:
                 code, reason = _classify_failure(failure)
                 # Encoding an answer again only to measure it would take longer than many calls.
                 measured = failure is not None or changes or self.environment.measures()
-                record = audit.CallRecord(
+                # Calls of this pack are logged at any level.
+                logged = measured or owner.name == packs.KNOWLEDGE.name
+                record = CallRecord(
                     tool=tool.name,
                     pack=owner.name,
                     face=caller.face,
                     request=caller.request,
                     scope=tool.scope.value,
-                    arguments=audit.summarize_arguments(arguments),
+                    arguments=summarize_arguments(arguments) if logged else "",
                     seconds=seconds,
                     code=code,
                     reason=reason,
                     bytes_in=_measure_json(arguments) if measured else 0,
                     bytes_out=_measure_json(answer.value) if measured and answer else 0,
-                    warning=audit.format_warning(owner.name, answer.warning) if answer else "",
+                    warning=format_warning(owner.name, answer.warning) if logged and answer else "",
                     changes=changes,
                     has_failed=failure is not None or getattr(answer and answer.value, "status", "") == "failure",
                     holder=caller.holder,
                     scopes=tuple(sorted(caller.scopes)) if changes else (),
-                    given=audit.select_plain_arguments(arguments, tool.accountable) if changes else {},
+                    given=select_plain_arguments(arguments, tool.accountable) if changes else {},
                 )
                 for observer in self.environment.observers:
                     observer(record)
@@ -172,9 +256,7 @@ class ToolDispatcher:
             if pack.is_guest:
                 return await self._guests.run(pack.name, tool, arguments, ctx, self.environment.time_limit)
             value = tool.handler(check_input(tool, arguments), ctx)
-            return plugin_runner.check_plugin_answer(
-                tool, await value if inspect.isawaitable(value) else value, plugin_runner.MAX_OWN_RESULT_BYTES
-            )
+            return check_answer(tool, await value if inspect.isawaitable(value) else value, MAX_OWN_RESULT_BYTES)
         except DuvetError as error:
             raise make_tool_error(error) from error
         except Exception as error:

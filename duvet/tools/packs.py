@@ -159,9 +159,9 @@ KNOWLEDGE = Pack(
         {
             "km-help": "reports:show_help",
             "km-search": "search:search_everything",
-            "km-graph-node": "search:show_graph_node",
-            "km-graph-subsystem": "search:show_subsystem",
-            "km-graph-search": "search:search_graph",
+            "km-graph-node": "graph:show_graph_node",
+            "km-graph-subsystem": "graph:show_subsystem",
+            "km-graph-search": "graph:search_graph",
             "km-coverage-summary": "reports:report_coverage",
             "km-lifecycle-report": "reports:report_lifecycle",
             "km-ingest-status": "reports:show_ingest_status",

@@ -13,22 +13,17 @@ from functools import partial
 from threading import Thread
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import msgspec
-
 from duvet.errors import DuvetError
 from duvet.llm.records import ModelRequest
-from duvet.tools.arguments import check_input
+from duvet.tools.arguments import check_answer, check_input, convert_value, make_text
 from duvet.tools.call_context import CallContext
-from duvet.tools.tool import ErrorCode, QueryTool, ResultPage, Tool, ToolAnswer, ToolError, make_tool_error
+from duvet.tools.tool import ErrorCode, QueryTool, Tool, ToolAnswer, ToolError, make_tool_error
 
 if TYPE_CHECKING:
     from duvet.tools.context import ProjectSnapshot
 
-MAX_PLUGIN_RESULT_BYTES = 4 << 20  # Maximum size of an installed pack's answer as JSON.
-MAX_OWN_RESULT_BYTES = 32 << 20  # Maximum size of a built-in pack's answer; such packs shorten long answers themselves.
 MAX_STUCK_CALLS = 8  # A pack with this many calls past their time limit is no longer called.
 MAX_ABANDONED_CALLS = 64  # Calls of one pack that are still running although nobody waits for them.
-_MAX_WORDS = 1000
 
 Result = TypeVar("Result")
 _Outcome = tuple[ToolAnswer | Exception, float]  # The result of a call, and the time when it ended.
@@ -138,15 +133,11 @@ def _run_handler(tool: Tool, arguments: Mapping[str, object], context: object) -
             # In a separate event loop, it can't block the server's.
             value = asyncio.run(value)
     except ToolError as error:
-        code, details = ErrorCode(error.code), _convert(tool, error.details)
-        raise ToolError(code, _make_text(error.message), _make_text(error.hint), details) from error.__cause__
+        code, details = ErrorCode(error.code), convert_value(tool, error.details)
+        raise ToolError(code, make_text(error.message), make_text(error.hint), details) from error.__cause__
     except DuvetError as error:
         raise make_tool_error(error) from error
-    return check_plugin_answer(tool, value)
-
-
-def _make_text(text: object) -> str:
-    return str(text).encode(errors="replace").decode()[:_MAX_WORDS]
+    return check_answer(tool, value)
 
 
 def _start_thread(
@@ -172,27 +163,3 @@ def _start_thread(
 
     Thread(target=copy_context().run, args=(run,), name=f"duvet guest {work!r:.40}", daemon=True).start()
     return done
-
-
-def check_plugin_answer(tool: Tool, value: object, most: int = MAX_PLUGIN_RESULT_BYTES) -> ToolAnswer:
-    """Convert a handler's answer to the declared output; raise ToolError if it is too large or has the wrong type."""
-    answer = value if isinstance(value, ToolAnswer) else ToolAnswer(value=value)
-    converted: Any = _convert(tool, answer.value, tool.output, most)
-    page = _convert(tool, answer.page, ResultPage) if isinstance(answer.page, ResultPage) else None
-    if tool.is_list:
-        page = page or ResultPage(len(converted))
-    next_step, warning = _make_text(answer.next_step), _make_text(answer.warning)
-    return ToolAnswer(value=converted, next_step=next_step, warning=warning, page=page if tool.is_list else None)
-
-
-def _convert(tool: Tool, value: object, kind: Any = Any, most: int = MAX_PLUGIN_RESULT_BYTES) -> Any:
-    try:
-        encoded = msgspec.json.encode(value)
-        if len(encoded) > most:
-            message = f"{tool.name} returned {len(encoded):,} bytes; the limit is {most:,}"
-            raise ToolError(ErrorCode.TOOL_FAILED, message)
-        return msgspec.json.decode(encoded, type=kind)
-    except (msgspec.MsgspecError, TypeError, ValueError, RecursionError) as error:
-        raise ToolError(
-            ErrorCode.TOOL_FAILED, f"{tool.name} returned a value that does not match its declared output"
-        ) from error

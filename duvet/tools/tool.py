@@ -15,7 +15,7 @@ from blake3 import blake3
 from msgspec import Struct, field, json, msgpack, to_builtins
 
 from duvet.errors import DuvetError, FetchError, NoSectionError, NotFoundError, QueryError
-from duvet.llm.records import ModelError, NoModelError
+from duvet.rules import MODEL_UNAVAILABLE
 
 if TYPE_CHECKING:
     from duvet.tools.context import ProjectSnapshot
@@ -74,7 +74,7 @@ class MissingArgumentError(ToolError):
 def make_tool_error(error: DuvetError) -> ToolError:
     """Convert an error of the library; if its path is absolute, remove the folder from the message."""
     match error:
-        case ModelError() | NoModelError():
+        case _ if error.rule_code == MODEL_UNAVAILABLE.code:
             code = ErrorCode.MODEL_FAILED
         case NotFoundError():
             code = ErrorCode.NOT_FOUND

@@ -5,7 +5,7 @@ import click
 import pytest
 
 from duvet.cli import COMMANDS, cli
-from duvet.templates import guide_text, guide_topics
+from duvet.templates.guide_pages import guide_text, guide_topics
 from tests.cli.documents import Session, find_blocks, list_examples, parse_commands
 from tests.cli.sample_project import PROJECTS, make
 from tests.conftest import ROOT

@@ -5,7 +5,7 @@ from click.testing import CliRunner
 from pytest_snapshot.plugin import Snapshot
 
 from duvet.cli import COMMANDS, cli
-from duvet.templates import guide_parts, guide_text, guide_topics
+from duvet.templates.guide_pages import guide_parts, guide_text, guide_topics
 from tests.cli.command import LINUX, play, run, runner
 from tests.cli.terminals import show_on_terminal
 

@@ -9,7 +9,7 @@ import pytest
 from pytest_snapshot.plugin import Snapshot
 
 from duvet.reports.problems import ProblemFormat
-from duvet.templates import example_specification
+from duvet.templates.guide_pages import example_specification
 from tests.cli.command import NOBODY, Done, Run, failed, files, play, run, runner, shell
 from tests.cli.sample_project import make
 from tests.conftest import ROOT

@@ -16,8 +16,8 @@ from duvet.knowledge.index import Knowledge, OpenStore
 from duvet.knowledge.reports import COVERAGE_NAME, LIFECYCLE_NAME, PastCoverage, PastLifecycle, read_report_history
 from duvet.server.http.guards import send_body
 from duvet.store.database import StoreError
-from duvet.tools import audit, packs
-from duvet.tools.dispatcher import ToolDispatcher
+from duvet.tools import packs
+from duvet.tools.dispatcher import CallRecord, ToolDispatcher
 from duvet.tools.tool import KNOWLEDGE_SERVICE, ErrorCode
 
 METRICS_PATH = "/metrics"
@@ -74,7 +74,7 @@ class ServerMetrics:
         self._knowledge = KnowledgeMetrics(own)
         self.dispatcher: ToolDispatcher | None = None  # Its tools start at 0, and its index has gauges.
 
-    def record_call(self, call: audit.CallRecord) -> None:
+    def record_call(self, call: CallRecord) -> None:
         ##= man/spec/service.md#operations
         ##% `/metrics` MUST count calls by tool, interface and outcome.
         # A label for each name that clients invent would fill the memory.
@@ -115,7 +115,7 @@ class KnowledgeMetrics(Collector):
         self._figures: Mapping[str, float] = {}  # Empty if this server uses no index.
         registry.register(self)
 
-    def count(self, call: audit.CallRecord, result: str) -> None:
+    def count(self, call: CallRecord, result: str) -> None:
         ##= man/spec/gateway.md#metrics
         ##% `/metrics` MUST count and time the calls to `km-` tools by tool, result and error code.
         self._requests.labels(call.tool, result).inc()

@@ -38,7 +38,7 @@ from duvet.tools.tool import ResultPage, ToolError, find_server_hint, make_struc
 
 if TYPE_CHECKING:
     from duvet.server.application import Application
-    from duvet.tools.audit import CallObserver
+    from duvet.tools.dispatcher import CallObserver
 
 _NOT_FOUND = -32002  # The code in versions with a handshake; later versions use that of invalid parameters.
 

@@ -9,7 +9,7 @@ from typing import Annotated, TypeVar
 
 from msgspec import Meta
 
-from duvet.knowledge import graph, index
+from duvet.knowledge import index
 from duvet.store.database import StoreDamagedError, StoreError, StoreMissingError, StoreOutdatedError
 from duvet.store.location import can_be_replaced
 from duvet.tools import tool
@@ -44,8 +44,6 @@ async def ask_knowledge(ctx: CallContext, question: Callable[[index.OpenStore], 
     limiter = get_loop_limiter("duvet_knowledge_turn", _READERS)
     try:
         return await run_blocking(lambda: knowledge.ask(question), limiter=limiter)
-    except graph.IdentifierError as error:
-        raise tool.ToolError(tool.ErrorCode.INVALID_IDENTIFIER, error.message, error.hint) from error
     except StoreError as error:
         raise make_store_refusal(error, ctx) from error
 

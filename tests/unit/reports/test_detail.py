@@ -4,9 +4,8 @@ from msgspec.structs import replace
 from pytest_snapshot.plugin import Snapshot
 
 from duvet.console.workflow_run import make_run_blocks
-from duvet.reports.cells import TableLook
+from duvet.reports.cells import TableLook, encode_json
 from duvet.reports.detail import render_blocks_text
-from duvet.reports.tables import encode_json
 from duvet.tools.tool import ErrorCode
 from duvet.workflows.workflow import StepRun, WorkflowFailure, WorkflowRun
 from tests.conftest import ROOT

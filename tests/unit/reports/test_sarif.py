@@ -10,7 +10,7 @@ from duvet import rules
 from duvet.model import Place, Problem
 from duvet.reports.problems import ProblemContext
 from duvet.reports.sarif import render_sarif
-from duvet.templates import load_rule_page
+from duvet.templates.guide_pages import load_rule_page
 from tests.unit.reports.test_problem_formats import HOSTILE, PROBLEMS, TEXT, VIEW
 
 # The part of the schema of SARIF 2.1.0 that duvet uses; nothing else is allowed, and results need a rule and a place.

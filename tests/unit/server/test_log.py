@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from duvet.server.log import LOGGER_NAMES, EventLevel, ServerLog, forward_logging
-from duvet.tools.audit import CallRecord, summarize_arguments
+from duvet.tools.dispatcher import CallRecord, summarize_arguments
 
 NOON = datetime(2026, 5, 4, 12, 0, 0, 5000, UTC)
 TIME = "2026-05-04T12:00:00.005Z"

@@ -10,7 +10,8 @@ from duvet.errors import DuvetError
 from duvet.project.project import Project
 from duvet.project.validation import validate
 from duvet.rules import list_rules
-from duvet.templates import environment, load_rule_page
+from duvet.templates import environment
+from duvet.templates.guide_pages import load_rule_page
 from duvet.tree.files import MemoryTree
 from tests.cli.sample_project import KETTLE
 from tests.conftest import ROOT

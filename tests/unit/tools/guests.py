@@ -11,10 +11,9 @@ from typing import Any, NoReturn
 from msgspec import Struct
 
 from duvet.errors import DuvetError
-from duvet.tools.audit import CallRecord
 from duvet.tools.call_context import Caller
 from duvet.tools.context import ProjectSnapshot
-from duvet.tools.dispatcher import ToolDispatcher, ToolEnvironment
+from duvet.tools.dispatcher import CallRecord, ToolDispatcher, ToolEnvironment
 from duvet.tools.packs import TRACE, Registry
 from duvet.tools.plugin_runner import PackContext
 from duvet.tools.tool import EnabledPack, Pack, Scope, Tool, ToolAnswer, ToolError

@@ -9,7 +9,7 @@ import pytest
 from duvet.server.http.metrics import ServerMetrics
 from duvet.server.log import EventLevel, ServerLog
 from duvet.server.protocol.server import DuvetServer
-from duvet.tools.audit import CallRecord, format_warning
+from duvet.tools.dispatcher import CallRecord, format_warning
 from tests.unit.server.http.http_server import API, BOTH, READER, asking, call, connected, samples, serving
 from tests.unit.server.servers import server_of
 
