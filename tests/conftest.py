@@ -26,6 +26,12 @@ settings.load_profile("quick")
 
 
 @pytest.fixture
+def snapshot(snapshot: Snapshot) -> Snapshot:
+    snapshot.snapshot_dir = ROOT / "tests/gold"
+    return snapshot
+
+
+@pytest.fixture
 def problem_files(snapshot: Snapshot) -> Snapshot:
     snapshot.snapshot_dir = ROOT / "tests/gold/problems"
     return snapshot

@@ -11,7 +11,6 @@ from tests.bench.growth import BASE, COUNTS, HEIGHT, PARTS, STATES, STYLE, WIDTH
 from tests.bench.measure import Cost
 from tests.bench.rows import ROWS, Budget, State
 from tests.bench.table import FILE, Cu, Curve, Figure, Result, decode
-from tests.conftest import ROOT
 from tests.unit.queries.search_quality import Scores, scores
 
 
@@ -60,8 +59,7 @@ def test_the_tables(snapshot: Snapshot) -> None:
         growth.render([curve(), curve("annotations", power=1.2)]),
         retrieval.render({"words": GOOD, "both": BETTER}),
     ]
-    snapshot.snapshot_dir = ROOT / "tests/gold/bench"
-    snapshot.assert_match("\n\n".join(tables), "tables.txt")
+    snapshot.assert_match("\n\n".join(tables), "bench/tables.txt")
     assert [one.passes for one in costs] == [True, True, False, False]
     assert [one.passes for one in figures] == [True, True, False, True, True, True, False]
     assert [one.name for one in visits if not one.passes] == [

@@ -124,7 +124,7 @@ CASES = {
 }
 
 
-def test_problems_are_reported_with_place_and_hint(problem_files: Snapshot) -> None:
+def test_problems_are_reported_with_place_and_hint(snapshot: Snapshot) -> None:
     ##= man/spec/trace.md#configuration
     ##% duvet MUST report each configuration key that is unknown, missing or of the wrong type, with its path and line.
     found: list[str] = []
@@ -132,7 +132,7 @@ def test_problems_are_reported_with_place_and_hint(problem_files: Snapshot) -> N
         head = f"'$schema' = \"{schema}\"\n" if schema else ""
         problems = project_problems(f"{head}{text}".encode(errors="surrogateescape"))
         found += [f"# {name}", *map(show, problems), ""]
-    problem_files.assert_match("\n".join(found), "configuration.txt")
+    snapshot.assert_match("\n".join(found), "problems/configuration.txt")
 
 
 def test_wrong_keys_and_types_are_described() -> None:

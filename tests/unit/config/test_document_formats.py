@@ -34,7 +34,7 @@ def refusal(text: str | bytes, ending: str) -> str:
     return f"{place.line}:{place.column}+{place.width} {error.value.message}"
 
 
-def test_values_have_places(problem_files: Snapshot) -> None:
+def test_values_have_places(snapshot: Snapshot) -> None:
     lines: list[str] = []
     for ending, text in TEXTS.items():
         variants = [
@@ -47,7 +47,7 @@ def test_values_have_places(problem_files: Snapshot) -> None:
             *(f"{path}: key {key}, value {value}" for path, (key, value) in zip(PATHS, first, strict=True)),
             "",
         ]
-    problem_files.assert_match("\n".join(lines), "places.txt")
+    snapshot.assert_match("\n".join(lines), "problems/places.txt")
 
 
 def test_values_are_parsed() -> None:
@@ -114,9 +114,9 @@ REFUSED = {
 }
 
 
-def test_invalid_documents_are_refused(problem_files: Snapshot) -> None:
+def test_invalid_documents_are_refused(snapshot: Snapshot) -> None:
     found = [f"{text[:40]!r}\n{refusal(text, ending)}\n" for ending, texts in REFUSED.items() for text in texts]
-    problem_files.assert_match("\n".join(found), "documents.txt")
+    snapshot.assert_match("\n".join(found), "problems/documents.txt")
 
 
 DEEP = "nested too deeply: the limit is 64 levels"

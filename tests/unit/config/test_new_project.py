@@ -9,7 +9,6 @@ from duvet.config.project_file import read_config
 from duvet.config.settings import Config, SourceRule, SpecificationRule
 from duvet.errors import DuvetError
 from duvet.model import Kind
-from tests.conftest import ROOT
 
 
 def test_languages_are_known_by_their_manifests() -> None:
@@ -34,8 +33,7 @@ def read(data: bytes) -> Config:
 
 def test_upstreams_configuration_can_be_read(snapshot: Snapshot) -> None:
     text = new_project.render_upstream_config(STARTERS, ["spec.md", ODD])
-    snapshot.snapshot_dir = ROOT / "tests/gold/init"
-    snapshot.assert_match(text.decode(), "starters.toml")
+    snapshot.assert_match(text.decode(), "init/starters.toml")
     config = read(text)
     assert [(one.patterns, one.meta, one.content) for one in config.sources] == [
         ((starter.pattern,), *starter.language.style) for starter in STARTERS

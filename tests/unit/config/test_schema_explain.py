@@ -6,7 +6,6 @@ from duvet.config.settings import CONFIG_PATH
 from duvet.errors import UnreadableError
 from duvet.tree.files import MemoryTree
 from duvet.version import VERSION
-from tests.conftest import ROOT
 
 TEXT = """\
 '$schema' = "duvet-cli/config/v1"
@@ -29,8 +28,7 @@ def test_every_setting_is_explained_with_its_origin(snapshot: Snapshot) -> None:
         " ".join([one.key, str(one.value), one.origin, str(one.line or "-"), *one.variables])
         for one in explain_file(MemoryTree({CONFIG_PATH: TEXT.encode()}), None, ENVIRON)
     ]
-    snapshot.snapshot_dir = ROOT / "tests/gold/config"
-    snapshot.assert_match("\n".join(lines).replace(VERSION, "VERSION"), "explained.txt")
+    snapshot.assert_match("\n".join(lines).replace(VERSION, "VERSION"), "config/explained.txt")
 
 
 def test_the_explained_file_is_named() -> None:

@@ -72,14 +72,14 @@ def test_the_first_file_that_is_named_wins_and_then_the_working_directory() -> N
     assert find_service_file(MemoryTree({"config.json": b""}), {}) == ServiceFile("", "defaults")
 
 
-def test_files_that_can_not_be_chosen_are_errors(problem_files: Snapshot) -> None:
+def test_files_that_can_not_be_chosen_are_errors(snapshot: Snapshot) -> None:
     found = MemoryTree(dict.fromkeys(("duvet.config.yml", "contextive.config.json"), b""))
     odd = MemoryTree({"a.json/x": b"", "config": b""})
     refusals = [
         *(refusal(found, {}), refusal(ALL, BOTH), refusal(odd, {}, "config")),
         *(refusal(ALL, {}, "gone.json"), refusal(ALL, {"DUVET_CONFIG": "gone.json"})),
     ]
-    problem_files.assert_match("\n".join(refusals), "service_files.txt")
+    snapshot.assert_match("\n".join(refusals), "problems/service_files.txt")
 
 
 def test_defaults_apply_without_a_configuration_and_with_an_empty_one() -> None:
@@ -260,7 +260,7 @@ TEMPLATES = ["x://{file}", "x://{}", "x://{path!r}", "x://{line_start:>9}", "x:/
 FOLDERS = ["../x", "a/../b", "/x", ".x", "a/.b", "", " ", "a:b", *REFUSED]
 
 
-def test_editor_uris_and_folders_that_are_refused(problem_files: Snapshot, tmp_path: Path) -> None:
+def test_editor_uris_and_folders_that_are_refused(snapshot: Snapshot, tmp_path: Path) -> None:
     lines: list[str] = []
     for key, values in (("ingest:\n  editorUri", TEMPLATES), ("uploads:\n  docsSubdir", FOLDERS)):
         for value in values:
@@ -268,7 +268,7 @@ def test_editor_uris_and_folders_that_are_refused(problem_files: Snapshot, tmp_p
                 with pytest.raises(ProblemsError) as caught:
                     load_service(MemoryTree({"duvet.config.yaml": f"{key}: {written}\n".encode()}), {"VALUE": value})
                 lines += map(show, caught.value.problems)
-    problem_files.assert_match("\n".join(lines), "templates.txt")
+    snapshot.assert_match("\n".join(lines), "problems/templates.txt")
     for folder in REFUSED:
         with pytest.raises(DuvetError) as refused:
             resolve_destination(str(tmp_path), folder, None, "t.md")

@@ -68,13 +68,13 @@ WRONG = {
 }
 
 
-def test_a_variable_for_an_unknown_key_is_refused(problem_files: Snapshot) -> None:
+def test_a_variable_for_an_unknown_key_is_refused(snapshot: Snapshot) -> None:
     lines: list[str] = []
     for name, value in WRONG.items():
         with pytest.raises(DuvetError) as error:
             load_service(MemoryTree({}), {f"DUVET_{name}": value})
         lines.append(f"{error.value.message}; {error.value.hint}")
-    problem_files.assert_match("\n".join(lines), "variables.txt")
+    snapshot.assert_match("\n".join(lines), "problems/variables.txt")
 
 
 PORTS: list[tuple[str, dict[str, str], int | str]] = [

@@ -69,15 +69,15 @@ UNREADABLE = {
 }
 
 
-def test_every_problem_is_listed(problem_files: Snapshot) -> None:
+def test_every_problem_is_listed(snapshot: Snapshot) -> None:
     ##= man/spec/service.md#configuration
     ##% duvet MUST list all problems of a configuration at once, each with its line, column and key path.
     for name, texts in {"service": [WRONG], "names": [UNKNOWN_NAMES, ALIKE, UNSET]}.items():
         lines = [line for text in texts for line in [*show_service_problems(text), ""]]
-        problem_files.assert_match("\n".join(lines), f"{name}.txt")
+        snapshot.assert_match("\n".join(lines), f"problems/{name}.txt")
     files = [(f"duvet.config.{ending}", data) for ending, texts in UNREADABLE.items() for data in texts]
     lines = [line for path, data in files for line in show_service_problems(data, path)]
-    problem_files.assert_match("\n".join(lines), "unreadable.txt")
+    snapshot.assert_match("\n".join(lines), "problems/unreadable.txt")
 
 
 def test_variables_are_filled_in() -> None:

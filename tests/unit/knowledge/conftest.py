@@ -1,11 +1,9 @@
 from pathlib import Path
 
 import pytest
-from pytest_snapshot.plugin import Snapshot
 
 from duvet.knowledge.feedback import append_record
 from duvet.store.location import StorePaths
-from tests.conftest import ROOT
 from tests.unit.knowledge.stored_project import fill, places, vote
 
 
@@ -14,9 +12,3 @@ def paths(tmp_path: Path) -> StorePaths:
     found = places(fill(tmp_path / "tea"))
     append_record(found, vote("src/kettle/boil.py::0", 1.0, note="good"))
     return found
-
-
-@pytest.fixture
-def golden(snapshot: Snapshot) -> Snapshot:
-    snapshot.snapshot_dir = ROOT / "tests/gold/knowledge"
-    return snapshot

@@ -22,11 +22,11 @@ from tests.unit.knowledge.stored_project import (
 from tests.unit.store.store_files import edge
 
 
-def test_the_lifecycle_report_lists_stale_entries(golden: Snapshot) -> None:
+def test_the_lifecycle_report_lists_stale_entries(snapshot: Snapshot) -> None:
     ##= man/spec/knowledge.md#reports
     ##% `km-lifecycle-report` MUST list stale documents, requirements that only stale files cite, files without links,
     ##% and subsystems without tests.
-    golden.assert_match(format_json(make_lifecycle_report(facts(), NOW)), "lifecycle.json")
+    snapshot.assert_match(format_json(make_lifecycle_report(facts(), NOW)), "knowledge/lifecycle.json")
 
 
 def lifecycle(
@@ -69,8 +69,10 @@ def test_fixed_and_fresh_entries_leave_the_report() -> None:
     assert len(make_lifecycle_report(facts(IngestRule(stale_days=99)), NOW).stale_docs) == 2
 
 
-def test_the_coverage_report_lists_gaps(golden: Snapshot) -> None:
+def test_the_coverage_report_lists_gaps(snapshot: Snapshot) -> None:
     ##= man/spec/knowledge.md#reports
     ##% `km-coverage-summary` MUST list every indexed file, and give the reason if a file has no chunks.
-    golden.assert_match(format_json(make_coverage_report(facts(IngestRule(include=("src/**",))), NOW)), "coverage.json")
+    snapshot.assert_match(
+        format_json(make_coverage_report(facts(IngestRule(include=("src/**",))), NOW)), "knowledge/coverage.json"
+    )
     assert make_coverage_report(facts(IngestRule(), (), (), ()), NOW).summary.artifact_total == 0

@@ -114,7 +114,7 @@ def both(stored: Store) -> SearchEngine:
     return engine(stored, MODEL)
 
 
-def test_a_search_answers_with_all_fields(tmp_path: Path, golden: Snapshot) -> None:
+def test_a_search_answers_with_all_fields(tmp_path: Path, snapshot: Snapshot) -> None:
     ##= man/spec/knowledge.md#search
     ##% Unless `include_graph` is false, each result of `km-search` MUST list the requirements that its file cites.
     with closing(filled(tmp_path)) as store:
@@ -124,7 +124,9 @@ def test_a_search_answers_with_all_fields(tmp_path: Path, golden: Snapshot) -> N
     request_id = first.metadata.request_id
     assert len(request_id) == 32 and request_id != second.metadata.request_id
     assert ([one.graph_context for one in second.results], second.metadata.graph_context_included) == ([None], False)
-    golden.assert_match(format_json(replace(first, metadata=replace(first.metadata, request_id=""))), "km-search.json")
+    snapshot.assert_match(
+        format_json(replace(first, metadata=replace(first.metadata, request_id=""))), "knowledge/km-search.json"
+    )
 
 
 def test_a_search_sees_the_last_run(stored: Store) -> None:

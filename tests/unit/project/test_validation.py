@@ -11,7 +11,6 @@ from duvet.project.project import Project
 from duvet.project.validation import fix_project, overlay_project, validate
 from duvet.tree.files import DiskTree, MemoryTree
 from tests.cli.sample_project import make
-from tests.conftest import ROOT
 from tests.unit.project.faulty_project import FILES, project
 
 
@@ -80,8 +79,7 @@ def test_problems_have_hints_and_fixes(snapshot: Snapshot) -> None:
         told += [f"# {name}", ""]
         for line, code, hint, fix in list_fixes(project({**files, "src/broken.rs": text}), "src/broken.rs"):
             told += [f"{line} {code} {hint}", f"fix: {fix or '-'}", ""]
-    snapshot.snapshot_dir = ROOT / "tests" / "gold" / "validate"
-    snapshot.assert_match("\n".join(told), "offers.txt")
+    snapshot.assert_match("\n".join(told), "validate/offers.txt")
 
 
 def test_repeated_quotes_above_different_code() -> None:

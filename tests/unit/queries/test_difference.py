@@ -6,7 +6,6 @@ from pytest_snapshot.plugin import Snapshot
 from duvet.queries import difference as changes
 from duvet.queries.records import RequirementRow
 from duvet.trace.catalogue import Catalogue, State
-from tests.conftest import ROOT
 from tests.sample_project import read_files
 from tests.unit.queries.query_projects import PROJECTS, make_catalogue
 
@@ -132,8 +131,7 @@ def test_changes_between_two_traces_are_listed(snapshot: Snapshot) -> None:
     for name, (then, now) in CHANGES.items():
         found = summary(changes.compare_catalogues(state(then), state(now)))
         shown += [f"# {name}", *(f"{part}: {one}" for part, rows in found.items() for one in rows), ""]
-    snapshot.snapshot_dir = ROOT / "tests" / "gold" / "difference"
-    snapshot.assert_match("\n".join(shown), "changes.txt")
+    snapshot.assert_match("\n".join(shown), "difference/changes.txt")
 
 
 def test_added_requirements_are_counted_and_listed_while_only_todos_cite_them() -> None:

@@ -8,7 +8,6 @@ from duvet.reports.cells import TableLook, encode_json
 from duvet.reports.detail import render_blocks_text
 from duvet.tools.tool import ErrorCode
 from duvet.workflows.workflow import StepRun, WorkflowFailure, WorkflowRun
-from tests.conftest import ROOT
 
 BEGIN = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 GOOD = WorkflowRun(
@@ -37,8 +36,7 @@ BAD = replace(
 
 
 def test_a_run_as_text_and_json(snapshot: Snapshot) -> None:
-    snapshot.snapshot_dir = ROOT / "tests" / "gold" / "workflow"
     for name, run in (("good", GOOD), ("bad", BAD)):
-        snapshot.assert_match(render_blocks_text(make_run_blocks(run), TableLook()), f"{name}.txt")
-        snapshot.assert_match(encode_json(run), f"{name}.json")
+        snapshot.assert_match(render_blocks_text(make_run_blocks(run), TableLook()), f"workflow/{name}.txt")
+        snapshot.assert_match(encode_json(run), f"workflow/{name}.json")
     assert b"\x1b[2J" not in render_blocks_text(make_run_blocks(BAD), TableLook(20, colour=True))

@@ -1,7 +1,6 @@
 from pytest_snapshot.plugin import Snapshot
 
 from duvet.reports.graphics import Canvas, Diagnostic, DrawnFile, Slice
-from tests.conftest import ROOT
 
 TEXTS = {
     "a.rs": "//= spec\n//# One.\nfn f() {}\n",
@@ -32,5 +31,4 @@ def test_drawings_match_their_golden_files(snapshot: Snapshot) -> None:
         draw(Diagnostic("Wrong", slice_of("a.rs", "spec"), help="Fix it."), colour=True),
         "\n".join(frame.draw_errors([wrong, Diagnostic("Two")])),
     ]
-    snapshot.snapshot_dir = ROOT / "tests/gold/query"
-    snapshot.assert_match("\n\n".join(drawn), "drawings.txt")
+    snapshot.assert_match("\n\n".join(drawn), "query/drawings.txt")

@@ -2,15 +2,13 @@ import json
 
 from pytest_snapshot.plugin import Snapshot
 
-from tests.conftest import ROOT
 from tests.unit.reports.report_projects import TYPES, finished, json_v1_of
 
 
 def test_all_annotation_types_are_written(snapshot: Snapshot) -> None:
     found = json.loads(json_v1_of(finished(TYPES)))
     del found["refs"]
-    snapshot.snapshot_dir = ROOT / "tests" / "gold" / "json_v1"
-    snapshot.assert_match(json.dumps(found, indent=1, ensure_ascii=False) + "\n", "all_types.json")
+    snapshot.assert_match(json.dumps(found, indent=1, ensure_ascii=False) + "\n", "json_v1/all_types.json")
 
 
 def test_an_empty_project_has_its_links_and_a_reference_for_each_set_of_types() -> None:

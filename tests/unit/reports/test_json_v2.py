@@ -9,7 +9,6 @@ from pytest_snapshot.plugin import Snapshot
 from duvet.errors import DuvetError, ProblemsError
 from duvet.reports import json_v2
 from duvet.tree.files import MemoryTree
-from tests.conftest import ROOT
 from tests.unit.reports.report_projects import CONFIG, TYPES, finished, json_v1_of, json_v2_of
 
 ANNOTATIONS = "https://awslabs.github.io/duvet/v2/annotations.json#"
@@ -19,9 +18,8 @@ CITE = '{"source": {"src": "l"}, "target": {"src": "s", "ranges": []}, "type": "
 
 
 def test_all_annotation_types_and_an_empty_project_are_written(snapshot: Snapshot) -> None:
-    snapshot.snapshot_dir = ROOT / "tests" / "gold" / "json_v2"
-    snapshot.assert_match(json_v2_of(finished()), "all_types.json")
-    snapshot.assert_match(json_v2_of(finished({})), "empty.json")
+    snapshot.assert_match(json_v2_of(finished()), "json_v2/all_types.json")
+    snapshot.assert_match(json_v2_of(finished({})), "json_v2/empty.json")
 
 
 def test_links_are_written() -> None:

@@ -10,7 +10,6 @@ from pytest_snapshot.plugin import Snapshot
 from duvet.errors import DuvetError, ProblemsError
 from duvet.reports import json_v2 as v2
 from duvet.reports.json_v2 import merge_reports
-from tests.conftest import ROOT
 
 SPAN, SHORT = v2.SourceSpan(src="src-1", start=0, end=9), v2.SourceSpan(src="src-1", start=0, end=8)
 TARGET, NOWHERE = v2.SourceRanges(src="src-1", ranges=(v2.ByteRange(0, 4),)), v2.SourceRanges(src="src-1", ranges=())
@@ -115,8 +114,7 @@ def test_conflicting_reports_are_refused(snapshot: Snapshot) -> None:
     third = make_report(cite={"cite-0": replace(CITE, type="TODO")})
     found = conflicts(make_report(**first), make_report(**second), third)
     assert len(found) == sum(map(len, CHANGES.values())) + 1
-    snapshot.snapshot_dir = ROOT / "tests" / "gold" / "json_v2"
-    snapshot.assert_match("".join(f"{path}: {message}\n" for path, message in found), "conflicts.txt")
+    snapshot.assert_match("".join(f"{path}: {message}\n" for path, message in found), "json_v2/conflicts.txt")
 
 
 def test_files_without_a_repository_may_be_in_one_report_only() -> None:

@@ -2,7 +2,6 @@ import pytest
 from pytest_snapshot.plugin import Snapshot
 
 from duvet.reports import lcov
-from tests.conftest import ROOT
 from tests.unit.reports.report_projects import CONFIG, finished
 
 TEA = "# Tea\n\n## Pot\n\nIt MUST be\nwarm.\n"
@@ -26,8 +25,7 @@ def lines(found: str, record: str) -> list[str]:
 
 def test_a_whole_tracefile_is_written(snapshot: Snapshot) -> None:
     ((name, data),) = lcov.render_lcov(finished(files()))
-    snapshot.snapshot_dir = ROOT / "tests" / "gold" / "lcov"
-    snapshot.assert_match(data, name)
+    snapshot.assert_match(data, f"lcov/{name}")
 
 
 @pytest.mark.parametrize("citations", [True, False])

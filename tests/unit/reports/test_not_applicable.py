@@ -12,7 +12,6 @@ from duvet.reports.json_v2 import decode_v2_report
 from duvet.reports.summary import describe_not_applicable
 from duvet.trace.catalogue import NotApplicable, State
 from duvet.trace.records import compute_totals
-from tests.conftest import ROOT
 from tests.unit.reports.html.html_pages import page, without_shell
 from tests.unit.reports.report_projects import (
     EXTENDED,
@@ -52,15 +51,14 @@ def test_entries_do_not_drive_the_terminal() -> None:
 
 
 def test_the_snapshot_and_json_list_the_entries(snapshot: Snapshot) -> None:
-    snapshot.snapshot_dir = ROOT / "tests" / "gold" / "not_applicable"
     report = not_applicable()
-    snapshot.assert_match(snapshot_of(report), "snapshot.txt")
+    snapshot.assert_match(snapshot_of(report), "not_applicable/snapshot.txt")
     first = json.loads(json_v1_of(report))
     assert list(first) == ["specifications", "annotations", "statuses", "refs", "not_applicable"]
     del first["refs"]
-    snapshot.assert_match(json.dumps(first, indent=1, ensure_ascii=False) + "\n", "v1.json")
+    snapshot.assert_match(json.dumps(first, indent=1, ensure_ascii=False) + "\n", "not_applicable/v1.json")
     data = json_v2_of(report)
-    snapshot.assert_match(data, "v2.json")
+    snapshot.assert_match(data, "not_applicable/v2.json")
     read = decode_v2_report(data.encode()).annotations.not_applicable.values()
     assert {one.expiry for one in read} == {DAY, None}
 

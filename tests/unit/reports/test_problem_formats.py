@@ -59,9 +59,8 @@ VIEW = ProblemContext(read_line, folder="kettles/one")
 def test_problems_are_written_in_every_format(format: ProblemFormat, snapshot: Snapshot) -> None:
     ##= man/spec/problems.md#formats
     ##% `--format` MUST select the format of problems: `text`, `json`, `sarif`, `github` or `junit`.
-    snapshot.snapshot_dir = ROOT / "tests" / "gold" / "problems"
-    snapshot.assert_match(render_problems(PROBLEMS, format, VIEW).decode(), f"formats.{SUFFIXES[format]}")
-    snapshot.assert_match(render_problems((), format).decode(), f"none.{SUFFIXES[format]}")
+    snapshot.assert_match(render_problems(PROBLEMS, format, VIEW).decode(), f"problems/formats.{SUFFIXES[format]}")
+    snapshot.assert_match(render_problems((), format).decode(), f"problems/none.{SUFFIXES[format]}")
 
 
 TEXT = st.text(st.characters(), max_size=40)

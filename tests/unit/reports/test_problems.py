@@ -7,7 +7,6 @@ from duvet import rules
 from duvet.model import Note, Place, Problem, Severity
 from duvet.reports.cells import measure_width
 from duvet.reports.problems import LineReader, ProblemContext, render_problems_text
-from tests.conftest import ROOT
 from tests.unit.reports.test_problem_formats import HOSTILE, TEXT
 
 LINES = {
@@ -58,9 +57,8 @@ def render_text(problems: Sequence[Problem], read_line: LineReader = read_line, 
 def test_places_are_shown(snapshot: Snapshot) -> None:
     ##= man/spec/trace.md#commands
     ##% duvet MUST print the line of a problem, and mark the part of it that is wrong.
-    snapshot.snapshot_dir = ROOT / "tests" / "gold" / "problems"
-    snapshot.assert_match(render_text(PROBLEMS), "plain.txt")
-    snapshot.assert_match(render_text((PROBLEMS[0], PROBLEMS[6]), colour=True), "colours.txt")
+    snapshot.assert_match(render_text(PROBLEMS), "problems/plain.txt")
+    snapshot.assert_match(render_text((PROBLEMS[0], PROBLEMS[6]), colour=True), "problems/colours.txt")
 
 
 def test_errors_and_warnings_are_counted() -> None:

@@ -1,6 +1,5 @@
 from pytest_snapshot.plugin import Snapshot
 
-from tests.conftest import ROOT
 from tests.unit.reports.report_projects import TYPES, finished, snapshot_of
 
 CONFIG = TYPES[".duvet/config.toml"].partition("[[specification]]")[0]
@@ -8,8 +7,7 @@ POT = "1.  Pot\n\n   It may be.\n\n2.  Lid\n"
 
 
 def test_all_annotation_types_are_in_a_snapshot(snapshot: Snapshot) -> None:
-    snapshot.snapshot_dir = ROOT / "tests" / "gold" / "snapshot"
-    snapshot.assert_match(snapshot_of(finished()), "all_types.txt")
+    snapshot.assert_match(snapshot_of(finished()), "snapshot/all_types.txt")
 
 
 def test_snapshots_match_upstreams() -> None:

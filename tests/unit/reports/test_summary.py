@@ -10,7 +10,6 @@ from duvet.model import Level
 from duvet.reports.cells import TableLook, measure_width
 from duvet.trace.catalogue import State
 from duvet.trace.records import Finished, Requirement, compute_totals
-from tests.conftest import ROOT
 from tests.unit.reports.report_projects import STATES, finished as finished_of, json_v1_of, not_applicable, summary_of
 from tests.unit.trace.trace_samples import finished, requirement
 
@@ -45,17 +44,15 @@ FORTY = finished(
     ],
 )
 def test_summaries_match_their_golden_files(name: str, report: Finished, snapshot: Snapshot) -> None:
-    snapshot.snapshot_dir = ROOT / "tests" / "gold" / "summary"
     width = re.fullmatch(r"width_(\d+)", name)
     look = [TableLook(int(width[1]))] if width else []
-    snapshot.assert_match(summary_of(report, *look), f"{name}.txt")
+    snapshot.assert_match(summary_of(report, *look), f"summary/{name}.txt")
 
 
 def test_states_have_their_colours(snapshot: Snapshot) -> None:
-    snapshot.snapshot_dir = ROOT / "tests" / "gold" / "summary"
     report = finished(*(requirement(name, Level.MUST, State.DONE) for name in "ab"), *ONE.requirements)
     text = summary_of(report, TableLook(colour=True))
-    snapshot.assert_match(text.replace("\x1b", "ESC"), "colours.txt")
+    snapshot.assert_match(text.replace("\x1b", "ESC"), "summary/colours.txt")
     assert re.sub("\x1b[^m]*m", "", text) == summary_of(report)
 
 

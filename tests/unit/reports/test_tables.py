@@ -11,7 +11,6 @@ from duvet.commands.config import render_settings_table
 from duvet.config.schema import Setting, SettingOrigin
 from duvet.reports import tables
 from duvet.reports.cells import COLUMN_GAP, TableLook, escape_cell, measure_width
-from tests.conftest import ROOT
 from tests.unit.reports.test_cells import TEXTS
 
 
@@ -40,9 +39,6 @@ def render(rows: Sequence[Cup], format: str, look: TableLook = TableLook(), **mo
     ).decode()
 
 
-GOLD = ROOT / "tests" / "gold" / "lists"
-
-
 def by_place(cup: Cup) -> str:
     return f"on the {cup.place}"
 
@@ -53,7 +49,6 @@ def with_names(texts: Mapping[str, str]) -> str:
 
 @pytest.mark.parametrize("format", list(tables.ListFormat))
 def test_rows_are_rendered_in_every_format(format: str, snapshot: Snapshot) -> None:
-    snapshot.snapshot_dir = GOLD
     found = {
         "rows": render(CUPS, format),
         "grouped": render(CUPS, format, heading=by_place),
@@ -61,7 +56,7 @@ def test_rows_are_rendered_in_every_format(format: str, snapshot: Snapshot) -> N
         "empty, grouped": render((), format, heading=by_place),
         "hostile": render(HOSTILE, format),
     }
-    snapshot.assert_match(with_names(found), f"{format}.txt")
+    snapshot.assert_match(with_names(found), f"lists/{format}.txt")
 
 
 @pytest.mark.parametrize("format", list(tables.ListFormat))
@@ -81,7 +76,6 @@ COLOURED = TableLook(100, colour=True)
 
 
 def test_colours_are_only_in_tables(snapshot: Snapshot) -> None:
-    snapshot.snapshot_dir = GOLD
     # A mark goes on in the next line.
     marked = Cup("blue", CUPS[1].text, "table", ((3, 30),))
     found = {
@@ -91,7 +85,7 @@ def test_colours_are_only_in_tables(snapshot: Snapshot) -> None:
         "wrapped": render((marked,), "table", TableLook(40, colour=True)),
         "hostile": render(HOSTILE, "table", COLOURED),
     }
-    snapshot.assert_match(with_names(found).replace("\x1b", "ESC"), "colours.txt")
+    snapshot.assert_match(with_names(found).replace("\x1b", "ESC"), "lists/colours.txt")
     assert render(CUPS[:1], "markdown", COLOURED) == render(CUPS[:1], "markdown")
 
 
@@ -102,7 +96,6 @@ SHARED = tables.Listing(
 
 
 def test_tables_fit_the_terminal(snapshot: Snapshot) -> None:
-    snapshot.snapshot_dir = GOLD
     found = {
         "40: long texts are wrapped": render(CUPS, "table", TableLook(40)),
         "30: long texts stand below": render(CUPS, "table", TableLook(30)),
@@ -117,7 +110,7 @@ def test_tables_fit_the_terminal(snapshot: Snapshot) -> None:
             SHARED, tables.ListFormat.TABLE, TableLook(50)
         ).decode(),
     }
-    snapshot.assert_match(with_names(found), "widths.txt")
+    snapshot.assert_match(with_names(found), "lists/widths.txt")
 
 
 @given(st.lists(st.tuples(TEXTS, TEXTS, TEXTS), min_size=1, max_size=4), st.integers(8, 90), st.booleans())

@@ -4,7 +4,6 @@ from pytest_snapshot.plugin import Snapshot
 from duvet.model import Annotation, Format, Kind, Level, Problem, Source
 from duvet.sources import comments
 from duvet.text import WHITESPACE
-from tests.conftest import ROOT
 from tests.problems import show_problem
 
 
@@ -129,8 +128,7 @@ def test_malformed_annotations_are_reported(snapshot: Snapshot) -> None:
         annotations, problems = comments.scan_comments("a.rs", text, comments.SourceStyle())
         found += [*text.splitlines(), *(f"-> {one.target} {one.quote}".rstrip() for one in annotations)]
         found += [*map(show_problem, problems), ""]
-    snapshot.snapshot_dir = ROOT / "tests" / "gold" / "problems"
-    snapshot.assert_match("\n".join(found), "annotations.txt")
+    snapshot.assert_match("\n".join(found), "problems/annotations.txt")
 
 
 def split_tokens(text: str, meta: str, content: str) -> list[tuple[int, bool, str, int]]:

@@ -15,7 +15,6 @@ from duvet.specs.requirement_files import (
     render_rust_file,
 )
 from duvet.text import trim
-from tests.conftest import ROOT
 from tests.problems import show_problem
 
 HEAD = "target = 'oven.md#door'\n"
@@ -140,8 +139,7 @@ def test_malformed_entries_are_reported(snapshot: Snapshot) -> None:
         *("[[spec]\n", "quote = 'a'\nquote = 'b'"),
     ]:
         found += [*text.splitlines(), *read(HEAD + text)[1], ""]
-    snapshot.snapshot_dir = ROOT / "tests" / "gold" / "problems"
-    snapshot.assert_match("\n".join(found), "requirement_files.txt")
+    snapshot.assert_match("\n".join(found), "problems/requirement_files.txt")
 
 
 def test_entries_without_mistakes_are_read_beside_those_with() -> None:

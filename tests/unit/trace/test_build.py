@@ -10,7 +10,6 @@ from duvet.specs.requirement_files import read_requirement_file
 from duvet.trace.build import build_trace
 from duvet.trace.records import CITATION, EXCEPTION, EXCUSED, SPEC, TEST, TITLE_LINE, Fit, Match, Piece, Trace
 from duvet.tree.files import MemoryTree
-from tests.conftest import ROOT
 from tests.problems import show_problem
 from tests.unit.trace.trace_samples import citing, trace_of
 
@@ -58,8 +57,7 @@ def test_references_to_missing_targets_are_reported(snapshot: Snapshot) -> None:
         assert trace.match_of == (None,) * len(comments)
         assert [one.matches for one in trace.coverages] in ([], [()])
         found += [*comments[0].splitlines(), *map(show_problem, trace.problems), ""]
-    snapshot.snapshot_dir = ROOT / "tests" / "gold" / "problems"
-    snapshot.assert_match("\n".join(found), "references.txt")
+    snapshot.assert_match("\n".join(found), "problems/references.txt")
 
 
 def test_a_quote_with_one_wrong_character_is_found() -> None:

@@ -7,7 +7,6 @@ from duvet import MemoryTree, Project
 from duvet.errors import UnreadableError
 from duvet.model import Format, Kind
 from duvet.trace.catalogue import Catalogue, CitationCard, State
-from tests.conftest import ROOT
 from tests.unit.queries.query_projects import FILES, NUMBERED_FILES, RFC, catalogue_of_files, make_catalogue
 
 CONFIG = b"'$schema' = 'duvet-cli/config/v1'\nspecification = [{ source = 'pot.txt', format = 'ietf' }]\n"
@@ -16,8 +15,7 @@ TEXT = b"# Pot\n\n1.  Lid\n\n   It MUST fit.\n"
 
 def test_the_catalogue_of_a_project(snapshot: Snapshot) -> None:
     catalogue = catalogue_of_files()
-    snapshot.snapshot_dir = ROOT / "tests" / "gold" / "catalogue"
-    snapshot.assert_match(json.format(json.encode(catalogue)), "brewing.json")
+    snapshot.assert_match(json.format(json.encode(catalogue)), "catalogue/brewing.json")
     assert (catalogue.citations[0].id, catalogue.citations[0].is_valid) == ("src/brewing.rs:2", True)
     assert [one.state for one in catalogue.requirements[:3]] == [State.UNCITED, State.UNCITED, State.DONE]
     assert msgpack.decode(msgpack.encode(catalogue), type=Catalogue) == catalogue

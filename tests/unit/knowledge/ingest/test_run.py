@@ -297,14 +297,14 @@ def list_edges(store: Store) -> list[str]:
     )
 
 
-def test_the_nodes_and_edges_of_a_project(tmp_path: Path, golden: Snapshot) -> None:
+def test_the_nodes_and_edges_of_a_project(tmp_path: Path, snapshot: Snapshot) -> None:
     folder = written(tmp_path, {**LEDGER, "subsystems.yaml": CATALOGUE})
     balance = project(folder).catalogue.ids[0]
     design = f"{LEDGER['docs/ledger/design.md']}\n[[Ledger]] [[Ledger#Ledger]]\n".replace("REQUIREMENT", balance[:12])
     ingest_files(written(folder, {"docs/ledger/design.md": design}))
     with closing(opened(folder)) as store:
         nodes = [node for label in NodeLabel if label is not NodeLabel.CHUNK for node in store.nodes(label)]
-        golden.assert_match(format_json({"nodes": nodes, "edges": list_edges(store)}), "graph.json")
+        snapshot.assert_match(format_json({"nodes": nodes, "edges": list_edges(store)}), "knowledge/graph.json")
 
 
 def test_links_by_path_and_slug(tmp_path: Path) -> None:

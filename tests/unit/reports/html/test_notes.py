@@ -7,7 +7,6 @@ from pytest_snapshot.plugin import Snapshot
 from duvet.console.report_data import make_report_data
 from duvet.reports.html import render
 from duvet.reports.html.notes import render_markdown
-from tests.conftest import ROOT
 from tests.unit.knowledge.pages.page_projects import project_of
 from tests.unit.reports.report_projects import rendered
 
@@ -29,8 +28,7 @@ def test_the_view_of_pages_is_rendered(snapshot: Snapshot) -> None:
     ##% requirement, the pages that link to it.
     text = written(NOTES)
     view = text[text.index('<section class="view" id="pages">') :].partition("</section>\n")
-    snapshot.snapshot_dir = ROOT / "tests" / "gold" / "html"
-    snapshot.assert_match("".join(view[:2]), "pages.html")
+    snapshot.assert_match("".join(view[:2]), "html/pages.html")
     assert '<a href="#pages">Pages</a>' in text
     assert text.count('<p class=explained>Explained in <a href="#pages/kettle">Kettle</a></p>') == 2
     html5lib.HTMLParser(strict=True).parse(text)

@@ -14,7 +14,6 @@ from duvet.queries.records import RequirementFilter
 from duvet.queries.revisions import SnapshotChange, SnapshotDiff
 from duvet.reports.html.render import make_report_title
 from duvet.trace.records import Finished, GateResult, compute_totals
-from tests.conftest import ROOT
 from tests.unit.reports.html.html_pages import (
     EVIL,
     EVIL_PROBLEM,
@@ -28,7 +27,6 @@ from tests.unit.reports.html.html_pages import (
 )
 from tests.unit.reports.report_projects import CONFIG, STATES, finished, json_v1_of, not_applicable
 
-GOLD = ROOT / "tests" / "gold" / "html"
 BLOB, ISSUES = "https://git.example/o/r/blob/main/", "https://git.example/o/r/issues"
 PROBLEMS = (
     Problem("DUV050", "no such text", "src/a.rs", Place(3, 5, 4), "not in this section", "look again"),
@@ -46,7 +44,6 @@ def test_whole_reports_match_their_golden_files(name: str, snapshot: Snapshot) -
     ##= man/spec/page.md#requirements-and-citations
     ##% The report MUST list each requirement with its state, its level, its number of citations by type, and whether
     ##% it needs code or tests.
-    snapshot.snapshot_dir = GOLD
     expired = not_applicable(today=date(2030, 2, 1))
     pages = {
         "all_of_it": lambda: page(finished(STATES, BLOB, ISSUES), problems=PROBLEMS),
@@ -54,7 +51,7 @@ def test_whole_reports_match_their_golden_files(name: str, snapshot: Snapshot) -
         "not_applicable": lambda: page(not_applicable()),
         "expired": lambda: page(expired, problems=expired.trace.problems),
     }
-    snapshot.assert_match(without_shell(pages[name]()), f"{name}.html")
+    snapshot.assert_match(without_shell(pages[name]()), f"html/{name}.html")
 
 
 def test_hostile_text_stays_text() -> None:
@@ -206,10 +203,9 @@ def test_a_whole_overview_is_rendered(snapshot: Snapshot) -> None:
         removed=(line("b", section="cup"), line("c", before="", after="")),
         added=tuple(line(f"Line {number}", before="") for number in range(10)),
     )
-    snapshot.snapshot_dir = GOLD
     catalogue = page_of(report).catalogue
     rows = make_priority_rows(catalogue, prioritize_requirements(catalogue, RequirementFilter()), 3)
-    snapshot.assert_match(overview(report, problems=PROBLEMS[::2], next=tuple(rows), since=since), "overview.html")
+    snapshot.assert_match(overview(report, problems=PROBLEMS[::2], next=tuple(rows), since=since), "html/overview.html")
 
 
 def test_no_change_since_the_snapshot() -> None:

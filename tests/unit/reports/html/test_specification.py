@@ -3,7 +3,6 @@ from urllib.parse import unquote
 
 from pytest_snapshot.plugin import Snapshot
 
-from tests.conftest import ROOT
 from tests.sample_project import read_files
 from tests.unit.reports.html.html_pages import page, tree, values, without_shell
 from tests.unit.reports.report_projects import PROJECTS, STATES, finished
@@ -44,8 +43,7 @@ def test_odd_anchors_states_and_file_names(snapshot: Snapshot) -> None:
     ##% feature, tracking issue and tags.
     report = finished(ODD | dict.fromkeys(NAMES, "//= main.md#main/cited\n//# A pot MUST b.\n"), BLOB)
     shown = page(report, problems=report.trace.problems, snippets={0: "if a < b:\n    c()"})
-    snapshot.snapshot_dir = ROOT / "tests" / "gold" / "html"
-    snapshot.assert_match(without_shell(shown), "odd.html")
+    snapshot.assert_match(without_shell(shown), "html/odd.html")
     elements = tree(shown)
     ids = values(elements, "id")
     links = {link for link in values(elements, "href") if link.startswith("#")}
